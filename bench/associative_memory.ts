@@ -20,7 +20,7 @@ interface MemoryOptions {
   rate: number;
   /** Number of keys, and of features of each key. The keys are orthogonal. */
   keys: number;
-  /** Duration for which each pair is shown. */
+  /** Duration of each pair. */
   span: number;
   /** Number of times that all keys are written, each time with different values. */
   rounds: number;

@@ -92,8 +92,8 @@ async function recurrence(
 }
 
 /**
- * Bytes of the largest matrix for which the fused executor is at least as fast as the stepped executor; zero
- * if there is no such matrix.
+ * Bytes of the largest matrix where the fused executor is at least as fast as the stepped executor; zero if
+ * there is no such matrix.
  */
 async function crossing(
   device: Device,

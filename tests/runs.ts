@@ -13,7 +13,7 @@ import { openTrained as openModel, type TrainedRun } from "../src/train/trained_
 
 export { experiments };
 
-/** An experiment of the commands by its name. */
+/** An experiment of the commands, by name. */
 export function experimentNamed(name: string): ModelExperiment {
   return find(experiments, name) as ModelExperiment;
 }

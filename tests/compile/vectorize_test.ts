@@ -10,7 +10,7 @@ import { cpu } from "../devices.ts";
 import { assertTensor, fromTensor, toTensor } from "../tensor/nd.ts";
 import { type Case, cases } from "../tensor/primitive_cases.ts";
 
-/** Two steps of a case: its operands, and half of the floating-point operands of the step. */
+/** Two steps of a case. The second step halves the operands of the tested floating-point type. */
 function stepsOf({ operands }: Case): Tensor[][] {
   const float = operands.some(({ dtype }) => dtype === "float32") ? "float32" : "float64";
   return operands.map(({ array, dtype }) => {

@@ -72,7 +72,7 @@ for (const dtype of ["float32", "float64"] as const) {
     const { device, counted } = deviceWithLoops();
     if (hasMemory64) device.memory.allocate(5 * 2 ** 30);
     const found = await on(device, () => products(dtype));
-    // One batch needs a product per element, the other is a single product. Libraries do not support reversed
+    // One batch takes a product per element, another a single product. Libraries do not support reversed
     // rows, and nine rows are too few.
     assert.equal(counted.products, 7);
     await assertClose(found, products(dtype), dtype === "float32" ? 1e-5 : 1e-13);

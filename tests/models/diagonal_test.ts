@@ -167,7 +167,7 @@ for (const cell of ["s4d", "lru", "s5", "mamba"] as const) {
         free = model(x, { context: 3 });
       });
       assert.equal(loops.length, 1);
-      // With its own predictions given as observations, all at once, the model predicts the same values.
+      // With its predictions given as observations, all at once, the model predicts the same values.
       const told = concatenate([x.slice(1, 0, 3), free.slice(1, 2, 5)], 1);
       assert.ok(await model(told, { context: 6 }).sub(free).abs().max().item() < 1e-12);
     },

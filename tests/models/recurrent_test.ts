@@ -120,7 +120,7 @@ for (const cell of ["gru", "lstm"] as const) {
     const model = forecaster(cell);
     const x = values();
     const free = model(x, { context: 3 });
-    // With its own predictions given as observations, the model predicts the same values.
+    // With its predictions given as observations, the model predicts the same values.
     const told = concatenate([x.slice(1, 0, 3), free.slice(1, 2, 5)], 1);
     assert.ok(await distance(model(told, { context: 6 }), free) < 1e-12);
     assert.ok(await distance(model(x, { context: 6 }), free) > 1e-3);

@@ -131,7 +131,7 @@ Deno.test("a Transformer reads row by row, in one compiled loop, what it reads a
   const x = normal(key(1), [3, 6, 2], float64);
   const free = own(x, { context: 3 });
   assert.equal(countLoops(() => own(x, { context: 3 })), 1);
-  // With its own predictions given as observations, the model predicts the same values.
+  // With its predictions given as observations, the model predicts the same values.
   const told = concatenate([x.slice(1, 0, 3), free.slice(1, 2, 5)], 1);
   assert.equal(countLoops(() => own(told, { context: 6 })), 0);
   assert.ok(await largest(own(told, { context: 6 }).sub(free)) < 1e-12);

@@ -11,7 +11,7 @@ import {
   type WARPOptions,
 } from "../../mod.ts";
 
-/** The type in which gradients are checked. */
+/** Gradient checks need float64. */
 export const dtype = "float64";
 /** The sizes of most models in these tests. */
 export const small = {

@@ -1,4 +1,4 @@
-/** Internal errors of a server: they are told apart from faults of the caller's data. */
+/** Internal errors of a server are distinguished from faults in the caller's data. */
 import type { TrainedModel } from "../../src/series/trained_model.ts";
 import assert from "node:assert/strict";
 import { handlerOf, type Message, type Service, serviceOf, startServer } from "../../src/serve/mod.ts";
@@ -11,7 +11,7 @@ import { table, trainedRun } from "./served.ts";
 const address = "http://127.0.0.1:8000";
 const csv = table(3, false);
 
-/** What may go wrong with the server itself. Each message has a secret. */
+/** Internal failures of a server. Each message contains a secret. */
 const failures: Record<string, unknown> = {
   "an error": new Error("the GPU was lost: secret"),
   "a worker that failed": new Error("worker secret failed"),
@@ -27,7 +27,7 @@ const failures: Record<string, unknown> = {
 
 type Model = TrainedRun<TrainedModel>["model"];
 
-/** Places of a model where an error is thrown. */
+/** Places in a model where an error is thrown. */
 const places: Record<string, (model: Model, fail: () => Promise<never>) => Partial<Model>> = {
   "reading series": (_, fail) => ({ series: fail }),
   "predicting": (_, fail) => ({ predict: fail }),
@@ -74,7 +74,7 @@ Deno.test(
         reasons.set(fail, reason);
         let isBroken = true;
         const broken = failing(run.model, fail);
-        // The methods are chosen at each call, as a device breaks and works again.
+        // The methods are looked up at each call, so that the device can fail and recover.
         const choose = (name: "series" | "predict" | "stream") => (...args: unknown[]) => {
           const method = isBroken && broken[name] || run.model[name];
           return (method as (...args: unknown[]) => unknown)(...args);
@@ -116,7 +116,7 @@ Deno.test(
           assert.deepEqual(logged.splice(0), [reason], where);
         }
         assert.deepEqual(await healthOf(service), [503, "failing"], where);
-        // Neither a refusal nor a page shows that predictions work.
+        // Neither a rejected request nor a page shows that predictions work.
         assert.equal(
           (await handlerOf(service)(post(csv.replace("time", "when")))).status,
           place === "reading series" ? 500 : 422,

@@ -1,4 +1,4 @@
-/** What a server keeps of requests that make no sense. */
+/** Memory that a server retains after malformed requests. */
 import assert from "node:assert/strict";
 import { testLong } from "../devices.ts";
 import { runProgram } from "../run_program.ts";
@@ -8,7 +8,7 @@ import { table } from "./served.ts";
 testLong(
   "no kind of malformed request leaves anything behind",
   withFolder(async (folder) => {
-    // In a process of its own, whose garbage can be collected when asked for.
+    // In a separate process, which can force garbage collection.
     const { code, stdout, stderr } = await runProgram(
       `
       import { malformedKinds, sendMalformed } from "./bench/malformed.ts";
@@ -16,7 +16,7 @@ testLong(
       import { trainedRun } from "./tests/serve/served.ts";
       const run = await trainedRun(${JSON.stringify(folder)}, { online: true });
       const server = await startServer(serviceOf(run), { host: "127.0.0.1", port: 0 });
-      // The least of some collections: what is only about to close is not kept.
+      // The minimum over some collections, so that closing connections do not count.
       const heap = async () => {
         let least = Infinity;
         for (let collection = 0; collection < 10; collection++) {

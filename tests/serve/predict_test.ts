@@ -14,7 +14,7 @@ const post = (body: BodyInit, type = "text/csv", headers: HeadersInit = {}) =>
 
 const packed = (text: string) => new Uint8Array(gzipSync(text));
 
-/** The same series as objects, as the rows of JSON lines and as series. */
+/** The same series as objects: as rows of JSON lines, and as series. */
 function otherForms(csv: string): { lines: string; json: string } {
   const [header, ...rows] = csv.trim().split("\n").map((line) => line.split(","));
   const objects = rows.map((row) =>

@@ -1,4 +1,7 @@
-/** Observations that are refused change no later answer: in the library, in the messages of a server, and over the network. */
+/**
+ * Rejected observations do not change later answers: in the library, in the messages of a server, and over
+ * the network.
+ */
 import type { TaskKind } from "../../src/series/predictions.ts";
 import type { TrainedModel } from "../../src/series/trained_model.ts";
 import assert from "node:assert/strict";
@@ -14,7 +17,7 @@ const labels: Record<string, ((i: number) => string) | undefined> = {
   regress: (i) => `${i}`,
 };
 
-/** A table of series with two channels, and with what the task learns. */
+/** A table of series with two channels, and with the task's targets. */
 function tableFor(task: string): string {
   const label = labels[task];
   const [count, length] = task === "forecast" ? [2, 60] : [16, 5];
@@ -52,7 +55,10 @@ const good: readonly Observed[] = Array.from({ length: 8 }, (_, t) => [
   t === 4 ? NaN : Math.cos(t),
 ]) as unknown as Observed[];
 
-/** Observations that are refused after one at a time; at the beginning, where it is none. */
+/**
+ * Observations that are rejected after an observation at time `last`, or at the beginning if `last` is
+ * undefined.
+ */
 function refused(last: number | undefined): Record<string, readonly [time: number, ...values: number[]]> {
   const next = (last ?? -1) + 0.5;
   return {
@@ -72,13 +78,16 @@ function refused(last: number | undefined): Record<string, readonly [time: numbe
   };
 }
 
-/** Observations that a model may answer, or make no number of. Without a time, they are half a unit after the last one. */
+/**
+ * Extreme observations, which a model may answer or reject. Without a time, they are half a unit after the
+ * last observation.
+ */
 const extreme: readonly Observed[] = [
   ...[1e12, 1e20, 3e38, 1e39, 3e39].flatMap((time): Observed[] => [[time, 1, 1], [time, 3e38, 3e38]]),
   ...[1e30, 1e37, 3e38].flatMap((value): Observed[] => [[NaN, value, 1], [NaN, -value, value]]),
 ];
 
-/** The extreme observations, after one at a time, that a model refuses from a state on: it makes no number of them. */
+/** The extreme observations that a model rejects from a given state on, because its output is not finite. */
 async function divergent(
   model: TrainedRun<TrainedModel>["model"],
   state: PredictionStreamState,
@@ -129,7 +138,7 @@ for (const [name, chosen] of Object.entries(runs)) {
           const error = hurried.push(badTime, own).then(() => "answered", (error) => error);
           refusedAtOnce.push([`${what} before ${i}`, error]);
         }
-        // The array is the caller's.
+        // The array belongs to the caller.
         const own = Float64Array.from(values);
         atOnce.push(hurried.push(time, own));
         own.fill(7);
@@ -144,7 +153,7 @@ for (const [name, chosen] of Object.entries(runs)) {
 const observation = (time: unknown, values: unknown, series: unknown = "a") => ({ series, time, values });
 const messageOf = ([time, x, y]: Observed) => observation(time, { x: x || null, y: y || null });
 
-/** Messages that are refused before each of the good observations. */
+/** Messages that are rejected before each of the valid observations. */
 async function refusedBefore({ model }: TrainedRun<TrainedModel>): Promise<Record<string, unknown>[]> {
   const stream = model.stream!("a");
   const found: Record<string, unknown>[] = [];
@@ -160,7 +169,7 @@ async function refusedBefore({ model }: TrainedRun<TrainedModel>): Promise<Recor
   return found;
 }
 
-/** Messages that are refused after an observation at a time. */
+/** Messages that are rejected after an observation at a given time. */
 function refusedMessages(last: number): Record<string, unknown> {
   const next = last + 0.5;
   return {

@@ -3,7 +3,7 @@ import type { TrainedModel } from "../../src/series/trained_model.ts";
 import { execute, type RunConfig, type TrainedRun } from "../../src/train/mod.ts";
 import { openTrained, readRunConfig, startRun } from "../runs.ts";
 
-/** A table of series that rise or fall, at uneven times, with a ward, and values that are missing. */
+/** A table of rising or falling series at uneven times, with a ward column and missing values. */
 export function table(count: number, isLabelled = true): string {
   const rows = Array.from({ length: count }, (_, i) =>
     Array.from({ length: 4 + i % 3 }, (_, t) => [
@@ -14,7 +14,7 @@ export function table(count: number, isLabelled = true): string {
   return [header, ...rows].map((row) => `${row.join(",")}\n`).join("");
 }
 
-/** Trains on the table, in the folder, and opens the run. */
+/** Trains on the table in the folder, and opens the run. */
 export async function trainedRun(
   folder: string,
   chosen: Partial<RunConfig> = {},

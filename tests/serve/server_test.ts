@@ -1,4 +1,4 @@
-/** Servers on addresses of this machine. */
+/** Servers on local addresses. */
 import assert from "node:assert/strict";
 import { runTask, task, withFolder } from "../tasks/command_line.ts";
 import { handlerOf, serviceOf, startServer } from "../../src/serve/mod.ts";
@@ -21,7 +21,7 @@ Deno.test(
       headers: { "content-type": "text/csv", accept: "application/x-ndjson" },
     });
     assert.equal(await response.text(), expected.stdout);
-    // What a client of another process sends at once is not lost.
+    // Data that a client sends immediately after connecting are not lost.
     for (let i = 0; i < 20; i++) {
       const socket = new WebSocket(`${address.replace("http", "ws")}/stream`);
       socket.onopen = () => socket.send("{}");
@@ -39,7 +39,7 @@ Deno.test(
   }),
 );
 
-/** The next message of a socket, or the code that it was closed with. */
+/** The next message of a socket, or its close code. */
 const next = (socket: WebSocket) =>
   new Promise<{ type: string; detail?: string } | number>((resolve) => {
     socket.onmessage = ({ data }) => resolve(JSON.parse(data));

@@ -1,4 +1,4 @@
-/** Series that are followed, without a network. */
+/** Streamed series, without a network. */
 import assert from "node:assert/strict";
 import { type Limits, type Message, type Service, serviceOf } from "../../src/serve/mod.ts";
 import { DataError } from "../../src/files/data_error.ts";
@@ -7,7 +7,7 @@ import type { ClassPrediction, FollowedState, PredictionStreamState } from "../.
 import { withFolder } from "../tasks/command_line.ts";
 import { trainedRun } from "./served.ts";
 
-/** Somebody who sends messages, and the answers of each kind. */
+/** A client that sends messages, and the answers of each kind. */
 function clientOf({ streams }: Pick<Service, "streams">) {
   const told: Message[] = [];
   const send = async (message: unknown) => {

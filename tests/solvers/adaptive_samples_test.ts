@@ -1,4 +1,4 @@
-/** Adaptive solves in which each sample takes steps of its own. */
+/** Adaptive solves with separate steps for each sample. */
 import assert from "node:assert/strict";
 import {
   addTime,
@@ -44,7 +44,7 @@ async function assertNear(found: Tensor, expected: Tensor, tolerance: number): P
   );
 }
 
-/** Van der Pol's equation with a stiffness for each sample, `(batch, 1)`. */
+/** Van der Pol's equation with a different stiffness for each sample, `(batch, 1)`. */
 const vanDerPol = (mu: Tensor) => (_t: Tensor, y: Tensor) => {
   const [x, v] = [y.slice(1, 0, 1), y.slice(1, 1, 2)];
   return concatenate([v, x.square().neg().add(1).mul(v).mul(mu).sub(x)], 1);
@@ -106,7 +106,7 @@ testOnDevices("a sample's solution does not depend on the others", longOnSoftwar
 
 Deno.test("in a loop that does not tell samples apart the others go on when the first is done", async () => {
   const own = vanDerPol(stiffness(5, "float64"));
-  // An axis in front of the samples' keeps them together.
+  // A leading axis before the samples' axis keeps them in one solve.
   const f = (t: Tensor, y: Tensor) => own(t, y).expandDims(0).neg().squeeze(0).neg();
   const y0 = normal(key(0), [5, 2], { dtype: "float64" });
   const [a, b] = [true, false].map((compile) =>
@@ -180,7 +180,7 @@ for (const shape of [[3], [3, 2, 2], [1, 4], [9, 1]]) {
   });
 }
 
-// dy/dt is 1 before t = 1, -2 from then on.
+// dy/dt is 1 before t = 1, and -2 afterwards.
 const bend = (t: Tensor, y: Tensor) => y.zerosLike().add(t.lessEqual(1).where(t.zerosLike().add(1), -2));
 
 for (const [from, to] of [[0, 3], [3, 0]]) {

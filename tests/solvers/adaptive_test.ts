@@ -27,8 +27,8 @@ for (const { problem: name, method, rtol, atol, function_evaluations: expected, 
   if (!names.includes(method)) continue;
   for (const dtype of ["float64", "float32"] as DType[]) {
     const isFloat64 = dtype === "float64";
-    // Below the precision of float32 its rounding errors decide; dopri8's long steps then differ, and the states within
-    // them are interpolated less exactly than the tolerance.
+    // Below the precision of float32, rounding errors dominate. The long steps of dopri8 then differ, and the
+    // states within them are interpolated less accurately than the tolerance.
     if (!isFloat64 && (rtol! < 1e-5 || method === "dopri8")) continue;
     Deno.test(`torchdiffeq's ${name} by ${method} with rtol ${rtol}, ${dtype}`, async () => {
       const { f, y0, t } = problem(name, dtype);
@@ -48,8 +48,8 @@ for (const tableau of adaptiveMethods) {
   Deno.test(`${tableau.name} converges with its order`, async () => {
     const { order } = tableau;
     const dtype = "float64";
-    // The leading terms of order 5 are so small that they show in many steps only, where a decaying state leaves room
-    // above rounding errors.
+    // The leading terms of order 5 are so small that they only show over many steps, if a decaying state
+    // keeps rounding errors smaller.
     const decays = order === 5;
     const f = (t: Tensor, [y]: Parts) => [decays ? y.mul(-2) : y.mul(t.cos())];
     const exact = Math.exp(decays ? -4 : Math.sin(2));
@@ -98,7 +98,7 @@ Deno.test("the direct gradient of an adaptive solve is that of its steps", async
   await checkGradients(solve, [y0], { tolerance: 1e-5 });
 });
 
-// dy/dt is 1 before t = 1, -2 from then on.
+// dy/dt is 1 before t = 1, and -2 afterwards.
 const bend = (t: Tensor, y: Tensor) => y.zerosLike().add(t.lessEqual(1).where(t.zerosLike().add(1), -2));
 
 for (const [from, to] of [[0, 3], [3, 0]]) {

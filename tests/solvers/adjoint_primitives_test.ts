@@ -1,6 +1,7 @@
 /**
- * Every differentiable primitive in a vector field: each adjoint, compiled and step by step, gives the same gradient, which is
- * that of central differences in float64. The cases are those of `primitive_cases.ts`, so that a new primitive is among them.
+ * Every differentiable primitive in a vector field. Each adjoint, compiled and step by step, must give the
+ * same gradient, and central differences in float64 must confirm it. The cases are those of
+ * `primitive_cases.ts`, so that new primitives are included.
  */
 import assert from "node:assert/strict";
 import { full, grad, odeint, type SolveOptions, type Tensor, tensor } from "../../mod.ts";
@@ -16,7 +17,7 @@ const stateShapes = [[], [3], [2, 3], [2, 1, 2]] as const;
 
 const times = [0, 0.2, 0.5];
 
-/** What the floating point operands of the primitive change with during a solve. */
+/** How the floating-point operands of the primitive change during a solve. */
 type Course = "with the state" | "with time";
 const courses: readonly Course[] = ["with the state", "with time"];
 
@@ -26,13 +27,13 @@ const resized = ({ values }: Nd, shape: readonly number[]): Nd => ({
   values: Array.from({ length: size(shape) }, (_, i) => values[i % values.length]),
 });
 
-/** An operand as tensor: a parameter, a constant, or a number in every element, which no memory holds. */
+/** An operand as a tensor: a parameter, a constant, or the same number in every element without memory. */
 interface Given {
   readonly x: Tensor;
   readonly isParameter: boolean;
 }
 
-/** The operands of a case; with `only`, all floating point ones but that one are numbers. */
+/** The operands of a case. With `only`, all other floating-point operands are numbers. */
 const givenBy = (
   operands: readonly Operand[],
   shapeOf: (operand: Operand, i: number) => readonly number[],
@@ -47,7 +48,7 @@ const givenBy = (
     return { x, isParameter: dtype === undefined && !isNumber };
   });
 
-/** A vector field, and the floating point tensors that its solution depends on. */
+/** A vector field, and the floating-point tensors that its solution depends on. */
 interface Problem {
   readonly field: (t: Tensor, y: Tensor) => Tensor;
   readonly y0: Tensor;
@@ -60,17 +61,20 @@ const matrix = (rows: number, columns: number, seed: number, scale: number): Ten
     values: random([rows, columns], seed, { low: -scale, high: scale }).values,
   }, "float64");
 
-/** Operands move by so much only, so that none of a primitive's kinks is met. */
+/** Operands change by at most this amount, so that no kink of a primitive is reached. */
 const movement = 0.01;
 
-/** One over the largest element that a primitive gives, or one: a factor for vector fields that change the state slowly. */
+/**
+ * The reciprocal of the largest element of a primitive's result, at most one: a factor for vector fields that
+ * change the state slowly.
+ */
 async function tamed(value: Tensor): Promise<number> {
   return 1 / Math.max(1, ...(await value.data()).map(Math.abs));
 }
 
 /**
- * The equation dy/dt = B p(w + A y) - y / 2 for a primitive p with parameters w and fixed matrices A and B; w + A t where its
- * operands change with time alone.
+ * The equation dy/dt = B p(w + A y) - y / 2 for a primitive p with parameters w and fixed matrices A and B.
+ * If its operands only change with time, w + A t replaces w + A y.
  */
 async function problemOf(
   { operands, run }: Case,
@@ -98,8 +102,8 @@ async function problemOf(
 }
 
 /**
- * The same for operations on each element, whose operands have the state's shape: dy/dt = c p(w + y / 100) - y / 2. Every other
- * parameter is shared by the samples along the first axis.
+ * The same for elementwise operations, whose operands have the state's shape: dy/dt = c p(w + y / 100) - y /
+ * 2. The samples along the first axis share every other parameter.
  */
 async function elementwiseProblemOf(
   { operands, run }: Case,
@@ -155,14 +159,14 @@ async function differencesOf(
   return slopes;
 }
 
-/** Solves of the same steps, whose gradients are compared. */
+/** Solves with equal steps, whose gradients are compared. */
 interface Comparison {
   readonly title: string;
   readonly options: SolveOptions;
   readonly adjoints: readonly NonNullable<SolveOptions["adjoint"]>[];
 }
 
-/** With steps so short that the error of the continuous adjoint is below {@linkcode solverError}. */
+/** Steps are short enough for the error of the continuous adjoint to stay below {@linkcode solverError}. */
 const comparisons: readonly Comparison[] = [
   {
     title: "fixed steps",
@@ -181,7 +185,10 @@ const comparisons: readonly Comparison[] = [
   },
 ];
 
-/** Largest relative differences between gradients of the same discrete solution, of the equation, and from differences. */
+/**
+ * Largest relative differences between gradients of the same discrete solution, gradients of the equation,
+ * and differences.
+ */
 const [roundingError, solverError, differenceError] = [1e-9, 1e-6, 1e-6];
 
 function assertClose(found: number, expected: number, tolerance: number, what: string): void {
@@ -218,7 +225,7 @@ async function check(problem: Problem, what: string, compared = comparisons): Pr
   }
 }
 
-/** Whether a primitive has a gradient rule; a function that makes primitives has none. */
+/** Whether a primitive has a gradient rule. Functions that make primitives have none. */
 const hasGradient = (exported: unknown): exported is Primitive<unknown> =>
   typeof exported !== "function" && (exported as Primitive<unknown>).pullback !== "none";
 
@@ -243,7 +250,7 @@ for (const [name, list] of Object.entries(cases)) {
       }
     };
     const title = `adjoints of a field with ${name}: ${example.name} (${position})`;
-    // Operations on each element have the state's rank, others that of the case.
+    // Elementwise operations use the state's rank, others the rank of the case.
     const first = "fn" in primitive && position === 0
       ? stateShapes
       : [stateShapes[position % stateShapes.length]];

@@ -29,7 +29,7 @@ import { solved } from "../loops.ts";
 
 type Case = typeof fixture.cases[number];
 
-/** The problem of a case, solved as its authors' code did: an MLP field with relu and a final tanh. */
+/** The problem of a case, solved as in its authors' code: an MLP field with relu and a final tanh. */
 function pose(
   { problem, path, method, stepSize, adjoint, rtol, atol }: Case,
   dtype: DType,
@@ -61,7 +61,7 @@ async function check(golden: Case, dtype: DType, compile: boolean, outputs: numb
   const { inputs, solve } = pose(golden, dtype, compile);
   await assertClose("final state", solve(), golden.zFinal, outputs);
   const gradientOf = () => valueAndGrad(() => solve().square().sum())(inputs);
-  // Adaptive steps, whose number nobody knows before, are taken one after the other there and back.
+  // The number of adaptive steps is unknown in advance, so they run one after the other forward and backward.
   const isReplayed = golden.adjoint === "direct" || !golden.rtol;
   const [, gradient] = isReplayed ? solved(compile, gradientOf) : gradientOf();
   const expected: Record<string, Golden | undefined> = { z0: golden.gradZ0, ...golden.gradParams };
@@ -73,8 +73,9 @@ async function check(golden: Case, dtype: DType, compile: boolean, outputs: numb
 for (const [number, golden] of fixture.cases.entries()) {
   const name = `torchcde's case ${number} (${golden.path}, ${golden.method}, ${golden.adjoint})`;
   if (golden.rtol) {
-    // The field's kinks, where relu bends, cost both sides more than the tolerance: their states are some 4e-6 away from
-    // the solution, and gradients through the steps some per cent; the adjoint equation's are not.
+    // At the kinks of relu in the field, both implementations exceed the tolerance: states differ by about
+    // 4e-6 from the solution, and gradients through the steps by some per cent. Gradients of the adjoint
+    // equation do not.
     const gradients = golden.adjoint === "direct" ? 3e-2 : 1e-4;
     const test = golden.adjoint === "continuous" ? testLong : Deno.test;
     test(`${name}, float64`, () => check(golden, "float64", true, 1e-5, gradients));
@@ -86,7 +87,7 @@ for (const [number, golden] of fixture.cases.entries()) {
   testOnDevices(`${name} compiled, float32`, options, () => check(golden, "float32", true, 1e-4, 1e-4));
 }
 
-/** The value and the gradients of every case with fixed steps, compiled against step by step. */
+/** The value and the gradients of every case with fixed steps, compiled and step by step. */
 async function compareWays(dtype: DType, tolerance: number) {
   for (const golden of fixture.cases.filter(({ rtol }) => !rtol)) {
     const [compiled, plain] = [true, false].map((compile) => {
@@ -156,12 +157,14 @@ Deno.test("steps of pieces end at every grid point, and the states there are not
   const t = [0, 1, 1.5, 4];
   const x = tensor([[[0], [2], [1], [3]]], { dtype: "float64" });
   const X = LinearInterpolation(x, t);
-  // dz = z dX: z is exp(X(t) - X(0)) along any path, and rk4's factor of each step depends on that step's change alone.
+  // dz = z dX: z is exp(X(t) - X(0)) along any path. rk4's factor of each step depends only on the change in
+  // that step.
   const statistics = { steps: 0, rejected: 0, evaluations: 0 };
   const options = { method: "rk4_classic", stepsPerPiece: 2, statistics };
   const z = cdeint(X, (_t, z) => z.expandDims(2), ones([1, 1], { dtype: "float64" }), t, options);
   const factor = (change: number) => 1 + change + change ** 2 / 2 + change ** 3 / 6 + change ** 4 / 24;
-  // The first stage after a grid point still has the slope from its left, so that only the first piece is that simple.
+  // The first stage after a grid point still uses the slope from its left, so only the first piece is that
+  // simple.
   const values = await z.data();
   assert.ok(Math.abs(values[1] - factor(1) ** 2) < 1e-12);
   assert.equal(statistics.steps, 6);

@@ -1,4 +1,4 @@
-/** The defaults of solves: those of torchdiffeq and torchcde, and the ones that models name. */
+/** The defaults of solvers (those of torchdiffeq and torchcde) and of models. */
 import assert from "node:assert/strict";
 import {
   cdeint,
@@ -50,7 +50,7 @@ for (const [dtype, allowed] of [["float32", 2e-6], ["float64", 5e-7]] as const) 
     assert.deepEqual(await bits(solve()), await bits(solve(named)));
     assert.notDeepEqual(await bits(solve()), await bits(solve({ ...named, rtol: 1e-6 })));
     assert.notDeepEqual(await bits(solve()), await bits(solve({ ...named, atol: 1e-6 })));
-    // Tolerances hold for other methods too, as in torchdiffeq.
+    // Tolerances also apply to other methods, as in torchdiffeq.
     const bosh3 = { method: "bosh3", rtol: 1e-7, atol: 1e-9 };
     assert.deepEqual(await bits(solve({ method: "bosh3" })), await bits(solve(bosh3)));
     const gradient = (options?: SolveOptions) =>

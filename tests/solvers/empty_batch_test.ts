@@ -1,4 +1,7 @@
-/** Batches of no samples, as a filter of a data set may leave: adaptive solves give results of no samples. */
+/**
+ * Batches without samples, for example after filtering a data set: adaptive solves return results without
+ * samples.
+ */
 import assert from "node:assert/strict";
 import {
   type Adjoint,

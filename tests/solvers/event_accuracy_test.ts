@@ -1,10 +1,10 @@
-/** Events are as exact as the steps of the method that looks for them. */
+/** Events are as accurate as the steps of the solver. */
 import assert from "node:assert/strict";
 import { type EmbeddedTableau, odeint, odeintEvent, stack, type Tensor, tensor } from "../../mod.ts";
 import { adaptiveMethods, implicitMethods, type MethodChoice, nameOf } from "../../src/solvers/methods.ts";
 import { findSignChange } from "../../src/solvers/sign_change.ts";
 
-/** An equation whose solution is known, and the time at which its first element has a value. */
+/** An equation with a known solution, and the time at which its first element reaches a value. */
 interface Problem {
   readonly name: string;
   readonly f: (t: Tensor, y: Tensor) => Tensor;
@@ -44,7 +44,7 @@ const problems: Problem[] = [
   },
 ];
 
-/** Heun's method with Euler's for the error, and nothing from which to interpolate. */
+/** Heun's method with an error estimate by Euler's method, without data for interpolation. */
 const withoutMiddle: EmbeddedTableau = {
   kind: "embedded",
   name: "without_middle",
@@ -55,7 +55,7 @@ const withoutMiddle: EmbeddedTableau = {
   error: [-0.5, 0.5],
 };
 
-/** The smallest tolerance that takes a method of some order few steps. */
+/** The smallest tolerance for which a method of a given order takes few steps. */
 const tightest = (order: number) => order <= 3 ? 1e-6 : 1e-10;
 
 const distance = (a: ArrayLike<number>, b: readonly number[]) =>
@@ -108,7 +108,7 @@ for (const [name, f, change] of functions) {
       let evaluations = 0;
       const found = findSignChange((x) => (evaluations++, f(x)), f(0), f(1), tolerance);
       assert.ok(evaluations <= Math.ceil(Math.log2(1 / tolerance)) + 1, `${evaluations} evaluations`);
-      // A zero ends the search wherever it is.
+      // A zero ends the search at any position.
       const isFound = Math.abs(found - change) <= tolerance || f(found) === 0;
       assert.ok(isFound, `${found} for ${change}, tolerance ${tolerance}`);
     }

@@ -47,7 +47,7 @@ const robertson = (_t: Tensor, y: Tensor) => {
   return stack([second.sub(first), first.sub(second).sub(third), third]);
 };
 
-/** A rotation whose angular speed follows the radius, in each sample. */
+/** A rotation in each sample whose angular speed depends on the radius. */
 const spin = (t: Tensor, y: Tensor) => {
   const turned = y.matmul(tensor([[0, 1], [-1, 0]], { dtype: y.dtype }));
   return turned.mul(y.square().sum(1, { keepDims: true })).sub(y.mul(t.cos()));
@@ -56,7 +56,7 @@ const spin = (t: Tensor, y: Tensor) => {
 for (const tableau of implicitMethods) {
   const { name: method, order } = tableau;
   Deno.test(`${method} converges with its order`, async () => {
-    // y' = y cos t, and another that depends on it.
+    // y' = y cos t, and a second equation that depends on it.
     const f = (t: Tensor, [y]: Parts) => [stack([y.at(0, 0).mul(t.cos()), y.at(0, 0).mul(y.at(0, 1)).neg()])];
     const errors: number[] = [];
     for (const steps of [16, 32, 64]) {
@@ -85,12 +85,13 @@ for (const tableau of implicitMethods) {
       errors.push(Math.abs(await interpolate(rows, [0.3]).item() - Math.exp(Math.sin(0.3 * dt))));
     }
     const slope = Math.log2(errors[0] / errors[1]);
-    // An error of a single step is of one order more.
+    // The error of a single step has one order more.
     assert.ok(slope > Math.min(order, 4) + 1 - 0.3, `slope ${slope}: ${errors}`);
   });
 
   Deno.test(`${method} solves van der Pol's equation with mu = 1000`, async () => {
-    // The solution is the one of the Test Set for IVP Solvers (Mazzia, Magherini), problem VDPOL, which counts time in mu.
+    // The solution from the Test Set for IVP Solvers (Mazzia, Magherini), problem VDPOL, where time is in
+    // units of mu.
     const expected = [1.706167732170483, -0.8928097010247975e-3];
     const statistics: SolveStatistics = { steps: 0, rejected: 0, evaluations: 0 };
     const rtol = order === 3 ? 1e-4 : 1e-5;
@@ -105,7 +106,7 @@ for (const tableau of implicitMethods) {
   });
 
   Deno.test(`${method} is as exact as its tolerance at every output time of a stiff equation`, async () => {
-    // y' = -l (y - cos t) falls onto y = (l^2 cos t + l sin t) / (1 + l^2).
+    // y' = -l (y - cos t) converges to y = (l^2 cos t + l sin t) / (1 + l^2).
     const l = 1e5;
     const exact = (t: number) => (l * l * Math.cos(t) + l * Math.sin(t)) / (1 + l * l);
     const field = (t: Tensor, y: Tensor) => y.sub(t.cos()).mul(-l);
@@ -132,7 +133,7 @@ for (const tableau of implicitMethods) {
 }
 
 Deno.test("kvaerno5 solves Robertson's reaction over eleven orders of magnitude of time", async () => {
-  // As above, problem ROBER.
+  // From the same test set, problem ROBER.
   const expected = [0.2083340149701255e-7, 0.8333360770334713e-13, 0.9999999791665050];
   const options = { method: "kvaerno5", rtol: 1e-7, atol: 1e-17 };
   const y = odeint(robertson, tensor([1, 0, 0], float64), [0, 1e11], options).at(0, 1);
@@ -186,7 +187,7 @@ Deno.test("the event of a stiff equation is found in the state that a step ends 
   const field = (t: Tensor, y: Tensor) => y.sub(t.cos()).mul(-1e5);
   const options = { rtol: 1e-6, atol: 1e-8, method: "kvaerno5" };
   const { t, y } = odeintEvent(field, ones([1], float64), 0, (_t, y) => y.at(0, 0).sub(0.7), options);
-  // The solution lags behind by 1e-5.
+  // The solution lags by 1e-5.
   assert.ok(Math.abs(await t.item() - Math.acos(0.7)) < 2e-5, `${t}`);
   assert.ok(Math.abs(await y.item() - 0.7) < 1e-8, `${y}`);
 });

@@ -1,4 +1,4 @@
-/** Times far from zero, as Unix seconds are, of which float32 holds every 128th second. */
+/** Times far from zero, such as Unix seconds, where float32 only represents every 128th second. */
 import assert from "node:assert/strict";
 import {
   addTime,
@@ -28,7 +28,7 @@ import {
 import { cpu, longOnSoftware, testOnDevices } from "../devices.ts";
 
 const origin = 1.7e9;
-/** Uneven times in seconds, from zero. */
+/** Uneven times in seconds, starting at zero. */
 const fromZero = [0, 1, 2.5, 3, 4.25, 5];
 const unix = fromZero.map((t) => t + origin);
 
@@ -53,7 +53,7 @@ const solves: SolveOptions[] = [
   { method: "bosh3", adjoint: "continuous" },
 ];
 
-/** The times among options, moved. */
+/** The options with all times shifted. */
 function moved({ grid, jumpTimes, ...options }: SolveOptions, by: number): SolveOptions {
   const move = (times?: ArrayLike<number>) => times && Array.from(times, (t) => t + by);
   return { ...options, grid: move(grid), jumpTimes: move(jumpTimes) };
@@ -132,7 +132,7 @@ Deno.test("cdeint solves at Unix seconds when the series are at their own times"
     const f = (_t: Tensor, z: Tensor) => z.tanh().expandDims(-1).mul(tensor([1, 0.5]));
     return [cdeint(X, f, x.at(1, 0), [by, by + 5], { method: "rk4", stepSize: 0.5 })];
   };
-  // The gaps of 1.125 * 2.5 seconds differ in float64's last digits at 1.7e9.
+  // The gaps of 1.125 * 2.5 seconds differ in the last digits of float64 at 1.7e9.
   const [[far], [near]] = [solve(origin), solve(0)];
   const [a, b] = [await far.data(), await near.data()];
   a.forEach((value, i) => assert.ok(Math.abs(value - b[i]) < 1e-5, `${value}, expected ${b[i]}`));
@@ -168,7 +168,8 @@ Deno.test("a stream at Unix seconds predicts what it predicts from zero", async 
       const stream = model.stream();
       return times.map((t, i) => stream.push(t, x.at(1, i)));
     };
-    // From zero the times of all observations count from the first, far away those of each step from its own.
+    // Near zero the times of all observations count from the first observation. Far from zero, the times of
+    // each step count from the start of the step.
     const [far, near] = [run(unix), run(fromZero)];
     for (const [i, prediction] of far.entries()) {
       const expected = await near[i].data();
@@ -209,7 +210,7 @@ Deno.test("a vector field that looks at a time float32 cannot hold is refused", 
     () => cdeint(X, (t, z) => z.mul(t.sin()).expandDims(-1).mul(tensor([1, 1])), x.at(1, 0), X.interval),
     /the vector field looks at t/,
   );
-  // float64 holds them.
+  // float64 represents them.
   const double = { dtype: "float64" } as const;
   odeint((t, y) => t.sin().mul(y), tensor([1], double), [origin, origin + 5], {
     method: "rk4",
@@ -259,7 +260,7 @@ Deno.test("errors name times as they were given", () => {
   }
 });
 
-/** Times that are one number in float32, so that a solve asks whether its field looks at them. */
+/** Times that are equal in float32, so that a solve checks whether its field reads them. */
 const farTimes = [1e8, 1e8 + 1];
 const farSolves: SolveOptions[] = [
   { method: "rk4" },
@@ -277,7 +278,8 @@ for (const options of farSolves) {
     };
     const y0 = tensor([[1], [2]]);
     assert.throws(() => odeint(failing, y0, farTimes, options), /^Error: as meant$/);
-    // In the first call alone: a trace must not hide the error of a field that would succeed the next time.
+    // Throw only in the first call: a trace must not hide the error of a field that would succeed the next
+    // time.
     let calls = 0;
     const once = (_t: Tensor, y: Tensor) => calls++ === 0 ? failing() : y.neg();
     assert.throws(() => odeint(once, y0, farTimes, options), /^Error: as meant$/);

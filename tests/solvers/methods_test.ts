@@ -1,4 +1,4 @@
-/** Tableaus that users bring, and options that a method has no use for. */
+/** Custom tableaus, and options that a method does not use. */
 import assert from "node:assert/strict";
 import {
   type ButcherTableau,
@@ -21,7 +21,7 @@ import { adaptiveMethods, fixedMethods } from "../../src/solvers/methods.ts";
 import { checkTableau } from "../../src/solvers/check_tableau.ts";
 
 const float64 = { dtype: "float64" } as const;
-/** y' = y cos(t), whose solution is exp(sin(t)). */
+/** y' = y cos(t), with the solution exp(sin(t)). */
 const field = (t: Tensor, y: Tensor) => y.mul(t.cos());
 const y0 = ones([1, 1], float64);
 
@@ -35,7 +35,7 @@ const ssp3: ButcherTableau = {
   b: [1 / 6, 1 / 6, 2 / 3],
 };
 
-/** Fehlberg's pair of orders 4 and 5 without a stage at the step's end. */
+/** Fehlberg's pair of orders 4 and 5, without a stage at the end of the step. */
 const fehlberg45: EmbeddedTableau = {
   kind: "embedded",
   name: "fehlberg45",

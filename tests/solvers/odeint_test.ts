@@ -19,15 +19,15 @@ import { problem } from "./problems.ts";
 const methods = [...fixedMethods, ...adamsMethods];
 const fixed = fixture.solutions.filter(({ method }) => methods.some(({ name }) => name === method));
 
-// torchdiffeq's defaults, which matter to implicit_adams.
-/** Tolerances for the one method of fixed steps that looks at them. */
+// torchdiffeq's defaults, which affect implicit_adams.
+/** Tolerances for the only fixed-step method that uses them. */
 const tolerances = (method: string, rtol = 1e-7, atol = 1e-9) =>
   method === "implicit_adams" ? { rtol, atol } : {};
-/** Corrections go on until they no longer matter: that is no loop of a known length. */
+/** The number of corrections depends on convergence, so this is not a loop of known length. */
 const isCompiled = (method: string, compile: boolean) => compile && method !== "implicit_adams";
 for (const { problem: name, method, step_size: stepSize, y } of fixed) {
   const title = `torchdiffeq's ${name} by ${method} in steps of ${stepSize}`;
-  // Eleven past slopes amplify rounding errors, the more the more steps there are.
+  // Eleven past slopes amplify rounding errors, and more steps amplify them more.
   const amplifies = method === "explicit_adams";
   const tolerance = amplifies && name === "sine" && stepSize === 0.03 ? 1e-8 : 1e-10;
   for (const compile of [true, false]) {
@@ -55,7 +55,7 @@ for (const { problem: name, method, step_size: stepSize, y } of fixed) {
 
 const reversibleMethods = ["heun", ...fixedMethods.map(({ name }) => name)]
   .map((name) => methodOf(`reversible_${name}`));
-/** The order with which a method's error falls from step size to step size. */
+/** The order of a method, measured from its errors at different step sizes. */
 async function measuredOrder(method: string, sizes: readonly number[]): Promise<number> {
   const f = (t: Tensor, y: Tensor) => y.mul(t.cos());
   const y0 = ones([1, 1], { dtype: "float64" });
@@ -82,7 +82,7 @@ for (const { name, order } of [...methods, ...reversibleMethods]) {
 }
 
 for (const { name, order } of adaptiveMethods) {
-  // The errors of the two steps that a reversible one takes, forwards and backwards, cancel in part where the order is odd.
+  // A reversible step consists of two steps, forward and backward. For odd orders their errors partly cancel.
   Deno.test(`the reversible form of ${name} converges at least with its order`, async () => {
     const slope = await measuredOrder(`reversible_${name}`, order > 5 ? [0.4, 0.2, 0.1] : [0.1, 0.05, 0.025]);
     assert.ok(slope > order - 0.2, `slope ${slope}, order ${order}`);

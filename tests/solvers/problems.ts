@@ -1,9 +1,9 @@
-/** The problems whose solutions by torchdiffeq are known. */
+/** The problems with known solutions by torchdiffeq. */
 import type { DType, Tensor, VectorField } from "../../mod.ts";
 import fixture from "../fixtures/odeint.json" with { type: "json" };
 import { type Golden, read } from "../golden.ts";
 
-/** A problem by its name in the fixture. */
+/** A problem, by its name in the fixture. */
 export function problem(name: string, dtype: DType): { f: VectorField; y0: Tensor; t: number[] } {
   const [y0, t] = [fixture.y0, fixture.t].map((part) => (part as Record<string, Golden>)[name]);
   const m = read(fixture.M, dtype).mT;

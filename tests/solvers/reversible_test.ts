@@ -20,7 +20,10 @@ const float64 = { dtype: "float64" } as const;
 const methods = ["heun", "euler", "midpoint", "heun3", "ralston", "rk4", "rk4_classic", "dopri5", "dopri8"]
   .map((name) => `reversible_${name}`);
 
-/** The largest distance of the reversible gradient from the direct one, in units of the largest element or of one. */
+/**
+ * The largest distance of the reversible gradient from the direct gradient, relative to the largest element,
+ * or to one if that is larger.
+ */
 async function distance(
   inputs: Record<string, Tensor>,
   loss: (adjoint: Adjoint) => Tensor,
@@ -84,7 +87,7 @@ Deno.test("after many steps the reversible gradient is still the direct one", as
   assert.ok(error < 1e-8, `${error}`);
 });
 
-/** The most bytes that are in use at a time, on top of those before. */
+/** The peak of memory in bytes, above the memory in use before. */
 function peak(body: () => unknown): number {
   const { allocate, release } = cpu;
   let [bytes, most] = [0, 0];
@@ -111,7 +114,7 @@ for (const method of ["reversible_heun", "reversible_rk4"]) {
       );
     const perStep = (adjoint: Adjoint) => (used(2000, adjoint) - used(500, adjoint)) / 1500;
     const state = 4 * y0.size;
-    // Times take some bytes a step, but no state does.
+    // Times take some bytes per step, but no states are stored.
     assert.ok(perStep("reversible") < state / 16, `${perStep("reversible")} bytes a step`);
     assert.ok(perStep("direct") >= state, `${perStep("direct")} bytes a step`);
   });
@@ -132,7 +135,7 @@ for (const method of ["reversible_heun", "reversible_rk4"]) {
 }
 
 Deno.test("a coupling of one is leapfrog's, another is damped", async () => {
-  // y' = -y by Euler's method in two steps of 1, by hand.
+  // y' = -y by Euler's method in two steps of 1, computed by hand.
   const solve = (coupling: number) => {
     const options = { method: "reversible_euler", stepSize: 1, coupling };
     return odeint((_t, y) => y.neg(), tensor([1], float64), [0, 1, 2], options).data();

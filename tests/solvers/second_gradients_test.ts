@@ -67,7 +67,10 @@ Deno.test("the continuous adjoint of an adaptive method serves where another gra
   }
 });
 
-/** Gradients of an event of a ball that falls through air: with respect to its start, and to the height of the event. */
+/**
+ * Gradients of an event of a ball that falls through air, with respect to its start and to the height of the
+ * event.
+ */
 const ofEvent = (pick: (t: Tensor, y: Tensor) => Tensor) => (y0: Tensor, level: Tensor) => {
   const fall = (t: Tensor, y: Tensor) =>
     stack([y.at(0, 1), y.at(0, 1).mul(-0.3).sub(y.at(0, 0).sin()).sub(t.cos().add(9.81))]);
@@ -96,7 +99,7 @@ Deno.test("gradients of an event up to order four are those of a falling ball, h
   // The ball falls h in a time of sqrt(h).
   let f = (h: Tensor) =>
     odeintEvent(fall, stack([h, h.zerosLike()]), 0, (_t, y) => y.at(0, 0), { rtol: 1e-11, atol: 1e-12 }).t;
-  // Each gradient of h^p is p / h times the one before, with a power of one less.
+  // Each gradient of h^p is p / h times the previous one, with the power lowered by one.
   let expected = 1.5;
   for (let order = 0; order <= 4; order++) {
     const found = await f(tensor(2.25, float64)).item();

@@ -1,4 +1,4 @@
-/** Controllers of the step's length. */
+/** Step size controllers. */
 import assert from "node:assert/strict";
 import {
   concatenate,

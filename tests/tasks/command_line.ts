@@ -1,4 +1,4 @@
-/** Runs commands as `deno task` does, with the permissions that deno.json gives them. */
+/** Runs commands as `deno task` does, with the permissions from deno.json. */
 
 const config = new URL("../../deno.json", import.meta.url);
 const { tasks } = JSON.parse(await Deno.readTextFile(config));
@@ -10,7 +10,10 @@ export interface Outcome {
   readonly stderr: string;
 }
 
-/** The process of a task with some arguments. @param env Variables of its environment beside those of this process. */
+/**
+ * The process of a task with some arguments. @param env Environment variables in addition to those of this
+ * process.
+ */
 export function task(name: string, args: string[], env: Record<string, string> = {}): Deno.Command {
   const [deno, ...own] = tasks[name].command.split(" ");
   if (deno !== "deno") throw new Error(`task ${name} does not start with deno`);
@@ -31,7 +34,10 @@ export async function runTask(name: string, ...args: string[]): Promise<Outcome>
   return { code, stdout: out, stderr: err };
 }
 
-/** A folder with a problem that has the real one's name and channels, and that trains in milliseconds. */
+/**
+ * A folder with a problem that has the name and the channels of the real one, and that trains in
+ * milliseconds.
+ */
 export async function makeCharacters(folder: string): Promise<string> {
   const data = `${folder}/data`;
   await Deno.mkdir(data);

@@ -1,6 +1,6 @@
 /**
- * Commands that ship as one executable hold all that they need. Deno's own executable stands for the runtime that
- * `deno compile` would fetch; what is made is read, not run.
+ * Commands compiled to one executable contain everything that they need. Deno's executable replaces the
+ * runtime that `deno compile` would download. The tests read the executable without running it.
  */
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
@@ -28,7 +28,7 @@ async function deno(cwd: URL | string, ...args: string[]): Promise<string> {
   return new TextDecoder().decode(stdout);
 }
 
-/** The modules that a program loads, not those of which it uses types alone. */
+/** The modules that a program loads, without modules of which it only uses types. */
 function loadedFiles({ roots, modules }: Graph): string[] {
   const bySpecifier = new Map(modules.map((module) => [module.specifier, module]));
   const loaded = new Set(roots);
@@ -40,10 +40,16 @@ function loadedFiles({ roots, modules }: Graph): string[] {
   return [...loaded].filter((specifier) => specifier.startsWith("file:")).map((url) => new URL(url).pathname);
 }
 
-/** Loads packages that no executable brings along, as they are large: Dawn's, and that of Welch's test, without which tables are made. */
+/**
+ * Loads large packages that no executable includes: Dawn's, and that of Welch's test, without which tables
+ * are still written.
+ */
 const leftOut = /await import\((dawnPackage|testPackage)\)/;
 
-/** Files that an entry point needs: its module graph, what modules name by URL, as workers, and its packages. */
+/**
+ * Files that an entry point needs: its module graph, modules loaded by URL, such as workers, and its
+ * packages.
+ */
 async function neededFiles(cwd: URL | string, entry: string): Promise<string[]> {
   const graph: Graph = JSON.parse(await deno(cwd, "info", "--json", entry));
   const { npmCache } = JSON.parse(await deno(cwd, "info", "--json"));
@@ -76,7 +82,7 @@ async function scriptsIn(folder: string): Promise<string[]> {
   return (await Promise.all(found)).flat();
 }
 
-/** Compiles a program and returns the files that the executable lacks, of those that `entry` needs. */
+/** Compiles a program and returns the files that `entry` needs and the executable lacks. */
 async function missingFiles(
   cwd: URL | string,
   entry: string,
@@ -87,7 +93,7 @@ async function missingFiles(
   try {
     await deno(cwd, "compile", "--no-check", ...options, "--output", executable, compiled);
     const { size } = await Deno.stat(Deno.execPath());
-    // The files come after the runtime.
+    // The files follow the runtime.
     const embedded = Buffer.from((await Deno.readFile(executable)).subarray(size));
     const files = await neededFiles(cwd, entry);
     const contents = await Promise.all(files.map((file) => Deno.readFile(file)));

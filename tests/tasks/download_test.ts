@@ -9,14 +9,14 @@ import { runTask, withFolder } from "./command_line.ts";
 const content = Uint8Array.from({ length: 100_000 }, (_, i) => i * i % 251);
 const sha256 = createHash("sha256").update(content).digest("hex");
 
-/** Where a server breaks a connection, in bytes of the file; it answers a range if it can. */
+/** Number of bytes after which a server breaks a connection. It supports ranges if set. */
 interface Behaviour {
   breakAt?: number;
   ranges?: boolean;
   status?: number;
 }
 
-/** A server of one file. It tells the ranges that it was asked for. */
+/** A server of one file. It records the requested ranges. */
 async function withServer(
   behaviours: Behaviour[],
   body: (url: string, asked: (string | null)[]) => Promise<void>,
@@ -32,7 +32,7 @@ async function withServer(
     if (from >= total) {
       return new Response(null, { status: 416, headers: { "content-range": `bytes */${total}` } });
     }
-    // Fewer bytes than announced break the connection.
+    // Sending fewer bytes than announced breaks the connection.
     return new Response(new Blob([content.slice(from, Math.min(breakAt, total))]).stream(), {
       status: ranges && range ? 206 : 200,
       headers: {

@@ -11,7 +11,7 @@ const programs = Object.keys(tasks).filter((name) =>
   name !== "test" && /^deno run .*\.ts$/.test(tasks[name].command)
 );
 
-/** Runs Deno in the folder of the project. */
+/** Runs Deno in the project folder. */
 async function run(args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const command = new Deno.Command(Deno.execPath(), { args, cwd: root, stdin: "null" });
   const { code, ...output } = await command.output();

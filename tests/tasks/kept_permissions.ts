@@ -1,4 +1,4 @@
-/** Tells which permissions are left when those to read are kept. */
+/** Prints the permissions that remain after dropping all but those to read. */
 import { keepOnly } from "../../tasks/weft.ts";
 
 await keepOnly(["read"]);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { onlyRun, runTask, withFolder } from "./command_line.ts";
 
-/** Rising and falling series of irregular times, one value in five missing; with labels if asked for. */
+/** Rising and falling series at irregular times with one value in five missing, optionally with labels. */
 async function writeTable(path: string, names: readonly string[], isLabelled: boolean): Promise<void> {
   const rows = names.flatMap((name, i) =>
     Array.from({ length: 6 + i % 3 }, (_, t) => {
@@ -156,7 +156,7 @@ Deno.test(
     ];
     const { code, stderr } = await runTask("train", "own-series", "--data", data, ...options);
     assert.equal(code, 0, stderr);
-    // The last 16 rows are the test part: the first window's future is the first four of them.
+    // The last 16 rows are the test set. The future of its first window consists of the first four of them.
     const { stdout } = await runTask("evaluate", run, "--device", "cpu");
     assert.match(stdout, /^the test part of .*own\.csv: 13 windows\n/);
   }),

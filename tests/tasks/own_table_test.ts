@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { onlyRun, runTask, withFolder } from "./command_line.ts";
 
-/** A table as spreadsheets of some countries write it: rising and falling heights, a ward, an age, a note. */
+/**
+ * A table in the spreadsheet format of some countries: rising and falling heights, a ward, an age, a note.
+ */
 function rows(count: number, isLabelled: boolean): string[][] {
   const body = Array.from({ length: count }, (_, i) =>
     Array.from({ length: 5 }, (_, t) => [
@@ -83,7 +85,7 @@ Deno.test(
       assert.match(stderr, message);
     }
 
-    // The same values under other names, with labels, another delimiter and a marker of missing values.
+    // The same values under other names, with labels, another delimiter and another marker of missing values.
     const labelled = rows(4, true);
     const bare = labelled.map((row, i) => i === 3 ? row.with(2, "") : row);
     const others = ["who", "when", ...labelled[0].slice(2, 6), "result"];
@@ -115,7 +117,7 @@ Deno.test(
         ),
       ).join("\n"),
     );
-    // What is measured is what is predicted, and each series' probabilities sum to one.
+    // Metrics and predictions agree, and the probabilities of each series sum to one.
     let logLoss = 0;
     answers.forEach(({ probabilities: { down, up } }, i) => {
       assert.ok(Math.abs(down + up - 1) < 1e-12);

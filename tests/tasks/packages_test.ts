@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 
 const root = new URL("../..", import.meta.url);
 
-// Deno fetches every package of the lock file, whichever command is called.
+// Deno downloads every package of the lock file, whichever command runs.
 Deno.test("the first command fetches no package but those that it uses", async () => {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["info", "--json", "src/commands/train.ts"],

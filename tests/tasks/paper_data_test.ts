@@ -1,4 +1,6 @@
-/** Tables on public data run from their commands, on small files that are made in the format of these data. */
+/**
+ * Commands that reproduce tables on public data, run on small generated files in the format of these data.
+ */
 import assert from "node:assert/strict";
 import { readOutcome } from "../../src/train/run_once.ts";
 import { tables } from "../../tasks/papers/tables/registry.ts";
@@ -10,7 +12,7 @@ import { zipFile } from "../data/zip_file.ts";
 import { testLong } from "../devices.ts";
 import { runTask, withFolder } from "./command_line.ts";
 
-/** A problem of the UEA archive, of other lengths than the real one. */
+/** A problem of the UEA archive with other lengths than the real problem. */
 async function writeProblem(folder: string, name: string, channels: number): Promise<void> {
   const channel = (i: number) =>
     Array.from({ length: 40 }, (_, t) => Math.sin(t * (1 + i % 2) + i).toFixed(3)).join();
@@ -21,7 +23,7 @@ async function writeProblem(folder: string, name: string, channels: number): Pro
   await Deno.writeFile(`${folder}/${name}.zip`, zipFile(files));
 }
 
-/** A maker of data, by the table whose command reads them, with the experiment that is run. */
+/** A generator of data, by the table whose command reads them, with the experiment that runs. */
 const makers: Record<string, [experiment: string, make: (folder: string) => Promise<void>]> = {
   "ncde-table-2": ["sepsis", async (folder) => {
     await Deno.mkdir(`${folder}/sepsis`);

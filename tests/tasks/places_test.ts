@@ -1,4 +1,4 @@
-/** Commands that are given places where there is not what they need. */
+/** Commands with paths that do not contain what the commands need. */
 import assert from "node:assert/strict";
 import { execute } from "../../src/train/mod.ts";
 import { startRun } from "../runs.ts";
@@ -14,7 +14,7 @@ import { experiments } from "../runs.ts";
 
 const commands = { evaluate, predict, reproduce, serve, train };
 
-/** Exit code of a command, and what it writes to the standard error. */
+/** Exit code and standard error of a command. */
 async function run(
   name: keyof typeof commands,
   args: readonly string[],
@@ -42,10 +42,10 @@ const table = [
   ).flat(),
 ].join("\n");
 
-/** Places that are not what is needed, with what is wrong there. */
+/** Unsuitable paths, and their faults. */
 const places = { missing: "none", below: "text/none", text: "text", bare: "bare" };
 
-/** Makes the places, a table `own.csv`, and a run whose folder is returned. */
+/** Creates the paths, a table `own.csv`, and a run. Returns the folder of the run. */
 async function makePlaces(folder: string): Promise<string> {
   await Deno.mkdir(`${folder}/bare/inside`, { recursive: true });
   await Deno.writeTextFile(`${folder}/text`, "hello\n");
@@ -57,7 +57,7 @@ async function makePlaces(folder: string): Promise<string> {
   return made.folder.path;
 }
 
-/** A command's arguments with a place, and what it says of each; nothing where it accepts the place. */
+/** Arguments of a command with a path, and its message for each path; `undefined` if it accepts the path. */
 type Case = readonly [
   name: keyof typeof commands,
   args: (place: string, folder: string, run: string) => string[],

@@ -6,7 +6,7 @@ import { readRunConfig } from "../runs.ts";
 import { runLocally } from "../../tasks/papers/engines/local.ts";
 import { runTask, withFolder } from "./command_line.ts";
 
-/** A trainer of no time: seed 1 crashes. */
+/** A trainer that ends immediately. Seed 1 crashes. */
 const trainer = `const option = (name) => Deno.args[Deno.args.indexOf(name) + 1];
 const folder = option("--run");
 Deno.mkdirSync(folder, { recursive: true });

@@ -7,7 +7,7 @@ import { withFolder } from "./command_line.ts";
 
 const resources = { cpus: 1, memory: "200M", time: "10:00" };
 
-/** Runs of SINE with a tiny network; those of seeds 0 and 1 take some seconds. */
+/** Runs of SINE with a tiny network. Seeds 0 and 1 take some seconds. */
 async function tinyRuns(out: string, seeds: readonly number[]): Promise<TableRun[]> {
   const table = tables.find(({ name }) => name === "warp-table-2")!;
   const sizes = {
@@ -48,7 +48,7 @@ Deno.test("the script of an array has its resources, and its commands a line for
   );
 });
 
-/** Ends what works on a run, as a kernel does that has no more memory. */
+/** Kills the process of a run, like a kernel that is out of memory. */
 async function kill({ folder }: TableRun): Promise<void> {
   for await (const { name } of Deno.readDir("/proc")) {
     const line = await Deno.readTextFile(`/proc/${name}/cmdline`).catch(() => "");
@@ -59,7 +59,7 @@ async function kill({ folder }: TableRun): Promise<void> {
   }
 }
 
-/** Waits until a run is in its fiftieth epoch, three minutes at most. */
+/** Waits until a run reaches its fiftieth epoch, at most three minutes. */
 async function fiftiethEpoch({ folder }: TableRun): Promise<void> {
   for (const start = performance.now(); (await linesOf(folder.metrics).catch(() => [])).length < 50;) {
     assert(performance.now() - start < 180_000, `${folder.path}: not fifty epochs in three minutes`);
@@ -73,7 +73,7 @@ async function linesOf(path: string): Promise<string[]> {
 
 Deno.test({
   name: "eight runs on Slurm, of which one is killed and goes on, give their results once",
-  // .ci/slurm starts one.
+  // .ci/slurm starts a cluster.
   ignore: Deno.env.get("SLURM_CONF") === undefined,
   fn: withFolder(async (out) => {
     const runs = await tinyRuns(out, [2, 3, 1, 0, 4, 5, 6, 7]);
@@ -86,7 +86,7 @@ Deno.test({
       onStart: () => {},
       onEnd: (run, error) => Promise.resolve(void ended.push([run.config.seed, error])),
     };
-    // Another process submits half of them, and does not follow.
+    // Another process submits half of the runs, and does not follow them.
     await runOnSlurm(runs.slice(0, 4), { ...options, signal: AbortSignal.abort() });
     const followed = runOnSlurm(runs, options);
     await fiftiethEpoch(killed);

@@ -3,7 +3,7 @@ import { withFolder } from "./command_line.ts";
 
 const root = new URL("../..", import.meta.url);
 
-/** Last lines of the test command for some tests, on a machine without a GPU. */
+/** Last output lines of the test command for some tests, on a machine without a GPU. */
 async function endOf(folder: string, tests: string, ...args: string[]) {
   const imports = `import { longOnSoftware, testLong, testOnDevices } from "${new URL(
     "tests/devices.ts",

@@ -13,7 +13,7 @@ async function metricsOf(run: string) {
   return lines.map((line) => ({ ...JSON.parse(line), seconds: 0 }));
 }
 
-/** Starts a run without end and waits for its first epochs. */
+/** Starts a run without an end and waits for its first epochs. */
 async function startLongRun(data: string, out: string) {
   const process = task("train", characters(data, out, "--epochs", "1000000")).spawn();
   const output = process.output();
@@ -27,7 +27,7 @@ async function startLongRun(data: string, out: string) {
   throw new Error("the run has not come to its second epoch in a minute");
 }
 
-/** Resumes a run up to a few more epochs, and compares it with one that was never stopped. */
+/** Resumes a run for a few more epochs, and compares it with a run without interruption. */
 async function assertSameAsWhole(data: string, folder: string, run: string): Promise<void> {
   const { epoch } = positionOf(await readSafetensors(`${run}/last.safetensors`));
   const epochs = `${epoch + 2}`;
@@ -167,7 +167,8 @@ Deno.test(
     await output;
     let before = 0;
     for (let kill = 1;; kill++) {
-      // Complete epochs have a line of metrics before they have a checkpoint, so that the checkpoint is one behind at most.
+      // The metrics of a complete epoch are written before its checkpoint, so the checkpoint is at most one
+      // epoch behind.
       const { epoch } = positionOf(await readSafetensors(`${run}/last.safetensors`));
       const lines = (await Deno.readTextFile(`${run}/metrics.jsonl`)).split("\n").length - 1;
       assert(
@@ -263,7 +264,7 @@ Deno.test(
     assert.equal(resumed.code, 0, resumed.stderr);
     const { tensors, metadata } = await readSafetensors(`${run}/last.safetensors`);
     assert.ok(Object.keys(tensors).some((name) => name.endsWith(".B.s")), `${Object.keys(tensors)}`);
-    // Twenty losses of ten steps an epoch, each of 50 visits to a wave, wait for thirty more.
+    // Twenty losses of ten steps per epoch, with 50 visits per wave, wait for thirty more losses.
     assert.equal(JSON.parse(metadata["weft.position"]).plateau.pending[1], 20);
   }),
 );

@@ -5,13 +5,13 @@ import { withFolder } from "./command_line.ts";
 const root = new URL("../..", import.meta.url);
 const { tasks, version } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
 
-/** Kinds of permission, such as `read`, that a task gives its program; the environment aside. */
+/** Kinds of permission, such as `read`, that a task gives its program, apart from the environment. */
 function permissionsOf(task: string): string[] {
   const command: string = tasks[task].command;
   return [...command.matchAll(/--allow-(?!env)([a-z]+)/g)].map(([, name]) => name);
 }
 
-/** Runs a program of the executable's permissions. */
+/** Runs a program with the executable's permissions. */
 async function run(program: string, ...args: string[]) {
   const permissions = tasks.compile.command.split(" ").filter((word: string) => word.startsWith("--allow-"));
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {

@@ -1,4 +1,4 @@
-/** Assignments to views write through to the tensor that the view is of, or are refused. */
+/** Assignments to views write to the base tensor, or throw. */
 import assert from "node:assert/strict";
 import { Adam, grad, jit, ones, type Tensor, tensor, zeros } from "../../mod.ts";
 import { loadParameters } from "../../src/nn/layer.ts";
@@ -6,7 +6,7 @@ import { testOnDevices } from "../devices.ts";
 
 const shape = [2, 3, 4];
 const numbers = Float32Array.from({ length: 24 }, (_, i) => i);
-/** A tensor whose elements lie in order, and others of which they do not. */
+/** A tensor with contiguous elements, and tensors with other layouts. */
 const bases: [string, () => Tensor][] = [
   ["in order", () => tensor(numbers, { shape })],
   ["transposed", () => tensor(numbers, { shape: [4, 3, 2] }).transpose(0, 2)],
@@ -32,13 +32,16 @@ const views: Record<string, (x: Tensor) => Tensor> = {
   "views of views": (x) => x.transpose().at(1, 2).flip(0).expandDims(-1),
   "no change": (x) => x.reshape(x.shape),
 };
-/** Views where elements lie in order, else copies. */
+/** Views if elements are contiguous, otherwise copies. */
 const reshapes: Record<string, (x: Tensor) => Tensor> = {
   "reshape": (x) => x.reshape([6, 4]),
   "flatten": (x) => x.flatten(),
 };
 
-/** What the base holds after the assignment: the view's own places, found by their numbers, are replaced. */
+/**
+ * The expected values of the base after the assignment. The positions of the view, found by index, are
+ * replaced.
+ */
 async function expectedOf(base: Tensor, view: Tensor, values: Tensor): Promise<number[]> {
   const [all, places, replaced] = [await base.data(), await view.data(), await values.data()];
   const byNumber = new Map(Array.from(places, (place, i) => [place, replaced[i]]));
@@ -137,7 +140,7 @@ testOnDevices("an assignment to a broadcast view is refused", async () => {
       /shape \(2, 2, 3, 4\) share memory, as broadcastTo leaves/,
     );
     assert.deepEqual([...await base.data()], before);
-    // An axis of length one repeats nothing.
+    // An axis of length one does not repeat elements.
     base.broadcastTo([1, ...shape]).assign(ones([1, ...shape]));
     assert.deepEqual([...await base.data()], new Array(24).fill(1));
   }

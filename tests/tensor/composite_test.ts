@@ -1,4 +1,4 @@
-/** What is composed from primitives, against naive loops, on every device; and its gradients. */
+/** Functions composed of primitives, compared with naive loops on every device, and their gradients. */
 import assert from "node:assert/strict";
 import {
   checkGradients,
@@ -32,7 +32,7 @@ const sum = (x: number[]) => x.reduce((total, value) => total + value, 0);
 const mean = (x: number[]) => sum(x) / x.length;
 const x = random([3, 4, 5], 1);
 
-/** The elements along an axis replaced by a function of all of them. */
+/** Replaces the elements along an axis by a function of all of them. */
 function along(x: Nd, axis: number, f: (elements: number[]) => number[]): Nd {
   const row = (position: number[]) =>
     Array.from({ length: x.shape[axis] }, (_, i) => at(x, position.map((p, j) => j === axis ? i : p)));
@@ -42,7 +42,7 @@ function along(x: Nd, axis: number, f: (elements: number[]) => number[]): Nd {
 const logsumexp = (x: number[]) => Math.log(sum(x.map(Math.exp)));
 const variance = (x: number[]) => mean(x.map((value) => (value - mean(x)) ** 2));
 
-/** Functions of one tensor: the library's, and the same by loops. */
+/** Functions of one tensor: the library's, and the same by naive loops. */
 const functions: [string, (x: Tensor) => Tensor, (x: Nd) => Nd][] = [
   [
     "softmax",
@@ -82,7 +82,7 @@ const functions: [string, (x: Tensor) => Tensor, (x: Nd) => Nd][] = [
   ["at", (x) => x.at(1, -1), (x) => build([3, 5], ([i, k]) => at(x, [i, 3, k]))],
 ];
 
-/** The normal distribution function less a half, by Simpson's rule. */
+/** The normal distribution function minus one half, by Simpson's rule. */
 function normalBelow(x: number): number {
   const steps = 400, h = x / steps;
   const density = (t: number) => Math.exp(-t * t / 2) / Math.sqrt(2 * Math.PI);
@@ -150,7 +150,7 @@ const slices: [start?: number, end?: number, step?: number][] = [
   [1, 4, -1],
 ];
 
-/** Python's own rule for the positions that a slice takes (`slice.indices`). */
+/** Python's rule for the positions of a slice (`slice.indices`). */
 function sliced(length: number, start?: number, end?: number, step = 1): number[] {
   const clamp = (p: number, low: number, high: number) =>
     Math.max(low, Math.min(high, p < 0 ? p + length : p));
@@ -250,7 +250,7 @@ testOnDevices("no gradient leaks from the side that where does not take", async 
   )(x);
   assert.equal(await value.item(), 2);
   await assertTensor(gradient, { shape: [3], values: [0, 0, 0.25] });
-  // Infinite on the side not taken.
+  // Infinite on the side that is not selected.
   const side = grad((y: Tensor) => where(tensor([true, false]), tensor([1, 2]), y).sum())(
     tensor([Infinity, 3]),
   );

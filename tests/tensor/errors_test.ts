@@ -1,4 +1,4 @@
-/** Bad input: the message names the operation and what did not fit. */
+/** Invalid input: the message names the operation and the fault. */
 import assert from "node:assert/strict";
 import {
   arange,

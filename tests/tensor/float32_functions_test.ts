@@ -1,10 +1,13 @@
-/** The accuracy of elementary functions of float32, as a device computes them. */
+/** The accuracy of elementary float32 functions on each device. */
 import assert from "node:assert/strict";
 import { type DType, type Tensor, tensor } from "../../mod.ts";
 import type { Device } from "../../src/device/device.ts";
 import { testOnDevices } from "../devices.ts";
 
-/** The larger of the relative error's share that rounding to 24 bits leaves and, for results near zero, 2^-126. */
+/**
+ * The allowed error: a relative error of rounding to 24 bits or, for results near zero, 2^-126, whichever is
+ * larger.
+ */
 function worstUlp(x: ArrayLike<number>, y: ArrayLike<number>, exact: (x: number) => number) {
   let worst = { ulp: 0, at: 0 };
   for (let i = 0; i < x.length; i++) {
@@ -19,7 +22,7 @@ function worstUlp(x: ArrayLike<number>, y: ArrayLike<number>, exact: (x: number)
 const even = (low: number, high: number) =>
   Float32Array.from({ length: 20_001 }, (_, i) => low + (high - low) * i / 20_000);
 
-/** WGSL allows a division 2.5 units, twice as much as the rest of these functions needs. */
+/** WGSL allows an error of 2.5 units for a division, twice as much as the other functions need. */
 const accuracy: [string, (x: Tensor) => Tensor, (x: number) => number, Float32Array, ulp: number][] = [
   ["exp", (x) => x.exp(), Math.exp, even(-87.33, 88.7), 2],
   ["log", (x) => x.log(), Math.log, even(1e-6, 4), 2],

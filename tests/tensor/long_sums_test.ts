@@ -1,9 +1,15 @@
-/** Sums of many float32 terms lose next to nothing, whatever computes them and however the operands lie in memory. */
+/**
+ * Sums of many float32 terms lose almost no precision, for every implementation and every memory layout of
+ * the operands.
+ */
 import assert from "node:assert/strict";
 import { type Tensor, tensor } from "../../mod.ts";
 import { longOnSoftware, testOnCpu, testOnDevices } from "../devices.ts";
 
-/** Positive terms, of which a long sum loses the most: evenly spread ones, and equal ones, whose rounding errors all have one sign. */
+/**
+ * Positive terms, where a long sum loses most precision: uniformly distributed terms, and equal terms, whose
+ * rounding errors all have the same sign.
+ */
 const terms: Record<string, { value: (i: number) => number; tolerance: number }> = {
   spread: { value: (i) => (i * 0.618033988749895) % 1, tolerance: 2e-6 },
   equal: { value: () => 0.1, tolerance: 5e-5 },
@@ -18,7 +24,7 @@ function assertRelative(found: number, exact: number, tolerance: number, what: s
   assert.ok(error <= tolerance, `${what} is off by ${error}`);
 }
 
-/** Where an element of a matrix lies, and the tensor that reads it there. */
+/** The position of a matrix element in memory, and the tensor that reads it there. */
 interface Layout {
   readonly at: (row: number, column: number, rows: number, columns: number) => number;
   readonly matrix: (values: Float32Array, rows: number, columns: number) => Tensor;
@@ -74,7 +80,7 @@ for (const [name, { value, tolerance }] of Object.entries(terms)) {
 
 testOnCpu("products of integers are exact where sums are cut into segments", async () => {
   const value = (i: number) => i % 5 - 2;
-  // Around the length of a segment and its multiples, with remainders, batches that broadcast, and each layout.
+  // Lengths around a segment and its multiples, with remainders, broadcast batches, and each layout.
   for (const k of [8191, 8192, 8193, 8200, 16384, 16385, 24575, 30_001]) {
     for (const [batch, m, n] of [[1, 1, 1], [1, 2, 3], [2, 1, 7], [2, 7, 1], [3, 4, 5], [1, 30, 2]]) {
       const a = tensor(floats(batch * m * k, value), { shape: [batch, m, k] });

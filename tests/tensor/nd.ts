@@ -1,4 +1,4 @@
-/** Arrays of any number of axes by naive loops: what the library is compared with. */
+/** Arrays with any number of axes, by naive loops: the reference for the library. */
 import assert from "node:assert/strict";
 import { type DType, type Tensor, tensor } from "../../mod.ts";
 
@@ -22,7 +22,7 @@ export function* positions(shape: readonly number[]): Generator<number[]> {
   }
 }
 
-/** The element at a position; axes of length one stretch, and missing ones in front too. */
+/** The element at a position. Axes of length one broadcast, also missing leading axes. */
 export function at({ shape, values }: Nd, position: readonly number[]): number {
   const own = position.slice(position.length - shape.length);
   return values[shape.reduce((offset, length, axis) => offset * length + (length === 1 ? 0 : own[axis]), 0)];
@@ -33,7 +33,7 @@ export function build(shape: readonly number[], f: (position: number[]) => numbe
   return { shape, values: [...positions(shape)].map(f) };
 }
 
-/** NumPy's broadcasting, written down once more. */
+/** A second implementation of NumPy's broadcasting. */
 export function broadcast(...shapes: (readonly number[])[]): number[] {
   const rank = Math.max(...shapes.map((shape) => shape.length));
   return Array.from({ length: rank }, (_, axis) => {
@@ -49,7 +49,7 @@ export function map(f: (...x: number[]) => number, ...arrays: Nd[]): Nd {
   );
 }
 
-/** Along axes, all elements together. */
+/** A reduction along axes. */
 export function reduce(x: Nd, axes: readonly number[], f: (elements: number[]) => number, keep = false): Nd {
   const kept = x.shape.map((length, axis) => axes.includes(axis) ? 1 : length);
   const inner = x.shape.map((length, axis) => axes.includes(axis) ? length : 1);
@@ -77,7 +77,7 @@ export function matmul(a: Nd, b: Nd): Nd {
   });
 }
 
-/** Numbers that depend on the seed alone, evenly spread over [low, high), or whole ones among them. */
+/** Numbers that depend only on the seed, uniform in [low, high), or integers in that range. */
 export function random(
   shape: readonly number[],
   seed: number,
@@ -100,13 +100,13 @@ export async function fromTensor(x: Tensor): Promise<Nd> {
   return { shape: x.shape, values: [...await x.data()] };
 }
 
-/** Ways for the same elements to lie in memory. */
+/** Memory layouts of the same elements. */
 export const layouts = ["contiguous", "permuted", "reversed", "inside", "repeated"] as const;
 export type Layout = typeof layouts[number];
 
 /**
- * A tensor with these elements in a given layout: as a permuted view, every second element backwards, a window of a larger
- * array, or, for `repeated`, every axis that holds one value over and over as an axis of stride zero.
+ * A tensor with these elements in a given layout: as a permuted view, every second element backwards, a
+ * window of a larger array, or, for `repeated`, with stride zero along every axis of constant values.
  */
 export function laidOut(x: Nd, layout: Layout, dtype: DType = "float32"): Tensor {
   const { shape } = x;
@@ -147,12 +147,18 @@ export function laidOut(x: Nd, layout: Layout, dtype: DType = "float32"): Tensor
   return toTensor(x, dtype);
 }
 
-/** Makes `laidOut(..., "repeated")` a view with strides of zero: the same values along the first axis. */
+/**
+ * Makes values that `laidOut(..., "repeated")` can represent with stride zero: the same values along the
+ * first axis.
+ */
 export function repeatFirstAxis(x: Nd): Nd {
   return build(x.shape, (position) => at(x, position.map((p, axis) => axis === 0 ? 0 : p)));
 }
 
-/** Equal shapes; equal values up to a share of each value, and a tenth of that share of the largest one. */
+/**
+ * Fails unless shapes are equal and values agree up to a share of each value plus a tenth of that share of
+ * the largest value.
+ */
 export function assertClose(found: Nd, expected: Nd, tolerance = 1e-5, name = ""): void {
   assert.deepEqual([...found.shape], [...expected.shape], `${name}: shape`);
   const largest = expected.values.reduce(

@@ -1,4 +1,4 @@
-/** First and second derivatives of `pow` against their formulas. */
+/** First and second derivatives of `pow`, compared with their formulas. */
 import assert from "node:assert/strict";
 import { checkGradients, type DType, grad, type Tensor, tensor } from "../../mod.ts";
 import { testOnCpu, testOnDevices } from "../devices.ts";
@@ -20,7 +20,7 @@ async function derivativesAt(x: number, p: number, dtype: DType): Promise<Deriva
   return found as Derivatives;
 }
 
-/** The formulas, for a positive base. */
+/** The formulas for a positive base. */
 function expectedAt(x: number, p: number): Derivatives {
   const log = Math.log(x);
   const mixed = x ** (p - 1) * (1 + p * log);
@@ -34,7 +34,10 @@ function expectedAt(x: number, p: number): Derivatives {
   };
 }
 
-/** The limits at x = 0, or 0 by definition where the gradient has none; NaN stands for mixed derivatives that do not exist. */
+/**
+ * The limits at x = 0, or 0 by definition if the gradient has no limit. NaN marks mixed derivatives that do
+ * not exist.
+ */
 const atZero: [p: number, expected: Derivatives][] = [
   [0, { x: 0, p: 0, xx: 0, xp: 0, px: 0, pp: 0 }],
   [1, { x: 1, p: 0, xx: 0, xp: NaN, px: NaN, pp: 0 }],

@@ -1,4 +1,4 @@
-/** Powers with whole exponents are exact where the result is representable, however they are computed. */
+/** Powers with integer exponents are exact if the result is representable, for every implementation. */
 import assert from "node:assert/strict";
 import { type DType, jit, scan, type Tensor, tensor } from "../../mod.ts";
 import type { Device } from "../../src/device/device.ts";
@@ -11,7 +11,10 @@ function dtypesOf({ info }: Device): DType[] {
   return info.kind === "cpu" ? ["float32", "float64", "int32", "uint32"] : ["float32", "int32", "uint32"];
 }
 
-/** The power in exact arithmetic, wrapped around for integers; nothing where it is not representable. */
+/**
+ * The power in exact arithmetic, wrapped around for integers. Returns `undefined` if the power is not
+ * representable.
+ */
 function exactPower(x: number, p: number, dtype: DType): number | undefined {
   if (p < 0) return 1 / exactPower(x, -p, "float64")!;
   const power = BigInt(x) ** BigInt(p);
@@ -54,7 +57,7 @@ for (const [way, power] of ways) {
   testOnDevices(`whole powers are exact, with ${way}`, async (device) => {
     for (const dtype of dtypesOf(device)) {
       for (const [bases, exponents] of operandsOf(dtype)) {
-        // Each exponent is a program of its own where it is part of one.
+        // In a compiled function each exponent gives a separate program: try only a few.
         const isCompiled = way === "jit" || way === "scan";
         for (
           const p of isCompiled

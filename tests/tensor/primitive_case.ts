@@ -1,4 +1,4 @@
-/** One use of a primitive, with what it should give by naive loops, and what makes such uses. */
+/** A test case of a primitive with its expected result by naive loops, and functions that make cases. */
 import type { DType, Tensor } from "../../mod.ts";
 import { apply } from "../../src/tensor/primitive.ts";
 import type { Elementwise } from "../../src/tensor/primitives/elementwise.ts";
@@ -6,20 +6,20 @@ import * as indexing from "../../src/tensor/primitives/indexing.ts";
 import * as linear from "../../src/tensor/primitives/linear_algebra.ts";
 import { at, build, map, matmul, type Nd, positions, random, reduce } from "./nd.ts";
 
-/** An operand: its elements, and their type where it is not the floating point type that is being tried. */
+/** An operand: its elements, and their type if it differs from the tested floating-point type. */
 export interface Operand {
   readonly array: Nd;
   readonly dtype?: DType;
 }
 
-/** One use of a primitive. */
+/** A test case of a primitive. */
 export interface Case {
   readonly name: string;
   readonly operands: readonly Operand[];
   readonly run: (...x: Tensor[]) => Tensor;
-  /** What NumPy gives. */
+  /** The result of NumPy. */
   readonly expected: (...x: Nd[]) => Nd;
-  /** How often it is differentiable at these inputs. */
+  /** The number of times that it is differentiable at these inputs. */
   readonly smooth: 0 | 1 | 2;
 }
 
@@ -35,7 +35,7 @@ export const whole = (dtype: DType, shape: number[], seed: number, low = -9, hig
   dtype,
 });
 export const bools = (shape: number[], seed: number): Operand => whole("bool", shape, seed, 0, 2);
-/** Away from whole numbers, where floor, abs and their like have kinks. */
+/** Away from integers, where floor, abs and similar functions have kinks. */
 export const awayFromKinks = (shape: number[], seed: number): Operand => ({
   array: map((x) => Math.floor(x) + 0.25 + 0.5 * (x - Math.floor(x)), random(shape, seed)),
 });
@@ -113,7 +113,9 @@ export function castCase(
   };
 }
 
-/** By default of elements whose largest and smallest, along any axes, are at least 0.04 from the next. */
+/**
+ * By default with elements whose largest and smallest, along any axes, differ by at least 0.04 from the next.
+ */
 export function reduceCase(
   name: "sum" | "max" | "min",
   axes: number[],
@@ -129,7 +131,7 @@ export function reduceCase(
   };
 }
 
-/** A primitive of several operands, which no method of tensors applies. */
+/** A primitive with several operands that no tensor method applies. */
 export function appliedCase(
   primitive: Elementwise,
   f: (...x: number[]) => number,
@@ -232,7 +234,10 @@ export function tridiagonalCase(systems: number, bands: number, n: number): Case
   };
 }
 
-/** One step after the other; of complex numbers, with their parts along the axis before the last one. */
+/**
+ * Runs one step after the other. For complex numbers, real and imaginary parts lie along the last axis but
+ * one.
+ */
 export function recurrenceCase(a: number[], b: number[], axis: number, complex = false): Case {
   const expected = (a: Nd, b: Nd): Nd => {
     const places = new Map<string, number>();

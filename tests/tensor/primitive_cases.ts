@@ -1,6 +1,6 @@
 /**
- * Every primitive with inputs to try it on and what it should give, by naive loops. The gradient checks, the checks of both
- * devices and those of memory layouts go through this table.
+ * Test inputs and expected results of every primitive, by naive loops. The tests of gradients, of both
+ * devices and of memory layouts use this table.
  */
 import { where } from "../../mod.ts";
 import { apply } from "../../src/tensor/primitive.ts";
@@ -60,7 +60,7 @@ export const modules: Record<string, Record<string, unknown>> = {
   naturalCubic,
 };
 
-/** By the name of the module and of what it exports. */
+/** By module name and export name. */
 export const cases: Record<string, readonly Case[]> = {
   "elementwise.add": [
     binary("add", (a, b) => a + b),

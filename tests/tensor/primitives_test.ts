@@ -1,4 +1,4 @@
-/** Every primitive against naive loops, on every device and for every layout of its operands in memory. */
+/** Every primitive compared with naive loops, on every device and for every memory layout of its operands. */
 import assert from "node:assert/strict";
 import { grad, key, linearRecurrence, normal, ones, type Tensor, tensor, uniform, zeros } from "../../mod.ts";
 import { cpu, testOnBoth, testOnDevices } from "../devices.ts";
@@ -21,7 +21,7 @@ function isPrimitive(value: unknown): value is Primitive<unknown> {
   return typeof value === "object" && value !== null && "infer" in value && "run" in value;
 }
 
-/** Shares of rounding: 1e-5 of each value, and nothing at all for integers and bool. */
+/** Tolerances: 1e-5 of each value, and zero for integers and bool. */
 async function assertCase({ name, run, expected }: Case, tensors: Tensor[], arrays: Nd[], where: string) {
   const found = run(...tensors);
   const tolerance = found.dtype === "float32" ? 1e-5 : found.dtype === "float64" ? 1e-12 : 0;
@@ -56,7 +56,9 @@ Deno.test("primitives keep float64 on the CPU", async () => {
   }
 });
 
-/** Values whose sums and products stay exact or well-conditioned, in numbers that take more than one dispatch. */
+/**
+ * Values whose sums and products stay exact or well-conditioned, in arrays that need more than one dispatch.
+ */
 const large = 65535 * 64 + 17;
 
 testOnDevices("elementwise operations take more elements than one dispatch", async () => {

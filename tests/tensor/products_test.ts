@@ -1,4 +1,4 @@
-/** Products, gather and scatterAdd against naive loops, on every device; and their gradients. */
+/** Products, gather and scatterAdd compared with naive loops on every device, and their gradients. */
 import assert from "node:assert/strict";
 import {
   checkGradients,
@@ -101,7 +101,7 @@ const equations: [string, ...number[][]][] = [
   ["ij , jk -> ik", [2, 3], [3, 2]],
 ];
 
-/** The sum over every letter that the result lacks, written as it is defined. */
+/** The sum over every letter that the result lacks, by definition. */
 function einsumByLoops(equation: string, operands: Nd[]): Nd {
   const [left, output] = equation.replaceAll(" ", "").split("->");
   const terms = left.split(",");
@@ -193,7 +193,7 @@ testOnDevices(
     const x = tensor(Int32Array.from({ length: n }, (_, i) => i % 3), { dtype: "int32" });
     assert.equal(await x.cumsum().at(0, -1).item(), 99_999);
     const floats = x.cast("float32");
-    // Starts anew at each third element: 0, 1, 3.
+    // Restarts at each third element: 0, 1, 3.
     assert.equal(await linearRecurrence(x.greater(0).cast("float32"), floats).sum().item(), 33_333 * 4);
     assert.equal(await floats.reshape([1, n]).matmul(floats.reshape([n, 1])).item(), 33_333 * 5);
     assert.equal(await floats.pad([[0, 1]], 5).argmax(0).item(), n);

@@ -16,7 +16,7 @@ import { testOnBoth, testOnDevices } from "../devices.ts";
 
 const hex = (words: readonly number[]) => words.map((word) => word.toString(16).padStart(8, "0")).join(" ");
 
-/** The known answers that come with the generator's paper: 20 rounds, two words. */
+/** The known answers from the generator's paper: 20 rounds, two words. */
 const answers: [key: Key, counter: [number, number], output: string][] = [
   [[0, 0], [0, 0], "6b200159 99ba4efe"],
   [[0xffffffff, 0xffffffff], [0xffffffff, 0xffffffff], "1cb996fc bb002be7"],
@@ -45,7 +45,7 @@ testOnBoth("the same stream on both devices", async (cpu, webgpu) => {
   for (let i = 0; i < 1001; i++) assert.ok(Math.abs(draws[0][3][i] - draws[1][3][i]) < 1e-5);
 });
 
-/** The largest distance between the share of values below x and a distribution function. */
+/** The largest distance between the empirical and the theoretical distribution function. */
 async function kolmogorovSmirnov(x: Tensor, distribution: (x: number) => number): Promise<number> {
   const sorted = [...await x.data()].sort((a, b) => a - b);
   return sorted.reduce((worst, value, i) => {
@@ -65,12 +65,12 @@ const normalDistribution = (() => {
 })();
 
 const count = 100_000;
-/** Exceeded by chance once in a million times; the seeds are fixed. */
+/** Exceeded by chance with a probability of one in a million. The seeds are fixed. */
 const bound = 2.7 / Math.sqrt(count);
 
 testOnDevices("uniform numbers are spread evenly", async () => {
   for (const dtype of ["float32", "float64"] as const) {
-    // float64 lives on the CPU.
+    // Only the CPU supports float64.
     if (dtype === "float64" && uniform(key(0), [1]).device.info.kind !== "cpu") continue;
     const distance = await kolmogorovSmirnov(uniform(key(1), [count], { dtype }), (x) => x);
     assert.ok(distance < bound, `${dtype}: ${distance}`);

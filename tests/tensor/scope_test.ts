@@ -74,7 +74,7 @@ testOnDevices("gradients of gradients inside a scope are not freed too early", a
   const second = grad((x: Tensor) => grad((x: Tensor) => x.pow(3).sum())(x).sum())(x);
   const values = await second.data();
   [6, 12, 18].forEach((value, i) => assert.ok(Math.abs(values[i] - value) < 1e-4, `${values}`));
-  // A product copies an operand that broadcasts, and frees the copy itself.
+  // A product copies a broadcast operand, and frees the copy.
   const w = tensor([[1, 2], [3, 4]]);
   vjp(() => grad((w: Tensor) => w.matmul(w).sum().square())(w), w);
 });
@@ -83,7 +83,7 @@ testOnDevices(
   "memory is flat over 10,000 training steps, each in a scope",
   longOnSoftware,
   async (device) => {
-    // In a process of its own, whose memory is not that of other tests as well.
+    // In a separate process, whose memory other tests do not affect.
     const implementation = device.info.kind === "webgpu" ? (device as WebGpuDevice).implementation : "native";
     const program = new URL("training_memory.ts", import.meta.url).href;
     const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
@@ -101,7 +101,7 @@ testOnDevices(
   longOnSoftware,
   async (device) => {
     const { lent } = await memoryOver10000(device, smallModel());
-    // The gradients of some thousand steps may wait for the collector, and no more.
+    // The gradients of at most some thousand steps may wait for the garbage collector.
     assert.ok(Math.max(...lent.slice(50)) < 2 * Math.max(...lent.slice(0, 50)) + 2 ** 20, `${lent}`);
   },
 );

@@ -1,6 +1,6 @@
 /**
- * Gradients of operations that select one of several elements: the others get 0, also where the cotangent is infinite, and NaN
- * operands and ties follow one rule.
+ * Gradients of operations that select one of several elements. Other elements get 0, even if the cotangent is
+ * infinite. NaN operands and ties follow one rule.
  */
 import assert from "node:assert/strict";
 import { type DType, grad, jit, scan, stack, type Tensor, tensor, where } from "../../mod.ts";
@@ -8,7 +8,7 @@ import { vjp } from "../../src/autodiff/grad.ts";
 import type { Device } from "../../src/device/device.ts";
 import { testOnDevices } from "../devices.ts";
 
-/** Operands, and the share of the cotangent that each of their elements gets. */
+/** Operands, and the share of the cotangent for each element. */
 interface Selection {
   readonly name: string;
   readonly run: (...operands: Tensor[]) => Tensor;
@@ -94,7 +94,7 @@ async function assertShares(
   where: string,
 ) {
   for (const [i, gradient] of gradients.entries()) {
-    // 0 + 0 makes 0 of -0.
+    // 0 + 0 turns -0 into 0.
     const found = Array.from(await gradient.data(), (value) => value + 0);
     const expected = shares[i].map((share) => share === 0 ? 0 : share * cotangent);
     assert.deepEqual(found, expected, `${name}, operand ${i}, cotangent ${cotangent}, ${where}`);
@@ -114,7 +114,7 @@ testOnDevices("what is not selected has a gradient of 0, whatever the cotangent"
   }
 });
 
-/** The operands as rows of a loop, which adds up what is selected of each. */
+/** The operands as rows of a loop, which sums the selected elements of each row. */
 function inLoop(run: Selection["run"], operands: Tensor[]): Tensor {
   const body = (sum: Tensor, factor: Tensor): [Tensor, Tensor] => {
     const chosen = run(...operands.map((x) => x.mul(factor))).mul(Infinity);

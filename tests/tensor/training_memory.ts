@@ -1,11 +1,11 @@
 /**
- * The memory that training takes. As a program, with a device and an implementation of WebGPU, it prints that of steps in
- * scopes.
+ * Memory use of training. As a program, with a device and a WebGPU implementation as arguments, it prints the
+ * memory use of steps in scopes.
  */
 import { init, type InitOptions, key, normal, scope, tensor, valueAndGrad } from "../../mod.ts";
 import type { Device } from "../../src/device/device.ts";
 
-/** Counts the bytes that a device has lent while `body` runs. */
+/** Counts the bytes that a device has allocated while `body` runs. */
 export async function measure(device: Device, body: (lent: () => number) => Promise<void>): Promise<void> {
   const { allocate, release } = device;
   let bytes = 0;
@@ -35,8 +35,8 @@ export function smallModel() {
 }
 
 /**
- * Bytes lent by the device and bytes of the process after each hundred of 10,000 steps. JavaScript's heap does not count:
- * how large it grows between collections is the collector's choice.
+ * Bytes allocated by the device and bytes of the process after each hundred of 10,000 steps. JavaScript's
+ * heap is excluded, because the garbage collector decides how large it grows between collections.
  */
 export async function memoryOver10000(
   device: Device,
@@ -48,7 +48,7 @@ export async function memoryOver10000(
       step();
       if (i % 100 !== 0) continue;
       await device.synchronize();
-      // What is made outside any scope is left to the collector, which frees it between tasks.
+      // Tensors made outside any scope are freed by the garbage collector, which runs between tasks.
       await new Promise((resolve) => setTimeout(resolve, 0));
       samples.lent.push(lent());
       const { rss, heapTotal } = Deno.memoryUsage();

@@ -30,7 +30,7 @@ Deno.test("types refuse arguments that cannot hold tensors: these lines would no
   assert.equal(typeof run, "function");
 });
 
-/** A tensor in so many arrays or objects, one in another. */
+/** A tensor in nested arrays or objects, `levels` deep. */
 function nested(x: Tensor, levels: number, isObject = (_level: number) => false): Tree {
   let tree: Tree = x;
   for (let level = 0; level < levels; level++) {

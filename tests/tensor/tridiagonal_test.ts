@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { checkGradients, key, normal, tensor, tridiagonalSolve, uniform } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
 
-/** Elimination over the rows whose diagonal is not zero. */
+/** Elimination over the rows with a nonzero diagonal. */
 function solve(lower: number[], diagonal: number[], upper: number[], rhs: number[]): number[] {
   const rows = diagonal.flatMap((value, i) => value === 0 ? [] : [i]);
   const [ratios, values]: number[][] = [[], []];
@@ -42,7 +42,7 @@ for (const [systems, n] of [[1, 7], [5, 9], [19, 30]]) {
 
 Deno.test("a right side has the right gradient where rows are left out", async () => {
   const float64 = { dtype: "float64" } as const;
-  // Rows that are left out repeat the coefficients that join their neighbours.
+  // Skipped rows repeat the coefficients that couple their neighbours.
   const lower = tensor([0, 1, 2, 2, 2, 3], float64);
   const upper = tensor([1, 2, 2, 2, 3, 0], float64);
   const diagonal = tensor([5, 6, 0, 0, 7, 5], float64);

@@ -1,11 +1,11 @@
-/** Calls of the library with one argument that makes no sense: each must be refused in words. */
+/** Calls of the library with one invalid argument. Each must throw one of the library's messages. */
 import * as weft from "../../mod.ts";
 import type { Choices } from "./choices.ts";
 import { faultOfMessage } from "./commands.ts";
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** A function of the library, arguments that it takes, and what some of them may not be. */
+/** A function of the library, valid arguments, and invalid values for some of them. */
 interface Subject {
   readonly name: string;
   call(args: Arguments): unknown;
@@ -36,7 +36,7 @@ const pair = (
 const axes = [2, -3, 1.5, NaN, Infinity];
 const shapesOfOthers = () => [random(4, 3), random(2, 4), random(3)];
 
-/** A subject whose arguments are one object of options. */
+/** A subject whose only argument is an options object. */
 function factory(
   name: keyof typeof weft,
   options: Arguments,
@@ -69,7 +69,7 @@ const solves = {
   adjoint: unknown,
 };
 
-/** All that is called. */
+/** All functions under test. */
 export const subjects: readonly Subject[] = [
   ...(["zeros", "ones"] as const).map((name): Subject => ({
     name,
@@ -352,7 +352,10 @@ const neuralRde = {
 };
 const fractions = [1.5, 2.5, 0.1, NaN];
 
-/** Calls in which an argument bounds a loop: one that the loop's end is never equal to must not hang. */
+/**
+ * Calls with an argument that bounds a loop. A bound that the loop never reaches exactly must not cause an
+ * infinite loop.
+ */
 const endless: readonly Subject[] = [
   factory("FastWeightRDE", { ...fastWeight, depth: 2 }, { inputChannels: fractions, depth: fractions }),
   factory("NeuralRDE", neuralRde, { inputChannels: fractions, signatureDepth: fractions, depth: fractions }),
@@ -375,12 +378,12 @@ const endless: readonly Subject[] = [
   },
 ];
 
-/** Calls something with a wrong argument; now and then with none, which must do. */
+/** Calls a function with an invalid argument, and sometimes with valid arguments, which must succeed. */
 export async function apiCase(choices: Choices): Promise<[what: string, fault?: string]> {
   return await callWrongly(subjects, choices);
 }
 
-/** As {@linkcode apiCase}, where the wrong argument could be one that nothing ever comes to the end of. */
+/** Like {@linkcode apiCase}, for arguments that could cause an infinite loop. */
 export async function endlessCase(choices: Choices): Promise<[what: string, fault?: string]> {
   return await callWrongly(endless, choices);
 }
@@ -405,7 +408,7 @@ async function callWrongly(
   );
 }
 
-/** Calls a subject; a tensor that comes of it is read, for what is wrong may show only then. */
+/** Calls a function. A resulting tensor is read, because errors may only appear then. */
 async function attempt({ call }: Subject, args: Arguments): Promise<void> {
   const result = await call(args);
   if (result instanceof weft.Tensor) await result.data();

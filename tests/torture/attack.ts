@@ -2,24 +2,24 @@ import { init } from "../../src/device/init.ts";
 import type { Verdict } from "./cases.ts";
 import { makeWorld } from "./world.ts";
 
-/** How much is tried. */
+/** Extent of the attack. */
 export interface AttackOptions {
   readonly seed: number;
   /** The number of the first case. */
   readonly from: number;
   readonly cases: number;
-  /** Seconds after which no more cases are begun. */
+  /** Seconds after which no more cases start. */
   readonly seconds: number;
   /** Processes that run cases. */
   readonly processes: number;
-  /** Told of each case. */
+  /** Called after each case. */
   readonly onVerdict?: (verdict: Verdict & { readonly number: number }) => void;
 }
 
-/** Milliseconds that a case may take. */
+/** Time limit of a case in milliseconds. */
 const patience = 60_000;
 
-/** Runs cases, and returns how many. */
+/** Runs cases, and returns their number. */
 export async function attack(options: AttackOptions): Promise<number> {
   const { seed, from, cases, seconds, processes, onVerdict } = options;
   const folder = await Deno.makeTempDir({ prefix: "torture" });

@@ -1,12 +1,12 @@
 import type { Choices } from "./choices.ts";
 
-/** A change to a file's bytes, and what it is in words. */
+/** A change to a file's bytes, with a description. */
 export interface Damage {
   readonly what: string;
   readonly bytes: Uint8Array;
 }
 
-/** Bytes with one fault of those that disks, networks and editors make. */
+/** Applies one fault to bytes, of the kinds that disks, networks and editors cause. */
 export function damageBytes(bytes: Uint8Array, choices: Choices): Damage {
   const at = bytes.length === 0 ? 0 : choices.below(bytes.length);
   const faults: (() => Damage)[] = [
@@ -48,7 +48,7 @@ export function damageBytes(bytes: Uint8Array, choices: Choices): Damage {
       bytes: Uint8Array.from({ length: 1 + choices.below(300) }, () => choices.below(256)),
     }),
   ];
-  // Flipped bits are what checks miss first.
+  // Flipped bits are the fault that checks most often miss.
   return choices.chance(0.4) ? faults[0]() : choices.of(faults)();
 }
 
@@ -62,7 +62,7 @@ function join(...parts: Uint8Array[]): Uint8Array {
   return bytes;
 }
 
-/** Values that no file should hold where another one belongs. */
+/** Values that are invalid in any place of a file. */
 const hostile: readonly unknown[] = [
   null,
   -1,
@@ -83,7 +83,7 @@ const hostile: readonly unknown[] = [
   -0.0001,
 ];
 
-/** A JSON value with one of its parts replaced or removed, or with one added. */
+/** A JSON value with one part replaced, removed or added. */
 export function damageJson(
   value: unknown,
   choices: Choices,

@@ -7,18 +7,18 @@ import { companyCase, otherCase } from "./guarantee_cases.ts";
 import { argumentCase, killCase, twiceCase } from "./process_cases.ts";
 import type { World } from "./world.ts";
 
-/** What came of a case. */
+/** The result of a case. */
 export interface Verdict {
   readonly family: string;
-  /** What was done, in words. */
+  /** A description of the case. */
   readonly what: string;
-  /** What is wrong with the outcome. */
+  /** The fault of the outcome, if any. */
   readonly fault?: string;
 }
 
 type Family = (world: World, choices: Choices, scratch: string) => Promise<[what: string, fault?: string]>;
 
-/** Kinds of cases, with how many of a thousand are of each. */
+/** Kinds of cases, with their frequencies in a thousand. */
 const families: readonly [name: string, share: number, Family][] = [
   ["folder", 300, folderCase],
   ["other", 60, otherCase],
@@ -32,7 +32,9 @@ const families: readonly [name: string, share: number, Family][] = [
   ["twice", 4, twiceCase],
 ];
 
-/** Runs the case with a number: it depends on that and on the seed alone. @param scratch An empty folder. */
+/**
+ * Runs the case with a number. It depends only on the number and the seed. @param scratch An empty folder.
+ */
 export async function runCase(world: World, seed: number, number: number, scratch: string): Promise<Verdict> {
   const choices = choicesOf(seed, number);
   let place = choices.below(1000);

@@ -1,12 +1,12 @@
 import { threefry2x32 } from "../../src/tensor/random.ts";
 
-/** Seeded choices: the same seed and number give the same ones. */
+/** Seeded choices: the same seed and number give the same choices. */
 export interface Choices {
-  /** A whole number from 0 to below `n`. */
+  /** An integer from 0 to `n - 1`. */
   below(n: number): number;
-  /** One of a list. */
+  /** An element of a list. */
   of<T>(list: readonly T[]): T;
-  /** Whether something happens that does with this probability. */
+  /** Returns true with this probability. */
   chance(probability: number): boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Commands as a user runs them, in this process or in one of their own, and what is wrong with how they end. */
+/** Runs commands as a user would, in this process or in a separate process, and checks how they end. */
 import { type CommandBody, outcome } from "../../src/commands/command.ts";
 import { evaluate } from "../../src/commands/evaluate.ts";
 import { predict } from "../../src/commands/predict.ts";
@@ -18,11 +18,11 @@ export interface Call {
   readonly args: readonly string[];
 }
 
-/** Runs a command in this process. What it writes does not reach the console. */
+/** Runs a command in this process, without output to the console. */
 export async function callHere({ command, args }: Call): Promise<Outcome> {
   const lines: Record<"log" | "error", string[]> = { log: [], error: [] };
   const { log, error, warn } = console;
-  // Inspected as the console does it: an error that is no message shows its stack.
+  // Formatted like the console does: an error that is not a plain message shows its stack.
   const write = (to: string[]) => (...values: unknown[]) =>
     void to.push(values.map((value) => typeof value === "string" ? value : Deno.inspect(value)).join(" "));
   Object.assign(console, { log: write(lines.log), error: write(lines.error), warn: write(lines.error) });
@@ -34,7 +34,7 @@ export async function callHere({ command, args }: Call): Promise<Outcome> {
   }
 }
 
-/** Sends a signal to a process that may have ended by itself a moment ago. */
+/** Sends a signal to a process that may already have ended. */
 export function signal(process: Deno.ChildProcess, name: Deno.Signal): void {
   try {
     process.kill(name);
@@ -43,7 +43,7 @@ export function signal(process: Deno.ChildProcess, name: Deno.Signal): void {
   }
 }
 
-/** Runs a command in a process of its own, which may be stopped. */
+/** Runs a command in a separate process, which can be stopped. */
 export function startProcess({ command, args }: Call): {
   readonly process: Deno.ChildProcess;
   readonly outcome: Promise<Outcome & { readonly signal: Deno.Signal | null }>;
@@ -61,7 +61,7 @@ export function startProcess({ command, args }: Call): {
   };
 }
 
-/** Says of a message that it is the engine's and not the command's. */
+/** Patterns of messages that come from the JavaScript engine, not from the command. */
 const raw = new RegExp(
   [
     "Cannot read propert",
@@ -69,7 +69,7 @@ const raw = new RegExp(
     "is not a function",
     "is not iterable",
     "is not defined",
-    // A message may tell that a value was undefined where another was expected.
+    // A message may state that a value was undefined where another value was expected.
     "(?<!got )undefined(?!, expected)",
     "\\[object ",
     "Maximum call stack",
@@ -84,12 +84,14 @@ const raw = new RegExp(
   ].join("|"),
 );
 
-/** A text without what it quotes and without paths: a series or a folder may be called NaN, and a field hold "undefined". */
+/**
+ * Removes quoted text and paths: a series or a folder may be called NaN, and a field may contain "undefined".
+ */
 function withoutNames(text: string): string {
   return text.replaceAll(/"[^"]*"/g, '""').replaceAll(/\S*\/[a-z]\S*/g, "<path>");
 }
 
-/** What is wrong with a message, if anything. */
+/** Describes the fault of a message, if any. */
 export function faultOfMessage(message: string): string | undefined {
   if (message.trim() === "") return "an error without a message";
   if (/^\s+at .*[:)]/m.test(message)) return `a stack trace: ${message}`;
@@ -97,14 +99,16 @@ export function faultOfMessage(message: string): string | undefined {
   return message.includes("\n") ? `a message of several lines: ${message}` : undefined;
 }
 
-/** What is wrong with how a command ended, whatever it was asked for; nothing where it may end like that. */
+/**
+ * Describes the fault of a command's outcome, for any command. Returns `undefined` if the outcome is valid.
+ */
 export function faultOfOutcome({ code, stdout, stderr }: Outcome): string | undefined {
   if (code === 0) {
     const odd = /\b(NaN|Infinity|undefined|null)\b/.exec(withoutNames(stdout));
     if (odd) return `${odd[0]} as a result: ${stdout}`;
     return stderr.includes("    at ") ? `a stack trace beside a result: ${stderr}` : undefined;
   }
-  // Behind what was told of a table before, and with the options behind it, where they were wrong.
+  // The error follows notices about a table. Help on wrong options may follow the error.
   const at = stderr.search(/^error: /m);
   if (at < 0) return `status ${code}, and no error is told: ${stderr || stdout}`;
   const [message] = stderr.slice(at).trimEnd().split(/\n+Usage: /);
@@ -112,12 +116,15 @@ export function faultOfOutcome({ code, stdout, stderr }: Outcome): string | unde
   return before ?? faultOfMessage(message);
 }
 
-/** What is wrong with a line that a command told before its error: it begins with the name of a file. */
+/**
+ * Describes the fault of a line that a command printed before its error. Such a line must begin with a file
+ * name.
+ */
 function faultOfNotice(line: string): string | undefined {
   return line === "" || /^\S+: \S/.test(line) ? undefined : `a line before the error: ${line}`;
 }
 
-/** What a command tells, without times and places. */
+/** The output of a command, without times and paths. */
 export function told({ stdout }: Outcome): string {
   return stdout.replaceAll(/ +\d+(\.\d+)? s\b/g, "").replaceAll(/ *\d+:\d\d (min|h)/g, "")
     .replaceAll(/\/\S+/g, "<path>").trimEnd();

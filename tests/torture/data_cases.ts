@@ -1,4 +1,4 @@
-/** Damaged and odd archives and tables. */
+/** Damaged and unusual archives and tables. */
 import { parseUea } from "../../src/data/uea.ts";
 import { zipFile, type ZippedFile } from "../data/zip_file.ts";
 import { damageBytes } from "./bytes.ts";
@@ -8,7 +8,7 @@ import { callOf, shortTraining, type World } from "./world.ts";
 
 type Judged = [what: string, fault?: string];
 
-/** An archive with a fault in its bytes, or with a fault in a text that is then zipped as it should be. */
+/** An archive with a fault in its bytes, or a valid archive of a text with a fault. */
 export async function archiveCase(world: World, choices: Choices, scratch: string): Promise<Judged> {
   const whole = await Deno.readFile(world.archive);
   const isOfBytes = choices.chance(0.6);
@@ -16,7 +16,7 @@ export async function archiveCase(world: World, choices: Choices, scratch: strin
   const path = `${scratch}/characters.zip`;
   await Deno.writeFile(path, bytes);
   if (isOfBytes) {
-    // What is read is what was written, or nothing is: then training need not be tried each time.
+    // Either the written data are read, or an error is thrown. Then training is not needed for each case.
     const expected = await parseUea(whole, path);
     const set = await parseUea(bytes, path).catch(() => undefined);
     if (set && Deno.inspect(set, deeply) !== Deno.inspect(expected, deeply)) {
@@ -131,7 +131,7 @@ const oddFields: readonly string[] = [
   "1e-320",
 ];
 
-/** A text with one field or line changed; `separators` stand between fields. */
+/** A text with one changed field or line. `separators` separate fields. */
 function damageText(text: string, choices: Choices, separators: RegExp): { what: string; text: string } {
   const lines = text.split("\n");
   const line = choices.below(lines.length);
@@ -167,7 +167,7 @@ function damageText(text: string, choices: Choices, separators: RegExp): { what:
   return { what, text: changed.join("\n") };
 }
 
-/** A table that is damaged or odd, to be trained on, measured or classified. */
+/** A damaged or unusual table, used to train, to evaluate or to classify. */
 export async function tableCase(world: World, choices: Choices, scratch: string): Promise<Judged> {
   const use = choices.of(["train", "evaluate", "predict"] as const);
   const source = await Deno.readTextFile(use === "predict" ? world.unlabelled : world.table);
@@ -191,7 +191,7 @@ export async function tableCase(world: World, choices: Choices, scratch: string)
   const outcome = await callHere(call);
   const judged = `table ${reordered ? "" : `${format.name} `}${what}; ${use}`;
   const fault = faultOfOutcome(outcome);
-  // What is compressed is as it was, or is refused.
+  // A damaged compressed file either gives the original data, or is rejected.
   const isSame = reordered || format === gzip && !isText && outcome.code === 0;
   if (fault || !isSame || use !== "predict") return [judged, fault];
   const known = series.uses.find(({ command }) => command === "predict")!.result.told;
@@ -204,7 +204,7 @@ export async function tableCase(world: World, choices: Choices, scratch: string)
   ];
 }
 
-/** Ways to write a table. */
+/** Formats of a table. */
 const formats = [csv, csv, gzip, tabs, jsonLines] as const;
 
 function csv(text: string): Promise<Uint8Array> {
@@ -219,7 +219,7 @@ function tabs(text: string): Promise<Uint8Array> {
   return csv(text.replaceAll("\t", " ").replaceAll(",", "\t"));
 }
 
-/** A row is an object; a number of the table is one of JSON where it may be. */
+/** A row is an object. Numeric fields are JSON numbers if possible. */
 function jsonLines(text: string): Promise<Uint8Array> {
   const [names, ...rows] = text.trimEnd().split("\n").map((line) => line.split(","));
   const valueOf = (field = "") =>
@@ -228,7 +228,7 @@ function jsonLines(text: string): Promise<Uint8Array> {
   return csv(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
 }
 
-/** The same table, written otherwise. */
+/** The same table in another format. */
 function reorder(text: string, choices: Choices): { what: string; text: string } {
   const rows = text.trimEnd().split("\n").map((line) => line.split(","));
   const [header, ...body] = rows;

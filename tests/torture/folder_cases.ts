@@ -1,20 +1,23 @@
-/** Damaged, mixed up and forged run folders. */
+/** Damaged, mixed and forged run folders. */
 import { type HostTensor, readSafetensors, writeSafetensors } from "../../src/files/safetensors.ts";
 import { damageBytes, damageJson } from "./bytes.ts";
 import type { Choices } from "./choices.ts";
 import { callHere, faultOfOutcome, startProcess, told } from "./commands.ts";
 import { type AttackedRun, callOf, copyFolder, stateOf, type Use, type World } from "./world.ts";
 
-/** What was done to a folder. */
+/** A change to a run's folder. */
 interface Attack {
   readonly what: string;
-  /** Whether checksums fit again: then a command may take what is there for another run, but still not fail badly. */
+  /**
+   * Whether checksums are valid again. Then a command may accept the files of another run, but must still not
+   * fail unexpectedly.
+   */
   readonly isForged?: boolean;
-  /** Whether a command may fail after it has trained. */
+  /** Whether a command may fail after training. */
   readonly mayFailLate?: boolean;
 }
 
-/** Damages a copy of a run, uses it, and says what is wrong with the outcome. */
+/** Damages a copy of a run, uses it, and describes the fault of the outcome, if any. */
 export async function folderCase(
   world: World,
   choices: Choices,
@@ -45,14 +48,14 @@ export async function folderCase(
   ];
 }
 
-/** Whether a successful command gave anything else than without the attack. */
+/** Whether the result of a successful command differs from that without the attack. */
 async function differenceOf(
   { command, result }: Use,
   now: string,
   path: string,
 ): Promise<string | undefined> {
   if (now !== result.told) return `another result: ${now}\ninstead of ${result.told}`;
-  // The others write nothing, and read only some of the files.
+  // The other commands write nothing, and read only some of the files.
   if (command !== "train") return undefined;
   const state = await stateOf(path).catch((error) => `${error}`);
   return state === result.state ? undefined : "it left another state";
@@ -105,7 +108,7 @@ async function attackFolder(world: World, run: AttackedRun, path: string, choice
       const source = `${other.path}/${file}`;
       const isThere = await Deno.stat(source).then(() => true, () => false);
       if (isThere) await Deno.copyFile(source, at);
-      // A run and itself a little later share a history.
+      // A run and a later state of the same run share a history.
       const related = ["characters", "stopped"];
       const isForged = related.includes(run.name) && related.includes(other.name);
       return { what: `${file} of ${other.name}`, isForged };
@@ -134,7 +137,7 @@ async function attackFolder(world: World, run: AttackedRun, path: string, choice
   return await (choices.chance(0.35) ? attacks[0]() : choices.of(attacks)());
 }
 
-/** Weights or a checkpoint with another content and a checksum that fits. */
+/** Weights or a checkpoint with other content and a valid checksum. */
 async function forge(path: string, choices: Choices): Promise<Attack> {
   const name = choices.of(["last.safetensors", "best.safetensors"]);
   const file = `${path}/${name}`;

@@ -1,4 +1,7 @@
-/** Attacks on one guarantee each: files that are whole and valid but not those of the weights, and answers of other company. */
+/**
+ * Attacks that each test one guarantee: valid files that do not match the weights, and answers for series in
+ * other batches.
+ */
 import type { DataRecord } from "../../src/series/data_record.ts";
 import { readRecord, writeRecord } from "../../src/train/record.ts";
 import type { Choices } from "./choices.ts";
@@ -7,7 +10,10 @@ import { type AttackedRun, callOf, copyFolder, type Use, type World } from "./wo
 
 type Judged = [what: string, fault?: string];
 
-/** A run whose metrics, settings or record of data are valid, but not those that its weights were made with: it is refused. */
+/**
+ * A run whose metrics, settings or data record are valid, but do not belong to its weights. It must be
+ * rejected.
+ */
 export async function otherCase(world: World, choices: Choices, scratch: string): Promise<Judged> {
   const change = choices.of([changeMetrics, changeSettings, changeRecord]);
   const isFit = ({ command }: Use) => change !== changeMetrics || command === "train";
@@ -36,7 +42,7 @@ async function changeMetrics(path: string, choices: Choices): Promise<string> {
   return `metrics.jsonl, line ${line + 1}: ${name} doubled`;
 }
 
-/** Changes a setting of which the shapes of the weights tell nothing. */
+/** Changes a setting that does not affect the shapes of the weights. */
 async function changeSettings(path: string, choices: Choices): Promise<string> {
   const file = `${path}/config.json`;
   const config = JSON.parse(await Deno.readTextFile(file));
@@ -46,7 +52,7 @@ async function changeSettings(path: string, choices: Choices): Promise<string> {
   return `config.json: ${name} is ${value}`;
 }
 
-/** Changes how the record of the data brings them to the model, with a digest that fits again. */
+/** Changes how the data record prepares the data, and updates its digest. */
 async function changeRecord(path: string, choices: Choices): Promise<string> {
   const file = `${path}/data.json`;
   const record = (await readRecord(file)) as unknown as DataRecord;
@@ -66,7 +72,7 @@ async function changeRecord(path: string, choices: Choices): Promise<string> {
   return `data.json: ${what}`;
 }
 
-/** Series that are classified in other company than before, fewer or beside a longer one: their answers stay. */
+/** Classifies series together with fewer series, or with a longer one. Their answers must not change. */
 export async function companyCase(world: World, choices: Choices, scratch: string): Promise<Judged> {
   const run = world.runs.find(({ name }) => name === "series")!;
   const [header, ...rows] = (await Deno.readTextFile(world.unlabelled)).trimEnd().split("\n");
@@ -85,7 +91,7 @@ export async function companyCase(world: World, choices: Choices, scratch: strin
   const now = answersOf(outcome.stdout);
   const isSame = (name: string) => {
     const [before, after] = [known.get(name), now.get(name)];
-    // Sums of another number of series may be taken in another order.
+    // With another number of series, sums may be computed in another order.
     return before && after && before.label === after.label &&
       Math.abs(before.probability - after.probability) < 1e-5;
   };
@@ -93,7 +99,7 @@ export async function companyCase(world: World, choices: Choices, scratch: strin
   return [what, wrong.length > 0 ? `other answers for ${wrong}: ${outcome.stdout}` : faultOfOutcome(outcome)];
 }
 
-/** Answers of `predict` by the names of the series. */
+/** Answers of `predict`, by name of the series. */
 function answersOf(text: string): Map<string, { label: string; probability: number }> {
   return new Map(
     text.trim().split("\n").map((line) => JSON.parse(line)).map((answer) => [answer.series, answer]),

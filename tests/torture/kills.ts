@@ -1,4 +1,7 @@
-/** Trainings that are killed again and again, on one and on two threads, and must come to the numbers of a whole one. */
+/**
+ * Trainings that are killed repeatedly, on one and on two threads. They must reach the results of an
+ * uninterrupted training.
+ */
 import { basename } from "node:path";
 import { exists, readTextIfPresent } from "../../src/files/disk.ts";
 import { readSafetensors } from "../../src/files/safetensors.ts";
@@ -7,7 +10,7 @@ import { type Choices, choicesOf } from "./choices.ts";
 import { signal } from "./commands.ts";
 import { stateOf, tableText } from "./world.ts";
 
-/** Experiments, with options by which each takes about a second. */
+/** Experiments, with options for a duration of about one second. */
 const trainings = {
   spirals: ["--epochs", "12", "--batch-size", "64", "--hidden", "4"],
   "own-series": ["--epochs", "100", "--batch-size", "4", "--hidden", "4", "--data", "table.csv"],
@@ -15,22 +18,22 @@ const trainings = {
 };
 type Training = keyof typeof trainings;
 
-/** What a training writes, in this order. */
+/** The files that a training writes, in this order. */
 const files = ["config.json", "data.json", "best", "metrics.jsonl", "last", "summary.json", "report.html"];
 
-/** What came of the kills of a training. */
+/** Results of killing a training. */
 export interface KillReport {
   readonly training: string;
   readonly threads: number;
   /** Number of kills in each phase. */
   readonly phases: Readonly<Record<string, number>>;
-  /** Number of trainings that came to their end. */
+  /** Number of trainings that completed. */
   readonly ended: number;
-  /** What is wrong with the last of them. */
+  /** The fault of the last training, if any. */
   readonly fault?: string;
 }
 
-/** Kills each training so often on each number of threads, and tells what came of it. */
+/** Kills each training a number of times on each number of threads, and prints the results. */
 export async function killTrainings(
   kills: number,
   seed: number,
@@ -51,7 +54,7 @@ export async function killTrainings(
   }
 }
 
-/** A training that nothing stopped. */
+/** A training without interruption. */
 interface Whole {
   readonly numbers: string;
   readonly milliseconds: number;
@@ -118,7 +121,7 @@ function newRun(training: Training, out: string): string[] {
   return [training, ...trainings[training], "--device", "cpu", "--out", out];
 }
 
-/** The run in a folder of runs; nothing where a kill came before it had a configuration. */
+/** The run in a folder of runs, or `undefined` if the process was killed before it wrote a configuration. */
 async function begunRun(training: Training, out: string): Promise<string | undefined> {
   const run = await onlyRun(out, training).catch(() => undefined);
   if (run && await exists(`${run}/config.json`)) return run;
@@ -126,7 +129,7 @@ async function begunRun(training: Training, out: string): Promise<string | undef
   return undefined;
 }
 
-/** Kills a process at any moment, or at one when it writes a file, unless it ends before. */
+/** Kills a process at a random time, or while it writes a file, unless it ends before. */
 function killLater(process: Deno.ChildProcess, out: string, longest: number, choices: Choices): Disposable {
   if (choices.chance(0.5)) {
     const timer = setTimeout(() => signal(process, "SIGKILL"), choices.below(longest));
@@ -140,12 +143,12 @@ function killLater(process: Deno.ChildProcess, out: string, longest: number, cho
       if (paths.some((path) => basename(path).startsWith(file)) && --times === 0) process.kill("SIGKILL");
     }
   };
-  // It may have ended since it wrote.
+  // The process may have ended after the write.
   watch().catch(() => {});
   return { [Symbol.dispose]: () => watcher.close() };
 }
 
-/** Phase in which a process was killed that had started at a time, by what it left. */
+/** The phase in which a process was killed, derived from its start time and the files that it left. */
 async function phaseOf(run: string | undefined, start: number): Promise<string> {
   if (!run || !await exists(`${run}/last.safetensors`)) return "before the first checkpoint";
   for await (const { name } of Deno.readDir(run)) {
@@ -161,7 +164,10 @@ async function phaseOf(run: string | undefined, start: number): Promise<string> 
   return lines > epoch ? "between metrics and checkpoint" : "in an epoch";
 }
 
-/** Metrics, weights, optimiser and summary of a run, without what depends on time and threads. */
+/**
+ * Metrics, weights, optimizer state and summary of a run, without everything that depends on time and
+ * threads.
+ */
 async function numbersOf(run: string): Promise<string> {
   const summary = JSON.parse(await Deno.readTextFile(`${run}/summary.json`));
   return await stateOf(run) +

@@ -1,11 +1,13 @@
-/** Processes that are killed, stopped, or started twice at once; and commands with arguments that make no sense. */
+/**
+ * Processes that are killed, stopped, or started twice at the same time, and commands with invalid arguments.
+ */
 import type { Choices } from "./choices.ts";
 import { callHere, faultOfOutcome, signal, startProcess } from "./commands.ts";
 import { callOf, copyFolder, stateOf, type World } from "./world.ts";
 
 type Judged = [what: string, fault?: string];
 
-/** A training that is killed or stopped some times, goes on, and must come to the same numbers. */
+/** A training that is killed or stopped several times, resumes, and must reach the same results. */
 export async function killCase({ begun }: World, choices: Choices, scratch: string): Promise<Judged> {
   const path = `${scratch}/run`;
   await copyFolder(begun.path, path);
@@ -29,7 +31,10 @@ export async function killCase({ begun }: World, choices: Choices, scratch: stri
   return [events.join(", "), await stateOf(path) === use.result.state ? undefined : "other numbers"];
 }
 
-/** Two processes that go on with one run at once: one trains, or both do, one after the other. */
+/**
+ * Two processes resume one run at the same time. Either one of them trains, or both train one after the
+ * other.
+ */
 export async function twiceCase({ begun }: World, choices: Choices, scratch: string): Promise<Judged> {
   const path = `${scratch}/run`;
   await copyFolder(begun.path, path);
@@ -93,7 +98,7 @@ const options: readonly string[] = [
   "extra",
 ];
 
-/** A command with an argument that makes no sense, or makes little. */
+/** A command with an invalid or unusual argument. */
 export async function argumentCase(world: World, choices: Choices, scratch: string): Promise<Judged> {
   const command = choices.of(["train", "train", "evaluate", "predict"] as const);
   const run = choices.of(world.runs).path;
@@ -118,7 +123,7 @@ export async function argumentCase(world: World, choices: Choices, scratch: stri
   }[command];
   const args = choices.chance(0.7) ? [...base, option, odd] : base.with(choices.below(base.length), odd);
   const what = `${command} ${args.map((arg) => JSON.stringify(arg.slice(0, 30))).join(" ")}`;
-  // What would train for hours is no fault, but cannot be waited for.
+  // Training for hours is valid, but takes too long for a test.
   const isLong = option === "--hidden" && Number(odd) > 1000 || option === "--epochs" && Number(odd) > 1000;
   return isLong ? [what] : [what, faultOfOutcome(await callHere({ command, args }))];
 }

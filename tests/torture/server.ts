@@ -1,7 +1,7 @@
 /**
- * Runs cases for `deno task torture`, which may end this process when one takes too long. Arguments: the file that describes
- * what is attacked, the seed, a folder to work in. Each line of the input is the number of a case; each line of the output
- * is what came of it.
+ * Runs cases for `deno task torture`, which can kill this process if a case takes too long. Arguments: the
+ * file that describes the targets, the seed, a working folder. Each line of the input is the number of a
+ * case; each line of the output is the result of that case.
  */
 import { init } from "../../src/device/init.ts";
 import { runCase } from "./cases.ts";
@@ -17,7 +17,7 @@ for await (const text of lines) {
     const number = Number(line);
     const scratch = `${folder}/${number}`;
     await Deno.mkdir(scratch, { recursive: true });
-    // What a case writes to a path that makes no sense stays there too.
+    // Files that a case writes to an invalid path stay in this folder.
     Deno.chdir(scratch);
     const verdict = await runCase(world, Number(seed), number, scratch);
     Deno.chdir(folder);

@@ -1,4 +1,4 @@
-/** Attacks the commands and the library: each case must end in the same result, or in an error in a line. */
+/** Attacks the commands and the library. Each case must give the same result, or a one-line error. */
 import { attack } from "./attack.ts";
 import { killTrainings } from "./kills.ts";
 import { command, main, number, wholeFrom } from "../../src/commands/command.ts";
@@ -57,7 +57,7 @@ await main(async (args) => {
   return faults > 0 ? 1 : 0;
 });
 
-/** Kills trainings, tells what came of it, and returns the exit code. */
+/** Kills trainings, prints the results, and returns the exit code. */
 async function killed(kills: number, seed: number): Promise<number> {
   let faults = 0;
   await killTrainings(kills, seed, ({ training, threads, phases, ended, fault }) => {

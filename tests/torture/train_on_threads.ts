@@ -1,4 +1,4 @@
-/** `deno task train` on a number of threads, the first argument, whatever the machine has. */
+/** `deno task train` with a number of threads (the first argument) that does not depend on the machine. */
 import { main } from "../../src/commands/command.ts";
 import { experiments } from "../runs.ts";
 import { train } from "../../src/commands/train.ts";

@@ -1,47 +1,50 @@
-/** What is attacked: small data sets, and runs on them with what their commands tell when nothing is wrong. */
+/**
+ * The targets of attacks: small data sets, and runs on them with the output of their commands without an
+ * attack.
+ */
 import { readSafetensors } from "../../src/files/safetensors.ts";
 import { makeCharacters, onlyRun } from "../tasks/command_line.ts";
 import { zipFile } from "../data/zip_file.ts";
 import { type Call, callHere, told } from "./commands.ts";
 
-/** A run that is attacked. */
+/** A run under attack. */
 export interface AttackedRun {
   readonly name: string;
-  /** Its folder: cases work on copies. */
+  /** Its folder. Cases work on copies. */
   readonly path: string;
-  /** What one may do with it, and what comes out. */
+  /** Commands on the run, with their results. */
   readonly uses: readonly Use[];
 }
 
 /** A command on a run. */
 export interface Use {
   readonly command: Call["command"];
-  /** Behind the run's folder. */
+  /** Arguments after the run's folder. */
   readonly args: readonly string[];
   readonly result: Result;
 }
 
-/** What a command tells, and what it leaves in the run's folder. */
+/** The output of a command, and the resulting files in the run's folder. */
 export interface Result {
   readonly told: string;
   readonly state: string;
 }
 
-/** All that is attacked. */
+/** All targets. */
 export interface World {
   readonly folder: string;
   /** A folder with a problem of the UEA archive, and the same as a zip file. */
   readonly problem: string;
   readonly archive: string;
-  /** A table to train on, and one without labels. */
+  /** A training table, and a table without labels. */
   readonly table: string;
   readonly unlabelled: string;
   readonly runs: readonly AttackedRun[];
-  /** A run that has just begun, and what comes of it after {@linkcode killedEpochs}. */
+  /** A run that has just started, and its result after {@linkcode killedEpochs}. */
   readonly begun: AttackedRun;
 }
 
-/** Epochs of a run that is killed on its way. */
+/** Number of epochs of a run that is killed. */
 export const killedEpochs = 30;
 
 const sizes = ["--device", "cpu", "--batch-size", "4", "--hidden", "4"];
@@ -49,12 +52,12 @@ const sizes = ["--device", "cpu", "--batch-size", "4", "--hidden", "4"];
 /** Options of a training on the archive or the table that takes milliseconds. */
 export const shortTraining: readonly string[] = [...sizes, "--epochs", "1"];
 
-/** The call of a use, on a run's folder or a copy of it. */
+/** The command call of a use, on a run's folder or on a copy of it. */
 export function callOf({ command, args }: Omit<Use, "result">, path: string): Call {
   return { command, args: command === "train" ? ["--resume", path, ...args] : [path, ...args] };
 }
 
-/** Makes everything in an empty folder. */
+/** Creates all targets in an empty folder. */
 export async function makeWorld(folder: string): Promise<World> {
   const problem = await makeCharacters(folder);
   const archive = `${folder}/characters.zip`;
@@ -99,7 +102,7 @@ export async function makeWorld(folder: string): Promise<World> {
   };
 }
 
-/** A run with what its uses give. */
+/** A run with the results of its uses. */
 async function attacked(
   name: string,
   path: string,
@@ -122,7 +125,7 @@ async function expectSuccess(call: Call) {
   throw new Error(`${call.command} ${call.args.join(" ")}: status ${outcome.code}: ${outcome.stderr}`);
 }
 
-/** Copies a run, and trains it on until Ctrl-C in the middle of an epoch. */
+/** Copies a run, and resumes it until Ctrl-C in the middle of an epoch. */
 async function stopInMiddle(path: string, run: string): Promise<string> {
   const config = JSON.parse(await Deno.readTextFile(`${run}/config.json`));
   const { runFolder, execute } = await import("../../src/train/mod.ts");
@@ -130,7 +133,7 @@ async function stopInMiddle(path: string, run: string): Promise<string> {
   const started = await startRun(config, path);
   const controller = new AbortController();
   const { schedule } = started.task;
-  // Asked before each step.
+  // Called before each step.
   const stopping = (step: number) => {
     if (step === 9) controller.abort();
     return schedule?.(step) ?? 1;
@@ -141,7 +144,7 @@ async function stopInMiddle(path: string, run: string): Promise<string> {
   return runFolder(started.folder.path).path;
 }
 
-/** What a run's folder holds that must not depend on what happened to it, as text. */
+/** Everything in a run's folder that must not depend on interruptions, as text. */
 export async function stateOf(path: string): Promise<string> {
   const lines = (await Deno.readTextFile(`${path}/metrics.jsonl`)).trimEnd().split("\n");
   const metrics = lines.map((line) => ({ ...JSON.parse(line), seconds: 0 }));
@@ -169,7 +172,10 @@ export async function zipOf(folder: string): Promise<Uint8Array<ArrayBuffer>> {
   );
 }
 
-/** Rising and falling series of irregular times with two channels, some values missing, longer where they have no labels. */
+/**
+ * Rising and falling series at irregular times with two channels and missing values. Series without labels
+ * are longer.
+ */
 export function tableText(count: number, isLabelled: boolean): string {
   const rows = Array.from(
     { length: count },

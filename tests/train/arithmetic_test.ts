@@ -16,7 +16,7 @@ async function configOf(folder: string): Promise<RunConfig> {
   };
 }
 
-/** Goes on for one more epoch, and returns the warnings. */
+/** Resumes for one more epoch, and returns the warnings. */
 async function resume(path: string): Promise<string[]> {
   const folder = runFolder(path);
   const config = await readRunConfig(folder);

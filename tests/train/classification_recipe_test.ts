@@ -39,7 +39,7 @@ Deno.test("the paper's rules: a larger rate of the readout, a plateau of the epo
     assert.ok(Math.abs(moved - expected) < 1e-3 * expected, `${name} moved by ${moved}`);
   }
   assert.equal(plateauOf, "training");
-  // Three steps are an epoch; ten epochs without improvement are let pass.
+  // An epoch has three steps. Ten epochs without improvement are tolerated.
   for (let step = 0; step < 3 * 11; step++) assert.equal(plateau!.update(1), 1);
   for (let step = 0; step < 3; step++) plateau!.update(1);
   assert.equal(plateau!.state.factor, 0.1);

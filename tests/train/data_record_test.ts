@@ -11,21 +11,24 @@ import { withFolder } from "../tasks/command_line.ts";
 /** Options of {@linkcode table}. */
 interface TableOptions {
   count?: number;
-  /** Addend to every height. */
+  /** Added to every height. */
   shift?: number;
-  /** Makes other series of the same kind. */
+  /** Generates different series of the same kind. */
   phase?: number;
   /** The names of two channels. */
   columns?: readonly [string, string];
-  /** Labels of every second series, or none. */
+  /** The labels of alternating series; false for a table without labels. */
   labels?: readonly [string, string] | false;
-  /** Written as dates. */
+  /** Whether times are dates. */
   dates?: boolean;
-  /** Beginning of the series' names. */
+  /** Prefix of the series' names. */
   prefix?: string;
 }
 
-/** Series whose height tells their class, and whose width tells nothing: rows, the columns' names first. */
+/**
+ * Series whose height determines their class, while their width is irrelevant. Rows, beginning with the
+ * column names.
+ */
 function table(options: TableOptions = {}): string[][] {
   const {
     count = 24,
@@ -52,10 +55,10 @@ async function write(path: string, rows: readonly (readonly string[])[]): Promis
   return path;
 }
 
-/** The same table with its columns the other way round. */
+/** The same table with its columns in reverse order. */
 const mirrored = (rows: readonly string[][]) => rows.map((fields) => fields.toReversed());
 
-/** The same table with its rows the other way round. */
+/** The same table with its rows in reverse order. */
 const reversed = ([header, ...rows]: readonly string[][]) => [header, ...rows.toReversed()];
 
 const settings: RunConfig = {
@@ -368,7 +371,7 @@ Deno.test(
     const { model } = await openTrained(await readRunConfig(run), run);
     const rows = table({ labels: false, count: 6, phase: 1 });
     const [header, ...body] = rows;
-    // Longer than any that the model learned from.
+    // Longer than any training series.
     const long = Array.from({ length: 9 }, (_, t) => ["long", `${t}`, "0.5", "0.2"]);
     const ask = async (asked: readonly (readonly string[])[]) => {
       const set = await model.series!(await write(`${folder}/asked.csv`, [header, ...asked]));

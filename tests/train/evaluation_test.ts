@@ -26,10 +26,10 @@ async function write(path: string, rows: readonly (readonly unknown[])[]): Promi
 }
 
 /**
- * Some series of two channels, of different lengths, at uneven times with bursts, some values missing.
+ * Series with two channels, of different lengths, at uneven times with bursts and missing values.
  *
  * @param gap Typical time between observations.
- * @param more Columns that each series adds.
+ * @param more Additional columns of each series.
  */
 function unevenSeries(
   { names, length, gap = 1, more = {} }: {
@@ -57,7 +57,10 @@ function unevenSeries(
 
 const many = Array.from({ length: 24 }, (_, s) => `s${s}`);
 
-/** Trains on a table, and measures the model on another, whose series are longer and have more observations in a window. */
+/**
+ * Trains on a table, and evaluates the model on another table, whose series are longer and have more
+ * observations in a window.
+ */
 async function measuresOf(
   folder: string,
   chosen: Partial<RunConfig>,
@@ -74,7 +77,7 @@ async function measuresOf(
   );
   const trained = await openTrained(await readRunConfig(run.folder), run.folder);
   if (trained.record.classes.length > 0) {
-    // Probabilities of the loss, which knows no temperature.
+    // Probabilities from the loss, without the calibration temperature.
     trained.model.useCalibration!({ temperature: 1, shares: trained.record.classes.map(() => 0.5) });
   }
   return { test: summary!.test, other: (await measureNew(trained, other)).measures, trained, data: other };
@@ -124,7 +127,7 @@ Deno.test(
   }),
 );
 
-/** Number of times that a file is opened while something runs. */
+/** Number of times that a file is opened during a function. */
 async function openings(path: string, body: () => Promise<unknown>): Promise<number> {
   const { open } = Deno;
   let count = 0;
@@ -161,7 +164,7 @@ for (
   );
 }
 
-/** Evaluations of predictions about nine samples of three channels, which count the samples that are predicted. */
+/** Evaluations of predictions for nine samples of three channels. They count the predicted samples. */
 const evaluations: Record<string, (predicted: (count: number) => void) => Promise<Evaluation>> = (() => {
   const channels = ["x", "y", "z"];
   const series = Array.from({ length: 9 }, (_, i): Series => ({

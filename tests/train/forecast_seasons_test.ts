@@ -5,7 +5,7 @@ import { startRun } from "../runs.ts";
 import { key, permutationArray } from "../../src/tensor/random.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
-/** Starts a run that forecasts rows of a time in seconds since 1970 and a value. */
+/** Starts a run that forecasts rows with a time in seconds since 1970 and a value. */
 async function startOn(
   folder: string,
   rows: readonly (readonly number[])[],
@@ -78,7 +78,7 @@ Deno.test(
 Deno.test(
   "figures show what follows at the times at which it was observed",
   withFolder(async (folder) => {
-    // Every third row lies half a step late.
+    // Every third row is half a step late.
     const rows = Array.from({ length: 80 }, (_, i) => [3600 * (i + (i % 3 === 2 ? 0.5 : 0)), Math.sin(i)]);
     const { task } = await startOn(folder, rows, { horizon: 4, context: 6 });
     await task.calibrate!();

@@ -168,7 +168,7 @@ testOnCpu("the test is measured beside the mean of the training series and the l
       for (const [measure, error] of Object.entries(own)) {
         assert.ok(Math.abs(baselines[name][measure] - error) < 1e-6, `${name}, ${measure}: ${error}`);
       }
-      // A measure of a baseline stands beside the model's.
+      // The metric of a baseline is reported next to that of the model.
       const model = { ...task.evaluate(task.data.test), ...(await task.evaluatePredictions!()).measures };
       assert.ok(Object.keys(own).every((measure) => measure in model));
     }
@@ -191,7 +191,7 @@ testOnCpu("training draws inside the context too, and samples unless a forecast 
     [3, undefined, true],
     [3, undefined, undefined],
   ]);
-  // Validation draws the same every time.
+  // Validation draws the same random numbers every time.
   const [a, b] = [0, 1].map(() => task.evaluate(task.data.validation).loss);
   assert.equal(await a.item(), await b.item());
   assert.notEqual(await first.item(), await task.evaluate(task.data.train, key(10)).loss.item());
@@ -212,7 +212,7 @@ testOnCpu("the paper's recipe halves the rate by averaged training losses and cl
   );
   assert.deepEqual([plateauOf, clipElements, clipNorm, schedule], ["training", 1e-7, undefined, undefined]);
   assert.ok(Object.keys(optimizer.state.tensors).some((name) => name.endsWith(".s")), "AdaBelief");
-  // Nothing improves: the first average is the best, the twentieth after it lowers the rate.
+  // Nothing improves: the first average is the best, and the twentieth after it lowers the rate.
   const factors = Array.from({ length: 50 * 21 }, () => plateau!.update(1));
   assert.deepEqual([factors.at(-2), factors.at(-1)], [1, 0.5]);
   for (let i = 0; i < 50 * 20 * 20; i++) plateau!.update(1);
@@ -233,7 +233,7 @@ testOnCpu("in the paper's recipe the Transformer learns by AdamW at a constant r
   assert.deepEqual([plateau, clipElements, clipNorm, schedule], [undefined, undefined, undefined, undefined]);
   const before = mapTree(parameters, (own) => own.mul(1));
   optimizer.step(mapTree(parameters, (own) => own.mul(0).add(1)));
-  // Adam's first step is the rate itself; the moments keep 0.9 and 0.95 of what they were.
+  // Adam's first step equals the learning rate. The moments decay by factors of 0.9 and 0.95.
   for (const [i, own] of leaves(before).entries()) {
     const difference = leaves(parameters)[i].sub(own.mul(1 - 0.1 * learningRate).sub(learningRate));
     assert.ok(await difference.abs().max().item() < 1e-6);
@@ -267,7 +267,7 @@ testOnCpu("the ablations of WARP are models of their own", async () => {
   const values = tensor(Float32Array.from(x.values), { shape: x.shape });
   const y = forecastModel("warp-fixed-tau", sizes)(values, { context: 8 });
   const free = forecastModel("warp", sizes)(values, { context: 8 });
-  // B is zero and A the identity at first: without the time all outputs are the same.
+  // Initially B is zero and A is the identity. Without the time all outputs are equal.
   assert.ok(await y.sub(y.slice(1, 0, 1)).abs().max().item() < 1e-6);
   assert.ok(await free.sub(free.slice(1, 0, 1)).abs().max().item() > 1e-3);
 });
@@ -364,7 +364,7 @@ testOnCpu(
     assert.deepEqual(x.shape.slice(1), [64, 2]);
     assert.ok(Math.abs(high - low - 2) < 1e-6);
     const [position, velocity] = await x.at(1, 0).at(0, 0).toArray() as number[];
-    // From 1, the largest position; velocities reach 25.
+    // From 1, the largest position. Velocities reach 25.
     assert.ok(position > 0.03 && position < 0.05 && velocity === 0);
     assert.equal(await x.at(2, 0).max().item(), position);
   },

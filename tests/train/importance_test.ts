@@ -15,7 +15,7 @@ Deno.test("a channel of a forecast is as important as the error without it, one 
   const windows = Array.from({ length: 9 }, (_, i) => {
     const grid = Float64Array.of(i, 7 * i % 9, 0, i, 7 * i % 9, 0);
     const past = { name: "a", times: Float64Array.of(0, 1), values: grid, label: -1 };
-    // Twice the last y and what is known to come.
+    // Twice the last y, plus the known future value.
     return {
       ...{ series: "a", past, present: 1, grid, observed: 2, at: Float64Array.of(1) },
       targets: Float64Array.of(2 * grid[4] + i % 3, NaN, i % 3),

@@ -14,12 +14,12 @@ import { loadWeights } from "../../src/train/checkpoint.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { tinyTask, type TinyTaskOptions } from "./tiny_task.ts";
 
-/** Runs a test with a new run's folder. */
+/** Runs a test with the folder of a new run. */
 function withRun(body: (folder: RunFolder) => Promise<void>): () => Promise<void> {
   return withFolder(async (out) => await body(await createRun(out, "tiny", {})));
 }
 
-/** Batches of eight of fifty samples: seven steps an epoch, the last one smaller. */
+/** Batches of eight from fifty samples: seven steps per epoch, the last batch is smaller. */
 const batches = { batchSize: 8, key: key(1) };
 
 async function run(folder: RunFolder, options: Partial<TrainOptions> & { task?: TinyTaskOptions } = {}) {
@@ -27,7 +27,7 @@ async function run(folder: RunFolder, options: Partial<TrainOptions> & { task?: 
   return await train(await tinyTask(task), { epochs: 4, ...batches, folder, ...rest });
 }
 
-/** The folder after a training of so many epochs. */
+/** The folder after training for `epochs` epochs. */
 async function trained(folder: RunFolder, epochs: number): Promise<RunFolder> {
   await run(folder, { epochs });
   return folder;
@@ -37,12 +37,12 @@ async function newRun(folder: RunFolder): Promise<RunFolder> {
   return await createRun(folder.path, "other", {});
 }
 
-/** All that must not depend on interruptions. */
+/** Everything that must not depend on interruptions. */
 async function results(folder: RunFolder) {
   const lines = (await Deno.readTextFile(folder.metrics)).trimEnd().split("\n");
   const metrics = lines.map((line) => ({ ...JSON.parse(line) as EpochMetrics, seconds: 0 }));
   const last = await readSafetensors(folder.last);
-  // The digest of the metrics contains the time.
+  // The digest of the metrics depends on the time.
   const position = { ...JSON.parse(last.metadata["weft.position"]), seconds: 0, metrics: "" };
   return { metrics, tensors: last.tensors, position, best: (await readSafetensors(folder.best)).tensors };
 }
@@ -51,7 +51,7 @@ async function assertSame(folder: RunFolder, other: RunFolder): Promise<void> {
   assert.deepEqual(await results(folder), await results(other));
 }
 
-/** A signal that is aborted after some of a task's training steps. */
+/** A signal that is aborted after a number of training steps. */
 async function trainUntilStep(
   folder: RunFolder,
   steps: number,
@@ -61,7 +61,7 @@ async function trainUntilStep(
   const controller = new AbortController();
   const task = await tinyTask(taskOptions);
   const schedule = (step: number) => {
-    // Asked before each step, which is then taken.
+    // Called before each step, which still runs.
     if (step === steps - 1) controller.abort();
     return task.schedule!(step);
   };
@@ -120,7 +120,7 @@ Deno.test(
   withRun(async (folder) => {
     const [task, other] = [{ plateauAverage: 3 }, await newRun(folder)];
     const { metrics, position } = await run(folder, { task });
-    // Averages of three losses: nine of 28 steps, and one step waits.
+    // Averages of three losses: nine averages in 28 steps, and one pending step.
     assert.equal(position.plateau?.pending?.[1], 1);
     assert.ok(position.plateau!.factor < 1 && position.plateau!.factor > 0.5 ** 9);
     assert.ok(metrics.some(({ learningRate }, i) => i > 0 && learningRate < metrics[i - 1].learningRate));
@@ -363,7 +363,10 @@ Deno.test("measures keep their names, whatever weights stand beside them", async
   );
 });
 
-/** Tasks that choose by what they do not measure, with the error's words and the number of epochs until then. */
+/**
+ * Tasks that select the best epoch by a metric that they do not measure, with the error message and the
+ * number of epochs before it.
+ */
 const unmeasured: readonly [string, Partial<Awaited<ReturnType<typeof tinyTask>>>, RegExp, number][] = [
   [
     "a misspelt metric",
@@ -411,7 +414,7 @@ for (const [name, changed, message, epochs] of unmeasured) {
     `${name} is refused by name, and training goes on with the right one`,
     withRun(async (folder) => {
       const task = await tinyTask();
-      // A batch of one sample is that of the check.
+      // The check before training uses a batch of one sample. Do not count it.
       let validated = 0;
       const evaluate: typeof task.evaluate = (batch, key) => {
         if (!key && batch.labels.shape[0] > 1) validated++;

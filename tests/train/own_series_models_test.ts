@@ -1,4 +1,4 @@
-/** Every model of own-series on a small table of irregular series, at the default settings. */
+/** Every model of own-series on a small table of irregular series, with the default settings. */
 import { configOf } from "../../src/train/config.ts";
 import assert from "node:assert/strict";
 import { ownSeries } from "../../src/series/own_series.ts";
@@ -8,7 +8,10 @@ import { startRun } from "../runs.ts";
 import { testLong } from "../devices.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
-/** Series of `rows` / 2 to `rows` rows at uneven times, of three classes by their frequency; values are missing. */
+/**
+ * Series with `rows` / 2 to `rows` rows at uneven times, of three classes with different frequencies, with
+ * missing values.
+ */
 async function writeWaves(path: string, rows: number): Promise<string> {
   const lines = Array.from(
     { length: 36 },
@@ -24,7 +27,7 @@ async function writeWaves(path: string, rows: number): Promise<string> {
   return path;
 }
 
-/** Training and validation losses of the epochs of a run at the default settings. */
+/** Training and validation losses per epoch of a run with the default settings. */
 async function lossesOf(folder: string, chosen: Partial<RunConfig>, rows = 40): Promise<number[]> {
   const data = await writeWaves(`${folder}/waves.csv`, rows);
   const config = configOf(ownSeries, { device: "cpu", data, ...chosen });
@@ -47,7 +50,7 @@ for (const [name, { takes }] of Object.entries(seriesModels)) {
   }
 }
 
-// 28 steps, over which the learning rate rises to its full height.
+// 28 steps, during which the learning rate rises to its full value.
 for (
   const { depth, hidden = 32, rows = 40, test = Deno.test } of [
     { depth: 1 },

@@ -28,7 +28,7 @@ async function write(path: string, header: string, rows: readonly (readonly unkn
   return path;
 }
 
-/** Trains on a table, and opens the run as if it were another's. */
+/** Trains on a table, and opens the run as another process would. */
 async function trainedOn(folder: string, data: string, chosen: Partial<RunConfig>) {
   const run = await startRun({ ...settings, ...chosen, data }, `${folder}/runs`);
   const { summary } = await execute(run);
@@ -36,7 +36,7 @@ async function trainedOn(folder: string, data: string, chosen: Partial<RunConfig
   return { model, test: summary!.test, baselines: summary!.baselines };
 }
 
-/** Answers about all series of a table, which are those about each series alone. */
+/** Answers for all series of a table. They must equal the answers for each series alone. */
 async function answersOf<A extends Prediction>(model: TrainedModel, path: string): Promise<A[]> {
   const set = await model.series!(path);
   const answers = await model.predict!(set);
@@ -45,7 +45,7 @@ async function answersOf<A extends Prediction>(model: TrainedModel, path: string
   return answers as A[];
 }
 
-/** Series at uneven times that stay near a height of their own. */
+/** Series at uneven times that stay close to a level, which differs between series. */
 const level = (i: number) => (i % 7) / 3;
 const levels = (label: (i: number) => unknown) =>
   Array.from({ length: 42 }, (_, i) =>
@@ -155,7 +155,7 @@ Deno.test(
       await write(`${folder}/new.csv`, "series,time,x", asked),
     );
     assert.deepEqual(a.times, [120, 121.5]);
-    // Of 120 steps each the first 72 train: windows of 2 to 64 steps given, and 8 to come.
+    // Of 120 steps, the first 72 are training data: windows with 2 to 64 context steps and 8 future steps.
     const { count, seen } = await model.samples(data);
     assert.deepEqual([count, seen], [2 * 111, 2 * 63]);
     assert.deepEqual(b.times, Array.from({ length: 8 }, (_, i) => 120 + i));
@@ -187,7 +187,8 @@ Deno.test(
       assert.equal(values.length, 9);
       assert.deepEqual(values, values.toSorted((a, b) => a - b));
     }
-    // A series of more observations than a window has steps does not change the answers about those beside it.
+    // A series with more observations than a window has steps does not change the answers for other series of
+    // its batch.
     const dense = Array.from({ length: 60 }, (_, i) => ["b", i / 2, wave("b", i / 2)]);
     await answersOf(model, await write(`${folder}/new.csv`, "series,time,x", [...rows, ...dense]));
   }),
@@ -226,7 +227,7 @@ Deno.test(
     });
     assert.ok(test.coverage > 0.75 && test.coverage < 0.85, `${test.coverage}`);
     assert.deepEqual(Object.keys(baselines!), ["the last value", "the season before"]);
-    // Of two independent errors the variance is twice that of one.
+    // The variance of two independent errors is twice that of one.
     const ratio = test.mse / baselines!["the season before"].mse;
     assert.ok(ratio > 0.45 && ratio < 0.7, `${ratio}`);
     assert.ok(test.crps < baselines!["the season before"].crps);
@@ -236,7 +237,7 @@ Deno.test(
 Deno.test(
   "the loss of forecasts counts each known value alike, whatever the batches, as the squared error does",
   withFolder(async (folder) => {
-    // Towards the end y is observed less and less.
+    // Towards the end y is observed more and more rarely.
     const rows = Array.from({ length: 200 }, (_, t) => ["a", t, wave("a", t), t > 150 && t % 16 ? "" : t]);
     const data = await write(`${folder}/own.csv`, "series,time,x,y", rows);
     const { test } = await trainedOn(folder, data, {
@@ -250,7 +251,7 @@ for (const model of ["linear", "neural-cde"]) {
   Deno.test(
     `forecasts of ${model} while observations arrive are those about the whole series, in a bounded state`,
     withFolder(async (folder) => {
-      // Uneven times, some within a step; y is observed now and then; a holiday is known ahead.
+      // Uneven times, some within a step. y is observed occasionally. A holiday is known in advance.
       const row = (i: number) => [
         i + (i % 7 === 3 ? 0.8 : 0.2 * Math.sin(5 * i)),
         i % 9 === 4 ? NaN : wave("a", i),
@@ -278,7 +279,8 @@ for (const model of ["linear", "neural-cde"]) {
         assert.deepEqual([answer], await trained.predict!({ ...set, series: [soFar] }), `after ${i}`);
       }
       assert.ok(Math.max(...sizes.slice(60)) <= Math.max(...sizes.slice(20, 60)) + 8, `${sizes}`);
-      // The coming holidays are told; a forecast too far is refused and forgotten; an observation may come before them.
+      // Future holidays are given. A forecast too far ahead is rejected and has no effect. An observation may
+      // come before a given holiday.
       const none = [NaN, NaN, 1];
       const now = rows.at(-1)![0];
       await stream.push(now + 2, none);
@@ -463,7 +465,7 @@ Deno.test(
       );
       return metrics.at(-1)!.train.loss;
     };
-    // The entropy of a half against that of an eighth.
+    // The entropy of one half, compared with that of one eighth.
     assert.ok(Math.abs(await rareOf(true) - Math.log(2)) < 0.1);
     assert.ok(await rareOf(false) < 0.5);
   }),
@@ -520,7 +522,7 @@ Deno.test(
 Deno.test(
   "what is known ahead of time is read over the horizon, and neither forecast nor measured",
   withFolder(async (folder) => {
-    // A holiday, which nothing before it tells, adds 5.
+    // A holiday adds 5. Earlier rows do not predict it.
     const drawn = permutationArray(key(0), 400);
     const row = (t: number) => ["a", t, drawn[t] % 4 === 0 ? 5 + t % 2 : t % 2, Number(drawn[t] % 4 === 0)];
     const rows = Array.from({ length: 396 }, (_, t) => row(t));

@@ -9,7 +9,7 @@ import { escapeFormula, unescapeFormula } from "../../src/data/table/formula.ts"
 import type { ForecastPrediction, Prediction } from "../../src/series/predictions.ts";
 import { predictionsAsCsv } from "../../src/series/prediction_table.ts";
 
-/** Beginnings of texts that a spreadsheet computes, and what they may stand before. */
+/** Prefixes that make spreadsheets evaluate a text, and texts after them. */
 const signs = ["=", "+", "-", "@", "\t", "\r", "\n", "\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"];
 const rests = ["", "1+1", "cmd|' /C calc'!A0", 'HYPERLINK("http://x")', "home", "5 apples", " 5", "a,b", "'"];
 const dangerous = signs.flatMap((sign) => rests.flatMap((rest) => [`${sign}${rest}`, ` ${sign}${rest}`]))
@@ -29,10 +29,10 @@ const harmless = [
   "'quoted'",
   "5-3",
 ];
-/** All of these, and the same behind quotes. */
+/** All of these, and the same after quotes. */
 const texts = [...dangerous, ...harmless].flatMap((text) => [text, `'${text}`, `''${text}`]);
 
-/** Fields of a CSV text (RFC 4180), as a spreadsheet reads them. */
+/** Fields of a CSV text (RFC 4180), as spreadsheets read them. */
 function fieldsOf(csv: string): string[] {
   return Array.from(
     csv.matchAll(/(?:^|,|\n)(?:"((?:[^"]|"")*)"|([^",\n]*))/g),
@@ -52,7 +52,7 @@ Deno.test("escaped texts are never computed, distinct, and come back", () => {
   assert.deepEqual(harmless.map(escapeFormula), harmless);
 });
 
-/** Names as tables have them, without blanks around them. */
+/** Names as in tables, without surrounding blanks. */
 const names = [...new Set(texts.map((text) => text.trim()).filter((text) => text !== ""))]
   .filter((text) => !["'"].includes(text));
 
@@ -84,7 +84,7 @@ Deno.test("series, labels and numbers of a table of predictions are read as they
     },
   }));
   const bytes = new TextEncoder().encode(predictionsAsCsv(predictions));
-  // Classes have no time, which a table needs.
+  // A table needs times, which classes do not have.
   const { series, classes, channels } = await readTable({ name: "classes.csv", bytes }, {
     time: "probability",
   });
@@ -140,7 +140,7 @@ Deno.test(
     const [found, own] = [await measureNew(trained, escaped), await measureNew(trained, data)];
     assert.deepEqual(found, own);
     assert.ok(found.seen > 0);
-    // The answers about either table are the same, with the true names.
+    // The answers for both tables are equal, with the true names.
     const answers = async (path: string) => await trained.model.predict!(await trained.model.series!(path));
     assert.deepEqual(await answers(escaped), await answers(data));
     assert.equal((await answers(escaped))[0].series, "@s0");

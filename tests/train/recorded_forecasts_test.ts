@@ -1,4 +1,4 @@
-/** Records of the data of runs on series that are continued, not classified. */
+/** Data records of runs that forecast series. */
 import type { Task } from "../../src/train/task.ts";
 import type { DataRecord } from "../../src/series/data_record.ts";
 import assert from "node:assert/strict";
@@ -16,7 +16,7 @@ async function write(path: string, rows: readonly (readonly string[])[]): Promis
   return path;
 }
 
-/** Hours of two channels, as the electricity transformer data are written. */
+/** Hourly rows of two channels, in the format of the electricity transformer data. */
 function hours(count: number, add = 0): string[][] {
   const start = Date.UTC(2016, 6, 1);
   const rows = Array.from({ length: count }, (_, hour) => [

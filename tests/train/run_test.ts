@@ -8,7 +8,7 @@ import { lockRun } from "../../src/train/run_folder.ts";
 import { readSafetensors, writeSafetensors } from "../../src/files/safetensors.ts";
 import { makeCharacters, runTask, task, withFolder } from "../tasks/command_line.ts";
 
-/** A run of two epochs of milliseconds. */
+/** A run of two epochs that takes milliseconds. */
 async function makeRun(folder: string) {
   const data = await makeCharacters(folder);
   const config: RunConfig = {
@@ -97,7 +97,7 @@ Deno.test("settings that differ at the end of a long value alone are named", () 
   assert.throws(check, /config\.json: table is .*"x"\]\}, and was .*"y"\]\} when last\.safetensors was made/);
 });
 
-/** Changes to the position in `last.safetensors`, and the error of each. */
+/** Changes to the position in `last.safetensors`, with their errors. */
 const positions: [name: string, changed: object, message: RegExp][] = [
   ["a batch of -1", { batch: -1 }, /damaged: .* is no place in a training/],
   ["an epoch of -1", { epoch: -1 }, /damaged: .* is no place in a training/],
@@ -245,7 +245,7 @@ Deno.test(
   "a full disk is told with the file that it kept from being written",
   withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
-    // A device file takes more permissions than tests and commands have.
+    // Writing to a device file needs more permissions than tests and commands have.
     const link = `Deno.symlinkSync("/dev/full", ${JSON.stringify(`${run.last}.tmp`)})`;
     await new Deno.Command(Deno.execPath(), { args: ["eval", link] }).output();
     const train = ["run", "-A", new URL("../../tasks/train.ts", import.meta.url).pathname];

@@ -92,7 +92,7 @@ Deno.test("a window is crossed for each so many observations, the last one perha
   assert.deepEqual([1, 2, 4, 5, 7, 8].map(gridPoints), [2, 2, 2, 3, 3, 4]);
 });
 
-/** Settings of models that are not their defaults. */
+/** Non-default settings of models. */
 const changed = {
   ...{ hidden: 16, width: 5, depth: 3, heads: 2, feedForward: 5, window: 2, signatureDepth: 1 },
   ...{ method: "euler", stepSize: 0.5, clipWeights: 1e-3, online: true },
@@ -124,7 +124,8 @@ for (const [name, { takes }] of Object.entries(seriesModels)) {
           new RegExp(`the model ${name} cannot use .*: leave it out`),
         );
       } else if (name !== "hebb-rde" || setting !== "method") {
-        // The field of Hebb's rule does not depend on its state within a window: every method is exact.
+        // The vector field of Hebb's rule does not depend on its state within a window, so every method is
+        // exact.
         assert.notDeepEqual(await read({ [setting]: value }), before, setting);
       }
     }

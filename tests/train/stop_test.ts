@@ -23,7 +23,7 @@ Deno.test("a measure stagnates once it has not improved for more epochs than are
   assert.equal(stagnated(epochs([1, 2, 2]), rule), undefined);
   assert.equal(stagnated(epochs([1, 2, 2, 2]), rule), loss);
   assert.equal(stagnated(epochs([1, 2, 2, 0.5]), rule), undefined);
-  // Less than a hundredth is no improvement.
+  // A change below one hundredth is no improvement.
   assert.equal(stagnated(epochs([1, 0.995, 0.995, 0.995]), rule), loss);
 });
 

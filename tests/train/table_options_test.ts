@@ -9,7 +9,7 @@ import type { SeriesSettings } from "../../src/series/settings.ts";
 import { ownSeries } from "../../src/series/own_series.ts";
 import { makeCharacters, withFolder } from "../tasks/command_line.ts";
 
-/** Series of a channel and of a column of whole numbers, the same in a series, which rows lack at the beginning. */
+/** Series of one channel and a column of integers, constant within a series and missing in its first rows. */
 const table = [
   "series,time,x,kind,label",
   ...Array.from(
@@ -22,7 +22,7 @@ const table = [
   ).flat(),
 ].join("\n");
 
-/** What a task reads, and how it is split. */
+/** The data and the split that a task reads. */
 async function readAs(settings: SeriesSettings): Promise<unknown> {
   checkValues(ownSeries, { ...settings });
   ownSeries.check!(settings);
@@ -62,7 +62,7 @@ for (const task of ["classify", "regress", "forecast"] satisfies TaskKind[]) {
           return;
         }
         const found = await read(own);
-        // As a channel like any other, or as if the column were not there, the option would have no effect of its own.
+        // If the column were read like any channel, or ignored, the option would have no effect.
         assert.notDeepEqual(found, await read({}));
         assert.notDeepEqual(found, await read({ ignore: ["kind"] }));
       }),

@@ -11,14 +11,16 @@ type Batch = { x: Tensor; labels: Tensor };
 
 /** Options of {@linkcode tinyTask}. */
 export interface TinyTaskOptions {
-  /** A number put into the training data at this position. */
+  /** A number that replaces a training value at this position. */
   poison?: { position: number; value: number };
   learningRate?: number;
-  /** Whether the plateau listens to so many averaged training losses, instead of the validation. */
+  /** If set, the plateau uses averages of this number of training losses instead of the validation loss. */
   plateauAverage?: number;
 }
 
-/** A task that trains in milliseconds: points on two sides of a line, with dropout, a schedule and a plateau. */
+/**
+ * A task that trains in milliseconds: points on two sides of a line, with dropout, a schedule and a plateau.
+ */
 export async function tinyTask(options: TinyTaskOptions = {}): Promise<Task<Batch>> {
   const [modelKey, ...dataKeys] = split(key(7), 4);
   const model = Linear({ inputs: 3, outputs: 2, key: modelKey });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { testLong } from "../devices.ts";
 import { runProgram } from "../run_program.ts";
 
-/** Samples, and what scipy.stats.ttest_ind with equal_var=False says of them. */
+/** Samples, and the results of scipy.stats.ttest_ind with equal_var=False. */
 const golden: readonly [one: number[], other: number[], p: number][] = [
   [[1, 2, 3, 4.5], [2, 3, 4, 5, 6.5], 0.21483202442133162],
   [[98.9, 98.4, 99.4], [95.9, 94.7, 97.1], 0.03464405909776485],
@@ -15,7 +15,7 @@ testLong("Welch's t test gives SciPy's numbers", async () => {
   const program = `import { loadWelchTest } from "./tasks/papers/tables/welch.ts";
     const test = await loadWelchTest();
     console.log(JSON.stringify(${samples}.map(([one, other]) => test(one, other))));`;
-  // With what `deno task reproduce` is allowed; the package is not among the locked ones.
+  // With the permissions of `deno task reproduce`. The package is not in the lock file.
   const { code, stdout, stderr } = await runProgram(program, [
     "--no-lock",
     "--allow-read",

@@ -1,4 +1,7 @@
-/** Metrics against scikit-learn on the random cases of `tests/fixtures/metrics.py`, which draws the same inputs. */
+/**
+ * Metrics compared with scikit-learn on the random cases of `tests/fixtures/metrics.py`, which draws the same
+ * inputs.
+ */
 import assert from "node:assert/strict";
 import {
   accuracy,
@@ -18,7 +21,7 @@ import fixture from "../../fixtures/metrics.json" with { type: "json" };
 import { valuesOf } from "../../golden.ts";
 import { testOnCpu } from "../../devices.ts";
 
-/** Draws a whole number from 0 to n - 1. */
+/** Draws an integer from 0 to n - 1. */
 type Draw = (n: number) => number;
 
 function generator(seed: number): Draw {

@@ -1,4 +1,4 @@
-/** Golden numbers are scikit-learn's (1.7), NumPy's and SciPy's. */
+/** Golden values from scikit-learn (1.7), NumPy and SciPy. */
 import assert from "node:assert/strict";
 import {
   calibrationError,

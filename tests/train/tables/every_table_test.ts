@@ -40,7 +40,7 @@ function problemFile(problem: string, channels: number, classes: number): Uint8A
   })));
 }
 
-/** Twenty months of seven channels, in hours or their parts. */
+/** Twenty months of seven channels, hourly or more frequent. */
 function transformer(rowsAnHour: number): string {
   const start = Date.UTC(2016, 6, 1);
   const rows = Array.from({ length: 20 * 30 * 24 * rowsAnHour }, (_, row) => {
@@ -50,7 +50,7 @@ function transformer(rowsAnHour: number): string {
   return ["date,HUFL,HULL,MUFL,MULL,LUFL,LULL,OT", ...rows].join("\n") + "\n";
 }
 
-/** Stays of two to five hours of which every third has sepsis. */
+/** Stays of two to five hours. Every third stay has sepsis. */
 function stays(count: number): Uint8Array<ArrayBuffer> {
   const header = [
     ...Array.from({ length: 34 }, (_, i) => `M${i + 1}`),
@@ -68,7 +68,7 @@ function stays(count: number): Uint8Array<ArrayBuffer> {
   }));
 }
 
-/** Every data set, made up in the form in which it is published. */
+/** Generates every data set in its published format. */
 async function writeData(data: string): Promise<void> {
   for (const name of ["mnist", "fashion-mnist"]) {
     await Deno.mkdir(`${data}/${name}`, { recursive: true });
@@ -92,7 +92,7 @@ async function writeData(data: string): Promise<void> {
   await Deno.writeFile(`${data}/speech_commands_v0.02.tar.gz`, await tarGz(Object.fromEntries(spoken)));
 }
 
-/** Lengths and contexts of experiments that take them. */
+/** Lengths and contexts of experiments that have these settings. */
 const sizes: Readonly<Record<string, Partial<RunConfig>>> = {
   ...Object.fromEntries(
     ["etth1", "etth2", "ettm1", "ettm2"].map((name) => [name, { hidden: 2, batchSize: 128 }]),
@@ -105,7 +105,7 @@ const sizes: Readonly<Record<string, Partial<RunConfig>>> = {
   "sequential-mnist": { length: 16 },
 };
 
-/** A run that takes a moment. */
+/** A run that ends almost immediately. */
 function tiny({ config }: TableRun): RunConfig {
   const { options } = experimentNamed(config.experiment);
   return {
@@ -120,7 +120,7 @@ function tiny({ config }: TableRun): RunConfig {
   };
 }
 
-/** A run of each experiment that none before was of, and at least one. */
+/** One run for each experiment that has not run before. Returns at least one run. */
 function newRuns(runs: readonly TableRun[], seen: Set<string>): TableRun[] {
   const found = runs.filter(({ config }) => {
     const isNew = !seen.has(config.experiment);

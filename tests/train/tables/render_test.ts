@@ -37,7 +37,7 @@ const summary = (loss: number): RunOutcome => ({
   },
 });
 
-/** The runs of two seeds of WARP and of GRU, one of which has diverged. */
+/** Runs with two seeds of WARP and of GRU. One run has diverged. */
 async function filled() {
   const runs = await tableRuns(table, { scale: "small" });
   const outcomes = [summary(0.02), summary(0.05), summary(0.04), { failure: "the loss is NaN" }];
