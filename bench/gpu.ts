@@ -25,7 +25,8 @@ interface Scale {
 }
 
 const scales: Record<string, Scale> = {
-  // As in the papers: Kidger et al. (2020), D.4; Irie et al. (2022), table 3; Nzoyem et al. (2025), appendix C.
+  // As in the papers: Kidger et al. (2020), D.4; Irie et al. (2022), table 3; Nzoyem et al. (2025), appendix
+  // C.
   paper: {
     workloads: [
       "ncde-speech-adjoint@1024",

@@ -1,4 +1,7 @@
-/** The spirals experiment: splines of 512 series, the loss of a batch of 32, and a training step: loss, gradients and Adam. */
+/**
+ * The spirals experiment: splines of 512 series, the loss of a batch of 32, and a training step: loss,
+ * gradients and Adam.
+ */
 import { key, naturalCubicCoeffs, normal, valueAndGrad } from "../mod.ts";
 import { takeSamples } from "../src/data/batches.ts";
 import { spirals } from "../tasks/papers/experiments/spirals.ts";

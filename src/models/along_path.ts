@@ -1,4 +1,7 @@
-/** Models of an equation dh/dt = f(h, X(t)) along a control: an initial condition, a vector field, and a readout. */
+/**
+ * Models of an equation dh/dt = f(h, X(t)) along a control: an initial condition, a vector field, and a
+ * readout.
+ */
 import { checkOptions } from "../device/options.ts";
 import { pathCallNames } from "./option_names.ts";
 import { refuseShape } from "../device/shape.ts";

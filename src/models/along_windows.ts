@@ -1,4 +1,7 @@
-/** Models along log-signatures of windows: an initial condition, an equation that each window drives, and a readout. */
+/**
+ * Models along log-signatures of windows: an initial condition, an equation that each window drives, and a
+ * readout.
+ */
 import { checkOptions } from "../device/options.ts";
 import { pathCallNames } from "./option_names.ts";
 import { refuseShape } from "../device/shape.ts";

@@ -48,7 +48,8 @@ export interface LogNCDEOptions extends WindowedOptions {
  * model(X).shape; // (8, 5)
  * ```
  *
- * @throws {RangeError} If a size is not a positive integer (`depth` may be zero), or `signatureDepth` is neither 1 nor 2.
+ * @throws {RangeError} If a size is not a positive integer (`depth` may be zero), or `signatureDepth` is
+ * neither 1 nor 2.
  */
 export function LogNCDE(options: LogNCDEOptions): WindowedModel {
   checkOptions("LogNCDE", options, logNCDEOptionNames);

@@ -40,7 +40,8 @@ export interface NeuralRDEOptions extends WindowedOptions {
  * model(X).shape; // (8, 5)
  * ```
  *
- * @throws {RangeError} If a size is not a positive integer (`depth` may be zero), or `signatureDepth` is not 1 to 4.
+ * @throws {RangeError} If a size is not a positive integer (`depth` may be zero), or `signatureDepth` is not
+ * 1 to 4.
  */
 export function NeuralRDE(options: NeuralRDEOptions): WindowedModel {
   checkOptions("NeuralRDE", options, neuralRDEOptionNames);

@@ -6,7 +6,8 @@ import type { Tensor } from "../tensor/tensor.ts";
  * The initial distribution of a linear layer's weight, with `n` inputs and `m` outputs:
  *
  * - `"torch"`: uniform within ±1 / sqrt(n), for the bias as well. PyTorch's default.
- * - `"glorotUniform"`, `"glorotNormal"`: variance 2 / (n + m) (Glorot and Bengio, 2010, eq. 16); the bias is zero.
+ * - `"glorotUniform"`, `"glorotNormal"`: variance 2 / (n + m) (Glorot and Bengio, 2010, eq. 16); the bias is
+ *   zero.
  * - `"heUniform"`, `"heNormal"`: variance 2 / n, for relu (He et al., 2015, eq. 10); the bias is zero.
  */
 export type Initialization = "torch" | "glorotUniform" | "glorotNormal" | "heUniform" | "heNormal";

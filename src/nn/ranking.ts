@@ -44,7 +44,8 @@ function groups(
  * ```
  *
  * @param labels 1 for positive samples, 0 for negative samples.
- * @throws {RangeError} If there are no positive or no negative samples, a score is NaN, or the lengths differ.
+ * @throws {RangeError} If there are no positive or no negative samples, a score is NaN, or the lengths
+ * differ.
  */
 export function areaUnderCurve(scores: ArrayLike<number>, labels: ArrayLike<number>): number {
   let [won, positivesAbove, negatives] = [0, 0, 0];

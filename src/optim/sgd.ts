@@ -31,8 +31,8 @@ const descend = fusedKernel<[parameter: Tensor, direction: Tensor, learningRate:
 );
 
 /**
- * Gradient descent with momentum, as PyTorch's `SGD`: b = momentum b + g, p = p - rate b; with `nesterov` (Sutskever et
- * al., 2013), p = p - rate (g + momentum b).
+ * Gradient descent with momentum, as PyTorch's `SGD`: b = momentum b + g, p = p - rate b; with `nesterov`
+ * (Sutskever et al., 2013), p = p - rate (g + momentum b).
  *
  * @throws {RangeError} If an option is negative, or `nesterov` is set without momentum.
  */

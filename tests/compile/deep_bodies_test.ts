@@ -1,4 +1,7 @@
-/** Bodies of very many operations: no walk of a graph is recursive, visits a shared node twice, or fuses without bound. */
+/**
+ * Bodies of very many operations: no walk of a graph is recursive, visits a shared node twice, or fuses
+ * without bound.
+ */
 import assert from "node:assert/strict";
 import {
   concatenate,

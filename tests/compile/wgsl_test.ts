@@ -32,7 +32,10 @@ import { makeContiguous, uploadView } from "../../src/device/view.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { longOnSoftware, testOnBoth } from "../devices.ts";
 
-/** A gated recurrent unit, with a mask that holds the state, a scale for each step and an output at every step. */
+/**
+ * A gated recurrent unit, with a mask that holds the state, a scale for each step and an output at every
+ * step.
+ */
 function gru(batch: number, hidden: number, steps: number): () => void {
   const keys = split(key(3), 8);
   const parameters = {

@@ -1,4 +1,6 @@
-/** Every model of irregular series: its output depends on static features as well as on the first observation. */
+/**
+ * Every model of irregular series: its output depends on static features as well as on the first observation.
+ */
 import assert from "node:assert/strict";
 import {
   addTime,

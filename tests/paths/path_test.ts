@@ -246,7 +246,8 @@ Deno.test("a natural cubic spline has a continuous second derivative, and none a
 });
 
 Deno.test("observations of a cubic that has no curvature at the ends are met everywhere", async () => {
-  // x = 3 t^2 - t^3 on [-1, 1] moved: second derivative 6 (1 - s), zero at s = 1 only; a line has none at all.
+  // x = 3 t^2 - t^3 on [-1, 1] moved: second derivative 6 (1 - s), zero at s = 1 only; a line has no second
+  // derivative.
   const times = [0, 0.3, 1, 1.1, 2];
   const X = CubicSpline(naturalCubicCoeffs(tensor(times.map((t) => [2 * t - 1]), float64), times), times);
   for (const t of [-1, 0.15, 0.7, 1.9, 5]) await assertClose(X.evaluate(t), [2 * t - 1], 1e-12, `at ${t}`);

@@ -71,7 +71,10 @@ function groups(x: Value, axes: Axes): { value: number; active: number }[][] {
   return found;
 }
 
-/** The smallest distance between the extreme element of a group and any other element, if one of the two is active. */
+/**
+ * The smallest distance between the extreme element of a group and any other element, if one of the two is
+ * active.
+ */
 function lead([x, axes]: [Value, Axes?], sign: 1 | -1): number {
   return Math.min(
     Infinity,

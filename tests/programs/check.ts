@@ -1,7 +1,7 @@
 /**
- * Checks a random program in float64 on the CPU. Values are compared with naive loops, gradients with central differences of the
- * naive loops, second gradients with central differences of the gradients. `jit` and compiled loops are compared with eager
- * operations, and the adjoints of a solve with its direct gradient.
+ * Checks a random program in float64 on the CPU. Values are compared with naive loops, gradients with central
+ * differences of the naive loops, second gradients with central differences of the gradients. `jit` and
+ * compiled loops are compared with eager operations, and the adjoints of a solve with its direct gradient.
  */
 import type { Adjoint, Tensor } from "../../mod.ts";
 import { evaluate, type Evaluation, type Program, resultsOf } from "./random_program.ts";
@@ -126,7 +126,10 @@ const directionOf = (input: number, count: number) => weightsOf(100 + input, cou
 const moved = (values: readonly number[], direction: readonly number[], by: number) =>
   values.map((x, i) => x + by * direction[i]);
 
-/** The derivative of a function at zero, from central differences and two Richardson extrapolations, with an error estimate. */
+/**
+ * The derivative of a function at zero, from central differences and two Richardson extrapolations, with an
+ * error estimate.
+ */
 async function derivative(
   f: (step: number) => number | Promise<number>,
 ): Promise<{ value: number; error: number }> {
@@ -196,8 +199,9 @@ async function checkSecondGradients(program: Program): Promise<Compared> {
 }
 
 /**
- * Whether differences of the gradients give the second gradient. `stopGradient` prevents that: the gradient still depends on the
- * stopped value. So does an infinite slope at a constant zero, whose second gradient is NaN.
+ * Whether differences of the gradients give the second gradient. `stopGradient` prevents that: the gradient
+ * still depends on the stopped value. So does an infinite slope at a constant zero, whose second gradient is
+ * NaN.
  */
 function hasSecondGradient(program: Program, base: Evaluation): boolean {
   return !program.hasEdgeCases && !base.isSingular && isFloatResult(program, base) &&
@@ -209,7 +213,10 @@ interface Comparison {
   /** Computes the expected results from inputs that differ by rounding errors. */
   readonly perturbed?: () => Results;
   readonly allowed?: number;
-  /** Whether NaN and Infinity count as equal in gradients: with an infinite c, (a + b) c is infinite where a c + b c is NaN. */
+  /**
+   * Whether NaN and Infinity count as equal in gradients: with an infinite c, (a + b) c is infinite where a c
+   * + b c is NaN.
+   */
   readonly mayReorder?: boolean;
 }
 
@@ -227,7 +234,8 @@ async function compare(
     const [a, b] = [await found[name].data(), await x.data()];
     const wrong = difference(a, b, allowed, mayReorder && name.includes("gradient"));
     if (!wrong) continue;
-    // An ill-conditioned program amplifies rounding errors: its differences may be as large as those of perturbed inputs.
+    // An ill-conditioned program amplifies rounding errors: its differences may be as large as those of
+    // perturbed inputs.
     other ??= perturbed?.();
     if (!other || await isWorse(a, b, other[name])) return `${name}: ${wrong}`;
   }
@@ -289,7 +297,10 @@ async function checkLoop(program: Program): Promise<Compared & { compiled: numbe
   };
 }
 
-/** Compares the gradients of a solve, with the program in the vector field, by each adjoint with the direct gradient. */
+/**
+ * Compares the gradients of a solve, with the program in the vector field, by each adjoint with the direct
+ * gradient.
+ */
 async function checkAdjoints(program: Program): Promise<string | undefined> {
   const base = evaluate(program, 0);
   const state = program.inputs.find(({ role }) => role === "state");
@@ -305,7 +316,8 @@ async function checkAdjoints(program: Program): Promise<string | undefined> {
     runInSolve(program, bounds, { method, adjoint, stepSize });
   const direct = run("rk4", "direct");
   const continuous = await compare(run("rk4", "continuous"), direct, { allowed: 1e-5 });
-  // A solution that crosses a kink depends on the steps. The continuous adjoint promises the gradient of smooth ones alone.
+  // A solution that crosses a kink depends on the steps. The continuous adjoint is only valid for smooth
+  // solutions.
   if (continuous && await compare(run("rk4", "direct", 1e-4), direct, { allowed: 1e-7 })) return;
   if (continuous) return `continuous: ${continuous}`;
   const method = "reversible_rk4";

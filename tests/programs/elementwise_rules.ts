@@ -50,7 +50,10 @@ function wholePower(x: number, p: number): number {
   return x === 0 && p < 0 ? 0 : Math.trunc(Math.pow(x, p));
 }
 
-/** A constant whole exponent is smooth everywhere, or, if it is negative, away from zero. Other exponents need positive bases. */
+/**
+ * A constant whole exponent is smooth everywhere, or, if it is negative, away from zero. Other exponents need
+ * positive bases.
+ */
 function powerMargin([x, p]: [Value, Value | number]): number {
   const [base, exponent] = [asValue(x), asValue(p)];
   const shape = broadcast(base.shape, exponent.shape);
@@ -86,14 +89,20 @@ const isConstantZero = ([x]: [Value]) => {
 
 const isRadicand = ({ dtype, values }: Value) => dtype === "float64" && values.every((x) => x >= 0);
 
-/** Whether a square root has an infinite slope at constants, as after relu: none of it may reach the inputs. */
+/**
+ * Whether a square root has an infinite slope at constants, as after relu: that slope must not reach the
+ * inputs.
+ */
 export const hasConstantZeros = (x: Value): boolean =>
   isRadicand(x) && x.values.some((value, i) => value === 0 && x.active[i] === 0);
 
 export const numbers = [0.5, 2, -1.5, 0, 1, -1, 3, 0.25, -0.75];
 const exponents = [0, 1, 2, 3, 4, 5, -1, -2, -3, 0.5, 1.5, -0.5, 2.5];
 
-/** Draws a number, or a value of the type of an operand that broadcasts against a shape, by default that of the operand. */
+/**
+ * Draws a number, or a value of the type of an operand that broadcasts against a shape, by default that of
+ * the operand.
+ */
 function secondOperand(
   draw: Draw,
   x: Reference,
@@ -136,7 +145,10 @@ function binary(
   };
 }
 
-/** An operation that selects one of two operands. The result has the activity of the selected one, or of both if they are equal. */
+/**
+ * An operation that selects one of two operands. The result has the activity of the selected one, or of both
+ * if they are equal.
+ */
 function choice(f: Scalar, list: readonly number[]): Rule {
   return binary(f, {
     distance: (a, b) => Math.abs(a - b),
@@ -297,7 +309,8 @@ export const elementwiseRules: Readonly<Record<string, Rule>> = {
       return isInteger && typeof args[1] === "number" ? [args[0], Math.abs(args[1])] : args;
     },
     evaluate: ([x, p]: [Value, Value | number]) =>
-      // The number 0.5 gives the square root, which is NaN at -Infinity. Integers lose the fraction: 2 to the power -1 is 0.
+      // The number 0.5 gives the square root, which is NaN at -Infinity. Integers lose the fraction: 2 to the
+      // power -1 is 0.
       p === 0.5 ? map(Math.sqrt, x) : map(x.dtype === "int32" ? wholePower : power, asValue(x), asValue(p)),
     margin: (args) => powerMargin(args as [Value, Value | number]),
     isAmbiguous: ([x, p]) => hasComputedZero(x) && asValue(p).values.some((exponent) => exponent < 0),

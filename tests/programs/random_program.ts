@@ -1,7 +1,8 @@
 /**
- * Draws random programs of tensor operations. A program is data: inputs with several sets of values, and operations on inputs and
- * on earlier results. Naive loops evaluate the program while it is drawn. So smooth programs keep all elements away from kinks
- * and poles, and programs with edge cases meet them only with exact numbers.
+ * Draws random programs of tensor operations. A program is data: inputs with several sets of values, and
+ * operations on inputs and on earlier results. Naive loops evaluate the program while it is drawn. So smooth
+ * programs keep all elements away from kinks and poles, and programs with edge cases meet them only with
+ * exact numbers.
  */
 import { threefry2x32 } from "../../src/tensor/random.ts";
 import { size } from "../tensor/nd.ts";
@@ -61,7 +62,10 @@ export const sets = 3;
 const maxSize = 120;
 /** Larger elements would leave few digits for differences. */
 const largestElement = 1e3;
-/** Smallest distances of elements from kinks and poles: for differences, for the other sets, and for rounding errors. */
+/**
+ * Smallest distances of elements from kinks and poles: for differences, for the other sets, and for rounding
+ * errors.
+ */
 const margins = { differences: 0.02, otherSets: 1e-4, rounding: 1e-6 };
 
 function randomNumbers(seed: number): (below: number) => number {
@@ -129,7 +133,8 @@ function evaluateOperation({ name, args }: Operation, values: readonly Value[]) 
  * Evaluates a program by naive loops.
  *
  * @param changed Values of the inputs, in place of those of the set.
- * @param frozen An evaluation that supplies the results of `stopGradient`, so that differences do not see them change.
+ * @param frozen An evaluation that supplies the results of `stopGradient`, so that differences do not see
+ * them change.
  */
 export function evaluate(
   { inputs, operations }: Program,
@@ -147,7 +152,10 @@ export function evaluate(
   return { values, isSingular };
 }
 
-/** The results of an operation for every set; undefined if one is too large, or an operand is too close to a kink or pole. */
+/**
+ * The results of an operation for every set; undefined if one is too large, or an operand is too close to a
+ * kink or pole.
+ */
 function resultsIfAllowed(
   operation: Operation,
   evaluations: readonly Value[][],
@@ -239,7 +247,10 @@ const weights: Readonly<Record<string, number>> = {
 };
 const weightedNames = Object.keys(rules).flatMap((name) => new Array<string>(weights[name] ?? 1).fill(name));
 
-/** Operations whose gradient must not reach what they do not select, even if it is infinite, as that of a square root at 0. */
+/**
+ * Operations whose gradient must not reach what they do not select, even if it is infinite, as that of a
+ * square root at 0.
+ */
 const selections = ["relu", "maximum", "minimum", "clip", "max", "min"];
 
 /** Draws a program. */

@@ -2,13 +2,19 @@
 import type { DType } from "../../mod.ts";
 import { at, broadcast, build, map, type Nd } from "../tensor/nd.ts";
 
-/** An array with its type and its activity: 1 for elements that depend on the inputs of the program, 0 for constants. */
+/**
+ * An array with its type and its activity: 1 for elements that depend on the inputs of the program, 0 for
+ * constants.
+ */
 export interface Value extends Nd {
   readonly dtype: DType;
   readonly active: readonly number[];
   /** Whether no operation has rounded: every device and order of operations must give the same numbers. */
   readonly isExact: boolean;
-  /** Whether it is an input or a constant. The sign of a zero that is computed depends on the order of additions. */
+  /**
+   * Whether it is an input or a constant. The sign of a zero that is computed depends on the order of
+   * additions.
+   */
   readonly isGiven: boolean;
 }
 

@@ -121,8 +121,8 @@ export interface LoopRun {
 }
 
 /**
- * Runs a program as the body of a loop with one step for each set. A state moves towards a value of the same shape. In programs
- * with edge cases it stays as it is, so that exact numbers stay exact.
+ * Runs a program as the body of a loop with one step for each set. A state moves towards a value of the same
+ * shape. In programs with edge cases it stays as it is, so that exact numbers stay exact.
  */
 export function runInLoop(program: Program, options: ScanOptions, second: boolean, shift = 0): LoopRun {
   const { inputs, hasEdgeCases } = program;
@@ -177,8 +177,9 @@ export function runInLoop(program: Program, options: ScanOptions, second: boolea
 }
 
 /**
- * The gradients of the solution of dy/dt = tanh(scale (w(y) - offset)) - y / 2, where w(y) is the weighted sum of the results of
- * the program and y its first state. All other inputs are closed over. `offset` and `scale` keep the slopes moderate.
+ * The gradients of the solution of dy/dt = tanh(scale (w(y) - offset)) - y / 2, where w(y) is the weighted
+ * sum of the results of the program and y its first state. All other inputs are closed over. `offset` and
+ * `scale` keep the slopes moderate.
  */
 export function runInSolve(
   program: Program,

@@ -1,13 +1,13 @@
 /**
  * The normal part of the HiPPO-LegS matrix (Gu et al., "On the Parameterization and Initialization of
- * Diagonal State Space Models", 2022). The diagonal is -1/2; the other elements are sqrt(n + 1/2) sqrt(k +
- * 1/2), negative below the diagonal. The matrix is -1/2 plus a skew-symmetric matrix S, so its eigenvalues
- * are -1/2 + i w.
+ * Diagonal State Space Models", 2022). The diagonal is -1/2; the other elements are
+ * sqrt(n + 1/2) sqrt(k + 1/2), negative below the diagonal. The matrix is -1/2 plus a skew-symmetric matrix
+ * S, so its eigenvalues are -1/2 + i w.
  *
- * With c_n = n + 1/2, s_n = sqrt(c_n) v_n and R_n = s_n + s_(n+1) + ... - (s_0 + ... + s_(n-1)), a row of S v
- * = i w v is s_n = c_n R_n / (c_n + i w). Hence R_(n+1) = R_n - 2 s_n = -R_n (c_n - i w) / (c_n + i w). R_0
- * is the sum of all s_n and R_N = -R_0, so the product of the factors is -1. Each factor rotates by 2 atan(w
- * / c_n). For an even size N:
+ * With c_n = n + 1/2, s_n = sqrt(c_n) v_n and R_n = s_n + s_(n+1) + ... - (s_0 + ... + s_(n-1)), a row of
+ * S v = i w v is s_n = c_n R_n / (c_n + i w). Hence R_(n+1) = R_n - 2 s_n = -R_n (c_n - i w) / (c_n + i w).
+ * R_0 is the sum of all s_n and R_N = -R_0, so the product of the factors is -1. Each factor rotates by
+ * 2 atan(w / c_n). For an even size N:
  *
  *     atan(w / c_0) + ... + atan(w / c_(N-1)) = (k + 1/2) pi,  k = 0 ... N / 2 - 1, for the positive w.
  */

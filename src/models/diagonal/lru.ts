@@ -27,7 +27,8 @@ export interface LRUSizes extends StateSpaceSizes {
 }
 
 /**
- * The linear recurrent unit (Orvieto et al., "Resurrecting Recurrent Neural Networks for Long Sequences", 2023):
+ * The linear recurrent unit (Orvieto et al., "Resurrecting Recurrent Neural Networks for Long Sequences",
+ * 2023):
  *
  *     x_t = L x_(t-1) + exp(gamma_log) B u_t,  y_t = Re(C x_t) + D u_t
  *

@@ -31,7 +31,10 @@ export function outer(values: Tensor, keys: Tensor): Tensor {
   return values.expandDims(-1).mul(keys.expandDims(-2));
 }
 
-/** W k (Irie et al., 2022, equations 11 and 20): `(..., heads, values, keys)` and `(..., heads, keys)` to `(..., heads, values)`. */
+/**
+ * W k (Irie et al., 2022, equations 11 and 20): `(..., heads, values, keys)` and `(..., heads, keys)` to
+ * `(..., heads, values)`.
+ */
 export function product(w: Tensor, keys: Tensor): Tensor {
   return w.matmul(keys.expandDims(-1)).squeeze(-1);
 }

@@ -63,7 +63,8 @@ export interface HebbOptions {
 }
 
 /**
- * Hebb's rule: dW/ds = sigma(beta) v (x) k with k = softmax(k) and v = tanh(v). (Equation 21; 29 and 30 for softmax and tanh.)
+ * Hebb's rule: dW/ds = sigma(beta) v (x) k with k = softmax(k) and v = tanh(v). (Equation 21; 29 and 30 for
+ * softmax and tanh.)
  */
 export function hebb(options: HebbOptions = {}): LearningRule {
   checkOptions("hebb", options, hebbOptionNames);
@@ -82,8 +83,9 @@ export interface OjaOptions {
 }
 
 /**
- * Oja's rule: `dW/ds = sigma(beta) v (x) (k - W^T v)` with k = softmax(k) and v = tanh(v); with `normalizeAfter`
- * `dW/ds = v (x) sigma(beta) softmax(k - W^T v)`. (Equation 21; 29 and 30 for softmax and tanh.)
+ * Oja's rule: `dW/ds = sigma(beta) v (x) (k - W^T v)` with k = softmax(k) and v = tanh(v); with
+ * `normalizeAfter` `dW/ds = v (x) sigma(beta) softmax(k - W^T v)`. (Equation 21; 29 and 30 for softmax and
+ * tanh.)
  */
 export function oja(options: OjaOptions = {}): LearningRule {
   checkOptions("oja", options, ojaOptionNames);

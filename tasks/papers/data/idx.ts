@@ -10,8 +10,8 @@ export interface IdxArray {
 }
 
 /**
- * Reads an array of unsigned bytes in the IDX format: two bytes of zero, the type 8, the number of axes, the length of each
- * axis as a big-endian word of 32 bits, then the values.
+ * Reads an array of unsigned bytes in the IDX format: two bytes of zero, the type 8, the number of axes, the
+ * length of each axis as a big-endian word of 32 bits, then the values.
  *
  * @param bytes Content of the file.
  * @param file Name of the file, for messages.

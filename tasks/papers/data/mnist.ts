@@ -17,8 +17,8 @@ export interface Digits {
 export type DigitsPart = "train" | "t10k";
 
 /**
- * Reads a part of MNIST from a folder with `<part>-images-idx3-ubyte` and `<part>-labels-idx1-ubyte`, with or without the
- * ending `.gz`.
+ * Reads a part of MNIST from a folder with `<part>-images-idx3-ubyte` and `<part>-labels-idx1-ubyte`, with or
+ * without the ending `.gz`.
  *
  * @param folder Path of the folder.
  * @param part Part to read.

@@ -31,7 +31,8 @@ const maxSeriesPerSolve = 1024;
 const tolerance = 1e-10;
 
 /**
- * Solves a system for many parameters and initial states by dopri5 in float64 with a tolerance of 1e-10, on the CPU.
+ * Solves a system for many parameters and initial states by dopri5 in float64 with a tolerance of 1e-10, on
+ * the CPU.
  *
  * @param field Slope of the state.
  * @param initial State of each series at the first time. Shape (series, channels).
@@ -97,7 +98,10 @@ export function valueRange(trajectories: Pick<Trajectories, "values">): ValueRan
   return { low: smallest(values), high: largest(values) };
 }
 
-/** The largest absolute value, over all channels: the initial a and alpha of WARP's dynamic tanh (its appendix A.3). */
+/**
+ * The largest absolute value, over all channels: the initial a and alpha of WARP's dynamic tanh (its appendix
+ * A.3).
+ */
 export function maxAbsolute(trajectories: Pick<Trajectories, "values">): number {
   return trajectories.values.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
 }
