@@ -18,7 +18,6 @@
  *   epochs: 5,
  *   batchSize: 10,
  *   learningRate: 0.01,
- *   hidden: 8,
  * };
  * const { info: device } = await init({ device: config.device });
  *
@@ -30,7 +29,7 @@
  *
  * const model = NeuralCDE({
  *   inputChannels: 3,
- *   hiddenChannels: config.hidden,
+ *   hiddenChannels: 8,
  *   outputChannels: 2,
  *   width: 16,
  *   depth: 1,
