@@ -12,7 +12,6 @@ import {
   settingsOf,
   shortJson,
 } from "./experiment.ts";
-import { defaultsOf } from "./option.ts";
 import type { RunFolder } from "./run_folder.ts";
 
 /** Configuration of a run: its experiment, its device, and the values of the experiment's options. */
@@ -85,9 +84,8 @@ export async function readRunConfig(
     }
     if (!option.accepts(value)) throw damaged(name, value, option.expected);
   }
-  for (const name of [...Object.keys(defaultsOf(schema)), "seed", "device"]) {
-    const isNeeded = ["seed", "device", "epochs", "batchSize", "learningRate"].includes(name);
-    if (isNeeded && config[name] === undefined) throw damaged(name, undefined, schema[name].expected);
+  for (const name of ["seed", "device", "epochs", "batchSize", "learningRate"]) {
+    if (config[name] === undefined) throw damaged(name, undefined, schema[name].expected);
   }
   return config as unknown as RunConfig;
 }

@@ -1,6 +1,5 @@
 /** Options for reading a table, and the interface between the readers of files and the columns. */
 
-import { isRecord } from "../../files/json.ts";
 import { instantOf, numberOf, type TimeUnit, timeUnits } from "../format.ts";
 import type { SeriesSet } from "../series.ts";
 
@@ -134,19 +133,6 @@ const choices: Readonly<Record<string, readonly unknown[]>> = {
 
 /** Names of the table options. */
 export const tableOptionNames: readonly string[] = [...texts, ...lists, ...Object.keys(choices)];
-
-/** Whether a value from a file is a valid {@linkcode TableOptions}. */
-export function isTableOptions(value: unknown): value is TableOptions {
-  const isText = (one: unknown) => typeof one === "string";
-  return isRecord(value) &&
-    Object.entries(value).every(([name, one]) =>
-      texts.includes(name)
-        ? isText(one)
-        : lists.includes(name)
-        ? Array.isArray(one) && one.every(isText)
-        : Object.hasOwn(choices, name) && choices[name].includes(one)
-    );
-}
 
 /** Texts of missing values by default, in lower case. */
 const usual = ["", "?", "nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "none"];
