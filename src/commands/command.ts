@@ -1,7 +1,7 @@
 /** Options, numbers and exit codes shared by all commands. */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { numberOf } from "../data/format.ts";
-import { tableOptionNames } from "../data/table/options.ts";
+import { tableOptionNames } from "../data/option_names.ts";
 import { deviceChoices } from "../device/choice.ts";
 import { type Bounds, describeBounds, isWithin } from "../train/bounds.ts";
 import { flag } from "../train/option.ts";
@@ -55,7 +55,7 @@ function oneLine(message: string): string {
 function withFlags(message: string): string {
   return message.replaceAll(
     /\bthe option (\w+)/g,
-    (words, name) => tableOptionNames.includes(name) ? flag(name) : words,
+    (words, name) => Object.hasOwn(tableOptionNames, name) ? flag(name) : words,
   );
 }
 

@@ -27,7 +27,7 @@ import {
 import type { Task } from "../train/task.ts";
 import type { TrainedModel } from "./trained_model.ts";
 import { exists } from "../files/disk.ts";
-import { tableOptionNames } from "../data/table/options.ts";
+import { tableOptionNames } from "../data/option_names.ts";
 import {
   classification,
   type ClassificationOptions,
@@ -227,7 +227,7 @@ export async function readSeries(
     );
   }
   const set = await readUea(source, problem);
-  const unread = Object.keys(options).filter((name) => tableOptionNames.includes(name));
+  const unread = Object.keys(options).filter((name) => Object.hasOwn(tableOptionNames, name));
   if (unread.length === 0) return { ...set, name: source };
   const given = unread.map((name) => `the option ${name}`).join(", ");
   throw new Error(`${source}: ${given}: of tables, and this is a problem of the UEA archive: leave it out`);

@@ -1,6 +1,6 @@
 /** Options for reading a table, and the interface between the readers of files and the columns. */
 
-import { instantOf, numberOf, type TimeUnit, timeUnits } from "../format.ts";
+import { instantOf, numberOf, type TimeUnit } from "../format.ts";
 import type { SeriesSet } from "../series.ts";
 
 /** Encodings of text tables. */
@@ -119,20 +119,6 @@ export interface RowSink {
    */
   row(cells: readonly Cell[], line: number): void;
 }
-
-const texts = ["series", "time", "group", "zone", "query"];
-const lists = ["target", "static", "known", "category", "ignore", "missing"];
-const choices: Readonly<Record<string, readonly unknown[]>> = {
-  wide: [true, false],
-  timeUnit: timeUnits,
-  duplicates: duplicateRules,
-  encoding: encodings,
-  delimiter: delimiters,
-  decimal: [".", ","],
-};
-
-/** Names of the table options. */
-export const tableOptionNames: readonly string[] = [...texts, ...lists, ...Object.keys(choices)];
 
 /** Texts of missing values by default, in lower case. */
 const usual = ["", "?", "nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "none"];
