@@ -5,7 +5,7 @@ const root = new URL("../..", import.meta.url);
 // Deno downloads every package of the lock file, whichever command runs.
 Deno.test("the first command fetches no package but those that it uses", async () => {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", "src/commands/train.ts"],
+    args: ["info", "--json", "tasks/train.ts"],
     cwd: root,
   }).output();
   const graph = JSON.parse(new TextDecoder().decode(stdout));

@@ -54,7 +54,7 @@ async function kill({ folder }: TableRun): Promise<void> {
     const line = await Deno.readTextFile(`/proc/${name}/cmdline`).catch(() => "");
     const words = line.split("\0");
     const isTraining = words.includes(folder.path) &&
-      words.some((word) => word.endsWith("src/commands/train.ts"));
+      words.some((word) => word.endsWith("tasks/train.ts"));
     if (isTraining) Deno.kill(Number(name), "SIGKILL");
   }
 }
