@@ -21,6 +21,7 @@ import { statistics } from "../train/statistics.ts";
 import { callOf, command, path, prepareDrivers, quoted, requireOwnData } from "./command.ts";
 import { addOptions, chosenOptions } from "./experiment_options.ts";
 import { measuresText, progressDisplay } from "./progress.ts";
+import { speedHint } from "./speed_hint.ts";
 
 /** Options of the command that are not settings of the run. */
 interface PlaceOptions {
@@ -279,6 +280,8 @@ async function finish(run: Run, signal: AbortSignal, isLocked = false): Promise<
   const [first, ...others] = run.task.description ?? [];
   if (first !== undefined) console.log(config.data ? `${basename(config.data)}: ${first}` : first);
   for (const line of others) console.log(`  ${line}`);
+  const hint = speedHint(device, run.task.parameters);
+  if (hint) console.log(hint);
   const { end, ...display } = progressDisplay(config.epochs);
   try {
     const { interrupted, position, summary } = await execute(run, { ...display, signal, isLocked });
