@@ -1,4 +1,5 @@
 /** Errors, times and limits shared by the readers of data files. */
+import { formatMonth, latestMonth, monthOf } from "./months.ts";
 import { DataError } from "../files/data_error.ts";
 import { whyUnread } from "../files/disk.ts";
 
@@ -108,19 +109,28 @@ export function numberOf(text: string): number {
   return /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text) ? Number(text) : NaN;
 }
 
-/** Notation of times. */
-export type TimeKind = "number" | "date";
+/** Notation of times. A `"month"` is a number of calendar months since January 1970. */
+export type TimeKind = "number" | "date" | "month";
 
 /**
- * Notation of a column of times. `"date"` is a written date; the units of time are epochs, counted from 1970;
+ * Notation of a column of times. `"date"` is a written date; `"month"` is a written month or quarter, such as
+ * `1949-01`, `1991 Jul` or `1970 Q1`; the units of time are epochs, counted from 1970;
  * `"number"` is any other number.
  */
-export type TimeUnit = "number" | "date" | "seconds" | "milliseconds" | "microseconds" | "nanoseconds";
+export type TimeUnit =
+  | "number"
+  | "date"
+  | "month"
+  | "seconds"
+  | "milliseconds"
+  | "microseconds"
+  | "nanoseconds";
 
 /** All notations of times. */
 export const timeUnits: readonly TimeUnit[] = [
   "number",
   "date",
+  "month",
   "seconds",
   "milliseconds",
   "microseconds",
@@ -163,6 +173,7 @@ export function timeKindOf(texts: readonly string[]): TimeKind {
  */
 export function timeOf(text: string, kind: TimeKind, zone = "UTC"): number {
   if (kind === "number") return numberOf(text);
+  if (kind === "month") return monthOf(text);
   const match = hyphenated.exec(text) ?? hyphenated.exec(text.replace(eightDigits, "$1-$2-$3"));
   if (!match) return NaN;
   const [, day, hours = "0", minutes = "0", seconds = "0", offset] = match;
@@ -173,6 +184,14 @@ export function timeOf(text: string, kind: TimeKind, zone = "UTC"): number {
   if (offset === "Z" || offset === "UTC") return local;
   const sign = offset[0] === "-" ? -1 : 1;
   return local - sign * (3600 * +offset.slice(1, 3) + 60 * +(offset.slice(3).replace(":", "") || 0));
+}
+
+/** Formats a time: a number, a date in ISO 8601, or a month such as `1949-01`. */
+export function formatTime(time: number, kind: TimeKind): string {
+  if (kind === "month") return formatMonth(time);
+  return kind === "date"
+    ? new Date(Math.round(1000 * time)).toISOString().replace(".000Z", "Z")
+    : `${Number(time.toPrecision(15))}`;
 }
 
 const midnights = new Map<string, number>();
@@ -242,6 +261,11 @@ export function requireZone(zone: string): void {
 
 /** Latest date that `Date` can represent, in seconds since 1970. */
 export const latestDate = 8.64e12;
+
+/** Latest time of a notation. */
+export function latestTime(kind: TimeKind): number {
+  return { number: Number.MAX_VALUE, date: latestDate, month: latestMonth }[kind];
+}
 
 /** A count with its noun in the singular or plural: `1 row`, `2 rows`. */
 export function plural(count: number, one: string): string {

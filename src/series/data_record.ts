@@ -3,7 +3,7 @@
  * It contains everything that predictions need besides the weights, and the digests that show whether the
  * data have changed.
  */
-import { listed, type TimeKind, type TimeUnit } from "../data/format.ts";
+import { formatTime, listed, type TimeKind, type TimeUnit } from "../data/format.ts";
 import { DataError } from "../files/data_error.ts";
 import {
   type ChannelKind,
@@ -192,7 +192,7 @@ export function countSeen(series: readonly Pick<RecordedSeries, "digest">[], { s
 export function describeRecord(record: DataRecord): string {
   const { channels, time, classes, targets = [], windows, split } = record;
   const { train, validation, test } = mapSplits(split, ({ length }) => length);
-  const timeOf = (value: number) => time.kind === "date" ? new Date(1000 * value).toISOString() : `${value}`;
+  const timeOf = (value: number) => formatTime(value, time.kind);
   return [
     windows
       ? `${train} series, up to ${timeOf(windows.until.train)} to train, up to ${

@@ -3,6 +3,7 @@ import { continuedOf, type ForecastWindow, gridValue } from "./forecast_windows.
 import type { WindowForecast } from "./window_forecaster.ts";
 import { levels } from "./error_quantiles.ts";
 import type { ForecastFigure } from "../train/forecast_figure.ts";
+import { formatTime } from "../data/format.ts";
 import { coverage, quantileCrps } from "../train/metrics/forecasts.ts";
 import { numberMeasures } from "../train/metrics/numbers.ts";
 import { evenly } from "../train/statistics.ts";
@@ -149,9 +150,7 @@ export async function forecastFigures(
   const [baseline, of] = Object.entries(baselinesOf(record)).at(-1)!;
   return chosen.map((window, i): ForecastFigure => {
     const given = new Array<number>(context).fill(NaN);
-    const now = time.kind === "date"
-      ? new Date(1000 * window.present).toISOString().slice(0, 16)
-      : window.present;
+    const now = formatTime(window.present, time.kind);
     return {
       title: `${window.series} after ${now}, steps of ${Number(gap.toPrecision(6))}${
         time.kind === "date" ? " s" : ""

@@ -6,10 +6,29 @@ import { isWithin } from "../train/bounds.ts";
 export type Horizon = number | string;
 
 /** Valid horizons, for messages. */
-export const horizonForms = "whole number of at least 1, or a time such as 90min, 36h or 2d";
+export const horizonForms = "whole number of at least 1, or a time such as 90min, 36h, 2d, 18 months or 1y";
+
+/** Days of a year and of a month on average. */
+const [yearDays, monthDays] = [365.25, 365.25 / 12];
 
 /** Seconds per unit of a horizon. */
-const unitSeconds: Readonly<Record<string, number>> = { s: 1, min: 60, h: 3600, d: 86_400, w: 604_800 };
+const unitSeconds: Readonly<Record<string, number>> = {
+  s: 1,
+  second: 1,
+  min: 60,
+  minute: 60,
+  h: 3600,
+  hour: 3600,
+  d: 86_400,
+  day: 86_400,
+  w: 604_800,
+  week: 604_800,
+  mo: 86_400 * monthDays,
+  month: 86_400 * monthDays,
+  quarter: 3 * 86_400 * monthDays,
+  y: 86_400 * yearDays,
+  year: 86_400 * yearDays,
+};
 
 /** Whether a value is a valid horizon. */
 export function isHorizon(value: unknown): value is Horizon {
@@ -18,22 +37,26 @@ export function isHorizon(value: unknown): value is Horizon {
 
 /** Parses a time with its unit. Returns seconds, or NaN for any other text. */
 function secondsOf(text: string): number {
-  const [, count, unit] = /^(\d{1,9}(?:\.\d{1,9})?)(s|min|h|d|w)$/.exec(text) ?? [];
-  return Number(count) * unitSeconds[unit];
+  const [, count, unit = ""] = /^(\d{1,9}(?:\.\d{1,9})?) ?([a-z]+)$/.exec(text) ?? [];
+  const singular = unit.length > 1 ? unit.replace(/s$/, "") : unit;
+  return Object.hasOwn(unitSeconds, singular) ? Number(count) * unitSeconds[singular] : NaN;
 }
 
 /**
  * Number of steps of a horizon.
  *
- * @param gap Time step, in seconds if the times are dates.
+ * @param gap Time step: seconds if the times are dates, months if they are months.
  * @throws {Error} If the horizon is a time and the series have no dates, or if it is shorter than a step.
  */
 export function stepsOf(horizon: Horizon, gap: number, times: TimeKind): number {
   if (typeof horizon === "number") return horizon;
-  if (times !== "date") {
+  if (times === "number") {
     throw new Error(`--horizon ${horizon} needs dates, and these times are numbers: give a number of steps`);
   }
-  const steps = Math.round(secondsOf(horizon) / gap);
+  const step = times === "month" ? gap * unitSeconds.month : gap;
+  const steps = Math.round(secondsOf(horizon) / step);
   if (steps >= 1) return steps;
-  throw new Error(`--horizon ${horizon} is shorter than a step of ${gap} s: give a longer one`);
+  throw new Error(
+    `--horizon ${horizon} is shorter than a step of ${gap} ${times === "month" ? "months" : "s"}`,
+  );
 }

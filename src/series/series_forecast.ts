@@ -7,6 +7,7 @@ import { mapSplits, type Series, type SeriesSet } from "../data/series.ts";
 import { evaluateForecasts, forecastFigures } from "./evaluate_forecasts.ts";
 import { largest } from "../device/extremes.ts";
 import { listed, plural } from "../data/format.ts";
+import { calendarMonths } from "../data/months.ts";
 import { type DataRecord, describeRecord, type RecordedWindows, requireSame } from "./data_record.ts";
 import type { Task } from "../train/task.ts";
 import type { TrainedModel } from "./trained_model.ts";
@@ -27,6 +28,7 @@ import { stepsOf } from "./horizon.ts";
 import { settling } from "./learning.ts";
 import { knownCounts } from "./regression.ts";
 import {
+  inMonths,
   inRecordedOrder,
   recordChannels,
   recordSeries,
@@ -39,8 +41,10 @@ import { readSeries, typicalGap } from "./series_experiment.ts";
 /** Makes the task of training a forecaster on the series of a table. */
 export async function prepareForecast(settings: SeriesSettings, earlier?: DataRecord): Promise<Task> {
   if (!settings.data) throw new Error("own-series needs data: name a table with --data");
-  const made = await readSeries(settings.data, { ...tableOptions(settings), targets: "channels" });
-  requireValues(made);
+  const read = await readSeries(settings.data, { ...tableOptions(settings), targets: "channels" });
+  requireValues(read);
+  // Months differ in length, so a fixed step in seconds would drift.
+  const made = calendarMonths(typicalGap(read)) ? inMonths(read) : read;
   const set = earlier ? inRecordedOrder(made, earlier) : made;
   const recorded = await recordSeries(set);
   if (earlier) requireSame(set.name, recorded, earlier);
@@ -105,7 +109,7 @@ async function recordOf(
   settings: SeriesSettings,
 ): Promise<DataRecord> {
   const { horizon: chosenHorizon = 24, ...chosen } = settings;
-  const gap = typicalGap(set);
+  const gap = set.times === "month" ? Math.max(1, Math.round(typicalGap(set))) : typicalGap(set);
   const horizon = stepsOf(chosenHorizon, gap, set.times);
   const until = untilOf(set.series);
   const width = set.channels.length;
@@ -238,12 +242,13 @@ function unknownAhead(series: readonly Series[], { channels }: DataRecord): stri
 const day = 86_400;
 
 /**
- * Default season: the steps of a day, or of a week for daily data. 1 if the times are not dates, the season
+ * Default season: the steps of a year for months, of a day, or of a week for daily data. 1 if the times are not dates, the season
  * is not a whole number of steps, or the training set has fewer than two seasons.
  *
  * @param rows Number of training observations of the longest series.
  */
 function seasonOf(gap: number, kind: SeriesSet["times"], rows: number): number {
+  if (kind === "month") return 12 % gap === 0 && 24 <= rows * gap ? 12 / gap : 1;
   const season = (gap < day ? day : 7 * day) / gap;
   return kind === "date" && gap <= day && Number.isInteger(season) && 2 * season <= rows ? season : 1;
 }

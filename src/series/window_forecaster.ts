@@ -8,7 +8,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { ForecastPrediction } from "./predictions.ts";
 import type { DataRecord } from "./data_record.ts";
 import type { Calibration, Task } from "../train/task.ts";
-import { latestDate } from "../data/format.ts";
+import { formatTime, latestTime } from "../data/format.ts";
 import { DataError } from "../files/data_error.ts";
 import {
   type ErrorQuantiles,
@@ -275,8 +275,7 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
 
   /** @throws {DataError} If the steps of a forecast cannot be represented as distinct times. */
   const requireSteps = (name: string, now: number) => {
-    const isLast = record.time.kind === "date" && now + horizon * gap > latestDate;
-    if (now + gap > now && !isLast) return;
+    if (now + gap > now && now + horizon * gap <= latestTime(record.time.kind)) return;
     throw new DataError(
       `series "${name}": no forecast after time ${now}: numbers, or dates, that large are not told apart`,
     );
@@ -316,9 +315,9 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
       const forecasts = await predicting(series.map(({ name }) => name), forecast(windows, at));
       return series.map(({ name }, i): ForecastPrediction => ({
         series: name,
-        times: record.time.kind === "date"
-          ? times[i].map((time) => new Date(Math.round(1000 * time)).toISOString())
-          : times[i],
+        times: record.time.kind === "number"
+          ? times[i]
+          : times[i].map((time) => formatTime(time, record.time.kind)),
         channels: Object.fromEntries(continued.map((channel) => {
           const { mean, quantiles } = forecasts[i][channel];
           return [channels[channel].name, {

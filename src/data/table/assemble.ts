@@ -1,5 +1,5 @@
 /** Builds series from the columns of a table. */
-import { plural, shownAgain } from "../format.ts";
+import { formatTime, plural, shownAgain } from "../format.ts";
 import type { ChannelKind, Series, SeriesSet } from "../series.ts";
 import type { NamedColumn, TableColumns } from "./builder.ts";
 import { maxCategories, type Times, type Values } from "./columns.ts";
@@ -268,11 +268,6 @@ function labelsOf({ label, options, fail }: TableColumns) {
   };
 }
 
-/** Formats a time for a message. */
-function timeText(time: number, kind: SeriesSet["times"]): string {
-  return kind === "date" ? new Date(time * 1000).toISOString().replace(".000Z", "Z") : `${time}`;
-}
-
 /**
  * Returns a function that merges the rows of a series that have the same time. If a channel has different
  * values at one time, the option `duplicates` decides.
@@ -294,7 +289,7 @@ function mergeRule(table: TableColumns, { values: times, kind }: Times) {
     const again = zone && kind === "date" ? shownAgain(times[rows[0]], zone) : undefined;
     throw fail(
       second,
-      `series "${name}" has two observations at time ${timeText(times[rows[0]], kind)} that differ in ` +
+      `series "${name}" has two observations at time ${formatTime(times[rows[0]], kind)} that differ in ` +
         `"${channel}"; the option duplicates as mean, first or last decides${
           table.series || wide ? "" : "; if a column names the series, the option series"
         }${

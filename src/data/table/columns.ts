@@ -1,9 +1,11 @@
 /** Columns of a table while its rows are read: texts, values and times. */
 import {
   type DataFormatError,
+  formatTime,
   isEightDigitDay,
   isHyphenated,
   latestDate,
+  latestTime,
   listed,
   maxValue,
   numberOf,
@@ -11,6 +13,7 @@ import {
   timeOf,
   type TimeUnit,
 } from "../format.ts";
+import { monthOf } from "../months.ts";
 import { growing } from "./growing.ts";
 import { type Cell, EscapedText, FileDate, type MissingRule, textOf } from "./options.ts";
 
@@ -239,9 +242,17 @@ const perSecond: Partial<Record<TimeUnit, number>> = {
 };
 const [epoch2001, epoch2100] = [1e9, 4102444800];
 
+/** Notations of the cells of a column of times: a number, a written date, a written month or quarter. */
+const [numeric, written, calendar] = [0, 1, 2];
+
+/** Notation of the cells of a unit. */
+function notationOf(unit: TimeUnit): number {
+  return unit === "date" ? written : unit === "month" ? calendar : numeric;
+}
+
 /**
  * Makes a column of times. They are dates if one of them has hyphens, or if all are eight digits that form a
- * day from 1900 to 2099. They are epochs if all are integers that as epochs are from 2001 to 2100. Otherwise
+ * day from 1900 to 2099. They are months if one of them is written as a month or a quarter. They are epochs if all are integers that as epochs are from 2001 to 2100. Otherwise
  * they are numbers.
  *
  * @param unit Notation of the times, if it is given.
@@ -260,35 +271,42 @@ export function timeColumn(
 ): TimeColumn {
   const { name, zone, decimal } = options;
   const values = growing(Float64Array);
-  /** 1 for a written date, 0 for a number. */
-  const isDate = growing(Uint8Array);
-  let [dates, days] = [0, 0];
+  const notations = growing(Uint8Array);
+  let [dates, months, days] = [0, 0, 0];
   let wrong: { row: number; text: string } | undefined;
-  const push = (value: number, date: number) => {
+  const push = (value: number, notation: number) => {
     values.push(value);
-    isDate.push(date);
-    dates += date;
-    if (!date && isEightDigitDay(value)) days++;
+    notations.push(notation);
+    if (notation === numeric && isEightDigitDay(value)) days++;
   };
   return {
     add(cell, row) {
-      if (typeof cell === "number" || typeof cell === "bigint") return push(Number(cell), 0);
-      if (cell instanceof FileDate) return push(cell.in(zone), 1);
+      if (typeof cell === "number" || typeof cell === "bigint") return push(Number(cell), numeric);
+      if (cell instanceof FileDate) {
+        dates++;
+        return push(cell.in(zone), written);
+      }
       const text = textOf(cell);
       const number = numberIn(text, decimal());
-      if (!Number.isNaN(number)) return push(number, 0);
+      if (!Number.isNaN(number)) return push(number, numeric);
       const date = timeOf(text, "date", zone);
+      const month = Number.isNaN(date) ? monthOf(text) : NaN;
+      if (!Number.isNaN(month)) {
+        months++;
+        return push(month, calendar);
+      }
       if (Number.isNaN(date)) wrong ??= { row, text: ownText(text) };
-      push(date, 1);
-      if (Number.isNaN(date) && !isHyphenated(text)) dates--;
+      if (!Number.isNaN(date) || isHyphenated(text)) dates++;
+      push(date, written);
     },
     finish() {
       const all = values.view();
-      const flags = isDate.view();
+      const flags = notations.view();
       const isDates = dates > 0 || days === all.length;
       const epoch = isDates ? undefined : epochOf(all);
       const recognised = all.every(Number.isInteger) ? epoch : undefined;
-      const unit = options.unit ?? (isDates ? "date" : options.numericTimes ?? recognised ?? "number");
+      const unit = options.unit ??
+        (isDates ? "date" : months > 0 ? "month" : options.numericTimes ?? recognised ?? "number");
       const scale = perSecond[unit];
       if (!options.unit && scale && epoch && epoch !== unit) {
         throw fail(
@@ -299,32 +317,32 @@ export function timeColumn(
             `which is one in ${epoch}; the option timeUnit ${epoch} reads it so`,
         );
       }
-      const most = unit === "number" ? Number.MAX_VALUE : latestDate * (scale ?? 1);
+      const most = scale ? latestDate * scale : latestTime(unit as TimeKind);
       const isNotation = (row: number) =>
         Math.abs(all[row]) <= most &&
-        (unit === "date" ? flags[row] === 1 || isEightDigitDay(all[row]) : flags[row] === 0);
+        (flags[row] === notationOf(unit) || unit === "date" && isEightDigitDay(all[row]));
       for (let row = 0; row < all.length; row++) {
         if (!isNotation(row)) {
           const text = wrong?.row === row
             ? wrong.text
-            : flags[row]
-            ? new Date(all[row] * 1000).toISOString()
-            : `${all[row]}`;
+            : formatTime(all[row], (["number", "date", "month"] as const)[flags[row]]);
           const expected = unit === "date"
             ? `a date as time, as in other rows (2024-05-31 18:00),`
+            : unit === "month"
+            ? `a month or a quarter as time, as in other rows (2024-05 or 2024 Q2),`
             : unit === "number"
             ? "a number or a date as time,"
             : `${unit} since 1970 as time,`;
           const remedy = unit !== "date" && signRemedy(text) ||
-            (unit === "number" && flags[row] ? "; write dates as 2024-05-31 18:00" : "");
+            (unit === "number" && flags[row] !== numeric ? "; write dates as 2024-05-31 18:00" : "");
           throw fail(row, `expected ${expected} got "${text}" in column "${name}"${remedy}`);
         }
         if (scale) all[row] /= scale;
-        else if (unit === "date" && !flags[row]) all[row] = timeOf(`${all[row]}`, "date", zone);
+        else if (unit === "date" && flags[row] === numeric) all[row] = timeOf(`${all[row]}`, "date", zone);
       }
       return {
         values: all,
-        kind: scale || unit === "date" ? "date" : "number",
+        kind: scale ? "date" : unit as TimeKind,
         unit,
         isRecognised: !options.unit && unit === recognised,
       };

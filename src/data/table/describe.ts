@@ -1,5 +1,6 @@
 /** Summary of the series of a table, for users who want to train on them. */
 import { largest, smallest } from "../../device/extremes.ts";
+import { formatTime } from "../format.ts";
 import type { SeriesSet } from "../series.ts";
 
 /** Lines about a set: its series, times, channels, classes, ignored columns and notices. */
@@ -31,10 +32,6 @@ export function noticesOf({ ignored = [], notices = [] }: SeriesSet): string[] {
 
 function describeTimes({ series, times: kind, zone }: SeriesSet): string {
   const filled = series.filter(({ times }) => times.length > 0);
-  const show = (time: number) =>
-    kind === "date"
-      ? new Date(time * 1000).toISOString().replace(".000Z", "Z")
-      : `${Number(time.toPrecision(15))}`;
   const [first, last] = [
     smallest(filled.map(({ times }) => times[0])),
     largest(filled.map(({ times }) => times.at(-1)!)),
@@ -43,7 +40,9 @@ function describeTimes({ series, times: kind, zone }: SeriesSet): string {
   const gaps = new Float64Array(count);
   let at = 0;
   for (const { times } of filled) for (let i = 1; i < times.length; i++) gaps[at++] = times[i] - times[i - 1];
-  return `times: ${kind}s${zone ? ` of ${zone}` : ""} from ${show(first)} to ${show(last)}` +
+  return `times: ${kind}s${zone ? ` of ${zone}` : ""} from ${formatTime(first, kind)} to ${
+    formatTime(last, kind)
+  }` +
     (count > 0 ? `; ${range(gaps)}${kind === "date" ? " s" : ""} apart` : "");
 }
 
