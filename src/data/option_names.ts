@@ -14,6 +14,7 @@ export const tableOptionNames: OptionNames<TableOptions> = {
   category: "optional",
   ignore: "optional",
   wide: "optional",
+  layout: "optional",
   timeUnit: "optional",
   zone: "optional",
   duplicates: "optional",

@@ -1,7 +1,7 @@
 /** Settings of experiments on series, and their options. */
 import type { Scaling } from "../data/series.ts";
 import { timeUnits } from "../data/format.ts";
-import { delimiters, duplicateRules, encodings, type TableOptions } from "../data/table/options.ts";
+import { delimiters, duplicateRules, encodings, layouts, type TableOptions } from "../data/table/options.ts";
 import type { RunSettings } from "../train/experiment.ts";
 import {
   choiceOption,
@@ -185,6 +185,14 @@ export const tableOptions: OptionSchema = within("table", {
   ignore: columns("columns to ignore"),
   missing: listOption({ group: "data", help: "texts that mark a missing value, such as -999,none" }, "texts"),
   wide: switchOption({ group: "data", help: "a row is a time, and every other column a series" }),
+  layout: choiceOption(
+    {
+      group: "data",
+      help: "content of a row: an observation, or a series with its label and all values",
+      implied: "observations",
+    },
+    layouts,
+  ),
   timeUnit: choiceOption({ group: "data", help: "notation of times" }, timeUnits),
   zone: textOption({ group: "data", help: "time zone of dates that name none", implied: "UTC" }, "name"),
   duplicates: choiceOption(

@@ -21,6 +21,7 @@ import {
   type TableOptions,
   textOf,
 } from "./options.ts";
+import { rowsLayout } from "./rows_layout.ts";
 import { absent, isUnnamed, type Role, rolesOf } from "./roles.ts";
 
 /** A column of values and its role. */
@@ -86,7 +87,7 @@ export class TableBuilder {
     const isFirst = this.files.length === 1;
     let order: (((cell: Cell, row: number) => void) | undefined)[] = [];
     let width = 0;
-    return {
+    const sink: RowSink = {
       header: (names) => {
         width = names.length;
         if (isFirst) this.addColumns(names, file, () => this.decimalOf());
@@ -107,6 +108,7 @@ export class TableBuilder {
         for (let i = 0; i < order.length; i++) order[i]?.(cells[i], row);
       },
     };
+    return this.options.layout === "rows" ? rowsLayout(sink, file, this.options, this.missing) : sink;
   }
 
   private decimalOf: () => "." | "," = () => ".";

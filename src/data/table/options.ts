@@ -14,6 +14,9 @@ export const encodings: readonly NonNullable<TableOptions["encoding"]>[] = [
 /** Delimiters between the fields of a row. */
 export const delimiters: readonly NonNullable<TableOptions["delimiter"]>[] = [",", ";", "\t", "|"];
 
+/** Contents of a row. */
+export const layouts: readonly NonNullable<TableOptions["layout"]>[] = ["observations", "rows"];
+
 /** Rules for observations of one series with the same time and different values. */
 export const duplicateRules: readonly NonNullable<TableOptions["duplicates"]>[] = [
   "refuse",
@@ -47,6 +50,8 @@ export interface TableOptions {
   ignore?: readonly string[];
   /** Whether a row is a time, and every other column is a series. */
   wide?: boolean;
+  /** Content of a row: one observation (the default), or a whole series, such as in the UCR archive's `.tsv`. */
+  layout?: "observations" | "rows";
   /** Notation of the times. */
   timeUnit?: TimeUnit;
   /** Time zone of dates without one, such as `"Europe/Berlin"`: `"UTC"`. */

@@ -52,6 +52,9 @@ export function rolesOf(
     const given = long.map((option) => `the option ${option}`).join(", ");
     fail(`${given}: of tables with a row an observation, and the option wide says that a row is a time`);
   }
+  if (wide && options.layout === "rows") {
+    fail("the options wide and layout rows exclude each other: a row is a time, or a whole series");
+  }
   const give = (name: string, role: Role, option: string, isNeeded: boolean) => {
     if (!names.includes(name)) return isNeeded ? fail(absent(name, option, names)) : undefined;
     const earlier = roles.get(name);

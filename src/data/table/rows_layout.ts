@@ -1,0 +1,78 @@
+/** Tables with one row per series: names, labels and targets in some columns, the values in the others. */
+import { DataFormatError, listed, numberOf } from "../format.ts";
+import {
+  type Cell,
+  type MissingRule,
+  type ReadOptions,
+  type RowSink,
+  type TableOptions,
+  textOf,
+} from "./options.ts";
+
+/** Name of the channel. */
+const valueColumn = "value";
+
+/**
+ * Makes a sink for rows that are whole series. It passes one row per value to the next sink, with the positions
+ * 0, 1, 2, ... as times. Missing values become no observation, so series may have different lengths.
+ *
+ * The column of a series' name, of its targets, its group and its statics are those of the options. All other
+ * columns are values, in their order. A table without names of columns, such as a `.tsv` file of the UCR
+ * archive, has the label in its first column.
+ */
+export function rowsLayout(
+  sink: RowSink,
+  file: string,
+  options: TableOptions & ReadOptions,
+  missing: MissingRule,
+): RowSink {
+  const { series = "series", time = "time", target = ["label"], group, static: statics = [] } = options;
+  const { ignore = [] } = options;
+  const ofSeries = [series, ...target, ...group === undefined ? [] : [group], ...statics, ...ignore];
+  const isMissing = (cell: Cell) => {
+    const text = textOf(cell);
+    return missing.isText(text) || missing.isNumber(numberOf(text));
+  };
+  /** Places of the columns of the whole series, and of the values. */
+  let [kept, values]: number[][] = [[], []];
+  let [hasBegun, hasName] = [false, false];
+  let count = 0;
+  const begin = (names: readonly string[]) => {
+    hasBegun = true;
+    kept = [...names.keys()].filter((place) => ofSeries.includes(names[place]));
+    values = [...names.keys()].filter((place) => !kept.includes(place));
+    if (values.length === 0) {
+      throw new DataFormatError(
+        file,
+        1,
+        `no column of values beside ${listed(names)}; expected one for each step`,
+      );
+    }
+    hasName = names.includes(series);
+    sink.header([...hasName ? [] : [series], ...kept.map((place) => names[place]), time, valueColumn]);
+  };
+  const row: RowSink["row"] = (cells, line) => {
+    count++;
+    const own = [...hasName ? [] : [`series ${count}`], ...kept.map((place) => cells[place])];
+    const observed = [...values.keys()].filter((i) => !isMissing(cells[values[i]]));
+    // A series without any value keeps one row, so that it is reported and not lost.
+    for (const i of observed.length > 0 ? observed : [0]) sink.row([...own, i, cells[values[i]]], line);
+  };
+  return {
+    header(names) {
+      if (hasBegun || hasColumnNames(names, ofSeries)) return begin(names);
+      begin([target[0], ...Array.from({ length: names.length - 1 }, (_, i) => `${i}`)]);
+      row(names.slice(), 1);
+    },
+    row,
+  };
+}
+
+/**
+ * Whether the first row of a table names columns: one of the names of the options, or no number after the first
+ * field.
+ */
+function hasColumnNames(names: readonly string[], known: readonly string[]): boolean {
+  if (names.some((name) => known.includes(name))) return true;
+  return !names.slice(1).some((name) => !Number.isNaN(numberOf(name)));
+}
