@@ -56,7 +56,9 @@ export interface SeriesSet {
   readonly classes: readonly string[];
   /** The series. */
   readonly series: readonly Series[];
-  /** Index of the first series of the data set's test set. Without it, all series may be split anew. */
+  /** Index of the first series of a given validation set, which ends where the test set begins. */
+  readonly validationFrom?: number;
+  /** Index of the first series of a given test set. Without it, all series may be split anew. */
   readonly testFrom?: number;
   /** Columns of the table that were not read, each with the reason. */
   readonly ignored?: readonly string[];

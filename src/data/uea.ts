@@ -11,8 +11,8 @@ interface Member {
 }
 
 /**
- * Reads a problem of the UEA and UCR archives. Merges its TRAIN and TEST parts, for papers that split the
- * data anew.
+ * Reads a problem of the UEA and UCR archives: the series of its TRAIN part, then those of its TEST part, which
+ * begin at `testFrom`.
  *
  * @param path A zip file or a folder with `<name>_TRAIN.ts` and `<name>_TEST.ts`.
  * @param name Name of the problem, if the path contains several.
@@ -60,7 +60,11 @@ async function mergeParts(members: readonly Member[], path: string, name?: strin
   if (differs) throw new DataFormatError(`${path}/${test.file}`, 1, `${differs} as in ${train.file}`);
   const named = (part: string, { series }: SeriesSet) =>
     series.map((one) => ({ ...one, name: `${part} ${one.name}` }));
-  return { ...train.set, series: [...named("TRAIN", train.set), ...named("TEST", test.set)] };
+  return {
+    ...train.set,
+    series: [...named("TRAIN", train.set), ...named("TEST", test.set)],
+    testFrom: train.set.series.length,
+  };
 }
 
 async function readMembers(path: string): Promise<Member[]> {

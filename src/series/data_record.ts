@@ -94,6 +94,12 @@ export interface RecordedSeries {
   readonly digest: string;
 }
 
+/** Channels and times of a record, in which another file must be written. */
+export interface RecordedForm {
+  readonly channels: readonly Pick<RecordedChannel, "name" | "column">[];
+  readonly time: Pick<DataRecord["time"], "kind">;
+}
+
 const version = 1;
 
 /** Rejects a record of another version of the format. @param file Its path, for the message. */
@@ -115,7 +121,7 @@ export function checkDataRecord(record: { readonly version?: unknown }, file: st
 export function channelPlaces(
   file: string,
   columns: readonly string[],
-  { channels }: DataRecord,
+  { channels }: RecordedForm,
   kinds?: readonly ChannelKind[],
 ): number[] {
   const names = channels.map(({ name }) => name);

@@ -219,11 +219,23 @@ function onGrid(
 }
 
 /**
- * Ends of the training and validation period: the first 60 % of the observations in order of time are for
- * training, the next 20 % for validation, and the rest for testing.
+ * Ends of the training and validation period. By default the first 60 % of the observations in order of time are
+ * for training, the next 20 % for validation, and the rest for testing. With a given test period, 75 % of the
+ * observations before it are for training.
+ *
+ * @param given Ends of the training and validation period that the user gave.
  */
-export function untilOf(series: readonly Series[]): RecordedWindows["until"] {
-  const all = Float64Array.from(series.flatMap(({ times }) => Array.from(times))).sort();
+export function untilOf(
+  series: readonly Series[],
+  given: Partial<RecordedWindows["until"]> = {},
+): RecordedWindows["until"] {
+  const { validation: end = Infinity } = given;
+  const all = Float64Array.from(series.flatMap(({ times }) => Array.from(times))).filter((time) =>
+    time <= end
+  )
+    .sort();
   const at = (share: number) => all[Math.max(0, Math.floor(share * all.length) - 1)];
-  return { train: at(0.6), validation: at(0.8) };
+  return end < Infinity
+    ? { train: given.train ?? at(0.75), validation: end }
+    : { train: at(0.6), validation: at(0.8) };
 }

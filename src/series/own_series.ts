@@ -7,6 +7,7 @@ import { type ModelExperiment, modelRules } from "./model_kind.ts";
 import type { TaskKind } from "./predictions.ts";
 import { tableOptions as readingOptions } from "./recorded_series.ts";
 import { readSeries, seriesExperiment, targetsOf, typicalGap } from "./series_experiment.ts";
+import { withGivenParts } from "./given_parts.ts";
 import { openForecast, prepareForecast } from "./series_forecast.ts";
 import { seriesModels } from "./series_models.ts";
 import { dataOptions, modelOptions, type SeriesSettings, tableOptions, taskOptions } from "./settings.ts";
@@ -27,7 +28,7 @@ const ofWholeSeries: ModelExperiment<SeriesSettings> = seriesExperiment({
   name: "own-series",
   summary: "your own series, from a table",
   options: {
-    ...pickOptions(dataOptions, ["data"]),
+    ...pickOptions(dataOptions, ["data", "validation", "test"]),
     ...taskOptions,
     ...tableOptions,
     ...pickOptions(dataOptions, ["drop", "dataSeed", "positiveWeight"], { drop: 0 }),
@@ -94,6 +95,13 @@ function checkTask(settings: SeriesSettings): void {
       (write) => `${write("task")} ${task} cannot use ${unusable.map(write).join(", ")}: leave it out`,
     );
   }
+  if (settings.folds !== undefined && settings.test !== undefined) {
+    throw new OptionError(
+      "conflicting-options",
+      "folds",
+      (write) => `${write("folds")} and ${write("test")} both choose the test set: leave one out`,
+    );
+  }
   if (settings.balance && settings.positiveWeight !== undefined) {
     throw new OptionError(
       "conflicting-options",
@@ -106,7 +114,12 @@ function checkTask(settings: SeriesSettings): void {
 async function readTargets(settings: SeriesSettings): Promise<SeriesSet> {
   const { data } = settings;
   if (!data) throw missingData();
-  const set = await readSeries(data, { ...readingOptions(settings), targets: targetsOf(settings) });
+  const options = { ...readingOptions(settings), targets: targetsOf(settings) };
+  const set = await withGivenParts(
+    await readSeries(data, options),
+    settings,
+    (path, columns) => readSeries(path, { ...options, ...columns }),
+  );
   if (settings.task !== "regress") requireClasses(set);
   return set;
 }
@@ -121,18 +134,24 @@ export function missingData(): OptionError {
   );
 }
 
-function requireClasses({ name, classes, series }: SeriesSet): void {
+function requireClasses({ name, classes, series, validationFrom, testFrom }: SeriesSet): void {
   if (classes.length < 2) {
     const found = classes.length === 0 ? "no column label" : `only the label "${classes[0]}"`;
     throw new Error(`${name}: ${found}; expected two labels or more to tell apart`);
   }
-  const few = countLabels(series, classes.length).findIndex((count) => count < 3);
+  // A given part needs no series of the table.
+  const parts = [
+    "train",
+    ...validationFrom === undefined ? ["validate"] : [],
+    ...testFrom === undefined ? ["test"] : [],
+  ];
+  const own = series.slice(0, validationFrom ?? testFrom);
+  const few = countLabels(own, classes.length).findIndex((count) => count < parts.length);
   if (few >= 0) {
     throw new Error(
-      `${name}: fewer than three series of the label "${
-        classes[few]
-      }"; each label needs one to train, one to ` +
-        "validate and one to test",
+      `${name}: fewer than ${parts.length} series of the label "${classes[few]}"; each label needs one to ${
+        parts.join(", one to ")
+      }`,
     );
   }
 }

@@ -8,7 +8,13 @@ import { monthsSince1970 } from "../data/months.ts";
 import { channelStatistics, type Series, type SeriesSet } from "../data/series.ts";
 import type { ReadOptions, TableOptions } from "../data/table/options.ts";
 import type { SeriesSettings } from "./settings.ts";
-import { channelPlaces, type DataRecord, type RecordedSeries, takeColumns } from "./data_record.ts";
+import {
+  channelPlaces,
+  type DataRecord,
+  type RecordedForm,
+  type RecordedSeries,
+  takeColumns,
+} from "./data_record.ts";
 import { DataError } from "../files/data_error.ts";
 
 /**
@@ -85,7 +91,7 @@ export function requireValues(set: SeriesSet): SeriesSet {
  * @throws {DataError} If a channel is missing or unknown, or if only one of set and record has dates as
  * times.
  */
-export function inRecordedOrder(read: SeriesSet, record: DataRecord): SeriesSet {
+export function inRecordedOrder(read: SeriesSet, record: RecordedForm): SeriesSet {
   const { time } = record;
   const set = time.kind === "month" ? inMonths(read) : read;
   const places = channelPlaces(set.name, set.channels, record, set.kinds);
@@ -113,7 +119,7 @@ export function inMonths(set: SeriesSet): SeriesSet {
  *
  * @throws {DataError} If a series has no label, or a label that is not in the record.
  */
-export function withRecordedClasses(set: SeriesSet, { classes }: DataRecord): SeriesSet {
+export function withRecordedClasses(set: SeriesSet, { classes }: Pick<DataRecord, "classes">): SeriesSet {
   if (set.classes.length === 0) {
     throw new DataError(
       `${set.name}: no column "label"; expected the class of each series, to compare predictions with`,

@@ -13,6 +13,8 @@ import {
 import { hasTables, isTableName, readTable, type TableSource } from "../data/table/read_table.ts";
 import { describeSeries, noticesOf } from "../data/table/describe.ts";
 import type { ReadOptions, TableOptions } from "../data/table/options.ts";
+import { readBytes } from "../data/format.ts";
+import { parseTs } from "../data/ts_format.ts";
 import { readUea } from "../data/uea.ts";
 import { type Key, key, permutationArray, split as splitKey } from "../tensor/random.ts";
 import {
@@ -193,7 +195,7 @@ async function isTable(path: string, problem?: string): Promise<boolean> {
   if (isTableName(path)) return true;
   const info = await Deno.stat(path).catch(() => undefined);
   if (problem !== undefined || !info || path.toLowerCase().endsWith(".zip")) return false;
-  return info.isFile || await hasTables(path);
+  return info.isFile ? !path.toLowerCase().endsWith(".ts") : await hasTables(path);
 }
 
 /**
@@ -223,10 +225,13 @@ export async function readSeries(
   const lacking = problem === undefined ? await whyNoSeries(source) : undefined;
   if (lacking) {
     throw new Error(
-      `${source}: ${lacking}; expected a table, a folder of tables, or a zip file or folder of .ts files`,
+      `${source}: ${lacking}; expected a table (.csv, .tsv, .txt, .jsonl, .ndjson, .parquet, also as .gz, or SQLite), a folder of tables, ` +
+        "a .ts file, or a zip file or folder of .ts files",
     );
   }
-  const set = await readUea(source, problem);
+  const set = source.toLowerCase().endsWith(".ts")
+    ? parseTs(await readBytes(source, "a .ts file"), source)
+    : await readUea(source, problem);
   const unread = Object.keys(options).filter((name) => Object.hasOwn(tableOptionNames, name));
   if (unread.length === 0) return { ...set, name: source };
   const given = unread.map((name) => `the option ${name}`).join(", ");
@@ -276,7 +281,8 @@ async function splitSeries(
   { folds, fold = 0 }: Pick<SeriesSettings, "folds" | "fold">,
 ): Promise<DataRecord["split"]> {
   const recorded = await recordSeries(set);
-  if (set.testFrom !== undefined) return splitBefore(set, recorded, set.testFrom, key);
+  const isGiven = set.testFrom !== undefined || set.validationFrom !== undefined;
+  if (isGiven && folds === undefined) return splitRest(set, recorded, key);
   const groups = Map.groupBy(recorded, ({ position }) => set.series[position].group ?? `${position}`);
   const items = Array.from(groups.values(), (members) => ({
     label: Math.max(0, set.series[members[0].position].label),
@@ -296,22 +302,25 @@ async function splitSeries(
   return mapSplits(split, (part) => part.flatMap(({ members }) => members));
 }
 
-/**
- * Splits data with a given test set. Series from `testFrom` on are the test set. Of the others, 85 % are the
- * training set and 15 % the validation set.
- */
-function splitBefore(
-  { series }: SeriesSet,
+/** Splits data with a given validation or test set. The other series are split: 15 % for each part not given. */
+function splitRest(
+  { series, validationFrom, testFrom }: SeriesSet,
   recorded: readonly RecordedSeries[],
-  testFrom: number,
   key: Key,
 ): DataRecord["split"] {
-  const items = recorded.slice(0, testFrom).map((one) => ({ label: series[one.position].label, one }));
-  const { train, validation, test } = mapSplits(
+  const own = recorded.slice(0, validationFrom ?? testFrom);
+  const given = {
+    validation: validationFrom === undefined ? undefined : recorded.slice(validationFrom, testFrom),
+    test: testFrom === undefined ? undefined : recorded.slice(testFrom),
+  };
+  if (given.validation && given.test) return { train: own, validation: given.validation, test: given.test };
+  const items = own.map((one) => ({ label: series[one.position].label, one }));
+  const split = mapSplits(
     stratifiedSplit(items, key, { train: 0.85, validation: 0.15 }),
     (part) => part.map(({ one }) => one),
   );
-  return { train: [...train, ...test], validation, test: recorded.slice(testFrom) };
+  const [train, held] = [[...split.train, ...split.test], split.validation];
+  return { train, validation: given.validation ?? held, test: given.test ?? held };
 }
 
 function scaledChannels(

@@ -11,6 +11,7 @@ import { calendarMonths } from "../data/months.ts";
 import { type DataRecord, describeRecord, type RecordedWindows, requireSame } from "./data_record.ts";
 import type { Task } from "../train/task.ts";
 import type { TrainedModel } from "./trained_model.ts";
+import { type ContinuedSet, withLaterRows } from "./given_parts.ts";
 import { forecastStream } from "./forecast_stream.ts";
 import {
   continuedOf,
@@ -41,14 +42,20 @@ import { readSeries, typicalGap } from "./series_experiment.ts";
 /** Makes the task of training a forecaster on the series of a table. */
 export async function prepareForecast(settings: SeriesSettings, earlier?: DataRecord): Promise<Task> {
   if (!settings.data) throw new Error("own-series needs data: name a table with --data");
-  const read = await readSeries(settings.data, { ...tableOptions(settings), targets: "channels" });
+  const options = { ...tableOptions(settings), targets: "channels" as const };
+  const read = await readSeries(settings.data, options);
   requireValues(read);
   // Months differ in length, so a fixed step in seconds would drift.
-  const made = calendarMonths(typicalGap(read)) ? inMonths(read) : read;
+  const own = calendarMonths(typicalGap(read)) ? inMonths(read) : read;
+  const { set: made, until: given } = await withLaterRows(
+    own,
+    settings,
+    (path, columns) => readSeries(path, { ...options, ...columns }),
+  );
   const set = earlier ? inRecordedOrder(made, earlier) : made;
   const recorded = await recordSeries(set);
   if (earlier) requireSame(set.name, recorded, earlier);
-  const record = earlier ?? await recordOf(set, recorded, settings);
+  const record = earlier ?? await recordOf(set, recorded, settings, given);
   const { until, ...sizes } = record.windows!;
   const spans = {
     train: { from: -Infinity, to: until.train },
@@ -65,9 +72,9 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
         `in the part "${part}": choose a smaller --horizon, or give longer series`,
     );
   }
-  const own = windowForecaster(settings, record);
-  const { parameters } = own.model;
-  const data = mapSplits(windows, own.toBatch);
+  const forecaster = windowForecaster(settings, record);
+  const { parameters } = forecaster.model;
+  const data = mapSplits(windows, forecaster.toBatch);
   const steps = Math.ceil(windows.train.length / settings.batchSize);
   return {
     record,
@@ -80,13 +87,14 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
     parameters,
     ...settling({ parameters, settings, steps }),
     data,
-    evaluate: own.evaluate,
+    evaluate: forecaster.evaluate,
     weights: knownCounts,
     metric: { name: "loss", mode: "min" },
-    calibrate: async () => ({ ...await own.calibrate(windows.validation) }),
-    useCalibration: own.useCalibration,
-    evaluatePredictions: () => evaluateForecasts({ windows: windows.test, record, forecast: own.forecast }),
-    figures: () => forecastFigures({ windows: windows.test, record, forecast: own.forecast }),
+    calibrate: async () => ({ ...await forecaster.calibrate(windows.validation) }),
+    useCalibration: forecaster.useCalibration,
+    evaluatePredictions: () =>
+      evaluateForecasts({ windows: windows.test, record, forecast: forecaster.forecast }),
+    figures: () => forecastFigures({ windows: windows.test, record, forecast: forecaster.forecast }),
   };
 }
 
@@ -107,11 +115,12 @@ async function recordOf(
   set: SeriesSet,
   recorded: DataRecord["split"]["train"],
   settings: SeriesSettings,
+  given: ContinuedSet["until"],
 ): Promise<DataRecord> {
   const { horizon: chosenHorizon = 24, ...chosen } = settings;
   const gap = set.times === "month" ? Math.max(1, Math.round(typicalGap(set))) : typicalGap(set);
   const horizon = stepsOf(chosenHorizon, gap, set.times);
-  const until = untilOf(set.series);
+  const until = untilOf(set.series, given);
   const width = set.channels.length;
   const train = set.series.map((one) => upTo(until.train, one, width));
   const rows = largest(train.map(({ times }) => times.length));

@@ -55,6 +55,10 @@ export interface SeriesModelSettings {
 export interface SeriesSettings extends SeriesModelSettings, RunSettings {
   /** Path of a table, zip file or folder. */
   readonly data?: string;
+  /** Path of a separate validation set, in the form of `data`. */
+  readonly validation?: string;
+  /** Path of a separate test set, in the form of `data`. */
+  readonly test?: string;
   /** Options for reading the table. */
   readonly table?: TableOptions;
   /** Scaling of channels; `"standard"` by default. */
@@ -128,6 +132,17 @@ export const modelOptions: OptionSchema = {
 /** Options of data that are split into training, validation and test sets. */
 export const dataOptions: OptionSchema = {
   data: textOption({ group: "data", help: "table, zip file or folder to learn from" }, "path"),
+  validation: textOption(
+    {
+      group: "data",
+      help: "separate validation set, in the form of --data; for forecasts, the rows that follow",
+    },
+    "path",
+  ),
+  test: textOption(
+    { group: "data", help: "separate test set, in the form of --data; for forecasts, the rows that follow" },
+    "path",
+  ),
   drop: numberOption({ group: "data", help: "fraction of observations to make missing" }, {
     from: 0,
     below: 1,

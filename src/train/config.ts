@@ -24,12 +24,19 @@ export interface RunConfig extends RunSettings {
   readonly blas?: string;
   /** Path of the data, for experiments that read files. */
   readonly data?: string;
+  /** Path of a separate validation set. */
+  readonly validation?: string;
+  /** Path of a separate test set. */
+  readonly test?: string;
   /** Values of the experiment's options. */
   readonly [option: string]: unknown;
 }
 
+/** Settings that are paths of the run's data. */
+export const dataPaths = ["data", "validation", "test"] as const;
+
 /** Settings that may change when a run is resumed: they do not affect the weights so far. */
-export const changeable: readonly string[] = ["device", "blas", "epochs", "data"];
+export const changeable: readonly string[] = ["device", "blas", "epochs", ...dataPaths];
 
 /**
  * Makes the configuration of a new run.

@@ -10,7 +10,7 @@ import { arithmeticMetadata, arithmeticOf, arithmeticWarning } from "./arithmeti
 import { loadWeights, type Metadata, saveWeights } from "./checkpoint.ts";
 import { checkConfigNames, checkValues, type DataDescription, type Experiment } from "./experiment.ts";
 import { missingRecord, readRecord, recordDigest, requireRecordOf, writeRecord } from "./record.ts";
-import { checkSettings, type RunConfig, sealedSettings } from "./config.ts";
+import { checkSettings, dataPaths, type RunConfig, sealedSettings } from "./config.ts";
 import { exists, writeAtomically } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
 import { evaluate } from "./evaluate.ts";
@@ -82,7 +82,7 @@ export async function startRun(
   checkValues(experiment, settings);
   experiment.check?.(settings as Parameters<NonNullable<Experiment["check"]>>[0]);
   const prepared = await prepare(experiment, config);
-  const own = withAbsolutePath(config);
+  const own = withDataPaths(config, resolve);
   const folder = typeof place === "string" ? await createRun(place, config.experiment, own) : place;
   if (typeof place !== "string") await writeJson(folder.config, own);
   return { ...prepared, config: own, folder, resume: false };
@@ -94,7 +94,7 @@ export async function startRun(
  * @throws {Error} If the data differ from the run's original data.
  */
 export async function resumeRun(experiment: Experiment, config: RunConfig, folder: RunFolder): Promise<Run> {
-  return { ...await openRun(experiment, withAbsolutePath(config), folder, folder.last), resume: true };
+  return { ...await openRun(experiment, withDataPaths(config, resolve), folder, folder.last), resume: true };
 }
 
 /**
@@ -118,10 +118,12 @@ export async function openRun(
       `${folder.config}: damaged: data is missing, expected the path of what the run learns from`,
     );
   }
-  if (config.data !== undefined && !await exists(config.data)) {
+  for (const name of dataPaths) {
+    const path = config[name];
+    if (path === undefined || await exists(path)) continue;
     throw new Error(
-      `${config.data}: no such file or folder, and the run was started with it: name its new place ` +
-        "with --data, and for evaluate with --test-part besides",
+      `${path}: no such file or folder, and the run was started with it: name its new place ` +
+        `with --${name}${name === "data" ? ", and for evaluate with --test-part besides" : ""}`,
     );
   }
   const prepared = await prepare(experiment, config, record);
@@ -147,9 +149,10 @@ export async function checkOrigin(
   await requireRecordOf(weights, metadata[recordKey], folder, record);
 }
 
-/** Makes the path of the data absolute, for later commands in another folder. */
-function withAbsolutePath(config: RunConfig): RunConfig {
-  return config.data === undefined ? config : { ...config, data: resolve(config.data) };
+/** Changes the paths of the data: to absolute ones, for later commands in another folder, or to the names alone. */
+function withDataPaths(config: RunConfig, change: (path: string) => string): RunConfig {
+  const paths = dataPaths.flatMap((name) => config[name] === undefined ? [] : [[name, change(config[name])]]);
+  return { ...config, ...Object.fromEntries(paths) };
 }
 
 async function prepare(
@@ -250,7 +253,7 @@ export async function execute(
     folder.report,
     renderReport({
       // Reports may be shared: omit the local path of the data.
-      config: config.data === undefined ? { ...config } : { ...config, data: basename(config.data) },
+      config: withDataPaths(config, (path) => basename(path)),
       metrics: result.metrics,
       summary,
       metric: task.metric,

@@ -97,7 +97,8 @@ const problems: readonly UeaProblem[] = [
 /** The experiment of a problem. */
 function ueaExperiment({ problem, summary, defaults, classes, timeScale, depth = 1, ...rest }: UeaProblem) {
   const read = async (path: string, { targets }: { targets: TargetKind }): Promise<SeriesSet> => {
-    const set = await readSeries(path, { targets, problem });
+    // The papers merge the parts of the archive and split the series anew.
+    const set = { ...await readSeries(path, { targets, problem }), testFrom: undefined };
     return classes?.length === set.classes.length ? { ...set, classes } : set;
   };
   return paperExperiment({

@@ -1,0 +1,144 @@
+/** Validation and test sets that the user gives as files of their own. */
+import { formatTime } from "../data/format.ts";
+import type { Series, SeriesSet } from "../data/series.ts";
+import type { ReadOptions } from "../data/table/options.ts";
+import { largest } from "../device/extremes.ts";
+import { DataError } from "../files/data_error.ts";
+import { OptionError } from "../train/option_error.ts";
+import { inRecordedOrder, withRecordedClasses } from "./recorded_series.ts";
+import type { SeriesSettings } from "./settings.ts";
+
+/** Reads a file. `columns` are the content of the columns in the training table. */
+export type ReadPart = (
+  path: string,
+  columns: Pick<ReadOptions, "columns" | "numericTimes">,
+) => Promise<SeriesSet>;
+
+/** Reads the sets of the options `validation` and `test` in the form of a set: the same channels, times and classes. */
+export async function readGivenParts(
+  set: SeriesSet,
+  settings: Pick<SeriesSettings, "validation" | "test">,
+  read: ReadPart,
+): Promise<{ validation?: SeriesSet; test?: SeriesSet }> {
+  if (settings.test !== undefined && set.testFrom !== undefined) {
+    throw new OptionError(
+      "conflicting-options",
+      "test",
+      (write) => `${set.name} has a test set of its own, which is kept: leave out ${write("test")}`,
+    );
+  }
+  const numericTimes = set.times === "number" || set.timeUnit !== set.times ? set.timeUnit : undefined;
+  const part = async (path: string | undefined) =>
+    path === undefined ? undefined : inOrderOf(set, await read(path, { columns: set.columns, numericTimes }));
+  const [validation, test] = [await part(settings.validation), await part(settings.test)];
+  return { ...(validation && { validation }), ...(test && { test }) };
+}
+
+/** Returns a set with the channels, times and classes of another one. */
+function inOrderOf({ channels, kinds, times, classes }: SeriesSet, set: SeriesSet): SeriesSet {
+  const columns = channels.map((name, i) => ({ name, column: kinds?.[i].column }));
+  const ordered = inRecordedOrder(set, { channels: columns, time: { kind: times } });
+  return classes.length > 0 ? withRecordedClasses(ordered, { classes }) : ordered;
+}
+
+/**
+ * Appends the series of the options `validation` and `test` to a set. Their names begin with `validation` and
+ * `test`, since the files may use the same names.
+ */
+export async function withGivenParts(
+  set: SeriesSet,
+  settings: Pick<SeriesSettings, "validation" | "test">,
+  read: ReadPart,
+): Promise<SeriesSet> {
+  const { validation, test } = await readGivenParts(set, settings, read);
+  const named = (part: string, { series }: SeriesSet) =>
+    series.map((one) => ({ ...one, name: `${part} ${one.name}` }));
+  const own = set.series.slice(0, set.testFrom);
+  const published = set.series.slice(own.length);
+  const checked = validation ? named("validation", validation) : [];
+  const tested = test ? named("test", test) : published;
+  return {
+    ...set,
+    series: [...own, ...checked, ...tested],
+    ...(validation ? { validationFrom: own.length } : {}),
+    ...(tested.length > 0 ? { testFrom: own.length + checked.length } : {}),
+    notices: [...set.notices ?? [], ...validation?.notices ?? [], ...test?.notices ?? []],
+  };
+}
+
+/** Series of a forecast with the rows of given parts, and the last time before each part. */
+export interface ContinuedSet {
+  readonly set: SeriesSet;
+  /** Last time of the rows before the given validation part, and before the given test part. */
+  readonly until: { readonly train?: number; readonly validation?: number };
+}
+
+/**
+ * Appends the rows of the options `validation` and `test` to the series of the same name. Forecasts are validated
+ * and tested on these rows.
+ *
+ * @throws {DataError} If a row of a part is not later than every row before the part.
+ */
+export async function withLaterRows(
+  set: SeriesSet,
+  settings: Pick<SeriesSettings, "validation" | "test">,
+  read: ReadPart,
+): Promise<ContinuedSet> {
+  const { validation, test } = await readGivenParts(set, settings, read);
+  if (validation && !test) {
+    throw new OptionError(
+      "conflicting-options",
+      "validation",
+      (write) => `forecasts need ${write("test")} beside ${write("validation")}: the rows that follow it`,
+    );
+  }
+  const checked = validation ? continued(set, validation) : set;
+  return {
+    set: test ? continued(checked, test) : set,
+    until: {
+      ...(validation ? { train: lastTime(set) } : {}),
+      ...(test ? { validation: lastTime(checked) } : {}),
+    },
+  };
+}
+
+function lastTime({ series }: SeriesSet): number {
+  return largest(series.map(({ times }) => times.at(-1) ?? -Infinity));
+}
+
+/** Appends later rows to the series of the same name. */
+function continued(set: SeriesSet, part: SeriesSet): SeriesSet {
+  const last = lastTime(set);
+  // The only series of a table without names is called as its file.
+  const isOnly = set.series.length === 1 && part.series.length === 1;
+  const later = isOnly ? { ...part, series: [{ ...part.series[0], name: set.series[0].name }] } : part;
+  const early = later.series.find(({ times }) => times[0] <= last);
+  if (early) {
+    throw new DataError(
+      `${later.name}: series "${early.name}" begins at ${
+        formatTime(early.times[0], later.times)
+      }; expected a time ` +
+        `after ${formatTime(last, set.times)}, the last one of ${set.name}`,
+    );
+  }
+  const added = new Map(later.series.map((one) => [one.name, one]));
+  const before = new Set(set.series.map(({ name }) => name));
+  const series = set.series.map((one): Series => {
+    const rows = added.get(one.name);
+    return rows
+      ? {
+        ...one,
+        times: joined(one.times, rows.times),
+        values: joined(one.values, rows.values),
+      }
+      : one;
+  });
+  return { ...set, series: [...series, ...later.series.filter(({ name }) => !before.has(name))] };
+}
+
+function joined(a: Float64Array, b: Float64Array): Float64Array {
+  const both = new Float64Array(a.length + b.length);
+  both.set(a);
+  both.set(b, a.length);
+  return both;
+}
