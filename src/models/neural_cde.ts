@@ -15,7 +15,7 @@ import type { ControlledOptions } from "./along_path.ts";
 import { MatrixField, type MatrixForm } from "./matrix_field.ts";
 import { modelSolver } from "./model_solver.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
-import { type SeriesStreams, seriesStreams, type StreamedSeries } from "./series_streams.ts";
+import { type SeriesStreams, splineStreams, type StreamedSeries } from "./series_streams.ts";
 import { Stream, type StreamOptions, streamSolver } from "./stream.ts";
 import { checkReadout, type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
@@ -157,6 +157,6 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
       const { staticFeatures: features, ...options } = call;
       return new Stream({ ...streamed, start: (X, t) => start(X.evaluate(t), features) }, options);
     },
-    streams: () => seriesStreams({ ...streamed, start: (X, t) => start(X.evaluate(t)) }),
+    streams: () => splineStreams({ ...streamed, start: (X, t) => start(X.evaluate(t)) }),
   });
 }

@@ -9,14 +9,14 @@ import { tensor } from "../tensor/creation.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type StreamedModel, streamStep } from "./stream.ts";
+import { type StreamedModel, type StreamKnowledge, streamStep } from "./stream.ts";
 
-/** State of a streamed series. It can be stored as JSON after converting typed arrays to arrays. */
+/** State of a streamed series, as plain JSON. */
 export interface StreamedSeries {
   /** The latest one or two observations, oldest first. */
-  readonly observations: readonly ArrayLike<number>[];
+  readonly observations: readonly (readonly number[])[];
   /** The model's state. */
-  readonly state: ArrayLike<number>;
+  readonly state: readonly number[];
 }
 
 /** Outputs of a model for a series after an observation, and its new state. */
@@ -48,20 +48,34 @@ export interface SeriesStreams<State = unknown> {
   check(state: unknown): void;
 }
 
-/** Batch sizes. A call uses the smallest sufficient size, so that only a few sizes are traced. */
-const batches: readonly number[] = [1, 4, 16];
-const together = batches.at(-1)!;
+/** What reads one observation of a batch of series. */
+export interface StreamedStep {
+  readonly name: string;
+  readonly inputChannels: number;
+  readonly dtype: DType;
+  /** Batch sizes, ascending. A call uses the smallest sufficient size, so that only a few sizes are traced. */
+  readonly batches: readonly number[];
+  /** Reads rows `(batch, inputChannels)`. `known` is the state before, undefined before the first row. */
+  step(x: Tensor, known?: StreamKnowledge): StreamKnowledge & { prediction: Tensor };
+}
 
-/**
- * Streams along Hermite cubic splines. The computation of a stream of one series is traced once by `jit` and
- * applied to batches of series.
- */
-export function seriesStreams(model: StreamedModel): SeriesStreams<StreamedSeries> {
+/** Streams along Hermite cubic splines. */
+export function splineStreams(model: StreamedModel): SeriesStreams<StreamedSeries> {
   const { name, inputChannels, dtype } = model;
-  const step = jit((x: Tensor, known: { observations: Tensor[]; state: Tensor } | null) => {
-    const times = Array.from({ length: 1 + (known?.observations.length ?? 0) }, (_, t) => t);
-    return streamStep(model, "hermite", 0, times, x, known ?? undefined);
+  return seriesStreams({
+    ...{ name, inputChannels, dtype, batches: [1, 4, 16] },
+    step(x, known) {
+      const times = Array.from({ length: 1 + (known?.observations.length ?? 0) }, (_, t) => t);
+      return streamStep(model, "hermite", 0, times, x, known);
+    },
   });
+}
+
+/** Streams of many series. The step is traced once by `jit` for each batch size. */
+export function seriesStreams(steps: StreamedStep): SeriesStreams<StreamedSeries> {
+  const { name, inputChannels, dtype, batches } = steps;
+  const together = batches.at(-1)!;
+  const step = jit((x: Tensor, known: StreamKnowledge | null) => steps.step(x, known ?? undefined));
   /**
    * Result tensors by the number of known observations and the batch size. They are reused, since garbage
    * collection of new ones would be expensive.
@@ -113,8 +127,8 @@ export function seriesStreams(model: StreamedModel): SeriesStreams<StreamedSerie
     return rows.map((_, i) => ({
       outputs: Array.from(rowOf(prediction, i, batch)),
       state: {
-        observations: observations.map((values) => rowOf(values, i, batch)),
-        state: rowOf(state, i, batch),
+        observations: observations.map((values) => Array.from(rowOf(values, i, batch))),
+        state: Array.from(rowOf(state, i, batch)),
       },
     }));
   };
@@ -153,11 +167,11 @@ export function seriesStreams(model: StreamedModel): SeriesStreams<StreamedSerie
 }
 
 /** Values of some series as a tensor `(batch, ...shape)`. The last series is repeated to fill the batch. */
-export function stackedRows(
+function stackedRows(
   parts: readonly ArrayLike<number>[],
   batch: number,
   shape: Shape,
-  dtype: DType = "float32",
+  dtype: DType,
 ): Tensor {
   const size = sizeOf(shape);
   const values = new (dtype === "float64" ? Float64Array : Float32Array)(batch * size);

@@ -83,12 +83,12 @@ const causalPaths: readonly CausalPath[] = ["hermite", "rectilinear"];
 const observationsKept = 2;
 
 /** State of a stream as tensors. Their first axis is the series. */
-export interface StreamKnowledge {
+export type StreamKnowledge = {
   /** The latest one or two observations, without missing values, oldest first. */
   observations: Tensor[];
   /** The model's state. */
   state: Tensor;
-}
+};
 
 /**
  * Advances several series by one observation.

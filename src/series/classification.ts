@@ -13,7 +13,7 @@ import { coolest, fitTemperature, hottest } from "./temperature.ts";
 import type { Calibration, Sample, Task } from "../train/task.ts";
 import { evenly } from "../train/statistics.ts";
 import { settling } from "./learning.ts";
-import { streamOf } from "./prediction_stream.ts";
+import { networkStreams } from "./prediction_stream.ts";
 import {
   groupsOfOneLength,
   type SeriesInputs,
@@ -125,7 +125,7 @@ export function classifier(options: ClassifierOptions): Classifier {
       }
       : undefined,
     predict,
-    stream: streamOf(network, options.record, predictionOf),
+    stream: networkStreams(network, options.record, predictionOf),
     async calibrate(validation, train) {
       const labels = validation.map(({ label }) => label);
       calibration = {

@@ -1,11 +1,69 @@
-import type { DataRecord } from "./data_record.ts";
-import type { FollowedState, Prediction, PredictionStream, PredictionStreamState } from "./predictions.ts";
-import type { TrainedModel } from "./trained_model.ts";
-import { isCount, isNumber } from "../files/json.ts";
-import type { SeriesStreams, StreamedOutputs } from "../models/series_streams.ts";
+import type { Series } from "../data/series.ts";
 import { DataError } from "../files/data_error.ts";
+import { isCount, isNumber } from "../files/json.ts";
+import type { SeriesStreams, StreamedOutputs, StreamedSeries } from "../models/series_streams.ts";
+import type { DataRecord } from "./data_record.ts";
+import { continuedOf, presentOf, startOf } from "./forecast_windows.ts";
+import type { FollowedState, Prediction, PredictionStreamState, RowsState } from "./predictions.ts";
 import { requireFiniteOutputs, type SeriesNetwork } from "./series_network.ts";
-import { transactionsOn } from "./transactions.ts";
+import type { TrainedModel } from "./trained_model.ts";
+
+/** How a model predicts from a state and an observation. A state is plain JSON, and is never modified. */
+interface StreamRules<State> {
+  readonly channels: DataRecord["channels"];
+  /** Time that the next observation must be later than. */
+  lastTime(series: string, state: State): number;
+  /** Predicts a series from its state, undefined before the first observation, and its next observation. */
+  step(
+    series: string,
+    time: number,
+    values: readonly number[],
+    state: State | undefined,
+  ): Promise<readonly [Prediction, next: Omit<State, "count">]>;
+  /** Throws unless a saved state is a state of this model. @throws {DataError} */
+  check(series: string, state: State): void;
+}
+
+/** Makes streams whose observations take effect in order. A rejected observation does not change the state. */
+function streamsOf<State extends PredictionStreamState>(
+  { channels, lastTime, step, check }: StreamRules<State>,
+): NonNullable<TrainedModel["stream"]> {
+  return (series, saved) => {
+    if (saved) check(series, saved as State);
+    let state = new Promise<State | undefined>((resolve) => resolve(saved as State | undefined));
+    const advance = async (known: State | undefined, time: number, values: readonly number[]) => {
+      if (values.length !== channels.length) {
+        throw new DataError(
+          `series "${series}": ${values.length} values, expected one for each of ${
+            channels.map(({ name }) => name).join(", ")
+          }, NaN where nothing was observed`,
+        );
+      }
+      const last = known ? lastTime(series, known) : -Infinity;
+      if (!Number.isFinite(time) || time <= last) {
+        throw new DataError(`series "${series}": time ${time}, expected one later than ${last}`);
+      }
+      const [prediction, next] = await step(series, time, values, known);
+      return { prediction, next: { count: 1 + (known?.count ?? 0), ...next } as State };
+    };
+    return {
+      series,
+      async push(time, given) {
+        // Copy the values: the caller may overwrite the array before its turn.
+        const values = Array.from(given);
+        const before = state;
+        const done = before.then((known) => advance(known, time, values));
+        state = done.then(({ next }) => next, () => before);
+        return (await done).prediction;
+      },
+      async save() {
+        const known = await state;
+        if (known) return structuredClone(known);
+        throw new DataError(`series "${series}": there was no observation yet`);
+      },
+    };
+  };
+}
 
 /**
  * Streams of a network's predictions. Memory does not grow with the number of observations. Observations of
@@ -14,85 +72,54 @@ import { transactionsOn } from "./transactions.ts";
  * @param predictionOf Converts a network's outputs to a prediction.
  * @returns Undefined if the network has no streams.
  */
-export function streamOf(
+export function networkStreams(
   network: Pick<SeriesNetwork, "streams">,
-  record: Pick<DataRecord, "channels" | "time">,
+  { channels, time: { scale } }: Pick<DataRecord, "channels" | "time">,
   predictionOf: (series: string, outputs: ArrayLike<number>) => Prediction,
 ): TrainedModel["stream"] {
   if (!network.streams) return undefined;
-  const { check, push } = network.streams();
-  const together = gathered(push);
-  return (series, state) => {
-    if (state !== undefined) requireFollowed(series, record, state, check);
-    return predictionStream(series, record, together, predictionOf, state as FollowedState | undefined);
-  };
-}
-
-function predictionStream(
-  series: string,
-  { channels, time }: Pick<DataRecord, "channels" | "time">,
-  push: (row: number[], known: unknown) => Promise<StreamedOutputs>,
-  predictionOf: (series: string, outputs: ArrayLike<number>) => Prediction,
-  state?: FollowedState,
-): PredictionStream {
-  const observed = transactionsOn(state);
-  return {
-    series,
-    async push(now, given) {
-      // Copy the values: the caller may overwrite the array before its turn.
-      const values = Array.from(given);
-      return await observed.run(async (before) => {
-        requireRow(series, channels, values);
-        if (!Number.isFinite(now) || before && now <= before.last) {
-          throw new DataError(
-            `series "${series}": time ${now}, expected one later than ${before?.last ?? -Infinity}`,
-          );
-        }
-        const { count = 0, first = now } = before ?? {};
-        // As for whole series, a channel has its mean until its first observation.
-        const held = channels.map(({ mean, standardDeviation }, channel) => {
-          const value = (values[channel] - mean) / standardDeviation;
-          return Number.isNaN(value) ? before?.held[channel] ?? 0 : value;
-        });
-        const row = [(now - first) * time.scale, ...held];
-        requireFloat32(series, row);
-        const { outputs, state: model } = await push(row, before?.model);
-        requireFiniteOutputs(series, outputs);
-        return [predictionOf(series, outputs), { count: count + 1, first, last: now, held, model }];
+  const streams = network.streams();
+  const push = batched(streams.push);
+  return streamsOf<FollowedState>({
+    channels,
+    lastTime: (_, { last }) => last,
+    async step(series, time, values, state) {
+      const first = state?.first ?? time;
+      // As for whole series, a channel has its mean until its first observation.
+      const held = channels.map(({ mean, standardDeviation }, channel) => {
+        const value = (values[channel] - mean) / standardDeviation;
+        return Number.isNaN(value) ? state?.held[channel] ?? 0 : value;
       });
+      const row = [(time - first) * scale, ...held];
+      const wrong = row.findIndex((value) => !Number.isFinite(Math.fround(value)));
+      if (wrong >= 0) {
+        throw new DataError(
+          `series "${series}": a ${wrong === 0 ? "time" : "value"} is too large for float32, compared with ` +
+            "those of the series to train on",
+        );
+      }
+      const { outputs, state: model } = await push(row, state?.model as StreamedSeries | undefined);
+      requireFiniteOutputs(series, outputs);
+      return [predictionOf(series, outputs), { first, last: time, held, model }];
     },
-    async save() {
-      const known = await observed.state;
-      if (!known) throw new DataError(`series "${series}": there was no observation yet`);
-      return { ...known, held: [...known.held], model: asJson(known.model) };
+    check(series, { count, first, last, held, model }) {
+      const isSaved = isCount(count, 1) && isNumber(first) && isNumber(last) && first <= last &&
+        Array.isArray(held) && held.length === channels.length && held.every(isNumber);
+      if (!isSaved) {
+        throw new DataError(
+          `series "${series}": no saved state of this model: expected count, first, last and held, a number for each of ` +
+            `${channels.length} channels`,
+        );
+      }
+      streams.check(model);
     },
-  };
+  });
 }
 
-/** @throws {DataError} If a row for the model has a value that float32 cannot represent. */
-function requireFloat32(series: string, row: readonly number[]): void {
-  const wrong = row.findIndex((value) => !Number.isFinite(Math.fround(value)));
-  if (wrong < 0) return;
-  throw new DataError(
-    `series "${series}": a ${
-      wrong === 0 ? "time" : "value"
-    } is too large for float32, compared with those of the series to ` +
-      "train on",
-  );
-}
-
-/** Converts a state to JSON: typed arrays become arrays of numbers. */
-function asJson(known: unknown): unknown {
-  return JSON.parse(
-    JSON.stringify(
-      known,
-      (_, value) => ArrayBuffer.isView(value) ? Array.from(value as Float32Array) : value,
-    ),
-  );
-}
+type Push = (row: number[], known: unknown) => Promise<StreamedOutputs>;
 
 /** Batches the rows that arrive during a computation or in the same iteration of the event loop. */
-function gathered(push: SeriesStreams["push"]): (row: number[], known: unknown) => Promise<StreamedOutputs> {
+function batched(push: SeriesStreams["push"]): Push {
   let waiting: { row: number[]; known: unknown; done: PromiseWithResolvers<StreamedOutputs> }[] = [];
   let isRunning = false;
   const run = async () => {
@@ -119,36 +146,68 @@ function gathered(push: SeriesStreams["push"]): (row: number[], known: unknown) 
   };
 }
 
-/** @throws {DataError} If the state is not one of the model's streams. */
-function requireFollowed(
-  series: string,
-  { channels }: Pick<DataRecord, "channels">,
-  state: PredictionStreamState,
-  check: SeriesStreams["check"],
-): void {
-  const { count, first, last, held, model } = state as FollowedState;
-  const isSaved = isCount(count, 1) && isNumber(first) && isNumber(last) && first <= last &&
-    Array.isArray(held) &&
-    held.length === channels.length && held.every(isNumber);
-  if (!isSaved) {
-    throw new DataError(
-      `series "${series}": no saved state of this model: expected count, first, last and held, a number for each of ` +
-        `${channels.length} channels`,
-    );
-  }
-  check(model);
+/** Maximum number of observations kept per step of the window. */
+const mostPerStep = 16;
+
+/**
+ * Streams of forecasts, which equal those of the whole series. Of the past, only the observations in the
+ * window and each channel's last value before the window are kept.
+ *
+ * @param predict Returns the forecast of a series.
+ */
+export function forecastStreams(
+  { channels, windows }: Pick<DataRecord, "channels" | "windows">,
+  predict: (series: Series) => Promise<Prediction>,
+): NonNullable<TrainedModel["stream"]> {
+  const sizes = windows!;
+  const most = mostPerStep * (sizes.context + sizes.horizon);
+  const width = channels.length;
+  const continued = continuedOf(channels);
+  const seriesOf = (name: string, rows: RowsState["rows"]): Series => ({
+    name,
+    times: Float64Array.from(rows, ([time]) => time!),
+    values: Float64Array.from(rows.flatMap(([_, ...values]) => values.map((value) => value ?? NaN))),
+    label: -1,
+  });
+  const present = (name: string, rows: RowsState["rows"]) =>
+    rows[presentOf(seriesOf(name, rows), width, continued)][0]!;
+  return streamsOf<RowsState>({
+    channels,
+    lastTime: (series, { rows }) => present(series, rows),
+    async step(series, time, values, { rows } = { count: 0, rows: [] }) {
+      const row = [time, ...values.map((value) => Number.isNaN(value) ? null : value)];
+      // The observation may be before rows that request forecasts, or replace such a row.
+      const all = [...rows.filter(([other]) => other !== time), row].sort(([a], [b]) => a! - b!);
+      const kept = keptRows(all, startOf(present(series, all), sizes), width);
+      if (kept.length > most) {
+        throw new DataError(
+          `series "${series}": more than ${most} observations among the ${sizes.context} steps of ${sizes.gap} that the model ` +
+            `reads and the ${sizes.horizon} after them: send fewer, such as means of several`,
+        );
+      }
+      return [await predict(seriesOf(series, kept)), { rows: kept }];
+    },
+    check(series, { count, rows }) {
+      const isRow = (row: unknown, i: number) =>
+        Array.isArray(row) && row.length === width + 1 && isNumber(row[0]) &&
+        !(i > 0 && row[0] <= rows[i - 1][0]!) &&
+        row.every((value) => value === null || isNumber(value));
+      const isSaved = isCount(count, 1) && Array.isArray(rows) && isCount(rows.length, 1) &&
+        rows.length <= most + width && rows.every(isRow);
+      if (isSaved) return;
+      throw new DataError(
+        `series "${series}": no saved state of this model: expected a count, and rows of a time and ${width} values`,
+      );
+    },
+  });
 }
 
-/** @throws {DataError} If the number of values differs from the number of channels. */
-export function requireRow(
-  series: string,
-  channels: DataRecord["channels"],
-  values: ArrayLike<number>,
-): void {
-  if (values.length === channels.length) return;
-  throw new DataError(
-    `series "${series}": ${values.length} values, expected one for each of ${
-      channels.map(({ name }) => name).join(", ")
-    }, NaN where nothing was observed`,
-  );
+/** Rows from a time on, and the earlier rows with the last value of each channel. */
+function keptRows(rows: RowsState["rows"], start: number, width: number): RowsState["rows"] {
+  const first = rows.findIndex(([time]) => time! >= start);
+  const needed = new Set<number>();
+  for (let channel = 1; channel <= width; channel++) {
+    needed.add(rows.slice(0, first).findLastIndex((row) => row[channel] !== null));
+  }
+  return rows.filter((_, i) => i >= first || needed.has(i));
 }

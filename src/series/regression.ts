@@ -4,7 +4,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { NumberPrediction } from "./predictions.ts";
 import { evaluateNumbers } from "./evaluate_numbers.ts";
 import type { Measures, Task } from "../train/task.ts";
-import { streamOf } from "./prediction_stream.ts";
+import { networkStreams } from "./prediction_stream.ts";
 import { settling } from "./learning.ts";
 import {
   groupsOfOneLength,
@@ -53,7 +53,7 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
     evaluate: (batch, key) => knownErrors(network.outputs(batch, key), batch.targets),
     weights: knownCounts,
     predict,
-    stream: streamOf(network, options.record, predictionOf),
+    stream: networkStreams(network, options.record, predictionOf),
     evaluatePredictions: (series) =>
       evaluateNumbers({
         series,

@@ -12,7 +12,7 @@ import { type DataRecord, describeRecord, type RecordedWindows, requireSame } fr
 import type { Task } from "../train/task.ts";
 import type { TrainedModel } from "./trained_model.ts";
 import { type ContinuedSet, withLaterRows } from "./given_parts.ts";
-import { forecastStream } from "./forecast_stream.ts";
+import { forecastStreams } from "./prediction_stream.ts";
 import {
   continuedOf,
   endsBy,
@@ -223,8 +223,7 @@ export function openForecast(settings: SeriesSettings, record: DataRecord): Trai
       return { ...set, notices: [...set.notices ?? [], ...unknownAhead(set.series, record)] };
     },
     predict: ({ series }) => own.predict(series),
-    stream: (name, state) =>
-      forecastStream(name, record, async (series) => (await own.predict([series]))[0], state),
+    stream: forecastStreams(record, async (series) => (await own.predict([series]))[0]),
   };
 }
 

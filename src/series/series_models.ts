@@ -28,8 +28,7 @@ import type { StaticFeaturesOptions } from "../models/static_features.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { DataError } from "../files/data_error.ts";
-import { rowStreams } from "./row_streams.ts";
+import { meanStreams, stateSpaceStreams } from "./model_streams.ts";
 import type { ModelKind, ModelSetting } from "./model_kind.ts";
 import { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";
 
@@ -268,8 +267,7 @@ function stateSpace(make: (options: StateSpaceOptions) => StateSpaceModel): Seri
         return model(concatenate([values, since, seen], -1), { lengths });
       },
     );
-    // Every row that is pushed to a stream is an observation.
-    return Object.assign(own, { streams: () => rowStreams(model, (row, since) => [...row, since, 1]) });
+    return Object.assign(own, { streams: () => stateSpaceStreams(model, inputChannels) });
   });
 }
 
@@ -286,34 +284,11 @@ function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
         (form: Tensor, call: SeriesCall) => average(members.map((member) => member(form, call))),
       );
       if (!members.every(({ streams }) => streams)) return model;
-      return Object.assign(model, { streams: () => meanOf(members.map(({ streams }) => streams!())) });
+      return Object.assign(model, { streams: () => meanStreams(members.map(({ streams }) => streams!())) });
     },
     takes: kinds[0].takes,
     reads: kinds[0].reads,
     takesStatic: kinds.every(({ takesStatic }) => takesStatic),
-  };
-}
-
-/** The mean of the outputs of several streams. The state is the list of their states. */
-function meanOf(members: readonly SeriesStreams[]): SeriesStreams<readonly unknown[]> {
-  return {
-    async push(rows, states) {
-      const all = await Promise.all(
-        members.map((member, m) => member.push(rows, states.map((own) => own?.[m]))),
-      );
-      return rows.map((_, i) => ({
-        outputs: all[0][i].outputs.map((_, j) =>
-          all.reduce((sum, own) => sum + own[i].outputs[j], 0) / members.length
-        ),
-        state: all.map((own) => own[i].state),
-      }));
-    },
-    check(states) {
-      if (!Array.isArray(states) || states.length !== members.length) {
-        throw new DataError(`expected a state of each of ${members.length} models`);
-      }
-      members.forEach((member, m) => member.check(states[m]));
-    },
   };
 }
 

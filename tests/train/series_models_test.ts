@@ -81,8 +81,8 @@ for (const name of ["s4d", "lru", "s5", "mamba"]) {
     }
     check(known[0]);
     assert.throws(
-      () => check({ time: 1, state: [1, 2] }),
-      /of another model, or damaged: expected a time, and a state/,
+      () => check({ observations: [[0, 0, 0]], state: [1, 2] }),
+      /of another model, or damaged: expected one or two observations of 3 channels, and a state/,
     );
   });
 }

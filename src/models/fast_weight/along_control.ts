@@ -10,7 +10,7 @@ import { type CdeSolveOptions, type Control, solveAlong } from "../../solvers/co
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { modelSolver } from "../model_solver.ts";
-import { type SeriesStreams, seriesStreams, type StreamedSeries } from "../series_streams.ts";
+import { type SeriesStreams, splineStreams, type StreamedSeries } from "../series_streams.ts";
 import { Stream, type StreamOptions, streamSolver } from "../stream.ts";
 import { checkStaticFeatures, type StaticFeaturesCall } from "../static_features.ts";
 import { checkReadout, type ReadoutOptions, statesAtEnd } from "../readout_states.ts";
@@ -129,7 +129,7 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
       const { staticFeatures: features, ...options } = call;
       return new Stream({ ...streamed, start: startOf(features) }, options);
     },
-    streams: () => seriesStreams({ ...streamed, start: startOf() }),
+    streams: () => splineStreams({ ...streamed, start: startOf() }),
   });
 }
 

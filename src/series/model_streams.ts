@@ -1,0 +1,59 @@
+import { sizeOf } from "../device/shape.ts";
+import { DataError } from "../files/data_error.ts";
+import type { StateSpaceModel } from "../models/diagonal/stack.ts";
+import { type SeriesStreams, seriesStreams } from "../models/series_streams.ts";
+import { concatenate } from "../tensor/functions.ts";
+import { leaves, withLeaves } from "../tensor/tree.ts";
+
+/** Streams of a state space model. Each observation is a row; the state is the model's state in one row. */
+export function stateSpaceStreams(model: StateSpaceModel, inputChannels: number): SeriesStreams {
+  return seriesStreams({
+    ...{ name: "state space model", inputChannels, dtype: "float32", batches: [16] },
+    step(x, known) {
+      const time = x.slice(-1, 0, 1);
+      const since = time.sub(known?.observations[0].slice(-1, 0, 1) ?? time);
+      const start = model.start(x.shape[0]);
+      let end = 0;
+      const before = known && withLeaves(
+        start,
+        leaves(start).map(({ shape }) => {
+          const from = end;
+          end += sizeOf(shape.slice(1));
+          return known.state.slice(-1, from, end).reshape(shape);
+        }),
+      );
+      const [next, prediction] = model.step(
+        concatenate([x, since, since.zerosLike().add(1)], -1),
+        before ?? start,
+      );
+      return {
+        prediction,
+        observations: [x],
+        state: concatenate(leaves(next).map((part) => part.reshape([x.shape[0], -1])), -1),
+      };
+    },
+  });
+}
+
+/** The mean of the outputs of several streams. The state is the list of their states. */
+export function meanStreams(members: readonly SeriesStreams[]): SeriesStreams<readonly unknown[]> {
+  return {
+    async push(rows, states) {
+      const all = await Promise.all(
+        members.map((member, m) => member.push(rows, states.map((own) => own?.[m]))),
+      );
+      return rows.map((_, i) => ({
+        outputs: all[0][i].outputs.map((_, j) =>
+          all.reduce((sum, own) => sum + own[i].outputs[j], 0) / members.length
+        ),
+        state: all.map((own) => own[i].state),
+      }));
+    },
+    check(states) {
+      if (!Array.isArray(states) || states.length !== members.length) {
+        throw new DataError(`expected a state of each of ${members.length} models`);
+      }
+      members.forEach((member, m) => member.check(states[m]));
+    },
+  };
+}
