@@ -15,13 +15,17 @@ Deno.test("a table of dates and channels becomes one series", () => {
 Deno.test("a table's faults are told with their line", () => {
   const refuses = (text: string, message: RegExp) =>
     assert.throws(() => parseLongSeries(text, "h1"), message);
-  refuses("time,load\n", /h1, line 1: expected a column "date"/);
+  refuses("time,load\n", /h1, line 1: no column "date"/);
   refuses("date,load,load\n", /h1, line 1: two columns are called "load"/);
-  refuses(table(row(0, 1, 2), row(1, 1, "0x1F")), /line 3: expected a number in oil, got "0x1F"/);
-  refuses(table(row(0, 1, 2), row(1, 1, 1e300)), /line 3: expected a number in oil, got "1e\+300"/);
+  refuses(table(row(0, 1, 2), row(1, 1, "0x1F")), /line 3: expected a number.*in column "oil", got "0x1F"/);
+  refuses(table(row(0, 1, 2), row(1, 1, 1e300)), /line 3: expected a number.*in column "oil", got "1e\+300"/);
   refuses(table(row(0, 1, 2), row(1, 1)), /line 3: 2 fields, expected 3/);
-  refuses(table(row(0, 1, 2), row(1, 1, "x")), /line 3: expected a number in oil, got "x"/);
-  refuses(table(row(0, 1, 2), row(1, 1, 2), row(3, 1, 2)), /line 4: "2016-07-01 03:00:00" is no date/);
+  refuses(table(row(0, 1, 2), row(1, 1, "x")), /line 3: expected a number.*in column "oil", got "x"/);
+  refuses(table(row(0, 1, 2), row(1, 1, "")), /line 3: no number in oil/);
+  refuses(
+    table(row(0, 1, 2), row(1, 1, 2), row(3, 1, 2)),
+    /line 4: 2016-07-01T03:00:00.000Z is not 3600 s after/,
+  );
 });
 
 Deno.test("windows are cut from each part, scaled as the training part is, and overlap into the context alone", () => {

@@ -6,14 +6,8 @@
  * solver's error.
  */
 import { checkCount } from "../../../src/nn/layer.ts";
-import { checkWord } from "../../../src/tensor/checks.ts";
 import { type Key, split } from "../../../src/tensor/random.ts";
 import { unitPair } from "../../../src/data/host_random.ts";
-import { checkOptions } from "../../../src/device/options.ts";
-import { lotkaVolterraOptionNames } from "./option_names.ts";
-import { massSpringDamperOptionNames } from "./option_names.ts";
-import { repeatCopyOptionNames } from "./option_names.ts";
-import { sineWaveOptionNames } from "./option_names.ts";
 import { solveSystem, timesUpTo, type Trajectories } from "./trajectories.ts";
 
 /** Range of a uniform distribution: [low, high). */
@@ -28,13 +22,6 @@ export interface DynamicsOptions {
   regime?: Regime;
   /** Number of observations from time 0 to 1, at least 2. 256 by default. */
   length?: number;
-}
-
-function checkDynamics(system: string, options: DynamicsOptions): Required<DynamicsOptions> {
-  const { regime = "train", length = 256 } = options;
-  checkWord(system, "regime", regime, Object.keys(massSpringDamperRanges));
-  checkCount(system, "length", length, 2);
-  return { regime, length };
 }
 
 /** Draws a number from each range. */
@@ -58,16 +45,15 @@ export const massSpringDamperRanges: Readonly<Record<Regime, readonly [m: Range,
  *
  * @param count Number of series.
  * @param key Random key of parameters and initial states.
- * @throws {RangeError} If `length` is not an integer of at least 2, or the regime is unknown.
+ * @throws {RangeError} If `length` is not an integer of at least 2.
  */
 export async function massSpringDamper(
   count: number,
   key: Key,
   options: DynamicsOptions & { variesInitial?: boolean } = {},
 ): Promise<Trajectories> {
-  checkOptions("massSpringDamper", options, massSpringDamperOptionNames);
-  const { variesInitial = false } = options;
-  const { regime, length } = checkDynamics("massSpringDamper", options);
+  const { regime = "train", length = 256, variesInitial = false } = options;
+  checkCount("massSpringDamper", "length", length, 2);
   const keys = split(key, count);
   const offset = variesInitial ? 0.5 : 0;
   const ranges = massSpringDamperRanges[regime];
@@ -110,17 +96,15 @@ export const lotkaVolterraRanges: Readonly<Record<"paper" | "code", LotkaVolterr
  * @param count Number of series.
  * @param key Random key of the parameters.
  * @param options `ranges`: `"paper"` by default; see {@linkcode lotkaVolterraRanges}.
- * @throws {RangeError} If `length` is not an integer of at least 2, or the regime or `ranges` is unknown.
+ * @throws {RangeError} If `length` is not an integer of at least 2.
  */
 export async function lotkaVolterra(
   count: number,
   key: Key,
   options: DynamicsOptions & { ranges?: "paper" | "code" } = {},
 ): Promise<Trajectories> {
-  checkOptions("lotkaVolterra", options, lotkaVolterraOptionNames);
-  const { ranges = "paper" } = options;
-  const { regime, length } = checkDynamics("lotkaVolterra", options);
-  checkWord("lotkaVolterra", "ranges", ranges, Object.keys(lotkaVolterraRanges));
+  const { regime = "train", length = 256, ranges = "paper" } = options;
+  checkCount("lotkaVolterra", "length", length, 2);
   const keys = split(key, count);
   return await solveSystem(
     ([x, y], [alpha, beta, gamma, delta]) => {
@@ -171,7 +155,6 @@ export function repeatCopy(
   key: Key,
   options: RepeatCopyOptions = {},
 ): RepeatCopy {
-  checkOptions("repeatCopy", options, repeatCopyOptionNames);
   const { shown: range = [32, 64], spacing = 10, copies = 3, separator = -1 } = options;
   const [series, length, channels] = trajectories.shape;
   const [least, most] = range;
@@ -215,7 +198,6 @@ export const sineSizes = { tiny: 1, small: 10, medium: 100, large: 1000, huge: 1
  * @throws {RangeError} If `length` is not an integer of at least 2.
  */
 export function sineWaves(count: number, key: Key, options: { length?: number } = {}): Trajectories {
-  checkOptions("sineWaves", options, sineWaveOptionNames);
   const { length = 16 } = options;
   checkCount("sineWaves", "length", length, 2);
   const times = timesUpTo(1, length);

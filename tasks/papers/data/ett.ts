@@ -1,20 +1,11 @@
-import { checkOptions } from "../../../src/device/options.ts";
-import { cutWindowOptionNames, ettWindowOptionNames } from "./option_names.ts";
-import {
-  DataFormatError,
-  decodeUtf8,
-  maxValue,
-  numberOf,
-  readBytes,
-  requireDistinct,
-  timeOf,
-} from "../../../src/data/format.ts";
+import { DataFormatError, decodeUtf8, readBytes } from "../../../src/data/format.ts";
 import {
   type ChannelStatistics,
   channelStatistics,
   mapSplits,
   type Splits,
 } from "../../../src/data/series.ts";
+import { parseCsv } from "../../../src/data/table/read_table.ts";
 import type { Trajectories } from "./trajectories.ts";
 
 /** One long series of several channels at equally spaced times. */
@@ -34,37 +25,27 @@ export interface LongSeries {
  *
  * @param text Content of the file.
  * @param file Name of the file, for messages.
- * @throws {DataFormatError} With the line, if a value is not a number or the times are not equally spaced.
+ * @throws {DataFormatError} With the line, if the table is malformed, a value is missing or the times are not
+ * equally spaced.
  */
 export function parseLongSeries(text: string, file: string): LongSeries {
-  const [header = "", ...rows] = text.trimEnd().split(/\r?\n/);
-  const [first, ...columns] = header.split(",");
-  if (first !== "date" || columns.length === 0) {
-    throw new DataFormatError(file, 1, `expected a column "date" and then the channels, got "${header}"`);
+  const { channels, series: [{ times, values }] } = parseCsv(text, file, { time: "date", targets: "none" });
+  const gap = times[1] - times[0];
+  const wrong = times.findIndex((time, i) => i > 1 && time - times[i - 1] !== gap);
+  if (wrong >= 0) {
+    const date = new Date(1000 * times[wrong]).toISOString();
+    throw new DataFormatError(
+      file,
+      wrong + 2,
+      `${date} is not ${gap} s after the row before, as the others are`,
+    );
   }
-  requireDistinct(columns, file);
-  const times = new Float64Array(rows.length);
-  const values = new Float64Array(rows.length * columns.length);
-  rows.forEach((row, i) => {
-    const fail = (message: string) => new DataFormatError(file, i + 2, message);
-    const fields = row.split(",");
-    if (fields.length !== columns.length + 1) {
-      throw fail(`${fields.length} fields, expected ${columns.length + 1}`);
-    }
-    times[i] = timeOf(fields[0], "date");
-    const gap = times[i] - times[i - 1];
-    if (Number.isNaN(times[i]) || i > 1 && gap !== times[1] - times[0]) {
-      throw fail(`"${fields[0]}" is no date as far from the one before as the others`);
-    }
-    fields.slice(1).forEach((field, channel) => {
-      const value = numberOf(field.trim());
-      if (!(Math.abs(value) <= maxValue)) {
-        throw fail(`expected a number in ${columns[channel]}, got "${field}"`);
-      }
-      values[i * columns.length + channel] = value;
-    });
-  });
-  return { columns, times, values };
+  const missing = values.findIndex(Number.isNaN);
+  if (missing >= 0) {
+    const [row, channel] = [Math.floor(missing / channels.length), missing % channels.length];
+    throw new DataFormatError(file, row + 2, `no number in ${channels[channel]}`);
+  }
+  return { columns: channels, times, values };
 }
 
 /**
@@ -115,7 +96,6 @@ export function ettWindows(
   series: LongSeries,
   options: WindowOptions & { hours?: Splits<number>; statistics?: readonly ChannelStatistics[] },
 ): { splits: Splits<Trajectories>; statistics: readonly ChannelStatistics[] } {
-  checkOptions("ettWindows", options, ettWindowOptionNames);
   const { context, horizon, every, hours = ettHours } = options;
   const width = series.columns.length;
   const rows = mapSplits(hours, (hours) => hours * rowsAnHour(series));
@@ -150,7 +130,6 @@ export function cutWindows(
   statistics: readonly ChannelStatistics[],
   options: WindowOptions & { from?: number; to?: number },
 ): Trajectories {
-  checkOptions("cutWindows", options, cutWindowOptionNames);
   const { context, horizon, every = 1, from = 0, to = series.times.length } = options;
   const channels = series.columns.length;
   const length = context + horizon;

@@ -1,8 +1,6 @@
 import { checkCounts } from "../../../src/nn/layer.ts";
 import { foldIn, type Key, permutationArray, split } from "../../../src/tensor/random.ts";
 import { unitPair } from "../../../src/data/host_random.ts";
-import { checkOptions } from "../../../src/device/options.ts";
-import { recallSizeNames } from "./option_names.ts";
 
 /** Sizes of {@linkcode recall}. */
 export interface RecallSizes {
@@ -46,7 +44,6 @@ export interface RecallArray {
  * @throws {RangeError} If a size is not a positive integer, or the sizes contradict each other.
  */
 export function recall(count: number, key: Key, sizes: RecallSizes): RecallArray {
-  checkOptions("recall", sizes, recallSizeNames);
   const { keys = 4, values = 4, writes = 3, hold = 8, length } = sizes;
   checkCounts("recall", { keys, values, writes, hold, length });
   if (writes > values) {

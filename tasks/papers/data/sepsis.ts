@@ -3,8 +3,6 @@ import { DataFormatError, numberOf, readBytes } from "../../../src/data/format.t
 import type { ChannelKind, Series, SeriesSet } from "../../../src/data/series.ts";
 import { zipEntries } from "../../../src/data/zip.ts";
 import { whyNoFolder } from "../../../src/files/disk.ts";
-import { checkOptions } from "../../../src/device/options.ts";
-import { sepsisOptionNames } from "./option_names.ts";
 
 /** Values of a patient that are known at admission. */
 const fixed = ["Age", "Gender", "Unit1", "Unit2", "HospAdmTime"];
@@ -38,7 +36,6 @@ export interface SepsisOptions {
  * @throws {Error} If neither archive exists.
  */
 export async function readSepsis(folder: string, options: SepsisOptions = {}): Promise<SeriesSet> {
-  checkOptions("readSepsis", options, sepsisOptionNames);
   const { marks = false } = options;
   const series: Series[] = [];
   let columns: readonly string[] | undefined;
