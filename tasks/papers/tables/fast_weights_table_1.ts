@@ -1,5 +1,5 @@
 import { sepsisAuc, speechAccuracy } from "./speech_and_sepsis.ts";
-import type { Chosen, PaperTable, TableRow } from "./table.ts";
+import { type Chosen, type PaperTable, published, type TableRow } from "./table.ts";
 
 /**
  * Sizes of appendix B, table 3: features, heads, features of the feed-forward block, and the learning rate in
@@ -15,13 +15,10 @@ function chosen([hidden, heads, feedForward, rate]: Sizes): Chosen {
  * A rule, with its sizes and the published results on Speech Commands, and on sepsis with and without
  * observational intensity.
  */
-function rule(
-  title: string,
-  model: string,
-  sizes: readonly [Sizes, Sizes, Sizes],
-  published: TableRow["published"],
-): TableRow {
-  return { title, model, paper: sizes.map(chosen), published };
+function rule(model: string, sizes: readonly [Sizes, Sizes, Sizes], results: string): TableRow {
+  const [name, form] = model.split("-");
+  const title = `${name[0].toUpperCase()}${name.slice(1)}, ${form === "ode" ? "direct" : "CDE"}`;
+  return { title, model, paper: sizes.map(chosen), published: published(results) };
 }
 
 const auc = { factor: 100, digits: 1 };
@@ -48,44 +45,20 @@ export const fastWeightsTable1: PaperTable = {
       title: "GRU-ODE",
       model: "gru-ode",
       paper: [{ hidden: 160 }, { hidden: 187 }, { hidden: 187 }],
-      published: [[47.9, 2.9], [85.2, 1], [77.1, 2.4]],
+      published: published("47.9±2.9 85.2±1 77.1±2.4"),
     },
-    rule("Hebb, direct", "hebb-ode", [[128, 32, 512, 5], [160, 32, 64, 6], [32, 8, 64, 10]], [
-      [82.8, 1.1],
-      [90.4, 0.4],
-      [82.9, 0.7],
-    ]),
-    rule("Oja, direct", "oja-ode", [[128, 32, 512, 5], [160, 32, 64, 6], [160, 32, 64, 4]], [
-      [85.4, 0.9],
-      [88.9, 1.4],
-      [82.9, 0.5],
-    ]),
-    rule("Delta, direct", "delta-ode", [[160, 16, 80, 1], [128, 16, 64, 2], [80, 16, 64, 4]], [
-      [81.5, 3.8],
-      [89.8, 1],
-      [84.5, 2.9],
-    ]),
+    rule("hebb-ode", [[128, 32, 512, 5], [160, 32, 64, 6], [32, 8, 64, 10]], "82.8±1.1 90.4±0.4 82.9±0.7"),
+    rule("oja-ode", [[128, 32, 512, 5], [160, 32, 64, 6], [160, 32, 64, 4]], "85.4±0.9 88.9±1.4 82.9±0.5"),
+    rule("delta-ode", [[160, 16, 80, 1], [128, 16, 64, 2], [80, 16, 64, 4]], "81.5±3.8 89.8±1 84.5±2.9"),
     {
       title: "NCDE",
       model: "neural-cde",
       paper: [{ hidden: 90, width: 40, depth: 4 }, ...Array(2).fill({ hidden: 49, width: 49, depth: 4 })],
-      published: [[89.8, 2.5], [88, 0.6], [77.6, 0.9]],
+      published: published("89.8±2.5 88±0.6 77.6±0.9"),
     },
-    rule("Hebb, CDE", "hebb-cde", [[128, 32, 512, 5], [32, 8, 256, 6], [160, 32, 64, 4]], [
-      [89.5, 0.3],
-      [89.9, 0.6],
-      [85.7, 0.3],
-    ]),
-    rule("Oja, CDE", "oja-cde", [[128, 32, 512, 5], [80, 16, 64, 2], [160, 32, 64, 6]], [
-      [90, 0.7],
-      [91.2, 0.4],
-      [85.1, 2.5],
-    ]),
-    rule("Delta, CDE", "delta-cde", [[80, 4, 320, 5], [80, 16, 64, 3], [160, 32, 64, 4]], [
-      [90.2, 0.2],
-      [90.9, 0.2],
-      [84.5, 0.7],
-    ]),
+    rule("hebb-cde", [[128, 32, 512, 5], [32, 8, 256, 6], [160, 32, 64, 4]], "89.5±0.3 89.9±0.6 85.7±0.3"),
+    rule("oja-cde", [[128, 32, 512, 5], [80, 16, 64, 2], [160, 32, 64, 6]], "90±0.7 91.2±0.4 85.1±2.5"),
+    rule("delta-cde", [[80, 4, 320, 5], [80, 16, 64, 3], [160, 32, 64, 4]], "90.2±0.2 90.9±0.2 84.5±0.7"),
   ],
   reference: "neural-cde",
   scales,
@@ -101,12 +74,17 @@ export const fastWeightsAblation: PaperTable = {
   source: "Irie et al., 2022, appendix C.2 (its variants that read the derivative alone are left out)",
   columns: [speechAccuracy],
   rows: [
-    { title: "keys from x, values from x'", model: "hebb-cde", paper: [hebb], published: [[89.5, 0.3]] },
+    {
+      title: "keys from x, values from x'",
+      model: "hebb-cde",
+      paper: [hebb],
+      published: published("89.5±0.3"),
+    },
     {
       title: "keys from x', values from x",
       model: "hebb-cde-exchanged",
       paper: [hebb],
-      published: [[83.9, 0.4]],
+      published: published("83.9±0.4"),
     },
   ],
   reference: "hebb-cde",

@@ -1,4 +1,4 @@
-import { accuracy, type PaperTable, type Published, type TableRow } from "./table.ts";
+import { accuracy, type PaperTable, type Published, published, type TableRow } from "./table.ts";
 
 /** A rule with the sizes of appendix B, table 3. */
 function rule(
@@ -30,11 +30,16 @@ export const fastWeightsTable2: PaperTable = {
   source: "Irie et al., 2022, table 2 and appendix C.1",
   columns: [{ title: "accuracy, %", experiment: "eigenworms", settings: { window: 4 }, ...accuracy }],
   rows: [
-    { title: "NRDE", model: "neural-rde", settings: { signatureDepth: 2 }, published: [[83.8, 3]] },
+    { title: "NRDE", model: "neural-rde", settings: { signatureDepth: 2 }, published: published("83.8±3") },
     rule("Hebb", "hebb-rde", 2, sizes[2].hebb, [45.6, 5.9]),
     rule("Oja", "oja-rde", 2, sizes[2].oja, [46.7, 7.5]),
     rule("Delta", "delta-rde", 2, sizes[2].delta, [87.7, 1.9]),
-    { title: "NCDE", model: "neural-rde", settings: { signatureDepth: 1 }, published: [[66.7, 11.8]] },
+    {
+      title: "NCDE",
+      model: "neural-rde",
+      settings: { signatureDepth: 1 },
+      published: published("66.7±11.8"),
+    },
     rule("Hebb", "hebb-rde", 1, sizes[1].hebb, [41, 6.5]),
     rule("Oja", "oja-rde", 1, sizes[1].oja, [49.7, 9.9]),
     rule("Delta", "delta-rde", 1, sizes[1].delta, [91.8, 3.4]),

@@ -1,11 +1,9 @@
-import { ncdeTable1 } from "./ncde_table_1.ts";
+import { ncdeTable1, ncdeTable2, ncdeTable3 } from "./ncde.ts";
 import { warpFigure2 } from "./warp_ett.ts";
 import { warpTable1, warpTable9 } from "./warp_images.ts";
 import { warpAblations, warpFigure5 } from "./warp_sine.ts";
 import { fastWeightsTable2 } from "./fast_weights_table_2.ts";
 import { warpSequentialMnist, warpTable10, warpTable3 } from "./warp_classification.ts";
-import { ncdeTable3 } from "./ncde_table_3.ts";
-import { ncdeTable2 } from "./ncde_table_2.ts";
 import { fastWeightsAblation, fastWeightsTable1 } from "./fast_weights_table_1.ts";
 import type { PaperTable } from "./table.ts";
 import { ueaFastWeights } from "./uea_fast_weights.ts";

@@ -121,7 +121,7 @@ function measures(filled: FilledTable): Section {
         row.title,
         ...table.columns.flatMap((column, i) => [
           measured(runsOf(filled, row, column), column),
-          published(row.published[i]),
+          published(row.published?.[i]),
         ]),
       ]),
     ],
@@ -272,7 +272,7 @@ export function tableCsv({ table, scale, runs }: FilledTable): string {
   const lines = runs.filter(({ outcome }) => outcome).flatMap((run) => {
     const { row, config, columns, outcome, start } = run;
     return columns.map((column) => {
-      const [mean = "", deviation = ""] = row.published[table.columns.indexOf(column)] ?? [];
+      const [mean = "", deviation = ""] = row.published?.[table.columns.indexOf(column)] ?? [];
       const summary = outcome && "summary" in outcome ? outcome.summary : undefined;
       return [
         ...[table.name, scale, row.title, column.title, config.seed, valuesOf([run], column)[0] ?? ""],

@@ -60,9 +60,20 @@ export interface TableRow {
   readonly paper?: readonly (Chosen | undefined)[];
   /**
    * The published value in each column: `undefined` if it is not published, null if the paper has no such
-   * run.
+   * run. No value is published by default.
    */
-  readonly published: readonly (Published | undefined | null)[];
+  readonly published?: readonly (Published | undefined | null)[];
+}
+
+/**
+ * Published values of a row, such as `"47.9±2.9 85.2 ? -"`: means, with standard deviations if they are
+ * published. `?` is not published, and the paper has no run for `-`.
+ */
+export function published(values: string): NonNullable<TableRow["published"]> {
+  return values.split(" ").map((value) => {
+    if (value === "-") return null;
+    return value === "?" ? undefined : value.split("±").map(Number) as unknown as Published;
+  });
 }
 
 /** Settings and seeds of a scale. */
@@ -142,7 +153,7 @@ export async function tableRuns(table: PaperTable, options: TableRunsOptions): P
     for (const row of table.rows) {
       if (models && !models.includes(row.model)) continue;
       for (const [i, column] of table.columns.entries()) {
-        if (row.published[i] === null || experiments && !experiments.includes(column.experiment)) continue;
+        if (row.published?.[i] === null || experiments && !experiments.includes(column.experiment)) continue;
         const config = configOf(table, row, column, seed, options);
         const name = await runName(config);
         const columns = [...runs.get(name)?.columns ?? [], column];

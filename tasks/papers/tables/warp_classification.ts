@@ -1,5 +1,5 @@
 /** WARP, table 3, table 10 and appendix D.1: classification of series. */
-import { accuracy, type Chosen, type PaperTable, type Published, type TableColumn } from "./table.ts";
+import { accuracy, type Chosen, type PaperTable, published, type TableColumn } from "./table.ts";
 
 /** A problem of the UEA archive, with the paper's settings for WARP: table 7, appendix C.5. */
 function problem(title: string, experiment: string, paper: Chosen): TableColumn {
@@ -7,10 +7,6 @@ function problem(title: string, experiment: string, paper: Chosen): TableColumn 
     paper: { recipe: "paper", learningRate: 1e-5, epochs: 4000, batchSize: 280, ...paper } as const,
   };
   return { title, experiment, ...accuracy, at };
-}
-
-function numbers(...pairs: readonly (readonly [number, number])[]): readonly Published[] {
-  return pairs;
 }
 
 /** Settings of models that solve an equation along windows of observations. */
@@ -44,40 +40,40 @@ export const warpTable3: PaperTable = {
       title: "NRDE",
       model: "neural-rde",
       settings: alongWindows,
-      published: numbers([77.2, 7.1], [76.7, 5.6], [48.1, 11.4], [31.4, 4.5], [73.9, 2.6], [54, 7.8]),
+      published: published("77.2±7.1 76.7±5.6 48.1±11.4 31.4±4.5 73.9±2.6 54±7.8"),
     },
     {
       title: "NCDE",
       model: "neural-cde",
       settings: { method: "midpoint" },
-      published: numbers([62.2, 3.3], [80, 2], [53.6, 6.2], [22, 1], [68.1, 5.8], [51.6, 6.7]),
+      published: published("62.2±3.3 80±2 53.6±6.2 22±1 68.1±5.8 51.6±6.7"),
     },
     {
       title: "LRU",
       model: "lru",
-      published: numbers([85, 6.2], [84.5, 4.6], [47.4, 4], [29.8, 2.8], [78.1, 7.6], [51.9, 8.6]),
+      published: published("85±6.2 84.5±4.6 47.4±4 29.8±2.8 78.1±7.6 51.9±8.6"),
     },
     {
       title: "S5",
       model: "s5",
-      published: numbers([83.9, 4.1], [87.1, 2.1], [55.1, 3.3], [25.6, 3.5], [73.9, 3.1], [53, 3.9]),
+      published: published("83.9±4.1 87.1±2.1 55.1±3.3 25.6±3.5 73.9±3.1 53±3.9"),
     },
     {
       title: "Mamba",
       model: "mamba",
-      published: numbers([70.9, 15.8], [80.7, 1.4], [48.2, 3.9], [27.9, 4.5], [76.2, 3.8], [47.7, 4.5]),
+      published: published("70.9±15.8 80.7±1.4 48.2±3.9 27.9±4.5 76.2±3.8 47.7±4.5"),
     },
     {
       title: "Log-NCDE",
       model: "log-ncde",
       settings: alongWindows,
-      published: numbers([82.8, 2.7], [82.1, 1.4], [54, 2.6], [35.9, 6.1], [74.2, 2], [57.2, 5.6]),
+      published: published("82.8±2.7 82.1±1.4 54±2.6 35.9±6.1 74.2±2 57.2±5.6"),
     },
     {
       title: "WARP",
       model: "warp",
       at: { small: { learningRate: 0.001 } },
-      published: numbers([60.98, 3.1], [80, 2], [57.89, 1.5], [31.65, 0.8], [77.42, 2.2], [50.88, 2.3]),
+      published: published("60.98±3.1 80±2 57.89±1.5 31.65±0.8 77.42±2.2 50.88±2.3"),
     },
   ].map((row) => row.model === "warp" ? row : { ...row, at: { paper: others } }),
   reference: "warp",
@@ -112,8 +108,13 @@ export const warpTable10: PaperTable = {
     },
   ],
   rows: [
-    { title: "Neural CDE", model: "neural-cde", at: { small: { epochs: 5 } }, published: [[100], [0.12]] },
-    { title: "WARP", model: "warp", published: [[99.96], [0.41]] },
+    {
+      title: "Neural CDE",
+      model: "neural-cde",
+      at: { small: { epochs: 5 } },
+      published: published("100 0.12"),
+    },
+    { title: "WARP", model: "warp", published: published("99.96 0.41") },
   ],
   reference: "warp",
   scales: {
@@ -140,9 +141,9 @@ export const warpSequentialMnist: PaperTable = {
   source: "Nzoyem et al., 2025, appendix D.1 (99.93 %; its conclusion says 93 %)",
   columns: [{ title: "accuracy, %", experiment: "sequential-mnist", ...accuracy, digits: 2 }],
   rows: [
-    { title: "GRU", model: "gru", published: [undefined] },
-    { title: "LSTM", model: "lstm", published: [undefined] },
-    { title: "S4D", model: "s4d", at: { small: { epochs: 15 } }, published: [undefined] },
+    { title: "GRU", model: "gru" },
+    { title: "LSTM", model: "lstm" },
+    { title: "S4D", model: "s4d", at: { small: { epochs: 15 } } },
     {
       title: "WARP",
       model: "warp",
@@ -150,7 +151,7 @@ export const warpSequentialMnist: PaperTable = {
         paper: { recipe: "paper", learningRate: 1e-5, hidden: 24, depth: 3, batchSize: 640, epochs: 200 },
         small: { hidden: 16, learningRate: 0.0001 },
       },
-      published: [[99.93]],
+      published: published("99.93"),
     },
   ],
   reference: "warp",

@@ -1,5 +1,5 @@
 import { sineSizes } from "../data/dynamics.ts";
-import type { PaperTable, TableColumn } from "./table.ts";
+import { type PaperTable, published, type TableColumn } from "./table.ts";
 
 /** WARP, figure 5: how many training waves a model needs. */
 export const warpFigure5: PaperTable = {
@@ -23,7 +23,7 @@ export const warpFigure5: PaperTable = {
   rows: [
     { title: "Neural ODE", model: "neural-ode", at: { small: { learningRate: 0.003 } } },
     { title: "WARP", model: "warp" },
-  ].map((row) => ({ ...row, published: Object.keys(sineSizes).map(() => undefined) })),
+  ],
   chart: { x: Object.values(sineSizes).map(Math.log10), xLabel: "waves to learn from, as a power of ten" },
   reference: "warp",
   scales: {
@@ -71,13 +71,13 @@ export const warpAblations: PaperTable = {
     },
   ],
   rows: [
-    { title: "WARP", model: "warp", published: [[0.32], [2.77, 0.09]] },
-    { title: "without phi: theta_0 is learned", model: "warp-no-initial", published: [[1.02], undefined] },
-    { title: "root at a fixed tau", model: "warp-fixed-tau", published: [undefined, undefined] },
-    { title: "diagonal A", model: "warp-diagonal", published: [undefined, undefined] },
-    { title: "A of rank 16", model: "warp-low-rank", published: [undefined, undefined] },
-    { title: "WARP-Phys", model: "warp-phys", published: [[0.04, 0.01], [0.62, 0.01]] },
-    { title: "WARP-Phys without a root", model: "warp-phys-no-root", published: [null, undefined] },
+    { title: "WARP", model: "warp", published: published("0.32 2.77±0.09") },
+    { title: "without phi: theta_0 is learned", model: "warp-no-initial", published: published("1.02 ?") },
+    { title: "root at a fixed tau", model: "warp-fixed-tau" },
+    { title: "diagonal A", model: "warp-diagonal" },
+    { title: "A of rank 16", model: "warp-low-rank" },
+    { title: "WARP-Phys", model: "warp-phys", published: published("0.04±0.01 0.62±0.01") },
+    { title: "WARP-Phys without a root", model: "warp-phys-no-root", published: published("- ?") },
   ],
   reference: "warp",
   scales: {

@@ -8,7 +8,9 @@ import { scales, tableRuns } from "../../../tasks/papers/tables/table.ts";
 
 for (const table of tables) {
   Deno.test(`the runs of ${table.name} are of models, experiments and settings that there are`, async () => {
-    for (const row of table.rows) assert.equal(row.published.length, table.columns.length, row.title);
+    for (const row of table.rows) {
+      assert.ok(!row.published || row.published.length === table.columns.length, row.title);
+    }
     assert(table.rows.some(({ model }) => model === table.reference), table.reference);
     for (const scale of scales.filter((scale) => table.scales[scale])) {
       const runs = await tableRuns(table, { scale });
