@@ -4,14 +4,15 @@ import { readTextIfPresent } from "../files/disk.ts";
 import { whyNoFolder } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
 import {
+  checkValues,
   type Experiment,
   experimentNamed,
-  flattenSettings,
   optionsOf,
   type RunSettings,
   settingsOf,
   shortJson,
 } from "./experiment.ts";
+import { OptionError } from "./option_error.ts";
 import type { RunFolder } from "./run_folder.ts";
 
 /** Configuration of a run: its experiment, its device, and the values of the experiment's options. */
@@ -80,19 +81,18 @@ export async function readRunConfig(
   }
   const { experiment: name, ...settings } = config;
   const experiment = experimentNamed(experiments, name as string);
-  const schema = optionsOf(experiment);
-  for (const [name, value, within] of flattenSettings(settings, schema)) {
-    const option = Object.hasOwn(schema, name) ? schema[name] : undefined;
-    if (!option || option.within !== within) {
-      throw new Error(
-        `${folder.config}: ${experiment.name} has no option ${name}: the run was started with another version of Weft; ` +
-          "start it anew",
-      );
-    }
-    if (!option.accepts(value)) throw damaged(name, value, option.expected);
+  try {
+    checkValues(experiment, settings);
+  } catch (error) {
+    if (!(error instanceof OptionError)) throw error;
+    throw new Error(
+      error.code === "unknown-option"
+        ? `${folder.config}: ${error.message}; the run was started with another version of Weft: start it anew`
+        : `${folder.config}: damaged: ${error.message}`,
+    );
   }
   for (const name of ["seed", "device", "epochs", "batchSize", "learningRate"]) {
-    if (config[name] === undefined) throw damaged(name, undefined, schema[name].expected);
+    if (config[name] === undefined) throw damaged(name, undefined, optionsOf(experiment)[name].expected);
   }
   return config as unknown as RunConfig;
 }

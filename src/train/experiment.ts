@@ -159,7 +159,7 @@ export function checkConfigNames(operation: string, experiment: Experiment, conf
 type Placed = readonly [name: string, value: unknown, within: string | undefined];
 
 /** Values by option, including those in nested objects, such as the table's. */
-export function flattenSettings(settings: Readonly<Record<string, unknown>>, schema: OptionSchema): Placed[] {
+function flattenSettings(settings: Readonly<Record<string, unknown>>, schema: OptionSchema): Placed[] {
   const nested = new Set(Object.values(schema).flatMap(({ within }) => within ?? []));
   return Object.entries(settings).flatMap(([name, value]): Placed[] =>
     nested.has(name) && typeof value === "object" && value !== null

@@ -174,7 +174,9 @@ export async function train<Batch extends Tree>(
   const takeStep = stepOf(task);
   let isChecked = false;
   const pipeline = new Pipeline(leaves(parameters)[0].device);
-  const pace = new Pace((epochs - position.epoch) * samples - position.sums.samples);
+  const started = performance.now();
+  let trained = 0;
+  const untrained = (epochs - position.epoch) * samples - position.sums.samples;
   while (position.epoch < epochs && !(task.stop && stagnated(metrics, task.stop))) {
     const epoch = position.epoch + 1;
     const batches = inBatches(epochOrder(orderKey, epoch, count, visits), batchSize);
@@ -205,7 +207,7 @@ export async function train<Batch extends Tree>(
       isChecked = true;
       await pipeline.next();
       step++;
-      pace.add(batches[batch].length);
+      trained += positions.length;
       // Read the losses when the plateau's average is complete, so that the next step has the new rate
       // regardless of other readings.
       if (meter.isFull || trainingPlateau && step % trainingPlateau.average === 0) await read();
@@ -216,12 +218,10 @@ export async function train<Batch extends Tree>(
       }
       if (onProgress && now - shown > progressInterval) {
         shown = now;
+        const samplesPerSecond = 1000 * trained / (now - started);
         onProgress({
-          epoch,
-          batch: batch + 1,
-          batches: batches.length,
-          measures: means(await read()),
-          ...pace,
+          ...{ epoch, batch: batch + 1, batches: batches.length, measures: means(await read()) },
+          ...{ samplesPerSecond, secondsLeft: (untrained - trained) / samplesPerSecond },
         });
       }
     }
@@ -335,23 +335,4 @@ export async function profileStep<Batch extends Tree>(
 function clip<T extends Tree>(gradients: T, task: Pick<Task, "clipElements" | "clipNorm">): T {
   const elements = task.clipElements === undefined ? gradients : clipElements(gradients, task.clipElements);
   return task.clipNorm === undefined ? elements : clipByGlobalNorm(elements, task.clipNorm).gradients;
-}
-
-/** Training speed since training started or resumed. */
-class Pace {
-  readonly #start = performance.now();
-  readonly #total: number;
-  #done = 0;
-  samplesPerSecond = 0;
-  secondsLeft = 0;
-
-  constructor(total: number) {
-    this.#total = total;
-  }
-
-  add(samples: number): void {
-    this.#done += samples;
-    this.samplesPerSecond = this.#done / (performance.now() - this.#start) * 1000;
-    this.secondsLeft = (this.#total - this.#done) / this.samplesPerSecond;
-  }
 }

@@ -39,29 +39,8 @@ export interface Option<Value = unknown> {
   parse(text: string): unknown;
 }
 
-/** An option that always has a value. */
-export type OptionWithDefault<Value> = Option<Value> & { readonly default: Value };
-
 /** Options of an experiment, by name. */
 export type OptionSchema = Readonly<Record<string, Option>>;
-
-/** Type of an option's value. */
-export type ValueOf<O> = O extends Option<infer Value> ? Value : never;
-
-/** Values of a schema's options. Options with a default always have a value. */
-export type SettingsOf<Schema extends OptionSchema> =
-  & {
-    readonly [Name in keyof Schema as Schema[Name] extends OptionWithDefault<unknown> ? Name : never]:
-      ValueOf<
-        Schema[Name]
-      >;
-  }
-  & {
-    readonly [Name in keyof Schema as Schema[Name] extends OptionWithDefault<unknown> ? never : Name]?:
-      ValueOf<
-        Schema[Name]
-      >;
-  };
 
 /** Group, help and default of an option. */
 export interface OptionText<Value> {
@@ -82,9 +61,25 @@ const optionTextNames: OptionNames<OptionText<unknown>> = {
   implied: "optional",
 };
 
-/** Type of an option made from a text: with a default, it always has a value. */
-export type OptionOf<Value, Text> = Text extends { default: Value } ? OptionWithDefault<Value>
-  : Option<Value>;
+/** Makes an option of a kind. The kind has the expected values, the parser and the placeholder. */
+function make<Value>(
+  operation: string,
+  text: OptionText<Value>,
+  kind: Pick<Option<Value>, "expected" | "range" | "placeholder" | "accepts" | "parse">,
+): Option<Value> {
+  checkOptions<OptionText<unknown>>(operation, text, optionTextNames);
+  return { group: "model", ...text, ...kind };
+}
+
+function ofNumbers(bounds: Bounds) {
+  return {
+    placeholder: "number",
+    expected: `a ${describeBounds(bounds)}`,
+    range: describeBounds(bounds),
+    accepts: (value: unknown) => isWithin(value, bounds),
+    parse: (value: string) => numberOf(value.trim()),
+  };
+}
 
 /**
  * Makes a numeric option.
@@ -99,78 +94,46 @@ export type OptionOf<Value, Text> = Text extends { default: Value } ? OptionWith
  * console.log(dropout.expected, dropout.accepts(0.5), dropout.accepts(2));
  * ```
  */
-export function numberOption<const Text extends OptionText<number>>(
-  text: Text,
-  bounds: Bounds = {},
-): OptionOf<number, Text> {
-  return makeNumberOption("numberOption", text, bounds);
+export function numberOption(text: OptionText<number>, bounds: Bounds = {}): Option<number> {
+  return make("numberOption", text, ofNumbers(bounds));
 }
 
 /** Makes an option for an integer of at least 1, such as a number of features. */
-export function sizeOption<const Text extends OptionText<number>>(text: Text): OptionOf<number, Text> {
-  return makeNumberOption("sizeOption", text, size);
-}
-
-function makeNumberOption<Text extends OptionText<number>>(
-  operation: string,
-  text: Text,
-  bounds: Bounds,
-): OptionOf<number, Text> {
-  checkOptions<OptionText<unknown>>(operation, text, optionTextNames);
-  return {
-    group: "model",
-    ...text,
-    placeholder: "number",
-    expected: `a ${describeBounds(bounds)}`,
-    range: describeBounds(bounds),
-    accepts: (value: unknown) => isWithin(value, bounds),
-    parse: (value: string) => numberOf(value.trim()),
-  } as unknown as OptionOf<number, Text>;
+export function sizeOption(text: OptionText<number>): Option<number> {
+  return make("sizeOption", text, ofNumbers(size));
 }
 
 /** Makes an option for a text, such as a path or a column name. @param placeholder Placeholder in help. */
-export function textOption<const Text extends OptionText<string>>(
-  text: Text,
-  placeholder = "text",
-): OptionOf<string, Text> {
-  checkOptions<OptionText<unknown>>("textOption", text, optionTextNames);
-  return {
-    group: "model",
-    ...text,
+export function textOption(text: OptionText<string>, placeholder = "text"): Option<string> {
+  return make("textOption", text, {
     placeholder,
     expected: "a text",
-    accepts: (value: unknown) => typeof value === "string" && value !== "",
-    parse: (value: string) => value,
-  } as unknown as OptionOf<string, Text>;
+    accepts: (value) => typeof value === "string" && value !== "",
+    parse: (value) => value,
+  });
 }
 
 /** Makes an option with a fixed set of texts. */
-export function choiceOption<const Choice extends string, const Text extends OptionText<Choice>>(
-  text: Text,
+export function choiceOption<const Choice extends string>(
+  text: OptionText<Choice>,
   choices: readonly Choice[],
-): OptionOf<Choice, Text> {
-  checkOptions<OptionText<unknown>>("choiceOption", text, optionTextNames);
-  return {
-    group: "model",
-    ...text,
+): Option<Choice> {
+  return make("choiceOption", text, {
     placeholder: "name",
     expected: `one of ${choices.join(", ")}`,
     range: choices.join(", ").replace(/, ([^,]*)$/, " or $1"),
-    accepts: (value: unknown) => choices.includes(value as Choice),
-    parse: (value: string) => value,
-  } as unknown as OptionOf<Choice, Text>;
+    accepts: (value) => choices.includes(value as Choice),
+    parse: (value) => value,
+  });
 }
 
 /** Makes a switch, which is off by default. */
 export function switchOption(text: Omit<OptionText<boolean>, "default">): Option<boolean> {
-  checkOptions<OptionText<unknown>>("switchOption", text, optionTextNames);
-  return {
-    group: "model",
-    ...text,
+  return make("switchOption", text, {
     expected: "true or false",
     accepts: (value) => typeof value === "boolean",
     parse: () => true,
-  };
+  });
 }
 
 /** Makes an option for a list of texts, separated by commas on the command line. */
@@ -178,15 +141,12 @@ export function listOption(
   text: OptionText<readonly string[]>,
   placeholder = "names",
 ): Option<readonly string[]> {
-  checkOptions<OptionText<unknown>>("listOption", text, optionTextNames);
-  return {
-    group: "model",
-    ...text,
+  return make("listOption", text, {
     placeholder,
     expected: `a list of ${placeholder}`,
     accepts: (value) => Array.isArray(value) && value.every((item) => typeof item === "string"),
     parse: (value) => value.split(",").map((item) => item.trim()).filter((item) => item !== ""),
-  };
+  });
 }
 
 /**

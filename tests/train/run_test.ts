@@ -37,8 +37,8 @@ async function evaluateRun(path: string) {
 }
 
 const settings: [name: string, value: unknown, message: RegExp][] = [
-  ["data", null, /config\.json: damaged: data is null, expected a text/],
-  ["data", 5, /config\.json: damaged: data is 5, expected a text/],
+  ["data", null, /config\.json: damaged: character-trajectories: data is null, expected a text/],
+  ["data", 5, /config\.json: damaged: character-trajectories: data is 5, expected a text/],
   ["batchSize", 0, /batchSize is 0, expected a whole number of at least 1/],
   ["batchSize", -3, /batchSize is -3, expected a whole number of at least 1/],
   ["epochs", 2.5, /epochs is 2.5, expected a whole number of at least 1/],
