@@ -53,10 +53,17 @@ export const ownSeries: ModelExperiment<SeriesSettings> = modelRules({
     `Models of --task forecast: ${Object.keys(windowModels).join(", ")}.`,
   ],
   models: (task) => task === "forecast" ? windowModels : seriesModels,
-  prepare: (settings, earlier) =>
-    settings.task === "forecast"
-      ? prepareForecast(settings, earlier)
-      : ofWholeSeries.prepare(settings, earlier),
+  async prepare(settings, earlier) {
+    if (!settings.data) {
+      throw new OptionError(
+        "missing-option",
+        "data",
+        (write) =>
+          `own-series needs data: name a table, or a zip file or folder of .ts files, with ${write("data")}`,
+      );
+    }
+    return await (settings.task === "forecast" ? prepareForecast : ofWholeSeries.prepare)(settings, earlier);
+  },
   open: (settings, record) =>
     settings.task === "forecast" ? openForecast(settings, record) : ofWholeSeries.open!(settings, record),
 }, {
@@ -112,26 +119,14 @@ function checkTask(settings: SeriesSettings): void {
 }
 
 async function readTargets(settings: SeriesSettings): Promise<SeriesSet> {
-  const { data } = settings;
-  if (!data) throw missingData();
   const options = { ...readingOptions(settings), targets: targetsOf(settings) };
   const set = await withGivenParts(
-    await readSeries(data, options),
+    await readSeries(settings.data!, options),
     settings,
     (path, columns) => readSeries(path, { ...options, ...columns }),
   );
   if (settings.task !== "regress") requireClasses(set);
   return set;
-}
-
-/** Error of a run without the option `data`. */
-export function missingData(): OptionError {
-  return new OptionError(
-    "missing-option",
-    "data",
-    (write) =>
-      `own-series needs data: name a table, or a zip file or folder of .ts files, with ${write("data")}`,
-  );
 }
 
 function requireClasses({ name, classes, series, validationFrom, testFrom }: SeriesSet): void {

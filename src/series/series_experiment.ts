@@ -55,26 +55,26 @@ import {
 } from "./recorded_series.ts";
 
 /** Options of {@linkcode seriesExperiment}: a problem with labelled series. */
-export interface SeriesProblem
+export interface SeriesProblem<Settings extends SeriesSettings = SeriesSettings>
   extends
     Pick<ModelExperiment, "name" | "summary" | "options">,
     Pick<SeriesNetworkOptions, "width" | "depth" | "method" | "isStaticFirst" | "models"> {
   /** Reads or generates the series. */
-  make(settings: SeriesSettings, seed: Key): Promise<SeriesSet> | SeriesSet;
+  make(settings: Settings, seed: Key): Promise<SeriesSet> | SeriesSet;
   /** Reads other series of the same kind. */
   read(
     source: TableSource,
     options: TableOptions & ReadOptions & { targets: TargetKind },
-    settings: SeriesSettings,
+    settings: Settings,
   ): Promise<SeriesSet>;
   /** Factor of the times in the time channel. */
   timeScale(set: SeriesSet): number;
   /** Training rules of a classifier; those for users' own series by default. */
-  rules?: (settings: SeriesSettings) => ClassificationRules;
+  rules?: (settings: Settings) => ClassificationRules;
   /**
    * Seed of data, split and dropped observations if `dataSeed` is not set; by default, the seed of the run.
    */
-  dataSeed?: (settings: SeriesSettings) => number;
+  dataSeed?: (settings: Settings) => number;
   /** Random keys of a run. By default three are split from the seed, and the data use the seed itself. */
   keys?: (seed: Key) => SeriesKeys;
   /** Whether channels are scaled to zero mean and unit standard deviation. True by default. */
@@ -99,7 +99,9 @@ export interface SeriesKeys {
 }
 
 /** Makes an experiment that classifies series. The split is 70 % training, 15 % validation and 15 % test. */
-export function seriesExperiment(problem: SeriesProblem): ModelExperiment<SeriesSettings> {
+export function seriesExperiment<Settings extends SeriesSettings>(
+  problem: SeriesProblem<Settings>,
+): ModelExperiment<Settings> {
   const { name, summary, options, width, depth, method, isStaticFirst, models, rules } = problem;
   const { keys: keysOf = threeKeys, draw = drawChannels, dataSeed = ({ seed }) => seed } = problem;
   const sizes = { width, depth, method, isStaticFirst, models };
@@ -109,7 +111,7 @@ export function seriesExperiment(problem: SeriesProblem): ModelExperiment<Series
     options,
     models: () => models ?? seriesModels,
     checkRecord: checkDataRecord,
-    async prepare(settings: SeriesSettings, earlier?: DataRecord): Promise<Task> {
+    async prepare(settings: Settings, earlier?: DataRecord): Promise<Task> {
       const dataKey = key(settings.dataSeed ?? dataSeed(settings));
       const keys = { ...keysOf(dataKey), model: keysOf(key(settings.seed)).model };
       const made = await problem.make(settings, keys.data);
@@ -143,7 +145,7 @@ export function seriesExperiment(problem: SeriesProblem): ModelExperiment<Series
       });
       return { ...task, description, testSize };
     },
-    open(settings: SeriesSettings, record: DataRecord): TrainedModel {
+    open(settings: Settings, record: DataRecord): TrainedModel {
       const options = { record, settings, key: keysOf(key(settings.seed)).model, ...sizes };
       const model: Classifier | Regressor = settings.task === "regress"
         ? regressor(options)

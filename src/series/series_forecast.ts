@@ -41,9 +41,8 @@ import { readSeries, typicalGap } from "./series_experiment.ts";
 
 /** Makes the task of training a forecaster on the series of a table. */
 export async function prepareForecast(settings: SeriesSettings, earlier?: DataRecord): Promise<Task> {
-  if (!settings.data) throw new Error("own-series needs data: name a table with --data");
   const options = { ...tableOptions(settings), targets: "channels" as const };
-  const read = await readSeries(settings.data, options);
+  const read = await readSeries(settings.data!, options);
   requireValues(read);
   // Months differ in length, so a fixed step in seconds would drift.
   const own = calendarMonths(typicalGap(read)) ? inMonths(read) : read;

@@ -60,18 +60,7 @@ export function classificationLearning(
 }
 
 /** A problem with labelled series, and its rules in the papers. */
-export interface PaperProblem extends Omit<SeriesProblem, "make" | "read" | "rules" | "dataSeed"> {
-  /** Reads or generates the series. */
-  make(
-    settings: PaperSeriesSettings,
-    ...rest: Parameters<SeriesProblem["make"]> extends [unknown, ...infer Rest] ? Rest : never
-  ): ReturnType<SeriesProblem["make"]>;
-  /** Reads other series of the same kind. */
-  read(
-    ...args: Parameters<SeriesProblem["read"]> extends [infer Source, infer Options, unknown]
-      ? [Source, Options, PaperSeriesSettings]
-      : never
-  ): ReturnType<SeriesProblem["read"]>;
+export interface PaperProblem extends Omit<SeriesProblem<PaperSeriesSettings>, "rules" | "dataSeed"> {
   /** Rules of the recipe `"paper"`. */
   paper?: PaperRules;
   /** Metric that selects the best epoch with the recipe `"short"`; the accuracy by default. */
@@ -84,9 +73,9 @@ export function paperExperiment(
 ): ModelExperiment<PaperSeriesSettings> {
   return seriesExperiment({
     ...problem,
-    rules: (settings: PaperSeriesSettings) => rulesOf(settings, paper, metric),
+    rules: (settings) => rulesOf(settings, paper, metric),
     // Repetitions of the paper's runs share one split.
-    dataSeed: ({ recipe, seed }: PaperSeriesSettings) => recipe === "paper" ? 0 : seed,
+    dataSeed: ({ recipe, seed }) => recipe === "paper" ? 0 : seed,
   });
 }
 
