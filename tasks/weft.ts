@@ -16,28 +16,23 @@ interface Subcommand {
 const permissions = ["read", "write", "net", "run"] as const;
 type Permission = typeof permissions[number];
 
+/** Permissions of the commands for the experiments of this program. */
+const needsOf: Readonly<Record<string, readonly Permission[]>> = {
+  train: ["read", "write"],
+  predict: ["read"],
+  evaluate: ["read"],
+  serve: ["read", "net"],
+};
+
 /** The commands, by their names. */
 export const subcommands: Readonly<Record<string, Subcommand>> = {
-  train: {
-    summary: "train a model",
-    needs: ["read", "write"],
-    load: () => ofExperiments("train"),
-  },
-  predict: {
-    summary: "answer about the series of a table",
-    needs: ["read"],
-    load: () => ofExperiments("predict"),
-  },
-  evaluate: {
-    summary: "measure a run's best weights",
-    needs: ["read"],
-    load: () => ofExperiments("evaluate"),
-  },
-  serve: {
-    summary: "answer requests with a run's best weights",
-    needs: ["read", "net"],
-    load: () => ofExperiments("serve"),
-  },
+  ...Object.fromEntries(
+    Object.entries(needsOf).map(([name, needs]) => [name, {
+      summary: experimentCommands[name].summary,
+      needs,
+      load: () => ofExperiments(name),
+    }]),
+  ),
   download: {
     summary: "fetch public data sets into data/",
     needs: ["read", "write", "net"],
