@@ -57,6 +57,8 @@ export function stepsOf(horizon: Horizon, gap: number, times: TimeKind): number 
   const steps = Math.round(secondsOf(horizon) / step);
   if (steps >= 1) return steps;
   throw new Error(
-    `--horizon ${horizon} is shorter than a step of ${gap} ${times === "month" ? "months" : "s"}`,
+    `--horizon ${horizon} is shorter than a step of ${gap} ${
+      times === "month" ? "months" : "s"
+    }: give a longer one`,
   );
 }
