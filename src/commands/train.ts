@@ -1,6 +1,7 @@
 import { basename, join } from "node:path";
 import { type Command, Option } from "commander";
 import { checkoutCommit } from "../files/commit.ts";
+import { makeFolder, writeAtomically } from "../files/disk.ts";
 import { key } from "../tensor/random.ts";
 import { changeable, configOf, readRunConfig, type RunConfig } from "../train/config.ts";
 import {
@@ -14,7 +15,7 @@ import { profileStep } from "../train/loop.ts";
 import { flag, type OptionSchema } from "../train/option.ts";
 import { OptionError } from "../train/option_error.ts";
 import { formatMeasure, formatSeconds } from "../train/report.ts";
-import { execute, resumeRun, type Run, type RunSummary, startRun } from "../train/run.ts";
+import { execute, prepareNew, resumeRun, type Run, type RunSummary, startRun } from "../train/run.ts";
 import { runFolder } from "../train/run_folder.ts";
 import { runOnce } from "../train/run_once.ts";
 import { statistics } from "../train/statistics.ts";
@@ -157,15 +158,17 @@ async function parse(
   return { experiment, places: program.opts(), chosen: chosenOptions(program, schema) };
 }
 
-async function prepare({ experiment, places, chosen }: Parsed, fold?: number): Promise<Run> {
-  const { out = "runs", resume } = places;
-  if (resume === undefined) {
-    return await startRun(
-      experiment,
-      configOf(experiment, { ...chosen, ...(fold === undefined ? {} : { fold }) }),
-      out,
-    );
-  }
+/** Default folder of runs. */
+const runsFolder = "runs";
+
+async function prepare(parsed: Parsed, fold?: number): Promise<Run> {
+  const { experiment, places: { out = runsFolder, resume }, chosen } = parsed;
+  if (resume !== undefined) return await prepareResumed(parsed, resume);
+  const config = configOf(experiment, { ...chosen, ...(fold === undefined ? {} : { fold }) });
+  return await startRun(experiment, config, out);
+}
+
+async function prepareResumed({ experiment, chosen }: Parsed, resume: string): Promise<Run> {
   const folder = runFolder(resume);
   const config = await readRunConfig(folder, [experiment]);
   if (chosen.data !== undefined) await requireOwnData(chosen.data as string);
@@ -191,12 +194,21 @@ function interruption(): Disposable & { readonly signal: AbortSignal } {
   };
 }
 
-/** Measures one training step of a run, without training. */
-async function profileRun({ config, folder, task, device }: Run): Promise<number> {
+/**
+ * Measures one training step, without training. Writes `profile.json` to the folder of the resumed run, or to
+ * the experiment's folder of runs.
+ */
+async function profileTraining(parsed: Parsed): Promise<number> {
+  const { experiment, places: { out = runsFolder, resume }, chosen } = parsed;
+  const { config, task, device } = resume === undefined
+    ? await prepareNew(experiment, configOf(experiment, chosen))
+    : await prepareResumed(parsed, resume);
   console.log(`a training step of ${config.experiment} on ${device.description}`);
   const measured = await profileStep(task, { batchSize: config.batchSize, key: key(config.seed) });
-  const file = join(folder.path, "profile.json");
-  await Deno.writeTextFile(file, JSON.stringify(measured.trace()));
+  const folder = resume ?? join(out, experiment.name);
+  await makeFolder(folder);
+  const file = join(folder, "profile.json");
+  await writeAtomically(file, JSON.stringify(measured.trace()));
   console.log(`${measured.table()}\nopen ${file} in speedscope, Perfetto or about:tracing`);
   return 0;
 }
@@ -217,7 +229,7 @@ export async function train(args: string[], experiments: readonly Experiment[]):
   const { signal } = interruptions;
   const parsed = await parse(args, experiments);
   const { resume, profile, run } = parsed.places;
-  if (profile) return await profileRun(await prepare(parsed));
+  if (profile) return await profileTraining(parsed);
   if (run !== undefined) return await makeOnce(parsed, args, signal);
   const { folds, fold } = parsed.chosen as { folds?: number; fold?: number };
   if (folds === undefined || fold !== undefined || resume !== undefined) {

@@ -77,15 +77,27 @@ export async function startRun(
   config: RunConfig,
   place: string | RunFolder,
 ): Promise<Run> {
-  checkConfigNames("startRun", experiment, config);
-  const { experiment: _, ...settings } = config;
-  checkValues(experiment, settings);
-  experiment.check?.(settings as Parameters<NonNullable<Experiment["check"]>>[0]);
-  const prepared = await prepare(experiment, config);
+  const prepared = await prepareNew(experiment, config);
   const own = withDataPaths(config, resolve);
   const folder = typeof place === "string" ? await createRun(place, config.experiment, own) : place;
   if (typeof place !== "string") await writeJson(folder.config, own);
   return { ...prepared, config: own, folder, resume: false };
+}
+
+/**
+ * Prepares a new run's model, data and device. Writes nothing.
+ *
+ * @throws {Error} If the experiment cannot use a setting of the configuration.
+ */
+export async function prepareNew(
+  experiment: Experiment,
+  config: RunConfig,
+): Promise<Omit<Run, "folder" | "resume">> {
+  checkConfigNames("startRun", experiment, config);
+  const { experiment: _, ...settings } = config;
+  checkValues(experiment, settings);
+  experiment.check?.(settings as Parameters<NonNullable<Experiment["check"]>>[0]);
+  return await prepare(experiment, config);
 }
 
 /**
