@@ -5,7 +5,8 @@
 import { type Adjoint, key, MLP, normal, odeint, type Tensor, valueAndGrad } from "../mod.ts";
 import { leaves } from "../src/tensor/tree.ts";
 import { markdownTable } from "../tasks/markdown.ts";
-import { command, main, wholeFrom } from "../src/commands/command.ts";
+import { main, wholeFrom } from "../src/commands/command.ts";
+import { benchCommand } from "./programs.ts";
 import { type Panel, plot } from "./plot.ts";
 import { type DeviceOptions, openDevice, secondsOf, watchMemory, withTimingOptions } from "./timing.ts";
 
@@ -59,7 +60,7 @@ async function distance(found: readonly Tensor[], expected: readonly Tensor[]): 
 const short = (value: number) => value < 99.5 ? value.toPrecision(2) : value.toFixed(0);
 
 const program = withTimingOptions(
-  command("bench:adjoints", "Times and weighs the gradient by each adjoint against the steps"),
+  benchCommand("adjoints"),
 )
   .option("--out <folder>", "where adjoints.md and adjoints.svg go", "bench/results")
   .option("--steps <number>", "at most", wholeFrom(100), 100_000);
@@ -113,7 +114,7 @@ await main(async (args) => {
     `Value and gradient of a neural ODE from t = 0 to ${end}: ${batch} samples of ${features} features, one hidden layer of ` +
     `${width}, float32. Time; the most that is held at a time besides parameters and data; and the gradient's distance from ` +
     "that by `direct` with the same method, relative to its largest element. " +
-    `Measured on ${device.info.description} by \`deno task bench:adjoints\`; the fastest of ${repeats}.`,
+    `Measured on ${device.info.description} by \`deno task bench adjoints\`; the fastest of ${repeats}.`,
     "![Seconds and memory against the number of steps](adjoints.svg)",
     markdownTable(rows),
   ];

@@ -10,7 +10,8 @@ import { scope } from "../src/tensor/scope.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 import { init } from "../src/device/init.ts";
 import { writeAtomically } from "../src/files/disk.ts";
-import { command, main, prepareDrivers } from "../src/commands/command.ts";
+import { main, prepareDrivers } from "../src/commands/command.ts";
+import { benchCommand } from "./programs.ts";
 import { lineChartFile } from "./chart_file.ts";
 
 /** Options of {@linkcode readBackErrors}. */
@@ -87,7 +88,7 @@ async function associativeMemoryFigure(): Promise<string> {
 
 if (import.meta.main) {
   await main(async (args) => {
-    const program = command("bench:associative-memory", "Draws what learning rules read back after writing")
+    const program = benchCommand("associative-memory")
       .option("--out <folder>", "where associative_memory.svg goes", "docs/figures")
       .parse(args, { from: "user" });
     prepareDrivers();

@@ -4,7 +4,8 @@
  */
 import { type Adjoint, delta, FastWeightCDE, key, valueAndGrad } from "../mod.ts";
 import { markdownTable } from "../tasks/markdown.ts";
-import { command, main, wholeFrom } from "../src/commands/command.ts";
+import { main, wholeFrom } from "../src/commands/command.ts";
+import { benchCommand } from "./programs.ts";
 import { randomControl } from "./models.ts";
 import { plot } from "./plot.ts";
 import { openDevice, secondsOf, watchMemory } from "./timing.ts";
@@ -18,7 +19,7 @@ const adjoints: readonly (readonly [method: string, adjoint: Adjoint])[] = [
 const allSteps = [100, 1000, 10_000, 100_000];
 const sizes = { batch: 4, observations: 33, inputChannels: 4, modelDim: 32, heads: 2 };
 
-const program = command("bench:fast-weight-memory", "Weighs the gradient of fast weights against the steps")
+const program = benchCommand("fast-weight-memory")
   .option("--out <folder>", "where fast_weight_memory.md and .svg go", "bench/results")
   .option("--steps <number>", "at most", wholeFrom(100), 100_000);
 
@@ -60,7 +61,7 @@ await main(async (args) => {
     "KiB. The most that is held at a time besides parameters and data, for each sample, and seconds. What keeps no states " +
     "holds, besides a few times W, what is known ahead of some steps: keys, values and rates, up to 16 MiB for the whole " +
     "batch, and a few numbers for each step that say when it is. " +
-    ` Measured on ${device.info.description} by \`deno task bench:fast-weight-memory\`.`,
+    ` Measured on ${device.info.description} by \`deno task bench fast-weight-memory\`.`,
     "![KiB a sample against the number of steps](fast_weight_memory.svg)",
     markdownTable([head, ...rows]),
   ];

@@ -9,7 +9,8 @@ import { key, normal, scan, type Tensor, valueAndGrad, zeros } from "../mod.ts";
 import { Uncompilable } from "../src/compile/uncompilable.ts";
 import type { Device } from "../src/device/device.ts";
 import { markdownTable } from "../tasks/markdown.ts";
-import { command, main, path, prepareDrivers, wholeFrom } from "../src/commands/command.ts";
+import { main, path, prepareDrivers, wholeFrom } from "../src/commands/command.ts";
+import { benchCommand } from "./programs.ts";
 import { compare, type Comparison, comparisonTable, type PeerOptions, weft } from "./peers/compare.ts";
 import { openDevice, timeBest } from "./timing.ts";
 import { prepare } from "./workloads.ts";
@@ -157,7 +158,7 @@ async function measureFigures(device: Device, scale: Scale, repeats: number): Pr
 function page(device: Device, comparisons: readonly Comparison[], figures: readonly Figure[]): string {
   return [
     "# On a GPU",
-    `Measured by \`deno task bench:gpu\` on ${device.info.description}; seconds of a training step (of splines: coefficients; of ` +
+    `Measured by \`deno task bench gpu\` on ${device.info.description}; seconds of a training step (of splines: coefficients; of ` +
     "matmul: a product), medians of repeats in turns.",
     comparisonTable(comparisons),
     "Figures by which `src/compile/cost.ts` chooses executors:",
@@ -176,10 +177,7 @@ function page(device: Device, comparisons: readonly Comparison[], figures: reado
 }
 
 if (import.meta.main) {
-  const program = command(
-    "bench:gpu",
-    "Times large workloads on a GPU beside PyTorch and JAX, and the GPU's figures",
-  )
+  const program = benchCommand("gpu")
     .addOption(
       new Option("--scale <name>", "paper: the papers' sizes; small: to try the command").choices(
         Object.keys(scales),

@@ -3,7 +3,8 @@
  * a table and a plot.
  */
 import { markdownTable } from "../tasks/markdown.ts";
-import { command, main } from "../src/commands/command.ts";
+import { main } from "../src/commands/command.ts";
+import { benchCommand } from "./programs.ts";
 import { neuralCde, type NeuralCdeSizes, training } from "./models.ts";
 import { type Panel, plot } from "./plot.ts";
 import { type DeviceOptions, openDevice, timeStep, withTimingOptions } from "./timing.ts";
@@ -64,7 +65,7 @@ function rowsOf({ name }: Series, points: readonly Point[]): string[][] {
 }
 
 const program = withTimingOptions(
-  command("bench:growth", "Times a training step against length, batch and hidden size"),
+  benchCommand("growth"),
 )
   .option("--out <folder>", "where growth.md and growth.svg go", "bench/results");
 
@@ -94,7 +95,7 @@ await main(async (args) => {
       length - 1
     } steps, ${channels} channels, hidden size and width ${hidden}, ` +
     `${depth} hidden layers, but for what a table varies; \`rk4\`, exact gradients, float32. ` +
-    `Measured on ${device.info.description} by \`deno task bench:growth\`; the fastest of ${repeats}.`,
+    `Measured on ${device.info.description} by \`deno task bench growth\`; the fastest of ${repeats}.`,
     "![Seconds a step against length, batch and hidden size](growth.svg)",
     ...measured.map(({ series, points }) => markdownTable(rowsOf(series, points), [])),
   ];

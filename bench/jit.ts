@@ -20,7 +20,8 @@ import {
   valueAndGrad,
 } from "../mod.ts";
 import type { Device } from "../src/device/device.ts";
-import { command, main, wholeFrom } from "../src/commands/command.ts";
+import { main, wholeFrom } from "../src/commands/command.ts";
+import { benchCommand } from "./programs.ts";
 import { type DeviceOptions, openDevice, withTimingOptions } from "./timing.ts";
 
 /** A training step: the loss, the gradients, and Adam. */
@@ -82,11 +83,15 @@ async function timesOf(
 }
 
 await main(async (args) => {
-  const program = withTimingOptions(command(
-    "bench:jit",
-    "Times training steps with and without jit. Prints a line of JSON for each workload: milliseconds of a step, wall time of the " +
-      "fastest repeat and mean processor time of all threads.",
-  )).option("--steps <number>", "steps of a repeat", wholeFrom(1), 50);
+  const program = withTimingOptions(benchCommand("jit")).option(
+    "--steps <number>",
+    "steps of a repeat",
+    wholeFrom(1),
+    50,
+  ).addHelpText(
+    "after",
+    "\nMilliseconds of a step: wall time of the fastest repeat, and mean processor time of all threads.",
+  );
   program.parse(args, { from: "user" });
   const { steps, repeats, ...options } = program.opts<DeviceOptions & { steps: number; repeats: number }>();
   const device = await openDevice(options);

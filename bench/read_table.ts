@@ -5,14 +5,13 @@
 import { Buffer } from "node:buffer";
 import process from "node:process";
 import { readTable } from "../src/data/mod.ts";
-import { command, main } from "../src/commands/command.ts";
+import { main } from "../src/commands/command.ts";
+import { benchCommand } from "./programs.ts";
 
 const [series, rows] = [20_000, 50];
 
 await main(async (args) => {
-  const description =
-    "Reads a table of a million rows and 20,000 series; prints seconds and peak memory as JSON.";
-  command("bench:table", description).parse(args, { from: "user" });
+  benchCommand("table").parse(args, { from: "user" });
   const path = await Deno.makeTempFile({ suffix: ".csv" });
   try {
     await measure(path);

@@ -18,7 +18,8 @@ import { scope } from "../src/tensor/scope.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { statistics } from "../src/train/statistics.ts";
-import { command, main, prepareDrivers, wholeFrom } from "../src/commands/command.ts";
+import { main, prepareDrivers, wholeFrom } from "../src/commands/command.ts";
+import { benchCommand } from "./programs.ts";
 import { lineChartFile } from "./chart_file.ts";
 
 /** The compared rules, by the names under which results are stored. */
@@ -196,7 +197,7 @@ export function replaceSection(page: string, name: string, text: string): string
 
 if (import.meta.main) {
   await main(async (args) => {
-    const program = command("bench:recall", "Trains each learning rule on the long recall task")
+    const program = benchCommand("recall")
       .option("--docs <folder>", "where fast_weights.md, recall.jsonl and figures/ are", "docs")
       .option("--seeds <number>", "runs of each rule", wholeFrom(1), 3)
       .option(

@@ -21,7 +21,8 @@ import { seriesModels } from "../src/series/series_models.ts";
 import { seriesForm } from "../src/series/series_reading.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { parameterCount } from "../src/train/task.ts";
-import { command, main } from "../src/commands/command.ts";
+import { main } from "../src/commands/command.ts";
+import { benchCommand } from "./programs.ts";
 import { training } from "./models.ts";
 import { openDevice, timeStep, withTimingOptions } from "./timing.ts";
 
@@ -47,7 +48,7 @@ interface Model {
 function modelsOf(x: Tensor): [name: string, make: () => Model][] {
   const { batch, length, inputChannels, outputChannels } = sizes;
   const channels = { inputChannels, outputChannels, key: key(1) };
-  // WARP's state consists of the weights of a network: bench:warp measures it.
+  // WARP's state consists of the weights of a network: bench warp measures it.
   const names = Object.keys(seriesModels).filter((name) => name !== "warp");
   const named = names.map((name): [string, () => Model] => [name, () => {
     const { make, reads } = seriesModels[name];
@@ -73,7 +74,7 @@ function modelsOf(x: Tensor): [name: string, make: () => Model][] {
 }
 
 const program = withTimingOptions(
-  command("bench:series-models", "Measures a training step of every model that reads series")
+  benchCommand("series-models")
     .option("--out <file>", "where the table goes", "bench/results/series_models.md"),
 );
 
@@ -111,7 +112,7 @@ await main(async (args) => {
     "sizes of CharacterTrajectories, with the hidden sizes of Kidger et al., 2020, appendix D.2, and 32 for models that the " +
     "paper has not. MB is the most that is held at a time besides parameters and data. The paper's Neural CDE and GRU-ODE, and " +
     "the equation of its ODE-RNN, have the continuous adjoint; here gradients are of the steps, unless it is said otherwise. " +
-    `Measured on ${device.info.description} by \`deno task bench:series-models\`.`,
+    `Measured on ${device.info.description} by \`deno task bench series-models\`.`,
     markdownTable([head, ...rows]),
   ];
   await Deno.writeTextFile(out, `${text.join("\n\n")}\n`);

@@ -5,13 +5,14 @@
 import { execute } from "../src/train/mod.ts";
 import { startRun } from "../src/train/run.ts";
 import { ownSeries } from "../src/series/own_series.ts";
-import { command, main, wholeFrom } from "../src/commands/command.ts";
+import { main, wholeFrom } from "../src/commands/command.ts";
+import { benchCommand } from "./programs.ts";
 import { sendMalformed } from "./malformed.ts";
 
 /** The metric of processor time. */
 const processor = "process_cpu_seconds_total";
 
-const program = command("bench:serve", "Times a server of many streams")
+const program = benchCommand("serve")
   .option("--streams <number>", "series, each observed once a second", wholeFrom(1), 1000)
   .option("--sockets <number>", "connections that they come through", wholeFrom(1), 100)
   .option("--seconds <number>", "how long", wholeFrom(1), 20)

@@ -5,9 +5,10 @@
 import { key, NeuralCDE, normal } from "../mod.ts";
 import { createCpuDevice } from "../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
-import { command, main, wholeFrom } from "../src/commands/command.ts";
+import { main, wholeFrom } from "../src/commands/command.ts";
+import { benchCommand } from "./programs.ts";
 
-const program = command("bench:stream", "Times predictions of a stream and watches its memory")
+const program = benchCommand("stream")
   .option("--pushes <number>", "observations", wholeFrom(100), 20_000)
   .option("--hidden <number>", "hidden size and width", wholeFrom(1), 32)
   .option("--path <name>", "hermite or rectilinear", "hermite")

@@ -8,7 +8,8 @@ import { cheapestMode, modeCosts } from "../src/models/warp/cost.ts";
 import { allStates, finalState } from "../src/models/warp/modes.ts";
 import { makeTransition } from "../src/models/warp/transition.ts";
 import { markdownTable } from "../tasks/markdown.ts";
-import { command, main, wholeFrom } from "../src/commands/command.ts";
+import { main, wholeFrom } from "../src/commands/command.ts";
+import { benchCommand } from "./programs.ts";
 import { type DeviceOptions, openDevice, withTimingOptions } from "./timing.ts";
 
 /**
@@ -131,7 +132,7 @@ function cellsOf({ shape, seconds, predicted, fastest }: Point): string[] {
   ];
 }
 
-const program = withTimingOptions(command("bench:warp", "Times training steps of WARP's states in each mode"))
+const program = withTimingOptions(benchCommand("warp"))
   .option("--out <file>", "where the table goes", "bench/results/warp.md")
   .option("--skip <number>", "rows at the beginning", wholeFrom(0), 0)
   .option("--rows <number>", "how many follow at most", wholeFrom(1), shapes.length);
@@ -171,7 +172,7 @@ await main(async (args) => {
     "learned theta_0) or one for each (phi). *Faster*: the fastest mode against the recurrent one. *Predicted*: the " +
     "mode of the fewest operations, which the default takes; the last column names the fastest where that is another, " +
     "and how much longer the predicted one takes.",
-    `Measured on ${device.info.description} by \`deno task bench:warp\`. The prediction is right in ${agreeing} of ` +
+    `Measured on ${device.info.description} by \`deno task bench warp\`. The prediction is right in ${agreeing} of ` +
     `${points.length} rows; where it is wrong, it costs ${worst.toFixed(2)} times at worst.`,
     markdownTable([head, ...points.map(cellsOf)], [0, 1, 10, 11]),
   ];

@@ -22,7 +22,8 @@ import {
   WARP,
   type WARPOptions,
 } from "../mod.ts";
-import { command, main } from "../src/commands/command.ts";
+import { main } from "../src/commands/command.ts";
+import { benchCommand } from "./programs.ts";
 import { neuralCde, type Problem, randomControl, training } from "./models.ts";
 import {
   type DeviceOptions,
@@ -211,7 +212,7 @@ interface MeasureOptions extends DeviceOptions {
 
 if (import.meta.main) {
   const program = withTimingOptions(
-    command("bench:workloads", "Times the workloads of the papers; prints a line of JSON for each"),
+    benchCommand("workloads"),
   )
     .option("--adjoint <name>", "direct, checkpoint or continuous, instead of the workload's own")
     .argument(

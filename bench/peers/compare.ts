@@ -3,7 +3,8 @@
  * changes of the machine's speed affect all of them equally.
  */
 import { markdownTable } from "../../tasks/markdown.ts";
-import { command, main, wholeFrom } from "../../src/commands/command.ts";
+import { main, wholeFrom } from "../../src/commands/command.ts";
+import { benchCommand } from "../programs.ts";
 import { type DeviceOptions, openDevice, secondsOf } from "../timing.ts";
 import { prepare, workloadNames } from "../workloads.ts";
 
@@ -170,10 +171,7 @@ function formatSeconds(seconds: number): string {
 }
 
 if (import.meta.main) {
-  const program = command(
-    "bench:peers",
-    "Times the papers' workloads beside PyTorch, Diffrax and WARP's published code",
-  )
+  const program = benchCommand("peers")
     .argument("[workloads...]", `some of ${workloadNames.join(", ")}; all by default`)
     .option(
       "--python <path>",
@@ -182,7 +180,7 @@ if (import.meta.main) {
     )
     .option("--checkouts <folder>", "a folder with the checkouts which the scripts name")
     .option("--threads <number>", "of each implementation", wholeFrom(1), navigator.hardwareConcurrency)
-    .option("--blas <library>", "Weft's native library for large products, or auto; takes --allow-ffi")
+    .option("--blas <library>", "Weft's native library for large products, or auto")
     .option("--repeats <number>", "turns of each", wholeFrom(1), 7);
   await main(async (args) => {
     program.parse(args, { from: "user" });

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { programs as benchPrograms } from "../../bench/programs.ts";
 import { testLong } from "../devices.ts";
 
 const root = new URL("../..", import.meta.url);
@@ -6,10 +7,11 @@ const { tasks } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root))
   tasks: Record<string, { command: string }>;
 };
 
-/** Tasks that run a program of the project. The options of `test` are those of `deno test`. */
-const programs = Object.keys(tasks).filter((name) =>
-  name !== "test" && /^deno run .*\.ts$/.test(tasks[name].command)
-);
+/** Command lines of the programs of the project. The options of `test` are those of `deno test`. */
+const commandLines = [
+  ...Object.keys(tasks).filter((name) => name !== "test" && /^deno run .*\.ts$/.test(tasks[name].command)),
+  ...Object.keys(benchPrograms).map((name) => `bench ${name}`),
+];
 
 /** Runs Deno in the project folder. */
 async function run(args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
@@ -19,18 +21,18 @@ async function run(args: string[]): Promise<{ code: number; stdout: string; stde
   return { code, stdout, stderr };
 }
 
-testLong("every task prints its options with --help, and nothing else", async () => {
-  assert.ok(programs.length > 20, `${programs.length} programs`);
-  for (const name of programs) {
-    const { code, stdout, stderr } = await run(["task", "--quiet", name, "--help"]);
+testLong("every command prints its options with --help, and nothing else", async () => {
+  assert.ok(commandLines.length > 20, `${commandLines.length} commands`);
+  for (const name of commandLines) {
+    const { code, stdout, stderr } = await run(["task", "--quiet", ...name.split(" "), "--help"]);
     assert.match(stdout, new RegExp(`^Usage: deno task ${name} `), name);
     assert.match(stdout, /-h, --help/, name);
     assert.deepEqual({ code, stderr }, { code: 0, stderr: "" }, name);
   }
 });
 
-testLong("bench:jit prints wall and processor time of every workload", async () => {
-  const words = ["task", "--quiet", "bench:jit", "--steps", "1", "--repeats", "1"];
+testLong("bench jit prints wall and processor time of every workload", async () => {
+  const words = ["task", "--quiet", "bench", "jit", "--steps", "1", "--repeats", "1"];
   const { code, stdout, stderr } = await run(words);
   assert.equal(code, 0, stderr);
   const lines = stdout.trim().split("\n").map((line) => JSON.parse(line));
@@ -38,4 +40,18 @@ testLong("bench:jit prints wall and processor time of every workload", async () 
   for (const { plain, jit } of lines) {
     for (const { wall, processor } of [plain, jit]) assert.ok(wall > 0 && processor > 0);
   }
+});
+
+Deno.test("the bench command lists its programs, and refuses others", async () => {
+  const { code, stdout } = await run(["task", "--quiet", "bench", "--help"]);
+  assert.equal(code, 0);
+  for (const [name, { summary }] of Object.entries(benchPrograms)) {
+    assert.match(stdout.replaceAll(/\s+/g, " "), new RegExp(` ${name} ${summary}`), name);
+  }
+  const refused = await run(["task", "--quiet", "bench", "strem"]);
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.stderr,
+    /^error: unknown command 'strem' \(Did you mean stream\?\); deno task bench --help .*\n$/,
+  );
 });

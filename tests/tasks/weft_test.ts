@@ -3,19 +3,18 @@ import { subcommands } from "../../tasks/weft.ts";
 import { withFolder } from "./command_line.ts";
 
 const root = new URL("../..", import.meta.url);
-const { tasks, version } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
+const { permissions, tasks, version } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
 
 /** Kinds of permission, such as `read`, that a task gives its program, apart from the environment. */
 function permissionsOf(task: string): string[] {
-  const command: string = tasks[task].command;
-  return [...command.matchAll(/--allow-(?!env)([a-z]+)/g)].map(([, name]) => name);
+  const [, set] = /-P=(\w+)/.exec(tasks[task].command)!;
+  return Object.keys(permissions[set]).filter((name) => name !== "env");
 }
 
 /** Runs a program with the executable's permissions. */
 async function run(program: string, ...args: string[]) {
-  const permissions = tasks.compile.command.split(" ").filter((word: string) => word.startsWith("--allow-"));
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-check", ...permissions, program, ...args],
+    args: ["run", "--no-check", "--quiet", "-P=weft", program, ...args],
     cwd: root,
     env: { NO_COLOR: "1" },
   }).output();

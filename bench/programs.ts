@@ -1,0 +1,93 @@
+/** The programs that `deno task bench` runs by name. */
+import type { Command } from "commander";
+import { command } from "../src/commands/command.ts";
+
+/** A program of this folder. */
+interface Program {
+  readonly file: string;
+  /** Its description in the help of `deno task bench` and in its own. */
+  readonly summary: string;
+  /** Permission set in `deno.json`. */
+  readonly permissions: "default" | "figures" | "processes";
+}
+
+const described = {
+  workloads: {
+    file: "workloads.ts",
+    summary: "Time the papers' workloads; print a line of JSON for each",
+    permissions: "default",
+  },
+  jit: {
+    file: "jit.ts",
+    summary: "Time training steps with and without jit; print a line of JSON for each workload",
+    permissions: "default",
+  },
+  peers: {
+    file: "peers/compare.ts",
+    summary: "Time the papers' workloads beside PyTorch, Diffrax and WARP's published code",
+    permissions: "processes",
+  },
+  gpu: {
+    file: "gpu.ts",
+    summary: "Time large workloads on a GPU beside PyTorch and JAX; measure what decides between executors",
+    permissions: "processes",
+  },
+  "series-models": {
+    file: "series_models.ts",
+    summary: "Measure a training step of every model that reads series: seconds and memory",
+    permissions: "figures",
+  },
+  growth: {
+    file: "growth.ts",
+    summary: "Time a training step against length, batch and hidden size",
+    permissions: "figures",
+  },
+  adjoints: {
+    file: "adjoints.ts",
+    summary: "Time the gradient by each adjoint against the steps, and measure its memory",
+    permissions: "figures",
+  },
+  "fast-weight-memory": {
+    file: "fast_weight_memory.ts",
+    summary: "Measure the memory of the gradient of fast weights against the steps",
+    permissions: "figures",
+  },
+  warp: {
+    file: "warp.ts",
+    summary: "Time training steps of WARP's states in each mode",
+    permissions: "figures",
+  },
+  recall: {
+    file: "recall.ts",
+    summary: "Train each learning rule on the long recall task",
+    permissions: "figures",
+  },
+  "associative-memory": {
+    file: "associative_memory.ts",
+    summary: "Draw what learning rules read from an associative memory",
+    permissions: "figures",
+  },
+  table: {
+    file: "read_table.ts",
+    summary: "Read a table of a million rows and 20,000 series; print seconds and peak memory as JSON",
+    permissions: "processes",
+  },
+  serve: {
+    file: "serve.ts",
+    summary: "Time a server of many streams, or send it malformed requests",
+    permissions: "processes",
+  },
+  stream: {
+    file: "stream.ts",
+    summary: "Time predictions of a stream, and measure its memory",
+    permissions: "default",
+  },
+} as const satisfies Record<string, Program>;
+
+/** The programs by name. */
+export const programs: Readonly<Record<string, Program>> = described;
+
+/** The command line of a program. */
+export function benchCommand(name: keyof typeof described): Command {
+  return command(`bench ${name}`, described[name].summary);
+}
