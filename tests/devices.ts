@@ -42,6 +42,14 @@ export const webgpu: Device | undefined = await findWebGpu();
 
 setCurrentDevice(cpu);
 
+// A driver that still works in threads of its own when the process exits can crash it.
+if (webgpu) {
+  Deno.test.afterAll(async () => {
+    await webgpu.synchronize();
+    webgpu.destroy();
+  });
+}
+
 async function findWebGpu(): Promise<Device | undefined> {
   const found = await findAdapter(implementation);
   if (found && (all || !(found.software && found.openGl))) {

@@ -82,3 +82,8 @@ Deno.test("examples measure on held-out data, print two digits or more, and are 
     assert.ok(Number(measured) >= 0.95, `${name} prints ${output}`);
   }
 });
+
+Deno.test("the program of docs/extending.md defines a path, a method and a rule in 40 lines", async () => {
+  const [, program] = /```ts\n([^]*?)```/.exec(await Deno.readTextFile(new URL("docs/extending.md", root)))!;
+  assert.ok(program.trim().split("\n").length <= 40);
+});

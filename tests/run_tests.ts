@@ -2,7 +2,8 @@
  * `deno task test [--all] [options of deno test]`: runs the tests with only the permissions that they need.
  * Ends with the devices of the tests, the skipped tests and a line `N passed, N failed`.
  */
-import { findAdapter } from "../src/device/webgpu/adapter.ts";
+import type { FoundAdapter } from "../src/device/webgpu/adapter.ts";
+import { outcomeOf } from "./outcome.ts";
 
 const temporary = Deno.env.get("TMPDIR") ?? Deno.env.get("TEMP") ?? "/tmp";
 const usesDawn = Deno.env.get("WEFT_WEBGPU") === "dawn";
@@ -22,8 +23,20 @@ const permissions = [
   ...usesDawn ? ["--allow-ffi", "--no-lock"] : [],
 ];
 
-// Mesa's OpenGL aborts processes that use it in several threads. Only this process looks for its adapters.
-const adapter = usesDawn ? undefined : await findAdapter("native");
+type Adapter = Pick<FoundAdapter, "description" | "openGl" | "software">;
+
+/** The adapter of Deno's WebGPU, looked for by another process. */
+async function findAdapter(): Promise<Adapter | undefined> {
+  const file = new URL("find_adapter.ts", import.meta.url).href;
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--no-prompt", "--no-check", file],
+    stderr: "inherit",
+  }).output();
+  return JSON.parse(new TextDecoder().decode(stdout).trim() || "null") ?? undefined;
+}
+
+// Mesa's OpenGL aborts processes that use it in several threads. The tests do not look for its adapters.
+const adapter = usesDawn ? undefined : await findAdapter();
 const openGl = adapter?.openGl && adapter.software;
 
 const child = new Deno.Command(Deno.execPath(), {
@@ -75,10 +88,12 @@ for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
   lines.forEach(read);
 }
 read(rest);
-const { code } = await child.status;
+const { code, signal } = await child.status;
+const usedGpu = [...devices].some((device) => device.startsWith("webgpu ("));
+const outcome = outcomeOf({ code, signal, hasSummary, failed: counts.failed, usedGpu });
 
 // A file that does not load, or a crash, fails although no test fails.
-if (code !== 0 && counts.failed === 0) counts.failed = 1;
+if (outcome === "failed" && counts.failed === 0) counts.failed = 1;
 const ran = [...devices].filter((device) => !withoutWebGpu.test(device)).sort();
 const [, missing = "kernels that a software GPU takes long to compile"] =
   [...devices].map((device) => withoutWebGpu.exec(device)).find((match) => match) ?? [];
@@ -91,5 +106,8 @@ if (leftOut.webgpu + leftOut.long > 0 && !all) {
   console.log("To run all that this machine can: deno task test --all");
 }
 if (!hasSummary) console.log("The tests did not run to their end.");
+if (outcome === "crashed at exit") {
+  console.log(`Warning: ${signal} ended the process after all tests had passed: a fault of the GPU's driver`);
+}
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
-Deno.exit(code);
+Deno.exit(outcome === "failed" ? code || 1 : 0);

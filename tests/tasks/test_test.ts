@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { outcomeOf } from "../outcome.ts";
 import { withFolder } from "./command_line.ts";
 
 const root = new URL("../..", import.meta.url);
@@ -66,3 +67,13 @@ Deno.test(
     assert.equal(broken.end.at(-1), "0 passed, 1 failed");
   }),
 );
+
+Deno.test("only a crash after all tests passed on a GPU counts as a crash of its driver", () => {
+  const crashed = { code: 134, signal: "SIGABRT", hasSummary: true, failed: 0, usedGpu: true };
+  assert.equal(outcomeOf(crashed), "crashed at exit");
+  assert.equal(outcomeOf({ ...crashed, usedGpu: false }), "failed");
+  assert.equal(outcomeOf({ ...crashed, hasSummary: false }), "failed");
+  assert.equal(outcomeOf({ ...crashed, failed: 1 }), "failed");
+  assert.equal(outcomeOf({ ...crashed, code: 1, signal: null }), "failed");
+  assert.equal(outcomeOf({ ...crashed, code: 0, signal: null }), "passed");
+});

@@ -1,0 +1,146 @@
+/** Runs every program and every command of README.md and docs/, except what a marker leaves out. */
+import assert from "node:assert/strict";
+import { testLong } from "./devices.ts";
+import { type Block, blocksOf, commandsOf, isSkipped, readMarker } from "./pages/blocks.ts";
+import { makeClone, runCommands } from "./pages/session.ts";
+import { withFolder } from "./tasks/command_line.ts";
+
+const root = new URL("..", import.meta.url);
+
+const pages = ["README.md"];
+for await (const { name } of Deno.readDir(new URL("docs", root))) {
+  if (name.endsWith(".md")) pages.push(`docs/${name}`);
+}
+const blocks: Block[] = [];
+for (const page of pages.sort()) {
+  blocks.push(...blocksOf(page, await Deno.readTextFile(new URL(page, root))));
+}
+
+const programs = blocks.filter((block) => block.language === "ts" && !isSkipped(block));
+const fileOf = ({ page, line }: Block) => `${page.replaceAll(/\W/g, "_")}_${line}.ts`;
+
+/** Writes all programs, and a configuration that gives them the exports of the package. */
+async function writePrograms(folder: string): Promise<void> {
+  const { name, exports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
+  const imports = Object.fromEntries(
+    Object.entries<string>(exports).map(([part, file]) => [name + part.slice(1), new URL(file, root).href]),
+  );
+  await Deno.writeTextFile(`${folder}/deno.json`, JSON.stringify({ imports }));
+  for (const block of programs) await Deno.writeTextFile(`${folder}/${fileOf(block)}`, block.code);
+}
+
+/** Runs Deno in a folder. */
+async function deno(folder: string, ...args: string[]): Promise<string> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args,
+    cwd: folder,
+    env: { NO_COLOR: "1" },
+  }).output();
+  assert.equal(code, 0, new TextDecoder().decode(stderr));
+  return new TextDecoder().decode(stdout);
+}
+
+Deno.test("there are programs and commands on pages", () => {
+  assert.ok(programs.length >= 10, `${programs.length} programs`);
+  assert.ok(blocks.filter(({ language }) => language === "sh").length >= 20);
+});
+
+Deno.test(
+  "the programs on pages have correct types",
+  withFolder(async (folder) => {
+    await writePrograms(folder);
+    await deno(folder, "check", "--quiet", ...programs.map(fileOf));
+  }),
+);
+
+for (const page of pages) {
+  for (const [long, test] of [[false, Deno.test], [true, testLong]] as const) {
+    const own = programs.filter((block) => block.page === page && block.long === long);
+    if (own.length === 0) continue;
+    test(
+      `the programs of ${page} in lines ${
+        own.map(({ line }) => line).join(", ")
+      } run without permissions and print what the page says`,
+      withFolder(async (folder) => {
+        await writePrograms(folder);
+        const end = "=== end of a program";
+        const all = own.map((block) => `await import("./${fileOf(block)}");\nconsole.log("${end}");\n`);
+        await Deno.writeTextFile(`${folder}/main.ts`, all.join(""));
+        const outputs = (await deno(folder, "run", "--no-check", "--no-prompt", "main.ts")).split(`${end}\n`);
+        for (const [i, { line, output }] of own.entries()) {
+          if (output !== undefined) assert.equal(outputs[i], output, `${page}, line ${line}`);
+        }
+      }),
+    );
+  }
+}
+
+/** Rows of a table of twelve series, for pages that name a table of the reader's. */
+function table(header: string, row: (series: number, t: number) => string): string {
+  const rows = Array.from({ length: 40 * 12 }, (_, i) => row(i % 40, Math.floor(i / 40)));
+  return `${[header, ...rows].join("\n")}\n`;
+}
+
+const patient = (i: number, t: number) => `patient ${i},${t},${(Math.sin(t) * (1 + i % 2)).toFixed(3)}`;
+
+/** Files of the reader's that the commands of a page read. */
+const given: Record<string, Record<string, string>> = {
+  "docs/predictions.md": {
+    "patients.csv": table(
+      "series,time,heart rate,age,label",
+      (i, t) => `${patient(i, t)},${30 + 20 * (i % 2) + i % 7},${["well", "ill"][i % 2]}`,
+    ),
+    "new.csv": table("series,time,load", (i, t) => `${i},${t},${Math.sin(t + i)}`),
+    "load.csv": `time,load\n${
+      Array.from({ length: 600 }, (_, t) => `${t},${Math.sin(Math.PI * t / 12).toFixed(4)}\n`).join("")
+    }`,
+  },
+  "docs/choosing.md": {
+    "example.ts":
+      'import { key, normal } from "@weft/weft";\nconsole.log(await normal(key(0), [2]).sum().item());\n',
+  },
+};
+
+/** What the outputs of a page's commands must say. */
+const checks: Record<string, (outputs: Map<string, string>) => void> = {
+  "docs/own_data.md": (outputs) => {
+    const all = [...outputs];
+    const evaluated = all.find(([command]) => command.includes("evaluate"))![1];
+    assert.ok(Number(/test accuracy (\S+) %/.exec(evaluated)?.[1]) > 90, evaluated);
+    const { answers } = JSON.parse(all.at(-1)![1]);
+    assert.deepEqual(answers.map(({ series, label }: Record<string, unknown>) => [series, label]), [
+      ["machine 0", "well"],
+      ["machine 1", "worn"],
+      ["machine 2", "loose"],
+    ]);
+  },
+};
+
+for (const page of pages) {
+  const own = blocks.filter((block) => block.page === page && block.language === "sh");
+  const commands = own.flatMap(commandsOf);
+  if (commands.length === 0) continue;
+  const test = own.some(({ long }) => long) ? testLong : Deno.test;
+  test(
+    `the commands of ${page} run one after another in a new clone`,
+    withFolder(async (folder) => {
+      await makeClone(folder);
+      for (const [file, text] of Object.entries(given[page] ?? {})) {
+        await Deno.writeTextFile(`${folder}/${file}`, text);
+      }
+      const outputs = await runCommands(folder, commands);
+      checks[page]?.(outputs);
+    }),
+  );
+}
+
+Deno.test("markers give reasons for what is not run", () => {
+  const text =
+    "<!-- test: long; add --epochs 1; skip curl (no server) -->\n\n```sh\ncurl x\ndeno task train a # b\n```\n";
+  const [block] = blocksOf("page", text);
+  assert.equal(block.line, 3);
+  assert.equal(block.long, true);
+  assert.deepEqual(commandsOf(block), ["deno task train a --epochs 1"]);
+  assert.ok(isSkipped(readMarker("skip (needs a GPU)")));
+  for (const wrong of ["skip", "skip curl", "later"]) assert.throws(() => readMarker(wrong), /unknown part/);
+});
