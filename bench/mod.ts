@@ -1,6 +1,6 @@
 /**
- * `deno task bench [program] [options]`: runs a program of this folder with its own permissions. Without a
- * program, runs `deno bench`, which the options are for.
+ * `deno task bench [program] [options]`: runs a program of this folder. Without a program,
+ * runs `deno bench`, which the options are for.
  */
 import { command, main } from "../src/commands/command.ts";
 import { programs } from "./programs.ts";

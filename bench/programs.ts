@@ -5,7 +5,7 @@ import { command } from "../src/commands/command.ts";
 /** A program of this folder. */
 interface Program {
   readonly file: string;
-  /** Its description in the help of `deno task bench` and in its own. */
+  /** Description of the program in help texts. */
   readonly summary: string;
   /** Permission set in `deno.json`. */
   readonly permissions: "default" | "figures" | "processes";

@@ -102,7 +102,10 @@ export const testOnBoth = withOptions<BodyOnBoth>((name, options, body) =>
 /** A test on a device. Ignored if the device is not available. */
 function testOn(device: Device | undefined, name: string, options: TestOptions, body: Body): void {
   Deno.test({
-    name,
+    // With a marker for --filter, also where it runs.
+    name: options.ignoreOnSoftware !== undefined
+      ? name.replace(/\[webgpu\]$/, "[webgpu, long on software]")
+      : name,
     ignore: !device || device.info.software && options.ignoreOnSoftware,
     // A device outlives the tests, so its workers and its queue must not count as leaks of a test.
     sanitizeOps: false,

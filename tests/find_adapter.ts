@@ -1,6 +1,6 @@
 /**
- * Prints the adapter of Deno's WebGPU as JSON, or `null`. A program of its own: Mesa's OpenGL can crash a
- * process that has used it at its exit, and then nothing is lost.
+ * Prints the adapter of Deno's WebGPU as JSON, or `null`. It is a separate program, because Mesa's
+ * OpenGL can crash a process at its exit.
  */
 import { findAdapter } from "../src/device/webgpu/adapter.ts";
 

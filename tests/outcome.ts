@@ -1,6 +1,6 @@
 /** How the process of the tests ended. */
 
-/** What is known of the process. */
+/** State of the process at its end. */
 export interface Ended {
   /** Exit code. */
   readonly code: number;

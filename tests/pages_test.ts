@@ -75,7 +75,7 @@ for (const page of pages) {
   }
 }
 
-/** Rows of a table of twelve series, for pages that name a table of the reader's. */
+/** Rows of a table of forty series, for pages that name a table of the reader. */
 function table(header: string, row: (series: number, t: number) => string): string {
   const rows = Array.from({ length: 40 * 12 }, (_, i) => row(i % 40, Math.floor(i / 40)));
   return `${[header, ...rows].join("\n")}\n`;
@@ -83,7 +83,7 @@ function table(header: string, row: (series: number, t: number) => string): stri
 
 const patient = (i: number, t: number) => `patient ${i},${t},${(Math.sin(t) * (1 + i % 2)).toFixed(3)}`;
 
-/** Files of the reader's that the commands of a page read. */
+/** Files that the commands of a page read, and that the reader has. */
 const given: Record<string, Record<string, string>> = {
   "docs/predictions.md": {
     "patients.csv": table(
@@ -101,7 +101,7 @@ const given: Record<string, Record<string, string>> = {
   },
 };
 
-/** What the outputs of a page's commands must say. */
+/** Checks of the outputs of a page's commands. */
 const checks: Record<string, (outputs: Map<string, string>) => void> = {
   "docs/own_data.md": (outputs) => {
     const all = [...outputs];

@@ -72,7 +72,7 @@ function read(line: string): void {
   const device = /^device: (.*)/.exec(text);
   if (device) devices.add(device[1]);
   const ignored = /^(.*) \.\.\. ignored/.exec(text);
-  if (ignored) leftOut[ignored[1].endsWith("[webgpu]") ? "webgpu" : "long"]++;
+  if (ignored) leftOut[/\[webgpu[^\]]*\]$/.test(ignored[1]) ? "webgpu" : "long"]++;
   const summary = /^(ok|FAILED) \| (\d+) passed.* \| (\d+) failed/.exec(text);
   if (!summary) return;
   hasSummary = true;

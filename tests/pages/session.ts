@@ -1,10 +1,10 @@
-/** Runs commands of a page in a folder that holds what a clone of the project does. */
+/** Runs commands of a page in a copy of the project. */
 import assert from "node:assert/strict";
 import { findRun } from "../../src/train/run_folder.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
-/** What commands of the pages need of a clone. */
+/** Files and folders of a clone that commands of the pages need. */
 const needed = ["deno.json", "deno.lock", "mod.ts", "src", "kernels", "tasks", "examples", "bench", "tests"];
 
 async function copy(from: string, to: string): Promise<void> {
@@ -13,7 +13,7 @@ async function copy(from: string, to: string): Promise<void> {
   for await (const { name } of Deno.readDir(from)) await copy(`${from}/${name}`, `${to}/${name}`);
 }
 
-/** Copies the project to an empty folder, without the data and runs that somebody may have there. */
+/** Copies the project to an empty folder, without data and runs. */
 export async function makeClone(folder: string): Promise<void> {
   for (const name of needed) await copy(`${root}/${name}`, `${folder}/${name}`);
 }

@@ -57,6 +57,22 @@ Deno.test(
 );
 
 Deno.test(
+  "a filter selects the tests that are left out without --all",
+  withFolder(async (folder) => {
+    const { code, end } = await endOf(
+      folder,
+      tests,
+      "--all",
+      "--filter",
+      String.raw`/\[long\]|long on software\]/`,
+    );
+    assert.equal(code, 0);
+    assert.match(end[1], /^Left out: 1 test on WebGPU/);
+    assert.equal(end.at(-1), "1 passed, 0 failed");
+  }),
+);
+
+Deno.test(
   "the test command counts what failed",
   withFolder(async (folder) => {
     const failing = await endOf(folder, `${tests}Deno.test("a wrong one", () => { throw new Error(); });\n`);
