@@ -61,6 +61,7 @@ export type { Maker } from "./src/tensor/maker.ts";
 export { keep, scope } from "./src/tensor/scope.ts";
 export { flatten, leaves, mapTree, type Tree } from "./src/tensor/tree.ts";
 export { load, loadMetadata, save, type SaveOptions } from "./src/files/save.ts";
+export * from "./src/device/errors.ts";
 export { SafetensorsError } from "./src/files/safetensors.ts";
 export * from "./src/autodiff/grad.ts";
 export * from "./src/autodiff/check.ts";

@@ -1,11 +1,10 @@
 /** Options, numbers and exit codes shared by all commands. */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { numberOf } from "../data/format.ts";
-import { tableOptionNames } from "../data/option_names.ts";
 import { deviceChoices } from "../device/choice.ts";
 import { type Bounds, describeBounds, isWithin } from "../train/bounds.ts";
 import { flag } from "../train/option.ts";
-import { OptionError } from "../train/option_error.ts";
+import { WeftError } from "../device/errors.ts";
 import { exists } from "../files/disk.ts";
 
 let caller = "deno task";
@@ -46,17 +45,6 @@ export function command(name: string, description: string): Command {
 
 function oneLine(message: string): string {
   return message.trim().replaceAll(/\s*\n\s*/g, " ");
-}
-
-/**
- * Replaces the names of table options in a message by their flags: `the option timeUnit` becomes
- * `--time-unit`.
- */
-function withFlags(message: string): string {
-  return message.replaceAll(
-    /\bthe option (\w+)/g,
-    (words, name) => Object.hasOwn(tableOptionNames, name) ? flag(name) : words,
-  );
 }
 
 /** The option `--device`. */
@@ -124,8 +112,8 @@ export async function outcome(body: CommandBody, args: string[]): Promise<number
     if (error instanceof CommanderError) return error.exitCode;
     const isDefect = !(error instanceof Error) || error instanceof TypeError ||
       error instanceof ReferenceError;
-    const message = error instanceof OptionError ? error.commandLineMessage : (error as Error).message;
-    console.error(isDefect ? error : `error: ${withFlags(oneLine(message))}`);
+    const text = error instanceof WeftError ? error.writtenWith(flag).message : (error as Error).message;
+    console.error(isDefect ? error : `error: ${oneLine(text)}`);
     return 1;
   }
 }

@@ -1,3 +1,4 @@
+import { OptionError } from "../device/errors.ts";
 import { Option } from "commander";
 import { isLoopback, loopbackNames, serviceOf, startServer } from "../serve/mod.ts";
 import type { DataRecord } from "../series/data_record.ts";
@@ -68,5 +69,9 @@ async function giveUpPermissions(): Promise<void> {
 function originOf(text: string): string {
   const url = URL.parse(text);
   if (url?.protocol === "http:" || url?.protocol === "https:") return url.origin;
-  throw new Error(`--origin ${text}: expected an address such as https://weft.example.org`);
+  const expected = "an address such as https://weft.example.org";
+  throw new OptionError("invalid-option", (write) => `${write("origin")} ${text}: expected ${expected}`, {
+    option: "origin",
+    expected,
+  });
 }

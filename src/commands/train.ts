@@ -13,7 +13,7 @@ import {
 } from "../train/experiment.ts";
 import { profileStep } from "../train/loop.ts";
 import { flag, type OptionSchema } from "../train/option.ts";
-import { OptionError } from "../train/option_error.ts";
+import { OptionError } from "../device/errors.ts";
 import { formatMeasure, formatSeconds } from "../train/report.ts";
 import { execute, prepareNew, resumeRun, type Run, type RunSummary, startRun } from "../train/run.ts";
 import { runFolder } from "../train/run_folder.ts";
@@ -115,11 +115,11 @@ function requireOwnOptions(
   const others = experiments.filter((other) => foreign.every((name) => name in optionsOf(other)));
   throw new OptionError(
     "unknown-option",
-    foreign[0],
     (write) =>
       `${experiment.name} has no option ${foreign.map(write).join(", ")}` +
       (others.length > 0 ? `; experiments that have: ${others.map(({ name }) => name).join(", ")}` : "") +
       `; ${experiment.name} has ${Object.keys(experiment.options).map(write).join(", ")}`,
+    { option: foreign[0] },
   );
 }
 
@@ -132,7 +132,6 @@ function requireChangeable(args: readonly string[]): void {
   if (fixed === undefined) return;
   throw new OptionError(
     "unusable-option",
-    undefined,
     (write) => `${fixed} cannot change when a run is resumed; only ${changeable.map(write).join(", ")} can`,
   );
 }
@@ -257,7 +256,6 @@ async function makeOnce({ experiment, places, chosen }: Parsed, args: string[], 
   if (places.resume !== undefined || chosen.folds !== undefined) {
     throw new OptionError(
       "conflicting-options",
-      undefined,
       (write) =>
         `${write("run")} resumes by itself, and is a single run: leave out ${write("resume")} and ${
           write("folds")

@@ -1,34 +1,52 @@
 /** Errors, times and limits shared by the readers of data files. */
 import { formatMonth, latestMonth, monthOf } from "./months.ts";
-import { DataError } from "../files/data_error.ts";
+import {
+  DataError,
+  type ErrorCode,
+  type ErrorDetails,
+  type ErrorText,
+  OptionError,
+  type OptionWriter,
+  WeftError,
+} from "../device/errors.ts";
 import { whyUnread } from "../files/disk.ts";
 
 /** Largest number of bytes of a compressed file. A longer text does not fit into a string. */
 export const maxBytes = 2 ** 29 - 24;
+
+/** Details of an error about a line or row. */
+export interface FormatErrorDetails extends Omit<ErrorDetails, "row"> {
+  /** Kind of the error; `"invalid-row"` by default. */
+  readonly code?: ErrorCode;
+  /** `"row"` for files without lines; `"line"` by default. */
+  readonly unit?: "line" | "row";
+}
 
 /** A data file that does not follow its format. */
 export class DataFormatError extends DataError {
   /** `"DataFormatError"`. */
   override name = "DataFormatError";
 
-  /** Makes an error about a line. The message begins with the file and the line. */
+  /**
+   * Makes an error about a line or row. The message begins with the file and the line or row.
+   *
+   * @param row Number of the line or row, from 1.
+   */
   constructor(
     /** Name of the file. */
     readonly file: string,
-    /** Number of the line, from 1. */
-    readonly line: number,
-    message: string,
-    /** `"row"` for files without lines. */
-    unit: "line" | "row" = "line",
+    row: number,
+    text: ErrorText,
+    { code = "invalid-row", unit = "line", ...details }: FormatErrorDetails = {},
   ) {
-    // Replace control characters: messages quote from files, which may contain them.
-    super(`${file}, ${unit} ${line}: ${withShortQuotations(message).replaceAll(/\p{Cc}/gu, "\uFFFD")}`);
+    const problem = (write: OptionWriter) => typeof text === "string" ? text : text(write);
+    super(code, (write) => `${file}, ${unit} ${row}: ${problem(write)}`, { ...details, row });
   }
 }
 
-/** Shortens each quotation of more than 80 characters to its first 60. */
-function withShortQuotations(message: string): string {
-  return message.replaceAll(/"([^"]{60})[^"]{20,}"/g, '"$1..."');
+/** Quotes a text of a file for a message. Shortens texts of more than 80 characters to their first 60. */
+export function quoted(text: string): string {
+  return `"${text.length > 80 ? `${text.slice(0, 60)}...` : text}"`;
 }
 
 /**
@@ -41,7 +59,9 @@ export async function readBytes(path: string, expected: string): Promise<Uint8Ar
   try {
     return await Deno.readFile(path);
   } catch (error) {
-    throw new Error(`${path}: ${whyUnread(error)}; expected ${expected}`);
+    throw new WeftError("unreadable-file", `${path}: ${whyUnread(error)}; expected ${expected}`, {
+      expected,
+    });
   }
 }
 
@@ -60,7 +80,13 @@ export function decodeUtf8(bytes: Uint8Array, file: string, start = 1): string {
     throw new DataFormatError(
       file,
       start - 1 + line,
-      `not UTF-8: "${text}"; save the file in the encoding UTF-8, or name its own with the option encoding`,
+      `not UTF-8: "${text}"`,
+      {
+        code: "damaged-file",
+        option: "encoding",
+        expected: "utf-8",
+        fixes: [(write) => `save the file in the encoding UTF-8, or name its own with ${write("encoding")}`],
+      },
     );
   }
 }
@@ -98,7 +124,11 @@ export function requireDistinct(columns: readonly string[], file: string): void 
   const seen = new Set<string>();
   const twice = columns.find((name) => seen.size === seen.add(name).size);
   if (twice === undefined) return;
-  throw new DataFormatError(file, 1, `two columns are called "${twice}": rename one, or take it out`);
+  throw new DataFormatError(file, 1, `two columns are called ${quoted(twice)}`, {
+    code: "conflicting-columns",
+    column: twice,
+    fixes: ["rename one, or take it out"],
+  });
 }
 
 /**
@@ -249,13 +279,17 @@ export function shownAgain(time: number, zone: string): string | undefined {
 /**
  * Rejects an unknown time zone.
  *
- * @throws {RangeError} With examples of valid names.
+ * @throws {OptionError} With examples of valid names.
  */
 export function requireZone(zone: string): void {
   try {
     new Intl.DateTimeFormat("en", { timeZone: zone });
   } catch {
-    throw new RangeError(`no time zone "${zone}"; expected a name as Europe/Berlin, America/New_York or UTC`);
+    const expected = "a name as Europe/Berlin, America/New_York or UTC";
+    throw new OptionError("invalid-option", `no time zone "${zone}"; expected ${expected}`, {
+      option: "zone",
+      expected,
+    });
   }
 }
 
@@ -278,6 +312,6 @@ export function plural(count: number, one: string): string {
  * @param max Maximum number of names to list.
  */
 export function listed(names: readonly string[], max = 5): string {
-  const shown = names.slice(0, max).map((name) => `"${name}"`).join(", ");
+  const shown = names.slice(0, max).map(quoted).join(", ");
   return names.length > max ? `${shown} and ${names.length - max} more` : shown;
 }

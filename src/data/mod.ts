@@ -16,8 +16,8 @@
  * @module
  */
 export * from "./batches.ts";
-export { DataError } from "../files/data_error.ts";
-export { DataFormatError, type TimeKind, type TimeUnit } from "./format.ts";
+export * from "../device/errors.ts";
+export { DataFormatError, type FormatErrorDetails, type TimeKind, type TimeUnit } from "./format.ts";
 export * from "./mfcc.ts";
 export * from "./series.ts";
 export * from "./spirals.ts";

@@ -7,7 +7,7 @@ import { checkWord } from "../tensor/checks.ts";
 import { type Key, permutationArray, split as splitKey } from "../tensor/random.ts";
 import { quantileOf } from "./quantile.ts";
 import type { TimeKind, TimeUnit } from "./format.ts";
-import { DataError } from "../files/data_error.ts";
+import { DataError } from "../device/errors.ts";
 
 /** One series of observations. */
 export interface Series {
@@ -346,6 +346,7 @@ export function stackSeries(
     const tooLarge = rows.findIndex((value) => Math.abs(value) === Infinity);
     if (tooLarge >= 0) {
       throw new DataError(
+        "invalid-observation",
         `series "${name}", observation ${
           Math.floor(tooLarge / width) + 1
         }: a value is too large for float32, ` +

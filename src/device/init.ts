@@ -1,3 +1,4 @@
+import { OptionError } from "./errors.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import { type DeviceChoice, deviceChoices } from "./choice.ts";
 import { cpuDevice, setCurrentDevice } from "./current.ts";
@@ -55,8 +56,8 @@ const gpus = new Map<Implementation, Promise<WebGpuDevice | undefined>>();
  * ```
  *
  * @returns The device; for the same choice the same one as before.
- * @throws {TypeError} If the options are no object.
- * @throws {RangeError} If an option has no such value, or `threads` or `blas` are given for a GPU.
+ * @throws {TypeError} If the options are not an object.
+ * @throws {OptionError} If an option is unknown or has no such value, or `threads` or `blas` are given for a GPU.
  * @throws {Error} If `"webgpu"` is asked for and there is no adapter, or the BLAS is not there, may not be called or is none: it
  * says what to do.
  */
@@ -66,13 +67,23 @@ export async function init(options: InitOptions = {}): Promise<Device> {
   check("device", device);
   check("implementation", implementation);
   if (threads !== undefined && device === "webgpu") {
-    throw new RangeError(`init: threads are the CPU device's; leave them out, or choose device "cpu"`);
+    throw new OptionError("unusable-option", "init: threads are the CPU device's", {
+      option: "threads",
+      fixes: ['leave them out, or choose device "cpu"'],
+    });
   }
   if (blas !== undefined && device === "webgpu") {
-    throw new RangeError(`init: blas is the CPU device's; leave it out, or choose device "cpu"`);
+    throw new OptionError("unusable-option", "init: blas is the CPU device's", {
+      option: "blas",
+      fixes: ['leave it out, or choose device "cpu"'],
+    });
   }
   if (blas !== undefined && (typeof blas !== "string" || blas === "")) {
-    throw new RangeError(`init: blas must be "auto" or the path of a library, got ${JSON.stringify(blas)}`);
+    const expected = '"auto" or the path of a library';
+    throw new OptionError("invalid-option", `init: blas must be ${expected}, got ${JSON.stringify(blas)}`, {
+      option: "blas",
+      expected,
+    });
   }
   const chosen = await choose(device, implementation, { threads, blas });
   setCurrentDevice(chosen);
@@ -83,7 +94,10 @@ function check(option: keyof typeof choices, value: string): void {
   const valid: readonly string[] = choices[option];
   if (valid.includes(value)) return;
   const names = valid.map((choice) => `"${choice}"`).join(", ");
-  throw new RangeError(`init: there is no ${option} "${value}"; valid: ${names}`);
+  throw new OptionError("invalid-option", `init: there is no ${option} "${value}"; valid: ${names}`, {
+    option,
+    expected: names,
+  });
 }
 
 async function choose(

@@ -1,5 +1,6 @@
 /** Checks of option objects: an unknown or a missing option is refused by name. */
 import { describe } from "./describe.ts";
+import { OptionError } from "./errors.ts";
 
 /**
  * The names of the options of `T`, and whether each must be given. A name that is missing here, or one too many, is a type error,
@@ -13,7 +14,8 @@ export type OptionNames<T> = {
  * Refuses options that a function does not know.
  *
  * @param operation Name of the function, with which messages begin.
- * @throws {TypeError} If the options are no object, an option is unknown, or a required option is missing.
+ * @throws {OptionError} If an option is unknown, or a required option is missing.
+ * @throws {TypeError} If the options are not an object.
  */
 export function checkOptions<T extends object>(
   operation: string,
@@ -27,12 +29,25 @@ export function checkOptions<T extends object>(
   for (const name in options) {
     if (Object.hasOwn(known, name)) continue;
     const near = nearestName(name, Object.keys(known));
-    const hint = near === undefined ? `expected ${listOf(Object.keys(known))}` : `did you mean ${near}?`;
-    throw new TypeError(`${operation}: unknown option ${name}; ${hint}`);
+    const expected = listOf(Object.keys(known));
+    const hint = near === undefined ? `expected ${expected}` : `did you mean ${near}?`;
+    throw new OptionError("unknown-option", `${operation}: unknown option ${name}`, {
+      option: name,
+      expected,
+      fixes: [hint],
+    });
   }
   for (const name in known) {
     if (known[name] === "optional" || options[name as keyof T] !== undefined) continue;
-    throw new TypeError(`${operation}: the option ${name} is missing; expected ${exampleOf(known)}`);
+    const expected = exampleOf(known);
+    throw new OptionError(
+      "missing-option",
+      `${operation}: the option ${name} is missing; expected ${expected}`,
+      {
+        option: name,
+        expected,
+      },
+    );
   }
 }
 

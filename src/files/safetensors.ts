@@ -7,6 +7,7 @@
  */
 import type { DType, TypedArray } from "../device/dtype.ts";
 import { formatShape, type Shape, sizeOf } from "../device/shape.ts";
+import { type ErrorCode, WeftError } from "../device/errors.ts";
 import { sha256 } from "./digest.ts";
 import { whyUnread, writeAtomically } from "./disk.ts";
 import { isCount, isRecord, parseJson } from "./json.ts";
@@ -25,7 +26,7 @@ export interface SafetensorsFile {
 }
 
 /** A file that is damaged, or not in the safetensors format. */
-export class SafetensorsError extends Error {
+export class SafetensorsError extends WeftError {
   /** `"SafetensorsError"`. */
   override name = "SafetensorsError";
 
@@ -34,8 +35,9 @@ export class SafetensorsError extends Error {
     /** Path of the file. */
     readonly file: string,
     message: string,
+    code: ErrorCode = "damaged-file",
   ) {
-    super(`${file}: ${message}`);
+    super(code, `${file}: ${message}`);
   }
 }
 
@@ -108,7 +110,7 @@ export async function readCheckedSafetensors(path: string): Promise<SafetensorsF
 
 async function readFile(path: string): Promise<Uint8Array> {
   return await Deno.readFile(path).catch((error) => {
-    throw new SafetensorsError(path, whyUnread(error));
+    throw new SafetensorsError(path, whyUnread(error), "unreadable-file");
   });
 }
 

@@ -1,7 +1,7 @@
 /** Streams of many series at once, updated as observations arrive. */
 import type { DType, TypedArray } from "../device/dtype.ts";
 import { type Shape, sizeOf } from "../device/shape.ts";
-import { DataError } from "../files/data_error.ts";
+import { DataError } from "../device/errors.ts";
 import { isCount, isNumber, isRecord } from "../files/json.ts";
 import { jit } from "../compile/jit.ts";
 import { parameter } from "../nn/layer.ts";
@@ -159,6 +159,7 @@ export function seriesStreams(steps: StreamedStep): SeriesStreams<StreamedSeries
         known.observations.every((row) => isRow(row, inputChannels));
       if (isKnown) return;
       throw new DataError(
+        "invalid-state",
         `${name}: the saved state is of another model, or damaged: expected one or two observations of ${inputChannels} ` +
           `channels, and a state of ${size} numbers`,
       );

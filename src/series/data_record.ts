@@ -4,7 +4,7 @@
  * data have changed.
  */
 import { formatTime, listed, type TimeKind, type TimeUnit } from "../data/format.ts";
-import { DataError } from "../files/data_error.ts";
+import { DataError, WeftError } from "../device/errors.ts";
 import {
   type ChannelKind,
   type ChannelStatistics,
@@ -102,11 +102,18 @@ export interface RecordedForm {
 
 const version = 1;
 
-/** Rejects a record of another version of the format. @param file Its path, for the message. */
+/**
+ * Rejects a record of another version of the format.
+ *
+ * @param file Path of the record, for the message.
+ * @throws {WeftError} With the code `"unsupported-version"`.
+ */
 export function checkDataRecord(record: { readonly version?: unknown }, file: string): void {
   if (record.version === version) return;
-  throw new Error(
-    `${file}: in version ${record.version} of its format, and this Weft reads version ${version}: train again`,
+  throw new WeftError(
+    "unsupported-version",
+    `${file}: in version ${record.version} of its format, and this Weft reads version ${version}`,
+    { expected: `version ${version}`, fixes: ["train again"] },
   );
 }
 
@@ -137,13 +144,20 @@ export function channelPlaces(
     ...(absent.length > 0 ? [`no column ${listed(absent, Infinity)}`] : []),
     ...(unknown.length > 0 ? [`unknown column ${listed(unknown, Infinity)}`] : []),
   ];
+  const expected = listed([...new Set(columnOf.values())], Infinity);
   throw new DataError(
-    `${file}: ${faults.join(", ")}; the model reads ${
-      listed([...new Set(columnOf.values())], Infinity)
-    }, in any order: rename columns` +
-      (unknown.length > 0
-        ? ", or take out those that are unknown"
-        : ", or add them, empty where nothing is known"),
+    absent.length > 0 ? "missing-column" : "unknown-column",
+    `${file}: ${faults.join(", ")}`,
+    {
+      column: [...absent, ...unknown][0],
+      expected,
+      fixes: [
+        `the model reads ${expected}, in any order: rename columns` +
+        (unknown.length > 0
+          ? ", or take out those that are unknown"
+          : ", or add them, empty where nothing is known"),
+      ],
+    },
   );
 }
 

@@ -1,6 +1,7 @@
 /**
  * Models that predict each value of a series from the values before it, by the names of the option `--model`.
  */
+import { OptionError } from "../device/errors.ts";
 import type { ForecastCall } from "../models/forecaster.ts";
 import { RecurrentForecaster } from "../models/recurrent.ts";
 import { TransformerForecaster } from "../models/transformer.ts";
@@ -108,12 +109,14 @@ function warpStateSize({ channels, hidden, root, physics, leastDeviation }: Fore
 /**
  * Largest number of blocks up to 16 that divides D, with more than one weight per block.
  *
- * @throws {RangeError} If no number fits.
+ * @throws {OptionError} If no number fits.
  */
 function blocksOf(size: number): number {
   for (let blocks = Math.min(16, size - 1); blocks > 1; blocks--) if (size % blocks === 0) return blocks;
-  throw new RangeError(
-    `warp-block-diagonal: no number of blocks from 2 to 16 divides the state's ${size} weights; choose another --hidden`,
+  throw new OptionError(
+    "invalid-option",
+    `warp-block-diagonal: no number of blocks from 2 to 16 divides the state's ${size} weights`,
+    { option: "hidden", fixes: [(write) => `choose another ${write("hidden")}`] },
   );
 }
 
@@ -251,8 +254,8 @@ export const forecastModels: Readonly<Record<string, ForecastModelKind>> = {
 /**
  * Makes a model by name.
  *
- * @throws {RangeError} If the name is unknown (the message lists the names), or the model needs a physical
- * form and none is given.
+ * @throws {OptionError} If the name is unknown. The message lists the names.
+ * @throws {RangeError} If the model needs a physical form and none is given.
  */
 export function forecastModel(name: string, { physics, ...sizes }: ForecastModelSizes): ForecastModel {
   const { make, needsPhysics } = kindNamed(forecastModels, name);

@@ -1,7 +1,7 @@
 import type { Series } from "../data/series.ts";
 import type { DataRecord, RecordedWindows } from "./data_record.ts";
 import { largest } from "../device/extremes.ts";
-import { DataError } from "../files/data_error.ts";
+import { DataError } from "../device/errors.ts";
 
 /** The past of a series up to the present, and the values that follow. */
 export interface ForecastWindow {
@@ -183,7 +183,11 @@ export function lastObserved({ values }: Series, width: number, continued: reado
 export function presentOf(series: Series, width: number, continued: readonly number[]): number {
   const present = lastObserved(series, width, continued);
   if (present >= 0) return present;
-  throw new DataError(`series "${series.name}": no value at all: there is nothing to continue; leave it out`);
+  throw new DataError(
+    "empty-series",
+    `series "${series.name}": no value at all: there is nothing to continue`,
+    { fixes: ["leave it out"] },
+  );
 }
 
 /**

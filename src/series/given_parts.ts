@@ -3,8 +3,7 @@ import { formatTime } from "../data/format.ts";
 import type { Series, SeriesSet } from "../data/series.ts";
 import type { ReadOptions } from "../data/table/options.ts";
 import { largest } from "../device/extremes.ts";
-import { DataError } from "../files/data_error.ts";
-import { OptionError } from "../train/option_error.ts";
+import { DataError, OptionError } from "../device/errors.ts";
 import { inRecordedOrder, withRecordedClasses } from "./recorded_series.ts";
 import type { SeriesSettings } from "./settings.ts";
 
@@ -23,8 +22,8 @@ export async function readGivenParts(
   if (settings.test !== undefined && set.testFrom !== undefined) {
     throw new OptionError(
       "conflicting-options",
-      "test",
       (write) => `${set.name} has a test set of its own, which is kept: leave out ${write("test")}`,
+      { option: "test" },
     );
   }
   const numericTimes = set.times === "number" || set.timeUnit !== set.times ? set.timeUnit : undefined;
@@ -87,9 +86,9 @@ export async function withLaterRows(
   const { validation, test } = await readGivenParts(set, settings, read);
   if (validation && !test) {
     throw new OptionError(
-      "conflicting-options",
-      "validation",
+      "missing-option",
       (write) => `forecasts need ${write("test")} beside ${write("validation")}: the rows that follow it`,
+      { option: "test" },
     );
   }
   const checked = validation ? continued(set, validation) : set;
@@ -114,11 +113,13 @@ function continued(set: SeriesSet, part: SeriesSet): SeriesSet {
   const later = isOnly ? { ...part, series: [{ ...part.series[0], name: set.series[0].name }] } : part;
   const early = later.series.find(({ times }) => times[0] <= last);
   if (early) {
+    const expected = `a time after ${formatTime(last, set.times)}, the last one of ${set.name}`;
     throw new DataError(
+      "conflicting-rows",
       `${later.name}: series "${early.name}" begins at ${
         formatTime(early.times[0], later.times)
-      }; expected a time ` +
-        `after ${formatTime(last, set.times)}, the last one of ${set.name}`,
+      }; expected ${expected}`,
+      { expected },
     );
   }
   const added = new Map(later.series.map((one) => [one.name, one]));

@@ -1,4 +1,5 @@
 /** Horizon of forecasts: a number of steps, or a time. */
+import { OptionError } from "../device/errors.ts";
 import type { TimeKind } from "../data/format.ts";
 import { isWithin } from "../train/bounds.ts";
 
@@ -46,19 +47,24 @@ function secondsOf(text: string): number {
  * Number of steps of a horizon.
  *
  * @param gap Time step: seconds if the times are dates, months if they are months.
- * @throws {Error} If the horizon is a time and the series have no dates, or if it is shorter than a step.
+ * @throws {OptionError} If the horizon is a time and the series have no dates, or if it is shorter than a step.
  */
 export function stepsOf(horizon: Horizon, gap: number, times: TimeKind): number {
   if (typeof horizon === "number") return horizon;
   if (times === "number") {
-    throw new Error(`--horizon ${horizon} needs dates, and these times are numbers: give a number of steps`);
+    throw new OptionError(
+      "invalid-option",
+      (write) => `${write("horizon")} ${horizon} needs dates, and these times are numbers`,
+      { option: "horizon", expected: "a number of steps", fixes: ["give a number of steps"] },
+    );
   }
   const step = times === "month" ? gap * unitSeconds.month : gap;
   const steps = Math.round(secondsOf(horizon) / step);
   if (steps >= 1) return steps;
-  throw new Error(
-    `--horizon ${horizon} is shorter than a step of ${gap} ${
-      times === "month" ? "months" : "s"
-    }: give a longer one`,
+  const length = `${gap} ${times === "month" ? "months" : "s"}`;
+  throw new OptionError(
+    "invalid-option",
+    (write) => `${write("horizon")} ${horizon} is shorter than a step of ${length}`,
+    { option: "horizon", expected: `at least ${length}`, fixes: ["give a longer one"] },
   );
 }

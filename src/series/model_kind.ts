@@ -2,7 +2,7 @@
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import type { Experiment } from "../train/experiment.ts";
 import { defaultsOf } from "../train/option.ts";
-import { OptionError } from "../train/option_error.ts";
+import { OptionError } from "../device/errors.ts";
 import type { TaskKind } from "./predictions.ts";
 import type { SeriesModelSettings } from "./settings.ts";
 import type { TrainedModel } from "./trained_model.ts";
@@ -32,11 +32,11 @@ export interface ModelExperiment<Settings = any> extends Experiment<Settings, Tr
  */
 export function kindNamed<Kind>(kinds: Readonly<Record<string, Kind>>, name: string): Kind {
   if (Object.hasOwn(kinds, name)) return kinds[name];
-  throw new OptionError(
-    "unknown-model",
-    "model",
-    () => `unknown model "${name}"; known models: ${Object.keys(kinds).join(", ")}`,
-  );
+  const expected = Object.keys(kinds).join(", ");
+  throw new OptionError("unknown-model", `unknown model "${name}"; known models: ${expected}`, {
+    option: "model",
+    expected,
+  });
 }
 
 /** Settings that select the model. */
@@ -90,11 +90,11 @@ function unreadError(
   const others = Object.entries(models(task)).filter(([, { takes }]) => takes.includes(unread));
   return new OptionError(
     "unusable-option",
-    unread,
     (write) =>
       `the model ${model} cannot use ${write(unread)}: leave it out, or choose ${
         others.map(([other]) => other).join(", ")
       }`,
+    { option: unread },
   );
 }
 

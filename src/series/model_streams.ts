@@ -1,5 +1,5 @@
 import { sizeOf } from "../device/shape.ts";
-import { DataError } from "../files/data_error.ts";
+import { DataError } from "../device/errors.ts";
 import type { StateSpaceModel } from "../models/diagonal/stack.ts";
 import { type SeriesStreams, seriesStreams } from "../models/series_streams.ts";
 import { concatenate } from "../tensor/functions.ts";
@@ -51,7 +51,7 @@ export function meanStreams(members: readonly SeriesStreams[]): SeriesStreams<re
     },
     check(states) {
       if (!Array.isArray(states) || states.length !== members.length) {
-        throw new DataError(`expected a state of each of ${members.length} models`);
+        throw new DataError("invalid-state", `expected a state of each of ${members.length} models`);
       }
       members.forEach((member, m) => member.check(states[m]));
     },

@@ -1,6 +1,6 @@
 import type { SeriesSet } from "../data/series.ts";
 import { trainingOptions } from "../train/experiment.ts";
-import { OptionError } from "../train/option_error.ts";
+import { DataError, OptionError } from "../device/errors.ts";
 import { pickOptions } from "../train/option.ts";
 import { countLabels } from "./classification.ts";
 import { type ModelExperiment, modelRules } from "./model_kind.ts";
@@ -57,9 +57,9 @@ export const ownSeries: ModelExperiment<SeriesSettings> = modelRules({
     if (!settings.data) {
       throw new OptionError(
         "missing-option",
-        "data",
         (write) =>
           `own-series needs data: name a table, or a zip file or folder of .ts files, with ${write("data")}`,
+        { option: "data" },
       );
     }
     return await (settings.task === "forecast" ? prepareForecast : ofWholeSeries.prepare)(settings, earlier);
@@ -98,21 +98,20 @@ function checkTask(settings: SeriesSettings): void {
   if (unusable.length > 0) {
     throw new OptionError(
       "unusable-option",
-      unusable[0],
       (write) => `${write("task")} ${task} cannot use ${unusable.map(write).join(", ")}: leave it out`,
+      { option: unusable[0] },
     );
   }
   if (settings.folds !== undefined && settings.test !== undefined) {
     throw new OptionError(
       "conflicting-options",
-      "folds",
       (write) => `${write("folds")} and ${write("test")} both choose the test set: leave one out`,
+      { option: "folds" },
     );
   }
   if (settings.balance && settings.positiveWeight !== undefined) {
     throw new OptionError(
       "conflicting-options",
-      undefined,
       (write) => `${write("balance")} and ${write("positiveWeight")} both weight the classes: leave one out`,
     );
   }
@@ -132,7 +131,12 @@ async function readTargets(settings: SeriesSettings): Promise<SeriesSet> {
 function requireClasses({ name, classes, series, validationFrom, testFrom }: SeriesSet): void {
   if (classes.length < 2) {
     const found = classes.length === 0 ? "no column label" : `only the label "${classes[0]}"`;
-    throw new Error(`${name}: ${found}; expected two labels or more to tell apart`);
+    const expected = "two labels or more to tell apart";
+    throw new DataError(
+      classes.length === 0 ? "missing-column" : "too-small",
+      `${name}: ${found}; expected ${expected}`,
+      { option: "target", column: "label", expected },
+    );
   }
   // A given part needs no series of the table.
   const parts = [
@@ -143,7 +147,8 @@ function requireClasses({ name, classes, series, validationFrom, testFrom }: Ser
   const own = series.slice(0, validationFrom ?? testFrom);
   const few = countLabels(own, classes.length).findIndex((count) => count < parts.length);
   if (few >= 0) {
-    throw new Error(
+    throw new DataError(
+      "too-small",
       `${name}: fewer than ${parts.length} series of the label "${classes[few]}"; each label needs one to ${
         parts.join(", one to ")
       }`,

@@ -1,5 +1,5 @@
 import type { Series } from "../data/series.ts";
-import { DataError } from "../files/data_error.ts";
+import { DataError } from "../device/errors.ts";
 import { isCount, isNumber } from "../files/json.ts";
 import type { SeriesStreams, StreamedOutputs, StreamedSeries } from "../models/series_streams.ts";
 import type { DataRecord } from "./data_record.ts";
@@ -34,6 +34,7 @@ function streamsOf<State extends PredictionStreamState>(
     const advance = async (known: State | undefined, time: number, values: readonly number[]) => {
       if (values.length !== channels.length) {
         throw new DataError(
+          "invalid-observation",
           `series "${series}": ${values.length} values, expected one for each of ${
             channels.map(({ name }) => name).join(", ")
           }, NaN where nothing was observed`,
@@ -41,7 +42,10 @@ function streamsOf<State extends PredictionStreamState>(
       }
       const last = known ? lastTime(series, known) : -Infinity;
       if (!Number.isFinite(time) || time <= last) {
-        throw new DataError(`series "${series}": time ${time}, expected one later than ${last}`);
+        const expected = `a time later than ${last}`;
+        throw new DataError("invalid-observation", `series "${series}": time ${time}, expected ${expected}`, {
+          expected,
+        });
       }
       const [prediction, next] = await step(series, time, values, known);
       return { prediction, next: { count: 1 + (known?.count ?? 0), ...next } as State };
@@ -59,7 +63,7 @@ function streamsOf<State extends PredictionStreamState>(
       async save() {
         const known = await state;
         if (known) return structuredClone(known);
-        throw new DataError(`series "${series}": there was no observation yet`);
+        throw new DataError("empty-series", `series "${series}": there was no observation yet`);
       },
     };
   };
@@ -94,6 +98,7 @@ export function networkStreams(
       const wrong = row.findIndex((value) => !Number.isFinite(Math.fround(value)));
       if (wrong >= 0) {
         throw new DataError(
+          "invalid-observation",
           `series "${series}": a ${wrong === 0 ? "time" : "value"} is too large for float32, compared with ` +
             "those of the series to train on",
         );
@@ -107,6 +112,7 @@ export function networkStreams(
         Array.isArray(held) && held.length === channels.length && held.every(isNumber);
       if (!isSaved) {
         throw new DataError(
+          "invalid-state",
           `series "${series}": no saved state of this model: expected count, first, last and held, a number for each of ` +
             `${channels.length} channels`,
         );
@@ -181,8 +187,10 @@ export function forecastStreams(
       const kept = keptRows(all, startOf(present(series, all), sizes), width);
       if (kept.length > most) {
         throw new DataError(
+          "too-large",
           `series "${series}": more than ${most} observations among the ${sizes.context} steps of ${sizes.gap} that the model ` +
-            `reads and the ${sizes.horizon} after them: send fewer, such as means of several`,
+            `reads and the ${sizes.horizon} after them`,
+          { fixes: ["send fewer, such as means of several"] },
         );
       }
       return [await predict(seriesOf(series, kept)), { rows: kept }];
@@ -196,6 +204,7 @@ export function forecastStreams(
         rows.length <= most + width && rows.every(isRow);
       if (isSaved) return;
       throw new DataError(
+        "invalid-state",
         `series "${series}": no saved state of this model: expected a count, and rows of a time and ${width} values`,
       );
     },

@@ -15,7 +15,7 @@ import {
   type RecordedSeries,
   takeColumns,
 } from "./data_record.ts";
-import { DataError } from "../files/data_error.ts";
+import { DataError } from "../device/errors.ts";
 
 /**
  * Options for reading the table of a run. With a record, options for reading another table in the same way.
@@ -78,10 +78,11 @@ export function requireValues(set: SeriesSet): SeriesSet {
   const empty = series.filter(({ values }) => values.every(Number.isNaN));
   if (empty.length === 0) return set;
   throw new DataError(
+    "empty-series",
     `${name}: no value at all in the series ${
       listed(empty.map(({ name }) => name))
-    }: there is nothing to tell a ` +
-      "class by; leave such series out",
+    }: there is nothing to tell a class by`,
+    { fixes: ["leave such series out"] },
   );
 }
 
@@ -97,7 +98,9 @@ export function inRecordedOrder(read: SeriesSet, record: RecordedForm): SeriesSe
   const places = channelPlaces(set.name, set.channels, record, set.kinds);
   if (set.times !== time.kind) {
     throw new DataError(
-      `${set.name}: times are ${set.times}s, and the model learned from ${time.kind}s: write them as ${time.kind}s`,
+      "invalid-cell",
+      `${set.name}: times are ${set.times}s, and the model learned from ${time.kind}s`,
+      { expected: `${time.kind}s`, fixes: [`write them as ${time.kind}s`] },
     );
   }
   return {
@@ -121,18 +124,20 @@ export function inMonths(set: SeriesSet): SeriesSet {
  */
 export function withRecordedClasses(set: SeriesSet, { classes }: Pick<DataRecord, "classes">): SeriesSet {
   if (set.classes.length === 0) {
-    throw new DataError(
-      `${set.name}: no column "label"; expected the class of each series, to compare predictions with`,
-    );
+    const expected = "the class of each series, to compare predictions with";
+    throw new DataError("missing-column", `${set.name}: no column "label"; expected ${expected}`, {
+      option: "target",
+      column: "label",
+      expected,
+    });
   }
   const unknown = set.classes.filter((name) => !classes.includes(name));
   if (unknown.length > 0) {
-    throw new DataError(
-      `${set.name}: unknown label ${listed(unknown)}; the model tells apart ${
-        listed(classes, Infinity)
-      }: rename ` +
-        "the label, or leave out its series",
-    );
+    const expected = listed(classes, Infinity);
+    throw new DataError("unknown-label", `${set.name}: unknown label ${listed(unknown)}`, {
+      expected,
+      fixes: [`the model tells apart ${expected}: rename the label, or leave out its series`],
+    });
   }
   const places = set.classes.map((name) => classes.indexOf(name));
   return { ...set, classes, series: set.series.map((one) => ({ ...one, label: places[one.label] })) };
@@ -142,11 +147,12 @@ export function withRecordedClasses(set: SeriesSet, { classes }: Pick<DataRecord
 export function withTargets(set: SeriesSet, targets: NonNullable<DataRecord["targets"]>): SeriesSet {
   const { name, targets: found = [] } = set;
   if (found.length === targets.length) return set;
-  throw new DataError(
-    `${name}: targets ${listed(found)}; expected a column for each of ${
-      listed(targets.map(({ name }) => name), Infinity)
-    }, in this order: name them with --target`,
-  );
+  const expected = `a column for each of ${listed(targets.map(({ name }) => name), Infinity)}, in this order`;
+  throw new DataError("missing-column", `${name}: targets ${listed(found)}; expected ${expected}`, {
+    option: "target",
+    expected,
+    fixes: [(write) => `name them with ${write("target")}`],
+  });
 }
 
 /** Name, position and digest of each series of a set, for a record. */

@@ -1,4 +1,5 @@
 /** Experiments that classify labelled series. */
+import { OptionError, WeftError } from "../device/errors.ts";
 import { largest } from "../device/extremes.ts";
 import {
   type ChannelStatistics,
@@ -217,7 +218,7 @@ async function whyNoSeries(path: string): Promise<string | undefined> {
  * Reads a table, or a problem of the UEA archive (with its name if the path contains several). The set has
  * the path as its name.
  *
- * @throws {Error} If the path has neither, or if table options are given for a problem of the archive.
+ * @throws {WeftError} If the path has neither, or if table options are given for a problem of the archive.
  */
 export async function readSeries(
   source: TableSource,
@@ -226,18 +227,24 @@ export async function readSeries(
   if (typeof source !== "string" || await isTable(source, problem)) return await readTable(source, options);
   const lacking = problem === undefined ? await whyNoSeries(source) : undefined;
   if (lacking) {
-    throw new Error(
-      `${source}: ${lacking}; expected a table (.csv, .tsv, .txt, .jsonl, .ndjson, .parquet, also as .gz, or SQLite), a folder of tables, ` +
-        "a .ts file, or a zip file or folder of .ts files",
-    );
+    const expected =
+      "a table (.csv, .tsv, .txt, .jsonl, .ndjson, .parquet, also as .gz, or SQLite), a folder of tables, " +
+      "a .ts file, or a zip file or folder of .ts files";
+    throw new WeftError("unreadable-file", `${source}: ${lacking}; expected ${expected}`, { expected });
   }
   const set = source.toLowerCase().endsWith(".ts")
     ? parseTs(await readBytes(source, "a .ts file"), source)
     : await readUea(source, problem);
   const unread = Object.keys(options).filter((name) => Object.hasOwn(tableOptionNames, name));
   if (unread.length === 0) return { ...set, name: source };
-  const given = unread.map((name) => `the option ${name}`).join(", ");
-  throw new Error(`${source}: ${given}: of tables, and this is a problem of the UEA archive: leave it out`);
+  throw new OptionError(
+    "unusable-option",
+    (write) =>
+      `${source}: ${
+        unread.map(write).join(", ")
+      }: options of tables, and this is a problem of the UEA archive; leave them out`,
+    { option: unread[0] },
+  );
 }
 
 /** A random selection of the series; all of them if no number is given or there are fewer. */

@@ -1,4 +1,5 @@
 /** Forecasts of series: trains on windows of the past, and predicts the following values. */
+import { DataError } from "../device/errors.ts";
 import { digestOf } from "../files/digest.ts";
 import type { TableOptions } from "../data/table/options.ts";
 import { describeSeries, noticesOf } from "../data/table/describe.ts";
@@ -64,11 +65,16 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
   const windows = mapSplits(spans, (span) => windowsOf(set.series, set.channels.length, sizes, span));
   for (const [part, { length }] of Object.entries(windows)) {
     if (length > 0) continue;
-    throw new Error(
+    throw new DataError(
+      "too-small",
       `${set.name}: no series is long enough to ${part === "train" ? "learn" : "check"} ${
         plural(sizes.horizon, "step")
       } of ${sizes.gap} ` +
-        `in the part "${part}": choose a smaller --horizon, or give longer series`,
+        `in the part "${part}"`,
+      {
+        option: "horizon",
+        fixes: [(write) => `choose a smaller ${write("horizon")}, or give longer series`],
+      },
     );
   }
   const forecaster = windowForecaster(settings, record);

@@ -30,6 +30,7 @@ import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { meanStreams, stateSpaceStreams } from "./model_streams.ts";
 import type { ModelKind, ModelSetting } from "./model_kind.ts";
+import { stepsPerGap } from "./step_size.ts";
 import { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";
 
 /** Sizes of fast weights, except their number of features. */
@@ -359,12 +360,9 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "gru-dt": irregular(() => "nothing"),
   "gru-d": irregular(() => "decay"),
   "ode-rnn": irregular(
-    ({ width, depth, method, stepSize = 1 }) => {
-      if (stepSize <= 1) return { width, depth, method, stepsPerGap: Math.ceil(1 / stepSize) };
-      throw new RangeError(
-        `ode-rnn: --step-size ${stepSize}, expected at most 1: a step ends at the next observation`,
-      );
-    },
+    ({ width, depth, method, stepSize }) => ({
+      ...{ width, depth, method, stepsPerGap: stepsPerGap("ode-rnn", stepSize) },
+    }),
     [...solver, ...field],
   ),
 };

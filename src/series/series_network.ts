@@ -13,7 +13,7 @@ import type { TrainedModel } from "./trained_model.ts";
 import { type DataRecord, takeColumns } from "./data_record.ts";
 import type { SeriesSettings } from "./settings.ts";
 import { listed } from "../data/format.ts";
-import { DataError } from "../files/data_error.ts";
+import { DataError, OptionError } from "../device/errors.ts";
 import { DivergenceError } from "../solvers/divergence.ts";
 import { NoProgressError } from "../solvers/divergence.ts";
 import type { MethodChoice } from "../solvers/methods.ts";
@@ -110,7 +110,13 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
   const { record: { channels, time, length }, settings, key, depth } = options;
   const { model: name = "neural-cde", hidden, method = options.method, stepSize, window } = settings;
   const { width = options.width, signatureDepth, online, intensity = false } = settings;
-  if (online && intensity) throw new RangeError("observations are not counted online: leave out --intensity");
+  if (online && intensity) {
+    throw new OptionError(
+      "conflicting-options",
+      (write) => `observations are not counted with ${write("online")}: leave out ${write("intensity")}`,
+      { option: "intensity" },
+    );
+  }
   const { heads, feedForward, depth: layers, clipWeights } = settings;
   const { reads, takesStatic, make } = kindNamed(options.models ?? seriesModels, name);
   const places = Array.from(channels.keys());
@@ -191,6 +197,7 @@ function hasStreams(method: SeriesSettings["method"]): boolean {
 export function requireFiniteOutputs(series: string, outputs: ArrayLike<number>): void {
   if (Array.prototype.every.call(outputs, Number.isFinite)) return;
   throw new DataError(
+    "no-prediction",
     `series "${series}": the model's prediction is not a number; its values or its times are too far from those that the model ` +
       "learned from",
   );
@@ -208,6 +215,7 @@ export async function predicting<T>(series: readonly string[], outputs: Promise<
   } catch (error) {
     if (!(error instanceof DivergenceError || error instanceof NoProgressError)) throw error;
     throw new DataError(
+      "no-prediction",
       `series ${
         listed(series)
       }: the model's prediction is not a number; some values or times are too far from those that the ` +

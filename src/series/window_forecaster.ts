@@ -9,7 +9,7 @@ import type { ForecastPrediction } from "./predictions.ts";
 import type { DataRecord } from "./data_record.ts";
 import type { Calibration, Task } from "../train/task.ts";
 import { formatTime, latestTime } from "../data/format.ts";
-import { DataError } from "../files/data_error.ts";
+import { DataError } from "../device/errors.ts";
 import {
   type ErrorQuantiles,
   errorsAfter,
@@ -215,6 +215,7 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
       Float64Array.from(own, (value, at) => {
         if (!Number.isFinite(value)) {
           throw new DataError(
+            "no-prediction",
             `series "${
               windows[i].series
             }": the forecast is not a number; its values or its times are too far from those ` +
@@ -277,6 +278,7 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
   const requireSteps = (name: string, now: number) => {
     if (now + gap > now && now + horizon * gap <= latestTime(record.time.kind)) return;
     throw new DataError(
+      "no-prediction",
       `series "${name}": no forecast after time ${now}: numbers, or dates, that large are not told apart`,
     );
   };
@@ -299,10 +301,12 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
         const beyond = asked.find((time) => time > now + (horizon + 1e-6) * gap);
         if (beyond !== undefined) {
           throw new DataError(
+            "no-prediction",
             `series "${name}": asked ${
               (beyond - now) / gap
             } steps after its last observation, and the model was trained for ` +
-              `${horizon}: ask for less, or train with a longer horizon`,
+              horizon,
+            { option: "horizon", fixes: ["ask for less, or train with a longer horizon"] },
           );
         }
         requireSteps(name, now);

@@ -1,3 +1,4 @@
+import { OptionError } from "../device/errors.ts";
 import { type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
@@ -106,7 +107,11 @@ function stepByStep(
   { channels, ahead, context, horizon, hidden, key }: WindowModelSizes,
 ): WindowModel {
   if (ahead > 0) {
-    throw new RangeError(`${name} reads nothing ahead of time: choose another model, or leave out --known`);
+    throw new OptionError(
+      "unusable-option",
+      (write) => `${name} reads nothing ahead of time: choose another model, or leave out ${write("known")}`,
+      { option: "known" },
+    );
   }
   const model = forecastModel(name, {
     channels,

@@ -59,29 +59,40 @@ export function* rowsOf(value: unknown, names: ColumnNames): Generator<Record<st
 }
 
 function* seriesRows(one: unknown, i: number, names: ColumnNames): Generator<Record<string, unknown>> {
-  const place = `series[${i}]`;
-  const fail = (message: string): never => {
-    throw new RequestError(400, `${place}: ${message}`);
+  /** @param path Keys of the wrong member, from the series. */
+  const fail = (message: string, ...path: string[]): never => {
+    const pointer = ["", "series", `${i}`, ...path].map(escaped).join("/");
+    throw new RequestError(400, `series[${i}]: ${message}`, {}, { code: "invalid-series", pointer });
   };
   if (!isRecord(one)) return fail("expected an object with name, times and values");
   const { name, times, values, ...others } = one;
   const other = Object.keys(others)[0];
-  if (other !== undefined) fail(`an unknown member "${other.slice(0, 60)}"; expected name, times and values`);
-  if (typeof name !== "string" || name.trim() === "") {
-    return fail("expected a name, a text that is not empty");
+  if (other !== undefined) {
+    fail(`an unknown member "${other.slice(0, 60)}"; expected name, times and values`, other);
   }
-  if (!Array.isArray(times) || times.length === 0) return fail("expected times, an array that is not empty");
-  if (!isRecord(values)) return fail("expected values, an object with an array for each column");
+  if (typeof name !== "string" || name.trim() === "") {
+    return fail("expected a name, a text that is not empty", "name");
+  }
+  if (!Array.isArray(times) || times.length === 0) {
+    return fail("expected times, an array that is not empty", "times");
+  }
+  if (!isRecord(values)) return fail("expected values, an object with an array for each column", "values");
   const columns = Object.entries(values);
   for (const [column, own] of columns) {
     if (column === names.series || column === names.time) {
-      fail(`"${column}" among the values, which ${column === names.time ? "times" : "name"} gives`);
+      fail(
+        `"${column}" among the values, which ${column === names.time ? "times" : "name"} gives`,
+        "values",
+        column,
+      );
     }
     if (Array.isArray(own) && own.length !== times.length) {
       fail(
         `${own.length} values of "${
           column.slice(0, 60)
         }", expected one for each of ${times.length} times, or null`,
+        "values",
+        column,
       );
     }
   }
@@ -92,6 +103,11 @@ function* seriesRows(one: unknown, i: number, names: ColumnNames): Generator<Rec
       ...columns.map(([column, own]) => [column, Array.isArray(own) ? own[t] : own]),
     ]);
   }
+}
+
+/** A key as a token of a JSON pointer (RFC 6901). */
+function escaped(key: string): string {
+  return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 /**
@@ -105,12 +121,16 @@ export function notationOf(parameters: URLSearchParams): TableOptions {
       ? tableNotations[name as keyof typeof tableNotations]
       : [];
     if (choices.includes(value)) continue;
-    throw new RequestError(
-      400,
-      choices.length > 0
-        ? `expected for ${name} one of ${choices.map((choice) => JSON.stringify(choice)).join(", ")}`
-        : `an unknown parameter; there is ${Object.keys(tableNotations).join(", ")}`,
-    );
+    if (choices.length === 0) {
+      const expected = Object.keys(tableNotations).join(", ");
+      throw new RequestError(400, `an unknown parameter; there is ${expected}`, {}, {
+        ...{ code: "unknown-option", option: name, expected },
+      });
+    }
+    const expected = `one of ${choices.map((choice) => JSON.stringify(choice)).join(", ")}`;
+    throw new RequestError(400, `expected for ${name} ${expected}`, {}, {
+      ...{ code: "invalid-option", option: name, expected },
+    });
   }
   return Object.fromEntries(parameters);
 }

@@ -3,6 +3,7 @@ export type { Room } from "./body.ts";
 export type { ColumnNames } from "./json.ts";
 export * from "./limits.ts";
 export type { Counter, Histogram, Labels, Metric } from "./metrics.ts";
+export type { ProblemFields } from "./problem.ts";
 export { type Handler, handlerOf } from "./routes.ts";
 export { isLoopback, loopbackNames, type RunningServer, startServer } from "./server.ts";
 export * from "./service.ts";

@@ -3,7 +3,7 @@ import type { DataRecord } from "../series/data_record.ts";
 import { continuedOf } from "../series/forecast_windows.ts";
 import { tableNotations } from "./notations.ts";
 import { linesType, tableTypes } from "./predict.ts";
-import { type ProblemStatus, problemStatuses, problemType } from "./problem.ts";
+import { type ProblemFields, type ProblemStatus, problemStatuses, problemType } from "./problem.ts";
 import type { Service } from "./service.ts";
 
 /** A JSON schema. */
@@ -22,6 +22,17 @@ const listOf = (items: Schema): Schema => ({ type: "array", items });
 const mapOf = (additionalProperties: Schema): Schema => ({ type: "object", additionalProperties });
 const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 const content = (schema: Schema, type = "application/json") => ({ [type]: { schema } });
+
+/** Members of problem details, in addition to those of RFC 9457. */
+const problemFields: Readonly<Record<keyof ProblemFields, Schema>> = {
+  code: text,
+  option: text,
+  row: { type: "integer", minimum: 1 },
+  column: text,
+  expected: text,
+  fix: text,
+  pointer: text,
+};
 
 /** Columns of a record's table, each with its content. */
 export function columnsOf({ channels, columns }: DataRecord): Record<string, "number" | readonly string[]> {
@@ -162,7 +173,8 @@ function schemasOf({ record, config }: Pick<Service, "record" | "config">): Reco
       title: text,
       status: { type: "integer", enum: problemStatuses },
       detail: text,
-    }),
+      ...problemFields,
+    }, ["type", "title", "status", "detail", "code"]),
     SeriesTable: objectOf({
       series: listOf(objectOf({
         name: text,
@@ -197,7 +209,7 @@ function schemasOf({ record, config }: Pick<Service, "record" | "config">): Reco
         typed("state", { series: text, state }),
         typed("restored", { series: text }),
         typed("dropped", { series: text, detail: text }, { state }),
-        typed("error", { detail: text }, { series: text }),
+        typed("error", { detail: text, code: text }, { series: text, ...problemFields }),
       ],
     },
   };

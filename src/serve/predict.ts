@@ -66,6 +66,8 @@ function requireShort({ series }: SeriesSet, { observations }: Limits): void {
   throw new RequestError(
     422,
     `series "${long.name}" has ${long.times.length} observations, more than ${observations}: send its latest ones`,
+    {},
+    { code: "too-large" },
   );
 }
 

@@ -1,6 +1,6 @@
-/** Errors of requests as RFC 9457 problem details: a status, its title, and a sentence. */
-import { DataError } from "../files/data_error.ts";
-import { forClients } from "./notations.ts";
+/** Errors of requests as RFC 9457 problem details: a status, its title, a sentence, a code and fields. */
+import { DataError, type ErrorFields } from "../device/errors.ts";
+import { parameterOf } from "./notations.ts";
 
 /** Titles of the error statuses. */
 const titles = {
@@ -30,10 +30,22 @@ export const problemStatuses: readonly ProblemStatus[] = Object.keys(titles).map
 /** Media type of problem details. */
 export const problemType = "application/problem+json";
 
+/** Members of problem details, in addition to those of RFC 9457. */
+export interface ProblemFields extends ErrorFields {
+  /** Code of the error. */
+  readonly code: string;
+  /** Ways to correct the error. */
+  readonly fix?: string;
+  /** Position in a JSON body, as in RFC 6901. */
+  readonly pointer?: string;
+}
+
 /** A rejected request. */
 export class RequestError extends Error {
   /** `"RequestError"`. */
   override name = "RequestError";
+  /** Fields for programs. The code of errors without another code is the title of the status. */
+  readonly fields: ProblemFields;
 
   /** Makes an error for a rejected request. @param headers Headers of the response. */
   constructor(
@@ -41,8 +53,10 @@ export class RequestError extends Error {
     readonly status: ProblemStatus,
     message: string,
     readonly headers: Readonly<Record<string, string>> = {},
+    fields: Partial<ProblemFields> = {},
   ) {
     super(message);
+    this.fields = { code: titles[status].toLowerCase().replaceAll(" ", "-"), ...fields };
   }
 }
 
@@ -58,7 +72,13 @@ export function busy(message: string): RequestError {
 export function refusalOf(error: unknown): RequestError | undefined {
   if (error instanceof RequestError) return error;
   if (!(error instanceof DataError)) return undefined;
-  return new RequestError(422, forClients(error.message.replaceAll(/\s*\n\s*/g, " ")));
+  const { code, option, row, column, expected } = error;
+  const { message, fix } = error.writtenWith((name) =>
+    parameterOf(name) === undefined ? undefined : `the parameter ${name}`
+  );
+  return new RequestError(422, message, {}, {
+    ...{ code, option: parameterOf(option), row, column, expected, fix },
+  });
 }
 
 /** Response to an internal error. The details may contain file names, so they are only logged. */
@@ -68,8 +88,11 @@ export const internalFailure: RequestError = new RequestError(
 );
 
 /** Response for a rejected request. */
-export function problem({ status, message, headers }: RequestError): Response {
-  const body = JSON.stringify({ type: "about:blank", title: titles[status], status, detail: message });
+export function problem({ status, message, headers, fields }: RequestError): Response {
+  const body = JSON.stringify({
+    ...{ type: "about:blank", title: titles[status], status, detail: message },
+    ...fields,
+  });
   return new Response(`${body}\n`, {
     status,
     statusText: titles[status],

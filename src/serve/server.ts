@@ -1,4 +1,5 @@
 /** HTTP server of a service. Uses Node's server, since Deno's server cannot close idle connections. */
+import { OptionError } from "../device/errors.ts";
 import { addressNames } from "./option_names.ts";
 import { checkOptions } from "../device/options.ts";
 import type { Duplex } from "node:stream";
@@ -124,7 +125,13 @@ async function listen(server: Server, host: string, port: number): Promise<numbe
   await new Promise<void>((resolve, reject) => {
     server.once(
       "error",
-      (error) => reject(new Error(`${host}:${port}: ${error.message}; choose another --port`)),
+      (error) =>
+        reject(
+          new OptionError("invalid-option", `${host}:${port}: ${error.message}`, {
+            option: "port",
+            fixes: [(write) => `choose another ${write("port")}`],
+          }),
+        ),
     );
     server.listen(port, host, resolve);
   });

@@ -2,7 +2,7 @@
 import type { Prediction, PredictionStream, PredictionStreamState } from "../series/predictions.ts";
 import { isRecord } from "../files/json.ts";
 import { jsonOf } from "./json.ts";
-import { internalFailure, refusalOf, RequestError } from "./problem.ts";
+import { internalFailure, type ProblemFields, refusalOf, RequestError } from "./problem.ts";
 import type { Service, ServiceMetrics } from "./service.ts";
 
 /** A message to a client. */
@@ -17,7 +17,7 @@ export type Message =
     /** State of the stream, to continue the stream later. */
     readonly state?: PredictionStreamState;
   }
-  | { readonly type: "error"; readonly series?: string; readonly detail: string };
+  | { readonly type: "error"; readonly series?: string; readonly detail: string } & ProblemFields;
 
 /** A client that streams observations. */
 export interface Client {
@@ -135,7 +135,8 @@ export function streamsOf(service: StreamService): Streams {
     } catch (error) {
       const refusal = refusalOf(error);
       if (!refusal) throw error;
-      throw new RequestError(400, `a state that this model's streams do not save (${refusal.message})`);
+      const detail = `a state that this model's streams do not save (${refusal.message})`;
+      throw new RequestError(400, detail, {}, refusal.fields);
     }
     follow(series, stream, client);
     return { type: "restored", series };
@@ -176,8 +177,8 @@ export function streamsOf(service: StreamService): Streams {
         const refusal = refusalOf(error);
         if (!refusal) service.onFailure(error);
         metrics.refused.add();
-        const { message: detail } = refusal ?? internalFailure;
-        client.send({ type: "error", ...(series === undefined ? {} : { series }), detail });
+        const { message: detail, fields } = refusal ?? internalFailure;
+        client.send({ type: "error", ...(series === undefined ? {} : { series }), detail, ...fields });
       }
       metrics.streamSeconds.observe((performance.now() - start) / 1000);
     },

@@ -1,4 +1,5 @@
 /** Differential equations whose right-hand side reads a control: what controlled equations and fast weights have in common. */
+import { OptionError } from "../device/errors.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkPath, type Path, type Side } from "../paths/path.ts";
 import { lostByRounding } from "../paths/times.ts";
@@ -166,7 +167,7 @@ function solverOf(
   return { stepSize: stepSize ?? smallestGap(X.times) };
 }
 
-/** @throws {RangeError} If another option says where steps end, or the method has no fixed steps. */
+/** @throws {OptionError} If another option says where steps end, or the method has no fixed steps. */
 export function checkStepsPerPiece(
   operation: string,
   method: Method | undefined,
@@ -174,16 +175,22 @@ export function checkStepsPerPiece(
 ): void {
   const other = stepSize !== undefined ? "stepSize" : grid ? "grid" : undefined;
   if (other) {
-    throw new RangeError(`${operation}: stepsPerPiece and ${other} both say where steps end; leave one out`);
+    throw new OptionError(
+      "conflicting-options",
+      `${operation}: stepsPerPiece and ${other} both say where steps end`,
+      { option: "stepsPerPiece", fixes: ["leave one out"] },
+    );
   }
   if (method && isAdaptive(method)) {
-    throw new RangeError(
-      `${operation}: ${method.name}${
-        chosen === undefined ? ", the default method," : ""
-      } has no use for the option stepsPerPiece: ` +
-        `methods of fixed steps, rk4 say, have; ${
-          chosen === undefined ? "choose a method, or leave it out" : "leave it out"
-        }`,
+    const isDefault = chosen === undefined;
+    throw new OptionError(
+      "unusable-option",
+      `${operation}: ${method.name}${isDefault ? ", the default method," : ""} has no use for the option ` +
+        "stepsPerPiece: methods of fixed steps, rk4 say, have",
+      {
+        option: "stepsPerPiece",
+        fixes: [isDefault ? "choose a method, or leave it out" : "leave it out"],
+      },
     );
   }
 }

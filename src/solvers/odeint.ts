@@ -53,7 +53,8 @@ const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "rev
  * @returns `(length(t), ...y0.shape)`; between steps the states are interpolated, linearly or, for adaptive methods, by a
  * polynomial of degree four; implicit methods end a step at each time instead.
  * @param options Without a method the solve is torchdiffeq's: `"dopri5"` with `rtol` 1e-7 and `atol` 1e-9.
- * @throws {RangeError} On an unknown method, a `stepSize` without a method, a step size or tolerance that is not positive, times in disorder, or more than
+ * @throws {OptionError} If the method, or another option, makes an option meaningless, such as a `stepSize` without a method.
+ * @throws {RangeError} On an unknown method, a step size or tolerance that is not positive, times in disorder, or more than
  * `maxSteps` steps: the message says how far they led.
  * @throws {ShapeError | TypeError} If the vector field's result has another shape or type than the state.
  */

@@ -1,4 +1,5 @@
 /** Options that a method looks at: one that it would ignore is refused, by name. */
+import { OptionError } from "../device/errors.ts";
 import { isAdaptive, type Method } from "./methods.ts";
 import type { SolveOptions } from "./solve_options.ts";
 
@@ -48,26 +49,33 @@ const uses: { readonly [option in keyof SolveOptions]?: Use } = {
  * Checks that options go with the method, and with one another.
  *
  * @param isDefault Whether the method is the default, since the options name none.
- * @throws {RangeError} If an option was given that the method, or another option, makes meaningless.
+ * @throws {OptionError} If an option was given that the method, or another option, makes meaningless.
  */
 export function checkOptionUse(method: Method, options: SolveOptions, isDefault = false): void {
   const name = isDefault ? `${method.name}, the default method,` : method.name;
   for (const [option, [kinds, isUsed]] of Object.entries(uses)) {
     const value = options[option as keyof SolveOptions];
     if (value === undefined || value === false || isUsed(method, options)) continue;
-    throw new RangeError(
-      `odeint: ${name} has no use for the option ${option}: ${kinds} have; ${
-        isDefault ? "choose a method, or leave it out" : "leave it out"
-      }`,
+    throw new OptionError(
+      "unusable-option",
+      `odeint: ${name} has no use for the option ${option}: ${kinds} have`,
+      { option, fixes: [isDefault ? "choose a method, or leave it out" : "leave it out"] },
     );
   }
   if (isDefault && isAdaptive(method) && options.stepSize !== undefined) {
-    throw new RangeError(
-      `odeint: stepSize is given without a method, and ${name} would take it for its first step only; choose ` +
-        'method "rk4" for steps of that length, or method "dopri5" for a first step',
+    throw new OptionError(
+      "missing-option",
+      `odeint: stepSize is given without a method, and ${name} would take it for its first step only`,
+      {
+        option: "method",
+        fixes: ['choose method "rk4" for steps of that length, or method "dopri5" for a first step'],
+      },
     );
   }
   if (options.grid && options.stepSize !== undefined) {
-    throw new RangeError("odeint: grid and stepSize both say where steps end; leave one out");
+    throw new OptionError("conflicting-options", "odeint: grid and stepSize both say where steps end", {
+      option: "grid",
+      fixes: ["leave one out"],
+    });
   }
 }

@@ -24,7 +24,8 @@ import { rungeKuttaSteps } from "./tableau.ts";
  * @param options Of {@linkcode odeint}; a step crosses a window by default. Explicit methods of fixed steps run as one loop;
  * others, and the continuous and reversible adjoints, solve window by window.
  * @returns `(length(t), ...y0.shape)`.
- * @throws {RangeError} If a time is no grid point, both a step size and steps of each piece are given, or as {@linkcode odeint}.
+ * @throws {OptionError} If both a step size and steps of each piece are given, or as {@linkcode odeint}.
+ * @throws {RangeError} If a time is no grid point, or as {@linkcode odeint}.
  */
 export function rdeint(
   X: Path,

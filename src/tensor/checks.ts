@@ -1,5 +1,6 @@
 /** Checks of arguments. */
 import { describe } from "../device/describe.ts";
+import { OptionError } from "../device/errors.ts";
 import type { Device } from "../device/device.ts";
 import { Tensor } from "./tensor.ts";
 
@@ -14,7 +15,14 @@ export function checkTensor(name: string, x: unknown): asserts x is Tensor {
 export function checkWord(operation: string, option: string, value: unknown, words: readonly string[]): void {
   if (words.includes(value as string)) return;
   const known = words.map((word) => `"${word}"`).join(", ").replace(/, ([^,]*)$/, " or $1");
-  throw new RangeError(`${operation}: ${option} is ${describe(value)}, expected ${known}`);
+  throw new OptionError(
+    "invalid-option",
+    `${operation}: ${option} is ${describe(value)}, expected ${known}`,
+    {
+      option,
+      expected: known,
+    },
+  );
 }
 
 /** Refuses what is no device. */

@@ -140,7 +140,11 @@ export async function loadCheckpoint(
       tensors: toTensors(optimizerStateIn(tensors)),
     });
   } catch (error) {
-    throw new SafetensorsError(path, `the optimiser's state does not fit: ${(error as Error).message}`);
+    throw new SafetensorsError(
+      path,
+      `the optimiser's state does not fit: ${(error as Error).message}`,
+      "mismatched-weights",
+    );
   }
   return position;
 }
@@ -194,7 +198,11 @@ function assign(path: string, parameters: ParameterTree, values: Record<string, 
   try {
     loadParameters(parameters, toTensors(values));
   } catch (error) {
-    throw new SafetensorsError(path, `does not fit this model: ${(error as Error).message}`);
+    throw new SafetensorsError(
+      path,
+      `does not fit this model: ${(error as Error).message}`,
+      "mismatched-weights",
+    );
   }
 }
 

@@ -1,5 +1,6 @@
 /** Configuration of a run, in `config.json`. */
 import type { DeviceChoice } from "../device/choice.ts";
+import { OptionError, WeftError } from "../device/errors.ts";
 import { readTextIfPresent } from "../files/disk.ts";
 import { whyNoFolder } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
@@ -12,7 +13,6 @@ import {
   settingsOf,
   shortJson,
 } from "./experiment.ts";
-import { OptionError } from "./option_error.ts";
 import type { RunFolder } from "./run_folder.ts";
 
 /** Configuration of a run: its experiment, its device, and the values of the experiment's options. */
@@ -59,7 +59,8 @@ export function configOf(experiment: Experiment, chosen: Readonly<Record<string,
  * Reads the configuration of a run.
  *
  * @param experiments Known experiments.
- * @throws {Error} If the configuration is missing or damaged, or its experiment is unknown.
+ * @throws {WeftError} If the configuration is missing or damaged, its experiment is unknown, or another
+ * version of Weft wrote it.
  */
 export async function readRunConfig(
   folder: RunFolder,
@@ -69,12 +70,25 @@ export async function readRunConfig(
   if (text === undefined) {
     const found = await whyNoFolder(folder.path);
     const reason = found ? `: ${found}` : ", since it has no config.json";
-    throw new Error(`${folder.path}: not a run's folder${reason}; expected one as runs/<experiment>/<time>`);
+    const expected = "one as runs/<experiment>/<time>";
+    throw new WeftError(
+      "unreadable-file",
+      `${folder.path}: not a run's folder${reason}; expected ${expected}`,
+      { expected },
+    );
   }
   const config = parseJson(text);
-  if (!isRecord(config)) throw new Error(`${folder.config}: damaged: expected a JSON object`);
-  const damaged = (name: string, value: unknown, expected: string) =>
-    new Error(`${folder.config}: damaged: ${name} is ${shortJson(value)}, expected ${expected}`);
+  if (!isRecord(config)) {
+    throw new WeftError("damaged-file", `${folder.config}: damaged: expected a JSON object`, {
+      expected: "a JSON object",
+    });
+  }
+  const damaged = (option: string, value: unknown, expected: string) =>
+    new WeftError(
+      "damaged-file",
+      `${folder.config}: damaged: ${option} is ${shortJson(value)}, expected ${expected}`,
+      { option, expected },
+    );
   const names = experiments.map(({ name }) => name);
   if (!names.includes(config.experiment as string)) {
     throw damaged("experiment", config.experiment, `one of ${names.join(", ")}`);
@@ -85,10 +99,18 @@ export async function readRunConfig(
     checkValues(experiment, settings);
   } catch (error) {
     if (!(error instanceof OptionError)) throw error;
-    throw new Error(
-      error.code === "unknown-option"
-        ? `${folder.config}: ${error.message}; the run was started with another version of Weft: start it anew`
-        : `${folder.config}: damaged: ${error.message}`,
+    const { code, option, expected, message } = error;
+    if (code !== "unknown-option") {
+      throw new WeftError("damaged-file", `${folder.config}: damaged: ${message}`, { option, expected });
+    }
+    throw new WeftError(
+      "unsupported-version",
+      `${folder.config}: ${message}; the run was started with another version of Weft`,
+      {
+        option,
+        expected: `a version in which ${experiment.name} has the option ${option}`,
+        fixes: ["start it anew"],
+      },
     );
   }
   for (const name of ["seed", "device", "epochs", "batchSize", "learningRate"]) {

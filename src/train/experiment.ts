@@ -9,7 +9,7 @@ import {
   sizeOption,
   textOption,
 } from "./option.ts";
-import { OptionError } from "./option_error.ts";
+import { OptionError } from "../device/errors.ts";
 import type { Task, WeightedModel } from "./task.ts";
 
 /** Settings of every run. */
@@ -145,7 +145,7 @@ export function settingsOf(
 /**
  * Rejects a configuration with an unknown option. The message suggests the nearest name.
  *
- * @throws {TypeError} With the unknown option.
+ * @throws {OptionError} With the unknown option.
  */
 export function checkConfigNames(operation: string, experiment: Experiment, config: object): void {
   const names = Object.entries(optionsOf(experiment)).map((
@@ -175,22 +175,23 @@ export function checkValues(experiment: Experiment, values: Readonly<Record<stri
   const isKnown = ([name, , within]: Placed) => Object.hasOwn(schema, name) && schema[name].within === within;
   const unknown = given.filter((one) => !isKnown(one)).map(([name]) => name);
   if (unknown.length > 0) {
+    const names = Object.keys(experiment.options);
     throw new OptionError(
       "unknown-option",
-      unknown[0],
       (write) =>
         `${experiment.name} has no option ${unknown.map(write).join(", ")}; it has ${
-          Object.keys(experiment.options).map(write).join(", ")
+          names.map(write).join(", ")
         }`,
+      { option: unknown[0], expected: names.join(", ") },
     );
   }
   for (const [name, value] of given) {
     if (schema[name].accepts(value)) continue;
+    const { expected } = schema[name];
     throw new OptionError(
       "invalid-option",
-      name,
-      (write) =>
-        `${experiment.name}: ${write(name)} is ${shortJson(value)}, expected ${schema[name].expected}`,
+      (write) => `${experiment.name}: ${write(name)} is ${shortJson(value)}, expected ${expected}`,
+      { option: name, expected },
     );
   }
 }
@@ -209,10 +210,10 @@ export function shortJson(value: unknown): string {
 export function experimentNamed(experiments: readonly Experiment[], name: string): Experiment {
   const found = experiments.find((experiment) => experiment.name === name);
   if (found) return found;
+  const expected = experiments.map(({ name }) => name).join(", ");
   throw new OptionError(
     "unknown-experiment",
-    undefined,
-    () =>
-      `unknown experiment "${name}"; known experiments: ${experiments.map(({ name }) => name).join(", ")}`,
+    `unknown experiment "${name}"; known experiments: ${expected}`,
+    { expected },
   );
 }

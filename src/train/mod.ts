@@ -69,7 +69,7 @@ export type { ForecastChannel, ForecastFigure, GreyImage } from "./forecast_figu
 export { evaluate } from "./evaluate.ts";
 export * from "./loop.ts";
 export * from "./option.ts";
-export { OptionError, type OptionErrorCode } from "./option_error.ts";
+export * from "../device/errors.ts";
 export { formatMeasure, formatSeconds, renderReport, type ReportContent } from "./report.ts";
 export { execute, openRun, resumeRun, type Run, type RunSummary, startRun, testBest } from "./run.ts";
 export { type EpochMetrics, findRun, type RunFolder, runFolder } from "./run_folder.ts";

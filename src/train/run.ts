@@ -3,6 +3,7 @@ import { executeOptionNames } from "./option_names.ts";
 import { checkOptions } from "../device/options.ts";
 import { basename, resolve } from "node:path";
 import process from "node:process";
+import { WeftError } from "../device/errors.ts";
 import { init } from "../device/init.ts";
 import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
@@ -133,9 +134,17 @@ export async function openRun(
   for (const name of dataPaths) {
     const path = config[name];
     if (path === undefined || await exists(path)) continue;
-    throw new Error(
-      `${path}: no such file or folder, and the run was started with it: name its new place ` +
-        `with --${name}${name === "data" ? ", and for evaluate with --test-part besides" : ""}`,
+    throw new WeftError(
+      "unreadable-file",
+      `${path}: no such file or folder, and the run was started with it`,
+      {
+        option: name,
+        fixes: [
+          (write) =>
+            `name its new place with ${write(name)}` +
+            (name === "data" ? `, and for evaluate with ${write("testPart")} besides` : ""),
+        ],
+      },
     );
   }
   const prepared = await prepare(experiment, config, record);
@@ -295,7 +304,10 @@ export async function loadBest(
   model: WeightedModel,
 ): Promise<void> {
   if (!await exists(best)) {
-    throw new Error(`${best}: no such file: no epoch of the run has ended; go on with it with --resume`);
+    throw new WeftError("unreadable-file", `${best}: no such file: no epoch of the run has ended`, {
+      option: "resume",
+      fixes: [(write) => `go on with it with ${write("resume")}`],
+    });
   }
   await loadWeights(best, model.parameters);
   const { metadata } = await readCheckedSafetensors(best);

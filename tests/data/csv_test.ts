@@ -79,9 +79,12 @@ Deno.test("a file that is not UTF-8 is refused with the line", async () => {
 Deno.test("a table that cannot be read is refused with its path", async () => {
   await assert.rejects(
     () => readTable("no/such.csv"),
-    /^Error: no\/such\.csv: no such file; expected a table/,
+    /^WeftError: no\/such\.csv: no such file; expected a table/,
   );
-  await assert.rejects(() => readTable("tests"), /^Error: tests: no tables in this folder; expected .csv/);
+  await assert.rejects(
+    () => readTable("tests"),
+    /^WeftError: tests: no tables in this folder; expected .csv/,
+  );
 });
 
 const header = "series,time,x,label\n";
@@ -97,7 +100,7 @@ const malformed: [name: string, text: string, line: number, message: RegExp][] =
   ["an empty label", `${header}a,0,1,b\nc,0,1,\n`, 3, /expected a label, got ""; name the class/],
   ["a label that is missing", `${header}a,0,1,NaN\n`, 2, /expected a label, got "NaN"/],
   ["no name of a series", `${header},0,1,b\n`, 2, /no name in the column "series"/],
-  ["a column twice", "series,time,x,x\na,0,1,2\n", 1, /two columns are called "x": rename one/],
+  ["a column twice", "series,time,x,x\na,0,1,2\n", 1, /two columns are called "x"; rename one/],
   ["a column without a name", "series,time,x,\na,0,1,2\n", 1, /column 4, which has no name, is neither/],
   ["values in an index", "Unnamed: 0,series,time,x\n0.5,a,0,1\n", 1, /column "Unnamed: 0", is neither/],
   ["a hexadecimal value", `${header}a,0,0x1F,b\n`, 2, /a number, or nothing .* got "0x1F"/],
@@ -117,7 +120,7 @@ for (const [name, text, line, message] of malformed) {
   Deno.test(`${name} in a table is an error that names the line`, () => {
     assert.throws(() => parseCsv(text, "bad.csv"), (error: Error) => {
       assert.ok(error instanceof DataFormatError, String(error.stack));
-      assert.equal(error.line, line);
+      assert.equal(error.row, line);
       assert.match(error.message, message);
       return true;
     });

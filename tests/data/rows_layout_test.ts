@@ -39,5 +39,8 @@ Deno.test("a damaged row is rejected with its line", () => {
   assert.throws(() => read(["1\t0.5\t-1", "2\t1.5"]), /table\.tsv, line 2: 2 fields, expected 3/);
   assert.throws(() => read(["1\t0.5\t-1", "2\t1.5\tabc"]), /line 2: expected a number.*got "abc"/);
   assert.throws(() => read(["label", "1"]), /line 1: no column of values/);
-  assert.throws(() => read(["1\t2\t3"], { wide: true }), /wide and layout rows exclude each other/);
+  assert.throws(
+    () => read(["1\t2\t3"], { wide: true }),
+    /the option wide and the option layout rows exclude/,
+  );
 });

@@ -125,7 +125,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "a workbook",
     latin1("PK\x03\x04xl/workbook.xml"),
-    /a zip file, as Excel's workbooks are: save the sheet as CSV/,
+    /a zip file, as Excel's workbooks are; save the sheet as CSV/,
   ],
   ["a million columns", `series,time${",c".repeat(1e6)}\n`, /line 1: 1000002 columns, more than 100000/],
   ["a column twice", "series,time,x,x\na,0,1,2\n", /line 1: two columns are called "x"/],
@@ -157,7 +157,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "a column that is called as another's category",
     "series,time,c=on,c\na,0,1,on\n",
-    /line 1: the columns "c=on" and "c" both make a channel "c=on": rename one$/,
+    /line 1: the columns "c=on" and "c" both make a channel "c=on"; rename one$/,
   ],
   ["an unknown category", `${head}a,0,on,u\n`, /line 2: expected one of "off" in column "x", got "on"/, {
     columns: { x: ["off"] },
@@ -313,7 +313,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "nested JSON",
     '{"series":"a","time":0,"x":[1]}\n',
-    /line 1: expected a number or a text in "x", got \[1\]: flatten/,
+    /line 1: expected a number or a text in "x", got \[1\]; flatten/,
   ],
   ["a long number as series in JSON", '{"series":9007199254740993,"time":0,"x":1}\n', manyDigits("series")],
   [
@@ -346,7 +346,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     { zone: "Europe/Berlin" },
   ],
   ["Parquet that is cut short", parquet.subarray(0, 400), /not read as Parquet .*; is it whole\?/],
-  ["Parquet in gzip", gzipSync(parquet), /parquet inside gzip, .*: unpack it first/],
+  ["Parquet in gzip", gzipSync(parquet), /parquet inside gzip, .*; unpack it first/],
 ];
 
 for (const [name, content, expected, options] of cases) {

@@ -94,7 +94,7 @@ for (const [name, text, line, message] of malformed) {
   Deno.test(`a .ts file with ${name} is refused with its line`, () => {
     assert.throws(() => parseTs(text, "pens.ts"), (error) => {
       assert(error instanceof DataFormatError);
-      assert.equal(error.line, line);
+      assert.equal(error.row, line);
       assert.match(error.message, message);
       assert(error.message.startsWith(`pens.ts, line ${line}: `));
       return true;

@@ -143,11 +143,11 @@ Deno.test("a BLAS that may not be called, is not there or is none is refused", a
   );
   await assert.rejects(
     init({ device: "webgpu", blas: "auto" }),
-    /^RangeError: init: blas is the CPU device's/,
+    /^OptionError: init: blas is the CPU device's/,
   );
   await assert.rejects(
     init({ device: "cpu", blas: "" }),
-    /^RangeError: init: blas must be "auto" or the path/,
+    /^OptionError: init: blas must be "auto" or the path/,
   );
 });
 

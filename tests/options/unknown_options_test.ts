@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { save, tensor } from "../../mod.ts";
+import { OptionError, save, tensor } from "../../mod.ts";
 import { checkOptions, nearestName, type OptionNames } from "../../src/device/options.ts";
 import { calls } from "./option_calls.ts";
 import { functionsWithOptions, readExports } from "./option_parameters.ts";
@@ -28,6 +28,9 @@ const data = new Set([
   "SeriesProblem",
   "Option",
   "OptionSchema",
+  // Fields of an error.
+  "ErrorDetails",
+  "FormatErrorDetails",
   // Passed to every kind of model in turn. Each model reads some of its members.
   "ForecastModelSizes",
   "SeriesModelSizes",
@@ -72,7 +75,8 @@ for (const [name, [call, valid]] of Object.entries(calls)) {
     const accepted = await errorOf(() => call(valid as never));
     assert.doesNotMatch(accepted?.message ?? "", /unknown option|the option \w+ is missing|the options are/);
     const refused = await errorOf(() => call({ ...valid, unheardOf: 1 } as never));
-    assert.ok(refused instanceof TypeError, `${refused}`);
+    assert.ok(refused instanceof OptionError, `${refused}`);
+    assert.deepEqual([refused.code, refused.option], ["unknown-option", "unheardOf"]);
     assert.match(refused.message, /^[\w.:, ]+: unknown option unheardOf; (did you mean \w+\?|expected \w+)/);
     const first = name.replace(/^new /, "").split(/[.( ]/).filter((word) => word !== "Tensor")[0];
     assert.match(refused.message, new RegExp(first === "Stream" ? "^model.stream: " : `^${first}\\b`));
@@ -90,7 +94,7 @@ for (const [name, [call, valid]] of Object.entries(calls)) {
 Deno.test("save refuses an unknown option where it returns bytes, too", async () => {
   await assert.rejects(
     save(tensor([1]), { metadta: {} } as object),
-    /^TypeError: save: unknown option metadta; did you mean metadata\?$/,
+    /^OptionError: save: unknown option metadta; did you mean metadata\?$/,
   );
 });
 
@@ -120,13 +124,18 @@ Deno.test("an unknown option is named with the nearest known one", () => {
   }
   const check = (options: object) => () => checkOptions("odeint", options as { learningRate: number }, names);
   assert.throws(check({ learningRate: 1, step_size: 0.1 }), {
-    name: "TypeError",
+    code: "unknown-option",
+    option: "step_size",
+    expected: "stepSize, learningRate, keepDims or dropout",
+    fix: "did you mean stepSize?",
     message: "odeint: unknown option step_size; did you mean stepSize?",
   });
   assert.throws(check({ learningRate: 1, momentum: 0.1 }), {
     message: "odeint: unknown option momentum; expected stepSize, learningRate, keepDims or dropout",
   });
   assert.throws(check({ stepSize: 1 }), {
+    code: "missing-option",
+    option: "learningRate",
     message: "odeint: the option learningRate is missing; expected an object with learningRate",
   });
   assert.throws(check({ learningRate: 1, momentum: undefined }), /unknown option momentum/);

@@ -211,6 +211,6 @@ Deno.test(
     };
     const lost = new Error("the GPU was lost");
     assert.deepEqual(await start(lost), [503, "failing", [lost]]);
-    assert.deepEqual(await start(new DataError("no prediction for means")), [200, "ok", []]);
+    assert.deepEqual(await start(new DataError("no-prediction", "no prediction for means")), [200, "ok", []]);
   }),
 );

@@ -307,7 +307,11 @@ Deno.test(
     const late = Promise.withResolvers<never>();
     const stream: TrainedRun<TrainedModel>["model"]["stream"] = (series, state) =>
       series === "late"
-        ? { series, push: () => late.promise, save: () => Promise.reject(new DataError("nothing is known")) }
+        ? {
+          series,
+          push: () => late.promise,
+          save: () => Promise.reject(new DataError("empty-series", "nothing is known")),
+        }
         : run.model.stream!(series, state);
     const service = serviceThatMustNotFail({ ...run, model: { ...run.model, stream } }, { streams: 2 });
     const [owner, stranger] = [clientOf(service), clientOf(service)];
@@ -317,7 +321,7 @@ Deno.test(
     await stranger.send(at("a", -1));
     const refused = stranger.send(at("late", 0));
     assert.equal((await owner.send(at("b", 1)))[0].type, "answer");
-    late.reject(new DataError("nothing is known"));
+    late.reject(new DataError("empty-series", "nothing is known"));
     assert.equal((await refused)[0].type, "error");
     assert.equal(service.streams.count, 2);
     await stranger.send(at("d", 0));

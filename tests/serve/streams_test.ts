@@ -1,7 +1,7 @@
 /** Streamed series, without a network. */
 import assert from "node:assert/strict";
 import { type Limits, type Message, type Service, serviceOf } from "../../src/serve/mod.ts";
-import { DataError } from "../../src/files/data_error.ts";
+import { DataError } from "../../src/device/errors.ts";
 import { streamsOf } from "../../src/serve/streams.ts";
 import type { ClassPrediction, FollowedState, PredictionStreamState } from "../../src/series/predictions.ts";
 import { withFolder } from "../tasks/command_line.ts";
@@ -104,7 +104,7 @@ Deno.test(
 Deno.test(
   "a first observation that is refused begins no series, and drops none",
   withService({ streams: 1 }, async (service) => {
-    const nothing = () => Promise.reject(new DataError("nothing is known"));
+    const nothing = () => Promise.reject(new DataError("empty-series", "nothing is known"));
     const streams = streamsOf({
       ...service,
       model: {
@@ -163,7 +163,7 @@ Deno.test(
       ["3", /expected an object/],
       [{}, /expected series/],
       [{ series: "x".repeat(300) }, /1 to 256 characters/],
-      [observation("a", 1), /time 1, expected one later than 1/],
+      [observation("a", 1), /time 1, expected a time later than 1/],
       [{ ...observation("a", 2), time: null }, /expected time/],
       [{ ...observation("a", 2), time: "2024-05-31" }, /time/],
       [{ ...observation("a", 2), values: {} }, /a value of at least one column/],

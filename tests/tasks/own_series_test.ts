@@ -60,7 +60,7 @@ Deno.test(
     const gone = await runTask("evaluate", run, "--device", "cpu");
     assert.match(
       gone.stderr,
-      /own\.csv: no such file or folder, and the run was started with it: name its new place/,
+      /own\.csv: no such file or folder, and the run was started with it; name its new place with --data,/,
     );
     const predicted = await runTask("predict", run, fresh, "--device", "cpu");
     assert.equal(predicted.code, 0, predicted.stderr);
@@ -77,7 +77,7 @@ for (
     [
       "too few series",
       "series,time,x,label\na,0,1,b\nc,0,1,d\n",
-      /own.csv: fewer than three series of the label "b"/,
+      /own.csv: fewer than 3 series of the label "b"/,
     ],
     ["one label", "series,time,x,label\na,0,1,b\n", /own.csv: only the label "b"; expected two labels/],
   ] as const

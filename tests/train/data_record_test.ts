@@ -332,7 +332,7 @@ Deno.test("settings that an experiment cannot use are refused by name, with thos
   };
   await assert.rejects(
     () => startRun(config, "no/such/folder"),
-    /^TypeError: startRun: unknown option drop; expected experiment, .*model/,
+    /^OptionError: startRun: unknown option drop; expected experiment, .*model/,
   );
   for (
     const [experiment, unfit, message] of [

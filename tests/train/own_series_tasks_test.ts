@@ -206,12 +206,12 @@ Deno.test(
     assert.deepEqual((answer as ForecastPrediction).times, [160, 162, 164].map((t) => hour(t)));
     await assert.rejects(
       () => trainedOn(folder, data, { ...chosen, horizon: "30min" }),
-      /--horizon 30min is shorter than a step of 7200 s: give a longer one/,
+      /horizon 30min is shorter than a step of 7200 s; give a longer one/,
     );
     const numbered = await write(`${folder}/numbered.csv`, "time,x", dated.map(([, x], t) => [t, x]));
     await assert.rejects(
       () => trainedOn(folder, numbered, chosen),
-      /--horizon 6h needs dates, and these times are numbers: give a number of steps/,
+      /horizon 6h needs dates, and these times are numbers; give a number of steps/,
     );
   }),
 );
@@ -287,7 +287,7 @@ for (const model of ["linear", "neural-cde"]) {
       await assert.rejects(stream.push(now + 9, none), /asked 9.* steps after its last observation/);
       const { times } = await stream.push(now + 1, [12, 1, 0]) as ForecastPrediction;
       assert.deepEqual(times, [now + 2]);
-      await assert.rejects(stream.push(now + 1, [1, 1, 0]), /expected one later than/);
+      await assert.rejects(stream.push(now + 1, [1, 1, 0]), /expected a time later than/);
       if (model !== "linear") return;
       const dense = async () => {
         for (let i = 0; i < 500; i++) await stream.push(now + 2 + i / 1000, [1, 1, 0]);
@@ -513,7 +513,7 @@ Deno.test(
       }
       const error = Math.abs((answer as NumberPrediction).numbers.label - whole[i].numbers.label);
       assert.ok(error < 1e-5, `${name}: ${error}`);
-      await assert.rejects(stream.push(times[0], [0]), /series "s\d+": time 0.*, expected one later than/);
+      await assert.rejects(stream.push(times[0], [0]), /series "s\d+": time 0.*, expected a time later than/);
       await assert.rejects(stream.push(1e6, [0, 1]), /2 values, expected one for each of x, NaN where/);
     }
   }),

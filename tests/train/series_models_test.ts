@@ -43,7 +43,7 @@ Deno.test("a row of observations has the last values, and how long ago they are"
 Deno.test("the model ode-rnn refuses steps that are longer than the time between observations", () => {
   assert.throws(
     () => seriesModels["ode-rnn"].make({ ...sizes, inputChannels: 2, stepSize: 2 }),
-    /ode-rnn: --step-size 2, expected at most 1/,
+    /ode-rnn: stepSize 2, expected at most 1/,
   );
 });
 

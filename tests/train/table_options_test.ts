@@ -77,7 +77,7 @@ Deno.test(
     const config = configOf(ownSeries, { device: "cpu", data });
     await assert.rejects(
       () => startRun({ ...config, table: { static: ["age"], zone: "Europe/Berlin" } }, `${folder}/runs`),
-      /the option static, the option zone: of tables, and this is a problem of the UEA archive/,
+      /static, zone: options of tables, and this is a problem of the UEA archive/,
     );
     await startRun(config, `${folder}/runs`);
   }),

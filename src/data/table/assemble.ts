@@ -1,6 +1,7 @@
 /** Builds series from the columns of a table. */
-import { formatTime, plural, shownAgain } from "../format.ts";
+import { formatTime, plural, quoted, shownAgain } from "../format.ts";
 import type { ChannelKind, Series, SeriesSet } from "../series.ts";
+import type { ErrorText } from "../../device/errors.ts";
 import type { NamedColumn, TableColumns } from "./builder.ts";
 import { maxCategories, type Times, type Values } from "./columns.ts";
 import { missingRule } from "./options.ts";
@@ -19,7 +20,14 @@ export function longSeries(table: TableColumns): SeriesSet {
   const codes = table.series?.codes();
   const names = table.series?.texts ?? [table.onlyName];
   const nameless = codes?.indexOf(-1) ?? -1;
-  if (nameless >= 0) throw fail(nameless, `no name in the column "${options.series ?? "series"}"`);
+  if (nameless >= 0) {
+    const column = options.series ?? "series";
+    throw fail(nameless, `no name in the column ${quoted(column)}`, {
+      code: "invalid-cell",
+      column,
+      expected: "the name of the series",
+    });
+  }
   if (!codes) notices.push(`no column "series": all rows are one series, "${table.onlyName}"`);
   const { order, starts, unsorted } = sortedRows(codes, names.length, times.values);
   if (unsorted > 0) {
@@ -40,25 +48,36 @@ export function longSeries(table: TableColumns): SeriesSet {
   const groups = table.group?.codes();
   const requireTarget = (value: number, name: string, row: number): number => {
     if (!Number.isNaN(value)) return value;
-    throw fail(
-      row,
-      `no number in the column "${name}" of this series; fill it, or leave out the rows of the series`,
-    );
+    throw fail(row, `no number in the column ${quoted(name)} of this series`, {
+      code: "invalid-cell",
+      column: name,
+      expected: "a number",
+      fixes: ["fill it, or leave out the rows of the series"],
+    });
   };
   const merge = mergeRule(table, times);
   const series = names.map((name, i): Series => {
     const own = order.subarray(starts[i], starts[i + 1]);
-    const perSeries = (what: string, value: (row: number) => number, tell: (value: number) => string) =>
+    const perSeries = (
+      what: string,
+      column: string,
+      value: (row: number) => number,
+      tell: (value: number) => string,
+    ) =>
       onlyValue(
         own,
         value,
-        (row, a, b) => fail(row, `series "${name}" has two values of ${what}: ${tell(a)} and ${tell(b)}`),
+        (row, a, b) =>
+          fail(row, `series ${quoted(name)} has two values of ${what}: ${tell(a)} and ${tell(b)}`, {
+            code: "conflicting-rows",
+            column,
+          }),
       );
     const observed = merge(own, channels, name);
     channels.forEach(({ name, kind, at }, c) => {
       if (kind.role !== "static") return;
       const tell = (value: number) => kind.category === undefined ? `${value}` : value ? "it" : "another";
-      const only = perSeries(`the static "${name}"`, at, tell);
+      const only = perSeries(`the static ${quoted(name)}`, kind.column, at, tell);
       for (let j = c; j < observed.values.length; j += channels.length) observed.values[j] = only;
     });
     return {
@@ -69,7 +88,7 @@ export function longSeries(table: TableColumns): SeriesSet {
         ? {
           targets: Float64Array.from(targets, ({ name, values }) =>
             requireTarget(
-              perSeries(`"${name}"`, (row) => values[row], String),
+              perSeries(quoted(name), name, (row) => values[row], String),
               name,
               own[0],
             )),
@@ -78,9 +97,9 @@ export function longSeries(table: TableColumns): SeriesSet {
       ...(groups
         ? {
           group: table.group!.texts[
-            perSeries("the group", (row) =>
+            perSeries("the group", options.group!, (row) =>
               groups[row] < 0 ? NaN : groups[row], (code) =>
-              `"${table.group!.texts[code]}"`)
+              quoted(table.group!.texts[code]))
           ] ?? name,
         }
         : {}),
@@ -112,16 +131,18 @@ export function wideSeries(table: TableColumns): SeriesSet {
     const values = numbersOf(column);
     const own = order.filter((row) => !Number.isNaN(values[row]));
     missing += rows - own.length;
-    const channel = { name: "value", at: (row: number) => values[row] };
+    const kind = { column: column.name, role: "observed" } as const;
+    const channel = { name: "value", kind, at: (row: number) => values[row] };
     return { name: column.name, ...merge(own, [channel], column.name), label: -1 };
   });
   merge.tell();
   const empty = series.find(({ times }) => times.length === 0);
   if (empty) {
-    throw fail(
-      0,
-      `no value at all in the column "${empty.name}", which is a series: leave it out with the option ignore`,
-    );
+    throw fail(0, `no value at all in the column ${quoted(empty.name)}, which is a series`, {
+      code: "empty-series",
+      column: empty.name,
+      fixes: [(write) => `leave it out with ${write("ignore")}`],
+    });
   }
   if (missing > 0) table.notices.push(`${plural(missing, "empty field")} taken for no observation`);
   return {
@@ -206,6 +227,7 @@ function requireChannels(channels: readonly ChannelValues[], { fail, ignored }: 
   throw fail(
     0,
     `no channel: every column beside names, times and targets was left out: ${ignored.join(", ")}`,
+    { code: "missing-column" },
   );
 }
 
@@ -215,7 +237,11 @@ function requireDistinctChannels(channels: readonly ChannelValues[], { fail }: T
   for (const { name, kind: { column } } of channels) {
     const other = columns.get(name);
     if (other !== undefined) {
-      throw fail(-1, `the columns "${other}" and "${column}" both make a channel "${name}": rename one`);
+      throw fail(
+        -1,
+        `the columns ${quoted(other)} and ${quoted(column)} both make a channel ${quoted(name)}`,
+        { code: "conflicting-columns", column, fixes: ["rename one"] },
+      );
     }
     columns.set(name, column);
   }
@@ -242,6 +268,7 @@ function labelsOf({ label, options, fail }: TableColumns) {
   const missing = missingRule(options);
   const codes = label!.codes();
   const texts = label!.texts;
+  const column = options.target?.[0] ?? "label";
   const classes = texts.filter((text) => !missing.isText(text)).toSorted();
   const places = texts.map((text) => classes.indexOf(text));
   return {
@@ -251,16 +278,19 @@ function labelsOf({ label, options, fail }: TableColumns) {
       for (const row of rows) {
         const code = codes[row];
         if (code < 0 || places[code] < 0) {
-          throw fail(
-            row,
-            `expected a label, got "${
-              texts[code] ?? ""
-            }"; name the class, or leave out the rows of a series without one`,
-          );
+          throw fail(row, `expected a label, got ${quoted(texts[code] ?? "")}`, {
+            code: "invalid-cell",
+            column,
+            expected: "a label",
+            fixes: ["name the class, or leave out the rows of a series without one"],
+          });
         }
         if (code !== own) {
-          const [a, b] = [own, code].map((one) => texts[one]);
-          throw fail(Math.max(row, rows[0]), `series "${name}" is labelled "${a}" and "${b}"`);
+          const [a, b] = [own, code].map((one) => quoted(texts[one]));
+          throw fail(Math.max(row, rows[0]), `series ${quoted(name)} is labelled ${a} and ${b}`, {
+            code: "conflicting-rows",
+            column,
+          });
         }
       }
       return places[own];
@@ -277,7 +307,7 @@ function mergeRule(table: TableColumns, { values: times, kind }: Times) {
   let [merged, differing] = [0, 0];
   const combine = (
     rows: Int32Array,
-    { name: channel, at }: Pick<ChannelValues, "name" | "at">,
+    { name: channel, kind: { column }, at }: ChannelValues,
     name: string,
   ): number => {
     const values = Array.from(rows, at).filter((value) => !Number.isNaN(value));
@@ -287,21 +317,23 @@ function mergeRule(table: TableColumns, { values: times, kind }: Times) {
     if (duplicates !== "refuse") return values.at(duplicates === "first" ? 0 : -1)!;
     const second = rows.find((row, i) => i > 0 && !Number.isNaN(at(row)) && at(row) !== values[0])!;
     const again = zone && kind === "date" ? shownAgain(times[rows[0]], zone) : undefined;
+    const fixes: ErrorText[] = [(write) => `${write("duplicates")} as mean, first or last decides`];
+    if (!table.series && !wide) fixes.push((write) => `if a column names the series, ${write("series")}`);
+    if (again) {
+      fixes.push(`clocks of ${zone} were put back and show it twice: write times with offsets, as ${again}`);
+    }
     throw fail(
       second,
-      `series "${name}" has two observations at time ${formatTime(times[rows[0]], kind)} that differ in ` +
-        `"${channel}"; the option duplicates as mean, first or last decides${
-          table.series || wide ? "" : "; if a column names the series, the option series"
-        }${
-          again
-            ? `; clocks of ${zone} were put back and show it twice: write times with offsets, as ${again}`
-            : ""
-        }`,
+      `series ${quoted(name)} has two observations at time ${
+        formatTime(times[rows[0]], kind)
+      } that differ in ` +
+        quoted(channel),
+      { code: "conflicting-rows", option: "duplicates", column, fixes },
     );
   };
   const merge = (
     own: Int32Array,
-    channels: readonly Pick<ChannelValues, "name" | "at">[],
+    channels: readonly ChannelValues[],
     name: string,
   ): Pick<Series, "times" | "values"> => {
     const width = channels.length;

@@ -1,5 +1,6 @@
 /** Collects the rows of one or several tables, and builds series from them. */
-import { DataFormatError, listed, plural, requireZone } from "../format.ts";
+import { DataFormatError, type FormatErrorDetails, listed, plural, quoted, requireZone } from "../format.ts";
+import type { ErrorText } from "../../device/errors.ts";
 import type { SeriesSet } from "../series.ts";
 import {
   type RowError,
@@ -69,7 +70,7 @@ export class TableBuilder {
 
   /**
    * @param maxFields Maximum number of fields of all tables together.
-   * @throws {RangeError} If the time zone in the options does not exist.
+   * @throws {OptionError} If the time zone in the options does not exist.
    */
   constructor(
     private readonly name: string,
@@ -103,7 +104,10 @@ export class TableBuilder {
         const row = this.rows++;
         this.lines.push(line);
         if (this.rows * width > maxFields) {
-          throw this.fail(row, `more than ${maxFields} fields: take out columns or rows`);
+          throw this.fail(row, `more than ${maxFields} fields`, {
+            code: "too-large",
+            fixes: ["take out columns or rows"],
+          });
         }
         for (let i = 0; i < order.length; i++) order[i]?.(cells[i], row);
       },
@@ -122,15 +126,17 @@ export class TableBuilder {
   readonly isWanted = (name: string): boolean => !(this.options.ignore ?? []).includes(name);
 
   /** Makes an error about a row. */
-  readonly fail: RowError = (row, message) => {
+  readonly fail: RowError = (row, text, details) => {
     const { file, unit } = this.files.findLast(({ firstRow }) => firstRow <= row) ?? this.files[0];
-    return new DataFormatError(file, this.lines.view()[row] ?? 1, message, unit);
+    return new DataFormatError(file, this.lines.view()[row] ?? 1, text, { ...details, unit });
   };
 
   /** Builds the series from all rows. */
   finish(): SeriesSet {
     const { file } = this.files[0];
-    if (this.rows === 0) throw new DataFormatError(file, 1, "no rows after the names of the columns");
+    if (this.rows === 0) {
+      throw new DataFormatError(file, 1, "no rows after the names of the columns", { code: "empty-table" });
+    }
     this.requireIgnored(file);
     const { options, notices, fail, rows } = this;
     if (this.emptyRows > 0) notices.push(`${plural(this.emptyRows, "empty row")} left out`);
@@ -164,7 +170,11 @@ export class TableBuilder {
   private requireIgnored(file: string): void {
     const { ignore = [], columns } = this.options;
     const missing = columns ? undefined : ignore.find((name) => !this.names.includes(name));
-    if (missing !== undefined) throw new DataFormatError(file, 1, absent(missing, "ignore", this.names));
+    if (missing === undefined) return;
+    const fail = (...problem: [ErrorText, FormatErrorDetails]): never => {
+      throw new DataFormatError(file, 1, ...problem);
+    };
+    absent(fail, missing, "ignore", this.names);
   }
 
   /** Series of each row if there are several files. Each file is a series. */
@@ -237,6 +247,9 @@ export class TableBuilder {
       file,
       1,
       `${faults.join(", ")} than in ${this.files[0].file}; expected the same columns`,
+      absent.length > 0
+        ? { code: "missing-column", column: absent[0] }
+        : { code: "unknown-column", column: other[0] },
     );
   }
 
@@ -244,13 +257,17 @@ export class TableBuilder {
   private unnamedReason({ name, column }: NamedColumn): string {
     const place = Number(name.slice(1));
     const own = this.names[place];
-    const title = own === "" ? `column ${place + 1}, which has no name` : `column "${own}"`;
+    const title = own === "" ? `column ${place + 1}, which has no name` : `column ${quoted(own)}`;
     const content = column.finish();
     if (content.kind === "number" && content.values.every(Number.isNaN)) return `${title} (empty)`;
     const counts = content.kind === "number" &&
       content.values.every((value) => Number.isInteger(value) && value >= 0);
     if (place === 0 && counts) return `${title} (row numbers)`;
-    throw this.fail(-1, `${title}, is neither empty nor row numbers: name it, or take it out`);
+    throw this.fail(-1, `${title}, is neither empty nor row numbers`, {
+      code: "unknown-column",
+      column: own,
+      fixes: ["name it, or take it out"],
+    });
   }
 }
 

@@ -3,7 +3,7 @@ import { pipeline } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { whyUnread } from "../../files/disk.ts";
 import { DataFormatError } from "../format.ts";
-import { DataError } from "../../files/data_error.ts";
+import { DataError, type ErrorDetails, WeftError } from "../../device/errors.ts";
 
 /** Maximum number of bytes of a row. Longer rows are rejected. */
 export const maxRowBytes = 2 ** 24;
@@ -51,7 +51,12 @@ function kindOf(head: Uint8Array): FileKind | "gzip" {
   return first === "{" ? "json" : first === "[" ? "array" : "text";
 }
 
-const expected = "expected a table: .csv, .tsv, .jsonl, .parquet, or a SQLite file with the option query";
+const noTable: Pick<ErrorDetails, "expected" | "fixes"> = {
+  expected: "a table",
+  fixes: [
+    (write) => `expected a table: .csv, .tsv, .jsonl, .parquet, or a SQLite file with ${write("query")}`,
+  ],
+};
 
 /**
  * Opens a file, or a table in memory in the same way.
@@ -64,7 +69,7 @@ export async function openFile(source: string | TableContent): Promise<OpenFile>
   try {
     file = await Deno.open(source);
   } catch (error) {
-    throw new Error(`${source}: ${whyUnread(error)}; ${expected}`);
+    throw new WeftError("unreadable-file", `${source}: ${whyUnread(error)}`, noTable);
   }
   return await recognised(source, chunksOf(file, source), () => file.close());
 }
@@ -78,7 +83,9 @@ async function recognised(
   const closing: Disposable = { [Symbol.dispose]: close };
   try {
     const head = await first(raw);
-    if (head.length === 0) throw new DataFormatError(path, 1, `an empty file; ${expected}`);
+    if (head.length === 0) {
+      throw new DataFormatError(path, 1, "an empty file", { code: "empty-table", ...noTable });
+    }
     if (kindOf(head) !== "gzip") {
       const chunks = () => joined(head, raw);
       return {
@@ -92,9 +99,15 @@ async function recognised(
     }
     const plain = gunzipped(joined(head, raw), path);
     const inner = await first(plain);
-    if (inner.length === 0) throw new DataFormatError(path, 1, `nothing in the gzip file; ${expected}`);
+    if (inner.length === 0) {
+      throw new DataFormatError(path, 1, "nothing in the gzip file", { code: "empty-table", ...noTable });
+    }
     const kind = kindOf(inner);
-    if (kind === "gzip") throw new DataError(`${path}: compressed by gzip twice: unpack it once`);
+    if (kind === "gzip") {
+      throw new DataError("unsupported-format", `${path}: compressed by gzip twice`, {
+        fixes: ["unpack it once"],
+      });
+    }
     return {
       file: path,
       kind,
@@ -117,7 +130,7 @@ async function* chunksOf(file: Deno.FsFile, path: string): AsyncGenerator<Uint8A
   for (;;) {
     const chunk = new Uint8Array(chunkBytes);
     const count = await file.read(chunk).catch((error) => {
-      throw new Error(`${path}: ${whyUnread(error)}; ${expected}`);
+      throw new WeftError("unreadable-file", `${path}: ${whyUnread(error)}`, noTable);
     });
     if (count === null) return;
     yield chunk.subarray(0, count);
@@ -142,9 +155,12 @@ export async function* gunzipped(
   try {
     yield* pipeline(chunks, createGunzip({ chunkSize: chunkBytes }), () => {});
   } catch (error) {
-    if (!(error instanceof Error && "code" in error)) throw error;
+    // Errors of zlib have a code.
+    if (error instanceof WeftError || !(error instanceof Error && "code" in error)) throw error;
     throw new DataError(
-      `${path}: not whole: the gzip file is cut short or damaged (${error.message}); fetch it again`,
+      "damaged-file",
+      `${path}: not whole: the gzip file is cut short or damaged (${error.message})`,
+      { fixes: ["fetch it again"] },
     );
   }
 }

@@ -1,6 +1,8 @@
 /** Columns of a table while its rows are read: texts, values and times. */
+import type { ErrorText } from "../../device/errors.ts";
 import {
   type DataFormatError,
+  type FormatErrorDetails,
   formatTime,
   isEightDigitDay,
   isHyphenated,
@@ -9,6 +11,7 @@ import {
   listed,
   maxValue,
   numberOf,
+  quoted,
   type TimeKind,
   timeOf,
   type TimeUnit,
@@ -18,7 +21,12 @@ import { growing } from "./growing.ts";
 import { type Cell, EscapedText, FileDate, type MissingRule, textOf } from "./options.ts";
 
 /** Makes an error about a row. */
-export type RowError = (row: number, message: string) => DataFormatError;
+export type RowError = (row: number, text: ErrorText, details?: FormatErrorDetails) => DataFormatError;
+
+/** Details of an error about a cell. */
+function cellDetails(column: string, expected: string, ...fixes: ErrorText[]): FormatErrorDetails {
+  return { code: "invalid-cell", column, expected, fixes };
+}
 
 /** A column of texts. Each distinct text is stored once. */
 export interface TextColumn {
@@ -44,10 +52,11 @@ function ownText(text: string): string {
  */
 function requireExact(cell: Cell, name: string, row: number, fail: RowError): void {
   if (typeof cell !== "number" || !(Math.abs(cell) > Number.MAX_SAFE_INTEGER)) return;
+  const number = `a number up to ${Number.MAX_SAFE_INTEGER}`;
   throw fail(
     row,
-    `expected a text in column "${name}", or a number up to ${Number.MAX_SAFE_INTEGER}, of which no digit is lost, got ` +
-      `${cell}; in JSON, write it in quotes`,
+    `expected a text in column ${quoted(name)}, or ${number}, of which no digit is lost, got ${cell}`,
+    cellDetails(name, `a text, or ${number}`, "in JSON, write it in quotes"),
   );
 }
 
@@ -72,7 +81,8 @@ export function textColumn(name: string, fail: RowError): TextColumn {
         if (formula.test(text) && !(cell instanceof EscapedText)) {
           throw fail(
             row,
-            `a formula in column "${name}", "${text}"; expected its result: save the table with values`,
+            `a formula in column ${quoted(name)}, ${quoted(text)}; expected its result`,
+            cellDetails(name, "the result of the formula", "save the table with values"),
           );
         }
         code = texts.length;
@@ -115,15 +125,18 @@ function numberIn(text: string, decimal: "." | ","): number {
   return text.includes(".") ? NaN : numberOf(text.replace(",", "."));
 }
 
-/** Advice for a number with the wrong decimal sign. Empty for any other text. */
-function signRemedy(text: string): string {
+/** Fixes of a number with the wrong decimal sign. Empty for any other text. */
+function signFixes(text: string): ErrorText[] {
   const sign = /[.,]/.exec(text)?.[0];
   const name = sign === "," ? "comma" : "point";
   const withComma = sign === "," ? text : text.replaceAll(/[.,]/g, (one) => one === "." ? "," : ".");
   const isThousands = /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(withComma);
   const isDecimal = /^[+-]?\d*,\d+$/.test(withComma);
-  return (isThousands ? `; if the ${name} divides thousands, take it out` : "") +
-    (isDecimal ? `; if the ${name} is the decimal sign, the option decimal ${sign} says so` : "");
+  const fixes: ErrorText[] = isThousands ? [`if the ${name} divides thousands, take it out`] : [];
+  if (isDecimal) {
+    fixes.push((write) => `if the ${name} is the decimal sign, ${write("decimal")} ${sign} says so`);
+  }
+  return fixes;
 }
 
 /** Options of {@linkcode valueColumn}. */
@@ -153,7 +166,12 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
   const number = (value: number, text: Cell, row: number) => {
     if (missing.isNumber(value)) return numbers.push(NaN);
     if (Math.abs(value) > maxValue) {
-      throw fail(row, `expected a number up to ${maxValue} in column "${name}", got "${textOf(text)}"`);
+      const expected = `a number up to ${maxValue}`;
+      throw fail(
+        row,
+        `expected ${expected} in column ${quoted(name)}, got ${quoted(textOf(text))}`,
+        cellDetails(name, expected),
+      );
     }
     numbers.push(value);
     count++;
@@ -163,7 +181,12 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
     if (odd.test(text) && !(cell instanceof EscapedText)) firstOdd ??= { row, text: ownText(text) };
     let code = known.get(text);
     if (code === undefined && categories) {
-      throw fail(row, `expected one of ${listed(categories, 12)} in column "${name}", got "${text}"`);
+      const expected = `one of ${listed(categories, 12)}`;
+      throw fail(
+        row,
+        `expected ${expected} in column ${quoted(name)}, got ${quoted(text)}`,
+        cellDetails(name, expected),
+      );
     }
     if (code === undefined && known.size <= maxCategories) known.set(ownText(text), code = known.size);
     codes.fill(-1, row);
@@ -191,23 +214,28 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
       const isCategory = kind === "category" || firstText !== undefined && count === 0;
       const wrong = kind === "category" ? undefined : kind === "number" || count > 0 ? firstText : firstOdd;
       if (wrong) {
-        const remedy = signRemedy(wrong.text) ||
-          (kind === "number"
-            ? ""
-            : `; the option category or the option ignore "${name}" reads it otherwise`);
+        const fixes = signFixes(wrong.text);
+        if (fixes.length === 0 && kind !== "number") {
+          fixes.push((write) =>
+            `${write("category")} or ${write("ignore")} ${quoted(name)} reads it otherwise`
+          );
+        }
+        const expected = "a number, or nothing where there is none";
         throw fail(
           wrong.row,
-          `expected a number, or nothing where there is none, in column "${name}", got "${wrong.text}"${remedy}`,
+          `expected ${expected}, in column ${quoted(name)}, got ${quoted(wrong.text)}`,
+          cellDetails(name, expected, ...fixes),
         );
       }
       if (!isCategory) return { kind: "number", values: numbers.view() };
       const limit = kind === "category" ? maxCategories : maxRecognised;
       if (known.size > limit) {
         if (kind !== "category") return { kind: "text", distinct: known.size };
-        throw fail(
-          0,
-          `more than ${limit} categories in column "${name}": group some, or leave it out with the option ignore`,
-        );
+        throw fail(0, `more than ${limit} categories in column ${quoted(name)}`, {
+          code: "too-large",
+          column: name,
+          fixes: [(write) => `group some, or leave it out with ${write("ignore")}`],
+        });
       }
       codes.fill(-1, rows);
       return { kind: "category", codes: codes.view(), categories: [...known.keys()] };
@@ -311,10 +339,17 @@ export function timeColumn(
       if (!options.unit && scale && epoch && epoch !== unit) {
         throw fail(
           0,
-          `expected ${unit} since 1970 as time, as in the earlier table, got "${
-            all[0]
-          }" in column "${name}", ` +
-            `which is one in ${epoch}; the option timeUnit ${epoch} reads it so`,
+          `expected ${unit} since 1970 as time, as in the earlier table, got "${all[0]}" in column ${
+            quoted(name)
+          }, which is one in ${epoch}`,
+          {
+            ...cellDetails(
+              name,
+              `${unit} since 1970`,
+              (write) => `${write("timeUnit")} ${epoch} reads it so`,
+            ),
+            option: "timeUnit",
+          },
         );
       }
       const most = scale ? latestDate * scale : latestTime(unit as TimeKind);
@@ -327,15 +362,21 @@ export function timeColumn(
             ? wrong.text
             : formatTime(all[row], (["number", "date", "month"] as const)[flags[row]]);
           const expected = unit === "date"
-            ? `a date as time, as in other rows (2024-05-31 18:00),`
+            ? "a date as time, as in other rows (2024-05-31 18:00)"
             : unit === "month"
-            ? `a month or a quarter as time, as in other rows (2024-05 or 2024 Q2),`
+            ? "a month or a quarter as time, as in other rows (2024-05 or 2024 Q2)"
             : unit === "number"
-            ? "a number or a date as time,"
-            : `${unit} since 1970 as time,`;
-          const remedy = unit !== "date" && signRemedy(text) ||
-            (unit === "number" && flags[row] !== numeric ? "; write dates as 2024-05-31 18:00" : "");
-          throw fail(row, `expected ${expected} got "${text}" in column "${name}"${remedy}`);
+            ? "a number or a date as time"
+            : `${unit} since 1970 as time`;
+          const fixes = unit === "date" ? [] : signFixes(text);
+          if (fixes.length === 0 && unit === "number" && flags[row] !== numeric) {
+            fixes.push("write dates as 2024-05-31 18:00");
+          }
+          throw fail(
+            row,
+            `expected ${expected}, got ${quoted(text)} in column ${quoted(name)}`,
+            cellDetails(name, expected, ...fixes),
+          );
         }
         if (scale) all[row] /= scale;
         else if (unit === "date" && flags[row] === numeric) all[row] = timeOf(`${all[row]}`, "date", zone);

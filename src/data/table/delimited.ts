@@ -1,5 +1,5 @@
 /** Tables of delimited text, such as comma-separated values (RFC 4180). */
-import { DataFormatError, numberOf } from "../format.ts";
+import { DataFormatError, type FormatErrorDetails, numberOf, quoted } from "../format.ts";
 import { maxRowBytes } from "./bytes.ts";
 import { unescapeFormula } from "./formula.ts";
 import { type Cell, delimiters, EscapedText, type RowSink, type TableOptions } from "./options.ts";
@@ -70,7 +70,9 @@ export class DelimitedRows {
   /** Checks the end of the file: no open quotes, at least one row. */
   end(): void {
     if (this.open.length > 0) this.failQuote();
-    if (this.width === 0) this.fail(1, "no row: expected the names of the columns, and then rows");
+    if (this.width === 0) {
+      this.fail(1, "no row: expected the names of the columns, and then rows", { code: "empty-table" });
+    }
   }
 
   /** Whether a field of a line begins with a quote. */
@@ -122,6 +124,7 @@ export class DelimitedRows {
         line,
         `${fields.length} fields, expected ${this.width} as in the first row: a row that is cut short, or a ` +
           `${JSON.stringify(this.dialect.delimiter)} in a field without quotes`,
+        { expected: `${this.width} fields` },
       );
     }
     this.sink.row(this.mayEscape ? fields.map(unescaped) : fields, line);
@@ -145,7 +148,8 @@ export class DelimitedRows {
         if (behind !== "") {
           this.fail(
             line,
-            `"${behind}" after the closing quote of field ${fields.length}; a quote in a field is written twice`,
+            `${quoted(behind)} after the closing quote of field ${fields.length}`,
+            { fixes: ["a quote in a field is written twice"] },
           );
         }
       } else {
@@ -155,8 +159,8 @@ export class DelimitedRows {
         if (fields.at(-1)!.includes('"')) {
           this.fail(
             line,
-            `a quote in field ${fields.length}, which does not begin with one; expected the whole field in quotes, ` +
-              "and its own written twice",
+            `a quote in field ${fields.length}, which does not begin with one`,
+            { fixes: ["write the whole field in quotes, and its own quotes twice"] },
           );
         }
       }
@@ -169,8 +173,8 @@ export class DelimitedRows {
     return this.fail(line, "a quote that is opened in this row is never closed");
   }
 
-  private fail(line: number, message: string): never {
-    throw new DataFormatError(this.file, line, message);
+  private fail(line: number, message: string, details?: FormatErrorDetails): never {
+    throw new DataFormatError(this.file, line, message, details);
   }
 }
 

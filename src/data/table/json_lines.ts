@@ -1,5 +1,5 @@
 /** Tables of JSON lines: each object is a row, and its members are the columns. */
-import { DataFormatError } from "../format.ts";
+import { DataFormatError, type FormatErrorDetails, quoted } from "../format.ts";
 import { isRecord, parseJson } from "../../files/json.ts";
 import type { Cell, RowSink } from "./options.ts";
 import type { TextBlock } from "./text.ts";
@@ -62,6 +62,7 @@ export class JsonRows {
         throw this.error(
           line,
           `${this.columns.size} columns so far, and rows bring more; expected the same in each`,
+          { code: "too-large" },
         );
       }
       this.sink.header([...this.columns.keys()]);
@@ -71,9 +72,13 @@ export class JsonRows {
       if (typeof cell === "object" && cell !== null) {
         throw this.error(
           line,
-          `expected a number or a text in "${name}", got ${
-            quote(JSON.stringify(cell))
-          }: flatten what is nested`,
+          `expected a number or a text in ${quoted(name)}, got ${quote(JSON.stringify(cell))}`,
+          {
+            code: "invalid-cell",
+            column: name,
+            expected: "a number or a text",
+            fixes: ["flatten what is nested"],
+          },
         );
       }
       cells[this.columns.get(name)!] = cell as Cell;
@@ -81,8 +86,8 @@ export class JsonRows {
     this.sink.row(cells, line);
   }
 
-  private error(line: number, message: string): DataFormatError {
-    return new DataFormatError(this.file, line, message, this.unit);
+  private error(line: number, message: string, details?: FormatErrorDetails): DataFormatError {
+    return new DataFormatError(this.file, line, message, { ...details, unit: this.unit });
   }
 }
 

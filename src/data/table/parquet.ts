@@ -1,5 +1,6 @@
 /** Parquet files. */
-import { DataFormatError } from "../format.ts";
+import { DataError, WeftError } from "../../device/errors.ts";
+import { DataFormatError, quoted } from "../format.ts";
 import { type Cell, FileDate, type RowSink } from "./options.ts";
 
 /**
@@ -7,7 +8,7 @@ import { type Cell, FileDate, type RowSink } from "./options.ts";
  * Snappy, gzip, Brotli or Zstandard.
  *
  * @param wanted Whether a column is read.
- * @throws {Error} If the file is damaged, or a column contains lists or objects.
+ * @throws {DataError} If the file is damaged, or a column contains lists or objects.
  */
 export async function readParquet(
   path: string,
@@ -50,7 +51,13 @@ export async function readParquet(
     const nested = schema.find(({ num_children, repetition_type }) =>
       num_children || repetition_type === "REPEATED"
     );
-    if (nested) throw new Error(`the column "${nested.name}" holds lists or objects: flatten it`);
+    if (nested) {
+      throw new DataError(
+        "unsupported-format",
+        `${path}: the column ${quoted(nested.name)} holds lists or objects`,
+        { column: nested.name, fixes: ["flatten it"] },
+      );
+    }
     const isLocal = schema.map(({ converted_type, logical_type: type }) =>
       converted_type === "DATE" || type?.type === "TIMESTAMP" && !type.isAdjustedToUTC
     );
@@ -70,7 +77,7 @@ export async function readParquet(
       const readers = data.map(valuesOf);
       for (let row = start + 1; row <= end; row++) {
         readers.forEach((next, i) => {
-          const cell = cellOf(next(), columns[i], row);
+          const cell = cellOf(next(), path, columns[i], row);
           if (cell instanceof FileDate) cell.isLocal = isLocal[places[i]];
           cells[places[i]] = cell;
         });
@@ -79,8 +86,8 @@ export async function readParquet(
       start = end;
     }
   } catch (error) {
-    if (error instanceof DataFormatError || !(error instanceof Error)) throw error;
-    throw new Error(`${path}: not read as Parquet (${error.message}); is it whole?`);
+    if (error instanceof WeftError || !(error instanceof Error)) throw error;
+    throw new DataError("damaged-file", `${path}: not read as Parquet (${error.message}); is it whole?`);
   }
 }
 
@@ -88,10 +95,14 @@ function timestampFromMicroseconds(time: bigint): FileDate {
   return new FileDate(Number(time / 1000n), Number(time) / 1e6);
 }
 
-function cellOf(value: unknown, name: string, row: number): Cell {
+function cellOf(value: unknown, path: string, name: string, row: number): Cell {
   if (typeof value !== "object" || value === null || value instanceof FileDate) return value as Cell;
-  throw new Error(
-    `row ${row}: expected a number, a text or a date in "${name}", got ${JSON.stringify(value).slice(0, 40)}`,
+  const expected = "a number, a text or a date";
+  throw new DataFormatError(
+    path,
+    row,
+    `expected ${expected} in ${quoted(name)}, got ${JSON.stringify(value).slice(0, 40)}`,
+    { code: "invalid-cell", unit: "row", column: name, expected },
   );
 }
 

@@ -2,7 +2,7 @@
 import { checkOptions } from "../../device/options.ts";
 import { readTableOptionNames } from "../option_names.ts";
 import { DataFormatError } from "../format.ts";
-import { DataError } from "../../files/data_error.ts";
+import { DataError, WeftError } from "../../device/errors.ts";
 import type { SeriesSet } from "../series.ts";
 import { openFile, type TableContent } from "./bytes.ts";
 import { TableBuilder } from "./builder.ts";
@@ -46,7 +46,7 @@ export type TableSource = string | TableContent | TableRows;
  * @throws {DataFormatError} If the table breaks a rule of docs/own_data.md. The message contains the line and
  * how to correct it.
  * @throws {DataError} If the format is not supported, or a compressed file is damaged.
- * @throws {Error} If a file cannot be read.
+ * @throws {WeftError} If a file cannot be read.
  */
 export async function readTable(
   source: TableSource,
@@ -105,7 +105,8 @@ async function filesOf(path: string): Promise<string[]> {
   if (!info?.isDirectory) return [path];
   const names = await tablesIn(path);
   if (names.length > 0) return names.map((name) => `${path}/${name}`);
-  throw new Error(`${path}: no tables in this folder; expected .csv, .tsv, .jsonl or .parquet files`);
+  const expected = ".csv, .tsv, .jsonl or .parquet files";
+  throw new WeftError("empty-table", `${path}: no tables in this folder; expected ${expected}`, { expected });
 }
 
 async function addFile(
@@ -116,13 +117,15 @@ async function addFile(
   using file = await openFile(source);
   const { kind, isCompressed, file: path } = file;
   if (typeof source !== "string" && (kind === "parquet" || kind === "sqlite")) {
-    throw new DataError(
-      `${path}: ${kind}, which is read from files alone: send its rows as CSV or JSON lines`,
-    );
+    throw new DataError("unsupported-format", `${path}: ${kind}, which is read from files alone`, {
+      fixes: ["send its rows as CSV or JSON lines"],
+    });
   }
   if (isCompressed && (kind === "parquet" || kind === "sqlite")) {
     throw new DataError(
-      `${path}: ${kind} inside gzip, which is read from places all over the file: unpack it first`,
+      "unsupported-format",
+      `${path}: ${kind} inside gzip, which is read from places all over the file`,
+      { fixes: ["unpack it first"] },
     );
   }
   if (options.query !== undefined && kind !== "sqlite" && typeof source === "string") {
@@ -134,16 +137,19 @@ async function addFile(
     case "sqlite":
       return await readSqlite(path, options.query, builder.file(path, "row"));
     case "zip":
-      throw new DataError(
-        `${path}: a zip file, as Excel's workbooks are: save the sheet as CSV, or unpack the table`,
-      );
+      throw new DataError("unsupported-format", `${path}: a zip file, as Excel's workbooks are`, {
+        fixes: ["save the sheet as CSV, or unpack the table"],
+      });
     case "zstd":
-      throw new DataError(`${path}: compressed by Zstandard: unpack it, or compress it by gzip`);
+      throw new DataError("unsupported-format", `${path}: compressed by Zstandard`, {
+        fixes: ["unpack it, or compress it by gzip"],
+      });
     case "array":
       throw new DataFormatError(
         path,
         1,
         "a JSON array; expected JSON lines: an object a line, without brackets or commas",
+        { code: "unsupported-format", expected: "JSON lines" },
       );
     case "json":
     case "text":

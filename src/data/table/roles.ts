@@ -1,5 +1,6 @@
 /** Roles of the columns of a table. */
-import { DataFormatError, listed, requireDistinct } from "../format.ts";
+import type { ErrorText } from "../../device/errors.ts";
+import { DataFormatError, type FormatErrorDetails, listed, quoted, requireDistinct } from "../format.ts";
 import type { ReadOptions, TableOptions } from "./options.ts";
 
 /** Role of a column. */
@@ -38,10 +39,12 @@ export function rolesOf(
   file: string,
   options: TableOptions & ReadOptions,
 ): Role[] {
-  const fail = (message: string): never => {
-    throw new DataFormatError(file, 1, message);
+  const fail = (text: ErrorText, details: FormatErrorDetails): never => {
+    throw new DataFormatError(file, 1, text, details);
   };
-  if (names.length > maxColumns) fail(`${names.length} columns, more than ${maxColumns}: is this a table?`);
+  if (names.length > maxColumns) {
+    fail(`${names.length} columns, more than ${maxColumns}: is this a table?`, { code: "too-large" });
+  }
   requireDistinct(names.filter((name) => !isUnnamed(name)), file);
   const { series = "series", time = "time", group, wide = false, targets = "classes" } = options;
   const roles = new Map<string, Role>();
@@ -49,16 +52,32 @@ export function rolesOf(
     options[option]
   );
   if (wide && long.length > 0) {
-    const given = long.map((option) => `the option ${option}`).join(", ");
-    fail(`${given}: of tables with a row an observation, and the option wide says that a row is a time`);
+    fail(
+      (write) =>
+        `${long.map(write).join(", ")}: of tables with a row an observation, and ${
+          write("wide")
+        } says that a row is a time`,
+      { code: "conflicting-options", option: "wide" },
+    );
   }
   if (wide && options.layout === "rows") {
-    fail("the options wide and layout rows exclude each other: a row is a time, or a whole series");
+    fail(
+      (write) =>
+        `${write("wide")} and ${write("layout")} rows exclude each other: a row is a time, or a whole series`,
+      { code: "conflicting-options", option: "layout" },
+    );
   }
   const give = (name: string, role: Role, option: string, isNeeded: boolean) => {
-    if (!names.includes(name)) return isNeeded ? fail(absent(name, option, names)) : undefined;
+    if (!names.includes(name)) return isNeeded ? absent(fail, name, option, names) : undefined;
     const earlier = roles.get(name);
-    if (earlier) fail(`the column "${name}" cannot be both ${earlier} and ${role}: name it in one option`);
+    if (earlier) {
+      fail(`the column ${quoted(name)} cannot be both ${earlier} and ${role}`, {
+        code: "conflicting-options",
+        option,
+        column: name,
+        fixes: ["name it in one option"],
+      });
+    }
     roles.set(name, role);
   };
   // The end of the table shows whether these columns exist: later JSON rows may add columns.
@@ -67,7 +86,14 @@ export function rolesOf(
   if (!wide) give(series, "series", "series", options.series !== undefined);
   if (!wide && !roles.has(series)) {
     const alike = names.find((name) => name.toLowerCase() === series);
-    if (alike) fail(`no column "${series}"; if it is "${alike}", the option series "${alike}" says so`);
+    if (alike) {
+      fail(`no column ${quoted(series)}`, {
+        code: "missing-column",
+        option: "series",
+        column: series,
+        fixes: [(write) => `if it is ${quoted(alike)}, ${write("series")} ${quoted(alike)} says so`],
+      });
+    }
   }
   if (group !== undefined) give(group, "group", "group", targets !== "none");
   for (const name of wide ? [] : options.target ?? ["label"]) {
@@ -81,26 +107,38 @@ export function rolesOf(
   for (const name of options.known ?? []) give(name, "known", "known", true);
   const labels = [...roles].filter(([, role]) => role === "label").map(([name]) => name);
   if (labels.length > 1) {
-    fail(`classes come from one column, and the option target names ${listed(labels, 12)}`);
+    fail((write) => `classes come from one column, and ${write("target")} names ${listed(labels, 12)}`, {
+      code: "invalid-option",
+      option: "target",
+      expected: "one column",
+    });
   }
   for (const name of options.category ?? []) {
-    if (!names.includes(name)) fail(absent(name, "category", names));
+    if (!names.includes(name)) absent(fail, name, "category", names);
   }
   const channel = targets === "channels" && options.target ? "covariate" : "channel";
   const all = names.map((name) =>
     isUnnamed(name) && !roles.has(name) ? "unnamed" : roles.get(name) ?? channel
   );
   if (!all.some((role) => role === "channel" || role === "known")) {
-    fail(`no channel: a column beside ${[...roles.keys()].join(", ")}`);
+    fail(`no channel: a column beside ${[...roles.keys()].join(", ")}`, { code: "missing-column" });
   }
   return all;
 }
 
-/** Message about a missing column. */
-export function absent(name: string, option: string, names: readonly string[]): string {
-  const alike = names.find((other) => other.toLowerCase() === name.toLowerCase());
-  return `no column "${name}" among ${names.slice(0, 12).join(", ")}${
-    names.length > 12 ? ", ..." : ""
-  }; name another with ` +
-    `the option ${option}${alike ? `, as "${alike}"` : ""}`;
+/** Rejects a table without a column. @param option Option that names the column. */
+export function absent(
+  fail: (text: ErrorText, details: FormatErrorDetails) => never,
+  name: string,
+  option: string,
+  names: readonly string[],
+): never {
+  const similar = names.find((other) => other.toLowerCase() === name.toLowerCase());
+  const others = `${names.slice(0, 12).join(", ")}${names.length > 12 ? ", ..." : ""}`;
+  return fail(`no column ${quoted(name)} among ${others}`, {
+    code: "missing-column",
+    option,
+    column: name,
+    fixes: [(write) => `name another with ${write(option)}${similar ? `, as ${quoted(similar)}` : ""}`],
+  });
 }

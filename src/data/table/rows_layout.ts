@@ -46,6 +46,7 @@ export function rowsLayout(
         file,
         1,
         `no column of values beside ${listed(names)}; expected one for each step`,
+        { code: "missing-column", expected: "a column for each step" },
       );
     }
     hasName = names.includes(series);

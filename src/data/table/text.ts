@@ -52,6 +52,7 @@ export async function* textBlocks(
         file,
         line + before,
         "a byte of zero: the file is binary, or damaged; expected a text table, Parquet or SQLite",
+        { code: "damaged-file", expected: "a text table, Parquet or SQLite" },
       );
     }
     const text = isOldMac ? decoded.replaceAll("\r", "\n") : decoded;
@@ -69,7 +70,9 @@ export async function* textBlocks(
     tail.push(chunk.subarray(last + 1));
     pending += chunk.length - last - 1;
     if (pending > maxRowBytes) {
-      throw new DataFormatError(file, line, `a line of more than ${maxRowBytes} bytes: is this a table?`);
+      throw new DataFormatError(file, line, `a line of more than ${maxRowBytes} bytes: is this a table?`, {
+        code: "too-large",
+      });
     }
   }
   if (pending > 0) yield blockOf(concatenated(tail));
@@ -95,6 +98,11 @@ function decode(bytes: Uint8Array, encoding: Encoding, file: string, line: numbe
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes);
   } catch {
-    throw new DataFormatError(file, line, `not ${encoding}; name the encoding with the option encoding`);
+    throw new DataFormatError(file, line, `not ${encoding}`, {
+      code: "damaged-file",
+      option: "encoding",
+      expected: encoding,
+      fixes: [(write) => `name the encoding with ${write("encoding")}`],
+    });
   }
 }

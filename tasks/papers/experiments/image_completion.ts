@@ -1,3 +1,4 @@
+import { OptionError } from "../../../src/device/errors.ts";
 import { digestOf } from "../../../src/files/digest.ts";
 import { type Digits, pixelSeries } from "../data/mnist.ts";
 import { type Key, key, permutationArray, split } from "../../../src/tensor/random.ts";
@@ -39,12 +40,21 @@ interface Pixels extends Square {
 }
 
 /**
- * By default 10 by 10 pixels, with the upper half as context. @throws {RangeError} If `length` is not the
- * size of a possible square, or the context covers all pixels.
+ * By default 10 by 10 pixels, with the upper half as context.
+ *
+ * @throws {OptionError} If `length` is not the size of a possible square, or the context covers all pixels.
  */
 function pixelsOf({ length = 100, context = Math.floor(length / 2) }: ForecastSettings): Pixels {
   if (context >= length) {
-    throw new RangeError(`--context ${context}: expected less than the ${length} pixels`);
+    const expected = `less than the ${length} pixels`;
+    throw new OptionError(
+      "invalid-option",
+      (write) => `${write("context")} ${context}: expected ${expected}`,
+      {
+        option: "context",
+        expected,
+      },
+    );
   }
   return { ...squareOf(length), context };
 }
@@ -165,8 +175,10 @@ async function readSplits(folder: string, shuffleKey: Key, samples: number): Pro
   const part = (file: "train" | "t10k", digits: Digits, from: number, count: number): Chosen => {
     const there = digits.shape[0];
     if (from + count > there) {
-      throw new Error(
-        `${folder}: ${there} images of ${file}, expected ${from + count}: choose fewer --samples`,
+      throw new OptionError(
+        "invalid-option",
+        `${folder}: ${there} images of ${file}, expected ${from + count}`,
+        { option: "samples", fixes: [(write) => `choose fewer ${write("samples")}`] },
       );
     }
     const positions = [...permutationArray(shuffleKey, there).subarray(from, from + count)];

@@ -1,4 +1,5 @@
 /** Images for experiments on MNIST and Fashion-MNIST. */
+import { OptionError } from "../../../src/device/errors.ts";
 import { type Digits, readDigits } from "../data/mnist.ts";
 import { whyNoFolder } from "../../../src/files/disk.ts";
 
@@ -13,16 +14,16 @@ export interface Square {
   readonly side: number;
 }
 
-/** The square with `length` pixels. @throws {RangeError} If there is no such square. */
+/** The square with `length` pixels. @throws {OptionError} If there is no such square. */
 export function squareOf(length: number): Square {
   const sides = Array.from({ length: rows }, (_, i) => Math.ceil(rows / (i + 1)));
   const side = Math.sqrt(length);
   if (sides.includes(side)) return { every: sides.indexOf(side) + 1, side };
-  throw new RangeError(
-    `--length ${length}: expected the pixels of a square of ${
-      [...new Set(sides)].slice(0, 4).join(", ")
-    }, ... rows`,
-  );
+  const expected = `the pixels of a square of ${[...new Set(sides)].slice(0, 4).join(", ")}, ... rows`;
+  throw new OptionError("invalid-option", (write) => `${write("length")} ${length}: expected ${expected}`, {
+    option: "length",
+    expected,
+  });
 }
 
 /**
