@@ -26,5 +26,5 @@ await benchOnDevices("spirals, natural cubic splines of 512 x 64 x 3", () => {
 await benchOnDevices("spirals, loss of a batch", async () => (await prepare()).loss);
 await benchOnDevices("spirals, training step", async () => {
   const { task, loss } = await prepare();
-  return () => task.optimizer.step(valueAndGrad(loss)(task.parameters)[1]);
+  return () => task.optimizer!.step(valueAndGrad(loss)(task.parameters)[1]);
 });

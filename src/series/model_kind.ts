@@ -15,7 +15,12 @@ export interface ModelKind {
   /** Settings that the model reads. Other settings are rejected. */
   readonly takes: readonly ModelSetting[];
   /** Defaults of the model, which override those of the experiment. */
-  readonly defaults?: Readonly<{ learningRate?: number; hidden?: number }>;
+  readonly defaults?: Readonly<{ learningRate?: number; hidden?: number; epochs?: number }>;
+  /**
+   * Other options that have no effect on the model, such as the learning rate of a model that is fitted in
+   * closed form. They are rejected if they are given.
+   */
+  readonly rejects?: readonly string[];
 }
 
 /** An experiment with several models. */
@@ -72,7 +77,11 @@ export function modelRules<Settings>(
       check?.(settings);
       const choice = settings as ModelChoice;
       if (choice.model === undefined) return;
-      const { takes } = kindNamed(experiment.models(choice.task), choice.model);
+      const { takes, rejects = [] } = kindNamed(experiment.models(choice.task), choice.model);
+      const rejected = rejects.find((name) =>
+        chosen[name] !== undefined || ownDefaults[name] === undefined && choice[name] !== undefined
+      );
+      if (rejected !== undefined) throw rejectedError(choice, rejected);
       const unread = [
         ...unreadSettings(experiment, choice),
         ...(takes.includes("hidden") || chosen.hidden === undefined ? [] : ["hidden" as const]),
@@ -80,6 +89,14 @@ export function modelRules<Settings>(
       if (unread.length > 0) throw unreadError(experiment, choice, unread[0]);
     },
   };
+}
+
+function rejectedError({ model }: ModelChoice, rejected: string): OptionError {
+  return new OptionError(
+    "unusable-option",
+    (write) => `the model ${model} cannot use ${write(rejected)}: leave it out, or choose another model`,
+    { option: rejected },
+  );
 }
 
 function unreadError(

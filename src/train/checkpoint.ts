@@ -104,15 +104,15 @@ function readEpoch(path: string, metadata: Metadata): number {
   return isCount(epoch, 1) ? epoch : fail(path, "damaged: it does not tell the epoch of its weights");
 }
 
-/** Saves everything needed to resume training bit for bit. */
+/** Saves everything needed to resume training bit for bit. A task without an optimiser has no such state. */
 export async function saveCheckpoint(
   path: string,
   parameters: ParameterTree,
-  optimizer: Optimizer,
+  optimizer: Optimizer | undefined,
   position: Position,
   metadata: Metadata = {},
 ): Promise<void> {
-  const state = Object.entries(optimizer.state.tensors)
+  const state = Object.entries(optimizer?.state.tensors ?? {})
     .map(([name, x]) => [optimizerPrefix + name, x] as const);
   await writeSafetensors(path, {
     tensors: await toFiniteHost(path, Object.fromEntries([...flatten(parameters), ...state])),
@@ -129,13 +129,13 @@ export async function saveCheckpoint(
 export async function loadCheckpoint(
   path: string,
   parameters: ParameterTree,
-  optimizer: Optimizer,
+  optimizer: Optimizer | undefined,
 ): Promise<Position> {
   const { tensors, metadata } = await readCheckedSafetensors(path);
   const position = parsePosition(path, metadata[positionKey]);
   assign(path, parameters, parametersIn(tensors));
   try {
-    optimizer.load({
+    optimizer?.load({
       step: position.step,
       tensors: toTensors(optimizerStateIn(tensors)),
     });

@@ -21,6 +21,7 @@ import {
 } from "./checkpoint.ts";
 import { describeBounds, isWithin, size } from "./bounds.ts";
 import { evaluate } from "./evaluate.ts";
+import { checkFit, fitEpoch } from "./fit.ts";
 import { appendText } from "../files/disk.ts";
 import { means, Meter } from "./meter.ts";
 import { Pipeline } from "./pipeline.ts";
@@ -129,11 +130,13 @@ const progressInterval = 200;
  * Trains for a number of epochs, or until the task's stop rule applies. After each epoch, validates, writes
  * the weights to `best.safetensors` if they are the best so far, appends a line to `metrics.jsonl`, and saves
  * the checkpoint `last.safetensors`. Training can be interrupted at any time. Resumed training gives the same
- * numbers as uninterrupted training.
+ * numbers as uninterrupted training. A task with `fit` has one epoch: its parameters are computed in closed
+ * form.
  *
  * @param task Model, data, optimiser and loss.
- * @throws {RangeError} If `epochs` or `batchSize` is not a positive integer, or an option of the task is
- * invalid.
+ * @throws {RangeError} If `epochs` or `batchSize` is not a positive integer, an option of the task is invalid,
+ * or a task with `fit` has more than one epoch.
+ * @throws {TypeError} If the task has both an optimiser and `fit`, or neither.
  * @throws {NonFiniteLossError} If the loss, the metric or a weight is not finite. The previous checkpoints
  * are kept.
  * @throws {Error} If the task does not return a measure of its metric or its stop rule.
@@ -149,18 +152,19 @@ export async function train<Batch extends Tree>(
     throw new RangeError(`train: ${name} is ${value}, expected a ${describeBounds(size)}`);
   }
   checkChoices(task);
+  checkFit(task, epochs);
   const { optimizer, parameters, plateau, visits = 1 } = task;
   const trainingPlateau = task.plateauOf === "training" ? plateau : undefined;
   const [orderKey, stepKey] = split(options.key);
   const count = sampleCount(task.data.train);
   const samples = visits * count;
-  const rate = optimizer.learningRate;
+  const rate = optimizer?.learningRate;
 
   let position: Position = { ...start, samples };
   let metrics: EpochMetrics[] = [];
   if (options.resume) {
     position = await loadCheckpoint(folder.last, parameters, optimizer);
-    checkPosition(position, folder, { epochs, batchSize, samples });
+    checkPosition(position, folder, { epochs, batchSize, samples, isFitted: !optimizer });
     await checkBest(position, folder);
     metrics = await truncateMetrics(folder, position.epoch, position.metrics);
     await options.onResume?.();
@@ -171,7 +175,7 @@ export async function train<Batch extends Tree>(
   const save = (next: Position) => saveCheckpoint(folder.last, parameters, optimizer, next, options.metadata);
   if (!options.resume) await save(position);
 
-  const takeStep = stepOf(task);
+  const takeStep = optimizer && stepOf({ ...task, optimizer });
   let isChecked = false;
   const pipeline = new Pipeline(leaves(parameters)[0].device);
   const started = performance.now();
@@ -179,7 +183,8 @@ export async function train<Batch extends Tree>(
   const untrained = (epochs - position.epoch) * samples - position.sums.samples;
   while (position.epoch < epochs && !(task.stop && stagnated(metrics, task.stop))) {
     const epoch = position.epoch + 1;
-    const batches = inBatches(epochOrder(orderKey, epoch, count, visits), batchSize);
+    const fitted = task.fit && !signal?.aborted ? await fitEpoch(task, batchSize) : undefined;
+    const batches = fitted ? [] : inBatches(epochOrder(orderKey, epoch, count, visits), batchSize);
     const meter = new Meter(position.sums);
     let { batch, step } = position;
     let readUpTo = step;
@@ -195,11 +200,10 @@ export async function train<Batch extends Tree>(
     let shown = turned;
     for (; batch < batches.length && !signal?.aborted; batch++) {
       const factor = (task.schedule?.(step) ?? 1) * (plateau?.state.factor ?? 1);
-      optimizer.learningRate = rate * factor;
       const positions = batches[batch];
       const key = foldIn(stepKey, step);
       const names = scope(() => {
-        const measures = takeStep(tensor(positions, { dtype: "int32" }), key);
+        const measures = takeStep!(tensor(positions, { dtype: "int32" }), key, rate! * factor);
         meter.add(measures, positions.length);
         return Object.keys(measures);
       });
@@ -237,7 +241,8 @@ export async function train<Batch extends Tree>(
     if (!Number.isFinite(validation.loss)) {
       throw new NonFiniteLossError(epoch, step, validation.loss, "the validation loss");
     }
-    requireNames(task, { train: Object.keys(sums.totals), validation: Object.keys(validation) });
+    const trainMeasures = fitted ?? means(sums);
+    requireNames(task, { train: Object.keys(trainMeasures), validation: Object.keys(validation) });
     const value = validation[task.metric.name];
     // A non-finite metric cannot be stored in a checkpoint, and no later epoch could be better.
     if (!Number.isFinite(value)) {
@@ -249,8 +254,8 @@ export async function train<Batch extends Tree>(
     const measured: EpochMetrics = {
       epoch,
       step,
-      learningRate: optimizer.learningRate,
-      train: means(sums),
+      ...(optimizer ? { learningRate: optimizer.learningRate } : {}),
+      train: trainMeasures,
       validation,
       seconds: seconds(),
     };
@@ -274,7 +279,7 @@ export async function train<Batch extends Tree>(
     metrics.push(measured);
     onEpoch?.(measured);
   }
-  optimizer.learningRate = rate;
+  if (optimizer) optimizer.learningRate = rate!;
   return { position, interrupted: false, metrics };
 }
 
@@ -287,10 +292,12 @@ function isBetter(mode: "min" | "max", one: Quality, other: Quality): boolean {
 }
 
 /**
- * Makes a training step. It maps the positions of a batch's samples and a key to the measures before the
- * step.
+ * Makes a training step. It maps the positions of a batch's samples, a key and a learning rate to the
+ * measures before the step.
  */
-function stepOf<Batch extends Tree>(task: Task<Batch>): (positions: Tensor, key: Key) => Measures {
+function stepOf<Batch extends Tree>(
+  task: Task<Batch> & Required<Pick<Task, "optimizer">>,
+): (positions: Tensor, key: Key, learningRate: number) => Measures {
   const { data, parameters, optimizer } = task;
   const step = (positions: Tensor, key: Key): Measures => {
     const batch = takeSamples(data.train, positions);
@@ -301,7 +308,8 @@ function stepOf<Batch extends Tree>(task: Task<Batch>): (positions: Tensor, key:
     return measures;
   };
   let run = jit(step);
-  return (positions, key) => {
+  return (positions, key, learningRate) => {
+    optimizer.learningRate = learningRate;
     try {
       return run(positions, key);
     } catch (error) {
@@ -319,6 +327,7 @@ function stepOf<Batch extends Tree>(task: Task<Batch>): (positions: Tensor, key:
  *
  * @param batchSize Batch size, at most the number of training samples.
  * @returns Times of the step's loops, batched passes, matrix products and copies; see `profile`.
+ * @throws {TypeError} If the task has no optimiser.
  */
 export async function profileStep<Batch extends Tree>(
   task: Task<Batch>,
@@ -326,10 +335,16 @@ export async function profileStep<Batch extends Tree>(
 ): Promise<RunProfile> {
   checkOptions("profileStep", options, profileOptionNames);
   const { batchSize, key } = options;
-  const takeStep = stepOf(task);
+  const { optimizer } = task;
+  if (!optimizer) {
+    throw new TypeError(
+      "profileStep: the task has no optimiser, so it has no training step; leave --profile out",
+    );
+  }
+  const takeStep = stepOf({ ...task, optimizer });
   const [positions] = inBatches(epochOrder(key, 1, sampleCount(task.data.train)), batchSize);
   const batch = tensor(positions, { dtype: "int32" });
-  return await profile(() => scope(() => void takeStep(batch, key)));
+  return await profile(() => scope(() => void takeStep(batch, key, optimizer.learningRate)));
 }
 
 function clip<T extends Tree>(gradients: T, task: Pick<Task, "clipElements" | "clipNorm">): T {

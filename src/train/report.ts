@@ -220,13 +220,13 @@ function epochTable(metrics: readonly EpochMetrics[]): string {
   const head = [
     "epoch",
     ...columns.map(({ part, name }) => `${part} ${escapeHtml(name)}`),
-    "learning rate",
+    ...(metrics[0].learningRate === undefined ? [] : ["learning rate"]),
     "time",
   ];
   const rows = metrics.map((line) => [
     `${line.epoch}`,
     ...columns.map(({ part, name }) => formatMeasure(name, line[part][name])),
-    line.learningRate.toPrecision(3),
+    ...(line.learningRate === undefined ? [] : [line.learningRate.toPrecision(3)]),
     formatSeconds(line.seconds),
   ]);
   return `<details><summary>Epochs</summary>${table(head, rows)}</details>`;

@@ -10,7 +10,13 @@ import type { RunFolder } from "./run_folder.ts";
 export function checkPosition(
   { epoch, batch, step, sums, samples: before }: Position,
   { last }: RunFolder,
-  { epochs, batchSize, samples }: { epochs: number; batchSize: number; samples: number },
+  { epochs, batchSize, samples, isFitted }: {
+    epochs: number;
+    batchSize: number;
+    samples: number;
+    /** Whether the task is fitted in closed form, without optimiser steps. */
+    isFitted: boolean;
+  },
 ): void {
   if (before !== samples) {
     throw new Error(
@@ -24,7 +30,8 @@ export function checkPosition(
     );
   }
   const batches = Math.ceil(samples / batchSize);
-  if (batch >= batches || step !== epoch * batches + batch || sums.samples !== batch * batchSize) {
+  const steps = isFitted ? 0 : epoch * batches + batch;
+  if (batch >= batches || step !== steps || sums.samples !== batch * batchSize) {
     throw new Error(
       `${last}: damaged: step ${step} and sums of ${sums.samples} samples are not those of epoch ${epoch}, ` +
         `batch ${batch} of ${batches}`,

@@ -33,9 +33,12 @@ export interface EpochMetrics {
   readonly epoch: number;
   /** Number of optimiser steps at the end of the epoch. */
   readonly step: number;
-  /** Learning rate of the last step of the epoch. */
-  readonly learningRate: number;
-  /** Means of the measures over the training samples, each computed before the step on its batch. */
+  /** Learning rate of the last step of the epoch. Undefined for a task that is fitted in closed form. */
+  readonly learningRate?: number;
+  /**
+   * Means of the measures over the training samples, each computed before the step on its batch; with the
+   * fitted parameters for a task that is fitted in closed form.
+   */
   readonly train: Readonly<Record<string, number>>;
   /** Means of the measures over the validation set, at the end of the epoch. */
   readonly validation: Readonly<Record<string, number>>;
@@ -178,5 +181,6 @@ export async function truncateMetrics(
 
 function isMetrics(value: unknown): value is EpochMetrics {
   return isRecord(value) && isCount(value.epoch, 1) && isCount(value.step) &&
-    [value.learningRate, value.seconds].every(isNumber) && [value.train, value.validation].every(isNumbers);
+    [value.learningRate ?? 0, value.seconds].every(isNumber) &&
+    [value.train, value.validation].every(isNumbers);
 }

@@ -54,7 +54,7 @@ export interface MeasuredModel<Batch extends Tree = Tree> extends WeightedModel 
   weights?(batch: Batch): { readonly [measure: string]: Tensor };
 }
 
-/** Input of the training loop: a model, its data, its optimiser and its loss. */
+/** Input of the training loop: a model, its data, its optimiser or closed-form fit, and its loss. */
 export interface Task<Batch extends Tree = Tree> extends MeasuredModel<Batch> {
   /** Record of the data, for a task that reads files: plain JSON of a type that the experiment chooses. */
   // deno-lint-ignore no-explicit-any
@@ -65,9 +65,14 @@ export interface Task<Batch extends Tree = Tree> extends MeasuredModel<Batch> {
   readonly testSize?: string;
   /**
    * Optimiser of the parameters. Its learning rate is multiplied by the factors of the schedule and the
-   * plateau.
+   * plateau. A task has either an optimiser or `fit`.
    */
-  readonly optimizer: Optimizer;
+  readonly optimizer?: Optimizer;
+  /**
+   * Computes the parameters from the training data in closed form and assigns them in place. There are no
+   * optimiser steps, and training has one epoch.
+   */
+  fit?(): Promise<void>;
   /** Factor of the learning rate for each step. */
   readonly schedule?: Schedule;
   /** Factor of the learning rate that is reduced when the measure of `plateauOf` stops improving. */

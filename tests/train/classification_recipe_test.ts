@@ -28,7 +28,7 @@ Deno.test("the paper's rules: a larger rate of the readout, a plateau of the epo
     steps: 3,
   });
   const before = flatten(parameters).map(([name, x]) => [name, x.add(0)] as const);
-  optimizer.step({
+  optimizer!.step({
     vectorField: { weight: ones([2, 2]), bias: ones([2]) },
     readout: { weight: ones([2, 2]), bias: ones([2]) },
   });
@@ -53,7 +53,7 @@ Deno.test("the paper's rules: a larger rate of the readout, a plateau of the epo
 Deno.test("a mean of models learns by the paper's recipe: the readout of each model has the larger rate", async () => {
   const { parameters, optimizer, plateauOf } = await spirals.prepare({ ...paper, model: "delta" });
   const before = flatten(parameters).map(([name, x]) => [name, x.add(0)] as const);
-  optimizer.step(mapTree(parameters, (x) => ones(x.shape)));
+  optimizer!.step(mapTree(parameters, (x) => ones(x.shape)));
   const after = new Map<string, Tensor>(flatten(parameters));
   const readouts = new Set<string>();
   for (const [name, x] of before) {

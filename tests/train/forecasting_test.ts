@@ -211,7 +211,7 @@ testOnCpu("the paper's recipe halves the rate by averaged training losses and cl
     options("warp", { settings: { ...settings, recipe: "paper" } }),
   );
   assert.deepEqual([plateauOf, clipElements, clipNorm, schedule], ["training", 1e-7, undefined, undefined]);
-  assert.ok(Object.keys(optimizer.state.tensors).some((name) => name.endsWith(".s")), "AdaBelief");
+  assert.ok(Object.keys(optimizer!.state.tensors).some((name) => name.endsWith(".s")), "AdaBelief");
   // Nothing improves: the first average is the best, and the twentieth after it lowers the rate.
   const factors = Array.from({ length: 50 * 21 }, () => plateau!.update(1));
   assert.deepEqual([factors.at(-2), factors.at(-1)], [1, 0.5]);
@@ -232,13 +232,13 @@ testOnCpu("in the paper's recipe the Transformer learns by AdamW at a constant r
   );
   assert.deepEqual([plateau, clipElements, clipNorm, schedule], [undefined, undefined, undefined, undefined]);
   const before = mapTree(parameters, (own) => own.mul(1));
-  optimizer.step(mapTree(parameters, (own) => own.mul(0).add(1)));
+  optimizer!.step(mapTree(parameters, (own) => own.mul(0).add(1)));
   // Adam's first step equals the learning rate. The moments decay by factors of 0.9 and 0.95.
   for (const [i, own] of leaves(before).entries()) {
     const difference = leaves(parameters)[i].sub(own.mul(1 - 0.1 * learningRate).sub(learningRate));
     assert.ok(await difference.abs().max().item() < 1e-6);
   }
-  for (const [name, moment] of Object.entries(optimizer.state.tensors)) {
+  for (const [name, moment] of Object.entries(optimizer!.state.tensors)) {
     const expected = name.endsWith(".m") ? 0.1 : 0.05;
     assert.ok(await moment.sub(expected).abs().max().item() < 1e-6, name);
   }
@@ -289,7 +289,7 @@ testOnCpu("training sees every step, and its loss goes down", async () => {
         task.parameters,
       );
       losses.push(await loss.item());
-      task.optimizer.step(gradients);
+      task.optimizer!.step(gradients);
     }
     assert.ok(losses.at(-1)! < 0.8 * losses[0], `${losses[0]} to ${losses.at(-1)}`);
   }

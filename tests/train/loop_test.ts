@@ -123,7 +123,8 @@ Deno.test(
     // Averages of three losses: nine averages in 28 steps, and one pending step.
     assert.equal(position.plateau?.pending?.[1], 1);
     assert.ok(position.plateau!.factor < 1 && position.plateau!.factor > 0.5 ** 9);
-    assert.ok(metrics.some(({ learningRate }, i) => i > 0 && learningRate < metrics[i - 1].learningRate));
+    const rates = metrics.map(({ learningRate }) => learningRate!);
+    assert.ok(rates.some((rate, i) => i > 0 && rate < rates[i - 1]));
     const { interrupted } = await trainUntilStep(other, 10, {}, task);
     assert.equal(interrupted, true);
     await run(other, { resume: true, task });
@@ -216,7 +217,7 @@ Deno.test(
     const before = await Deno.readFile(folder.last);
     const task = await tinyTask();
     const controller = new AbortController();
-    task.optimizer.step = () => {
+    task.optimizer!.step = () => {
       for (const x of Object.values(task.parameters)) x.assign(x.mul(NaN));
       controller.abort();
     };
@@ -305,7 +306,7 @@ Deno.test(
     const options = { epochs: 2, ...batches, folder };
     const { position } = await train({ ...task, evaluate }, options);
     assert.equal(position.step, 14);
-    assert.equal(task.optimizer.state.step, 14);
+    assert.equal(task.optimizer!.state.step, 14);
   }),
 );
 
