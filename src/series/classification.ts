@@ -12,7 +12,7 @@ import { argmax } from "../train/metrics/classes.ts";
 import { coolest, fitTemperature, hottest } from "./temperature.ts";
 import type { Calibration, Sample, Task } from "../train/task.ts";
 import { evenly } from "../train/statistics.ts";
-import { settling } from "./learning.ts";
+import { closedForm, settling } from "./learning.ts";
 import { networkStreams } from "./prediction_stream.ts";
 import {
   groupsOfOneLength,
@@ -30,7 +30,9 @@ export type SeriesBatch = SeriesInputs & {
 
 /** A model that classifies series with the classes of its record. */
 export interface Classifier extends SeriesPredictor<SeriesBatch, ClassPrediction> {
-  /** Fits the softmax temperature on labelled series. */
+  /**
+   * Fits the softmax temperature on labelled series; after a closed-form fit, on its leave-one-out outputs.
+   */
   calibrate(validation: readonly Series[], train: readonly Series[]): Promise<Calibration>;
 }
 
@@ -86,6 +88,8 @@ export function classifier(options: ClassifierOptions): Classifier {
       ? binaryCrossEntropy(predicted.at(-1, 1), labels.equal(1), { positiveWeight })
       : crossEntropy(predicted, labels, { weights });
   const scores = (outputs: ArrayLike<number>) => isBinary ? [0, outputs[0]] : outputs;
+  /** Outputs for the series of the last closed-form fit, each fitted to the other series. */
+  let leftOut: { label: number; outputs: ArrayLike<number> }[] | undefined;
   let calibration: ClassCalibration = { temperature: 1, shares: classes.map(() => 1 / classes.length) };
   const predictionOf = (series: string, outputs: ArrayLike<number>): ClassPrediction => {
     const probabilities = probabilitiesOf(scores(outputs), calibration.temperature);
@@ -126,10 +130,24 @@ export function classifier(options: ClassifierOptions): Classifier {
       : undefined,
     predict,
     stream: networkStreams(network, options.record, predictionOf),
+    onLoad: network.onLoad,
+    fit: network.fit && ((series) => {
+      const targets = series.flatMap(({ label }) => classes.map((_, k) => k === label ? 1 : -1));
+      const outputs = network.fit!(series, Float64Array.from(targets));
+      leftOut = series.map(({ label }, i) => ({
+        label,
+        outputs: outputs.subarray(i * classes.length, (i + 1) * classes.length),
+      }));
+      return Promise.resolve();
+    }),
     async calibrate(validation, train) {
-      const labels = validation.map(({ label }) => label);
+      const own = leftOut ??
+        (await network.read(validation)).map((outputs, i) => ({ label: validation[i].label, outputs }));
       calibration = {
-        temperature: fitTemperature((await network.read(validation)).map(scores), labels),
+        temperature: fitTemperature(
+          own.map(({ outputs }) => scores(outputs)),
+          own.map(({ label }) => label),
+        ),
         shares: countLabels(train, classes.length).map((count) => count / train.length),
       };
       return { ...calibration };
@@ -184,16 +202,19 @@ export interface ClassificationOptions extends ClassifierOptions {
 /** Makes the task of training a {@linkcode classifier}. */
 export function classification(options: ClassificationOptions): Task<SeriesBatch> {
   const { record, splits, settings, rules, draw } = options;
-  const { toBatch, toBatches: _, predict, calibrate, evaluatePredictions, stream: __, ...model } = classifier(
-    options,
-  );
+  const { toBatch, toBatches: _, predict, calibrate, evaluatePredictions, stream: __, fit, ...model } =
+    classifier({ ...options, train: splits.train });
   const { parameters } = model;
   const data = mapSplits(splits, toBatch);
   const steps = Math.ceil(splits.train.length / settings.batchSize);
   return {
     record,
     ...model,
-    ...(rules ? rules.learning(parameters, steps) : settling({ parameters, settings, steps })),
+    ...(fit
+      ? closedForm(fit, splits)
+      : rules
+      ? rules.learning(parameters, steps)
+      : settling({ parameters, settings, steps })),
     data,
     metric: rules?.metric ?? { name: "accuracy", mode: "max" },
     calibrate: () => calibrate(splits.validation, splits.train),

@@ -202,9 +202,13 @@ export function requireSame(file: string, now: readonly RecordedSeries[], { spli
   );
 }
 
-/** Number of the given series that are in the training set of a record. */
-export function countSeen(series: readonly Pick<RecordedSeries, "digest">[], { split }: DataRecord): number {
-  const seen = new Set(split.train.map(({ digest }) => digest));
+/** Number of the given series that are in the parts of a record that determine the weights. */
+export function countSeen(
+  series: readonly Pick<RecordedSeries, "digest">[],
+  { split }: DataRecord,
+  parts: readonly (keyof DataRecord["split"])[] = ["train"],
+): number {
+  const seen = new Set(parts.flatMap((part) => split[part].map(({ digest }) => digest)));
   return series.filter(({ digest }) => seen.has(digest)).length;
 }
 

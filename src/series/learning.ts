@@ -2,6 +2,7 @@ import type { ParameterTree } from "../nn/layer.ts";
 import { Adam } from "../optim/adam.ts";
 import { combineSchedules, warmup } from "../optim/schedules.ts";
 import { flatten } from "../tensor/tree.ts";
+import type { Series, Splits } from "../data/series.ts";
 import type { Task } from "../train/task.ts";
 import type { SeriesSettings } from "./settings.ts";
 
@@ -68,4 +69,15 @@ export function settling(
       stop: { after: patience, unless: [{ part: "validation", measure: "loss", mode: "min", threshold: 0 }] },
     }),
   };
+}
+
+/**
+ * Closed-form fit for users' own series: to the training set, and after its validation to the training and the
+ * validation set. The penalty is chosen by leave-one-out, so the final fit needs no validation set.
+ */
+export function closedForm(
+  fit: (series: readonly Series[]) => Promise<void>,
+  { train, validation }: Splits<readonly Series[]>,
+): Pick<Task, "fit" | "refit"> {
+  return { fit: () => fit(train), refit: () => fit([...train, ...validation]) };
 }

@@ -52,7 +52,7 @@ export {
   type TargetKind,
 } from "./series_experiment.ts";
 export * from "./series_models.ts";
-export type { SeriesNetworkOptions } from "./series_network.ts";
+export type { FittedModelKind, SeriesInputs, SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
 export { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";
 export type { SeriesModelSettings, SeriesSettings } from "./settings.ts";
 export {

@@ -6,6 +6,7 @@ import { countLabels } from "./classification.ts";
 import { type ModelExperiment, modelRules } from "./model_kind.ts";
 import type { TaskKind } from "./predictions.ts";
 import { tableOptions as readingOptions } from "./recorded_series.ts";
+import { randomConvolutions } from "./ridge_network.ts";
 import { readSeries, seriesExperiment, targetsOf, typicalGap } from "./series_experiment.ts";
 import { withGivenParts } from "./given_parts.ts";
 import { openForecast, prepareForecast } from "./series_forecast.ts";
@@ -22,6 +23,9 @@ const forecastDefaults = {
   horizon: 24,
   model: "linear",
 };
+
+/** Models of whole series. */
+const wholeSeriesModels = { ...seriesModels, "random-convolutions": randomConvolutions };
 
 /** Classification and regression of whole series. */
 const ofWholeSeries: ModelExperiment<SeriesSettings> = seriesExperiment({
@@ -42,6 +46,7 @@ const ofWholeSeries: ModelExperiment<SeriesSettings> = seriesExperiment({
   depth: 1,
   // As accurate as rk4 along splines, at half the cost.
   method: "midpoint",
+  models: wholeSeriesModels,
 });
 
 /** Experiment on users' own series: a table, or a problem in the format of the UEA archive. */
@@ -49,10 +54,10 @@ export const ownSeries: ModelExperiment<SeriesSettings> = modelRules({
   ...ofWholeSeries,
   notes: [
     "Defaults of --task forecast: --model linear --horizon 24 --epochs 20 --batch-size 64 --learning-rate 0.003.",
-    `Models of --task classify and regress: ${Object.keys(seriesModels).join(", ")}.`,
+    `Models of --task classify and regress: ${Object.keys(wholeSeriesModels).join(", ")}.`,
     `Models of --task forecast: ${Object.keys(windowModels).join(", ")}.`,
   ],
-  models: (task) => task === "forecast" ? windowModels : seriesModels,
+  models: (task) => task === "forecast" ? windowModels : wholeSeriesModels,
   async prepare(settings, earlier) {
     if (!settings.data) {
       throw new OptionError(

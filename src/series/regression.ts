@@ -5,7 +5,7 @@ import type { NumberPrediction } from "./predictions.ts";
 import { evaluateNumbers } from "./evaluate_numbers.ts";
 import type { Measures, Task } from "../train/task.ts";
 import { networkStreams } from "./prediction_stream.ts";
-import { settling } from "./learning.ts";
+import { closedForm, settling } from "./learning.ts";
 import {
   groupsOfOneLength,
   type SeriesInputs,
@@ -37,15 +37,15 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
     const rows = await network.read(series);
     return series.map(({ name }, i) => predictionOf(name, rows[i]));
   };
-  const toBatch = (series: readonly Series[]): NumbersBatch => {
-    const scaled = series.flatMap((one) =>
+  /** Scaled targets; NaN is unknown. Shape (series, targets). */
+  const targetsOf = (series: readonly Series[]) =>
+    series.flatMap((one) =>
       targets.map(({ mean, standardDeviation }, i) => ((one.targets?.[i] ?? NaN) - mean) / standardDeviation)
     );
-    return {
-      ...network.inputs(series),
-      targets: tensor(scaled, { shape: [series.length, targets.length] }),
-    };
-  };
+  const toBatch = (series: readonly Series[]): NumbersBatch => ({
+    ...network.inputs(series),
+    targets: tensor(targetsOf(series), { shape: [series.length, targets.length] }),
+  });
   return {
     parameters: network.parameters,
     toBatch,
@@ -54,6 +54,11 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
     weights: knownCounts,
     predict,
     stream: networkStreams(network, options.record, predictionOf),
+    onLoad: network.onLoad,
+    fit: network.fit && ((series) => {
+      network.fit!(series, Float64Array.from(targetsOf(series)));
+      return Promise.resolve();
+    }),
     evaluatePredictions: (series) =>
       evaluateNumbers({
         series,
@@ -90,13 +95,17 @@ interface RegressionOptions extends SeriesNetworkOptions {
 /** Makes the task of training a {@linkcode regressor}. */
 export function regression(options: RegressionOptions): Task<NumbersBatch> {
   const { record, splits, settings } = options;
-  const { parameters, evaluate, toBatch, evaluatePredictions } = regressor(options);
+  const { parameters, evaluate, toBatch, evaluatePredictions, onLoad, fit } = regressor({
+    ...options,
+    train: splits.train,
+  });
   const steps = Math.ceil(splits.train.length / settings.batchSize);
   return {
     record,
     parameters,
-    ...settling({ parameters, settings, steps }),
+    ...(fit ? closedForm(fit, splits) : settling({ parameters, settings, steps })),
     data: mapSplits(splits, toBatch),
+    onLoad,
     evaluate,
     weights: knownCounts,
     metric: { name: "loss", mode: "min" },

@@ -164,12 +164,17 @@ export function seriesExperiment<Settings extends SeriesSettings>(
         evaluate: model.evaluate,
         scores: model.scores,
         weights: model.weights,
+        onLoad: model.onLoad,
         async samples(path, table) {
           const set = await truthOf(path, table);
           return {
             batches: model.toBatches(set.series),
             count: set.series.length,
-            seen: countSeen(await recordSeries(set), record),
+            seen: countSeen(
+              await recordSeries(set),
+              record,
+              model.fit ? ["train", "validation"] : ["train"],
+            ),
             kind: "series",
             notices: noticesOf(set),
             evaluatePredictions: () => model.evaluatePredictions(set.series),

@@ -18,7 +18,7 @@ import { DivergenceError } from "../solvers/divergence.ts";
 import { NoProgressError } from "../solvers/divergence.ts";
 import type { MethodChoice } from "../solvers/methods.ts";
 import { methodOf } from "../solvers/methods.ts";
-import { kindNamed } from "./model_kind.ts";
+import { kindNamed, type ModelKind } from "./model_kind.ts";
 import { type SeriesModel, type SeriesModelKind, seriesModels } from "./series_models.ts";
 import { seriesForm } from "./series_reading.ts";
 
@@ -40,7 +40,9 @@ export interface SeriesNetworkOptions {
   /** Record of the data: channels, scaling, times and targets. */
   record: DataRecord;
   /** Models by name; by default those of Weft. */
-  models?: Readonly<Record<string, SeriesModelKind>>;
+  models?: Readonly<Record<string, SeriesModelKind | FittedModelKind>>;
+  /** Training series, unscaled, for a model that learns its input form from them. */
+  train?: readonly Series[];
   /** Settings of the run. */
   settings: SeriesSettings;
   /** Random key of the initial parameters. */
@@ -83,14 +85,32 @@ export interface SeriesNetwork {
    * and the model has streams.
    */
   readonly streams?: SeriesModel["streams"];
+  /**
+   * Fits the outputs in closed form, for a model without optimiser steps.
+   *
+   * @param series Unscaled series.
+   * @param targets Targets of the series, NaN if unknown. Shape (series, outputs).
+   * @returns Outputs for each series, fitted to the other series. Shape (series, outputs).
+   */
+  fit?(series: readonly Series[], targets: Float64Array): Float64Array;
+  /** Reads the parameters that the input form needs, after weights were loaded. */
+  onLoad?(): Promise<void>;
+}
+
+/** A kind of model that is fitted in closed form. */
+export interface FittedModelKind extends ModelKind {
+  /** Makes the model. @param outputs Number of output features. */
+  network(options: SeriesNetworkOptions, outputs: number): SeriesNetwork;
 }
 
 /** A model that predicts the targets of its record from series. */
 export interface SeriesPredictor<Batch extends Tree, Found extends Prediction> extends
   Pick<
     TrainedModel<Batch>,
-    "parameters" | "evaluate" | "scores" | "weights" | "useCalibration" | "stream"
+    "parameters" | "evaluate" | "scores" | "weights" | "onLoad" | "useCalibration" | "stream"
   > {
+  /** Fits the parameters to labelled series in closed form, for a model without optimiser steps. */
+  fit?(series: readonly Series[]): Promise<void>;
   /** Converts unscaled series with the record's channels to the form that the model reads. */
   toBatch(series: readonly Series[]): Batch;
   /** As `toBatch`, in batches of equal length: each series is read exactly as if it were alone. */
@@ -118,7 +138,9 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
     );
   }
   const { heads, feedForward, depth: layers, clipWeights } = settings;
-  const { reads, takesStatic, make } = kindNamed(options.models ?? seriesModels, name);
+  const kind = kindNamed<SeriesModelKind | FittedModelKind>(options.models ?? seriesModels, name);
+  if ("network" in kind) return kind.network(options, outputs);
+  const { reads, takesStatic, make } = kind;
   const places = Array.from(channels.keys());
   const isFirst = ({ role }: typeof channels[number]) =>
     options.isStaticFirst && takesStatic && role === "static";

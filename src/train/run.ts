@@ -286,12 +286,16 @@ export async function execute(
   return { ...result, summary };
 }
 
-/** Calibrates the task with the best weights, and stores the calibration with them. */
+/** Refits and calibrates the task with the best weights, and stores the calibration with them. */
 async function calibrateBest({ task, folder }: Run, epoch: number, metadata: Metadata): Promise<void> {
-  if (!task.calibrate) return;
+  if (!task.calibrate && !task.refit) return;
   await loadWeights(folder.best, task.parameters);
-  const calibration = JSON.stringify(await task.calibrate());
-  await saveWeights(folder.best, task.parameters, epoch, { ...metadata, [calibrationKey]: calibration });
+  await task.refit?.();
+  const calibration = await task.calibrate?.();
+  await saveWeights(folder.best, task.parameters, epoch, {
+    ...metadata,
+    ...(calibration ? { [calibrationKey]: JSON.stringify(calibration) } : {}),
+  });
 }
 
 /**
@@ -310,6 +314,7 @@ export async function loadBest(
     });
   }
   await loadWeights(best, model.parameters);
+  await model.onLoad?.();
   const { metadata } = await readCheckedSafetensors(best);
   const calibration = parseJson(metadata[calibrationKey] ?? "");
   if (isRecord(calibration)) model.useCalibration?.(calibration);

@@ -30,6 +30,8 @@ export interface Evaluation {
 export interface WeightedModel {
   /** Learned tensors. The run's weights are loaded into them. */
   readonly parameters: ParameterTree;
+  /** Called after weights were loaded. A model that computes on the host reads its parameters here. */
+  onLoad?(): Promise<void>;
   /** Uses values that were fitted on the validation set after training. */
   useCalibration?(calibration: Calibration): void;
 }
@@ -73,6 +75,12 @@ export interface Task<Batch extends Tree = Tree> extends MeasuredModel<Batch> {
    * optimiser steps, and training has one epoch.
    */
   fit?(): Promise<void>;
+  /**
+   * Computes the final parameters from the training and the validation set, and assigns them in place. Called
+   * after training; the result replaces the best weights. Only for a task with `fit`, whose validation measures
+   * remain those of the fit to the training set alone.
+   */
+  refit?(): Promise<void>;
   /** Factor of the learning rate for each step. */
   readonly schedule?: Schedule;
   /** Factor of the learning rate that is reduced when the measure of `plateauOf` stops improving. */

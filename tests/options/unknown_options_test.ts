@@ -14,9 +14,12 @@ const data = new Set([
   "AttentionMemory",
   "Bounds",
   "DataRecord",
+  "EpochMetrics",
   "LSTMState",
   "Message",
   "ReportContent",
+  "Series",
+  "SeriesInputs",
   "SeriesSet",
   "Task",
   "WARPModel",
@@ -34,6 +37,7 @@ const data = new Set([
   // Passed to every kind of model in turn. Each model reads some of its members.
   "ForecastModelSizes",
   "SeriesModelSizes",
+  "SeriesNetworkOptions",
 ]);
 
 /** Functions that pass their options to a function of the table. */

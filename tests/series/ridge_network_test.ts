@@ -1,0 +1,144 @@
+/** The model random-convolutions of own-series: fitted, stopped, resumed, evaluated and predicted. */
+import assert from "node:assert/strict";
+import { ownSeries } from "../../src/series/own_series.ts";
+import type { ClassPrediction, NumberPrediction } from "../../src/series/predictions.ts";
+import { measureNew } from "../../src/series/trained_model.ts";
+import { readCheckedSafetensors } from "../../src/files/safetensors.ts";
+import { configOf } from "../../src/train/config.ts";
+import { settingsOf } from "../../src/train/experiment.ts";
+import { execute } from "../../src/train/mod.ts";
+import { runFolder } from "../../src/train/run_folder.ts";
+import { openTrained, readRunConfig, resumeRun, startRun } from "../runs.ts";
+import { withFolder } from "../tasks/command_line.ts";
+
+/** Rows of a table: the series' name, the time, and the values with the target. */
+async function write(path: string, columns: string, rows: readonly (readonly unknown[])[]): Promise<string> {
+  await Deno.writeTextFile(path, `series,time,${columns}\n${rows.map((row) => row.join()).join("\n")}\n`);
+  return path;
+}
+
+/** Waves of a random phase at uneven times, with missing values. The class is the frequency alone. */
+function waves(count: number, first = 0): unknown[][] {
+  return Array.from({ length: count }, (_, s) =>
+    Array.from({ length: 30 + s % 5 }, (_, t) => {
+      const [i, time] = [first + s, t + 0.3 * Math.sin(t * (s + 1))];
+      const angle = 2.4 * i + time * (i % 2 ? 0.9 : 0.6);
+      return [
+        `s${i}`,
+        time.toFixed(3),
+        (t + i) % 7 ? Math.sin(angle).toFixed(4) : "",
+        i % 2 ? "fast" : "slow",
+      ];
+    })).flat();
+}
+
+/** Configuration of a run on a table. */
+function settingsFor(data: string, chosen: object = {}) {
+  return configOf(ownSeries, { device: "cpu", data, model: "random-convolutions", ...chosen });
+}
+
+async function opened(path: string) {
+  const folder = runFolder(path);
+  return await openTrained(await readRunConfig(folder), folder);
+}
+
+Deno.test(
+  "classes that only a frequency separates are learned, with equal digits after a stop, a resumption and a move",
+  withFolder(async (folder) => {
+    const data = await write(`${folder}/waves.csv`, "x,label", waves(24));
+    const fresh = await write(`${folder}/fresh.csv`, "x,label", waves(12, 100));
+    const config = settingsFor(data);
+    const whole = await startRun(config, `${folder}/whole`);
+    const { summary, metrics } = await execute(whole);
+    assert.deepEqual([summary!.epochs, metrics[0].step], [1, 0]);
+    const first = await opened(whole.folder.path);
+    const { measures, seen, count } = await measureNew(first, fresh);
+    assert.deepEqual([measures.accuracy, seen, count], [1, 0, 12]);
+    assert.ok(measures.logLoss < 0.3, `${measures.logLoss}`);
+    // The final fit is to the training and the validation set.
+    assert.equal((await measureNew(first, data)).seen, 20);
+
+    const stopped = await startRun(config, `${folder}/stopped`);
+    assert.equal((await execute(stopped, { signal: AbortSignal.abort() })).interrupted, true);
+    const resumed = await execute(await resumeRun(config, stopped.folder));
+    assert.deepEqual(resumed.summary!.test, summary!.test);
+    const again = await execute(await resumeRun(config, stopped.folder));
+    assert.deepEqual(again.summary!.test, summary!.test);
+    const tensorsOf = async (file: string) => (await readCheckedSafetensors(file)).tensors;
+    assert.deepEqual(await tensorsOf(stopped.folder.best), await tensorsOf(whole.folder.best));
+
+    await Deno.rename(stopped.folder.path, `${folder}/moved`);
+    const other = await opened(`${folder}/moved`);
+    assert.deepEqual((await measureNew(other, fresh)).measures, measures);
+    const set = await other.model.series!(fresh);
+    const predictions = await other.model.predict!(set) as ClassPrediction[];
+    assert.deepEqual(await first.model.predict!(set), predictions);
+    const alone = await Promise.all(set.series.map((one) => other.model.predict!({ ...set, series: [one] })));
+    assert.deepEqual(alone.flat(), predictions);
+    assert.deepEqual(
+      predictions.map(({ label }) => label),
+      set.series.map((_, i) => i % 2 ? "fast" : "slow"),
+    );
+    assert.equal(other.model.stream, undefined);
+  }),
+);
+
+Deno.test(
+  "numbers are predicted from a level that convolutions cannot see",
+  withFolder(async (folder) => {
+    const rows = Array.from({ length: 60 }, (_, i) =>
+      Array.from({ length: 20 }, (_, t) => {
+        const level = i * 7 % 60 / 10;
+        const [height, speed] = [3 * level + 100, i % 5];
+        return [`s${i}`, t, (level + 0.1 * Math.sin(0.3 * i % 5 * t)).toFixed(4), height, speed];
+      })).flat();
+    const data = await write(`${folder}/levels.csv`, "x,height,speed", rows);
+    const run = await startRun(
+      settingsFor(data, { task: "regress", table: { target: ["height", "speed"] } }),
+      `${folder}/runs`,
+    );
+    const { summary } = await execute(run);
+    assert.ok(summary!.test["height r2"] > 0.95, JSON.stringify(summary!.test));
+    const { model } = await opened(run.folder.path);
+    const predictions = await model.predict!(await model.series!(data)) as NumberPrediction[];
+    const errors = predictions.map(({ numbers }, i) =>
+      Math.abs(numbers.height - (3 * (i * 7 % 60) / 10 + 100))
+    );
+    assert.ok(errors.reduce((sum, own) => sum + own) / 60 < 1, `${errors}`);
+  }),
+);
+
+Deno.test(
+  "a table of static channels, single observations and missing channels is learned",
+  withFolder(async (folder) => {
+    const rows = Array.from(
+      { length: 40 },
+      (_, i) => [`s${i}`, 0, i % 2 ? 1 : "", i % 2 ? 5 : 4, `c${i % 2}`],
+    );
+    const data = await write(`${folder}/points.csv`, "x,age,label", rows);
+    const run = await startRun(settingsFor(data, { table: { static: ["age"] } }), `${folder}/runs`);
+    assert.equal((await execute(run)).summary!.test.accuracy, 1);
+  }),
+);
+
+Deno.test("options of optimiser steps are rejected, and forecasts do not have the model", () => {
+  const model = "random-convolutions";
+  assert.equal(settingsOf(ownSeries, { model }).epochs, 1);
+  assert.equal(settingsOf(ownSeries, { model, batchSize: 4 }).batchSize, 4);
+  const wrong = {
+    epochs: 3,
+    learningRate: 0.1,
+    patience: 2,
+    balance: true,
+    intensity: true,
+    hidden: 8,
+    online: true,
+  };
+  for (const [name, value] of Object.entries(wrong)) {
+    assert.throws(() => settingsOf(ownSeries, { model, [name]: value }), new RegExp(`cannot use ${name}`));
+  }
+  assert.throws(
+    () => settingsOf(ownSeries, { model, task: "forecast" }),
+    /unknown model "random-convolutions"/,
+  );
+});
