@@ -1,0 +1,56 @@
+/** Histories of series on a regular grid, for models that read all past values. */
+import type { Series } from "../data/series.ts";
+import { type ForecastWindow, lastObserved } from "./forecast_windows.ts";
+import type { RecordedWindows } from "./data_record.ts";
+
+/** Maximum number of past steps, unless ten seasons are longer. */
+const mostSteps = 500;
+/** Minimum number of seasons within the maximum number of past steps. */
+const mostSeasons = 10;
+
+/** Maximum number of windows of models that read whole histories: to measure in training, and to test. */
+export const historyWindows = { train: 200, test: 1000 };
+
+/** Default number of past steps of a model that reads whole histories. */
+export function historyLength(season: number): number {
+  return Math.max(mostSteps, mostSeasons * season);
+}
+
+/**
+ * Past values of a channel on the regular grid that ends at the present, from the first row of the window on.
+ * NaN where no value was observed. Of several values at one grid step, the last one.
+ */
+export function historyOf(
+  { past: { times, values }, present }: Pick<ForecastWindow, "past" | "present">,
+  channel: number,
+  channels: number,
+  { gap, context }: Pick<RecordedWindows, "gap" | "context">,
+): Float64Array {
+  const stepOf = (row: number) => context - 1 - Math.round((present - times[row]) / gap);
+  const first = Math.max(0, stepOf(0));
+  const history = new Float64Array(context - first).fill(NaN);
+  for (let row = 0; row < times.length; row++) {
+    const value = values[row * channels + channel];
+    const step = stepOf(row) - first;
+    if (step >= 0 && !Number.isNaN(value)) history[step] = value;
+  }
+  return history;
+}
+
+/** Rows of a series up to its last observation in the channels to forecast, as the past of a window. */
+export function wholePast(
+  series: Series,
+  channels: number,
+  continued: readonly number[],
+): Pick<ForecastWindow, "past" | "present"> | undefined {
+  const last = lastObserved(series, channels, continued);
+  if (last < 0) return undefined;
+  return {
+    past: {
+      ...series,
+      times: series.times.slice(0, last + 1),
+      values: series.values.slice(0, (last + 1) * channels),
+    },
+    present: series.times[last],
+  };
+}
