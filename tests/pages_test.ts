@@ -83,6 +83,15 @@ function table(header: string, row: (series: number, t: number) => string): stri
 
 const patient = (i: number, t: number) => `patient ${i},${t},${(Math.sin(t) * (1 + i % 2)).toFixed(3)}`;
 
+/** Monthly rows of some years, with growth and a season. */
+function monthlyTable(from: number, years: number): string {
+  const rows = Array.from({ length: 12 * years }, (_, i) => {
+    const value = 100 + 2 * (12 * (from - 1949) + i) + 20 * Math.sin(Math.PI * i / 6) + i % 5;
+    return `${from + Math.floor(i / 12)}-${`${i % 12 + 1}`.padStart(2, "0")},${value.toFixed(2)}`;
+  });
+  return `Date,Passengers\n${rows.join("\n")}\n`;
+}
+
 /** Files that the commands of a page read, and that the reader has. */
 const given: Record<string, Record<string, string>> = {
   "docs/predictions.md": {
@@ -96,6 +105,8 @@ const given: Record<string, Record<string, string>> = {
     }`,
   },
   "docs/choosing.md": {
+    "1949-1959.csv": monthlyTable(1949, 11),
+    "1960.csv": monthlyTable(1960, 1),
     "example.ts":
       'import { key, normal } from "@weft/weft";\nconsole.log(await normal(key(0), [2]).sum().item());\n',
   },

@@ -78,6 +78,11 @@ export interface RecordedWindows {
    * its standard deviation: the denominator of MASE.
    */
   readonly seasonalErrors: readonly number[];
+  /**
+   * As `seasonalErrors`, for each training series in the order of the record's series: MASE divides the errors
+   * of a series by its own. NaN is stored as null; `seasonalErrors` hold instead.
+   */
+  readonly errorsOfSeries?: readonly (readonly (number | null)[])[];
   /** Last time of the training period, and of the validation period. */
   readonly until: { readonly train: number; readonly validation: number };
   /** Digest of each series up to the end of the training period. */

@@ -18,6 +18,8 @@ export type StepErrors = readonly (readonly (readonly number[])[])[];
 /** Quantiles of the errors at each step. */
 export interface ErrorQuantiles {
   readonly errors: StepErrors;
+  /** Number of past steps from which `errors` hold; the context of the model by default. */
+  readonly from?: number;
   /** Channels whose errors are divided by the standard deviation of the training set. */
   readonly inDataUnits?: readonly number[];
   /** Quantiles for series with only `steps` past steps, in descending order of `steps`. */
@@ -42,33 +44,67 @@ export class ErrorSample {
     this.#errors[channel][Math.min(this.horizon, Math.max(1, Math.round(at))) - 1].push(error);
   }
 
-  /** Quantiles of each channel and step; zeros for a channel without errors. */
+  /** Quantiles of each channel and step. No quantiles for a channel without errors. */
   quantiles(): StepErrors {
     return this.#errors.map((steps) =>
-      steps.map((_, step) => {
+      steps.map((errors, step) => {
         let reach = 0;
-        let own = steps[step];
+        let own = errors;
         while (own.length < least && reach < steps.length) {
           reach++;
           own = steps.slice(Math.max(0, step - reach), step + reach + 1).flat();
         }
-        const sorted = Float64Array.from(own).sort();
-        return levels.map((level) =>
-          sorted.length > 0 ? Number(quantileOf(sorted, level).toPrecision(6)) : 0
-        );
+        if (own.length === 0) return [];
+        const quantile = errors.length < least ? widened(own, errors.length) : quantilesIn(own);
+        return levels.map((level) => Number(quantile(level).toPrecision(6)));
       })
     );
   }
 }
 
-/** Quantiles for a series with a number of past steps: those of the longest history that is not longer. */
+function quantilesIn(errors: readonly number[]): (level: number) => number {
+  const sorted = Float64Array.from(errors).sort();
+  return (level) => quantileOf(sorted, level);
+}
+
+/**
+ * Quantiles from few forecasts. The errors of one forecast often have the same sign, so both signs count as
+ * equally probable. The quantiles are widened by n / (n - 1) for n forecasts, and at most by 2: close to the
+ * ratio of the quantiles of Student's t and the normal distribution.
+ */
+function widened(errors: readonly number[], forecasts: number): (level: number) => number {
+  const absolute = quantilesIn(errors.map(Math.abs));
+  const factor = forecasts > 1 ? forecasts / (forecasts - 1) : 2;
+  return (level) => Math.sign(level - 0.5) * factor * absolute(Math.abs(2 * level - 1));
+}
+
+/** Whether a channel has quantiles of errors. */
+export function hasErrors(errors: StepErrors[number] | undefined): boolean {
+  return errors !== undefined && errors[0].length > 0;
+}
+
+/**
+ * Quantiles for a series with a number of past steps: those of histories of this length. Between two lengths,
+ * for each channel those with the wider intervals.
+ */
 export function errorsAfter(
-  { errors, short = [] }: ErrorQuantiles,
+  { errors, short = [], from }: ErrorQuantiles,
   steps: number,
   context: number,
 ): StepErrors {
-  if (steps >= context) return errors;
-  return (short.find((own) => own.steps <= steps) ?? short.at(-1))?.errors ?? errors;
+  const lengths = [{ steps: from ?? context, errors }, ...short];
+  const at = lengths.findIndex((own) => own.steps <= steps);
+  if (at < 0) return lengths.at(-1)!.errors;
+  if (at === 0 || lengths[at].steps === steps) return lengths[at].errors;
+  const [less, more] = [lengths[at].errors, lengths[at - 1].errors];
+  return less.map((own, channel) =>
+    hasErrors(more[channel]) && widthOf(more[channel]) > widthOf(own) ? more[channel] : own
+  );
+}
+
+/** Sum of the widths of the 80 % interval over all steps. 0 without quantiles. */
+export function widthOf(steps: StepErrors[number]): number {
+  return steps.reduce((sum, errors) => sum + (errors.at(-1) ?? 0) - (errors[0] ?? 0), 0);
 }
 
 /** @throws {Error} If the stored value does not have a number for each channel, step and level. */
@@ -77,20 +113,24 @@ export function requireErrorQuantiles(
   channels: number,
   horizon: number,
 ): ErrorQuantiles {
-  const { errors, inDataUnits = [], short = [] } = stored as unknown as ErrorQuantiles;
+  const { errors, inDataUnits = [], short = [], from } = stored as unknown as ErrorQuantiles;
   const isList = (list: unknown, length: number): list is unknown[] =>
     Array.isArray(list) && list.length === length;
   const isError = (error: unknown) => typeof error === "number" && Math.abs(error) <= maxValue;
   const areErrors = (all: unknown) =>
     isList(all, channels) && all.every((steps) =>
       isList(steps, horizon) &&
-      steps.every((errors) => isList(errors, levels.length) && errors.every(isError))
+      (steps.every((errors) => isList(errors, levels.length) && errors.every(isError)) ||
+        steps.every((errors) => isList(errors, 0)))
     );
   const areShort = Array.isArray(short) &&
     short.every((own) => isRecord(own) && isCount(own.steps) && areErrors(own.errors));
   const areChannels = Array.isArray(inDataUnits) &&
     inDataUnits.every((channel) => isCount(channel) && channel < channels);
-  if (areErrors(errors) && areShort && areChannels) return { errors, inDataUnits, short };
+  const isFrom = from === undefined || isCount(from);
+  if (areErrors(errors) && areShort && areChannels && isFrom) {
+    return { errors, inDataUnits, short, ...(from === undefined ? {} : { from }) };
+  }
   throw new Error(
     `damaged calibration in the weights: expected ${levels.length} numbers for each of ${channels} channels and ${horizon} ` +
       "steps; restore the file, or train again",

@@ -2,6 +2,7 @@ import { type DataRecord, takeColumns } from "./data_record.ts";
 import { continuedOf, type ForecastWindow, gridValue } from "./forecast_windows.ts";
 import type { WindowForecast } from "./window_forecaster.ts";
 import { levels } from "./error_quantiles.ts";
+import { lastValue, seasonBefore } from "./forecast_verdict.ts";
 import type { ForecastFigure } from "../train/forecast_figure.ts";
 import { formatTime } from "../data/format.ts";
 import { coverage, quantileCrps } from "../train/metrics/forecasts.ts";
@@ -34,10 +35,10 @@ function baselinesOf(
   const value = (window: ForecastWindow, channel: number, step: number) =>
     gridValue(window, step, channel, channels);
   return {
-    "the last value": (window, channel) => value(window, channel, context - 1),
+    [lastValue]: (window, channel) => value(window, channel, context - 1),
     ...(season > 1 && season <= context
       ? {
-        "the season before": (window: ForecastWindow, channel: number, at: number) =>
+        [seasonBefore]: (window: ForecastWindow, channel: number, at: number) =>
           value(window, channel, context - season + (Math.max(1, Math.round(at)) - 1) % season),
       }
       : {}),
@@ -47,8 +48,8 @@ function baselinesOf(
 /**
  * Compares forecasts with the observed values, and with the baselines "last value" and "season before".
  * Errors are divided by the standard deviation of each channel in the training set, so that all channels have
- * the same weight. MASE (Hyndman and Koehler, 2006) is divided by the mean absolute difference of values one
- * season apart.
+ * the same weight. MASE (Hyndman and Koehler, 2006) divides the errors of each series by its mean absolute
+ * difference of values one season apart.
  */
 export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<Evaluation> {
   const { windows, record } = options;
@@ -90,12 +91,20 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
   };
 }
 
+/** Mean absolute error of the seasonal naive forecast in training: of the series, or of all for a new series. */
+function seasonalErrorsOf({ split, windows }: DataRecord): (series: string, channel: number) => number {
+  const { seasonalErrors, errorsOfSeries } = windows!;
+  const own = new Map(errorsOfSeries?.map((errors, i) => [split.train[i].name, errors]));
+  return (series, channel) => own.get(series)?.[channel] ?? seasonalErrors[channel];
+}
+
 /** Measures of the forecasts and of the baselines. */
 async function measuresOf(
   { windows, record, forecast }: ForecastsToEvaluate,
 ): Promise<Pick<Evaluation, "measures" | "baselines">> {
-  const { channels, windows: sizes } = record;
+  const { channels } = record;
   const baselines = baselinesOf(record);
+  const seasonalErrorOf = seasonalErrorsOf(record);
   const names = ["", ...Object.keys(baselines)];
   const sums = new Map(names.map((name) => [name, new WeightedMeans()]));
   for (let start = 0; start < windows.length; start += together) {
@@ -108,9 +117,14 @@ async function measuresOf(
       const truth = all((i) => takeColumns(part[i].targets, channels.length, [channel]));
       const count = truth.filter((value) => !Number.isNaN(value)).length;
       if (count === 0) continue;
+      const units = part.flatMap(({ series, at }) =>
+        new Array<number>(at.length).fill(seasonalErrorOf(series, channel))
+      );
       const measure = (predicted: ArrayLike<number>) => {
         const { mse, mae } = numberMeasures(predicted, truth);
-        return { mse, mae, mase: mae / sizes!.seasonalErrors[channel] };
+        const scaledErrors = truth.map((value, i) => Math.abs(value - predicted[i]) / units[i])
+          .filter((error) => !Number.isNaN(error));
+        return { mse, mae, mase: scaledErrors.reduce((sum, error) => sum + error, 0) / count };
       };
       const quantiles = forecasts[0][channel].quantiles.map((_, k) =>
         [levels[k], all((i) => forecasts[i][channel].quantiles[k])] as const
@@ -175,19 +189,21 @@ export async function forecastFigures(
   });
 }
 
-/** Averages measures over parts of different sizes. */
+/** Averages measures over parts of different sizes. A part may lack a measure. */
 class WeightedMeans {
-  #count = 0;
-  readonly #sums: Record<string, number> = {};
+  readonly #sums: Record<string, { count: number; sum: number }> = {};
 
   add(count: number, measures: Readonly<Record<string, number>>): void {
-    this.#count += count;
     for (const [name, value] of Object.entries(measures)) {
-      this.#sums[name] = (this.#sums[name] ?? 0) + count * value;
+      const own = this.#sums[name] ??= { count: 0, sum: 0 };
+      own.count += count;
+      own.sum += count * value;
     }
   }
 
   get means(): Record<string, number> {
-    return Object.fromEntries(Object.entries(this.#sums).map(([name, sum]) => [name, sum / this.#count]));
+    return Object.fromEntries(
+      Object.entries(this.#sums).map(([name, { count, sum }]) => [name, sum / count]),
+    );
   }
 }

@@ -30,7 +30,7 @@ interface Span {
   to: number;
 }
 
-/** Maximum number of windows of a part. Above it, only every n-th window is used. */
+/** Default maximum number of windows of a part. Above it, only every n-th window is used. */
 const maxWindows = 4000;
 
 /**
@@ -43,9 +43,10 @@ export function windowsOf(
   channels: number,
   sizes: Omit<RecordedWindows, "until">,
   span: Span,
+  most = maxWindows,
 ): ForecastWindow[] {
   const presents = series.flatMap((one) => presentsOf(one, sizes, span).map((present) => ({ one, present })));
-  const every = Math.max(1, Math.ceil(presents.length / maxWindows));
+  const every = Math.max(1, Math.ceil(presents.length / most));
   return presents.filter((_, i) => i % every === 0)
     .map(({ one, present }) => windowAt(one, present, channels, sizes, span.to));
 }
@@ -122,6 +123,12 @@ export function windowAt(
     at: times.slice(present + 1, end).map((time) => Math.min((time - now) / gap, horizon)),
     targets: values.slice((present + 1) * channels, end * channels),
   };
+}
+
+/** Observations of a series up to and including a time. */
+export function upTo(time: number, series: Series, width: number): Series {
+  const rows = series.times.filter((own) => own <= time).length;
+  return { ...series, times: series.times.slice(0, rows), values: series.values.slice(0, rows * width) };
 }
 
 /** Value of a window's grid at a step, or the channel's mean if it was never observed. */
@@ -222,24 +229,29 @@ function onGrid(
   return grid;
 }
 
+/** Where the parts of a table end. */
+interface SplitOptions {
+  /** Time of a horizon. */
+  span: number;
+  /** Ends of the training and validation period that the user gave. */
+  given?: Partial<RecordedWindows["until"]>;
+}
+
 /**
- * Ends of the training and validation period. By default the first 60 % of the observations in order of time are
- * for training, the next 20 % for validation, and the rest for testing. With a given test period, 75 % of the
- * observations before it are for training.
- *
- * @param given Ends of the training and validation period that the user gave.
+ * Ends of the training and validation period. By default the first 60 % of the observations in order of time
+ * are for training, the next 20 % for validation, and the rest for testing. With a given test period, 75 % of
+ * the observations before it are for training. If there are few observations, training ends earlier:
+ * validation and test period each have at least one horizon.
  */
 export function untilOf(
   series: readonly Series[],
-  given: Partial<RecordedWindows["until"]> = {},
+  { span, given = {} }: SplitOptions,
 ): RecordedWindows["until"] {
   const { validation: end = Infinity } = given;
-  const all = Float64Array.from(series.flatMap(({ times }) => Array.from(times))).filter((time) =>
-    time <= end
-  )
-    .sort();
+  const all = Float64Array.from(series.flatMap(({ times }) => Array.from(times)))
+    .filter((time) => time <= end).sort();
   const at = (share: number) => all[Math.max(0, Math.floor(share * all.length) - 1)];
-  return end < Infinity
-    ? { train: given.train ?? at(0.75), validation: end }
-    : { train: at(0.6), validation: at(0.8) };
+  if (end < Infinity) return { train: given.train ?? Math.min(at(0.75), end - span), validation: end };
+  const validation = Math.min(at(0.8), all[all.length - 1] - span);
+  return { train: Math.min(at(0.6), validation - span), validation };
 }

@@ -22,6 +22,7 @@ export {
   forecastModels,
   type ForecastModelSizes,
 } from "./forecast_models.ts";
+export { forecastVerdict } from "./forecast_verdict.ts";
 export type { Horizon } from "./horizon.ts";
 export {
   type ModelExperiment,

@@ -53,7 +53,8 @@ const ofWholeSeries: ModelExperiment<SeriesSettings> = seriesExperiment({
 export const ownSeries: ModelExperiment<SeriesSettings> = modelRules({
   ...ofWholeSeries,
   notes: [
-    "Defaults of --task forecast: --model linear --horizon 24 --epochs 20 --batch-size 64 --learning-rate 0.003.",
+    "Defaults of --task forecast: --model linear --horizon 24 --batch-size 64, and for models that are trained with " +
+    "gradients --epochs 20 --learning-rate 0.003.",
     `Models of --task classify and regress: ${Object.keys(wholeSeriesModels).join(", ")}.`,
     `Models of --task forecast: ${Object.keys(windowModels).join(", ")}.`,
   ],

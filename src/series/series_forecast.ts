@@ -22,12 +22,16 @@ import {
   longestPast,
   presentsOf,
   untilOf,
+  upTo,
   windowsOf,
 } from "./forecast_windows.ts";
 import { windowForecaster } from "./window_forecaster.ts";
 import type { SeriesSettings } from "./settings.ts";
 import { stepsOf } from "./horizon.ts";
 import { settling } from "./learning.ts";
+import { kindNamed } from "./model_kind.ts";
+import { seasonOf } from "./season.ts";
+import { windowModels } from "./window_models.ts";
 import { knownCounts } from "./regression.ts";
 import {
   inMonths,
@@ -38,6 +42,8 @@ import {
   requireValues,
   tableOptions,
 } from "./recorded_series.ts";
+import { closedFormOf, windowsOfParts } from "./closed_form.ts";
+import { historyWindows } from "./histories.ts";
 import { readSeries, typicalGap } from "./series_experiment.ts";
 
 /** Makes the task of training a forecaster on the series of a table. */
@@ -56,20 +62,16 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
   const recorded = await recordSeries(set);
   if (earlier) requireSame(set.name, recorded, earlier);
   const record = earlier ?? await recordOf(set, recorded, settings, given);
-  const { until, ...sizes } = record.windows!;
-  const spans = {
-    train: { from: -Infinity, to: until.train },
-    validation: { from: until.train, to: until.validation },
-    test: { from: until.validation, to: Infinity },
-  };
-  const windows = mapSplits(spans, (span) => windowsOf(set.series, set.channels.length, sizes, span));
+  const forecaster = windowForecaster(settings, record);
+  const { parameters, history } = forecaster.model;
+  const windows = windowsOfParts(set.series, record, history !== undefined);
   for (const [part, { length }] of Object.entries(windows)) {
     if (length > 0) continue;
     throw new DataError(
       "too-small",
       `${set.name}: no series is long enough to ${part === "train" ? "learn" : "check"} ${
-        plural(sizes.horizon, "step")
-      } of ${sizes.gap} ` +
+        plural(record.windows!.horizon, "step")
+      } of ${record.windows!.gap} ` +
         `in the part "${part}"`,
       {
         option: "horizon",
@@ -77,9 +79,9 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
       },
     );
   }
-  const forecaster = windowForecaster(settings, record);
-  const { parameters } = forecaster.model;
+  const { until } = record.windows!;
   const data = mapSplits(windows, forecaster.toBatch);
+  const closed = closedFormOf(forecaster, { record, series: set.series, windows, batches: data });
   const steps = Math.ceil(windows.train.length / settings.batchSize);
   return {
     record,
@@ -90,12 +92,16 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
     ],
     testSize: plural(windows.test.length, "window"),
     parameters,
-    ...settling({ parameters, settings, steps }),
+    ...(closed ? { fit: () => closed.fit(until.train) } : settling({ parameters, settings, steps })),
+    onLoad: () => forecaster.refresh(data, windows),
     data,
     evaluate: forecaster.evaluate,
     weights: knownCounts,
     metric: { name: "loss", mode: "min" },
-    calibrate: async () => ({ ...await forecaster.calibrate(windows.validation) }),
+    async calibrate() {
+      const folds = closed?.folds() ?? [{ windows: windows.validation }];
+      return { ...await forecaster.calibrate(folds, closed && (() => closed.fit(until.validation))) };
+    },
     useCalibration: forecaster.useCalibration,
     evaluatePredictions: () =>
       evaluateForecasts({ windows: windows.test, record, forecast: forecaster.forecast }),
@@ -123,24 +129,29 @@ async function recordOf(
   given: ContinuedSet["until"],
 ): Promise<DataRecord> {
   const { horizon: chosenHorizon = 24, ...chosen } = settings;
+  const kind = kindNamed(windowModels, settings.model ?? "linear");
   const gap = set.times === "month" ? Math.max(1, Math.round(typicalGap(set))) : typicalGap(set);
   const horizon = stepsOf(chosenHorizon, gap, set.times);
-  const until = untilOf(set.series, given);
+  const until = untilOf(set.series, { span: horizon * gap, given });
   const width = set.channels.length;
   const train = set.series.map((one) => upTo(until.train, one, width));
   const rows = largest(train.map(({ times }) => times.length));
-  const season = chosen.season ?? seasonOf(gap, set.times, rows);
-  const { context = contextOf(rows, horizon, season) } = chosen;
   const channels = recordChannels(set, train, settings);
-  if (continuedOf(channels).length === 0) {
+  const continued = continuedOf(channels);
+  const season = chosen.season ??
+    seasonOf({ gap, times: set.times, series: train, channels: width, continued });
+  const { context = kind.contextOf?.(season) ?? contextOf(rows, horizon, season) } = chosen;
+  if (continued.length === 0) {
     throw new Error(
       `${set.name}: no column is left to forecast: all are known ahead of time, or one value for a series`,
     );
   }
   // Falls back to the standard deviation if there are no values one season apart, or if all differences are
   // 0.
-  const seasonalErrors = seasonalErrorsOf(train, width, { gap, season })
-    .map((error, channel) => error / channels[channel].standardDeviation || 1);
+  const scaledErrors = (series: readonly Series[]) =>
+    seasonalErrorsOf(series, width, { gap, season })
+      .map((error, channel) => error / channels[channel].standardDeviation);
+  const seasonalErrors = scaledErrors(train).map((error) => error || 1);
   return {
     version: 1,
     channels,
@@ -155,6 +166,7 @@ async function recordOf(
       horizon,
       season,
       seasonalErrors,
+      errorsOfSeries: train.map((one) => scaledErrors([one]).map((error) => error || null)),
       until,
       trained: await Promise.all(train.map(digestOfSeries)),
     },
@@ -162,12 +174,6 @@ async function recordOf(
     ignored: set.ignored ?? [],
     ...(set.columns ? { columns: set.columns } : {}),
   };
-}
-
-/** Observations of a series up to and including a time. */
-function upTo(time: number, series: Series, width: number): Series {
-  const rows = series.times.filter((own) => own <= time).length;
-  return { ...series, times: series.times.slice(0, rows), values: series.values.slice(0, rows * width) };
 }
 
 /** Digest of the observations of a series, independent of its name. */
@@ -199,15 +205,15 @@ export function openForecast(settings: SeriesSettings, record: DataRecord): Trai
   const windowsIn = async (path: string, table?: TableOptions) => {
     const set = await read(path, table);
     const { series } = set;
-    const windows = windowsOf(series, record.channels.length, record.windows!, {
-      from: -Infinity,
-      to: Infinity,
-    });
+    const span = { from: -Infinity, to: Infinity };
+    const most = own.model.history && historyWindows.test;
+    const windows = windowsOf(series, record.channels.length, record.windows!, span, most);
     if (windows.length > 0) return { windows, series, notices: noticesOf(set) };
     throw new Error(`${path}: no series is long enough to check ${record.windows!.horizon} steps`);
   };
   return {
     parameters: own.model.parameters,
+    onLoad: own.load,
     evaluate: own.evaluate,
     weights: knownCounts,
     async samples(path, table) {
@@ -251,21 +257,6 @@ function unknownAhead(series: readonly Series[], { channels }: DataRecord): stri
   });
 }
 
-/** Seconds of a day. */
-const day = 86_400;
-
-/**
- * Default season: the steps of a year for months, of a day, or of a week for daily data. 1 if the times are not dates, the season
- * is not a whole number of steps, or the training set has fewer than two seasons.
- *
- * @param rows Number of training observations of the longest series.
- */
-function seasonOf(gap: number, kind: SeriesSet["times"], rows: number): number {
-  if (kind === "month") return 12 % gap === 0 && 24 <= rows * gap ? 12 / gap : 1;
-  const season = (gap < day ? day : 7 * day) / gap;
-  return kind === "date" && gap <= day && Number.isInteger(season) && 2 * season <= rows ? season : 1;
-}
-
 /**
  * Default number of past steps: the horizon or two seasons, whichever is longer, if the training period is
  * long enough.
@@ -275,7 +266,7 @@ function contextOf(rows: number, horizon: number, season: number): number {
 }
 
 /** Maximum default number of past steps. With more, thousands of windows would need gigabytes. */
-const maxContext = 4096;
+const maxContext = 1024;
 
 /**
  * Mean absolute difference of each channel's values one season apart, with a tolerance of half a step. NaN if

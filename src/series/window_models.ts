@@ -1,12 +1,22 @@
 import { OptionError } from "../device/errors.ts";
 import { type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
+import type { Series } from "../data/series.ts";
+import { tensor } from "../tensor/creation.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
+import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import type { DataRecord } from "./data_record.ts";
+import { fitLinear } from "./fit_linear.ts";
+import { fitSmoothing } from "./fit_smoothing.ts";
 import { forecastModel, forecastModels } from "./forecast_models.ts";
+import type { ForecastWindow } from "./forecast_windows.ts";
+import { historyLength } from "./histories.ts";
 import type { ModelKind } from "./model_kind.ts";
 import { seriesModels } from "./series_models.ts";
 import type { SeriesInputs, SeriesNetwork } from "./series_network.ts";
+import type { HistoryForecast } from "./smoothed_forecast.ts";
+import { seasonalNaiveForm, smoothingModel } from "./smoothing_model.ts";
 
 /** Past of some series, and values known ahead of time. */
 export type Given = {
@@ -22,14 +32,52 @@ export type Given = {
    * (batch, horizon, channels known ahead).
    */
   readonly ahead?: Tensor;
+  /**
+   * Forecasts of a model that computes on the host, in the units of the grid. Shape
+   * (batch, horizon, channels).
+   */
+  readonly steps?: Tensor;
 };
 
+/** Data to fit a model to. */
+export interface FitData {
+  /** Series up to the end of the period to learn from. */
+  readonly series: readonly Series[];
+  /** Windows whose targets are in that period. */
+  readonly windows: readonly ForecastWindow[];
+  /** Windows of the training set, to choose penalties on, whatever the period is. */
+  readonly tuning: readonly ForecastWindow[];
+}
+
+/** A model that forecasts whole histories on the host, in the units of the data. */
+export interface HistoryModel {
+  /** Reads the parameters from the device. Needed after they were loaded from a file. */
+  load(): Promise<void>;
+  /** Forecasts each channel after the past of a window. */
+  forecast(window: ForecastWindow): readonly HistoryForecast[];
+}
+
 /** Maps the past to the values at the next steps `(batch, horizon, channels)`, in the units of the grid. */
-export type WindowModel = Layer<[given: Given, key?: Key]>;
+export type WindowModel = Layer<[given: Given, key?: Key]> & {
+  /** Computes the parameters in closed form, in place. Without it the model is trained with gradients. */
+  readonly fit?: (data: FitData) => Promise<void>;
+  /** Set if the model reads histories on the host. It needs `Given.steps`. */
+  readonly history?: HistoryModel;
+};
 
 /** Sizes of a forecasting model. */
-interface WindowModelSizes {
+export interface WindowModelSizes {
   channels: number;
+  /** Means and standard deviations of the channels in the training set. */
+  statistics: DataRecord["channels"];
+  /** Positions of the channels to forecast. */
+  continued: readonly number[];
+  /** Time step. */
+  gap: number;
+  /** Length of a season in steps; 1 for no season. */
+  season: number;
+  /** Names of the training series. */
+  names: readonly string[];
   /** Number of channels known ahead of time. */
   ahead: number;
   context: number;
@@ -46,6 +94,8 @@ interface WindowModelSizes {
 interface WindowModelKind extends ModelKind {
   /** Makes the model. */
   make(sizes: WindowModelSizes): WindowModel;
+  /** Default number of past steps for a season. By default, it depends on the horizon. */
+  contextOf?(season: number): number;
 }
 
 /**
@@ -57,9 +107,29 @@ const rollouts = Object.entries(forecastModels).filter(([name, { needsPhysics }]
   !needsPhysics && (name === "warp" || !Object.hasOwn(seriesModels, name))
 );
 
+/** Options that have no effect on a model that is fitted in closed form, and its number of epochs. */
+const closedForm = {
+  takes: [],
+  rejects: ["epochs", "learningRate", "patience"],
+  defaults: { epochs: 1 },
+} as const;
+
 /** All models that forecast users' own series, by the name for `--model`. */
 export const windowModels: Readonly<Record<string, WindowModelKind>> = {
-  "linear": { takes: [], make: (sizes) => besideLinear(sizes) },
+  "linear": { ...closedForm, make: linearModel },
+  "seasonal-naive": {
+    ...closedForm,
+    contextOf: historyLength,
+    make: (sizes) => smoothingModel(sizes, (_, season) => seasonalNaiveForm(season)),
+  },
+  "exponential-smoothing": {
+    ...closedForm,
+    contextOf: historyLength,
+    make(sizes) {
+      requireNothingAhead("exponential-smoothing", sizes.ahead);
+      return smoothingModel(sizes, fitSmoothing);
+    },
+  },
   ...Object.fromEntries(
     Object.entries(seriesModels).map(([name, { takes }]) => [name, {
       takes: takes.filter((setting) => setting !== "online"),
@@ -76,6 +146,32 @@ export const windowModels: Readonly<Record<string, WindowModelKind>> = {
   ),
 };
 
+/** Parameters of the linear maps, and of a sequence model beside them. */
+type LinearParameters = {
+  readonly linear: { readonly weight: Tensor; readonly bias?: Tensor };
+  readonly ahead?: { readonly weight: Tensor };
+  readonly network?: ParameterTree;
+};
+
+/** The linear maps alone, fitted by least squares. */
+function linearModel(sizes: WindowModelSizes): WindowModel {
+  const model = besideLinear(sizes);
+  const { linear, ahead } = model.parameters;
+  return Object.assign(model, {
+    fit({ windows, tuning }: FitData): Promise<void> {
+      const { weight, shared } = fitLinear(windows, sizes, tuning);
+      const { context, horizon } = sizes;
+      scope(() => {
+        const both = tensor(Float32Array.from(weight), { shape: [horizon, context + 1] });
+        linear.weight.assign(both.slice(1, 0, context));
+        linear.bias!.assign(both.at(1, context));
+        ahead?.weight.assign(tensor(Float32Array.from(shared), { shape: ahead.weight.shape }));
+      });
+      return Promise.resolve();
+    },
+  });
+}
+
 /**
  * A linear map from the past steps to the following steps, the same for each channel, plus a linear map of
  * the values known ahead of time. With a sequence model, its outputs are added.
@@ -83,12 +179,12 @@ export const windowModels: Readonly<Record<string, WindowModelKind>> = {
 function besideLinear(
   { channels, ahead, context, horizon, key }: WindowModelSizes,
   network?: SeriesNetwork,
-): WindowModel {
+): Layer<[given: Given, key?: Key], LinearParameters> {
   const linear = Linear({ inputs: context, outputs: horizon, key: split(key)[0] });
   const ofAhead = ahead > 0
     ? Linear({ inputs: ahead, outputs: channels, key: foldIn(key, 1), bias: false })
     : undefined;
-  const parameters: ParameterTree = {
+  const parameters: LinearParameters = {
     linear: linear.parameters,
     ...(ofAhead ? { ahead: ofAhead.parameters } : {}),
     ...(network ? { network: network.parameters } : {}),
@@ -101,18 +197,22 @@ function besideLinear(
   });
 }
 
+/** @throws {OptionError} If there are channels that are known ahead of time. */
+function requireNothingAhead(name: string, ahead: number): void {
+  if (ahead === 0) return;
+  throw new OptionError(
+    "unusable-option",
+    (write) => `${name} reads nothing ahead of time: choose another model, or leave out ${write("known")}`,
+    { option: "known" },
+  );
+}
+
 /** A forecasting model that feeds back its predictions after the past. */
 function stepByStep(
   name: string,
   { channels, ahead, context, horizon, hidden, key }: WindowModelSizes,
 ): WindowModel {
-  if (ahead > 0) {
-    throw new OptionError(
-      "unusable-option",
-      (write) => `${name} reads nothing ahead of time: choose another model, or leave out ${write("known")}`,
-      { option: "known" },
-    );
-  }
+  requireNothingAhead(name, ahead);
   const model = forecastModel(name, {
     channels,
     length: context + horizon,

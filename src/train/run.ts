@@ -290,6 +290,7 @@ export async function execute(
 async function calibrateBest({ task, folder }: Run, epoch: number, metadata: Metadata): Promise<void> {
   if (!task.calibrate && !task.refit) return;
   await loadWeights(folder.best, task.parameters);
+  await task.onLoad?.();
   await task.refit?.();
   const calibration = await task.calibrate?.();
   await saveWeights(folder.best, task.parameters, epoch, {

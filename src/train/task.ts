@@ -106,7 +106,10 @@ export interface Task<Batch extends Tree = Tree> extends MeasuredModel<Batch> {
   readonly visits?: number;
   /** Measure that decides which epoch is the best: its name, and whether smaller or larger is better. */
   readonly metric: { readonly name: string; readonly mode: "min" | "max" };
-  /** Fits the calibration of probabilities or intervals on the validation set. Later predictions use it. */
+  /**
+   * Fits the calibration of probabilities or intervals on the validation set. Later predictions use it. The
+   * parameters are saved afterwards: a model in closed form may be fitted again, to the validation set too.
+   */
   calibrate?(): Promise<Calibration>;
   /** Compares the predictions on the test set with the truth. */
   evaluatePredictions?(): Promise<Evaluation>;

@@ -147,8 +147,6 @@ Deno.test(
       "forecast",
       "--horizon",
       "4",
-      "--epochs",
-      "1",
       "--device",
       "cpu",
       "--run",

@@ -82,6 +82,7 @@ testOnCpu("WARP continues series of one's own from its own predictions, with a s
   const count = (horizon: number) => {
     const model = windowModels["warp"].make({
       ...{ channels: 2, ahead: 0, context: 4, horizon, hidden: 4, key: key(0) },
+      ...{ statistics: [], continued: [0, 1], gap: 1, season: 1, names: [] },
       network: () => assert.fail("expected no model of irregular series"),
     });
     assert.deepEqual(model({ grid: normal(key(1), [5, 4, 2]) }).shape, [5, horizon, 2]);
