@@ -7,7 +7,8 @@ import { leaves } from "../src/tensor/tree.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { main, wholeFrom } from "../src/commands/command.ts";
 import { benchCommand } from "./programs.ts";
-import { type Panel, plot } from "./plot.ts";
+import type { Chart } from "../src/charts/chart.ts";
+import { chartFile } from "../src/charts/file.ts";
 import { type DeviceOptions, openDevice, secondsOf, watchMemory, withTimingOptions } from "./timing.ts";
 
 const adjoints: readonly (readonly [method: string, adjoint: Adjoint])[] = [
@@ -101,12 +102,17 @@ await main(async (args) => {
     ["method, adjoint", ...lines.map(({ steps }) => `${steps.toLocaleString("en")} steps`)],
     ...[...measured].map(([one, points]) => [name(one), ...points.map(cells)]),
   ];
-  const panel = (title: string, of: (point: Point) => number): Panel => ({
-    title,
-    lines: [...measured].map(([one, points]) => ({
-      name: name(one),
-      points: points.map((point) => ({ x: point.steps, y: of(point) })),
-    })),
+  const chart = (title: string, unit: string, of: (point: Point) => number): Chart => ({
+    title: `${title} by the number of steps`,
+    panels: [{
+      x: { title: "steps of the solver", scale: "log" },
+      y: { title: title.toLowerCase(), unit, scale: "log" },
+      marks: [...measured].map(([one, points]) => ({
+        ...{ kind: "line", name: name(one) },
+        x: points.map(({ steps }) => steps),
+        y: points.map(of),
+      })),
+    }],
   });
   const { batch, features, width } = sizes;
   const text = [
@@ -120,10 +126,10 @@ await main(async (args) => {
   ];
   await Deno.mkdir(out, { recursive: true });
   await Deno.writeTextFile(`${out}/adjoints.md`, text.join("\n\n") + "\n");
-  const panels = [panel("seconds against steps", ({ seconds }) => seconds)];
+  const charts = [chart("Time", "s", ({ seconds }) => seconds)];
   if (lines[0].memory !== undefined) {
-    panels.push(panel("MiB against steps", ({ memory }) => megabytes(memory!)));
+    charts.push(chart("Memory", "MiB", ({ memory }) => megabytes(memory!)));
   }
-  await Deno.writeTextFile(`${out}/adjoints.svg`, plot(panels));
+  await Deno.writeTextFile(`${out}/adjoints.svg`, chartFile(charts));
   return 0;
 });

@@ -12,7 +12,7 @@ import { init } from "../src/device/init.ts";
 import { writeAtomically } from "../src/files/disk.ts";
 import { main, prepareDrivers } from "../src/commands/command.ts";
 import { benchCommand } from "./programs.ts";
-import { lineChartFile } from "./chart_file.ts";
+import { chartFile } from "../src/charts/file.ts";
 
 /** Options of {@linkcode readBackErrors}. */
 interface MemoryOptions {
@@ -78,12 +78,14 @@ async function associativeMemoryFigure(): Promise<string> {
     { name: "delta", errors: readBackErrors({ ...sizes, rule: delta(), rate: 0.99 }) },
     { name: "Hebb", errors: readBackErrors({ ...sizes, rule: hebb(), rate: 0.1 }) },
   ].map(async ({ name, errors }) => ({ name, y: await errors })));
-  return lineChartFile({
-    title: "Largest error of what is read back: 8 keys, written three times each",
-    xLabel: "pairs written: from the 9th on under keys that have a value",
-    lines: lines.map(({ name, y }) => ({ name, x: y.map((_, i) => i + 1), y })),
-    format: (value) => value.toExponential(0),
-  });
+  return chartFile([{
+    title: "Largest error of a value that is read back",
+    panels: [{
+      x: { title: "written pairs; from the 9th on, each key has a value", isWhole: true },
+      y: { title: "largest error", scale: "log" },
+      marks: lines.map(({ name, y }) => ({ kind: "line", name, x: y.map((_, i) => i + 1), y })),
+    }],
+  }]);
 }
 
 if (import.meta.main) {

@@ -7,7 +7,8 @@ import { markdownTable } from "../tasks/markdown.ts";
 import { main, wholeFrom } from "../src/commands/command.ts";
 import { benchCommand } from "./programs.ts";
 import { randomControl } from "./models.ts";
-import { plot } from "./plot.ts";
+import type { Chart, Mark } from "../src/charts/chart.ts";
+import { chartFile } from "../src/charts/file.ts";
 import { openDevice, secondsOf, watchMemory } from "./timing.ts";
 
 const adjoints: readonly (readonly [method: string, adjoint: Adjoint])[] = [
@@ -31,7 +32,7 @@ await main(async (args) => {
   const X = randomControl(batch, observations, inputChannels);
   const counts = allSteps.filter((steps) => steps <= most);
   const rows: string[][] = [];
-  const lines = [];
+  const marks: Mark[] = [];
   for (const [method, adjoint] of adjoints) {
     const points: { x: number; y: number }[] = [];
     const cells: string[] = [];
@@ -50,7 +51,11 @@ await main(async (args) => {
       console.log(`${method} ${adjoint}, ${steps} steps: ${cells.at(-1)}`);
     }
     rows.push([`${method}, ${adjoint}`, ...cells]);
-    lines.push({ name: `${method}, ${adjoint}`, points });
+    marks.push({
+      ...{ kind: "line", name: `${method}, ${adjoint}` },
+      x: points.map(({ x }) => x),
+      y: points.map(({ y }) => y),
+    });
   }
   const head = ["method, adjoint", ...counts.map((steps) => `${steps.toLocaleString("en")} steps`)];
   const weights = modelDim * modelDim / heads * 4 / 1024;
@@ -67,7 +72,14 @@ await main(async (args) => {
   ];
   await Deno.mkdir(out, { recursive: true });
   await Deno.writeTextFile(`${out}/fast_weight_memory.md`, text.join("\n\n") + "\n");
-  const panel = { title: "KiB a sample against steps", lines };
-  await Deno.writeTextFile(`${out}/fast_weight_memory.svg`, plot([panel]));
+  const chart: Chart = {
+    title: "Memory of the gradient by the number of steps",
+    panels: [{
+      x: { title: "steps of the solver", scale: "log" },
+      y: { title: "memory of a sample", unit: "KiB", scale: "log" },
+      marks,
+    }],
+  };
+  await Deno.writeTextFile(`${out}/fast_weight_memory.svg`, chartFile([chart]));
   return 0;
 });

@@ -6,7 +6,8 @@ import { markdownTable } from "../tasks/markdown.ts";
 import { main } from "../src/commands/command.ts";
 import { benchCommand } from "./programs.ts";
 import { neuralCde, type NeuralCdeSizes, training } from "./models.ts";
-import { type Panel, plot } from "./plot.ts";
+import type { Chart } from "../src/charts/chart.ts";
+import { chartFile } from "../src/charts/file.ts";
 import { type DeviceOptions, openDevice, timeStep, withTimingOptions } from "./timing.ts";
 
 /** The base sizes: those of CharacterTrajectories. */
@@ -101,11 +102,29 @@ await main(async (args) => {
   ];
   await Deno.mkdir(out, { recursive: true });
   await Deno.writeTextFile(`${out}/growth.md`, text.join("\n\n") + "\n");
-  const panels = measured.map(({ series: { name }, points }, i): Panel => ({
-    title: `${i === 0 ? "seconds a step against " : ""}${name}`,
-    lines: [{ points: points.map(({ value, seconds }) => ({ x: value, y: seconds })) }],
-    proportional: true,
-  }));
-  await Deno.writeTextFile(`${out}/growth.svg`, plot(panels, { shared: true }));
+  const all = measured.flatMap(({ points }) => points.map(({ seconds }) => seconds));
+  const charts = measured.map(({ series: { name }, points }): Chart => {
+    const x = points.map(({ value }) => value);
+    const { value, seconds } = points.at(-1)!;
+    const proportional = (one: number) => seconds * one / value;
+    const shown = x.filter((one) => proportional(one) >= Math.min(...all));
+    return {
+      title: `Time of a training step by ${name}`,
+      panels: [{
+        x: { title: name, scale: "log" },
+        // All charts have the same vertical axis.
+        y: { title: "time of a step", unit: "s", scale: "log", includes: all },
+        marks: [
+          { kind: "line", name: "measured", x, y: points.map(({ seconds }) => seconds) },
+          {
+            ...{ kind: "line", name: "proportional", style: "reference" },
+            x: shown,
+            y: shown.map(proportional),
+          },
+        ],
+      }],
+    };
+  });
+  await Deno.writeTextFile(`${out}/growth.svg`, chartFile(charts));
   return 0;
 });

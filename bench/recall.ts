@@ -20,7 +20,7 @@ import { markdownTable } from "../tasks/markdown.ts";
 import { statistics } from "../src/train/statistics.ts";
 import { main, prepareDrivers, wholeFrom } from "../src/commands/command.ts";
 import { benchCommand } from "./programs.ts";
-import { lineChartFile } from "./chart_file.ts";
+import { chartFile } from "../src/charts/file.ts";
 
 /** The compared rules, by the names under which results are stored. */
 const recallRules: Readonly<Record<string, LearningRule>> = {
@@ -165,16 +165,18 @@ export function recallTable(runs: readonly RecallRun[]): string {
 
 /** Accuracy over training steps, one line per rule and seed, as an SVG file. */
 export function recallFigure(runs: readonly RecallRun[]): string {
-  return lineChartFile({
-    title: "Recall of what was written last: accuracy on the batches of training",
-    xLabel: "training steps",
-    lines: runs.map(({ rule, points }) => ({
-      name: rule,
-      x: points.map(({ step }) => step),
-      y: points.map(({ accuracy }) => accuracy),
-    })),
-    format: (value) => `${Math.round(100 * value)} %`,
-  });
+  return chartFile([{
+    title: "Recall of the last written value",
+    panels: [{
+      x: { title: "training steps" },
+      y: { title: "accuracy on the training batch", isPercent: true, includes: [0, 1] },
+      marks: runs.map(({ rule, points }) => ({
+        ...{ kind: "line", name: rule },
+        x: points.map(({ step }) => step),
+        y: points.map(({ accuracy }) => accuracy),
+      })),
+    }],
+  }]);
 }
 
 /** "97.1 ± 0.4": mean and standard deviation. A single value has no standard deviation. */

@@ -4,6 +4,8 @@ import { dirname, join } from "node:path/posix";
 
 /** Folders from the first layer to the last. Folders in the same line form one layer. */
 const layers = [
+  // Charts and pages are plain data and texts, which also run in a browser.
+  ["src/charts"],
   ["kernels"],
   ["src/device"],
   ["src/tensor", "src/files"],

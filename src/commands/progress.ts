@@ -1,5 +1,6 @@
 import type { EpochMetrics, Progress } from "../train/mod.ts";
-import { formatMeasure, formatSeconds } from "../train/mod.ts";
+import { formatDuration } from "../charts/format.ts";
+import { formatMeasure } from "../train/metrics/names.ts";
 
 const barWidth = 24;
 const eraseLine = "\r\x1b[2K";
@@ -49,7 +50,7 @@ export function transferLine(bytes: number, total: number | undefined, speed: nu
   const megabytes = (bytes: number) => (bytes / 1e6).toFixed(1);
   const pace = `${megabytes(speed)} MB/s`;
   if (total === undefined) return `${megabytes(bytes)} MB  ${pace}`;
-  const left = speed > 0 ? `  ${formatSeconds((total - bytes) / speed)} left` : "";
+  const left = speed > 0 ? `  ${formatDuration((total - bytes) / speed)} left` : "";
   return `${bar(bytes / total)} ${megabytes(bytes)} of ${megabytes(total)} MB  ${pace}${left}`;
 }
 
@@ -71,7 +72,7 @@ export function epochLine({ epoch, train, validation, seconds }: EpochMetrics, e
   const number = `${epoch}`.padStart(`${epochs}`.length);
   const shared = Object.fromEntries(Object.entries(validation).filter(([name]) => name in train));
   return `epoch ${number}/${epochs}  train ${measuresText(train)}  validation ${measuresText(shared)}  ` +
-    formatSeconds(seconds);
+    formatDuration(seconds);
 }
 
 /** Progress line of the current epoch. */
@@ -81,5 +82,5 @@ export function progressLine(progress: Progress, epochs: number): string {
   return `epoch ${number}/${epochs} ${bar(batch / batches)} ${measuresText(measures)}  ${
     Math.round(samplesPerSecond)
   } samples/s  ` +
-    `${formatSeconds(secondsLeft)} left`;
+    `${formatDuration(secondsLeft)} left`;
 }

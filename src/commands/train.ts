@@ -14,7 +14,8 @@ import {
 import { profileStep } from "../train/loop.ts";
 import { flag, type OptionSchema } from "../train/option.ts";
 import { OptionError } from "../device/errors.ts";
-import { formatMeasure, formatSeconds } from "../train/report.ts";
+import { formatDuration } from "../charts/format.ts";
+import { formatMeasure } from "../train/metrics/names.ts";
 import { execute, prepareNew, resumeRun, type Run, type RunSummary, startRun } from "../train/run.ts";
 import { runFolder } from "../train/run_folder.ts";
 import { runOnce } from "../train/run_once.ts";
@@ -304,7 +305,7 @@ async function finish(run: Run, signal: AbortSignal, isLocked = false): Promise<
       return undefined;
     }
     const { test, baselines = {}, bestEpoch, seconds } = summary!;
-    console.log(`test ${measuresText(test)}  best epoch ${bestEpoch}, ${formatSeconds(seconds)}`);
+    console.log(`test ${measuresText(test)}  best epoch ${bestEpoch}, ${formatDuration(seconds)}`);
     for (const [name, measures] of Object.entries(baselines)) {
       console.log(`${name}: ${measuresText(measures)}`);
     }

@@ -1,4 +1,5 @@
 /** Errors, times and limits shared by the readers of data files. */
+import { formatDate } from "../charts/format.ts";
 import { formatMonth, latestMonth, monthOf } from "./months.ts";
 import {
   DataError,
@@ -222,6 +223,11 @@ export function formatTime(time: number, kind: TimeKind): string {
   return kind === "date"
     ? new Date(Math.round(1000 * time)).toISOString().replace(".000Z", "Z")
     : `${Number(time.toPrecision(15))}`;
+}
+
+/** Formats a time for people: as {@linkcode formatTime}, but dates without zeros at their end. */
+export function describeTime(time: number, kind: TimeKind): string {
+  return kind === "date" ? formatDate(time) : formatTime(time, kind);
 }
 
 const midnights = new Map<string, number>();

@@ -1,3 +1,4 @@
+import type { Panel } from "../charts/chart.ts";
 import { mapSplits, normalise, type Series, type Splits } from "../data/series.ts";
 import { accuracy, binaryCrossEntropy, crossEntropy, weightPenalty } from "../nn/losses.ts";
 import { tensor } from "../tensor/creation.ts";
@@ -10,7 +11,8 @@ import type { DataRecord } from "./data_record.ts";
 import { evaluateClasses } from "./evaluate_classes.ts";
 import { argmax } from "../train/metrics/classes.ts";
 import { coolest, fitTemperature, hottest } from "./temperature.ts";
-import type { Calibration, Sample, Task } from "../train/task.ts";
+import { classExamples } from "../train/report_sections.ts";
+import type { Calibration, Task } from "../train/task.ts";
 import { evenly } from "../train/statistics.ts";
 import { closedForm, settling } from "./learning.ts";
 import { networkStreams } from "./prediction_stream.ts";
@@ -157,6 +159,7 @@ export function classifier(options: ClassifierOptions): Classifier {
       evaluateClasses({
         ...{ series, classes, predict, shares: calibration.shares },
         channels: channels.map(({ name }) => name),
+        times: options.record.time.kind,
       }),
   };
 }
@@ -196,7 +199,7 @@ export interface ClassificationOptions extends ClassifierOptions {
   /** Series of the record, unscaled. */
   splits: Splits<readonly Series[]>;
   /** Returns the curves of a scaled series for a report. */
-  draw: (series: Series) => Pick<Sample, "curves" | "isPlane">;
+  draw: (series: Series) => Panel;
 }
 
 /** Makes the task of training a {@linkcode classifier}. */
@@ -219,16 +222,18 @@ export function classification(options: ClassificationOptions): Task<SeriesBatch
     metric: rules?.metric ?? { name: "accuracy", mode: "max" },
     calibrate: () => calibrate(splits.validation, splits.train),
     evaluatePredictions: () => evaluatePredictions(splits.test),
-    async samples() {
+    async examples() {
       // Spread the choice evenly: the series are sorted by class.
       const shown = evenly(splits.test, samplesShown);
       const predictions = await predict(shown);
       const scaled = normalise(shown, record.channels);
-      return scaled.map((one, i) => ({
-        ...draw(one),
-        label: record.classes[one.label],
-        predicted: predictions[i].label,
-      }));
+      return [
+        classExamples(scaled.map((one, i) => ({
+          panel: draw(one),
+          label: record.classes[one.label],
+          predicted: predictions[i].label,
+        }))),
+      ];
     },
   };
 }

@@ -3,7 +3,8 @@
  * It contains everything that predictions need besides the weights, and the digests that show whether the
  * data have changed.
  */
-import { formatTime, listed, type TimeKind, type TimeUnit } from "../data/format.ts";
+import { formatSteps } from "../charts/format.ts";
+import { describeTime, listed, type TimeKind, type TimeUnit } from "../data/format.ts";
 import { DataError, WeftError } from "../device/errors.ts";
 import {
   type ChannelKind,
@@ -221,22 +222,38 @@ export function countSeen(
 export function describeRecord(record: DataRecord): string {
   const { channels, time, classes, targets = [], windows, split } = record;
   const { train, validation, test } = mapSplits(split, ({ length }) => length);
-  const timeOf = (value: number) => formatTime(value, time.kind);
+  const timeOf = (value: number) => describeTime(value, time.kind);
   return [
     windows
       ? `${train} series, up to ${timeOf(windows.until.train)} to train, up to ${
         timeOf(windows.until.validation)
-      } to validate, the rest to test; ${windows.horizon} steps of ${
-        Number(windows.gap.toPrecision(6))
-      } from the ${windows.context} before, ${
-        windows.season > 1 ? `a season of ${windows.season}` : "no season"
-      }`
+      } to validate, the rest to test; ${describeWindows(record)}`
       : `${train + validation + test} series, ${train} to train, ${validation} to validate, ${test} to test`,
     `channels ${channels.map(({ name }) => name).join(", ")}`,
     `times are ${time.kind}s`,
     ...(classes.length > 0 ? [`classes ${classes.join(", ")}`] : []),
     ...(targets.length > 0 ? [`numbers ${targets.map(({ name }) => name).join(", ")}`] : []),
   ].join("; ");
+}
+
+/** Horizon, context and season of a record of forecasts, in words: `12 months`, or `12 steps of 0.5`. */
+export function windowsInWords(
+  { windows, time }: Pick<DataRecord, "windows" | "time">,
+): { readonly horizon: string; readonly context: string; readonly season: string } {
+  const { gap, horizon, context, season } = windows!;
+  const inWords = (steps: number) => formatSteps(steps, gap, time.kind);
+  return {
+    horizon: inWords(horizon),
+    context: inWords(context),
+    season: season > 1 ? inWords(season) : "none",
+  };
+}
+
+function describeWindows(record: DataRecord): string {
+  const { horizon, context, season } = windowsInWords(record);
+  return `forecasts ${horizon} from the ${context} before, ${
+    record.windows!.season > 1 ? `with a season of ${season}` : "without a season"
+  }`;
 }
 
 function parts<T>({ train, validation, test }: Splits<readonly T[]>): T[] {

@@ -1,3 +1,5 @@
+import { formatPercent } from "../charts/format.ts";
+import type { TimeKind } from "../data/format.ts";
 import type { Series } from "../data/series.ts";
 import type { ClassPrediction } from "./predictions.ts";
 import { channelImportance, seriesWithChannel } from "./importance.ts";
@@ -13,7 +15,6 @@ import {
   classSection,
   confusionSection,
   importanceSection,
-  measureSection,
   reliabilitySection,
   worstSection,
 } from "../train/report_sections.ts";
@@ -26,6 +27,8 @@ export const worstShown = 6;
 export interface SeriesToEvaluate<Found> {
   series: readonly Series[];
   channels: readonly string[];
+  /** Notation of the times. */
+  times?: TimeKind;
   predict(series: readonly Series[]): Promise<Found[]>;
 }
 
@@ -38,7 +41,7 @@ interface ClassesToEvaluate extends SeriesToEvaluate<ClassPrediction> {
 
 /** Compares predicted classes with the true classes, and with the baseline of the most frequent class. */
 export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evaluation> {
-  const { series, classes, channels, shares, predict } = options;
+  const { series, classes, channels, times, shares, predict } = options;
   const rowsOf = (predictions: readonly ClassPrediction[]) =>
     predictions.map(({ probabilities }) => classes.map((name) => probabilities[name]));
   const labels = series.map(({ label }) => label);
@@ -59,18 +62,20 @@ export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evalu
     measures,
     baselines,
     sections: async () => [
-      measureSection(measures, baselines),
-      confusionSection(classes, matrix),
+      ...confusionSection(classes, matrix),
       classSection(classes, classScores(matrix)),
       reliabilitySection(reliability(rows, labels)),
-      importanceSection("log loss", await importanceOf()),
-      worstSection(wrong.map((i) => ({
-        ...series[i],
+      ...importanceSection("log loss", await importanceOf()),
+      ...worstSection(
+        wrong.map((i) => ({
+          ...series[i],
+          title: `${series[i].name}: predicted ${classes[argmax(rows[i])]} with ${
+            formatPercent(rows[i][argmax(rows[i])], 0)
+          }, true class ${classes[labels[i]]}`,
+        })),
         channels,
-        title: `${series[i].name}: is ${classes[labels[i]]}, taken for ${classes[argmax(rows[i])]} with ${
-          (100 * rows[i][argmax(rows[i])]).toFixed(0)
-        } %`,
-      }))),
+        times,
+      ),
     ],
   };
 }

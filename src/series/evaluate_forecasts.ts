@@ -1,15 +1,17 @@
+import type { Chart } from "../charts/chart.ts";
+import { forecastPanel } from "../charts/forecast.ts";
+import type { Section } from "../charts/section.ts";
 import { type DataRecord, takeColumns } from "./data_record.ts";
 import { continuedOf, type ForecastWindow, gridValue } from "./forecast_windows.ts";
 import type { WindowForecast } from "./window_forecaster.ts";
 import { levels } from "./error_quantiles.ts";
 import { lastValue, seasonBefore } from "./forecast_verdict.ts";
-import type { ForecastFigure } from "../train/forecast_figure.ts";
-import { formatTime } from "../data/format.ts";
+import { describeTime } from "../data/format.ts";
 import { coverage, quantileCrps } from "../train/metrics/forecasts.ts";
 import { numberMeasures } from "../train/metrics/numbers.ts";
 import { evenly } from "../train/statistics.ts";
 import { channelImportance, withChannel } from "./importance.ts";
-import { importanceSection, measureSection } from "../train/report_sections.ts";
+import { importanceSection, timeAxis } from "../train/report_sections.ts";
 import type { Evaluation } from "../train/task.ts";
 
 /** Options of {@linkcode evaluateForecasts}. */
@@ -85,8 +87,7 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
     measures,
     baselines,
     sections: async () => [
-      measureSection(measures, baselines),
-      importanceSection("squared error in deviations", await importanceOf(), "window"),
+      ...importanceSection("scaled squared error", await importanceOf(), "window"),
     ],
   };
 }
@@ -149,44 +150,52 @@ async function measuresOf(
   return { measures, baselines: others };
 }
 
+/** Number of horizons of the past in a chart. With more, the forecast would be hard to see. */
+const shownHorizons = 4;
+
 /**
- * Figures of some windows: forecasts, observed values, and the baseline of the season before or the last
+ * Section of some windows: forecasts, observed values, and the baseline of the season before or the last
  * value.
  */
-export async function forecastFigures(
+export async function forecastExamples(
   { windows, record, forecast }: ForecastsToEvaluate,
-): Promise<ForecastFigure[]> {
+): Promise<Section> {
   const { channels, windows: sizes, time } = record;
-  const { context, gap } = sizes!;
-  const width = channels.length;
+  const { context, gap, horizon } = sizes!;
   const chosen = evenly(windows, shown);
   const forecasts = await forecast(chosen);
-  const [baseline, of] = Object.entries(baselinesOf(record)).at(-1)!;
-  return chosen.map((window, i): ForecastFigure => {
-    const given = new Array<number>(context).fill(NaN);
-    const now = formatTime(window.present, time.kind);
+  const [name, of] = Object.entries(baselinesOf(record)).at(-1)!;
+  const from = Math.max(0, context - shownHorizons * horizon);
+  const charts = chosen.map((window, i): Chart => {
+    const timeOf = (step: number) => window.present + gap * step;
+    const past = Array.from({ length: context - from }, (_, step) => timeOf(from + step - context + 1));
+    const ahead = Array.from(window.at, timeOf);
+    const { present } = window;
     return {
-      title: `${window.series} after ${now}, steps of ${Number(gap.toPrecision(6))}${
-        time.kind === "date" ? " s" : ""
-      }`,
-      context,
-      steps: [...given.keys(), ...Array.from(window.at, (at) => context - 1 + at)],
-      baseline,
-      // An interrupted run has no calibration yet.
-      interval: forecasts[i][0].quantiles.length > 0 ? "80 %" : undefined,
-      channels: continuedOf(channels).map((channel) => {
+      title: `${window.series} after ${describeTime(present, time.kind)}`,
+      panels: continuedOf(channels).map((channel) => {
         const { mean, quantiles } = forecasts[i][channel];
-        const column = (rows: Float64Array) => Array.from(takeColumns(rows, width, [channel]));
-        return {
+        const column = (rows: Float64Array) => Array.from(takeColumns(rows, channels.length, [channel]));
+        return forecastPanel(timeAxis(time.kind), {
           name: channels[channel].name,
-          truth: [...column(window.grid), ...column(window.targets)],
-          predicted: [...given, ...mean],
-          interval: { low: [...given, ...quantiles[0] ?? []], high: [...given, ...quantiles.at(-1) ?? []] },
-          baseline: [...given, ...Array.from(window.at, (at) => of(window, channel, at))],
-        };
+          observed: {
+            x: [...past, ...ahead],
+            y: [...column(window.grid).slice(from), ...column(window.targets)],
+          },
+          predicted: { x: ahead, y: mean },
+          // An interrupted run has no calibration yet.
+          ...(quantiles.length > 0
+            ? { interval: { name: "80 % interval", low: quantiles[0], high: quantiles.at(-1)! } }
+            : {}),
+          baseline: { name, x: ahead, y: Array.from(window.at, (at) => of(window, channel, at)) },
+        }, [past[0], present]);
       }),
     };
   });
+  return {
+    ...{ kind: "charts", title: "Forecasts of the test set", charts },
+    ...(from > 0 ? { text: "The model reads more of the past than is shown." } : {}),
+  };
 }
 
 /** Averages measures over parts of different sizes. A part may lack a measure. */

@@ -1,9 +1,10 @@
+import { formatNumber } from "../charts/format.ts";
 import type { Series } from "../data/series.ts";
 import type { NumberPrediction } from "./predictions.ts";
 import { type SeriesToEvaluate, worstShown } from "./evaluate_classes.ts";
 import { channelImportance, seriesWithChannel } from "./importance.ts";
 import { numberMeasures } from "../train/metrics/numbers.ts";
-import { importanceSection, measureSection, scatterSection, worstSection } from "../train/report_sections.ts";
+import { importanceSection, scatterSection, worstSection } from "../train/report_sections.ts";
 import type { Evaluation } from "../train/task.ts";
 
 /** Options of {@linkcode evaluateNumbers}. */
@@ -17,7 +18,7 @@ interface NumbersToEvaluate extends SeriesToEvaluate<NumberPrediction> {
  * each measure has the name of its target as a prefix.
  */
 export async function evaluateNumbers(
-  { series, channels, targets, predict }: NumbersToEvaluate,
+  { series, channels, times, targets, predict }: NumbersToEvaluate,
 ): Promise<Evaluation> {
   const truth = targets.map((_, k) => series.map(({ targets: own }) => own?.[k] ?? NaN));
   const answersTo = async (asked: readonly Series[]) => {
@@ -58,20 +59,22 @@ export async function evaluateNumbers(
     measures,
     baselines,
     sections: async () => [
-      measureSection(measures, baselines),
-      ...targets.map(({ name }, k) => scatterSection(name, truth[k], predicted[k])),
-      importanceSection("squared error in deviations", await importanceOf()),
-      worstSection(worst.map((i) => ({
-        ...series[i],
+      scatterSection(
+        targets.map(({ name }, k) => ({ name, truth: truth[k], predictions: predicted[k] })),
+      ),
+      ...importanceSection("scaled squared error", await importanceOf()),
+      ...worstSection(
+        worst.map((i) => ({
+          ...series[i],
+          title: `${series[i].name}: ${
+            targets.map(({ name }, k) =>
+              `${name} predicted ${formatNumber(predicted[k][i])}, true ${formatNumber(truth[k][i])}`
+            ).join("; ")
+          }`,
+        })),
         channels,
-        title: `${series[i].name}: ${
-          targets.map(({ name }, k) =>
-            `${name} is ${Number(truth[k][i].toPrecision(4))}, predicted ${
-              Number(predicted[k][i].toPrecision(4))
-            }`
-          ).join(", ")
-        }`,
-      }))),
+        times,
+      ),
     ],
   };
 }

@@ -1,5 +1,6 @@
 /** Horizon of forecasts: a number of steps, or a time. */
 import { OptionError } from "../device/errors.ts";
+import { formatSteps } from "../charts/format.ts";
 import type { TimeKind } from "../data/format.ts";
 import { isWithin } from "../train/bounds.ts";
 
@@ -61,7 +62,7 @@ export function stepsOf(horizon: Horizon, gap: number, times: TimeKind): number 
   const step = times === "month" ? gap * unitSeconds.month : gap;
   const steps = Math.round(secondsOf(horizon) / step);
   if (steps >= 1) return steps;
-  const length = `${gap} ${times === "month" ? "months" : "s"}`;
+  const length = formatSteps(1, gap, times);
   throw new OptionError(
     "invalid-option",
     (write) => `${write("horizon")} ${horizon} is shorter than a step of ${length}`,

@@ -65,6 +65,7 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
         targets,
         predict,
         channels: options.record.channels.map(({ name }) => name),
+        times: options.record.time.kind,
       }),
   };
 }

@@ -1,8 +1,8 @@
 /** Experiments that classify labelled series. */
 import { OptionError, WeftError } from "../device/errors.ts";
+import type { Panel } from "../charts/chart.ts";
 import { largest } from "../device/extremes.ts";
 import {
-  type ChannelStatistics,
   channelStatistics,
   dropObservations,
   foldSplit,
@@ -27,6 +27,7 @@ import {
   requireSame,
   takeColumns,
 } from "./data_record.ts";
+import { timeAxis } from "../train/report_sections.ts";
 import type { Task } from "../train/task.ts";
 import type { TrainedModel } from "./trained_model.ts";
 import { exists } from "../files/disk.ts";
@@ -83,7 +84,7 @@ export interface SeriesProblem<Settings extends SeriesSettings = SeriesSettings>
   /** Curves of a scaled series for a report; by default its channels over time. */
   draw?: (
     series: Series,
-    statistics: readonly ChannelStatistics[],
+    record: Pick<DataRecord, "channels" | "time">,
   ) => ReturnType<ClassificationOptions["draw"]>;
 }
 
@@ -142,7 +143,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
       const task = classification({
         ...options,
         rules: rules?.(settings),
-        draw: (series) => draw(series, record.channels),
+        draw: (series) => draw(series, record),
       });
       return { ...task, description, testSize };
     },
@@ -347,12 +348,18 @@ function scaledChannels(
   return isScaled ? channels : channels.map((channel) => ({ ...channel, mean: 0, standardDeviation: 1 }));
 }
 
-function drawChannels({ times, values }: Series, { length: channels }: readonly ChannelStatistics[]) {
-  const curves = Array.from({ length: channels }, (_, channel) => ({
-    x: times,
-    y: takeColumns(values, channels, [channel]),
-  }));
-  return { curves, isPlane: false };
+function drawChannels(
+  { times, values }: Series,
+  { channels, time }: Pick<DataRecord, "channels" | "time">,
+): Panel {
+  return {
+    x: timeAxis(time.kind),
+    y: { title: "scaled value" },
+    marks: channels.map(({ name }, channel) => ({
+      ...{ kind: "line", name, x: times },
+      y: takeColumns(values, channels.length, [channel]),
+    })),
+  };
 }
 
 /** Median time between consecutive observations; 1 if no series has two observations. */

@@ -5,11 +5,17 @@ import type { TableOptions } from "../data/table/options.ts";
 import { describeSeries, noticesOf } from "../data/table/describe.ts";
 import type { TableSource } from "../data/table/read_table.ts";
 import { mapSplits, type Series, type SeriesSet } from "../data/series.ts";
-import { evaluateForecasts, forecastFigures } from "./evaluate_forecasts.ts";
+import { evaluateForecasts, forecastExamples } from "./evaluate_forecasts.ts";
 import { largest } from "../device/extremes.ts";
 import { listed, plural } from "../data/format.ts";
 import { calendarMonths } from "../data/months.ts";
-import { type DataRecord, describeRecord, type RecordedWindows, requireSame } from "./data_record.ts";
+import {
+  type DataRecord,
+  describeRecord,
+  type RecordedWindows,
+  requireSame,
+  windowsInWords,
+} from "./data_record.ts";
 import type { Task } from "../train/task.ts";
 import type { TrainedModel } from "./trained_model.ts";
 import { type ContinuedSet, withLaterRows } from "./given_parts.ts";
@@ -105,7 +111,10 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
     useCalibration: forecaster.useCalibration,
     evaluatePredictions: () =>
       evaluateForecasts({ windows: windows.test, record, forecast: forecaster.forecast }),
-    figures: () => forecastFigures({ windows: windows.test, record, forecast: forecaster.forecast }),
+    chosen: windowsInWords(record),
+    examples: async () => [
+      await forecastExamples({ windows: windows.test, record, forecast: forecaster.forecast }),
+    ],
   };
 }
 

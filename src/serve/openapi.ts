@@ -66,7 +66,10 @@ export function openApiOf(service: Service): Schema {
           responses: { "101": { description: "The WebSocket is open." }, ...problems(403, 426, 501, 503) },
         },
       },
-      "/latest": get("latest", "The latest answers, the last one first", content(reference("Latest"))),
+      "/latest": get("latest", "The latest answers, the last one first", {
+        ...content(reference("Latest")),
+        ...content(text, "text/html"),
+      }),
       "/health": get("health", "Whether the server can compute answers", content(reference("Health")), {
         responses: {
           "503": {
@@ -86,7 +89,7 @@ export function openApiOf(service: Service): Schema {
       }),
       "/": get(
         "page",
-        "A page that shows the model and its latest answers",
+        "A page that shows the model and its latest answers, and tries a table",
         content(text, "text/html"),
         { description: "The page." },
       ),
@@ -145,7 +148,11 @@ function predictOperation(bodyBytes: number) {
     responses: {
       "200": {
         description: "An answer about each series, in the table's order.",
-        content: { ...content(reference("Answers")), ...content(text, linesType) },
+        content: {
+          ...content(reference("Answers")),
+          ...content(text, linesType),
+          ...content(text, "text/html"),
+        },
       },
       ...problems(400, 403, 408, 413, 414, 415, 422, 500, 503),
     },

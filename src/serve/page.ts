@@ -1,7 +1,11 @@
-/** Web page of a server: its model, and the latest answers. It makes no requests to other hosts. */
+/** Web page of a server: its model, a form that tries a table, and the latest answers. */
+import { escapeText } from "../charts/format.ts";
+import { renderPage } from "../charts/page.ts";
+import { renderTable } from "../charts/render.ts";
+import { windowsInWords } from "../series/data_record.ts";
 import type { SeriesSettings } from "../series/settings.ts";
 import type { RunConfig } from "../train/config.ts";
-import { escapeHtml } from "../train/chart.ts";
+import { runTitle } from "../train/report.ts";
 import { columnsOf } from "./openapi.ts";
 import type { Service } from "./service.ts";
 
@@ -21,110 +25,108 @@ export function pageOf(service: Service): Response {
 }
 
 function render(service: Service, nonce: string): string {
-  const rows = factsOf(service).map(([name, value]) =>
-    `<tr><th>${escapeHtml(name)}</th><td>${escapeHtml(value)}</td></tr>`
-  );
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(service.name)} - Weft</title>
-<style nonce="${nonce}">${style}</style>
-</head>
-<body>
-<h1>${escapeHtml(service.name)}</h1>
-<table>${rows.join("")}</table>
-<h2>Latest answers</h2>
-<table id="latest"><tbody><tr><td>None yet.</td></tr></tbody></table>
+  return renderPage({
+    title: runTitle(service.config),
+    nonce,
+    style,
+    body: `${renderTable({ head: [], rows: factsOf(service), texts: [1] })}
+<h2>Try a table</h2>
+<p>Choose a CSV file with the columns ${
+      escapeText(columnNames(service).join(", "))
+    }. The file goes to this server only.</p>
+<form id="try">
+<label for="file">Table</label> <input type="file" id="file" required>
+<button>Predict</button>
+</form>
 <p id="state" role="status"></p>
-<p><a href="openapi.json">What can be asked</a> · <a href="metrics">metrics</a> · <a href="health">health</a></p>
-<script nonce="${nonce}">${script}</script>
-</body>
-</html>
-`;
+<div id="answers"></div>
+<h2>Latest answers</h2>
+<div id="latest"><p>No answers yet.</p></div>
+<p><a href="openapi.json">Description of the API</a> · <a href="metrics">metrics</a> · <a href="health">health</a></p>
+<script nonce="${nonce}">${script}</script>`,
+  });
 }
 
-function factsOf({ config, record, model, names }: Service): [name: string, value: string][] {
-  const { task = "classify", model: name = "neural-cde" } = config as RunConfig & SeriesSettings;
+function columnNames({ record, names }: Service): string[] {
+  return [names.series, names.time, ...Object.keys(columnsOf(record))];
+}
+
+function factsOf({ config, record, model, names, name }: Service): [name: string, value: string][] {
+  const { task = "classify", model: modelName = "neural-cde" } = config as RunConfig & SeriesSettings;
   const columns = Object.entries(columnsOf(record)).map(([name, kind]) =>
     kind === "number" ? name : `${name} (${kind.join(", ")})`
   );
   const { windows, targets = [], classes } = record;
+  const { horizon, context } = windows ? windowsInWords(record) : { horizon: "", context: "" };
   const facts: [name: string, value: string][] = [
+    ["run", name],
     ["task", task],
-    ["model", name],
+    ["model", modelName],
     ["columns", [names.series, `${names.time} (${record.time.kind}s)`, ...columns].join(", ")],
     ["classes", classes.join(", ")],
-    ["numbers", targets.map(({ name }) => name).join(", ")],
-    ["horizon", windows ? `${windows.horizon} steps of ${windows.gap}` : ""],
-    ["series while they arrive", model.stream ? "at /stream" : "no: it was not trained online"],
+    ["predicted numbers", targets.map(({ name }) => name).join(", ")],
+    ["forecast", windows ? `${horizon} from the ${context} before` : ""],
+    ["streams", model.stream ? "at /stream" : "none: the model was not trained online"],
   ];
   return facts.filter(([, value]) => value !== "");
 }
 
 const style = `
-:root { color-scheme: light dark; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; }
-th, td { text-align: left; vertical-align: top; padding: 0.3rem 1rem 0.3rem 0; border-bottom: 1px solid #8884; }
-th { font-weight: 600; white-space: nowrap; }
-td:last-child { width: 100%; }
-meter { width: 8rem; margin-right: 0.5rem; }
-svg { width: 12rem; height: 2rem; vertical-align: middle; margin-right: 0.5rem; }
-path { fill: none; stroke: currentColor; stroke-width: 2; vector-effect: non-scaling-stroke; }
+form { display: flex; flex-wrap: wrap; gap: 8px 12px; align-items: center; }
+input { font: inherit; max-width: 100%; }
+button { font: inherit; padding: 4px 16px; }
+#state:empty { display: none; }
+#state.error { color: var(--bad); }
+tbody th { white-space: nowrap; }
 `;
 
-/** Insert data from series as text only, never as HTML. */
+/** The server renders answers as HTML, in which every text of the client is escaped. */
 const script = `
-const add = (parent, name, text = "") => {
-  const own = parent.appendChild(document.createElement(name));
-  own.textContent = text;
-  return own;
+const element = (id) => document.getElementById(id);
+const types = { tsv: "text/tab-separated-values", json: "application/json", jsonl: "application/jsonl", ndjson: "application/x-ndjson" };
+const state = (text, isError = false) => {
+  element("state").textContent = text;
+  element("state").className = isError ? "error" : "";
 };
-const short = (value) => Number(value.toPrecision(4)).toString();
-function curve(cell, values) {
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  const at = (value, i) => i / Math.max(1, values.length - 1) * 100 + " " + (high > low ? (high - value) / (high - low) * 20 : 10);
-  const svg = cell.appendChild(document.createElementNS("http://www.w3.org/2000/svg", "svg"));
-  svg.setAttribute("viewBox", "-1 -1 102 22");
-  svg.setAttribute("preserveAspectRatio", "none");
-  svg.appendChild(document.createElementNS(svg.namespaceURI, "path")).setAttribute("d", "M" + values.map(at).join(" L"));
-}
-function show(cell, answer) {
-  if (answer.label !== undefined) {
-    const meter = add(cell, "meter");
-    meter.value = answer.probability;
-    add(cell, "span", answer.label + " " + (100 * answer.probability).toFixed(1) + " %");
-  } else if (answer.numbers) {
-    add(cell, "span", Object.entries(answer.numbers).map(([name, value]) => name + " " + short(value)).join(", "));
+async function predict(file) {
+  state("The model reads " + file.name + ".");
+  element("answers").replaceChildren();
+  const type = types[file.name.replace(/\\.gz$/, "").split(".").pop().toLowerCase()] ?? "text/csv";
+  const response = await fetch("predict", { method: "POST", headers: { accept: "text/html", "content-type": type }, body: file });
+  if (response.ok) {
+    element("answers").innerHTML = await response.text();
+    state("");
   } else {
-    for (const [name, { mean }] of Object.entries(answer.channels)) {
-      const line = add(cell, "div");
-      curve(line, mean);
-      add(line, "span", name + ": " + short(mean[0]) + (mean.length > 1 ? " … " + short(mean.at(-1)) : "") + ", up to " +
-        answer.times.at(-1));
-    }
+    const { detail } = await response.json();
+    state(detail.replace(/^the body(?=[ :,])/, file.name), true);
+  }
+}
+element("try").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const button = event.target.querySelector("button");
+  button.disabled = true;
+  try {
+    await predict(element("file").files[0]);
+  } catch {
+    state("The server does not answer.", true);
+  }
+  button.disabled = false;
+  await showLatest();
+});
+let shown;
+async function showLatest() {
+  try {
+    const response = await fetch("latest", { headers: { accept: "text/html" } });
+    if (!response.ok) throw new Error(response.statusText);
+    const html = await response.text();
+    // A reader may have scrolled or selected: keep what has not changed.
+    if (html !== shown) element("latest").innerHTML = shown = html;
+  } catch {
+    element("latest").textContent = shown = "The server does not answer.";
   }
 }
 async function poll() {
-  const state = document.getElementById("state");
-  try {
-    const { latest } = await (await fetch("latest")).json();
-    state.textContent = "";
-    if (latest.length > 0) {
-      const body = document.createElement("tbody");
-      for (const { at, answer } of latest) {
-        const row = add(body, "tr");
-        add(row, "td", new Date(at).toLocaleTimeString());
-        add(row, "td", answer.series);
-        show(add(row, "td"), answer);
-      }
-      document.querySelector("#latest tbody").replaceWith(body);
-    }
-  } catch {
-    state.textContent = "The server does not answer.";
-  }
+  await showLatest();
   setTimeout(poll, 2000);
 }
 poll();

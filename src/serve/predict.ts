@@ -3,6 +3,7 @@ import type { TableSource } from "../data/table/read_table.ts";
 import type { SeriesSet } from "../data/series.ts";
 import type { Prediction } from "../series/predictions.ts";
 import type { TrainedModel } from "../series/trained_model.ts";
+import { answersPart, htmlPart, wantsHtml } from "./answer_parts.ts";
 import { receiveBody } from "./body.ts";
 import { type ColumnNames, jsonOf, notationOf, rowsOf } from "./json.ts";
 import type { Limits } from "./limits.ts";
@@ -103,5 +104,6 @@ function respond(request: Request, set: SeriesSet, answers: readonly Prediction[
     return new Response(lines, { headers: { "content-type": linesType } });
   }
   const { notices = [], ignored = [] } = set;
+  if (wantsHtml(request)) return htmlPart(answersPart(answers, [...notices, ...ignored]));
   return Response.json({ answers, notices, ignored });
 }

@@ -1,4 +1,5 @@
 /** Routes of requests to their handlers. */
+import { htmlPart, latestPart, wantsHtml } from "./answer_parts.ts";
 import { metricsType } from "./metrics.ts";
 import { openApiOf } from "./openapi.ts";
 import { pageOf } from "./page.ts";
@@ -20,7 +21,10 @@ const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
       throw new RequestError(426, "a WebSocket is expected here", { upgrade: "websocket" });
     },
   },
-  "/latest": { GET: (_, { latest }) => Response.json({ latest }) },
+  "/latest": {
+    GET: (request, { latest }) =>
+      wantsHtml(request) ? htmlPart(latestPart(latest)) : Response.json({ latest }),
+  },
   "/openapi.json": { GET: (_, service) => Response.json(openApiOf(service)) },
   "/": { GET: (_, service) => pageOf(service) },
   "/health": {

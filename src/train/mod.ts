@@ -65,22 +65,36 @@ export {
   settingsOf,
   trainingOptions,
 } from "./experiment.ts";
-export type { ForecastChannel, ForecastFigure, GreyImage } from "./forecast_figure.ts";
+export type {
+  BandMark,
+  BarsMark,
+  Chart,
+  LineMark,
+  Mark,
+  Panel,
+  PointsMark,
+  RegionMark,
+} from "../charts/chart.ts";
+export { formatDuration } from "../charts/format.ts";
+export type { Axis } from "../charts/scale.ts";
+export type {
+  Cell,
+  ChartsSection,
+  ConfusionSection,
+  GreyImage,
+  ImagesSection,
+  Section,
+  TableSection,
+  TextSection,
+} from "../charts/section.ts";
 export { evaluate } from "./evaluate.ts";
 export * from "./loop.ts";
 export * from "./option.ts";
 export * from "../device/errors.ts";
-export { formatMeasure, formatSeconds, renderReport, type ReportContent } from "./report.ts";
+export { formatMeasure, measureName } from "./metrics/names.ts";
+export { renderReport, type ReportContent } from "./report.ts";
 export { execute, openRun, resumeRun, type Run, type RunSummary, startRun, testBest } from "./run.ts";
 export { type EpochMetrics, findRun, type RunFolder, runFolder } from "./run_folder.ts";
 export type { StopRule, WatchedMeasure } from "./stop.ts";
-export type {
-  Calibration,
-  Evaluation,
-  MeasuredModel,
-  Measures,
-  Sample,
-  Task,
-  WeightedModel,
-} from "./task.ts";
+export type { Calibration, Evaluation, MeasuredModel, Measures, Task, WeightedModel } from "./task.ts";
 export { openTrained, type TrainedRun } from "./trained_run.ts";

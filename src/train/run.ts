@@ -9,7 +9,14 @@ import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
 import { arithmeticMetadata, arithmeticOf, arithmeticWarning } from "./arithmetic.ts";
 import { loadWeights, type Metadata, saveWeights } from "./checkpoint.ts";
-import { checkConfigNames, checkValues, type DataDescription, type Experiment } from "./experiment.ts";
+import {
+  checkConfigNames,
+  checkValues,
+  type DataDescription,
+  type Experiment,
+  optionsOf,
+} from "./experiment.ts";
+import type { OptionSchema } from "./option.ts";
 import { missingRecord, readRecord, recordDigest, requireRecordOf, writeRecord } from "./record.ts";
 import { checkSettings, dataPaths, type RunConfig, sealedSettings } from "./config.ts";
 import { exists, writeAtomically } from "../files/disk.ts";
@@ -64,6 +71,8 @@ export interface Run {
   readonly device: DeviceInfo;
   /** Whether to resume from the checkpoint in the folder. */
   readonly resume: boolean;
+  /** Options of the experiment, whose help texts explain the settings in the report. */
+  readonly options?: OptionSchema;
 }
 
 /**
@@ -183,7 +192,7 @@ async function prepare(
 ): Promise<Omit<Run, "folder" | "resume">> {
   const { info } = await init({ device: config.device, blas: config.blas });
   const task = await experiment.prepare(config, record);
-  return { config, task, device: info };
+  return { config, task, device: info, options: optionsOf(experiment) };
 }
 
 /**
@@ -278,9 +287,10 @@ export async function execute(
       metrics: result.metrics,
       summary,
       metric: task.metric,
-      samples: await task.samples?.(),
-      figures: await task.figures?.(),
-      sections: await tested?.sections(),
+      options: run.options,
+      chosen: task.chosen,
+      description: task.description,
+      sections: [...await task.examples?.() ?? [], ...await tested?.sections() ?? []],
     }),
   );
   return { ...result, summary };

@@ -5,7 +5,7 @@ import type { Plateau, Schedule } from "../optim/schedules.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { leaves, type Tree } from "../tensor/tree.ts";
-import type { ForecastFigure } from "./forecast_figure.ts";
+import type { Section } from "../charts/section.ts";
 import type { StopRule } from "./stop.ts";
 
 /** Loss and metrics of a batch. Each is a scalar tensor, the mean over the batch. */
@@ -20,10 +20,8 @@ export interface Evaluation {
   readonly measures: Readonly<Record<string, number>>;
   /** Measures of each baseline, by the name of the baseline. */
   readonly baselines: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  /**
-   * Makes the sections of a report, as HTML. The importance of channels needs a prediction for each channel.
-   */
-  sections(): Promise<readonly string[]>;
+  /** Makes the sections of a report. The importance of channels needs a prediction for each channel. */
+  sections(): Promise<readonly Section[]>;
 }
 
 /** A model with weights and calibration in a run's folder. */
@@ -63,6 +61,8 @@ export interface Task<Batch extends Tree = Tree> extends MeasuredModel<Batch> {
   readonly record?: any;
   /** Lines about the data, printed before training. */
   readonly description?: readonly string[];
+  /** Settings that were chosen from the data, in words, for the report: `{ season: "12 months" }`. */
+  readonly chosen?: Readonly<Record<string, string>>;
   /** Size of the test set, such as `"75 of 500 series"`. */
   readonly testSize?: string;
   /**
@@ -113,25 +113,11 @@ export interface Task<Batch extends Tree = Tree> extends MeasuredModel<Batch> {
   calibrate?(): Promise<Calibration>;
   /** Compares the predictions on the test set with the truth. */
   evaluatePredictions?(): Promise<Evaluation>;
-  /** Some test samples with their predictions, for the report. */
-  samples?(): Promise<Sample[]>;
-  /** Predictions of some test series, for the report. */
-  figures?(): Promise<ForecastFigure[]>;
+  /** Sections of the report about the predictions of some test samples. */
+  examples?(): Promise<readonly Section[]>;
 }
 
 /** Number of parameters of a model. */
 export function parameterCount({ parameters }: Pick<Task, "parameters">): number {
   return leaves(parameters).reduce((sum, { size }) => sum + size, 0);
-}
-
-/** A sample in a report. */
-export interface Sample {
-  /** Lines through points. The first line is drawn strongest. */
-  readonly curves: readonly { readonly x: ArrayLike<number>; readonly y: ArrayLike<number> }[];
-  /** Whether x and y are coordinates in a plane, drawn with equal scales. */
-  readonly isPlane: boolean;
-  /** Name of the true class. */
-  readonly label: string;
-  /** Name of the predicted class. */
-  readonly predicted: string;
 }

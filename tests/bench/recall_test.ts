@@ -62,8 +62,7 @@ Deno.test("the table of recall has a row for each rule, with the spread over its
 Deno.test("the figure of recall is an SVG file with a line for each seed in the colour of its rule", () => {
   const svg = recallFigure(runs);
   assert.match(svg, /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg"/);
-  assert.equal(svg.match(/<g class="line line-0">/g)!.length, 2);
-  assert.equal(svg.match(/class="key line-\d"/g)!.length, 1);
+  assert.equal(svg.match(/<g class="c0 solid">/g)!.length, 2);
 });
 
 Deno.test("a mean is told with its spread, a single value without", () => {

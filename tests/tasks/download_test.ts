@@ -124,7 +124,7 @@ Deno.test("a data set that cannot be downloaded is refused with those that can, 
 Deno.test("the bar of a file tells bytes, speed and the time that is left", () => {
   assert.equal(
     transferLine(500e6, 2e9, 10e6),
-    `${"█".repeat(6)}${"░".repeat(18)} 500.0 of 2000.0 MB  10.0 MB/s  2:30 min left`,
+    `${"█".repeat(6)}${"░".repeat(18)} 500.0 of 2000.0 MB  10.0 MB/s  2 minutes 30 seconds left`,
   );
   assert.equal(transferLine(5e6, undefined, 1e6), "5.0 MB  1.0 MB/s");
 });

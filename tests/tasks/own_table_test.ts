@@ -35,7 +35,7 @@ Deno.test(
     for (
       const line of [
         /20 series of 5 observations/,
-        /times: dates from 2024-03-01T12:00:00Z to 2024-03-05T12:00:00Z; 86400 s apart/,
+        /times: dates from 2024-03-01 12:00 to 2024-03-05 12:00; 1 day apart/,
         /channels: height, ward=er, ward=icu, age \(static\)/,
         /classes: down \(10\), up \(10\)/,
         /left out: column "note" \(text of 100 different values\)/,

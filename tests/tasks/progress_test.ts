@@ -14,7 +14,7 @@ Deno.test("the bar tells epoch, loss, metric, speed and the time that is left", 
     line,
     `epoch  3/10 ${"█".repeat(6)}${
       "░".repeat(18)
-    } loss 0.1235, accuracy 90.00 %  1234 samples/s  1:15 min left`,
+    } loss 0.1235, accuracy 90.00 %  1234 samples/s  1 minute 15 seconds left`,
   );
 });
 
@@ -29,6 +29,6 @@ Deno.test("the line of an epoch tells both parts of the data", () => {
   }, 2);
   assert.equal(
     line,
-    "epoch 1/2  train loss 1.5, accuracy 50.00 %  validation loss 1.25, accuracy 75.00 %  9.9 s",
+    "epoch 1/2  train loss 1.5, accuracy 50.00 %  validation loss 1.25, accuracy 75.00 %  9.9 seconds",
   );
 });

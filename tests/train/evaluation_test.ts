@@ -214,7 +214,7 @@ for (const [kind, evaluation] of Object.entries(evaluations)) {
     let samples = 0;
     const { sections } = await evaluation((count) => samples += count);
     assert.equal(samples, 9);
-    const found = (await sections()).join("");
+    const found = (await sections()).map(({ title }) => title).join();
     assert.equal(samples, 9 * (1 + 3));
     assert.match(found, /importance/i);
   });

@@ -70,8 +70,8 @@ Deno.test(
     const rows = Array.from({ length: 80 }, (_, row) => [3600 * row, Math.sin(row)]);
     const line = async (season?: number) =>
       describeRecord((await startOn(folder, rows, { horizon: 8, season })).task.record!);
-    assert.match(await line(), /; 8 steps of 3600 from the 40 before, a season of 24; /);
-    assert.match(await line(1), /; 8 steps of 3600 from the 8 before, no season; /);
+    assert.match(await line(), /; forecasts 8 hours from the 40 hours before, with a season of 1 day; /);
+    assert.match(await line(1), /; forecasts 8 hours from the 8 hours before, without a season; /);
   }),
 );
 
@@ -82,12 +82,14 @@ Deno.test(
     const rows = Array.from({ length: 80 }, (_, i) => [3600 * (i + (i % 3 === 2 ? 0.5 : 0)), Math.sin(i)]);
     const { task } = await startOn(folder, rows, { horizon: 4, context: 6 });
     await task.calibrate!();
-    const [figure] = await task.figures!();
-    assert.ok("steps" in figure && figure.steps);
-    const steps = Array.from(figure.steps);
-    assert.equal(steps.length, figure.channels[0].truth.length);
+    const [section] = await task.examples!();
+    assert.ok(section.kind === "charts");
+    const [observed, predicted] = section.charts[0].panels[0].marks;
+    assert.ok(observed.kind === "line" && predicted.kind === "line");
+    const steps = Array.from(observed.x, (time) => (time - observed.x[0]) / 3600);
     assert.deepEqual(steps.slice(0, 6), [0, 1, 2, 3, 4, 5]);
     assert.ok(steps.slice(6).some((step) => !Number.isInteger(step)), `${steps}`);
+    assert.deepEqual(Array.from(predicted.x), Array.from(observed.x).slice(6));
   }),
 );
 

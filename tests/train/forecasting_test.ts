@@ -13,7 +13,7 @@ import { lotkaVolterra } from "../../tasks/papers/experiments/lotka_volterra.ts"
 import { massSpringDamper } from "../../tasks/papers/experiments/mass_spring_damper.ts";
 import { sine } from "../../tasks/papers/experiments/sine.ts";
 import { windowModels } from "../../src/series/window_models.ts";
-import { forecastFigure } from "../../src/train/forecast_figure.ts";
+import { renderSection } from "../../src/charts/render.ts";
 import { parameterCount } from "../../src/train/task.ts";
 import { testOnCpu } from "../devices.ts";
 
@@ -299,50 +299,21 @@ testOnCpu("training sees every step, and its loss goes down", async () => {
 testOnCpu(
   "a figure shows the given part, what was observed and what was predicted with its deviation",
   async () => {
-    const [figure] = await forecasting(options("warp", { deviations: true, drawn: 1 })).figures!();
-    assert.ok("channels" in figure);
-    const [{ truth, predicted, deviation }] = figure.channels;
-    assert.equal(truth.length, 8);
-    assert.deepEqual(Array.from(predicted, Number.isNaN), [
-      true,
-      true,
-      true,
-      false,
-      false,
-      false,
-      false,
-      false,
-    ]);
-    assert.ok(Array.from(deviation!).slice(3).every((value) => value >= 0.1));
-    const html = forecastFigure(figure);
-    assert.match(html, /wave 0/);
-    assert.match(html, /class="context"/);
-    assert.match(html, /class="band"/);
-    assert.ok(!html.includes("NaN"), html);
+    const [section] = await forecasting(options("warp", { deviations: true, drawn: 1 })).examples!();
+    assert.ok(section.kind === "charts");
+    const [chart] = section.charts;
+    assert.equal(chart.title, "wave 0");
+    const [observed, predicted, band, given] = chart.panels[0].marks;
+    assert.ok(observed.kind === "line" && predicted.kind === "line");
+    assert.ok(band.kind === "band" && given.kind === "region");
+    assert.equal(observed.y.length, 8);
+    assert.deepEqual(Array.from(predicted.x), [3, 4, 5, 6, 7]);
+    assert.deepEqual([given.from, given.to], [0, 2]);
+    // The band is four standard deviations wide.
+    assert.ok(Array.from(band.high, (high, i) => high - band.low[i]).every((width) => width >= 0.4));
+    assert.doesNotMatch(renderSection(section), /NaN|undefined/);
   },
 );
-
-Deno.test("values of a figure lie at its steps, which need not be equally far apart", () => {
-  const html = forecastFigure({
-    ...{ title: "uneven", context: 2, steps: [0, 1, 1.5, 4] },
-    channels: [{ name: "x", truth: [0, 1, 2, 3], predicted: [NaN, NaN, 2, 3] }],
-  });
-  const [, observed] = /line-0"><path d="M([^"]*)"/.exec(html)!;
-  const places = observed.split("L").map((point) => Number(point.split(",")[0]));
-  const shares = places.map((x) => (x - places[0]) / (places[3] - places[0]));
-  [0, 1 / 4, 1.5 / 4, 1].forEach((share, i) => assert.ok(Math.abs(shares[i] - share) < 1e-3, observed));
-});
-
-Deno.test("an image is drawn with a rectangle for each run of equal pixels", () => {
-  const html = forecastFigure({
-    title: "digit",
-    images: [{ name: "given", width: 3, pixels: [0, 0, 1, 1, 1, 1] }],
-  });
-  assert.deepEqual(
-    [...html.matchAll(/fill="(#\w+)" d="(M[^v]*)/g)].map(([, fill, path]) => `${fill} ${path}`),
-    ["#000000 M0,0h2", "#ffffff M2,0h1", "#ffffff M0,1h3"],
-  );
-});
 
 testOnCpu("experiments refuse a model that there is not", async () => {
   for (const experiment of [sine, exponentialSpirals]) {

@@ -31,9 +31,11 @@ Deno.test("a channel of a forecast is as important as the error without it, one 
       })),
   });
   assert.equal(measures.mse, 0);
-  const text = (await sections()).at(-1)!.replaceAll(/<[^>]*>/g, " ");
-  const shares = [...text.matchAll(/ ([xyz]) +(\d\S*)/g)];
-  const importance = Object.fromEntries(shares.map(([, name, value]) => [name, Number(value)]));
+  const section = (await sections()).at(-1)!;
+  assert.ok(section.kind === "charts");
+  const [{ y, marks: [bars] }] = section.charts[0].panels;
+  assert.ok(bars.kind === "bars");
+  const importance = Object.fromEntries(y.categories!.map((name, i) => [name, bars.values[i]]));
   assert.equal(importance.x, 0);
   assert.ok(importance.y > importance.z && importance.z > 0, JSON.stringify(importance));
 });

@@ -1,6 +1,16 @@
 import assert from "node:assert/strict";
-import { lineChart } from "../../src/train/chart.ts";
+import type { Section } from "../../src/charts/section.ts";
+import { formatMeasure, measureName, sortMeasures } from "../../src/train/metrics/names.ts";
 import { renderReport } from "../../src/train/report.ts";
+import {
+  classExamples,
+  classSection,
+  confusionSection,
+  importanceSection,
+  reliabilitySection,
+  scatterSection,
+  worstSection,
+} from "../../src/train/report_sections.ts";
 import type { EpochMetrics } from "../../src/train/run_folder.ts";
 
 const metrics = [0.5, 0.75].map((accuracy, i): EpochMetrics => ({
@@ -12,103 +22,123 @@ const metrics = [0.5, 0.75].map((accuracy, i): EpochMetrics => ({
   seconds: i + 1,
 }));
 const content = {
-  config: { experiment: "letters <1>", epochs: 5, data: "a & b" },
+  config: { experiment: "letters <1>", epochs: 5, data: "a & b.csv.gz", model: "delta", batchSize: 3 },
   metrics,
   metric: { name: "accuracy", mode: "max" },
 } as const;
 const summary = {
-  test: { loss: 0.25, accuracy: 0.875 },
+  test: { loss: 0.25, macroF1: 0.8, accuracy: 0.875 },
+  baselines: { "the most frequent class": { accuracy: 0.5, macroF1: 0.3 } },
   bestEpoch: 2,
   parameters: 1234,
   seconds: 90,
   deviceDescription: "a processor",
 };
+const series = { title: "s1", times: Float64Array.of(0, 1), values: [1, 2, 3, 4] };
+const panel = {
+  x: { title: "time" },
+  y: { title: "value" },
+  marks: [{ kind: "line", name: "x", x: [0, 1], y: [1, NaN] }],
+} as const;
 
-Deno.test("a report shows curves, results, settings and samples with the predicted class", () => {
-  const samples = [
-    { curves: [{ x: [0, 1], y: [1, 3] }], isPlane: true, label: "a", predicted: "a" },
-    { curves: [{ x: [0, 1], y: [1, NaN] }], isPlane: false, label: "a", predicted: "b" },
-  ];
-  const html = renderReport({ ...content, summary, samples });
-  for (
-    const text of [
-      "87.50 %",
-      "1,234",
-      "1:30 min",
-      "a processor",
-      "a &#38; b",
-      "✓</b> a",
-      "✗</b> b <small>is a",
-    ]
-  ) {
-    assert(html.includes(text), text);
-  }
-  assert.equal(html.match(/<figure/g)?.length, 4);
+/** Sections of the reports of each task. */
+const sections: Record<string, readonly Section[]> = {
+  classes: [
+    classExamples([{ panel, label: "a", predicted: "a" }, { panel, label: "a", predicted: "b" }]),
+    ...confusionSection(["a", "b"], [[3, 1], [0, 4]]),
+    classSection(["a", "b"], [1, 2].map(() => ({ precision: 1, recall: 0.5, f1: 0.75, count: 4 }))),
+    reliabilitySection([{ confidence: 0.8, accuracy: 0.7, count: 3 }]),
+    ...importanceSection("log loss", { x: 1, y: 0 }),
+    ...worstSection([series], ["x", "y"]),
+  ],
+  numbers: [
+    scatterSection([{ name: "age", truth: [1, 2, NaN], predictions: [1, 3, 2] }]),
+    ...worstSection([series], ["x", "y"], "date"),
+  ],
+  nothing: [],
+};
+
+for (const [kind, own] of Object.entries(sections)) {
+  Deno.test(`a report about ${kind} names data and model, shows the chosen measure first, and titles every axis`, () => {
+    const html = renderReport({ ...content, summary, sections: own });
+    assert.match(html, /<h1>a &#38; b: delta<\/h1>/);
+    const tiles = [...html.matchAll(/<div class="tile[^"]*"><b>([^<]*)<\/b><span>([^<]*)/g)].map((m) =>
+      m.slice(1)
+    );
+    assert.deepEqual(tiles, [
+      ["87.50 %", "test accuracy"],
+      ["0.8", "test macro F1"],
+      ["0.25", "test loss"],
+      ["2", "best epoch"],
+      ["1,234", "parameters"],
+      ["1 minute 30 seconds", "training time"],
+    ]);
+    const drawings = [...html.matchAll(/<svg class="chart".*?<\/svg>/gs)].map(([svg]) => svg);
+    assert.ok(drawings.length >= 2);
+    for (const svg of drawings) {
+      const titles = [...svg.matchAll(/class="title"[^>]*>([^<]+)</g)];
+      assert.equal(titles.length, 2, svg);
+    }
+    for (const { title } of own) assert.ok(html.includes(title), title);
+  });
+}
+
+Deno.test("a report loads nothing, runs nothing and fits a narrow page", () => {
+  const html = renderReport({ ...content, summary, sections: Object.values(sections).flat() });
+  assert.doesNotMatch(html, /https?:|src=|href=|@import|url\(|<script| style=/);
+  // Only tables may be wider than a phone: they scroll inside their frame.
+  const rules = html.slice(html.indexOf("<style>"), html.indexOf("</style>"));
+  const widths = [...rules.matchAll(/(?<!max-)\b(?:min-)?width: (\d+)px|minmax\((\d+)px/g)];
+  assert.ok(widths.length > 3);
+  for (const [rule, width, column] of widths) assert.ok(Number(width ?? column) <= 358, rule);
+  assert.doesNotMatch(html, /<svg[^>]* width=/);
+  for (const [table] of html.matchAll(/.{30}<table/g)) assert.match(table, /class="table|tabindex/);
 });
 
-Deno.test("a report loads nothing and runs nothing", () => {
-  const html = renderReport({ ...content, summary });
-  assert.doesNotMatch(html, /https?:|src=|href=|@import|url\(|<script/);
+Deno.test("the verdict, the comparison with baselines, the data and the settings are in the report", () => {
+  const html = renderReport({
+    ...{ ...content, summary, verdict: "The model beats the baseline.", description: ["2 <series>"] },
+    config: { ...content.config, drop: undefined, hidden: 0, table: { wide: true, target: ["a", "b"] } },
+    chosen: { season: "12 months" },
+  });
+  assert.ok(html.indexOf("The model beats") < html.indexOf("87.50 %"), "the verdict is first");
+  const rows = [...html.matchAll(/<tr><th scope="row">([^<]*)<\/th><td[^>]*>([^<]*)/g)].map((m) =>
+    m.slice(1)
+  );
+  const valueOf = (name: string) => rows.find(([own]) => own === name)?.[1];
+  assert.equal(valueOf("macro F1"), "0.8");
+  assert.equal(valueOf("loss"), undefined, "no baseline has it");
+  assert.equal(valueOf("batch size"), "3");
+  assert.equal(valueOf("hidden"), "0");
+  assert.equal(valueOf("wide"), "yes");
+  assert.equal(valueOf("target"), "a, b");
+  assert.equal(valueOf("season"), "12 months");
+  assert.equal(valueOf("drop"), undefined);
+  assert.match(html, /<li>2 &#60;series&#62;<\/li>/);
 });
 
-Deno.test("names stand for themselves in a report", () => {
+Deno.test("texts of the data are escaped in a report", () => {
   const html = renderReport({ ...content, summary: { ...summary, test: { "<2> mse": 1 } } });
   assert(html.includes("letters &#60;1&#62;"));
   assert.doesNotMatch(html, /<\d>/);
 });
 
-Deno.test("a setting without a value is not in a report", () => {
-  const html = renderReport({ ...content, config: { ...content.config, drop: undefined, hidden: 0 } });
-  assert(!html.includes("drop"));
-  assert(html.includes("<th>hidden</th><td>0</td>"));
+Deno.test("right and wrong predictions are marked", () => {
+  const html = renderReport({ ...content, sections: sections.classes });
+  assert.match(html, /<figure class="right"><figcaption><b>✓<\/b> a</);
+  assert.match(html, /<figure class="wrong"><figcaption><b>✗<\/b> b; true class a</);
 });
 
-Deno.test("the report of a run that was stopped says how to go on", () => {
-  assert.match(renderReport(content), /Stopped after 2 of 5 epochs; --resume goes on/);
+Deno.test("the report of an interrupted run names the option that continues the run", () => {
+  assert.match(renderReport(content), /stopped after 2 of 5 epochs\. --resume continues the run/);
 });
 
-const circles = (svg: string) =>
-  [...svg.matchAll(/<circle cx="([\d.-]+)" cy="([\d.-]+)"/g)].map((m) => m.slice(1).map(Number));
-
-Deno.test("a chart places values in order, larger ones higher", () => {
-  const svg = lineChart({ title: "t", xLabel: "epoch", lines: [{ name: "a", x: [1, 2, 3], y: [1, 3, 2] }] });
-  const [[x1, y1], [x2, y2], [x3, y3]] = circles(svg);
-  assert(x1 < x2 && x2 < x3);
-  assert(y2 < y3 && y3 < y1);
-});
-
-Deno.test("a chart of one point, or of equal values, has no number that is not finite", () => {
-  for (const [x, y] of [[[1], [0.5]], [[1, 2], [0, 0]], [[1, 2], [NaN, 1]]]) {
-    const svg = lineChart({ title: "t", xLabel: "epoch", lines: [{ name: "a", x, y }] });
-    assert.doesNotMatch(svg, /NaN|Infinity|undefined/);
-    assert(circles(svg).length >= 1);
-  }
-});
-
-Deno.test("values over several orders of magnitude get a logarithmic axis", () => {
-  const svg = lineChart({
-    title: "t",
-    xLabel: "epoch",
-    lines: [{ name: "a", x: [1, 2, 3], y: [1, 0.1, 0.01] }],
-  });
-  const [[, y1], [, y2], [, y3]] = circles(svg);
-  assert(Math.abs((y2 - y1) - (y3 - y2)) < 0.2);
-});
-
-Deno.test("a report draws series and curves of 140,000 points", () => {
-  const points = Float64Array.from({ length: 140_000 }, (_, i) => i);
-  const samples = [{ curves: [{ x: points, y: points }], isPlane: true, label: "a", predicted: "a" }];
-  const figures = [{
-    title: "long",
-    context: 1,
-    channels: [{ name: "x", truth: points, predicted: points }],
-  }];
-  const html = renderReport({ ...content, summary, samples, figures });
-  assert(html.includes("L140.0,10.0"), "the last point in the corner of the sample's figure");
-  const chart = lineChart({
-    title: "loss",
-    xLabel: "epoch",
-    lines: [{ name: "a", x: [...points], y: [...points] }],
-  });
-  assert(chart.includes(`epoch ${points.length - 1}: 140000`));
+Deno.test("measures have the names that people write", () => {
+  const names = ["logLoss", "age mse", "mse after 100/784", "macroF1", "other"];
+  assert.deepEqual(names.map(measureName), [
+    ...["log loss", "age: mean squared error", "mean squared error after 100/784", "macro F1", "other"],
+  ]);
+  assert.equal(formatMeasure("accuracy", 0.975), "97.50 %");
+  assert.equal(formatMeasure("calibrationError", 2.7e-17), "0");
+  assert.deepEqual(sortMeasures(["loss", "mae", "mse"], "mae"), ["mae", "mse", "loss"]);
 });

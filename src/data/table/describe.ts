@@ -1,6 +1,7 @@
 /** Summary of the series of a table, for users who want to train on them. */
+import { formatSteps } from "../../charts/format.ts";
 import { largest, smallest } from "../../device/extremes.ts";
-import { formatTime } from "../format.ts";
+import { describeTime } from "../format.ts";
 import type { SeriesSet } from "../series.ts";
 
 /** Lines about a set: its series, times, channels, classes, ignored columns and notices. */
@@ -40,10 +41,12 @@ function describeTimes({ series, times: kind, zone }: SeriesSet): string {
   const gaps = new Float64Array(count);
   let at = 0;
   for (const { times } of filled) for (let i = 1; i < times.length; i++) gaps[at++] = times[i] - times[i - 1];
-  return `times: ${kind}s${zone ? ` of ${zone}` : ""} from ${formatTime(first, kind)} to ${
-    formatTime(last, kind)
+  return `times: ${kind}s${zone ? ` of ${zone}` : ""} from ${describeTime(first, kind)} to ${
+    describeTime(last, kind)
   }` +
-    (count > 0 ? `; ${range(gaps)}${kind === "date" ? " s" : ""} apart` : "");
+    (count > 0
+      ? `; ${range(gaps, kind === "number" ? short : (gap) => formatSteps(1, gap, kind))} apart`
+      : "");
 }
 
 function describeChannel({ series, channels, kinds }: SeriesSet, channel: number): string {
@@ -71,9 +74,9 @@ function describeChannel({ series, channels, kinds }: SeriesSet, channel: number
 }
 
 /** Minimum, median and maximum of some numbers. */
-function range(values: ArrayLike<number>): string {
+function range(values: ArrayLike<number>, show: (value: number) => string = short): string {
   const sorted = Float64Array.from(values).sort();
-  const [low, median, high] = [sorted[0], sorted[sorted.length >> 1], sorted[sorted.length - 1]].map(short);
+  const [low, median, high] = [sorted[0], sorted[sorted.length >> 1], sorted[sorted.length - 1]].map(show);
   return low === high ? low : `${low} to ${high} (median ${median})`;
 }
 

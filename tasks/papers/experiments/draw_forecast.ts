@@ -1,10 +1,13 @@
+import type { Chart } from "../../../src/charts/chart.ts";
+import { forecastPanel } from "../../../src/charts/forecast.ts";
+import type { Section } from "../../../src/charts/section.ts";
 import type { ChannelStatistics } from "../../../src/data/series.ts";
-import type { ForecastFigure } from "../../../src/train/forecast_figure.ts";
+import type { ForecastExample } from "./forecasting.ts";
 
 /**
- * Plots a series, and its predictions after the context.
+ * Draws series and their predictions after the context.
  *
- * @param title Title of the figure. The index of the series is appended.
+ * @param title Title of each chart. The position of the series is appended.
  * @param channels Names of the channels.
  * @param context Number of observed values that the model reads.
  * @param statistics Mean and standard deviation of the scaling of each channel. If undefined, values are
@@ -15,31 +18,44 @@ export function drawForecast(
   channels: readonly string[],
   context: number,
   statistics?: readonly ChannelStatistics[],
-): (truth: Float32Array, predicted: Float32Array, position: number) => ForecastFigure {
+): (examples: readonly ForecastExample[]) => Section {
   const width = channels.length;
-  return (truth, predicted, position) => {
+  const chartOf = ({ truth, predicted, position }: ForecastExample): Chart => {
     const length = truth.length / width;
     const outputs = predicted.length / length;
-    /** A column of the predictions after the context: row t - 1 predicts step t. */
-    const after = (column: number) =>
-      Float64Array.from({ length }, (_, t) => t < context ? NaN : predicted[(t - 1) * outputs + column]);
+    const observedSteps = Array.from({ length }, (_, step) => step);
+    const steps = observedSteps.slice(context);
     return {
       title: `${title} ${position}`,
-      context,
-      channels: channels.map((name, channel) => {
+      panels: channels.map((name, channel) => {
         const { mean, standardDeviation } = statistics?.[channel] ?? { mean: 0, standardDeviation: 1 };
-        return {
+        /** A column of the predictions: row t - 1 predicts step t. */
+        const column = (place: number) =>
+          steps.map((step) => predicted[(step - 1) * outputs + place] * standardDeviation);
+        const means = column(channel).map((value) => value + mean);
+        const deviations = outputs > width ? column(width + channel) : undefined;
+        return forecastPanel({ title: "step" }, {
           name,
-          truth: Float64Array.from(
-            { length },
-            (_, t) => truth[t * width + channel] * standardDeviation + mean,
-          ),
-          predicted: after(channel).map((value) => value * standardDeviation + mean),
-          ...(outputs > width
-            ? { deviation: after(width + channel).map((value) => value * standardDeviation) }
+          observed: {
+            x: observedSteps,
+            y: observedSteps.map((step) => truth[step * width + channel] * standardDeviation + mean),
+          },
+          predicted: { x: steps, y: means },
+          ...(deviations
+            ? {
+              interval: {
+                name: "± 2 standard deviations",
+                low: means.map((value, i) => value - 2 * deviations[i]),
+                high: means.map((value, i) => value + 2 * deviations[i]),
+              },
+            }
             : {}),
-        };
+        }, [0, context - 1]);
       }),
     };
   };
+  return (examples) => ({
+    ...{ kind: "charts", title: "Test series and their forecasts" },
+    charts: examples.map(chartOf),
+  });
 }

@@ -13,6 +13,7 @@ import { concatenate } from "../../../src/tensor/functions.ts";
 import { type Key, key, split } from "../../../src/tensor/random.ts";
 import { scope } from "../../../src/tensor/scope.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";
+import { classExamples } from "../../../src/train/report_sections.ts";
 import type { Task } from "../../../src/train/task.ts";
 import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
@@ -106,15 +107,17 @@ export const exponentialSpirals: ModelExperiment = modelRules({
         return { loss: crossEntropy(logits, labels), accuracy: accuracy(logits, labels) };
       },
       metric: { name: "accuracy", mode: "max" },
-      async samples() {
+      async examples() {
         const positions = Array.from({ length: 12 }, (_, i) => Math.floor(i * series.test / 12));
         const predicted = await scope(() => model(takeSamples(data.test, positions).x).argmax(-1)).data();
         const names = ["counter-clockwise", "clockwise"];
-        return positions.map((position, i) => ({
-          ...drawSpiral(made.test[position]),
-          label: names[made.test[position].label],
-          predicted: names[predicted[i]],
-        }));
+        return [
+          classExamples(positions.map((position, i) => ({
+            panel: drawSpiral(made.test[position]),
+            label: names[made.test[position].label],
+            predicted: names[predicted[i]],
+          }))),
+        ];
       },
     };
   },

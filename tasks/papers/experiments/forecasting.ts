@@ -12,7 +12,7 @@ import { key as makeKey } from "../../../src/tensor/random.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";
 import { scope } from "../../../src/tensor/scope.ts";
 import { type DataRecord, describeRecord } from "../../../src/series/data_record.ts";
-import type { ForecastFigure } from "../../../src/train/forecast_figure.ts";
+import type { Section } from "../../../src/charts/section.ts";
 import type { Evaluation, Measures, Task } from "../../../src/train/task.ts";
 import type { ForecastSettings } from "./options.ts";
 import type { ForecastModel } from "../../../src/series/forecast_models.ts";
@@ -48,6 +48,16 @@ export interface ForecasterOptions {
   deviations?: boolean;
 }
 
+/** A test series and its predictions. */
+export interface ForecastExample {
+  /** Position of the series in the test set. */
+  readonly position: number;
+  /** Values `(length, channels)`, row-major. */
+  readonly truth: Float32Array;
+  /** Output of the model `(length, outputs)`, row-major. */
+  readonly predicted: Float32Array;
+}
+
 /** Options of {@linkcode forecasting}. */
 export interface ForecastingOptions extends ForecasterOptions {
   /** Training, validation and test series. */
@@ -64,8 +74,8 @@ export interface ForecastingOptions extends ForecasterOptions {
   record?: DataRecord;
   /** Number of times that an epoch visits each training series; see {@linkcode Task.visits}. */
   visits?: number;
-  /** Plots predictions of some test series. The last axis of `predicted` is the model's output. */
-  draw(truth: Float32Array, predicted: Float32Array, position: number): ForecastFigure;
+  /** Makes a section of the report about the predictions of some test series. */
+  draw(examples: readonly ForecastExample[]): Section;
   /** Number of plotted test series, 6 by default. */
   drawn?: number;
 }
@@ -131,7 +141,7 @@ export function forecasting(options: ForecastingOptions): Task<ForecastBatch> {
     visits,
     metric: { name: deviations ? "mse" : "loss", mode: "min" },
     evaluatePredictions: () => measurePredictions(options, data),
-    async figures() {
+    async examples() {
       const count = Math.min(drawn, splits.test.shape[0]);
       const positions = Array.from({ length: count }, (_, i) => Math.floor(i * splits.test.shape[0] / count));
       const { x, targets: wanted = x } = takeSamples(data.test, positions);
@@ -139,7 +149,13 @@ export function forecasting(options: ForecastingOptions): Task<ForecastBatch> {
       const [truth, predicted] = [await wanted.data(), await y.data()] as Float32Array[];
       const rowOf = (values: Float32Array, i: number) =>
         values.subarray(i * values.length / count, (i + 1) * values.length / count);
-      return positions.map((position, i) => draw(rowOf(truth, i), rowOf(predicted, i), position));
+      return [
+        draw(positions.map((position, i) => ({
+          position,
+          truth: rowOf(truth, i),
+          predicted: rowOf(predicted, i),
+        }))),
+      ];
     },
   };
 }

@@ -10,7 +10,7 @@ import {
   type RecordedSeries,
   requireSame,
 } from "../../../src/series/data_record.ts";
-import type { ForecastFigure } from "../../../src/train/forecast_figure.ts";
+import type { GreyImage } from "../../../src/charts/section.ts";
 import type { Task } from "../../../src/train/task.ts";
 import type { TrainedModel } from "../../../src/series/trained_model.ts";
 import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
@@ -117,7 +117,13 @@ async function prepare(settings: ForecastSettings, earlier?: DataRecord): Promis
     },
     model: modelOf(settings, modelKey),
     settings,
-    draw: (...image) => drawImage(pixels, ...image),
+    draw: (examples) => ({
+      ...{ kind: "images", title: "Completed test images" },
+      groups: examples.map(({ position, truth, predicted }) => ({
+        title: `test image ${position}`,
+        images: drawImages(pixels, truth, predicted),
+      })),
+    }),
   }) as Task;
 }
 
@@ -212,31 +218,22 @@ async function recordDigits({ file, digits, positions }: Chosen): Promise<Record
   })));
 }
 
-function drawImage(
+function drawImages(
   { side, context }: Pixels,
   truth: Float32Array,
   predicted: Float32Array,
-  position: number,
-): ForecastFigure {
+): GreyImage[] {
   const grey = (value: number) => (value + 1) / 2;
-  const pixels = (of: (pixel: number) => number) => Float64Array.from(truth, (_, pixel) => of(pixel));
+  const image = (name: string, of: (pixel: number) => number): GreyImage => ({
+    ...{ name, width: side },
+    pixels: Float64Array.from(truth, (_, pixel) => of(pixel)),
+  });
   // Row t - 1 of the predictions (a mean and a standard deviation) is for pixel t.
   const after = (pixel: number, column: number) => predicted[2 * (pixel - 1) + column];
-  return {
-    title: `test image ${position}`,
-    images: [
-      { name: "given", width: side, pixels: pixels((pixel) => pixel < context ? grey(truth[pixel]) : 0.5) },
-      { name: "ground truth", width: side, pixels: pixels((pixel) => grey(truth[pixel])) },
-      {
-        name: "completion",
-        width: side,
-        pixels: pixels((pixel) => grey(pixel < context ? truth[pixel] : after(pixel, 0))),
-      },
-      {
-        name: "deviation",
-        width: side,
-        pixels: pixels((pixel) => pixel < context ? 0 : after(pixel, 1)),
-      },
-    ],
-  };
+  return [
+    image("given", (pixel) => pixel < context ? grey(truth[pixel]) : 0.5),
+    image("ground truth", (pixel) => grey(truth[pixel])),
+    image("completion", (pixel) => grey(pixel < context ? truth[pixel] : after(pixel, 0))),
+    image("standard deviation", (pixel) => pixel < context ? 0 : after(pixel, 1)),
+  ];
 }

@@ -46,7 +46,7 @@ export const sine: ModelExperiment = modelRules({
       context: 1,
       forcing: 0.25,
       visits: visits[recipe],
-      draw: drawForecast("test wave", [""], 1),
+      draw: drawForecast("test wave", ["value"], 1),
     });
   },
 });

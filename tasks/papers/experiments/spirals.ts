@@ -1,8 +1,10 @@
+import type { Panel } from "../../../src/charts/chart.ts";
 import type { Series } from "../../../src/data/series.ts";
 import { spirals as makeSpirals } from "../../../src/data/spirals.ts";
 import { split as splitKey } from "../../../src/tensor/random.ts";
 import { takeColumns } from "../../../src/series/data_record.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
+import { drawPath } from "./draw_path.ts";
 import { seriesOptions } from "./options.ts";
 import { paperExperiment } from "./classification_recipe.ts";
 import { readSeries } from "../../../src/series/series_experiment.ts";
@@ -27,7 +29,7 @@ export const spirals: ModelExperiment = paperExperiment({
   draw: drawSpiral,
 });
 
-/** Plots a spiral of x and y in the plane. */
-export function drawSpiral({ values }: Series) {
-  return { curves: [{ x: takeColumns(values, 2, [0]), y: takeColumns(values, 2, [1]) }], isPlane: true };
+/** Draws a spiral of x and y in the plane. */
+export function drawSpiral({ values }: Series): Panel {
+  return drawPath("spiral", takeColumns(values, 2, [0]), takeColumns(values, 2, [1]));
 }

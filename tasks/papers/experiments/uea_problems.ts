@@ -1,6 +1,9 @@
 /** Problems of the UEA archive. */
-import type { ChannelStatistics, Series, SeriesSet } from "../../../src/data/series.ts";
+import type { Panel } from "../../../src/charts/chart.ts";
+import type { Series, SeriesSet } from "../../../src/data/series.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
+import type { DataRecord } from "../../../src/series/data_record.ts";
+import { drawPath } from "./draw_path.ts";
 import { seriesOptions } from "./options.ts";
 import { paperExperiment, type PaperProblem } from "./classification_recipe.ts";
 import { readSeries, type TargetKind } from "../../../src/series/series_experiment.ts";
@@ -38,7 +41,7 @@ const problems: readonly UeaProblem[] = [
     // Time in units of ten observations. In units of one, the state of an untrained model would grow large
     // along a series.
     timeScale: 0.1,
-    draw: drawPath,
+    draw: drawLetter,
   },
   {
     name: "japanese-vowels",
@@ -113,8 +116,8 @@ function ueaExperiment({ problem, summary, defaults, classes, timeScale, depth =
 /** Problems of the UEA archive that small networks can learn. */
 export const ueaProblems: readonly ModelExperiment[] = problems.map(ueaExperiment);
 
-/** Plots the written letter: the cumulative sum of the pen's velocity over time. */
-function drawPath({ values }: Series, statistics: readonly ChannelStatistics[]) {
+/** Draws the written letter: the cumulative sum of the pen's velocity over time. */
+function drawLetter({ values }: Series, { channels: statistics }: Pick<DataRecord, "channels">): Panel {
   const channels = statistics.length;
   const position = (channel: number) => {
     const { mean, standardDeviation } = statistics[channel];
@@ -126,5 +129,5 @@ function drawPath({ values }: Series, statistics: readonly ChannelStatistics[]) 
       return place += velocity;
     });
   };
-  return { curves: [{ x: position(0), y: position(1) }], isPlane: true };
+  return drawPath("path of the pen", position(0), position(1));
 }

@@ -1,8 +1,11 @@
 /** Renders a table with the results of its runs as Markdown, as a web page, and as CSV. */
-import { escapeHtml, lineChart } from "../../../src/train/chart.ts";
+import type { Chart, Mark } from "../../../src/charts/chart.ts";
+import { escapeText, formatDuration } from "../../../src/charts/format.ts";
+import { renderPage } from "../../../src/charts/page.ts";
+import { renderSection } from "../../../src/charts/render.ts";
+import type { Cell, Section as PageSection } from "../../../src/charts/section.ts";
 import { csvOf } from "../../../src/series/csv.ts";
 import { markdownTable } from "../../markdown.ts";
-import { formatSeconds, htmlPage } from "../../../src/train/report.ts";
 import { readOutcome, type RunOutcome, type Start } from "../../../src/train/run_once.ts";
 import { readJsonLines } from "../../../src/files/disk.ts";
 import type { RunSummary } from "../../../src/train/run.ts";
@@ -172,7 +175,7 @@ function costs({ table, runs }: FilledTable): Section {
       group[0].columns.map(({ title }) => title).join(" and "),
       summaries[0].parameters.toLocaleString("en"),
       mean(({ epochs }) => epochs).toFixed(0),
-      formatSeconds(mean(({ seconds, epochs }) => seconds / epochs)),
+      formatDuration(mean(({ seconds, epochs }) => seconds / epochs)),
       `${(mean(({ peakMemory }) => peakMemory) / 1e6).toFixed(0)} MB`,
       summaries[0].deviceDescription,
     ];
@@ -231,37 +234,47 @@ export function tableMarkdown(filled: FilledTable): string {
 }
 
 /** A line chart of the table, if the paper has one, with all available means. */
-function chartOf(filled: FilledTable): string {
+function chartOf(filled: FilledTable): Chart[] {
   const { table: { title, chart, rows, columns } } = filled;
-  if (!chart) return "";
-  const lines = rows.map((row) => {
+  if (!chart) return [];
+  const marks = rows.flatMap((row): Mark[] => {
     const points = columns.flatMap((column, i) => {
       const values = valuesOf(runsOf(filled, row, column), column);
       return values.length > 0 ? [{ x: chart.x[i], y: statistics(values).mean }] : [];
     });
-    return { name: row.title, x: points.map(({ x }) => x), y: points.map(({ y }) => y) };
-  }).filter(({ x }) => x.length > 0);
-  if (lines.length === 0) return "";
-  return `<div class="charts">${lineChart({ title, xLabel: chart.xLabel, lines })}</div>\n`;
+    if (points.length === 0) return [];
+    return [{ kind: "line", name: row.title, x: points.map(({ x }) => x), y: points.map(({ y }) => y) }];
+  });
+  if (marks.length === 0) return [];
+  const [x, y] = [chart.xLabel, chart.yLabel].map((title) => ({ title, scale: "auto" } as const));
+  return [{ title, panels: [{ x, y, marks }] }];
 }
 
 /** The whole table as a self-contained page. */
 export function tablePage(filled: FilledTable): string {
   const { table } = filled;
-  const parts = sections(filled).map(({ title, note, rows: [head, ...body], marks = [] }) => {
-    const content = (cell: string, row: number, column: number) => {
-      const mark = marks.find((one) => one.row === row && one.column === column)?.mark;
-      return mark ? `<${mark}>${escapeHtml(cell)}</${mark}>` : escapeHtml(cell);
-    };
-    return `<h2>${escapeHtml(title)}</h2>\n<p>${escapeHtml(note)}</p>\n<div class="table"><table>\n<tr>${
-      head.map((cell) => `<th>${escapeHtml(cell)}</th>`).join("")
-    }</tr>\n${
-      body.map((cells, row) =>
-        `<tr>${cells.map((cell, column) => `<td>${content(cell, row, column)}</td>`).join("")}</tr>`
-      ).join("\n")
-    }\n</table></div>`;
+  const charts = chartOf(filled);
+  const parts = sections(filled).map((
+    { title, note, rows: [head, ...body], marks = [], texts },
+  ): PageSection => ({
+    kind: "table",
+    title,
+    text: note,
+    head,
+    texts,
+    rows: body.map((cells, row) =>
+      cells.map((text, column): Cell => {
+        const marked = marks.find((one) => one.row === row && one.column === column)?.mark;
+        return marked ? { text, mark: marked === "b" ? "best" : "second" } : text;
+      })
+    ),
+  }));
+  return renderPage({
+    title: table.title,
+    body: `<p>${escapeText(table.source)}.</p>\n` +
+      [...(charts.length > 0 ? [{ kind: "charts", title: "Means", charts } as const] : []), ...parts]
+        .map(renderSection).join("\n"),
   });
-  return htmlPage(table.title, `<p>${escapeHtml(table.source)}.</p>\n${chartOf(filled)}${parts.join("\n")}`);
 }
 
 /** A line for each completed run and each of its columns. */

@@ -98,8 +98,8 @@ export interface PaperTable {
   readonly source: string;
   readonly columns: readonly TableColumn[];
   readonly rows: readonly TableRow[];
-  /** A line chart of the rows, as in the paper: the position of each column on the x axis. */
-  readonly chart?: { readonly x: readonly number[]; readonly xLabel: string };
+  /** A line chart of the rows, as in the paper: the value of each column on the x axis, and both titles. */
+  readonly chart?: { readonly x: readonly number[]; readonly xLabel: string; readonly yLabel: string };
   /** The model that the significance tests compare with. */
   readonly reference: string;
   /** The scales of the table. Tables that no paper contains have no scale `"paper"`. */

@@ -52,7 +52,7 @@ Deno.test("a table has means, spreads, seeds, the paper's numbers, tests, costs,
   assert(lines.includes("| GRU | 5.0 (1), 1 diverged | |"));
   assert(lines.includes("| LSTM | | - |"));
   assert(lines.some((line) => line.includes("4 of 4 runs have ended. Scale small: All.")));
-  assert(lines.includes("| WARP | waves | 1,234 | 4 | 2.5 s | 50 MB | a processor |"));
+  assert(lines.includes("| WARP | waves | 1,234 | 4 | 2.5 seconds | 50 MB | a processor |"));
   assert(lines.includes("| GRU | 1 | the loss is NaN | 0123456789 | deno task train sine, again |"));
 });
 
@@ -74,14 +74,14 @@ Deno.test("a table as CSV has a line for each value, and fields with commas in q
 
 Deno.test("a table that the paper draws has lines of its means on its page", async () => {
   const made = await filled();
-  const drawn = { ...made, table: { ...table, chart: { x: [3], xLabel: "size" } } };
-  assert.match(tablePage(drawn), /<title>WARP, size 3: 3<\/title>/);
+  const drawn = { ...made, table: { ...table, chart: { x: [3], xLabel: "size", yLabel: "error" } } };
+  assert.match(tablePage(drawn), /<title>WARP: error 3, size 3<\/title>/);
   assert.doesNotMatch(tablePage(made), /<svg/);
 });
 
 Deno.test("a table's page shows texts as they are, and marks the best two of a column", async () => {
   const page = tablePage(await filled());
   assert(page.includes("<h1>Made up &#60;table&#62;</h1>"));
-  assert(page.includes("<td><b>3.0 ± 1.4 (2)</b></td>"), "the best");
-  assert(page.includes("<td><u>5.0 (1), 1 diverged</u></td>"), "the second best");
+  assert(page.includes('<td class="number"><b>3.0 ± 1.4 (2)</b></td>'), "the best");
+  assert(page.includes('<td class="number"><u>5.0 (1), 1 diverged</u></td>'), "the second best");
 });

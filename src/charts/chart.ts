@@ -1,0 +1,112 @@
+/** Data of charts. A chart is plain data: it can be stored as JSON and drawn in a browser. */
+import type { Axis } from "./scale.ts";
+
+/** A line through points. Points that are not finite are skipped. */
+export interface LineMark {
+  readonly kind: "line";
+  /** Name in the legend. Marks with the same name have the same colour. */
+  readonly name: string;
+  readonly x: ArrayLike<number>;
+  readonly y: ArrayLike<number>;
+  /** `"solid"` by default. `"reference"` is a thin grey line, such as the diagonal of a scatter plot. */
+  readonly style?: "solid" | "dashed" | "reference";
+}
+
+/** Separate points. */
+export interface PointsMark {
+  readonly kind: "points";
+  /** Whether points are rings, which do not hide what lies below them. */
+  readonly isHollow?: boolean;
+  readonly name: string;
+  readonly x: ArrayLike<number>;
+  readonly y: ArrayLike<number>;
+}
+
+/** The area between two curves. Where a wide band leaves the plot, it is cut off. */
+export interface BandMark {
+  readonly kind: "band";
+  /** Name of the line whose colour the band has. */
+  readonly of?: string;
+  readonly name: string;
+  readonly x: ArrayLike<number>;
+  readonly low: ArrayLike<number>;
+  readonly high: ArrayLike<number>;
+}
+
+/** A shaded part of the horizontal axis. */
+export interface RegionMark {
+  readonly kind: "region";
+  readonly name: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Horizontal bars from 0 to each value, one for each category of the vertical axis. */
+export interface BarsMark {
+  readonly kind: "bars";
+  readonly name: string;
+  readonly values: ArrayLike<number>;
+}
+
+/** What a panel shows. */
+export type Mark = LineMark | PointsMark | BandMark | RegionMark | BarsMark;
+
+/** A pair of axes with its marks. */
+export interface Panel {
+  readonly x: Axis;
+  readonly y: Axis;
+  readonly marks: readonly Mark[];
+  /** Whether both axes have the same scale, for coordinates in a plane. */
+  readonly isPlane?: boolean;
+}
+
+/** A chart: a title, a legend, and panels below each other. */
+export interface Chart {
+  readonly title: string;
+  readonly panels: readonly Panel[];
+  /** Text below the panels. */
+  readonly note?: string;
+  /** `"small"` for one of many charts side by side. */
+  readonly size?: "normal" | "small";
+  /** Whether the chart shows a right or a wrong prediction. */
+  readonly outcome?: "right" | "wrong";
+}
+
+/** An entry of a legend. */
+export interface Key {
+  readonly name: string;
+  /** Class names of the style sheet. */
+  readonly classes: string;
+  readonly shape: "line" | "dot" | "ring" | "area";
+}
+
+/** Number of colours of the style sheet. */
+export const colourCount = 8;
+
+/** Marks with the reference style and regions have no colour of their own. */
+const isNeutral = (mark: Mark) =>
+  mark.kind === "region" || mark.kind === "line" && mark.style === "reference";
+
+/** Class name of the colour of each coloured mark of a chart, by the name of the mark. */
+export function coloursOf({ panels }: Pick<Chart, "panels">): ReadonlyMap<string, string> {
+  const marks = panels.flatMap(({ marks }) => marks).filter((mark) => !isNeutral(mark));
+  const nameOf = (mark: Mark) => mark.kind === "band" && mark.of !== undefined ? mark.of : mark.name;
+  const names = [...new Set(marks.map(nameOf))];
+  return new Map(marks.map((mark) => [mark.name, `c${names.indexOf(nameOf(mark)) % colourCount}`]));
+}
+
+/** Entries of the legend of a chart, without repetition. Empty if one name and no region need no legend. */
+export function legendOf(chart: Pick<Chart, "panels">): Key[] {
+  const colours = coloursOf(chart);
+  const keys = new Map<string, Key>();
+  for (const mark of chart.panels.flatMap(({ marks }) => marks)) {
+    if (keys.has(mark.name)) continue;
+    const style = mark.kind === "line" ? mark.style ?? "" : "";
+    keys.set(mark.name, {
+      name: mark.name,
+      classes: mark.kind === "region" ? "region" : `${colours.get(mark.name) ?? ""} ${style}`.trim(),
+      shape: mark.kind === "line" ? "line" : mark.kind === "points" ? mark.isHollow ? "ring" : "dot" : "area",
+    });
+  }
+  return keys.size > 1 ? [...keys.values()] : [];
+}

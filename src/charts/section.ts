@@ -1,0 +1,64 @@
+/** Data of the sections of a report. A section is plain data; {@linkcode renderSection} makes HTML of it. */
+import type { Chart } from "./chart.ts";
+
+/** A cell of a table. A number is written with four significant digits, NaN as a dash. */
+export type Cell = string | number | {
+  readonly text: string;
+  /** `"best"` is bold, `"second"` underlined. */
+  readonly mark: "best" | "second";
+};
+
+/** A table. The first cell of each row is its name. */
+export interface TableSection {
+  readonly kind: "table";
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly Cell[])[];
+  /** Columns of text, which are aligned to the left and may wrap; the first column by default. */
+  readonly texts?: readonly number[];
+  /** Whether the table is hidden until the reader opens it. */
+  readonly isFolded?: boolean;
+}
+
+/** Charts side by side. */
+export interface ChartsSection {
+  readonly kind: "charts";
+  readonly charts: readonly Chart[];
+}
+
+/** Number of samples by true class (rows) and predicted class (columns). */
+export interface ConfusionSection {
+  readonly kind: "confusion";
+  readonly classes: readonly string[];
+  readonly matrix: readonly (readonly number[])[];
+}
+
+/** A grey image. */
+export interface GreyImage {
+  /** Caption of the image. */
+  readonly name: string;
+  /** Number of pixels of a row. */
+  readonly width: number;
+  /** Brightness of each pixel, row by row, from 0 (dark) to 1. */
+  readonly pixels: ArrayLike<number>;
+}
+
+/** Groups of images. */
+export interface ImagesSection {
+  readonly kind: "images";
+  readonly groups: readonly { readonly title: string; readonly images: readonly GreyImage[] }[];
+}
+
+/** Lines of text. */
+export interface TextSection {
+  readonly kind: "text";
+  readonly lines: readonly string[];
+}
+
+/** A section of a report: a heading, a text that explains it, and its content. */
+export type Section =
+  & {
+    readonly title: string;
+    /** Explanation below the heading. */
+    readonly text?: string;
+  }
+  & (TableSection | ChartsSection | ConfusionSection | ImagesSection | TextSection);

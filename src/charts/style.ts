@@ -1,0 +1,32 @@
+/** Colours of charts and pages, for light and dark screens. */
+import { colourCount } from "./chart.ts";
+
+const light =
+  "--page: #f6f7f9; --card: #fff; --ink: #1b2230; --soft: #566072; --rule: #dfe4ec; --good: #15803d; " +
+  "--bad: #c2293f; --c0: #2f6fde; --c1: #d0660a; --c2: #15803d; --c3: #c2293f; --c4: #7a3fc4; --c5: #0f8a8a; " +
+  "--c6: #9a6a00; --c7: #5d6778;";
+const dark =
+  "--page: #12161d; --card: #1b212b; --ink: #e8ecf3; --soft: #a3aec0; --rule: #323c4b; --good: #4ade80; " +
+  "--bad: #fb7185; --c0: #6ea8fe; --c1: #f5a54a; --c2: #4ade80; --c3: #fb7185; --c4: #c4a1ff; --c5: #4fd1d1; " +
+  "--c6: #e5c04b; --c7: #a3aec0;";
+
+/** Style sheet of charts: the colours as variables, and the classes of drawings. */
+export const chartStyle = `
+:root { color-scheme: light dark; ${light} }
+@media (prefers-color-scheme: dark) { :root { ${dark} } }
+${Array.from({ length: colourCount }, (_, i) => `.c${i} { color: var(--c${i}); }`).join(" ")}
+.chart text { fill: var(--soft); font: 12px system-ui, sans-serif; }
+.chart .title { fill: var(--ink); }
+.grid { stroke: var(--rule); }
+.axis { stroke: var(--soft); fill: none; }
+.line { fill: none; stroke: currentColor; stroke-width: 1.8; stroke-linejoin: round; stroke-linecap: round; }
+.dashed .line { stroke-dasharray: 5 4; }
+.reference { color: var(--soft); }
+.reference .line { stroke-width: 1.2; stroke-dasharray: 2 3; }
+.dot, .bar { fill: currentColor; }
+.dots { stroke: currentColor; stroke-width: 4; stroke-linecap: round; }
+.points { opacity: .75; }
+.rings .dot { fill: none; stroke: currentColor; stroke-width: 2; r: 5px; }
+.band { fill: currentColor; opacity: .22; }
+.region { fill: var(--rule); opacity: .55; color: var(--rule); }
+`;

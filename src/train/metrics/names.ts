@@ -1,0 +1,78 @@
+/** Names of measures as people write them, and the format of their values. */
+import { formatNumber, formatPercent } from "../../charts/format.ts";
+
+/** A measure for people. */
+interface MeasureName {
+  readonly name: string;
+  /** Whether the value is a fraction, shown as a percentage. */
+  readonly isPercent?: boolean;
+}
+
+/** Every measure by its name in `summary.json`, in the order of reports. */
+const measureNames: Readonly<Record<string, MeasureName>> = {
+  accuracy: { name: "accuracy", isPercent: true },
+  macroF1: { name: "macro F1" },
+  auc: { name: "area under the ROC curve" },
+  averagePrecision: { name: "average precision" },
+  logLoss: { name: "log loss" },
+  calibrationError: { name: "calibration error" },
+  mse: { name: "mean squared error" },
+  mae: { name: "mean absolute error" },
+  r2: { name: "R²" },
+  mase: { name: "mean absolute scaled error" },
+  crps: { name: "continuous ranked probability score" },
+  coverage: { name: "coverage of the 80 % interval", isPercent: true },
+  bpd: { name: "bits per dimension" },
+  loss: { name: "loss" },
+};
+
+/** The part of a name that is a measure: `mse` of `age mse` and of `mse after 100`. */
+function partsOf(name: string): { before: string; own: string; after: string } {
+  const words = name.split(" ");
+  for (
+    const [own, before, after] of [
+      [name, "", ""],
+      [words.at(-1)!, words.slice(0, -1).join(" "), ""],
+      [words[0], "", words.slice(1).join(" ")],
+    ]
+  ) {
+    if (Object.hasOwn(measureNames, own)) return { before, own, after };
+  }
+  return { before: "", own: name, after: "" };
+}
+
+/**
+ * Name of a measure as people write it: `log loss` for `logLoss`, `age: mean squared error` for `age mse`.
+ * Other names stay as they are.
+ */
+export function measureName(name: string): string {
+  const { before, own, after } = partsOf(name);
+  const known = measureNames[own]?.name ?? own;
+  return `${before ? `${before}: ` : ""}${known}${after ? ` ${after}` : ""}`;
+}
+
+/** Whether the values of a measure are fractions, which are shown as percentages. */
+export function isPercentMeasure(name: string): boolean {
+  return measureNames[partsOf(name).own]?.isPercent ?? false;
+}
+
+/**
+ * Formats a measure with four significant digits, or as a percentage.
+ *
+ * @param name Name of the measure, such as `"loss"`.
+ */
+export function formatMeasure(name: string, value: number): string {
+  // Rounding errors of float64 are shown as 0.
+  const shown = Math.abs(value) < 1e-12 ? 0 : value;
+  return isPercentMeasure(name) ? formatPercent(shown) : formatNumber(shown);
+}
+
+/** Sorts names of measures for a report: the chosen one first, the others in the order of the table. */
+export function sortMeasures(names: Iterable<string>, chosen?: string): string[] {
+  const order = Object.keys(measureNames);
+  const rank = (name: string) => {
+    const place = order.indexOf(partsOf(name).own);
+    return name === chosen ? -1 : place < 0 ? order.length : place;
+  };
+  return [...new Set(names)].sort((a, b) => rank(a) - rank(b));
+}
