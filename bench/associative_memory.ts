@@ -79,9 +79,9 @@ async function associativeMemoryFigure(): Promise<string> {
     { name: "Hebb", errors: readBackErrors({ ...sizes, rule: hebb(), rate: 0.1 }) },
   ].map(async ({ name, errors }) => ({ name, y: await errors })));
   return chartFile([{
-    title: "Largest error of a value that is read back",
+    title: "Largest error of a value that is read back: each key is rewritten from the 9th pair on",
     panels: [{
-      x: { title: "written pairs; from the 9th on, each key has a value", isWhole: true },
+      x: { title: "written pairs", isWhole: true },
       y: { title: "largest error", scale: "log" },
       marks: lines.map(({ name, y }) => ({ kind: "line", name, x: y.map((_, i) => i + 1), y })),
     }],

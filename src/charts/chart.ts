@@ -83,13 +83,16 @@ export interface Key {
 /** Number of colours of the style sheet. */
 export const colourCount = 8;
 
-/** Marks with the reference style and regions have no colour of their own. */
-const isNeutral = (mark: Mark) =>
-  mark.kind === "region" || mark.kind === "line" && mark.style === "reference";
+/** Whether a mark is a reference line. */
+export function isReference(mark: Mark): boolean {
+  return mark.kind === "line" && mark.style === "reference";
+}
 
 /** Class name of the colour of each coloured mark of a chart, by the name of the mark. */
 export function coloursOf({ panels }: Pick<Chart, "panels">): ReadonlyMap<string, string> {
-  const marks = panels.flatMap(({ marks }) => marks).filter((mark) => !isNeutral(mark));
+  const marks = panels.flatMap(({ marks }) => marks).filter((mark) =>
+    mark.kind !== "region" && !isReference(mark)
+  );
   const nameOf = (mark: Mark) => mark.kind === "band" && mark.of !== undefined ? mark.of : mark.name;
   const names = [...new Set(marks.map(nameOf))];
   return new Map(marks.map((mark) => [mark.name, `c${names.indexOf(nameOf(mark)) % colourCount}`]));

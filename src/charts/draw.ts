@@ -1,5 +1,5 @@
 /** Draws the axes and marks of panels as SVG text. The style sheet of the page or the file has the colours. */
-import { type Chart, coloursOf, type Mark, type Panel } from "./chart.ts";
+import { type Chart, coloursOf, isReference, type Mark, type Panel } from "./chart.ts";
 import { escapeText } from "./format.ts";
 import { drawMark, type Frame, round } from "./marks.ts";
 import { type Axis, extent, type Scale, scaleOf, type Tick } from "./scale.ts";
@@ -37,7 +37,7 @@ function drawPanel(
   size: Size,
 ): string {
   const [right, bottom] = [size[0] - 16, size[1] - below];
-  const isTight = panel.marks.some(({ kind }) => kind !== "points");
+  const isTight = panel.marks.some((mark) => mark.kind !== "points" && !isReference(mark));
   const [x, y] = panel.isPlane
     ? equalScales(panel, right - left, bottom - top)
     : [fitting(panel.x, valueRange(panel.marks, "x"), right - left, isTight), vertical];
@@ -132,19 +132,17 @@ function drawAxes(
     return `<path class="grid" d="M${at},${bottom}v4"/>` +
       text(round(Math.max(half, Math.min(width - half - 2, at))), bottom + lineHeight, "middle", label);
   });
+  const shown = (title: string, length: number) =>
+    cut(title, Math.max(4, Math.floor(length / characterWidth)));
   const middle = round((top + bottom) / 2);
-  const most = (length: number) => Math.max(4, Math.floor(length / characterWidth));
+  const nameX = shown(titleOf(panel.x, x), width - 8);
+  // A long title is moved to the left of the middle of its axis, so that it fits.
+  const center = Math.min((left + right) / 2, width - 4 - characterWidth * nameX.length / 2);
   return `<g class="axes">${rows.join("")}${columns.join("")}` +
     `<path class="axis" d="M${left},${top}V${bottom}H${right}"/>` +
-    text(
-      round((left + right) / 2),
-      height - 5,
-      "middle",
-      cut(titleOf(panel.x, x), most(right - left)),
-      "title",
-    ) +
+    text(round(center), height - 5, "middle", nameX, "title") +
     `<g transform="rotate(-90 12 ${middle})">${
-      text(12, middle, "middle", cut(titleOf(panel.y, y), most(bottom - top + 24)), "title")
+      text(12, middle, "middle", shown(titleOf(panel.y, y), bottom - top + 24), "title")
     }</g></g>`;
 }
 

@@ -6,7 +6,7 @@ import { round } from "./marks.ts";
 import { chartStyle } from "./style.ts";
 
 const margin = 12;
-const fileStyle = `.head { font-weight: 600; font-size: 14px !important; fill: var(--ink) !important; }
+const fileStyle = `.chart .head { font: 600 14px system-ui, sans-serif; fill: var(--ink); }
 .key-area { fill: currentColor; opacity: .4; }`;
 
 /** Charts side by side as one SVG file, for light and dark screens. */

@@ -97,7 +97,7 @@ export function importanceSection(
       `Increase of the ${measure} on the test set when a channel has the values of another ${unit}. A channel ` +
       "with an increase of 0 does not matter.",
     charts: [{
-      title: "Importance of channels",
+      title: "Channels by importance",
       panels: [{
         x: { title: `increase of the ${measure}` },
         y: { title: "channel", categories: sorted.map(([name]) => name) },
