@@ -3,10 +3,13 @@ import type { Axis } from "./scale.ts";
 
 /** A line through points. Points that are not finite are skipped. */
 export interface LineMark {
+  /** Kind of the mark. */
   readonly kind: "line";
   /** Name in the legend. Marks with the same name have the same colour. */
   readonly name: string;
+  /** Places of the points on the horizontal axis. */
   readonly x: ArrayLike<number>;
+  /** Values of the points. */
   readonly y: ArrayLike<number>;
   /** `"solid"` by default. `"reference"` is a thin grey line, such as the diagonal of a scatter plot. */
   readonly style?: "solid" | "dashed" | "reference";
@@ -14,37 +17,53 @@ export interface LineMark {
 
 /** Separate points. */
 export interface PointsMark {
+  /** Kind of the mark. */
   readonly kind: "points";
   /** Whether points are rings, which do not hide what lies below them. */
   readonly isHollow?: boolean;
+  /** Name in the legend. */
   readonly name: string;
+  /** Places of the points on the horizontal axis. */
   readonly x: ArrayLike<number>;
+  /** Values of the points. */
   readonly y: ArrayLike<number>;
 }
 
 /** The area between two curves. Where a wide band leaves the plot, it is cut off. */
 export interface BandMark {
+  /** Kind of the mark. */
   readonly kind: "band";
   /** Name of the line whose colour the band has. */
   readonly of?: string;
+  /** Name in the legend. */
   readonly name: string;
+  /** Places of the points on the horizontal axis. */
   readonly x: ArrayLike<number>;
+  /** Lower bound at each place. */
   readonly low: ArrayLike<number>;
+  /** Upper bound at each place. */
   readonly high: ArrayLike<number>;
 }
 
 /** A shaded part of the horizontal axis. */
 export interface RegionMark {
+  /** Kind of the mark. */
   readonly kind: "region";
+  /** Name in the legend. */
   readonly name: string;
+  /** Start of the region. */
   readonly from: number;
+  /** End of the region. */
   readonly to: number;
 }
 
 /** Horizontal bars from 0 to each value, one for each category of the vertical axis. */
 export interface BarsMark {
+  /** Kind of the mark. */
   readonly kind: "bars";
+  /** Name in the legend. */
   readonly name: string;
+  /** Length of each bar. */
   readonly values: ArrayLike<number>;
 }
 
@@ -53,8 +72,11 @@ export type Mark = LineMark | PointsMark | BandMark | RegionMark | BarsMark;
 
 /** A pair of axes with its marks. */
 export interface Panel {
+  /** Horizontal axis. */
   readonly x: Axis;
+  /** Vertical axis. */
   readonly y: Axis;
+  /** Marks, drawn in this order; regions and bands come first. */
   readonly marks: readonly Mark[];
   /** Whether both axes have the same scale, for coordinates in a plane. */
   readonly isPlane?: boolean;
@@ -62,7 +84,9 @@ export interface Panel {
 
 /** A chart: a title, a legend, and panels below each other. */
 export interface Chart {
+  /** Title above the chart. */
   readonly title: string;
+  /** Panels below each other. */
   readonly panels: readonly Panel[];
   /** Text below the panels. */
   readonly note?: string;
@@ -74,6 +98,7 @@ export interface Chart {
 
 /** An entry of a legend. */
 export interface Key {
+  /** Name in the legend. */
   readonly name: string;
   /** Class names of the style sheet. */
   readonly classes: string;

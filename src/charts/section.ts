@@ -3,6 +3,7 @@ import type { Chart } from "./chart.ts";
 
 /** A cell of a table. A number is written with four significant digits, NaN as a dash. */
 export type Cell = string | number | {
+  /** Text of the cell. */
   readonly text: string;
   /** `"best"` is bold, `"second"` underlined. */
   readonly mark: "best" | "second";
@@ -10,8 +11,11 @@ export type Cell = string | number | {
 
 /** A table. The first cell of each row is its name. */
 export interface TableSection {
+  /** Kind of the section. */
   readonly kind: "table";
+  /** Texts of the first row. */
   readonly head: readonly string[];
+  /** Cells of each row. */
   readonly rows: readonly (readonly Cell[])[];
   /** Columns of text, which are aligned to the left and may wrap; the first column by default. */
   readonly texts?: readonly number[];
@@ -21,14 +25,19 @@ export interface TableSection {
 
 /** Charts side by side. */
 export interface ChartsSection {
+  /** Kind of the section. */
   readonly kind: "charts";
+  /** Charts in order. */
   readonly charts: readonly Chart[];
 }
 
 /** Number of samples by true class (rows) and predicted class (columns). */
 export interface ConfusionSection {
+  /** Kind of the section. */
   readonly kind: "confusion";
+  /** Names of the classes. */
   readonly classes: readonly string[];
+  /** Number of samples, a row for each true class. */
   readonly matrix: readonly (readonly number[])[];
 }
 
@@ -44,19 +53,24 @@ export interface GreyImage {
 
 /** Groups of images. */
 export interface ImagesSection {
+  /** Kind of the section. */
   readonly kind: "images";
+  /** Groups, each with a title and its images. */
   readonly groups: readonly { readonly title: string; readonly images: readonly GreyImage[] }[];
 }
 
 /** Lines of text. */
 export interface TextSection {
+  /** Kind of the section. */
   readonly kind: "text";
+  /** Lines in order. */
   readonly lines: readonly string[];
 }
 
 /** A section of a report: a heading, a text that explains it, and its content. */
 export type Section =
   & {
+    /** Title above the section. */
     readonly title: string;
     /** Explanation below the heading. */
     readonly text?: string;

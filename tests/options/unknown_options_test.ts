@@ -18,6 +18,7 @@ const data = new Set([
   "LSTMState",
   "Message",
   "ReportContent",
+  "Run",
   "Series",
   "SeriesInputs",
   "SeriesSet",
