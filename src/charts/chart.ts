@@ -67,7 +67,7 @@ export interface BarsMark {
   readonly values: ArrayLike<number>;
 }
 
-/** What a panel shows. */
+/** A line, points, a band, a region or bars. */
 export type Mark = LineMark | PointsMark | BandMark | RegionMark | BarsMark;
 
 /** A pair of axes with its marks. */

@@ -53,7 +53,7 @@ function drawPanel(
     marks.map((mark) => drawMark(mark, colours.get(mark.name) ?? "", frame)).join("");
 }
 
-/** Smallest and largest value along an axis. A band counts up to half the range of the other marks. */
+/** Smallest and largest value along an axis. A band counts up to twice the range of the other marks beyond them. */
 function valueRange(marks: readonly Mark[], axis: "x" | "y"): [number, number] {
   const values = marks.flatMap((mark): ArrayLike<number>[] => {
     if (mark.kind === "region") return axis === "x" ? [[mark.from, mark.to]] : [];
@@ -66,9 +66,9 @@ function valueRange(marks: readonly Mark[], axis: "x" | "y"): [number, number] {
   }());
   if (axis === "x") return [low, high];
   const bands = marks.flatMap((mark) => mark.kind === "band" ? [mark.low, mark.high] : []);
-  const half = (high - low) / 2;
+  const most = 2 * (high - low);
   const inside = bands.flatMap((band) => Array.from(band).filter(Number.isFinite))
-    .map((value) => Math.min(high + half, Math.max(low - half, value)));
+    .map((value) => Math.min(high + most, Math.max(low - most, value)));
   return extent([low, high, ...extent(inside.length > 0 ? inside : [low, high])]);
 }
 

@@ -19,7 +19,7 @@ export interface Frame {
 
 /** Maximum number of points of a line that are drawn as dots. */
 const mostDots = 40;
-/** Maximum number of separate points with a text of their own. */
+/** Maximum number of separate points that each show a text under the pointer. */
 const mostTexts = 500;
 
 /** Rounds a coordinate of a drawing. */

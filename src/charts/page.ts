@@ -64,7 +64,8 @@ th { color: var(--soft); font-weight: 400; }
 th[scope="row"] { min-width: 7em; }
 td:not(.number) { min-width: 6em; }
 .confusion td { min-width: 0; text-align: center; }
-td.number, th.number { text-align: right; white-space: nowrap; }
+td.number, th.number { text-align: right; }
+td.number, td.short { white-space: nowrap; }
 ${shadeStyle}
 `;
 

@@ -72,14 +72,25 @@ function contentOf(section: Section): string {
   }</div>`;
 }
 
+/** Maximum number of characters of a text cell that is never broken into lines, such as a date. */
+const mostWithoutBreak = 19;
+
 /** A table that scrolls inside its frame where it is wider than the page. */
 export function renderTable({ head, rows, texts = [] }: Omit<TableSection, "kind">): string {
-  const classOf = (column: number) => column === 0 || texts.includes(column) ? "" : ` class="number"`;
-  const headCells = head.map((cell, i) => `<th scope="col"${classOf(i)}>${escapeText(cell)}</th>`);
+  const isText = (column: number) => column === 0 || texts.includes(column);
+  const classOf = (column: number, cell: Cell) => {
+    if (!isText(column)) return ` class="number"`;
+    return typeof cell === "string" && cell.length > mostWithoutBreak ? "" : ` class="short"`;
+  };
+  const headCells = head.map((cell, i) =>
+    `<th scope="col"${isText(i) ? "" : ` class="number"`}>${escapeText(cell)}</th>`
+  );
   const lines = rows.map((row) =>
     `<tr>${
       row.map((cell, i) =>
-        i === 0 ? `<th scope="row">${renderCell(cell)}</th>` : `<td${classOf(i)}>${renderCell(cell)}</td>`
+        i === 0
+          ? `<th scope="row">${renderCell(cell)}</th>`
+          : `<td${classOf(i, cell)}>${renderCell(cell)}</td>`
       ).join("")
     }</tr>`
   );

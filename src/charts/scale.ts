@@ -4,7 +4,7 @@ import { formatDate, formatNumber } from "./format.ts";
 
 /** An axis of a chart. */
 export interface Axis {
-  /** What the values are. */
+  /** Name of the quantity. */
   readonly title: string;
   /** Unit of the values, shown behind the title. */
   readonly unit?: string;
@@ -44,7 +44,7 @@ export interface Scale {
 /** Ratio of the largest to the smallest value above which an automatic scale is logarithmic. */
 const logarithmicRatio = 50;
 
-/** Smallest and largest finite number, or `[0, 1]` if there are none. */
+/** Smallest and largest finite number, or `[0, 1]` without finite numbers. */
 export function extent(values: Iterable<number>): [low: number, high: number] {
   let [low, high] = [Infinity, -Infinity];
   for (const value of values) {

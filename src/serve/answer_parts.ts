@@ -130,8 +130,12 @@ function tableOf(answers: readonly Prediction[]): Table {
 
 function timeText(time: number | string): string {
   if (typeof time === "number") return formatNumber(time, 6);
-  // A month is written without a day.
-  return time.length <= 7 ? time : formatDate(Date.parse(time) / 1000);
+  return isMonthText(time) ? time : formatDate(Date.parse(time) / 1000);
+}
+
+/** Whether a time is a month, such as `1949-01`: it has no day. */
+function isMonthText(time: string): boolean {
+  return time.length <= 7;
 }
 
 /** The interval between the lowest and the highest quantile. */
@@ -147,11 +151,12 @@ function intervalOf(
 
 function chartOf({ series, times, channels }: ForecastPrediction): Chart {
   const isDate = typeof times[0] === "string";
+  const isMonth = isDate && isMonthText(times[0] as string);
   const x = times.map((time) => typeof time === "string" ? Date.parse(time) / 1000 : time);
   return {
     title: series,
     panels: Object.entries(channels).map(([name, channel]) =>
-      forecastPanel(timeAxis(isDate ? "date" : "number"), {
+      forecastPanel({ ...timeAxis(isDate ? "date" : "number"), ...(isMonth ? { unit: undefined } : {}) }, {
         name,
         predicted: { x, y: channel.mean },
         interval: intervalOf(channel),

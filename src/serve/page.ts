@@ -80,7 +80,7 @@ button { font: inherit; padding: 4px 16px; }
 tbody th { white-space: nowrap; }
 `;
 
-/** The server renders answers as HTML, in which every text of the client is escaped. */
+/** Inserts HTML from the server only. The server escapes every text of a client. */
 const script = `
 const element = (id) => document.getElementById(id);
 const types = { tsv: "text/tab-separated-values", json: "application/json", jsonl: "application/jsonl", ndjson: "application/x-ndjson" };

@@ -142,7 +142,7 @@ interface ShownSeries {
 /** Maximum number of channels in the chart of a series. */
 const mostChannels = 6;
 
-/** Series with the largest errors; nothing if there are none. */
+/** Series with the largest errors. Empty without series. */
 export function worstSection(
   shown: readonly ShownSeries[],
   channels: readonly string[],

@@ -56,7 +56,7 @@ Deno.test("a chart places values in order, larger ones higher", () => {
   assert(y2 < y3 && y3 < y1);
 });
 
-Deno.test("a chart of one point, of equal values or of none has no number that is not finite", () => {
+Deno.test("a chart of one point, of equal values or without values contains finite numbers only", () => {
   for (const [xs, ys] of [[[1], [0.5]], [[1, 2], [0, 0]], [[1, 2], [NaN, 1]], [[], []], [[1], [Infinity]]]) {
     for (const scale of ["linear", "auto", "log"] as const) {
       const panel = { x: { ...x, scale }, y: { ...y, scale }, marks: [line(xs, ys)] };

@@ -40,7 +40,10 @@ Deno.test(
     const handler = handlerOf(serviceOf(await trainedRun(folder, { online: true })));
     const response = await handler(new Request(`${address}/`));
     const html = await response.text();
-    assert.match(html, /<td>series, time \(numbers\), x, ward \(er, icu\)<\/td>[^]*<td>down, up<\/td>/);
+    assert.match(
+      html,
+      /<td>series, time \(numbers\), x, ward \(er, icu\)<\/td>[^]*<td class="short">down, up<\/td>/,
+    );
     assert.ok(!html.includes(folder));
     assert.doesNotMatch(html, /(src|href)="(https?:)?\/\//);
     const policy = response.headers.get("content-security-policy")!;

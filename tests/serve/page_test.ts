@@ -15,7 +15,7 @@ const post = (body: string) =>
   });
 
 Deno.test(
-  "the page has a form for a table, which answers as a table and reports errors in words",
+  "the form of the page sends a table, and shows answers as a table and errors as sentences",
   withFolder(async (folder) => {
     const handler = handlerOf(serviceOf(await trainedRun(folder)));
     const page = await (await handler(new Request(`${address}/`))).text();
@@ -28,11 +28,11 @@ Deno.test(
     assert.match(answered.headers.get("content-type")!, /^text\/html/);
     assert.equal(answered.headers.get("content-security-policy"), "default-src 'none'");
     assert.match(html, /<th scope="col">predicted class<\/th>/);
-    assert.match(html, /<th scope="row">&#60;b&#62;s1&#60;\/b&#62;<\/th><td>(up|down)<\/td>/);
+    assert.match(html, /<th scope="row">&#60;b&#62;s1&#60;\/b&#62;<\/th><td class="short">(up|down)<\/td>/);
     assert.doesNotMatch(html, /<b>s1|<script| style=/);
 
     const latest = await handler(new Request(`${address}/latest`, { headers: { accept: "text/html" } }));
-    assert.match(await latest.text(), /<td>&#60;b&#62;s1&#60;\/b&#62;<\/td>/);
+    assert.match(await latest.text(), /<td class="short">&#60;b&#62;s1&#60;\/b&#62;<\/td>/);
     const json = await (await handler(new Request(`${address}/latest`))).json();
     assert.equal(json.latest.length, 3, "a program gets JSON");
 
@@ -51,7 +51,7 @@ Deno.test("a forecast is shown as a chart with its interval and as a table", () 
   const html = answersPart([answer], ["left out: note"]);
   assert.match(html, /80 % interval/);
   for (const title of ["load", "time (UTC, from 2024-01-01)"]) assert.ok(html.includes(`>${title}<`), title);
-  const row = "<td>2024-01-01 00:30</td>" +
+  const row = '<td class="short">2024-01-01 00:30</td>' +
     [2, 1, 3].map((value) => `<td class="number">${value}</td>`).join("");
   assert.ok(html.includes(row), html);
   assert.match(html, /<li>left out: note<\/li>/);
