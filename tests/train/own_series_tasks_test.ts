@@ -206,7 +206,7 @@ Deno.test(
     assert.deepEqual((answer as ForecastPrediction).times, [160, 162, 164].map((t) => hour(t)));
     await assert.rejects(
       () => trainedOn(folder, data, { ...chosen, horizon: "30min" }),
-      /horizon 30min is shorter than a step of 7200 s; give a longer one/,
+      /horizon 30min is shorter than a step of 2 hours; give a longer one/,
     );
     const numbered = await write(`${folder}/numbered.csv`, "time,x", dated.map(([, x], t) => [t, x]));
     await assert.rejects(
