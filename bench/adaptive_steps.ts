@@ -74,16 +74,16 @@ for (const { name, f, y0, t } of problems) {
         if (i >= 0) seconds[norm].push(taken);
       }
     }
-    const [all, own] = norms.map((norm) => median(seconds[norm]));
-    const times = `${(1000 * all).toFixed(1)} ms, own steps ${(1000 * own).toFixed(1)} ms`;
-    console.log(`${name}, ${what}: shared steps ${times}, ${(all / own).toFixed(1)} times faster`);
+    const [all, separate] = norms.map((norm) => median(seconds[norm]));
+    const times = `${(1000 * all).toFixed(1)} ms, separate steps ${(1000 * separate).toFixed(1)} ms`;
+    console.log(`${name}, ${what}: shared steps ${times}, ${(all / separate).toFixed(1)} times faster`);
   }
   const { stepsOfSamples = [], rejected, evaluations } = statistics.sample;
   const mean = stepsOfSamples.reduce((sum, steps) => sum + steps) / batch;
   const { batch: shared } = statistics;
   console.log(
-    `  shared: ${shared.steps} steps, ${shared.rejected} rejected, ${shared.evaluations} evaluations; own: ` +
-      `${mean.toFixed(1)} steps a sample (${Math.min(...stepsOfSamples)} to ${
+    `  shared: ${shared.steps} steps, ${shared.rejected} rejected, ${shared.evaluations} evaluations; separate: ` +
+      `${mean.toFixed(1)} steps per sample (${Math.min(...stepsOfSamples)} to ${
         Math.max(...stepsOfSamples)
       }), at most ` +
       `${rejected} rejected, ${evaluations} evaluations of the batch`,

@@ -29,7 +29,7 @@ interface Point {
   readonly seconds: number;
   /** In bytes. Only available on the CPU device. */
   readonly memory?: number;
-  /** The gradient's distance from the gradient by `direct`, relative to the largest element. */
+  /** The largest difference from the `direct` gradient, relative to its largest element. */
   readonly error: number;
 }
 
@@ -63,17 +63,17 @@ const short = (value: number) => value < 99.5 ? value.toPrecision(2) : value.toF
 const program = withTimingOptions(
   benchCommand("adjoints"),
 )
-  .option("--out <folder>", "where adjoints.md and adjoints.svg go", "bench/results")
-  .option("--steps <number>", "at most", wholeFrom(100), 100_000);
+  .option("--out <folder>", "folder for adjoints.md and adjoints.svg", "bench/results")
+  .option("--steps <number>", "largest number of steps", wholeFrom(100), 100_000);
 
 await main(async (args) => {
   program.parse(args, { from: "user" });
-  const { out, repeats, steps: most, ...options } = program.opts<
+  const { out, repeats, steps: maxSteps, ...options } = program.opts<
     DeviceOptions & { out: string; repeats: number; steps: number }
   >();
   const device = await openDevice(options);
   const measured = new Map(adjoints.map((one) => [one, [] as Point[]]));
-  for (const steps of allSteps.filter((steps) => steps <= most)) {
+  for (const steps of allSteps.filter((steps) => steps <= maxSteps)) {
     for (const one of adjoints) {
       const [method, adjoint] = one;
       const run = () => gradientOf(method, adjoint, steps);
@@ -118,9 +118,9 @@ await main(async (args) => {
   const text = [
     "# Time and memory of each adjoint",
     `Value and gradient of a neural ODE from t = 0 to ${end}: ${batch} samples of ${features} features, one hidden layer of ` +
-    `${width}, float32. Time; the most that is held at a time besides parameters and data; and the gradient's distance from ` +
-    "that by `direct` with the same method, relative to its largest element. " +
-    `Measured on ${device.info.description} by \`deno task bench adjoints\`; the fastest of ${repeats}.`,
+    `${width}, float32. Time; peak memory besides parameters and data; and the difference of the gradient from ` +
+    "the `direct` gradient of the same method, relative to its largest element. " +
+    `Measured on ${device.info.description} by \`deno task bench adjoints\`; the fastest of ${repeats} repeats.`,
     "![Seconds and memory against the number of steps](adjoints.svg)",
     markdownTable(rows),
   ];

@@ -42,14 +42,14 @@ interface MemoryOptions {
 export async function readBackErrors(options: MemoryOptions): Promise<number[]> {
   const { rule, rate, keys: n, span, rounds, target = (v) => v.tanh(), seed = 0 } = options;
   const dtype = "float64";
-  // The softmax of these keys is one-hot to the last digit.
+  // The softmax of these keys is exactly one-hot.
   const keys = eye(n, { dtype }).mul(100);
   const beta = zeros([1], { dtype }).add(Math.log(rate / (1 - rate)));
   const errors: Tensor[] = [];
   let w = zeros([n, n], { dtype });
   let current = zeros([n, n], { dtype });
-  for (const [round, own] of split(key(seed), rounds).entries()) {
-    const values = normal(own, [n, n], { dtype });
+  for (const [round, roundKey] of split(key(seed), rounds).entries()) {
+    const values = normal(roundKey, [n, n], { dtype });
     for (let i = 0; i < n; i++) {
       const written = keys.greater(0).at(0, i).expandDims(1);
       current = written.where(target(values), current);
@@ -91,7 +91,7 @@ async function associativeMemoryFigure(): Promise<string> {
 if (import.meta.main) {
   await main(async (args) => {
     const program = benchCommand("associative-memory")
-      .option("--out <folder>", "where associative_memory.svg goes", "docs/figures")
+      .option("--out <folder>", "folder for associative_memory.svg", "docs/figures")
       .parse(args, { from: "user" });
     prepareDrivers();
     await init({ device: "cpu" });

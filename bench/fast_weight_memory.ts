@@ -21,16 +21,16 @@ const allSteps = [100, 1000, 10_000, 100_000];
 const sizes = { batch: 4, observations: 33, inputChannels: 4, modelDim: 32, heads: 2 };
 
 const program = benchCommand("fast-weight-memory")
-  .option("--out <folder>", "where fast_weight_memory.md and .svg go", "bench/results")
-  .option("--steps <number>", "at most", wholeFrom(100), 100_000);
+  .option("--out <folder>", "folder for fast_weight_memory.md and .svg", "bench/results")
+  .option("--steps <number>", "largest number of steps", wholeFrom(100), 100_000);
 
 await main(async (args) => {
   program.parse(args, { from: "user" });
-  const { out, steps: most } = program.opts<{ out: string; steps: number }>();
+  const { out, steps: maxSteps } = program.opts<{ out: string; steps: number }>();
   const device = await openDevice({ device: "cpu", threads: navigator.hardwareConcurrency });
   const { batch, observations, inputChannels, modelDim, heads } = sizes;
   const X = randomControl(batch, observations, inputChannels);
-  const counts = allSteps.filter((steps) => steps <= most);
+  const counts = allSteps.filter((steps) => steps <= maxSteps);
   const rows: string[][] = [];
   const marks: Mark[] = [];
   for (const [method, adjoint] of adjoints) {
@@ -61,22 +61,22 @@ await main(async (args) => {
   const weights = modelDim * modelDim / heads * 4 / 1024;
   const text = [
     "# Memory of the gradient of fast weights",
-    `Value and gradient of a FastWeightCDE by the delta rule: ${batch} samples, ${observations} observations of ` +
+    `Value and gradient of a FastWeightCDE with the delta rule: ${batch} samples, ${observations} observations of ` +
     `${inputChannels} channels, modelDim ${modelDim}, ${heads} heads, so that the fast weights of a sample take ${weights} ` +
-    "KiB. The most that is held at a time besides parameters and data, for each sample, and seconds. What keeps no states " +
-    "holds, besides a few times W, what is known ahead of some steps: keys, values and rates, up to 16 MiB for the whole " +
-    "batch, and a few numbers for each step that say when it is. " +
+    "KiB. Peak memory per sample besides parameters and data, and seconds. Adjoints that keep no states store " +
+    "W a few times, the keys, values and rates of some steps ahead, up to 16 MiB for the whole batch, and the times of " +
+    "the steps." +
     ` Measured on ${device.info.description} by \`deno task bench fast-weight-memory\`.`,
-    "![KiB a sample against the number of steps](fast_weight_memory.svg)",
+    "![KiB per sample against the number of steps](fast_weight_memory.svg)",
     markdownTable([head, ...rows]),
   ];
   await Deno.mkdir(out, { recursive: true });
   await Deno.writeTextFile(`${out}/fast_weight_memory.md`, text.join("\n\n") + "\n");
   const chart: Chart = {
-    title: "Memory of the gradient by the number of steps",
+    title: "Memory of the gradient against the number of steps",
     panels: [{
       x: { title: "steps of the solver", scale: "log" },
-      y: { title: "memory of a sample", unit: "KiB", scale: "log" },
+      y: { title: "memory per sample", unit: "KiB", scale: "log" },
       marks,
     }],
   };

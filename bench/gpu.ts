@@ -129,27 +129,27 @@ async function measureFigures(device: Device, scale: Scale, repeats: number): Pr
   return [
     {
       figure: "rate",
-      meaning: `operations a second of a product of ${size} rows, columns and terms`,
+      meaning: `operations per second of a product of ${size} rows, columns and terms`,
       value: 2 * size ** 3 / product.seconds,
     },
     {
       figure: "launch",
-      meaning: `seconds of a kernel on one number, of ${launches} one after another`,
+      meaning: `seconds per kernel on one number, for ${launches} kernels in sequence`,
       value: small.seconds / launches,
     },
     {
       figure: "read",
-      meaning: "bytes of weights with which fused loops are no slower than stepped ones",
+      meaning: "largest bytes of weights for which fused loops are not slower than stepped loops",
       value: await crossing(device, { ...at, single: false, gradient: false }),
     },
     {
       figure: "sums",
-      meaning: "the same with the weights' gradient",
+      meaning: "the same with the gradient of the weights",
       value: await crossing(device, { ...at, single: false, gradient: true }),
     },
     {
       figure: "copies",
-      meaning: "the same without it, of a single sample",
+      meaning: "the same without the gradient, for a single sample",
       value: await crossing(device, { ...at, single: true, gradient: false }),
     },
   ];
@@ -159,12 +159,12 @@ function page(device: Device, comparisons: readonly Comparison[], figures: reado
   return [
     "# On a GPU",
     `Measured by \`deno task bench gpu\` on ${device.info.description}; seconds of a training step (of splines: coefficients; of ` +
-    "matmul: a product), medians of repeats in turns.",
+    "matmul: one product), medians of repeats in turns.",
     comparisonTable(comparisons),
-    "Figures by which `src/compile/cost.ts` chooses executors:",
+    "Constants that `src/compile/cost.ts` uses to choose executors:",
     markdownTable(
       [
-        ["figure", "what it is", "measured"],
+        ["constant", "meaning", "measured"],
         ...figures.map(({ figure, meaning, value }) => [
           figure,
           meaning,
@@ -179,16 +179,16 @@ function page(device: Device, comparisons: readonly Comparison[], figures: reado
 if (import.meta.main) {
   const program = benchCommand("gpu")
     .addOption(
-      new Option("--scale <name>", "paper: the papers' sizes; small: to try the command").choices(
+      new Option("--scale <name>", "paper: sizes of the papers; small: to test the command").choices(
         Object.keys(scales),
       )
         .default("paper"),
     )
-    .option("--implementation <name>", "of WebGPU: native or dawn", "native")
+    .option("--implementation <name>", "WebGPU implementation: native or dawn", "native")
     .option("--python <path>", "a Python with the packages that the scripts in bench/peers name", "python3")
     .option("--checkouts <folder>", "a folder with the checkouts that the scripts name", path)
-    .option("--repeats <number>", "turns of each", wholeFrom(1), 5)
-    .option("--out <folder>", "where gpu.md and gpu.jsonl are written", path, "bench/results");
+    .option("--repeats <number>", "turns per implementation", wholeFrom(1), 5)
+    .option("--out <folder>", "folder for gpu.md and gpu.jsonl", path, "bench/results");
   await main(async (args) => {
     program.parse(args, { from: "user" });
     prepareDrivers();
@@ -196,8 +196,8 @@ if (import.meta.main) {
     const { implementation, repeats, out } = options;
     const scale = scales[options.scale];
     const peers: PeerOptions = { ...options, device: "gpu", threads: navigator.hardwareConcurrency };
-    const own = { device: "webgpu", implementation, threads: peers.threads } as const;
-    const device = await openDevice(own);
+    const deviceOptions = { device: "webgpu", implementation, threads: peers.threads } as const;
+    const device = await openDevice(deviceOptions);
     const lines: object[] = [];
     const write = (line: object) => {
       lines.push({ device: device.info.description, scale: options.scale, ...line });
@@ -206,7 +206,7 @@ if (import.meta.main) {
     const comparisons: Comparison[] = [];
     for (const workload of scale.workloads) {
       try {
-        const comparison = await compare(workload, () => weft(workload, own), peers);
+        const comparison = await compare(workload, () => weft(workload, deviceOptions), peers);
         comparisons.push(comparison);
         write(comparison);
       } catch (error) {

@@ -68,7 +68,7 @@ function rowsOf({ name }: Series, points: readonly Point[]): string[][] {
 const program = withTimingOptions(
   benchCommand("growth"),
 )
-  .option("--out <folder>", "where growth.md and growth.svg go", "bench/results");
+  .option("--out <folder>", "folder for growth.md and growth.svg", "bench/results");
 
 await main(async (args) => {
   program.parse(args, { from: "user" });
@@ -95,9 +95,9 @@ await main(async (args) => {
     `A Neural CDE: batch ${batch}, ${
       length - 1
     } steps, ${channels} channels, hidden size and width ${hidden}, ` +
-    `${depth} hidden layers, but for what a table varies; \`rk4\`, exact gradients, float32. ` +
-    `Measured on ${device.info.description} by \`deno task bench growth\`; the fastest of ${repeats}.`,
-    "![Seconds a step against length, batch and hidden size](growth.svg)",
+    `${depth} hidden layers; each table varies one of these. \`rk4\`, exact gradients, float32. ` +
+    `Measured on ${device.info.description} by \`deno task bench growth\`; the fastest of ${repeats} repeats.`,
+    "![Seconds per step against length, batch and hidden size](growth.svg)",
     ...measured.map(({ series, points }) => markdownTable(rowsOf(series, points), [])),
   ];
   await Deno.mkdir(out, { recursive: true });

@@ -85,12 +85,12 @@ async function timesOf(
 await main(async (args) => {
   const program = withTimingOptions(benchCommand("jit")).option(
     "--steps <number>",
-    "steps of a repeat",
+    "steps per repeat",
     wholeFrom(1),
     50,
   ).addHelpText(
     "after",
-    "\nMilliseconds of a step: wall time of the fastest repeat, and mean processor time of all threads.",
+    "\nMilliseconds per step: wall time of the fastest repeat, and mean processor time of all threads.",
   );
   program.parse(args, { from: "user" });
   const { steps, repeats, ...options } = program.opts<DeviceOptions & { steps: number; repeats: number }>();

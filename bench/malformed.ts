@@ -32,9 +32,9 @@ const encoder = new TextEncoder();
 const bytesOf = (...parts: (string | Uint8Array)[]): Uint8Array<ArrayBuffer> =>
   new Uint8Array(Buffer.concat(parts.map((part) => typeof part === "string" ? encoder.encode(part) : part)));
 const body = (type: string, content: string | Uint8Array, more = "", length?: number) => {
-  const own = bytesOf(content);
+  const bytes = bytesOf(content);
   const head = `POST /predict HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: ${type}\r\n${more}`;
-  return bytesOf(`${head}content-length: ${length ?? own.length}\r\n\r\n`, own);
+  return bytesOf(`${head}content-length: ${length ?? bytes.length}\r\n\r\n`, bytes);
 };
 const handshake = "GET /stream HTTP/1.1\r\nhost: 127.0.0.1\r\nupgrade: websocket\r\nconnection: upgrade\r\n" +
   "sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
@@ -57,9 +57,11 @@ const state = {
 
 /** A WebSocket frame, masked by zeros. */
 function frame(kind: number, content: string | Uint8Array): Uint8Array {
-  const own = bytesOf(content);
-  const length = own.length < 126 ? [0x80 | own.length] : [0xfe, own.length >> 8, own.length & 255];
-  return bytesOf(Uint8Array.of(0x80 | kind, ...length, 0, 0, 0, 0), own);
+  const payload = bytesOf(content);
+  const length = payload.length < 126
+    ? [0x80 | payload.length]
+    : [0xfe, payload.length >> 8, payload.length & 255];
+  return bytesOf(Uint8Array.of(0x80 | kind, ...length, 0, 0, 0, 0), payload);
 }
 
 type Kind = (
@@ -166,15 +168,15 @@ export async function sendMalformed(
       const number = next++;
       const choices = choicesOf(seed, number);
       const name = choices.of(names);
-      const { told, ended } = await send(target, kinds[name](choices, target));
-      const status = /^HTTP\/1\.1 (\d+)/.exec(told)?.[1] ?? ended;
+      const { response, ended } = await send(target, kinds[name](choices, target));
+      const status = /^HTTP\/1\.1 (\d+)/.exec(response)?.[1] ?? ended;
       counts[status] = (counts[status] ?? 0) + 1;
-      const secret = target.secrets.find((own) => told.includes(own));
-      if (secret) faults.push(`request ${number}, ${name}: the answer tells ${JSON.stringify(secret)}`);
-      if (status === "500") faults.push(`request ${number}, ${name}: ${told.slice(-300)}`);
+      const secret = target.secrets.find((text) => response.includes(text));
+      if (secret) faults.push(`request ${number}, ${name}: the response contains ${JSON.stringify(secret)}`);
+      if (status === "500") faults.push(`request ${number}, ${name}: ${response.slice(-300)}`);
       if (number % 50 === 0) slow.push(await trickle(target));
       if (number % 500 === 0 && await answerOf(target) !== expected) {
-        faults.push(`after request ${number} another answer`);
+        faults.push(`after request ${number} the server gives another answer`);
       }
     }
   };
@@ -182,7 +184,7 @@ export async function sendMalformed(
     await Promise.all(Array.from({ length: 8 }, () => sendUpTo(Math.floor(count * fifth / 5))));
     memory.push(await target.memory());
   }
-  if (await answerOf(target) !== expected) faults.push("in the end another answer");
+  if (await answerOf(target) !== expected) faults.push("after all requests the server gives another answer");
   for (const connection of slow) connection.close();
   return { counts, faults, memory };
 }
@@ -211,10 +213,10 @@ async function trickle(target: Target): Promise<Deno.Conn> {
 async function send(
   target: Target,
   { bytes, cut = false, socket = false }: ReturnType<Kind>,
-): Promise<{ told: string; ended: string }> {
+): Promise<{ response: string; ended: string }> {
   const connection = await Deno.connect(portOf(target));
   let timer = setTimeout(() => connection.close(), cut ? 20 : 10_000);
-  let [told, ended] = ["", cut ? "cut off here" : "no answer in 10 s"];
+  let [response, ended] = ["", cut ? "cut off here" : "no answer in 10 s"];
   try {
     for (let at = 0; at < bytes.length;) at += await connection.write(bytes.subarray(at));
     const buffer = new Uint8Array(65536);
@@ -225,13 +227,13 @@ async function send(
         break;
       }
       // Wait briefly for data after the handshake.
-      if (socket && told === "") {
+      if (socket && response === "") {
         clearTimeout(timer);
         timer = setTimeout(() => connection.close(), 20);
       }
-      told += new TextDecoder("latin1").decode(buffer.subarray(0, read));
-      const [, length] = /content-length: (\d+)/i.exec(told) ?? [];
-      if (!socket && length && told.length >= told.indexOf("\r\n\r\n") + 4 + Number(length)) break;
+      response += new TextDecoder("latin1").decode(buffer.subarray(0, read));
+      const [, length] = /content-length: (\d+)/i.exec(response) ?? [];
+      if (!socket && length && response.length >= response.indexOf("\r\n\r\n") + 4 + Number(length)) break;
     }
   } catch (error) {
     if (!(error instanceof Deno.errors.BadResource || error instanceof Deno.errors.Interrupted)) {
@@ -244,5 +246,5 @@ async function send(
   } catch {
     // The timer closed the connection.
   }
-  return { told, ended };
+  return { response, ended };
 }

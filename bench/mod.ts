@@ -1,13 +1,13 @@
 /**
  * `deno task bench [program] [options]`: runs a program of this folder. Without a program,
- * runs `deno bench`, which the options are for.
+ * runs `deno bench` with the options.
  */
 import { command, main } from "../src/commands/command.ts";
 import { programs } from "./programs.ts";
 
 /** Runs a command of Deno with a permission set of `deno.json`, and returns its exit code. */
 async function deno(name: "bench" | "run", permissions: string, args: string[]): Promise<number> {
-  // Deno warns of every use of a permission set, but for --quiet.
+  // --quiet suppresses Deno's warning about permission sets.
   const words = [name, "--quiet", `--permission-set=${permissions}`, ...args];
   const { code } = await new Deno.Command(Deno.execPath(), { args: words }).spawn().status;
   return code;
@@ -40,7 +40,7 @@ async function bench(args: string[]): Promise<number> {
   }
   program.addHelpText(
     "after",
-    "\ndeno task bench <program> --help shows the options of a program. Without one, options are deno bench's.",
+    "\ndeno task bench <program> --help shows the options of a program. Without a program, the options are those of deno bench.",
   );
   await program.parseAsync(args, { from: "user" });
   return code;

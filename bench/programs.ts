@@ -14,12 +14,12 @@ interface Program {
 const described = {
   workloads: {
     file: "workloads.ts",
-    summary: "Time the papers' workloads; print a line of JSON for each",
+    summary: "Time the papers' workloads; print one line of JSON per workload",
     permissions: "default",
   },
   jit: {
     file: "jit.ts",
-    summary: "Time training steps with and without jit; print a line of JSON for each workload",
+    summary: "Time training steps with and without jit; print one line of JSON per workload",
     permissions: "default",
   },
   peers: {
@@ -29,7 +29,7 @@ const described = {
   },
   gpu: {
     file: "gpu.ts",
-    summary: "Time large workloads on a GPU beside PyTorch and JAX; measure what decides between executors",
+    summary: "Time large workloads on a GPU beside PyTorch and JAX; measure the constants of the cost model",
     permissions: "processes",
   },
   "series-models": {
@@ -44,12 +44,12 @@ const described = {
   },
   adjoints: {
     file: "adjoints.ts",
-    summary: "Time the gradient by each adjoint against the steps, and measure its memory",
+    summary: "Measure time and memory of the gradient against the number of steps, for each adjoint",
     permissions: "figures",
   },
   "fast-weight-memory": {
     file: "fast_weight_memory.ts",
-    summary: "Measure the memory of the gradient of fast weights against the steps",
+    summary: "Measure the memory of fast weight gradients against the number of steps",
     permissions: "figures",
   },
   warp: {
@@ -64,7 +64,7 @@ const described = {
   },
   "associative-memory": {
     file: "associative_memory.ts",
-    summary: "Draw what learning rules read from an associative memory",
+    summary: "Plot the recall errors of learning rules after each write",
     permissions: "figures",
   },
   table: {
@@ -74,7 +74,7 @@ const described = {
   },
   serve: {
     file: "serve.ts",
-    summary: "Time a server of many streams, or send it malformed requests",
+    summary: "Time a server with many streams, or send it malformed requests",
     permissions: "processes",
   },
   stream: {

@@ -96,8 +96,8 @@ export async function trainRecall(rule: string, seed: number, setting: RecallSet
     key: modelKey,
   });
   const optimizer = Adam(model.parameters, { learningRate });
-  const draw = (own: Key, count: number, length: number): Batch => {
-    const { values, shape, labels } = recall(count, own, { ...sizes, length });
+  const draw = (batchKey: Key, count: number, length: number): Batch => {
+    const { values, shape, labels } = recall(count, batchKey, { ...sizes, length });
     const times = Float64Array.from({ length }, (_, i) => timeStep * i);
     return {
       X: LinearInterpolation(tensor(values, { shape }), times),
@@ -114,18 +114,18 @@ export async function trainRecall(rule: string, seed: number, setting: RecallSet
     for (let i = 1; i <= steps; i++) {
       measured.push(scope(() => {
         const { X, labels } = draw(foldIn(dataKey, step++), batchSize, length);
-        let right!: Tensor;
+        let correct!: Tensor;
         const { value: loss, pullback } = vjp(() => {
           const logits = model(X);
-          right = accuracy(logits, labels);
+          correct = accuracy(logits, labels);
           return crossEntropy(logits, labels);
         }, model.parameters);
         optimizer.step(clipByGlobalNorm(pullback(loss.zerosLike().add(1)), 1).gradients);
-        return [loss, right];
+        return [loss, correct];
       }));
       if (i % pointEvery !== 0 && i !== steps) continue;
-      const [loss, right] = await means(measured);
-      points.push({ step, length, loss, accuracy: right });
+      const [loss, correct] = await means(measured);
+      points.push({ step, length, loss, accuracy: correct });
       measured = [];
     }
   }
@@ -157,8 +157,11 @@ export function recallTable(runs: readonly RecallRun[]): string {
   return markdownTable([
     ["rule", ...lengths.map((length) => `${length.toLocaleString("en")} observations`)],
     ...Object.keys(recallRules).map((rule) => {
-      const own = runs.filter((run) => run.rule === rule);
-      return [rule, ...lengths.map((length) => meanAndSpread(own.map((run) => percent(run, length))))];
+      const runsOfRule = runs.filter((run) => run.rule === rule);
+      return [
+        rule,
+        ...lengths.map((length) => meanAndDeviation(runsOfRule.map((run) => percent(run, length)))),
+      ];
     }),
   ]);
 }
@@ -180,7 +183,7 @@ export function recallFigure(runs: readonly RecallRun[]): string {
 }
 
 /** "97.1 ± 0.4": mean and standard deviation. A single value has no standard deviation. */
-export function meanAndSpread(values: readonly number[]): string {
+export function meanAndDeviation(values: readonly number[]): string {
   const { mean, deviation } = statistics(values);
   return values.length > 1 ? `${mean.toFixed(1)} ± ${deviation.toFixed(1)}` : mean.toFixed(1);
 }
@@ -200,11 +203,11 @@ export function replaceSection(page: string, name: string, text: string): string
 if (import.meta.main) {
   await main(async (args) => {
     const program = benchCommand("recall")
-      .option("--docs <folder>", "where fast_weights.md, recall.jsonl and figures/ are", "docs")
-      .option("--seeds <number>", "runs of each rule", wholeFrom(1), 3)
+      .option("--docs <folder>", "folder with fast_weights.md, recall.jsonl and figures/", "docs")
+      .option("--seeds <number>", "number of runs per rule", wholeFrom(1), 3)
       .option(
         "--again",
-        "forgets the runs in recall.jsonl; without it they count, and only missing ones are made",
+        "discard the runs in recall.jsonl; by default, only missing runs are trained",
       )
       .parse(args, { from: "user" });
     prepareDrivers();
@@ -223,9 +226,12 @@ if (import.meta.main) {
         console.log(`${rule}, seed ${seed}: ${tests.join(", ")}`);
       }
     }
-    const wanted = ended.filter(({ seed }) => seed < seeds);
-    await writeAtomically(`${docs}/figures/recall.svg`, recallFigure(wanted));
-    await writeAtomically(page, replaceSection(await Deno.readTextFile(page), "recall", recallTable(wanted)));
+    const selected = ended.filter(({ seed }) => seed < seeds);
+    await writeAtomically(`${docs}/figures/recall.svg`, recallFigure(selected));
+    await writeAtomically(
+      page,
+      replaceSection(await Deno.readTextFile(page), "recall", recallTable(selected)),
+    );
     return 0;
   });
 }

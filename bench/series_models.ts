@@ -75,15 +75,15 @@ function modelsOf(x: Tensor): [name: string, make: () => Model][] {
 
 const program = withTimingOptions(
   benchCommand("series-models")
-    .option("--out <file>", "where the table goes", "bench/results/series_models.md"),
+    .option("--out <file>", "file of the table", "bench/results/series_models.md"),
 );
 
 await main(async (args) => {
   program.parse(args, { from: "user" });
-  const { out, repeats, ...own } = program.opts<
+  const { out, repeats, ...deviceOptions } = program.opts<
     { out: string; repeats: number; threads: number; device: "cpu" }
   >();
-  const device = await openDevice(own);
+  const device = await openDevice(deviceOptions);
   const { batch, length, inputChannels } = sizes;
   const walks = normal(key(0), [batch, length, inputChannels - 1]).cumsum(1).div(Math.sqrt(length));
   const seen = bernoulli(key(2), 0.7, [batch, length, 1]);
@@ -105,13 +105,13 @@ await main(async (args) => {
     ]);
     console.log(rows.at(-1)!.join("  "));
   }
-  const head = ["`--model`", "parameters", "ms a step", "MB a step", "MB in the paper"];
+  const head = ["`--model`", "parameters", "ms per step", "MB per step", "MB in the paper"];
   const text = [
     "# Models that read series",
     `Loss and gradient of a batch of ${batch} series of ${length} rows, time and three channels, 30 % of the rows missing: the ` +
-    "sizes of CharacterTrajectories, with the hidden sizes of Kidger et al., 2020, appendix D.2, and 32 for models that the " +
-    "paper has not. MB is the most that is held at a time besides parameters and data. The paper's Neural CDE and GRU-ODE, and " +
-    "the equation of its ODE-RNN, have the continuous adjoint; here gradients are of the steps, unless it is said otherwise. " +
+    "sizes of CharacterTrajectories, with the hidden sizes of Kidger et al., 2020, appendix D.2, and 32 for other models. " +
+    "MB is the peak memory besides parameters and data. The paper uses the continuous adjoint for Neural CDE, GRU-ODE and " +
+    "ODE-RNN; here gradients are the exact gradients of the steps unless stated. " +
     `Measured on ${device.info.description} by \`deno task bench series-models\`.`,
     markdownTable([head, ...rows]),
   ];

@@ -14,10 +14,10 @@ const processor = "process_cpu_seconds_total";
 
 const program = benchCommand("serve")
   .option("--streams <number>", "series, each observed once a second", wholeFrom(1), 1000)
-  .option("--sockets <number>", "connections that they come through", wholeFrom(1), 100)
-  .option("--seconds <number>", "how long", wholeFrom(1), 20)
-  .option("--malformed <number>", "instead, send so many requests that make no sense", wholeFrom(1))
-  .option("--seed <number>", "decides them", wholeFrom(0), 0)
+  .option("--sockets <number>", "number of connections", wholeFrom(1), 100)
+  .option("--seconds <number>", "duration", wholeFrom(1), 20)
+  .option("--malformed <number>", "send this number of malformed requests instead", wholeFrom(1))
+  .option("--seed <number>", "seed of the malformed requests", wholeFrom(0), 0)
   .option("--hidden <number>", "hidden size of the model", wholeFrom(1), 32);
 
 type Options = {
@@ -112,9 +112,9 @@ async function attack(server: Server, folder: string, count: number, seed: numbe
   const seconds = (performance.now() - start) / 1000;
   console.log(`${count} requests of seed ${seed} in ${seconds.toFixed(0)} s: ${faults.length} faults`);
   for (const fault of faults.slice(0, 20)) console.log(`  ${fault}`);
-  for (const [status, own] of Object.entries(counts)) console.log(`  ${own} times ${status}`);
-  const mebibytes = bytes.map((own) => (own / 2 ** 20).toFixed(0)).join(", ");
-  console.log(`memory after each fifth of them: ${mebibytes} MiB`);
+  for (const [status, count] of Object.entries(counts)) console.log(`  ${count} times ${status}`);
+  const mebibytes = bytes.map((size) => (size / 2 ** 20).toFixed(0)).join(", ");
+  console.log(`memory after each fifth of the requests: ${mebibytes} MiB`);
   return faults.length;
 }
 

@@ -12,7 +12,7 @@ const program = benchCommand("stream")
   .option("--pushes <number>", "observations", wholeFrom(100), 20_000)
   .option("--hidden <number>", "hidden size and width", wholeFrom(1), 32)
   .option("--path <name>", "hermite or rectilinear", "hermite")
-  .option("--threads <number>", "of the CPU", wholeFrom(1), navigator.hardwareConcurrency);
+  .option("--threads <number>", "threads of the CPU device", wholeFrom(1), navigator.hardwareConcurrency);
 
 await main(async (args) => {
   program.parse(args, { from: "user" });

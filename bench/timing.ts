@@ -16,13 +16,13 @@ export interface DeviceOptions extends InitOptions {
 export function withTimingOptions(program: Command): Command {
   return program
     .option("--device <name>", "auto, cpu or webgpu", "cpu")
-    .option("--implementation <name>", "of WebGPU: native or dawn", "native")
-    .option("--threads <number>", "of the CPU", wholeFrom(1), navigator.hardwareConcurrency)
+    .option("--implementation <name>", "WebGPU implementation: native or dawn", "native")
+    .option("--threads <number>", "threads of the CPU device", wholeFrom(1), navigator.hardwareConcurrency)
     .option(
       "--blas <library>",
-      "of the CPU: the path of a native library for large products, or auto; takes --allow-ffi",
+      "native library for large products on the CPU: a path, or auto; requires --allow-ffi",
     )
-    .option("--repeats <number>", "of which the fastest counts", wholeFrom(1), 3);
+    .option("--repeats <number>", "number of repeats; the fastest is reported", wholeFrom(1), 3);
 }
 
 /** Opens a device and makes it current. */
@@ -108,14 +108,14 @@ export function watchMemory(device: Device): () => number | undefined {
   const { memory } = device;
   const { allocate } = memory;
   const before = memory.usedBytes;
-  let most = before;
+  let peak = before;
   memory.allocate = (byteLength) => {
     const block = allocate.call(memory, byteLength);
-    most = Math.max(most, memory.usedBytes);
+    peak = Math.max(peak, memory.usedBytes);
     return block;
   };
   return () => {
     memory.allocate = allocate;
-    return most - before;
+    return peak - before;
   };
 }

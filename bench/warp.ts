@@ -133,9 +133,9 @@ function cellsOf({ shape, seconds, predicted, fastest }: Point): string[] {
 }
 
 const program = withTimingOptions(benchCommand("warp"))
-  .option("--out <file>", "where the table goes", "bench/results/warp.md")
-  .option("--skip <number>", "rows at the beginning", wholeFrom(0), 0)
-  .option("--rows <number>", "how many follow at most", wholeFrom(1), shapes.length);
+  .option("--out <file>", "file of the table", "bench/results/warp.md")
+  .option("--skip <number>", "number of first rows to skip", wholeFrom(0), 0)
+  .option("--rows <number>", "largest number of rows", wholeFrom(1), shapes.length);
 
 await main(async (args) => {
   program.parse(args, { from: "user" });
@@ -163,17 +163,17 @@ await main(async (args) => {
     ...modes,
     "faster",
     "predicted",
-    "fastest, if another",
+    "fastest, if different",
   ];
   const text = [
     "# WARP's modes",
     `Processor seconds (of all threads together) of a training step of the states alone, value and gradient of A, B ` +
-    `and theta_0, float32, the least of ${repeats} where it is less than one. All states or the last; from one first state for all samples (a ` +
-    "learned theta_0) or one for each (phi). *Faster*: the fastest mode against the recurrent one. *Predicted*: the " +
-    "mode of the fewest operations, which the default takes; the last column names the fastest where that is another, " +
-    "and how much longer the predicted one takes.",
-    `Measured on ${device.info.description} by \`deno task bench warp\`. The prediction is right in ${agreeing} of ` +
-    `${points.length} rows; where it is wrong, it costs ${worst.toFixed(2)} times at worst.`,
+    `and theta_0, float32; the fastest of ${repeats} repeats if below one second. All states or the last state; one initial state for all samples (a ` +
+    "learned theta_0) or one per sample (phi). *Faster*: speedup of the fastest mode over the recurrent mode. *Predicted*: " +
+    "the mode with the fewest operations, which is the default. The last column names the fastest mode if it differs, " +
+    "and how much longer the predicted mode takes.",
+    `Measured on ${device.info.description} by \`deno task bench warp\`. The prediction is correct in ${agreeing} of ` +
+    `${points.length} rows; a wrong prediction takes at most ${worst.toFixed(2)} times as long.`,
     markdownTable([head, ...points.map(cellsOf)], [0, 1, 10, 11]),
   ];
   await Deno.writeTextFile(out, text.join("\n\n") + "\n");

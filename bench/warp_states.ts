@@ -89,8 +89,8 @@ function drawCorrelations(values: ArrayLike<number>, series: number, weights: nu
     y: [-1, 1, "correlation with tau"],
   });
   const lines = Array.from({ length: series }, (_, i) => {
-    const own = Float32Array.from({ length: weights }, (_, k) => values[i * weights + k]).sort();
-    const points = Array.from(own, (value, k) => place(k + 1, value).join(","));
+    const sorted = Float32Array.from({ length: weights }, (_, k) => values[i * weights + k]).sort();
+    const points = Array.from(sorted, (value, k) => place(k + 1, value).join(","));
     return `<path class="line" stroke="${colour(i / Math.max(1, series - 1))}" d="M${points.join("L")}"/>`;
   });
   return [...parts, ...lines].join("\n");
@@ -106,8 +106,8 @@ function drawPaths(
   const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
   const all = [...Array.from(values), ...Array.from(descent)];
   const bounds = (component: number, name: string) => {
-    const own = all.filter((_, i) => i % 2 === component);
-    return [Math.min(...own), Math.max(...own), name] as const;
+    const coordinates = all.filter((_, i) => i % 2 === component);
+    return [Math.min(...coordinates), Math.max(...coordinates), name] as const;
   };
   const { place, parts } = frame({
     title: "Paths; grey: gradient descent",
@@ -142,14 +142,14 @@ function drawMatrix(values: ArrayLike<number>, title: string, x: string, y: stri
   for (let start = 0; start < values.length;) {
     let end = start + 1;
     while (end % side !== 0 && shadeAt(end) === shadeAt(start)) end++;
-    const own = pieces.get(shadeAt(start)) ?? [];
-    own.push(`M${start % side} ${Math.floor(start / side)}h${end - start}v1h${start - end}z`);
-    pieces.set(shadeAt(start), own);
+    const segments = pieces.get(shadeAt(start)) ?? [];
+    segments.push(`M${start % side} ${Math.floor(start / side)}h${end - start}v1h${start - end}z`);
+    pieces.set(shadeAt(start), segments);
     start = end;
   }
-  const cells = [...pieces].filter(([shade]) => shade !== 0).map(([shade, own]) =>
+  const cells = [...pieces].filter(([shade]) => shade !== 0).map(([shade, segments]) =>
     `<path fill="${shade < 0 ? "#2f6fde" : "#c2293f"}" fill-opacity="${Math.abs(shade) / shades}" d="${
-      own.join("")
+      segments.join("")
     }"/>`
   );
   const scale = `scale(${((right - left) / side).toFixed(3)} ${((bottom - top) / side).toFixed(3)})`;

@@ -45,9 +45,9 @@ type Workload = (sizes: Sizes, adjoint?: SolveOptions["adjoint"]) => PreparedWor
 /** A step of a model solved by the 3/8 rule with one step per observation. */
 function solved(
   make: (solver: SolveOptions, sizes: Sizes) => Problem,
-  own: SolveOptions["adjoint"] = "direct",
+  defaultAdjoint: SolveOptions["adjoint"] = "direct",
 ): Workload {
-  return (sizes, adjoint = own) => training(make({ method: "rk4", stepSize: 1, adjoint }, sizes));
+  return (sizes, adjoint = defaultAdjoint) => training(make({ method: "rk4", stepSize: 1, adjoint }, sizes));
 }
 
 function fastWeight(
@@ -76,7 +76,7 @@ function spline(
 
 function matmul(ownSize: number): Workload {
   return ({ batch: size = ownSize }) => {
-    const [a, b] = [key(0), key(1)].map((own) => normal(own, [size, size]));
+    const [a, b] = [key(0), key(1)].map((seed) => normal(seed, [size, size]));
     return { step: () => a.matmul(b) };
   };
 }
@@ -197,12 +197,12 @@ export const workloadNames: readonly string[] = Object.keys(workloads);
  * @throws {RangeError} If the workload is unknown.
  */
 export function prepare(name: string, adjoint?: SolveOptions["adjoint"]): PreparedWorkload {
-  const [, own, batch, length] = /^([^@]*)(?:@(\d+)(?:x(\d+))?)?$/.exec(name) ?? [];
-  if (!(own in workloads)) {
-    throw new RangeError(`there is no workload ${name}; there are ${workloadNames.join(", ")}`);
+  const [, workload, batch, length] = /^([^@]*)(?:@(\d+)(?:x(\d+))?)?$/.exec(name) ?? [];
+  if (!(workload in workloads)) {
+    throw new RangeError(`unknown workload ${name}; expected one of ${workloadNames.join(", ")}`);
   }
   const sizes = { ...batch && { batch: Number(batch) }, ...length && { length: Number(length) } };
-  return workloads[own](sizes, adjoint);
+  return workloads[workload](sizes, adjoint);
 }
 
 interface MeasureOptions extends DeviceOptions {
@@ -214,7 +214,7 @@ if (import.meta.main) {
   const program = withTimingOptions(
     benchCommand("workloads"),
   )
-    .option("--adjoint <name>", "direct, checkpoint or continuous, instead of the workload's own")
+    .option("--adjoint <name>", "direct, checkpoint or continuous; default: that of the workload")
     .argument(
       "[workloads...]",
       `some of ${workloadNames.join(", ")}, also with sizes: warp-msd@1024x256; all by default`,

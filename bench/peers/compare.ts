@@ -72,7 +72,7 @@ async function peer(script: string, workload: string, options: PeerOptions): Pro
   const { value: head } = await lines.next();
   if (head === undefined) {
     const reason = (await child.stderr.text()).trim().split("\n").at(-1);
-    if (reason) console.error(`${workload}: ${script} is left out: ${reason}`);
+    if (reason) console.error(`${workload}: ${script} is skipped: ${reason}`);
     await child.stdin.close();
     return undefined;
   }
@@ -112,7 +112,7 @@ export interface Comparison {
 /** Times Weft and the other implementations in turn. */
 export async function compare(
   workload: string,
-  own: () => Promise<Contender>,
+  startWeft: () => Promise<Contender>,
   options: PeerOptions,
 ): Promise<Comparison> {
   const peers = [];
@@ -120,7 +120,7 @@ export async function compare(
     const found = await peer(script, workload, options);
     if (found) peers.push(found);
   }
-  const contenders = [await own(), ...peers];
+  const contenders = [await startWeft(), ...peers];
   const steps: number[][] = contenders.map(() => []);
   for (let round = 0; round < options.repeats; round++) {
     for (const [i, { step }] of contenders.entries()) {
@@ -150,17 +150,17 @@ export function comparisonTable(comparisons: readonly Comparison[]): string {
   const peers = [
     ...new Set(comparisons.flatMap(({ contenders }) => contenders.slice(1).map(({ name }) => name))),
   ];
-  const rows = comparisons.map(({ workload, contenders: [own, ...others] }) => {
+  const rows = comparisons.map(({ workload, contenders: [weft, ...others] }) => {
     const timeOf = (name: string) => others.find((other) => other.name === name);
     const ratios = others.map(({ steps }) =>
-      median(steps.map((seconds, round) => seconds / own.steps[round]))
+      median(steps.map((seconds, round) => seconds / weft.steps[round]))
     );
     return [
       workload,
       ...peers.map((name) => timeOf(name) ? formatSeconds(median(timeOf(name)!.steps)) : ""),
-      formatSeconds(median(own.steps)),
+      formatSeconds(median(weft.steps)),
       ratios.length > 0 ? Math.min(...ratios).toPrecision(3) : "",
-      formatSeconds(own.first),
+      formatSeconds(weft.first),
     ];
   });
   return markdownTable([["workload", ...peers, "Weft", "times faster", "Weft's first step"], ...rows]);
@@ -175,13 +175,16 @@ if (import.meta.main) {
     .argument("[workloads...]", `some of ${workloadNames.join(", ")}; all by default`)
     .option(
       "--python <path>",
-      "a Python that has the packages which the scripts in bench/peers name",
+      "Python with the packages that the scripts in bench/peers name",
       "python3",
     )
-    .option("--checkouts <folder>", "a folder with the checkouts which the scripts name")
-    .option("--threads <number>", "of each implementation", wholeFrom(1), navigator.hardwareConcurrency)
-    .option("--blas <library>", "Weft's native library for large products, or auto")
-    .option("--repeats <number>", "turns of each", wholeFrom(1), 7);
+    .option("--checkouts <folder>", "folder with the checkouts that the scripts name")
+    .option("--threads <number>", "threads per implementation", wholeFrom(1), navigator.hardwareConcurrency)
+    .option(
+      "--blas <library>",
+      "native library for large products in Weft: a path, or auto",
+    )
+    .option("--repeats <number>", "turns per implementation", wholeFrom(1), 7);
   await main(async (args) => {
     program.parse(args, { from: "user" });
     const comparisons: Comparison[] = [];

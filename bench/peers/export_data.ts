@@ -1,5 +1,5 @@
 /**
- * Writes the scaled data of an experiment, for scripts that train other implementations on the same data:
+ * Writes the scaled data of an experiment, to train other implementations on the same data:
  *
  *     deno run --allow-read --allow-write bench/peers/export_data.ts mass-spring-damper-zero [LENGTH]
  *
