@@ -1,10 +1,10 @@
 /**
- * Prints a table of machines that are well, worn or loose, irregular in three ways: their sensors are read at uneven times, one
- * reading in five is missing, and some machines are watched longer than others. Vibrations of a worn machine fade, those of a
- * loose one quicken.
+ * Prints a table of machines that are well, worn or loose. Series are irregular: sensors are read at uneven times, one
+ * reading in five is missing, and lengths differ. Vibrations of a worn machine fade, and vibrations of a
+ * loose machine speed up.
  *
  *     deno run examples/machines.ts > machines.csv                # 500 machines
- *     deno run examples/machines.ts --count 3 --seed 1 > new.csv  # three others
+ *     deno run examples/machines.ts --count 3 --seed 1 > new.csv  # three other machines
  */
 import { parseArgs } from "node:util";
 import { foldIn, key, uniform } from "../mod.ts";
@@ -13,7 +13,7 @@ const { values } = parseArgs({
   options: { count: { type: "string", default: "500" }, seed: { type: "string", default: "0" } },
 });
 const states = ["well", "worn", "loose"];
-/** Most observations of a machine. */
+/** Largest number of observations of a machine. */
 const longest = 40;
 
 console.log("series,time,vibration,heat,label");

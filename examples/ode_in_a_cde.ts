@@ -29,7 +29,7 @@ export function asControlled(
 /**
  * Solves dy/dt = h(y, X(t)) as a controlled equation: z = (X, y) at some times, `(..., length(t), channels + hidden)`.
  *
- * @param options Those of `cdeint`; the method is `"rk4"` by default.
+ * @param options Options of `cdeint`. The default method is `"rk4"`.
  */
 export function solveAsControlled(
   X: Path,

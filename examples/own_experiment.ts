@@ -1,5 +1,5 @@
 /**
- * An experiment of one's own: data, an option and a model, with the commands of Weft for it.
+ * A user-defined experiment: data, an option and a model. Weft's commands work for it.
  *
  *     deno run -A examples/own_experiment.ts train --help
  *     deno run -A examples/own_experiment.ts train leaky-tones --leak 0.2
@@ -50,12 +50,12 @@ const leaky: SeriesModelKind = {
 
 const leakyTones = seriesExperiment({
   name: "leaky-tones",
-  summary: "low or high noisy tones, by a leaky recurrent network",
+  summary: "low and high noisy tones, classified by a leaky recurrent network",
   options: {
-    data: textOption({ group: "data", help: "table to learn from; tones are made without one" }, "path"),
+    data: textOption({ group: "data", help: "training table (default: generated tones)" }, "path"),
     model: textOption({ help: "model", default: "leaky" }, "name"),
-    hidden: sizeOption({ help: "features of the state", default: 16 }),
-    leak: numberOption({ help: "share of the state that a step replaces", default: 0.5 }, {
+    hidden: sizeOption({ help: "hidden size", default: 16 }),
+    leak: numberOption({ help: "fraction of the state that a step replaces", default: 0.5 }, {
       above: 0,
       below: 1,
     }),

@@ -28,7 +28,7 @@ export interface SignatureCDEOptions {
   weights: number[][];
 }
 
-/** A Neural CDE whose state is the signature of its control, of which a linear map is read out. */
+/** A Neural CDE whose state is the signature of its control. The output is a linear map of the state. */
 export function SignatureCDE(
   { channels, depth, weights }: SignatureCDEOptions,
 ): NeuralCDEModel {
@@ -38,7 +38,7 @@ export function SignatureCDE(
     hiddenChannels: words,
     outputChannels: weights.length,
     ...{ width: 1, depth: 0, finalActivation: "identity", key: key(0), dtype: "float64" },
-    // So exact that an error is the approximation's; steps end where a path's slope jumps.
+    // Tight tolerances: the approximation dominates the error. Steps end where the slope of a path jumps.
     ...{ method: "dopri5", rtol: 1e-9, atol: 1e-11 },
   });
   const parameters = new Map<string, Tensor>(flatten(model.parameters));
@@ -51,7 +51,7 @@ export function SignatureCDE(
       field[(longer * channels + letter) * words + word] = 1;
     }
   }
-  // y(t0): the empty word is one, all others are zero.
+  // y(t0): 1 for the empty word and 0 for all others.
   const start = values("initial.bias");
   start[0] = 1;
   const own = {

@@ -49,7 +49,7 @@ function oneLine(message: string): string {
 
 /** The option `--device`. */
 export function deviceOption(): Option {
-  return new Option("--device <device>", "where to compute; auto takes a hardware GPU if there is one")
+  return new Option("--device <device>", "device; auto selects a hardware GPU if available")
     .choices(deviceChoices).default("auto");
 }
 

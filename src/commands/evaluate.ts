@@ -23,7 +23,7 @@ export async function evaluate(args: string[], experiments: readonly Experiment[
   )
     .argument("<run>", "folder of the run, or of runs: the newest", path)
     .addOption(deviceOption())
-    .option("--data <path>", "other data: a table, zip file or folder, all of which is measured", path)
+    .option("--data <path>", "other data to evaluate: a table, zip file or folder", path)
     .option("--test-part", "--data is the new place of the run's data: measure their test set alone");
   addTableOptions(program).parse(args, { from: "user" });
   prepareDrivers();

@@ -15,16 +15,21 @@ type Options = { device: RunConfig["device"]; host: string; port: number; origin
 export async function serve(args: string[], experiments: readonly Experiment[]): Promise<number> {
   const program = command(
     "serve",
-    "Answers requests with a run's best weights until it is told to stop (Ctrl-C): tables and JSON about whole series, and " +
-      "observations of many series as they come. docs/serving.md tells how it is asked.",
+    "Serve predictions of a run's best weights until Ctrl-C: for whole series in tables and JSON, and for observations of many " +
+      "series as they arrive. docs/serving.md describes the requests.",
   )
     .argument("<run>", "folder of the run, or of runs: the newest", path)
-    .option("--host <address>", "where it is reached; by default from this machine alone", "127.0.0.1")
-    .option("--port <number>", "0 for any that is free", number({ from: 0, below: 65536, whole: true }), 8000)
+    .option("--host <address>", "address to listen on; by default only this machine can connect", "127.0.0.1")
+    .option(
+      "--port <number>",
+      "port to listen on; 0 selects a free port",
+      number({ from: 0, below: 65536, whole: true }),
+      8000,
+    )
     .addOption(
       new Option(
         "--origin <url...>",
-        "web pages that may ask it, beside its own: behind a proxy, its address there",
+        "origins of web pages that may send requests, for example the address behind a proxy",
       )
         .default([], "none"),
     )
@@ -45,8 +50,8 @@ export async function serve(args: string[], experiments: readonly Experiment[]):
   console.log(`${folder.path} answers on ${server.url}`);
   if (!hosts) {
     console.log(
-      `whoever reaches ${host} can ask it and see its latest answers: there is no password; docs/serving.md tells how to put ` +
-        "a proxy before it",
+      `everyone who reaches ${host} can send requests and see the latest answers: there is no password; docs/serving.md ` +
+        "describes how to put a proxy in front",
     );
   }
   await new Promise<void>((resolve) => {

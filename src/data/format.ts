@@ -194,9 +194,9 @@ export function timeKindOf(texts: readonly string[]): TimeKind {
 
 /**
  * Parses a time: a number, or a date as seconds since 1970. Returns NaN if the text has another notation. A
- * date without a zone is UTC by default, so that the result does not depend on the machine. When clocks are
- * set back, an ambiguous time is the earlier of the two. When they are set forward, a skipped time is one
- * hour later.
+ * date without a zone is UTC by default, so that the result does not depend on the machine. If clocks are set
+ * back, an ambiguous time is the earlier of the two times. If they are set forward, a skipped time counts as
+ * one hour later.
  *
  * @param text For example `2.5`, or `2004-10-01`, `20041001`, `2004-10-01 18:00:00` or
  * `2004-10-01T18:00:00+01:00`.

@@ -86,7 +86,7 @@ function unpack(view: DataView, { isEncrypted, method, checksum, packed, size, s
   if (isEncrypted) throw new Error(`${name}: encrypted; unpack the archive and name the folder`);
   if (size > maxBytes) throw new Error(`${name}: ${size} bytes, expected ${maxBytes} at most`);
   if (start + lengths.file > view.byteLength || view.getUint32(start, true) !== signatures.file) {
-    throw new Error(`${name}: damaged: the archive has no file at byte ${start}`);
+    throw new Error(`${name}: damaged: no file header at byte ${start}`);
   }
   const from = start + lengths.file + view.getUint16(start + 26, true) + view.getUint16(start + 28, true);
   const content = new Uint8Array(view.buffer, view.byteOffset).subarray(from, from + packed);

@@ -122,7 +122,7 @@ function problems(...statuses: readonly ProblemStatus[]) {
   return Object.fromEntries(
     statuses.map((status) => [
       `${status}`,
-      { description: "What is wrong, in a sentence.", content: content(reference("Problem"), problemType) },
+      { description: "The error, in a sentence.", content: content(reference("Problem"), problemType) },
     ]),
   );
 }

@@ -174,7 +174,7 @@ async function answerTo(handler: Handler, message: IncomingMessage, signal: Abor
   try {
     request = requestOf(message, signal);
   } catch {
-    return problem(new RequestError(400, "a request that is none: its address or its method cannot be"));
+    return problem(new RequestError(400, "malformed request: its address or its method is invalid"));
   }
   return await handler(request);
 }

@@ -175,7 +175,7 @@ function serviceMetrics(): Omit<ServiceMetrics, "gauges"> {
       "weft_stream_answer_duration_seconds",
       "Seconds from an observation of a stream to its answer.",
     ),
-    refused: counter("weft_stream_errors_total", "Messages of streams that were refused."),
+    refused: counter("weft_stream_errors_total", "Rejected messages of streams."),
     dropped: counter("weft_streams_dropped_total", "Series dropped because too many were followed."),
   };
 }

@@ -391,7 +391,7 @@ export function timeColumn(
   };
 }
 
-/** The unit in which all values are from 2001 to 2100. Undefined if no unit fits. */
+/** Finds a unit that gives all values a date from 2001 to 2100. Undefined if no unit fits. */
 function epochOf(values: Float64Array): TimeUnit | undefined {
   return (Object.keys(perSecond) as TimeUnit[]).find((unit) => {
     const scale = perSecond[unit]!;

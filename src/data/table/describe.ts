@@ -13,7 +13,7 @@ export function describeSeries(set: SeriesSet): string[] {
   const groups = new Set(series.flatMap(({ group }) => group ?? []));
   return [
     `${series.length} series of ${range(lengths)} observations` +
-    (alone > 0 ? `; ${alone} of a single one, which tells nothing of how things change` : "") +
+    (alone > 0 ? `; ${alone} with a single observation, which shows no change` : "") +
     (groups.size > 0 ? `; ${groups.size} groups` : ""),
     describeTimes(set),
     `channels: ${channels.map((_, i) => describeChannel(set, i)).join(", ")}`,
@@ -68,7 +68,7 @@ function describeChannel({ series, channels, kinds }: SeriesSet, channel: number
       : missing === count
       ? ["no value at all"]
       : [`${percent(missing / count)} missing`]),
-    ...(low === high ? [`always ${short(low)}, which tells nothing`] : []),
+    ...(low === high ? [`constant ${short(low)}, which carries no information`] : []),
   ];
   return channels[channel] + (notes.length > 0 ? ` (${notes.join("; ")})` : "");
 }

@@ -31,7 +31,8 @@ export const duplicateRules: readonly NonNullable<TableOptions["duplicates"]>[] 
  */
 export interface TableOptions {
   /**
-   * Column with the names of the series: `"series"`. A table without it is one series, named after its file.
+   * Column with the names of the series: `"series"`. Without this column the table is a single series, named
+   * after its file.
    */
   series?: string;
   /** Column of the times: `"time"`. */
@@ -126,7 +127,7 @@ export interface RowSink {
 }
 
 /** Texts of missing values by default, in lower case. */
-const usual = ["", "?", "nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "none"];
+const defaultMarkers = ["", "?", "nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "none"];
 
 /** Recognises missing values. */
 export interface MissingRule {
@@ -138,7 +139,7 @@ export interface MissingRule {
 
 /** The rule for the default texts and those of the option `missing`. */
 export function missingRule({ missing = [] }: Pick<TableOptions, "missing">): MissingRule {
-  const texts = new Set([...usual, ...missing.map((text) => text.toLowerCase())]);
+  const texts = new Set([...defaultMarkers, ...missing.map((text) => text.toLowerCase())]);
   const numbers = new Set(missing.map(numberOf).filter((value) => !Number.isNaN(value)));
   const longest = Math.max(...[...texts].map(({ length }) => length));
   return {

@@ -90,7 +90,7 @@ function rulesOf(
       learning: (parameters, steps) => classificationLearning({ parameters, settings, steps, paper }),
     };
   }
-  // WARP is trained with the recipe of its own paper.
+  // WARP is trained with the recipe of its paper.
   const isWarp = settings.model === "warp";
   return {
     isBinary: true,

@@ -7,7 +7,7 @@ import { readImages, squareOf } from "./images.ts";
 import { someSeries } from "../../../src/series/series_experiment.ts";
 
 /** Default number of pixels per series, and of training images. */
-const usual = { length: 196, samples: 4000 };
+const defaultSizes = { length: 196, samples: 4000 };
 
 /** Classifies images as series of pixels. Tests on the data set's test images if the data set is complete. */
 function sequentialImages(
@@ -23,17 +23,17 @@ function sequentialImages(
     name,
     summary: `${summary} from their pixels`,
     options: seriesOptions({
-      ...{ epochs: 20, batchSize: 50, learningRate: 0.003, hidden: 64, ...usual },
+      ...{ epochs: 20, batchSize: 50, learningRate: 0.003, hidden: 64, ...defaultSizes },
       ...{ model: "gru", data },
     }, ["data", "length", "samples"]),
-    async make({ data: path, length = usual.length, samples = usual.samples }, key) {
+    async make({ data: path, length = defaultSizes.length, samples = defaultSizes.samples }, key) {
       const { train, test } = await readImages(path!);
       const learned = someSeries(imageSeries(train ? "train" : "t10k", train ?? test, length), samples, key);
       return train
         ? setOf(path!, [...learned, ...imageSeries("t10k", test, length)], learned.length)
         : setOf(path!, learned);
     },
-    async read(path, _, { length = usual.length }) {
+    async read(path, _, { length = defaultSizes.length }) {
       if (typeof path !== "string") throw new Error(`${name} reads a folder of images, not a table`);
       return setOf(path, imageSeries("t10k", (await readImages(path)).test, length));
     },

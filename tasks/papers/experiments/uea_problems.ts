@@ -12,8 +12,8 @@ import { readSeries, type TargetKind } from "../../../src/series/series_experime
 interface UeaProblem extends Pick<PaperProblem, "name" | "summary" | "paper" | "draw"> {
   /** The problem's name in the archive, and that of its file in `data/`. */
   problem: string;
-  /** Defaults of this problem that differ from {@linkcode usual}. */
-  defaults?: Partial<typeof usual>;
+  /** Defaults of this problem that differ from {@linkcode defaultSettings}. */
+  defaults?: Partial<typeof defaultSettings>;
   /** Number of hidden layers of a vector field, 1 by default. */
   depth?: number;
   /** Names of the classes in the archive's order. By default those of the archive. */
@@ -23,7 +23,7 @@ interface UeaProblem extends Pick<PaperProblem, "name" | "summary" | "paper" | "
 }
 
 /** Default settings, for runs of minutes. */
-const usual = { epochs: 50, batchSize: 32, learningRate: 0.003, hidden: 32, model: "neural-cde" };
+const defaultSettings = { epochs: 50, batchSize: 32, learningRate: 0.003, hidden: 32, model: "neural-cde" };
 
 const problems: readonly UeaProblem[] = [
   // Classifies 20 letters by the motion of a pen (Kidger et al., "Neural Controlled Differential Equations
@@ -107,7 +107,10 @@ function ueaExperiment({ problem, summary, defaults, classes, timeScale, depth =
   return paperExperiment({
     ...{ ...rest, width: 32, depth, read },
     summary: `${summary} (UEA)`,
-    options: seriesOptions({ ...usual, ...defaults, drop: 0, data: `data/${problem}.zip` }, ["data", "drop"]),
+    options: seriesOptions({ ...defaultSettings, ...defaults, drop: 0, data: `data/${problem}.zip` }, [
+      "data",
+      "drop",
+    ]),
     make: ({ data }) => read(data!, { targets: "classes" }),
     timeScale: () => timeScale,
   });

@@ -67,7 +67,7 @@ export const ncdeTable1: PaperTable = {
       settings: { ...ofCharacters, recipe: "paper", epochs: 1000, learningRate: 0.001, method: "rk4" },
       seeds: 5,
       differs:
-        "The paper's settings (appendix D.2), with the factor of the authors' code for the regularisation of weights. Its memory is that of the GPU alone, ours that of the whole process, of which Deno takes some 60 MB.",
+        "The paper's settings (appendix D.2), with the factor of the authors' code for the weight penalty. The paper's memory is that of the GPU, ours that of the whole process, 60 MB of it for Deno.",
       hours: 60,
     },
     small: {

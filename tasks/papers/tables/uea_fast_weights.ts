@@ -34,7 +34,7 @@ export const ueaFastWeights: PaperTable = {
     small: {
       settings: { learningRate: 0.005, hidden: 32, method: "midpoint" },
       seeds: 3,
-      differs: "Models of 32 features that learn for 10 epochs, or 40, with another split for each seed.",
+      differs: "Models with 32 features, trained for 10 or 40 epochs, with another split per seed.",
       hours: 0.5,
     },
   },

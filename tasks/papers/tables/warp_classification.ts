@@ -82,7 +82,7 @@ export const warpTable3: PaperTable = {
       seeds: 5,
       differs:
         "WARP has the paper's settings (appendix C.5; where it says several thousand epochs, 4,000). The others' numbers are those " +
-        "of Walker et al. (2024), whose settings the paper does not tell: here they have 64 channels, a rate of 0.001 and 100 " +
+        "of Walker et al. (2024), whose settings the paper does not state: here they have 64 channels, a rate of 0.001 and 100 " +
         "epochs. S6, Mamba without its block, is left out.",
       hours: 3000,
     },
@@ -122,7 +122,7 @@ export const warpTable10: PaperTable = {
       settings: { recipe: "paper", epochs: 4000, batchSize: 10_000, samples: 10_000, learningRate: 1e-5 },
       seeds: 3,
       differs:
-        "The paper's settings (appendix C.5); it tells the best of three runs, and the times of an RTX 4080.",
+        "The paper's settings (appendix C.5); it reports the best of three runs, and times of an RTX 4080.",
       hours: 60,
     },
     small: {
@@ -160,8 +160,8 @@ export const warpSequentialMnist: PaperTable = {
       settings: { samples: 60_000 },
       seeds: 3,
       differs:
-        "WARP has the paper's settings (appendix C.2) but for bounds of its weights, with which it does not learn at the small " +
-        "scale; the others have our own.",
+        "WARP has the paper's settings (appendix C.2) except the bounds of its weights: with them it does not learn at the small " +
+        "scale. The other models have our settings.",
       hours: 500,
     },
     small: {

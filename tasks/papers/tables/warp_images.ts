@@ -45,7 +45,7 @@ const scales: Record<Scale, TableScale> = {
   paper: {
     seeds: 3,
     differs:
-      "The paper's settings (appendix C.1); it tells the best of three runs. 58,500 of its 60,000 images train, 500 validate.",
+      "The paper's settings (appendix C.1); it reports the best of three runs. 58,500 of its 60,000 images are for training, 500 for validation.",
     hours: 3000,
   },
   small: {
