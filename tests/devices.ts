@@ -42,7 +42,7 @@ export const webgpu: Device | undefined = await findWebGpu();
 
 setCurrentDevice(cpu);
 
-// A driver that still works in threads of its own when the process exits can crash it.
+// A driver whose threads still run when the process exits can crash the process.
 if (webgpu) {
   Deno.test.afterAll(async () => {
     await webgpu.synchronize();
@@ -61,7 +61,7 @@ async function findWebGpu(): Promise<Device | undefined> {
     : `not found (${noAdapterMessage(implementation)})`;
   console.log(`device: webgpu ${reason}`);
   if (environment("WEFT_REQUIRE_WEBGPU") === "1") {
-    Deno.test("WebGPU is available, as WEFT_REQUIRE_WEBGPU asks", () => assert.fail(reason));
+    Deno.test("WebGPU is available, as WEFT_REQUIRE_WEBGPU requires", () => assert.fail(reason));
   }
 }
 

@@ -31,7 +31,7 @@ for (const [paper, last] of Object.entries(papers)) {
   });
 }
 
-Deno.test("every equation links to code, or tells the reason why there is none", () => {
+Deno.test("every equation links to code or states why it is not implemented", () => {
   for (const [paper, section] of sections) {
     for (const [number, , where] of rowsOf(section)) {
       assert.match(where, /\[`\w+`\]\([^)]+\.ts\)|^none: ./, `${paper}, equation ${number}`);

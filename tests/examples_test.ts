@@ -68,7 +68,7 @@ Deno.test("examples that call odeint or cdeint name the method", () => {
   assert.deepEqual(without.map(({ name, call }) => `${name}: ${call}`), []);
 });
 
-Deno.test("examples measure on held-out data, print two digits or more, and are accurate", () => {
+Deno.test("examples evaluate on held-out data, print at least two digits and reach 95 % accuracy", () => {
   const printing = examples.filter(({ program }) =>
     callsOf(program, /console\.log\(/g).some((call) => /accuracy|loss/.test(call))
   );

@@ -22,13 +22,11 @@ const definition = (name: string) =>
   new RegExp(`^\\s*(export )?(async )?(function\\*?|const|class|interface|type|get) ${name}\\b`, "m");
 
 for (const page of await pages()) {
-  Deno.test(`links of ${page.pathname.slice(root.pathname.length)} lead somewhere`, async () => {
+  Deno.test(`links of ${page.pathname.slice(root.pathname.length)} lead to existing files and names`, async () => {
     const text = await Deno.readTextFile(page);
     for (const [, label, target] of text.matchAll(/\[([^\]]+)\]\(((?!https?:|#)[^)#]+)[^)]*\)/g)) {
       const file = new URL(target, page);
-      const stat = await Deno.stat(file).catch(() =>
-        assert.fail(`[${label}](${target}): there is no such file`)
-      );
+      const stat = await Deno.stat(file).catch(() => assert.fail(`[${label}](${target}): no such file`));
       const name = /^`(\w+)`$/.exec(label)?.[1];
       if (!name || !stat.isFile || !target.endsWith(".ts")) continue;
       assert.match(await Deno.readTextFile(file), definition(name), `${target} defines no ${name}`);

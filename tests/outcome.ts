@@ -1,23 +1,23 @@
-/** How the process of the tests ended. */
+/** Decides from the end of the test process whether the tests passed. */
 
-/** State of the process at its end. */
+/** State of the process at exit. */
 export interface Ended {
   /** Exit code. */
   readonly code: number;
   /** Signal that ended the process, if any. */
   readonly signal: string | null;
-  /** Whether the process printed its summary, which is its last line. */
+  /** Whether the process printed the summary, its last line. */
   readonly hasSummary: boolean;
-  /** Number of failed tests of the summary. */
+  /** Number of failed tests in the summary. */
   readonly failed: number;
-  /** Whether tests used WebGPU, and so the driver of a GPU. */
+  /** Whether tests used WebGPU, and therefore a GPU driver. */
   readonly usedGpu: boolean;
 }
 
 /**
- * The outcome of the tests. `"crashed at exit"`: all tests passed, and the summary says so, but a signal ended
- * the process after it. Drivers of GPUs, llvmpipe above all, have threads that can outlive what they use.
- * Without a GPU such an end is a failure.
+ * Returns the outcome of the tests. `"crashed at exit"`: all tests passed and the summary is complete, but a
+ * signal then ended the process. Threads of GPU drivers, mainly of llvmpipe, can access memory that the process
+ * has released. A crash without a GPU is a failure.
  */
 export function outcomeOf(
   { code, signal, hasSummary, failed, usedGpu }: Ended,

@@ -1,4 +1,4 @@
-/** Runs every program and every command of README.md and docs/, except what a marker leaves out. */
+/** Runs every program and every command of README.md and docs/, except those that a marker skips. */
 import assert from "node:assert/strict";
 import { testLong } from "./devices.ts";
 import { type Block, blocksOf, commandsOf, isSkipped, readMarker } from "./pages/blocks.ts";
@@ -19,7 +19,7 @@ for (const page of pages.sort()) {
 const programs = blocks.filter((block) => block.language === "ts" && !isSkipped(block));
 const fileOf = ({ page, line }: Block) => `${page.replaceAll(/\W/g, "_")}_${line}.ts`;
 
-/** Writes all programs, and a configuration that gives them the exports of the package. */
+/** Writes all programs, and a configuration that maps imports to the exports of the package. */
 async function writePrograms(folder: string): Promise<void> {
   const { name, exports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
   const imports = Object.fromEntries(
@@ -40,7 +40,7 @@ async function deno(folder: string, ...args: string[]): Promise<string> {
   return new TextDecoder().decode(stdout);
 }
 
-Deno.test("there are programs and commands on pages", () => {
+Deno.test("the pages contain programs and commands", () => {
   assert.ok(programs.length >= 10, `${programs.length} programs`);
   assert.ok(blocks.filter(({ language }) => language === "sh").length >= 20);
 });
@@ -60,7 +60,7 @@ for (const page of pages) {
     test(
       `the programs of ${page} in lines ${
         own.map(({ line }) => line).join(", ")
-      } run without permissions and print what the page says`,
+      } run without permissions and print the output on the page`,
       withFolder(async (folder) => {
         await writePrograms(folder);
         const end = "=== end of a program";
@@ -75,7 +75,7 @@ for (const page of pages) {
   }
 }
 
-/** Rows of a table of forty series, for pages that name a table of the reader. */
+/** A table of forty series, for pages that use a table of the reader. */
 function table(header: string, row: (series: number, t: number) => string): string {
   const rows = Array.from({ length: 40 * 12 }, (_, i) => row(i % 40, Math.floor(i / 40)));
   return `${[header, ...rows].join("\n")}\n`;
@@ -83,7 +83,7 @@ function table(header: string, row: (series: number, t: number) => string): stri
 
 const patient = (i: number, t: number) => `patient ${i},${t},${(Math.sin(t) * (1 + i % 2)).toFixed(3)}`;
 
-/** Monthly rows of some years, with growth and a season. */
+/** A monthly table of several years, with growth and a season. */
 function monthlyTable(from: number, years: number): string {
   const rows = Array.from({ length: 12 * years }, (_, i) => {
     const value = 100 + 2 * (12 * (from - 1949) + i) + 20 * Math.sin(Math.PI * i / 6) + i % 5;
@@ -92,7 +92,7 @@ function monthlyTable(from: number, years: number): string {
   return `Date,Passengers\n${rows.join("\n")}\n`;
 }
 
-/** Files that the commands of a page read, and that the reader has. */
+/** Files of the reader that the commands of a page read. */
 const given: Record<string, Record<string, string>> = {
   "docs/predictions.md": {
     "patients.csv": table(
@@ -133,7 +133,7 @@ for (const page of pages) {
   if (commands.length === 0) continue;
   const test = own.some(({ long }) => long) ? testLong : Deno.test;
   test(
-    `the commands of ${page} run one after another in a new clone`,
+    `the commands of ${page} run in sequence in a new clone`,
     withFolder(async (folder) => {
       await makeClone(folder);
       for (const [file, text] of Object.entries(given[page] ?? {})) {
@@ -145,7 +145,7 @@ for (const page of pages) {
   );
 }
 
-Deno.test("markers give reasons for what is not run", () => {
+Deno.test("a marker that skips commands needs a reason", () => {
   const text =
     "<!-- test: long; add --epochs 1; skip curl (no server) -->\n\n```sh\ncurl x\ndeno task train a # b\n```\n";
   const [block] = blocksOf("page", text);

@@ -105,9 +105,9 @@ if (leftOut.long > 0) console.log(`Left out: ${plural(leftOut.long, "long test")
 if (leftOut.webgpu + leftOut.long > 0 && !all) {
   console.log("To run all that this machine can: deno task test --all");
 }
-if (!hasSummary) console.log("The tests did not run to their end.");
+if (!hasSummary) console.log("The tests did not complete.");
 if (outcome === "crashed at exit") {
-  console.log(`Warning: ${signal} ended the process after all tests had passed: a fault of the GPU's driver`);
+  console.log(`Warning: ${signal} ended the process after all tests passed. The GPU driver is at fault.`);
 }
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
 Deno.exit(outcome === "failed" ? code || 1 : 0);

@@ -20,7 +20,7 @@ import { assertTensor } from "../tensor/nd.ts";
 
 const float64 = { dtype: "float64" } as const;
 
-testOnDevices("value and gradient of a scalar function", async () => {
+testOnDevices("valueAndGrad returns the value and gradient of a scalar function", async () => {
   const loss = (w: { a: Tensor; b: Tensor }) => w.a.mul(w.b).sum();
   const [value, gradient] = valueAndGrad(loss)({ a: tensor([1, 2]), b: tensor([3, 4]) });
   assert.equal(await value.item(), 11);
@@ -28,44 +28,47 @@ testOnDevices("value and gradient of a scalar function", async () => {
   await assertTensor(gradient.b, { shape: [2], values: [1, 2] });
 });
 
-testOnDevices("gradients have the structure of the first argument, whatever it holds besides", async () => {
-  const parameters = {
-    layers: [{ w: tensor([2]) }, { w: tensor([3]), name: "last" }],
-    scale: 4,
-    unused: ones([2, 2]),
-  };
-  const gradient = grad((p: typeof parameters, x: Tensor) =>
-    p.layers[0].w.mul(p.layers[1].w).mul(p.scale).mul(x).sum()
-  )(
-    parameters,
-    tensor([5]),
-  );
-  assert.equal(gradient.layers[1].name, "last");
-  assert.equal(gradient.scale, 4);
-  await assertTensor(gradient.layers[0].w, { shape: [1], values: [60] });
-  await assertTensor(gradient.layers[1].w, { shape: [1], values: [40] });
-  await assertTensor(gradient.unused, { shape: [2, 2], values: [0, 0, 0, 0] });
-});
+testOnDevices(
+  "gradients have the structure of the first argument, which may also hold values that are not tensors",
+  async () => {
+    const parameters = {
+      layers: [{ w: tensor([2]) }, { w: tensor([3]), name: "last" }],
+      scale: 4,
+      unused: ones([2, 2]),
+    };
+    const gradient = grad((p: typeof parameters, x: Tensor) =>
+      p.layers[0].w.mul(p.layers[1].w).mul(p.scale).mul(x).sum()
+    )(
+      parameters,
+      tensor([5]),
+    );
+    assert.equal(gradient.layers[1].name, "last");
+    assert.equal(gradient.scale, 4);
+    await assertTensor(gradient.layers[0].w, { shape: [1], values: [60] });
+    await assertTensor(gradient.layers[1].w, { shape: [1], values: [40] });
+    await assertTensor(gradient.unused, { shape: [2, 2], values: [0, 0, 0, 0] });
+  },
+);
 
-testOnDevices("a tensor that is used twice gathers both gradients", async () => {
+testOnDevices("the gradients of both uses of a tensor are added", async () => {
   const x = tensor([3]);
   await assertTensor(grad((x: Tensor) => x.mul(x).add(x).sum())(x), { shape: [1], values: [7] });
   const pair = grad(([a, b]: Tensor[]) => a.mul(b).sum())([x, x]);
   await assertTensor(pair[0], { shape: [1], values: [6] });
 });
 
-testOnDevices("the gradient of the identity is one, of a constant zero", async () => {
+testOnDevices("the gradient of the identity is 1, the gradient of a constant is 0", async () => {
   await assertTensor(grad((x: Tensor) => x)(tensor(3)), { shape: [], values: [1] });
   await assertTensor(grad((_: Tensor) => tensor(7))(tensor([3])), { shape: [1], values: [0] });
 });
 
-testOnDevices("stopGradient lets values through and gradients not", async () => {
+testOnDevices("stopGradient returns its argument and stops gradients", async () => {
   const [value, gradient] = valueAndGrad((x: Tensor) => stopGradient(x).mul(x).sum())(tensor([3]));
   assert.equal(await value.item(), 9);
   await assertTensor(gradient, { shape: [1], values: [3] });
 });
 
-testOnDevices("stopGradient stops gradients inside a loop as well", async () => {
+testOnDevices("stopGradient stops gradients inside a loop", async () => {
   const final = (x: Tensor) =>
     scan((y: Tensor) => [stopGradient(y.mul(x)).add(x), []], ones([1]), ones([3]))[0];
   // 1, 4, 10, 22: only the last x that is added has a gradient.
@@ -74,7 +77,7 @@ testOnDevices("stopGradient stops gradients inside a loop as well", async () => 
   await assertTensor(gradient, { shape: [1], values: [1] });
 });
 
-Deno.test("vjp refuses a cotangent unlike the value", () => {
+Deno.test("vjp rejects a cotangent whose structure or shape differs from the value", () => {
   const a = tensor([1, 2]);
   const { pullback } = vjp(() => a.square(), a);
   assert.throws(
@@ -83,7 +86,7 @@ Deno.test("vjp refuses a cotangent unlike the value", () => {
   );
 });
 
-testOnDevices("vjp pulls back cotangents of a structure, more than once", async () => {
+testOnDevices("vjp accepts a structure of cotangents and can be called repeatedly", async () => {
   const [a, b] = [tensor([1, 2]), tensor([3, 4])];
   const { value, pullback } = vjp(() => ({ product: a.mul(b), sum: [a.add(b)] }), { a, b });
   await assertTensor(value.product, { shape: [2], values: [3, 8] });
@@ -94,7 +97,7 @@ testOnDevices("vjp pulls back cotangents of a structure, more than once", async 
   await assertTensor(second.a, { shape: [2], values: [0, 4] });
 });
 
-Deno.test("gradients of gradients of gradients", async () => {
+Deno.test("third derivatives are correct", async () => {
   setCurrentDevice(cpu);
   const x = tensor([0.3, -0.7], float64);
   const f = (x: Tensor) => x.pow(4).add(x.sin()).sum();
@@ -102,7 +105,7 @@ Deno.test("gradients of gradients of gradients", async () => {
   await assertTensor(third, { shape: [2], values: [0.3, -0.7].map((x) => 24 * x - Math.cos(x)) }, 1e-12);
 });
 
-Deno.test("the gradient through an inner gradient, with respect to something else", async () => {
+Deno.test("an inner gradient can be differentiated with respect to another variable", async () => {
   setCurrentDevice(cpu);
   const x = normal(key(0), [4], float64);
   const step = (w: Tensor) => {
@@ -115,7 +118,7 @@ Deno.test("the gradient through an inner gradient, with respect to something els
 /** A function that closes over a weight and creates tensors. */
 const layer = (w: Tensor) => (x: Tensor) => x.matmul(w).tanh().mul(ones([3], { dtype: x.dtype })).add(x);
 
-testOnDevices("checkpoint gives the same value and gradients", async () => {
+testOnDevices("checkpoint does not change the value and gradients", async () => {
   const [w, x] = [normal(key(2), [3, 3]), normal(key(3), [2, 3])];
   const plain = valueAndGrad(([w, x]: Tensor[]) => layer(w)(layer(w)(x)).square().sum())([w, x]);
   const saved = valueAndGrad(([w, x]: Tensor[]) =>
@@ -131,7 +134,7 @@ testOnDevices("checkpoint gives the same value and gradients", async () => {
   }
 });
 
-Deno.test("checkpoint: gradients, gradients of gradients, one inside another", async () => {
+Deno.test("first and second gradients through nested checkpoints are correct", async () => {
   setCurrentDevice(cpu);
   const [w, x] = [normal(key(2), [3, 3], float64), normal(key(3), [2, 3], float64)];
   const once = (w: Tensor, x: Tensor) => checkpoint(layer(w), x);
@@ -145,7 +148,7 @@ Deno.test("checkpoint: gradients, gradients of gradients, one inside another", a
   );
 });
 
-Deno.test("checkpoint keeps less than it would without", () => {
+Deno.test("checkpoint reduces the memory that a gradient keeps", () => {
   setCurrentDevice(cpu);
   const w = normal(key(4), [64, 64]).mul(0.1);
   const peak = (f: (w: Tensor) => Tensor) => {
@@ -173,7 +176,7 @@ Deno.test("checkpoint keeps less than it would without", () => {
   assert.ok(saved < plain / 2, `${saved} bytes against ${plain}`);
 });
 
-testOnDevices("checkpoint of the identity, of one tensor twice and of an integer argument", async () => {
+testOnDevices("checkpoint handles the identity, the same tensor twice and an integer argument", async () => {
   const x = tensor([3]);
   await assertTensor(grad((x: Tensor) => checkpoint((x: Tensor) => x, x).sum())(x), {
     shape: [1],
@@ -188,7 +191,7 @@ testOnDevices("checkpoint of the identity, of one tensor twice and of an integer
   await assertTensor(gathered, { shape: [2], values: [0, 2] });
 });
 
-testOnDevices("values that a gradient still needs are not assigned to", async () => {
+testOnDevices("an assignment to a value that a gradient still needs throws", async () => {
   const run = (assign: (w: Tensor) => void) =>
     grad((w: Tensor) => {
       const value = w.square().sum();
@@ -201,7 +204,7 @@ testOnDevices("values that a gradient still needs are not assigned to", async ()
   assert.deepEqual(await run((w) => mean.assign(w)).toArray(), [2, 4]);
 });
 
-testOnDevices("gradients refuse what is not a scalar of floats", () => {
+testOnDevices("grad rejects a function whose value is not a floating-point scalar", () => {
   assert.throws(
     () => grad((x: Tensor) => x.mul(2))(ones([3])),
     /grad: .* one element, got shape \(3,\); use .sum\(\)/,
@@ -212,7 +215,7 @@ testOnDevices("gradients refuse what is not a scalar of floats", () => {
   );
 });
 
-Deno.test("the gradient checker finds a wrong gradient, and says where", async () => {
+Deno.test("the gradient checker reports a wrong gradient and its element", async () => {
   setCurrentDevice(cpu);
   const wrong = (x: Tensor) => stopGradient(x).mul(x);
   await assert.rejects(
@@ -225,7 +228,7 @@ Deno.test("the gradient checker finds a wrong gradient, and says where", async (
   );
 });
 
-Deno.test("checkpoint of a function that returns a tensor from outside as it is has its gradient", async () => {
+Deno.test("checkpoint passes gradients to a captured tensor that the function returns unchanged", async () => {
   setCurrentDevice(cpu);
   const gradientOf = (f: (w: Tensor) => Tensor) => grad((w: Tensor) => f(w).sum())(tensor([1, 2]));
   const same: [name: string, f: (w: Tensor) => Tensor][] = [

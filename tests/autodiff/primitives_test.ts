@@ -23,7 +23,7 @@ for (const [name, list] of Object.entries(cases)) {
   const primitive = modules[module][exported] as Primitive<unknown>;
   if (primitive.pullback === "none" && exported !== "cast") continue;
 
-  Deno.test(`the gradient of ${name}`, async () => {
+  Deno.test(`the gradient of ${name} agrees with central differences`, async () => {
     setCurrentDevice(cpu);
     const checked = list.filter(({ smooth }) => smooth >= 1);
     if (exported !== "cast") {
@@ -35,7 +35,7 @@ for (const [name, list] of Object.entries(cases)) {
     }
   });
 
-  Deno.test(`the gradient of the gradient of ${name}`, async () => {
+  Deno.test(`the second gradient of ${name} agrees with central differences`, async () => {
     setCurrentDevice(cpu);
     for (const example of list.filter(({ smooth }) => smooth === 2)) {
       const { f, args } = differentiable(example);
@@ -54,7 +54,7 @@ Deno.test("a cast between float types passes gradients", async () => {
   assert.deepEqual([...await gradient.data()], new Array(6).fill(3));
 });
 
-Deno.test("primitives without a gradient rule give zeros, not errors", async () => {
+Deno.test("the gradient of a primitive without a gradient rule is zero, not an error", async () => {
   setCurrentDevice(cpu);
   const x = toTensor(random([5], 2), "float64");
   for (
@@ -64,14 +64,14 @@ Deno.test("primitives without a gradient rule give zeros, not errors", async () 
   }
 });
 
-Deno.test("the power's gradient is finite where base and exponent are zero", async () => {
+Deno.test("the gradient of pow is finite where base and exponent are zero", async () => {
   setCurrentDevice(cpu);
   const [x, p] = [toTensor({ shape: [3], values: [0, 0, 2] }), toTensor({ shape: [3], values: [0, 1, 0] })];
   const gradient = grad((x: Tensor) => x.pow(p).sum())(x);
   assert.deepEqual([...await gradient.data()], [0, 1, 0]);
 });
 
-Deno.test("equal elements share the gradient of a maximum", async () => {
+Deno.test("equal maximal elements share the gradient of max", async () => {
   setCurrentDevice(cpu);
   const x = toTensor({ shape: [4], values: [1, 3, 3, 2] });
   assert.deepEqual([...await grad((x: Tensor) => x.max())(x).data()], [0, 0.5, 0.5, 0]);

@@ -10,7 +10,7 @@ const deltas: [name: string, rule: LearningRule, target?: (values: Tensor) => Te
 ];
 
 for (const [name, rule, target] of deltas) {
-  Deno.test(`values written under orthogonal keys by ${name} read back, and rewritten ones too`, async () => {
+  Deno.test(`${name} recalls values of orthogonal keys, overwritten values included`, async () => {
     for (const seed of [0, 1, 2]) {
       const errors = await readBackErrors({ ...sizes, rule, target, rate: 0.99, seed });
       assert.equal(errors.length, 18);
@@ -19,7 +19,7 @@ for (const [name, rule, target] of deltas) {
   });
 }
 
-Deno.test("values written by Hebb's rule read back, but rewritten ones do not: they add up", async () => {
+Deno.test("Hebb's rule recalls values of orthogonal keys, but adds an overwriting value to the old one", async () => {
   const errors = await readBackErrors({ ...sizes, rule: hebb(), rate: 0.1 });
   const first = errors.slice(0, sizes.keys);
   const rewritten = errors.slice(sizes.keys);

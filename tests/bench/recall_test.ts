@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {
-  meanAndSpread,
+  meanAndDeviation,
   recallFigure,
   type RecallRun,
   type RecallSetting,
@@ -21,7 +21,7 @@ const short: RecallSetting = {
 };
 
 testLong(
-  "the delta rule with postTanh learns to recall what was written last, Hebb's cannot",
+  "the delta rule with postTanh learns to recall the last value of a key, Hebb's rule does not",
   async () => {
     const run = await trainRecall("delta, post tanh", 0, short);
     for (const { accuracy } of run.tests) assert.ok(accuracy > 0.95, JSON.stringify(run.tests));
@@ -31,7 +31,7 @@ testLong(
   },
 );
 
-Deno.test("the same seed learns the same", async () => {
+Deno.test("the same seed gives the same results", async () => {
   const few: RecallSetting = {
     ...short,
     stages: [{ length: 40, steps: 3 }],
@@ -49,7 +49,7 @@ const runs: RecallRun[] = [0.5, 0.75].map((accuracy, seed) => ({
   tests: [{ length: 4096, accuracy }],
 }));
 
-Deno.test("the table of recall has a row for each rule, with the spread over its seeds", () => {
+Deno.test("the recall table has one row per rule, with the standard deviation over seeds", () => {
   const all = runs.flatMap((run) =>
     ["hebb", "oja", "delta", "delta, post tanh"].map((rule) => ({ ...run, rule }))
   );
@@ -59,18 +59,18 @@ Deno.test("the table of recall has a row for each rule, with the spread over its
   assert.equal(lines.length, 6);
 });
 
-Deno.test("the figure of recall is an SVG file with a line for each seed in the colour of its rule", () => {
+Deno.test("the recall figure is an SVG file with one line per seed in the colour of its rule", () => {
   const svg = recallFigure(runs);
   assert.match(svg, /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg"/);
   assert.equal(svg.match(/<g class="c0 solid">/g)!.length, 2);
 });
 
-Deno.test("a mean is told with its spread, a single value without", () => {
-  assert.equal(meanAndSpread([1, 2, 4]), "2.3 ± 1.5");
-  assert.equal(meanAndSpread([2]), "2.0");
+Deno.test("a mean is printed with its standard deviation, a single value without", () => {
+  assert.equal(meanAndDeviation([1, 2, 4]), "2.3 ± 1.5");
+  assert.equal(meanAndDeviation([2]), "2.0");
 });
 
-Deno.test("a section of a page is replaced, and one that is not there is an error", () => {
+Deno.test("a section of a page is replaced, and an unknown section throws", () => {
   const page = "before\n<!-- tables -->\nold\n<!-- end of tables -->\nafter\n";
   assert.equal(
     replaceSection(page, "tables", "new"),

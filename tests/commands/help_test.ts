@@ -34,7 +34,7 @@ Deno.test("help without an experiment fits a screen of 50 lines of 80 columns, a
 });
 
 for (const experiment of experiments) {
-  Deno.test(`help of ${experiment.name} lists its own options alone, with range and default`, async () => {
+  Deno.test(`help of ${experiment.name} lists only its own options, with range and default`, async () => {
     const found = listed(await helpOf(experiment.name));
     const schema = optionsOf(experiment);
     const common = ["--out", "--run", "--resume", "--profile", "--help"];

@@ -47,9 +47,9 @@ async function metricsOf(run: string): Promise<unknown[]> {
   return lines.map((line) => ({ ...JSON.parse(line), seconds: 0 }));
 }
 
-Deno.test("the program of a user has help for its experiment and its option, and rejects others", () =>
+Deno.test("a user's program has help for its experiment and option and rejects unknown ones", () =>
   withProgram(async (folder) => {
-    assert.match(await run(folder, "train", "--help"), /leaky-tones +low or high noisy tones/);
+    assert.match(await run(folder, "train", "--help"), /leaky-tones +low and high noisy tones/);
     const help = await run(folder, "train", "leaky-tones", "--help");
     assert.match(
       help.replaceAll(/\s+/g, " "),
@@ -69,7 +69,7 @@ Deno.test("the program of a user has help for its experiment and its option, and
   }));
 
 testLong(
-  "the experiment of a user is killed and resumed, evaluated, and predicts and serves the same",
+  "a user's experiment can be resumed after a kill, evaluated, used for predictions and served",
   () =>
     withProgram(async (folder) => {
       const process = program(folder, ...training, "2000", "--run", "killed").spawn();

@@ -112,7 +112,7 @@ for (const [name, body] of Object.entries(bodies)) {
   });
 }
 
-Deno.test("an expression in which values are read twice is explained in a line of bounded length", () => {
+Deno.test("explain prints an expression with shared nodes on a line of bounded length", () => {
   const text = explain(() =>
     inScan({})((y) => repeat(40, y, (x) => x.abs().pow(1.5)))({ y: y0, p: parameter })
   );

@@ -8,7 +8,7 @@ const solve = () =>
     stepSize: 0.1,
   });
 
-Deno.test("a compiled solve is explained: graph, split, kernels, memory, arithmetic", () => {
+Deno.test("explain describes the graph, the split, kernels, memory and arithmetic of a compiled solve", () => {
   const text = explain(solve);
   for (
     const part of [
@@ -23,12 +23,12 @@ Deno.test("a compiled solve is explained: graph, split, kernels, memory, arithme
   ) assert.match(text, part);
 });
 
-Deno.test("the gradient's loop is explained beside the solve's", () => {
+Deno.test("explain describes the gradient loop after the forward loop", () => {
   const text = explain(() => valueAndGrad(() => solve().sum())(weight));
   assert.match(text, /backward loop: 10 steps of 5 samples/);
   assert.match(text, /gradient0 \+= /);
 });
 
-Deno.test("what is not compiled says so", () => {
+Deno.test("explain reports that a function has no compiled loop", () => {
   assert.match(explain(() => ones([2])), /no compiled loop/);
 });

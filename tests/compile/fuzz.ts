@@ -15,12 +15,12 @@ const program = command(
     "naive loops and central differences, at once, under jit, in loops and in solves.",
 )
   .addOption(
-    new Option("--kind <kind>", "what to try").choices(["both", "loops", "programs"]).default("both"),
+    new Option("--kind <kind>", "kind of cases").choices(["both", "loops", "programs"]).default("both"),
   )
   .option("--cases <number>", "cases of each kind", wholeFrom(1), 100)
-  .option("--seed <number>", "of the first case; the others follow", wholeFrom(0), 0)
-  .option("--device <name>", "of loops: cpu or webgpu", "cpu")
-  .option("--implementation <name>", "of WebGPU: native or dawn", "native")
+  .option("--seed <number>", "seed of the first case; later cases use the next seeds", wholeFrom(0), 0)
+  .option("--device <name>", "device of the loops: cpu or webgpu", "cpu")
+  .option("--implementation <name>", "WebGPU implementation: native or dawn", "native")
   .option("--jit", "run compiled loops under jit", false)
   .option("--tolerance <number>", "largest relative difference of loops", number({ above: 0 }));
 

@@ -14,7 +14,7 @@ async function assertSame(found: Tensor, expected: Tensor, tolerance: number): P
 for (const dtype of ["float32", "float64"] as DType[]) {
   for (const batch of [1, 3, 8, 13]) {
     testOnDevices(
-      `rows of a table at positions from the state, ${dtype}, ${batch} samples`,
+      `a loop gathers table rows at positions computed from its state, ${dtype}, ${batch} samples`,
       async ({ info }) => {
         if (info.kind === "webgpu" && dtype === "float64") return;
         const table = normal(key(1), [7, 3], { dtype });
@@ -41,14 +41,14 @@ for (const dtype of ["float32", "float64"] as DType[]) {
       },
     );
 
-    testOnDevices(`integers summed in a loop, ${dtype}, ${batch} samples`, async ({ info }) => {
+    testOnDevices(`a loop sums integers exactly, ${dtype}, ${batch} samples`, async ({ info }) => {
       if (info.kind === "webgpu" && dtype === "float64") return;
       const first = normal(key(3), [batch, 5], { dtype });
       const body = (y: Tensor, _: Tensor): [Tensor, Tensor] => {
         const count = y.greater(0).cast("int32").sum(1, { keepDims: true });
         const range = y.mul(10).cast("int32");
-        const most = range.max(1, { keepDims: true }).sub(range.min(1, { keepDims: true }));
-        return [y.mul(-0.5), count.mul(100).add(most).cast(dtype)];
+        const spread = range.max(1, { keepDims: true }).sub(range.min(1, { keepDims: true }));
+        return [y.mul(-0.5), count.mul(100).add(spread).cast(dtype)];
       };
       assert.match(explain(() => scan(body, first, zeros([4]))), /sum over/);
       const [compiled, plain] = [true, false].map((compile) => scan(body, first, zeros([4]), { compile })[1]);

@@ -212,7 +212,7 @@ const cases: Record<string, () => Case> = {
     ),
 };
 
-Deno.test("every model of the package is among the cases", () => {
+Deno.test("every exported model has a jit test case", () => {
   // A stream predicts with a trained model.
   const trained = Object.keys(models).filter((name) => /^[A-Z]/.test(name) && name !== "Stream");
   const covered = new Set(Object.keys(cases).map((name) => name.match(/^\w+/)![0]));
@@ -249,7 +249,7 @@ const quick = ["Dropout", "WARP, convolutional"];
 
 for (const [name, make] of Object.entries(cases)) {
   const options = quick.includes(name) ? {} : longOnSoftware;
-  testOnDevices(`training steps of ${name} are the same with jit`, options, async () => {
+  testOnDevices(`training steps of ${name} give the same results with jit`, options, async () => {
     const [plain, jitted] = [await train(make(), false), await train(make(), true)];
     for (const [part, expected] of plain) {
       const found = jitted.get(part)!;

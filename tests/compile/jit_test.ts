@@ -31,7 +31,7 @@ import { difference, optionsOf, randomBody, tolerances } from "./random_body.ts"
 const values = async (x: Tensor) => [...await x.data()];
 
 testOnDevices(
-  "jit runs a function once for each shape, type and number, and not for other values",
+  "jit traces once per shape, dtype and number, and not again for new tensor values",
   async () => {
     let runs = 0;
     const f = jit((x: Tensor, factor: number) => {
@@ -54,7 +54,7 @@ testOnDevices(
 );
 
 testOnDevices(
-  "a typed array that is changed in place is another argument, and an equal one is the same",
+  "jit compares typed-array arguments by content: a changed array is traced again, an equal one is not",
   async () => {
     let runs = 0;
     const f = jit((x: Tensor, factors: readonly number[]) => {
@@ -72,7 +72,7 @@ testOnDevices(
   },
 );
 
-testOnDevices("jit takes trees of tensors and returns them", async () => {
+testOnDevices("jit accepts and returns trees of tensors", async () => {
   const f = jit(({ a, rest: [b] }: { a: Tensor; rest: Tensor[] }, name: string) => ({
     [name]: [a.add(b), b],
     name,
@@ -86,7 +86,7 @@ testOnDevices("jit takes trees of tensors and returns them", async () => {
   }
 });
 
-testOnDevices("results of jit stay as they are when it is called again", async () => {
+testOnDevices("a later call does not change the results of an earlier jit call", async () => {
   const f = jit((x: Tensor) => [x.add(1), x.mul(2).sum()]);
   const all = [1, 2, 3, 4].map((i) => f(tensor([i, i])));
   for (const [i, [a, b]] of all.entries()) {
@@ -95,7 +95,7 @@ testOnDevices("results of jit stay as they are when it is called again", async (
   }
 });
 
-testOnDevices("jit sees the present values of tensors that it closes over", async () => {
+testOnDevices("a jitted function reads the current values of captured tensors", async () => {
   const weight = parameter(tensor([2]));
   const constant = zeros([1]); // without memory until it is written to
   const f = jit((x: Tensor) => x.mul(weight).add(constant));
@@ -111,7 +111,7 @@ testOnDevices("jit sees the present values of tensors that it closes over", asyn
 });
 
 testOnDevices(
-  "what a function of jit assigns to its arguments and to others is assigned in each call",
+  "assignments inside jit, to arguments and to captured tensors, run in each call",
   async () => {
     const total = parameter(zeros([1]));
     const f = jit((state: Tensor, x: Tensor) => {
@@ -126,7 +126,7 @@ testOnDevices(
 );
 
 testOnDevices(
-  "memory that jit's arguments share with others, and views of them, are assigned to in each call",
+  "assignments inside jit run in each call when arguments share memory or are views",
   async () => {
     const closedOver = tensor([1, 2]);
     const step = jit((x: Tensor, y: Tensor) => {
@@ -145,7 +145,7 @@ testOnDevices(
 );
 
 testOnDevices(
-  "an optimiser inside jit counts its steps and takes its learning rate at each call",
+  "an optimizer inside jit counts steps and reads its learning rate at each call",
   async () => {
     const train = async (jitted: boolean) => {
       const model = Linear({ inputs: 2, outputs: 1, key: key(1) });
@@ -167,7 +167,7 @@ testOnDevices(
   },
 );
 
-testOnDevices("keys that jit is given draw the numbers that they draw without", async () => {
+testOnDevices("random keys draw the same numbers with and without jit", async () => {
   const draw = (key: Key, x: Tensor) => {
     const [a, b] = split(foldIn(key, 7));
     return [uniform(a, [3]).add(x), normal(b, [3])];
@@ -181,7 +181,7 @@ testOnDevices("keys that jit is given draw the numbers that they draw without", 
   }
 });
 
-testOnDevices("jit inside a gradient, a loop and itself is the function", async () => {
+testOnDevices("jit inside a gradient, a loop or another jit does not change results", async () => {
   const cube = jit((x: Tensor) => x.mul(x).mul(x));
   const inner = jit((x: Tensor) => cube(x).sum());
   for (let i = 1; i < 4; i++) {
@@ -193,14 +193,14 @@ testOnDevices("jit inside a gradient, a loop and itself is the function", async 
   }
 });
 
-testOnDevices("a scope around calls of jit frees their results and nothing else", async () => {
+testOnDevices("a scope around jit calls frees their results and nothing else", async () => {
   const f = jit((x: Tensor) => x.add(1));
   const x = tensor([1]);
   for (let i = 0; i < 3; i++) scope(() => void f(x));
   assert.deepEqual(await values(f(x)), [2]);
 });
 
-Deno.test("jit refuses what is not a function before it is called", () => {
+Deno.test("jit throws at once if its argument is not a function", () => {
   for (const [value, kind] of [[3, "number"], [undefined, "undefined"], [null, "null"]]) {
     assert.throws(
       () => jit(value as never),
@@ -209,7 +209,7 @@ Deno.test("jit refuses what is not a function before it is called", () => {
   }
 });
 
-testOnDevices("jit refuses what it cannot replay, and says how to mend it", async () => {
+testOnDevices("jit rejects a function that it cannot replay, and the error says how to fix it", async () => {
   const x = tensor([1, 2]);
   assert.throws(() => jit(async (x: Tensor) => await x.sum().item())(x), /the function is async/);
   assert.throws(() => odeintAdaptively(x), /odeintSteps/);
@@ -227,7 +227,7 @@ function odeintAdaptively(x: Tensor) {
   return jit((y: Tensor) => odeint((_t, y) => y.neg(), y, [0, 1], { method: "dopri5" }))(x);
 }
 
-testOnDevices("times that decide how many steps a solve takes are looked at in each call", async () => {
+testOnDevices("times that determine the number of solver steps are read in each call", async () => {
   const f = jit((t: Tensor) =>
     odeint((_t, y) => y.zerosLike().add(1), zeros([1]), t, { method: "euler", stepSize: 0.5 })
   );
@@ -237,7 +237,7 @@ testOnDevices("times that decide how many steps a solve takes are looked at in e
   }
 });
 
-testOnDevices("what a function keeps for itself outlives the call that made it", async () => {
+testOnDevices("tensors that a jitted function stores outlive the call", async () => {
   let cache: Tensor | undefined;
   const f = jit((x: Tensor) => x.add(cache ??= keep(tensor([1, 2]).mul(3))));
   for (let i = 0; i < 4; i++) assert.deepEqual(await values(f(tensor([i, i]))), [i + 3, i + 6]);
@@ -251,7 +251,7 @@ function usedBytes(device: unknown): number {
     : (device as CpuDevice).memory.usedBytes;
 }
 
-testOnDevices("ten thousand jitted steps take no more memory than ten", longOnSoftware, async (device) => {
+testOnDevices("10,000 jitted steps take no more memory than ten", longOnSoftware, async (device) => {
   const model = Linear({ inputs: 2, outputs: 1, key: key(1) });
   const optimizer = SGD(model.parameters, { learningRate: 0.1, momentum: 0.9 });
   const step = jit((x: Tensor) => {
@@ -274,7 +274,7 @@ testOnDevices("ten thousand jitted steps take no more memory than ten", longOnSo
   assert.ok(after <= before, `${after} bytes after ${before}`);
 });
 
-testOnCpu("traces that are replaced give their memory back", () => {
+testOnCpu("evicted traces release their memory", () => {
   const device = cpuDevice() as CpuDevice;
   const f = jit((x: Tensor, n: number) => x.add(n).mul(x).sum());
   const x = ones([1000]);
@@ -287,7 +287,7 @@ testOnCpu("traces that are replaced give their memory back", () => {
 });
 
 for (let i = 0; i < 15; i++) {
-  Deno.test(`random loop ${i} gives under jit what it gives step by step`, async () => {
+  Deno.test(`random loop ${i} gives the same results under jit and step by step`, async () => {
     const body = randomBody(6_000_000 + i);
     const { worst, where } = await difference(body, "float64", { ...optionsOf(body), jit: true });
     assert.ok(
@@ -297,7 +297,7 @@ for (let i = 0; i < 15; i++) {
   });
 }
 
-testOnDevices("values that a function only checks are checked in each call, and traced once", async () => {
+testOnDevices("values that a function only checks are checked in each call and traced once", async () => {
   let runs = 0;
   const table = tensor([[1, 2], [3, 4], [5, 6]], { dtype: "int32" });
   const f = jit((indices: Tensor) => {
@@ -311,7 +311,7 @@ testOnDevices("values that a function only checks are checked in each call, and 
   assert.throws(() => f(tensor([3], { dtype: "int32" })), /indices/);
 });
 
-Deno.test("jit refuses times that the function has assigned before", () => {
+Deno.test("jit rejects solver times that the function has assigned before", () => {
   const t = tensor([0, 1]);
   const f = jit((y: Tensor) => {
     t.assign(t.add(1));

@@ -26,7 +26,7 @@ const bodies: Record<string, (y: Tensor) => Tensor> = {
 for (const shape of [[], [3], [2, 3], [2, 1, 3]]) {
   const values = [0.5, -0.25, 0.75, 0.125, 0.3, 0.6].slice(0, size(shape));
   for (const [name, body] of Object.entries(bodies)) {
-    testOnDevices(`the gradient of a loop with ${name}, state of shape (${shape})`, async () => {
+    testOnDevices(`a loop with ${name} has the correct gradient, state of shape (${shape})`, async () => {
       const [y0, rows] = [tensor(values, { shape }), tensor([0.5, 0.25, -0.5])];
       const step = (y: Tensor, row: Tensor): [Tensor, Tensor] => {
         const next = body(y).add(row).tanh();
@@ -43,7 +43,7 @@ for (const shape of [[], [3], [2, 3], [2, 1, 3]]) {
 
     for (const adjoint of ["direct", "continuous"] as const) {
       testOnDevices(
-        `the ${adjoint} gradient of a solve with ${name}, state of shape (${shape})`,
+        `a solve with ${name} has the correct ${adjoint} gradient, state of shape (${shape})`,
         async () => {
           const y0 = tensor(values, { shape });
           const gradient = (options: SolveOptions) => {

@@ -25,33 +25,36 @@ type State = {
 
 for (const dtype of ["float32", "float64"] as DType[]) {
   for (const batch of [1, 5, 19]) {
-    testOnDevices(`samples stop one by one, ${dtype}, ${batch} samples`, async ({ info }) => {
-      if (info.kind === "webgpu" && dtype === "float64") return;
-      const limit = tensor(Float64Array.from({ length: batch }, (_, i) => 2 + i % 7), {
-        shape: [batch, 1],
-        dtype,
-      });
-      // Each sample counts up to its own limit, two elements at a time.
-      const body = ({ y, done }: State) => {
-        const goesOn = done.equal(0);
-        const next = goesOn.where(y.add(1), y);
-        const carry = { y: next, done: next.slice(1, 0, 1).greaterEqual(limit).cast(dtype) };
-        return { carry, outputs: { y: next } };
-      };
-      const start = { y: zeros([batch, 2], { dtype }), done: zeros([batch, 1], { dtype }) };
-      for (const compile of [true, false]) {
-        const loop = new Loop(body, start, {}, { settled: ({ done }) => done, compile });
-        const { carry: early, outputs: first } = solved(compile, () => loop.run(start, 3));
-        const { carry: late } = loop.run(early, 40);
-        const limits = await limit.data();
-        (await late.y.data()).forEach((value, i) => assert.equal(value, limits[i >> 1]));
-        assert.deepEqual(first.y.shape, [3, batch, 2]);
-        (await first.y.data()).forEach((value, i) => {
-          const [step, sample] = [Math.floor(i / (2 * batch)), (i >> 1) % batch];
-          if (step < limits[sample]) assert.equal(value, step + 1);
+    testOnDevices(
+      `each sample of a loop stops at its own limit, ${dtype}, ${batch} samples`,
+      async ({ info }) => {
+        if (info.kind === "webgpu" && dtype === "float64") return;
+        const limit = tensor(Float64Array.from({ length: batch }, (_, i) => 2 + i % 7), {
+          shape: [batch, 1],
+          dtype,
         });
-      }
-    });
+        // Each sample counts up to its own limit, two elements at a time.
+        const body = ({ y, done }: State) => {
+          const isActive = done.equal(0);
+          const next = isActive.where(y.add(1), y);
+          const carry = { y: next, done: next.slice(1, 0, 1).greaterEqual(limit).cast(dtype) };
+          return { carry, outputs: { y: next } };
+        };
+        const start = { y: zeros([batch, 2], { dtype }), done: zeros([batch, 1], { dtype }) };
+        for (const compile of [true, false]) {
+          const loop = new Loop(body, start, {}, { settled: ({ done }) => done, compile });
+          const { carry: early, outputs: first } = solved(compile, () => loop.run(start, 3));
+          const { carry: late } = loop.run(early, 40);
+          const limits = await limit.data();
+          (await late.y.data()).forEach((value, i) => assert.equal(value, limits[i >> 1]));
+          assert.deepEqual(first.y.shape, [3, batch, 2]);
+          (await first.y.data()).forEach((value, i) => {
+            const [step, sample] = [Math.floor(i / (2 * batch)), (i >> 1) % batch];
+            if (step < limits[sample]) assert.equal(value, step + 1);
+          });
+        }
+      },
+    );
   }
 }
 
@@ -63,7 +66,7 @@ Deno.test("a body that cannot be compiled is repeated step by step", async () =>
   assert.deepEqual(await sums.data(), Float32Array.of(4, 4, 4, 10, 10, 10));
 });
 
-Deno.test("what a repeated body closes over counts", async () => {
+Deno.test("a repeated loop reads the current values that its body captures", async () => {
   const weights = normal(key(0), [4, 4]).mul(0.3);
   const start = { y: normal(key(1), [6, 4]), done: zeros([6, 1]) };
   const body = ({ y, done }: State) => ({ carry: { y: y.matmul(weights).tanh(), done }, outputs: y });
@@ -82,7 +85,7 @@ function programsOf(body: () => void): Program[] {
   return programs;
 }
 
-Deno.test("loops of the same graph share their programs, and have values and gradients of their own", async () => {
+Deno.test("loops with the same graph share programs but not values and gradients", async () => {
   const value = (weights: Tensor, compile = true) => {
     const steps = normal(key(1), [5, 6, 4], { dtype: "float64" });
     const body = (y: Tensor, x: Tensor): [Tensor, Tensor] => [y.matmul(weights).add(x).tanh(), y];
@@ -100,8 +103,8 @@ Deno.test("loops of the same graph share their programs, and have values and gra
       return both;
     });
     for (const [i, expected] of plain.entries()) {
-      const wanted = await expected.data();
-      (await compiled[i].data()).forEach((x, j) => assert.ok(Math.abs(x - wanted[j]) < 1e-12));
+      const expectedValues = await expected.data();
+      (await compiled[i].data()).forEach((x, j) => assert.ok(Math.abs(x - expectedValues[j]) < 1e-12));
     }
   }
   const [, first, , second] = found;
@@ -109,7 +112,7 @@ Deno.test("loops of the same graph share their programs, and have values and gra
   first.forEach((program, i) => assert.equal(program, second[i]));
 });
 
-Deno.test("a number in a body tells loops apart, and the loops that were not used for long are forgotten", () => {
+Deno.test("loops with different constants are different programs, and the least recently used loops are evicted", () => {
   const programOf = (factor: number) =>
     programsOf(() => void scan((y: Tensor) => [y.mul(factor), []], ones([3, 2]), ones([4]), {}))[0];
   const first = programOf(0);
@@ -120,7 +123,7 @@ Deno.test("a number in a body tells loops apart, and the loops that were not use
 });
 
 for (const memory of [undefined, 200]) {
-  Deno.test(`sums over the steps have gradients${memory ? ", in segments too" : ""}`, async () => {
+  Deno.test(`sums over the steps have gradients${memory ? ", in segments" : ""}`, async () => {
     const inputs = {
       y: normal(key(0), [3, 2], { dtype: "float64" }),
       x: normal(key(1), [9, 3, 2], { dtype: "float64" }),
@@ -139,13 +142,15 @@ for (const memory of [undefined, 200]) {
     const [[value, compiled], [expected, plain]] = [gradientsOf(true), gradientsOf(false)];
     assert.ok(Math.abs(await value.item() - await expected.item()) < 1e-12);
     for (const name of ["y", "x", "w"] as const) {
-      const wanted = await plain[name].data();
-      (await compiled[name].data()).forEach((x, i) => assert.ok(Math.abs(x - wanted[i]) < 1e-12, name));
+      const expectedValues = await plain[name].data();
+      (await compiled[name].data()).forEach((x, i) =>
+        assert.ok(Math.abs(x - expectedValues[i]) < 1e-12, name)
+      );
     }
   });
 }
 
-Deno.test("what stages compute of weights alone is one value, and has its gradient", async () => {
+Deno.test("a value that solver stages compute from weights only is computed once, with its gradient", async () => {
   const weights = normal(key(1), [4, 4], { dtype: "float64" });
   const y0 = normal(key(2), [6, 4], { dtype: "float64" });
   const solve = (compile: boolean) =>

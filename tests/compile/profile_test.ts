@@ -14,7 +14,7 @@ import { testOnCpu, testOnDevices } from "../devices.ts";
 
 /** A recurrence whose inputs are multiplied for all steps at once, and its gradient. */
 function training(): () => Tensor {
-  const [w, u, x] = split(key(1), 3).map((own, i) => normal(own, [[8, 8], [3, 8], [12, 4, 3]][i]));
+  const [w, u, x] = split(key(1), 3).map((seed, i) => normal(seed, [[8, 8], [3, 8], [12, 4, 3]][i]));
   return () => {
     const loss = (w: Tensor) => {
       const step = (h: Tensor, row: Tensor): [Tensor, Tensor] => {
@@ -55,7 +55,7 @@ testOnDevices("a profile names loops, batched passes, products and copies", asyn
   assert.match(table.at(-1)!, /100\.0 %.* all$/);
 });
 
-testOnCpu("a profile of what jit replays has the parts of the function itself", async () => {
+testOnCpu("a profile of a jit replay has the same parts as the function", async () => {
   const run = training();
   const jitted = jit(run);
   jitted();
@@ -67,7 +67,7 @@ testOnCpu("a profile of what jit replays has the parts of the function itself", 
   assert.deepEqual(await jit(matmul)(x).data(), await matmul(x).data());
 });
 
-testOnCpu("the parts of a short step add up to it, under jit too: a tenth has no name at most", async () => {
+testOnCpu("the parts of a short step cover at least 90 % of its time, with and without jit", async () => {
   const run = training();
   const jitted = jit(run);
   for (const step of [run, () => jitted()]) {
@@ -81,7 +81,7 @@ testOnCpu("the parts of a short step add up to it, under jit too: a tenth has no
   }
 });
 
-testOnCpu("a trace has events that lie inside one another", async () => {
+testOnCpu("events of a trace are nested", async () => {
   const found = await profile(training());
   const events = found.trace().traceEvents.filter(({ ph }) => ph === "X") as {
     name: string;
@@ -104,7 +104,7 @@ testOnCpu("a trace has events that lie inside one another", async () => {
 });
 
 testOnCpu(
-  "operations are no longer watched after a profile, also of a function that throws",
+  "profiling ends with the profiled function, even if the function throws",
   async (device) => {
     await assert.rejects(
       profile(() => {

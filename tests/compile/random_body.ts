@@ -226,7 +226,7 @@ export async function runBody(
   const draw = (n: number, shape: number[], scale = 1) =>
     normal(foldIn(makeKey(seed), n), shape, { dtype, standardDeviation: scale });
   const inputs = {
-    states: states.map((own, i) => draw(i, [batch, own])),
+    states: states.map((channels, i) => draw(i, [batch, channels])),
     rows: draw(10, [steps + 1, batch, channels]),
     time: draw(11, [steps], 0.3),
     weights: [
@@ -235,9 +235,9 @@ export async function runBody(
       draw(14, [width], 0.5),
       draw(15, [], 0.5),
     ],
-    own: draw(16, [batch, 3]),
+    constant: draw(16, [batch, 3]),
   };
-  const { weights, own } = inputs;
+  const { weights, constant } = inputs;
   const step = (
     carry: Tensor[],
     { row, next: later, time }: { row: Tensor; next: Tensor; time: Tensor },
@@ -249,8 +249,8 @@ export async function runBody(
       ...carry,
       row,
       moment,
-      own,
-      own.mul(row.slice(1, 0, 1)),
+      constant,
+      constant.mul(row.slice(1, 0, 1)),
       row.mul(time),
       row.cumsum(1).mul(0.5),
       carry[0].mul(time).add(0.1),
@@ -298,7 +298,7 @@ export async function runBody(
     ["gradient of the rows", gradients.rows],
     ["gradient of the times", gradients.time],
     ...gradients.weights.map((x: Tensor, i: number): [string, Tensor] => [`gradient of weight ${i}`, x]),
-    ["gradient of a constant", gradients.own],
+    ["gradient of a constant", gradients.constant],
   ];
   const values: LoopResult = {};
   for (const [name, x] of named) values[name] = Float64Array.from(await x.data());

@@ -4,7 +4,7 @@ import { observeLoops } from "../../src/compile/graph_loop.ts";
 import { testOnCpu } from "../devices.ts";
 import { solved } from "../loops.ts";
 
-testOnCpu("the gradient of a constant over 30,000 steps is not lost in rounding", async () => {
+testOnCpu("the gradient of a constant over 30,000 steps is not lost to rounding", async () => {
   const [steps, rate] = [30_000, 0.1];
   // With w = 0 the state stays at one, and each step adds the rate to the gradient.
   const gradientIn = async (dtype: "float32" | "float64") => {
@@ -33,7 +33,7 @@ function largeRecurrence(compile: boolean) {
   })({ A, start });
 }
 
-testOnCpu("a state after a step is not computed again where a large matrix makes it", async () => {
+testOnCpu("a state that comes from a product with a large matrix is not recomputed", async () => {
   const products: number[] = [];
   observeLoops((_, { program }) => {
     products.push(program.kernels.filter(({ kind }) => kind === "contract").length);
@@ -49,7 +49,7 @@ testOnCpu("a state after a step is not computed again where a large matrix makes
 });
 
 testOnCpu(
-  "the gradient of a large matrix lies in memory as the matrix does, which was read transposed",
+  "the gradient of a transposed large matrix has the memory layout of the matrix",
   () => {
     const [, { A }] = largeRecurrence(true);
     assert.deepEqual(A.view.strides, [512, 1]);
@@ -57,7 +57,7 @@ testOnCpu(
 );
 
 testOnCpu(
-  "a state that is added to and scaled is not saved for the gradient, one that is squared is",
+  "only states with nonlinear uses are saved for the gradient",
   async () => {
     const dtype = "float64";
     const x = normal(key(1), [6, 5, 3], { dtype });
@@ -65,8 +65,8 @@ testOnCpu(
     const gradients = (compile: boolean, isSquared: boolean) =>
       grad((w: Tensor) => {
         const step = (state: Tensor, { x, t }: { x: Tensor; t: Tensor }): [Tensor, []] => {
-          const own = isSquared ? state.square() : state;
-          return [own.mul(t.mul(0.1)).add(x.mul(w).tanh()), []];
+          const value = isSquared ? state.square() : state;
+          return [value.mul(t.mul(0.1)).add(x.mul(w).tanh()), []];
         };
         return scan(step, x.at(0, 0), { x, t: times }, { compile })[0].square().sum();
       })(tensor([0.1, 0.2, 0.3], { dtype }));

@@ -30,7 +30,7 @@ const close = (a: Tensor, b: Tensor, tolerance: number, name = "values") =>
   assertAgree(name, [a], [b], tolerance);
 
 for (let i = 0; i < 50; i++) {
-  Deno.test(`random loop ${i} gives compiled what it gives step by step, in float64`, async () => {
+  Deno.test(`random loop ${i} gives the same results compiled and step by step, in float64`, async () => {
     const body = randomBody(7_000_000 + i);
     const { worst, where, loops } = await difference(body, "float64");
     assert.ok(loops >= 2, `${loops} loops ran compiled, expected one forwards and one backwards at least`);
@@ -41,7 +41,7 @@ for (let i = 0; i < 50; i++) {
   });
 }
 for (let i = 0; i < 10; i++) {
-  testOnDevices(`random loop ${i} gives compiled what it gives step by step, in float32`, async () => {
+  testOnDevices(`random loop ${i} gives the same results compiled and step by step, in float32`, async () => {
     const body = randomBody(8_000_000 + i);
     const { worst, where, loops } = await difference(body, "float32");
     assert.ok(loops >= 2, `${loops} loops ran compiled`);
@@ -49,7 +49,7 @@ for (let i = 0; i < 10; i++) {
   });
 }
 
-Deno.test("a product of reversed elements has compiled the gradient that it has step by step", async () => {
+Deno.test("the gradient of a product of reversed elements is the same compiled and step by step", async () => {
   const weight = normal(key(1), [4, 4], { dtype: "float64" });
   const body = (h: Tensor): [Tensor, Tensor] => [h.flip(-1).matmul(weight).mul(0.1), h];
   const start = normal(key(2), [3, 4], { dtype: "float64" });
@@ -59,7 +59,7 @@ Deno.test("a product of reversed elements has compiled the gradient that it has 
   await close(solved(true, () => gradient(true)), gradient(false), 1e-14);
 });
 
-Deno.test("a product of a row that all samples share has compiled the gradient of its matrix", async () => {
+Deno.test("the matrix gradient of a product with a shared row is correct when compiled", async () => {
   const gradient = (compile: boolean) =>
     grad((w: Tensor) =>
       scan((h, x) => [h.add(x.broadcastTo([3, 2]).matmul(w)), {}], zeros([3, 2]), ones([4]), { compile })[0]
@@ -91,7 +91,7 @@ function gru(inputs: number, hidden: number, dtype: DType) {
   return { parameters, cell };
 }
 
-testOnDevices("a GRU written with scan trains like the same GRU unrolled", async () => {
+testOnDevices("a GRU written with scan trains like an unrolled GRU", async () => {
   const [steps, batch, inputs, hidden] = [6, 5, 3, 4];
   const x = normal(key(1), [steps, batch, inputs]);
   const target = normal(key(2), [steps, batch, hidden]).tanh();
@@ -133,34 +133,37 @@ const sizes: { batch: number; hidden: number; steps: number }[] = [
   { batch: 2, hidden: 2, steps: 20_000 },
 ];
 for (const { batch, hidden, steps } of sizes) {
-  testOnDevices(`${steps} steps of ${batch} states of ${hidden} elements, with gradients`, async () => {
-    const inputs = {
-      h: normal(key(1), [batch, hidden]),
-      scale: normal(key(2), [hidden]),
-      x: normal(key(3), [steps, batch, 1]),
-    };
-    const run = (compile: boolean) =>
-      solved(compile, () =>
-        valueAndGrad(() => {
-          const cell = (h: Tensor, x: Tensor): [Tensor, Tensor] => {
-            const next = h.mul(0.9).add(h.mul(inputs.scale).add(x).tanh().mul(0.1));
-            return [next, next.sum(1)];
-          };
-          const [h, sums] = scan(cell, inputs.h, inputs.x, { compile }) as [Tensor, Tensor];
-          return h.square().sum().add(sums.mean());
-        })(inputs));
-    const [value, gradients] = run(true);
-    assert.ok(Number.isFinite(await value.item()));
-    if (steps > 100) return;
-    const [expected, expectedGradients] = run(false);
-    await close(value, expected, 1e-5);
-    for (const name of ["h", "scale", "x"] as const) {
-      await close(gradients[name], expectedGradients[name], 2e-5, name);
-    }
-  });
+  testOnDevices(
+    `a loop and its gradients are correct: ${steps} steps, ${batch} samples, ${hidden} elements`,
+    async () => {
+      const inputs = {
+        h: normal(key(1), [batch, hidden]),
+        scale: normal(key(2), [hidden]),
+        x: normal(key(3), [steps, batch, 1]),
+      };
+      const run = (compile: boolean) =>
+        solved(compile, () =>
+          valueAndGrad(() => {
+            const cell = (h: Tensor, x: Tensor): [Tensor, Tensor] => {
+              const next = h.mul(0.9).add(h.mul(inputs.scale).add(x).tanh().mul(0.1));
+              return [next, next.sum(1)];
+            };
+            const [h, sums] = scan(cell, inputs.h, inputs.x, { compile }) as [Tensor, Tensor];
+            return h.square().sum().add(sums.mean());
+          })(inputs));
+      const [value, gradients] = run(true);
+      assert.ok(Number.isFinite(await value.item()));
+      if (steps > 100) return;
+      const [expected, expectedGradients] = run(false);
+      await close(value, expected, 1e-5);
+      for (const name of ["h", "scale", "x"] as const) {
+        await close(gradients[name], expectedGradients[name], 2e-5, name);
+      }
+    },
+  );
 }
 
-Deno.test("a small body that mixes samples is compiled as one sample, with the same result", async () => {
+Deno.test("a small body that mixes samples is compiled as a single sample, with the same result", async () => {
   const h = normal(key(0), [3, 2], { dtype: "float64" });
   const x = normal(key(1), [4, 3, 2], { dtype: "float64" });
   const cell = (h: Tensor, x: Tensor): [Tensor, Tensor] => [h.sub(h.mean(0)).add(x).tanh(), h.sum()];
@@ -176,7 +179,7 @@ Deno.test("a small body that mixes samples is compiled as one sample, with the s
   await close(a[1].x, b[1].x, 1e-12);
 });
 
-Deno.test("a body with an operation that has no kernel runs with the same result", async () => {
+Deno.test("a body with an operation that cannot be compiled gives the same result", async () => {
   const h = normal(key(0), [3, 4], { dtype: "float64" });
   const x = normal(key(1), [4, 3, 4], { dtype: "float64" });
   const cell = (h: Tensor, x: Tensor): [Tensor, Tensor] => [h.add(x).cumsum(1).tanh(), h];
@@ -187,7 +190,7 @@ Deno.test("a body with an operation that has no kernel runs with the same result
   await close(a[1].x, b[1].x, 1e-12);
 });
 
-Deno.test("the gradient of a compiled loop's gradient is right", async () => {
+Deno.test("the second gradient of a compiled loop is correct", async () => {
   const h = normal(key(0), [2, 3], { dtype: "float64" });
   const x = normal(key(1), [3, 2, 3], { dtype: "float64" });
   const cell = (h: Tensor, x: Tensor): [Tensor, Tensor] => [h.mul(x).sin(), h];
@@ -211,7 +214,7 @@ function secondGradients(loss: (x: Tensor, compile: boolean) => Tensor, x: Tenso
   return [compiled, unrolled];
 }
 
-Deno.test("a loop of bool and int32 rows whose gradient runs step by step has its gradient", async () => {
+Deno.test("a loop over bool and int32 rows whose gradient runs step by step has correct gradients", async () => {
   const x = normal(key(1), [4, 3, 2], { dtype: "float64" });
   const rows = {
     mask: x.greater(0),
@@ -244,7 +247,7 @@ const cells: Record<string, (...x: Tensor[]) => Tensor> = {
   },
 };
 for (const [name, cell] of Object.entries(cells)) {
-  Deno.test(`a loop has its gradients with ${name}`, async () => {
+  Deno.test(`a loop with ${name} has correct gradients`, async () => {
     const make = (...shape: number[]) => normal(key(0), shape, { dtype: "float64" });
     const [h, x, c] = [make(4, 3), make(2, 4, 3), make(1, 3)];
     const [found, expected] = [true, false].map((compile) => {
@@ -255,21 +258,21 @@ for (const [name, cell] of Object.entries(cells)) {
   });
 }
 
-Deno.test("a count and a mask come out of a loop as they are", () => {
+Deno.test("integer and bool states keep their values and types", () => {
   const init = [zeros([3]), zeros([3], { dtype: "int32" })];
   const run = (compile: boolean) =>
     scan(([h, n], x) => [[h.add(x), n.add(1)], h.greater(2)], init, ones([4, 3]), { compile }).join();
   assert.equal(run(true), run(false));
 });
 
-Deno.test("a loop in which one mask is two states after a step has its gradient", async () => {
+Deno.test("a loop that returns one mask as two states has correct gradients", async () => {
   const masks = ones([2, 3], { dtype: "bool" });
   const last = (h: Tensor) =>
     scan(([h], x) => [[h.sin(), x, x], 0], [h, masks.at(0, 0), masks.at(0, 1)], masks)[0];
   assert.deepEqual(await grad((h: Tensor) => last(h)[0].sum())(zeros([3])).toArray(), [1, 1, 1]);
 });
 
-Deno.test("a tensor that is two states of a loop has its gradient once where that runs step by step", async () => {
+Deno.test("the second gradient counts a tensor that is two initial states of a loop only once", async () => {
   const cell = ({ a, b }: { a: Tensor; b: Tensor }, x: Tensor): [{ a: Tensor; b: Tensor }, Tensor] => [
     { a: a.mul(x).sin(), b: b.add(a).mul(x).tanh() },
     a,
@@ -282,7 +285,7 @@ Deno.test("a tensor that is two states of a loop has its gradient once where tha
   await close(found, expected, 1e-12);
 });
 
-testOnDevices("parameters that are all one number have their gradient", async () => {
+testOnDevices("constant-filled parameters get gradients", async () => {
   const rows = normal(key(0), [4, 3, 2]);
   for (const weights of [ones([2]), scalar(0.5)]) {
     const loss = (w: Tensor) =>
@@ -297,14 +300,14 @@ testOnDevices("parameters that are all one number have their gradient", async ()
   }
 });
 
-Deno.test("a body that assigns is refused where it is compiled, since it would assign once", async () => {
+Deno.test("a compiled body that assigns to a tensor throws, since it would assign only once", async () => {
   const count = tensor(0);
   const body = (h: Tensor): [Tensor, null] => (count.assign(count.add(1)), [h.add(count), null]);
   assert.throws(() => scan(body, tensor(0), ones([3])), /assign: .* part of the state/);
   assert.equal(await scan(body, tensor(0), ones([3]), { compile: false })[0].item(), 6);
 });
 
-Deno.test("a state of another shape is refused with both shapes", () => {
+Deno.test("a body that returns a state of another shape throws an error with both shapes", () => {
   assert.throws(
     () => scan((h: Tensor, _x: Tensor) => [h.sum(1), h], zeros([2, 3]), zeros([4, 2])),
     /float32 \(2, 3\), got float32 \(2,\)/,
@@ -314,7 +317,7 @@ Deno.test("a state of another shape is refused with both shapes", () => {
 for (const compile of [true, false]) {
   const way = compile ? "compiled" : "step by step";
 
-  Deno.test(`a state that grows or changes its type is refused, ${way}`, () => {
+  Deno.test(`a body that changes the shape or type of a state throws, ${way}`, () => {
     const grow = (h: Tensor, x: Tensor): [Tensor, Tensor] => [concatenate([h, x]), h];
     assert.throws(
       () => scan(grow, zeros([1]), zeros([3, 1]), { compile }),
@@ -326,7 +329,7 @@ for (const compile of [true, false]) {
     assert.throws(() => scan(rename, { h: zeros([1]) }, zeros([3, 1]), { compile }), /h: float32 .*got g: /);
   });
 
-  Deno.test(`a number that changes in the state is refused, and one that does not is kept, ${way}`, async () => {
+  Deno.test(`a plain number in the state may not change and is returned as it was, ${way}`, async () => {
     type State = { n: number; s: Tensor };
     const run = (step: number) => {
       const body = ({ n, s }: State, x: Tensor): [State, null] => [{ n: n + step, s: s.add(x).add(n) }, null];
@@ -340,14 +343,14 @@ for (const compile of [true, false]) {
     assert.deepEqual([n, await s.item()], [2, 12]);
   });
 
-  Deno.test(`a state may come back with its names in another order, ${way}`, async () => {
+  Deno.test(`a body may return the names of the state in another order, ${way}`, async () => {
     type State = { a: Tensor; b: Tensor };
     const body = ({ a, b }: State, x: Tensor): [State, null] => [{ b: b.add(x), a: a.sub(x) }, null];
     const [{ a, b }] = scan(body, { a: tensor(0), b: tensor(10) }, tensor([1, 2, 3]), { compile });
     assert.deepEqual([await a.item(), await b.item()], [-6, 16]);
   });
 
-  Deno.test(`a loop over no rows returns its state and outputs of length zero, ${way}`, () => {
+  Deno.test(`a loop over zero rows returns its initial state and outputs of length zero, ${way}`, () => {
     const body = (h: Tensor, x: Tensor): [Tensor, Tensor[]] => [h.add(x), [h.sum(), x.greater(0)]];
     const init = ones([2]);
     const [last, outputs] = scan(body, init, zeros([0, 2]), { compile });
@@ -356,7 +359,7 @@ for (const compile of [true, false]) {
   });
 }
 
-Deno.test("sequences of different lengths are refused", () => {
+Deno.test("scan rejects sequences of different lengths", () => {
   const sequences = { a: zeros([4, 2]), b: zeros([5, 2]) };
   assert.throws(
     () => scan((h: Tensor, _x: typeof sequences) => [h, h], zeros([2, 3]), sequences),
@@ -364,14 +367,14 @@ Deno.test("sequences of different lengths are refused", () => {
   );
 });
 
-Deno.test("integers and masks are carried and read like any other value", async () => {
+Deno.test("integers and masks can be states and rows", async () => {
   const mask = tensor([[true, false], [false, true], [true, true]]);
   const cell = (h: Tensor, m: Tensor): [Tensor, Tensor] => [m.expandDims(1).where(h.add(1), h), h];
   const [h] = solved(true, () => scan(cell, zeros([2, 2]), mask)) as [Tensor, Tensor];
   assert.deepEqual([...await h.data()], [2, 2, 2, 2]);
 });
 
-Deno.test("what a step computes of the next row is computed once", async () => {
+Deno.test("values that depend only on the next row are computed once", async () => {
   const rows = normal(key(1), [6, 4, 3], { dtype: "float64" });
   const weight = normal(key(2), [3, 2], { dtype: "float64" });
   type Row = { row: Tensor; next: Tensor };
@@ -403,7 +406,7 @@ Deno.test("what a step computes of the next row is computed once", async () => {
   assert.equal(Math.max(...productsOf({ checkpoint: true })), 2);
 });
 
-testOnDevices("states may change places", async () => {
+testOnDevices("a body may swap two states", async () => {
   const [a, b] = [normal(key(0), [3, 2]), normal(key(1), [3, 2])];
   const swap = ([a, b]: Tensor[], x: Tensor): [Tensor[], Tensor] => [[b, a.add(x)], a];
   const [[first, second]] = solved(true, () => scan(swap, [a, b], ones([3, 1]))) as [Tensor[], Tensor];
@@ -412,7 +415,7 @@ testOnDevices("states may change places", async () => {
 });
 
 for (const compile of [true, false]) {
-  Deno.test(`a body that returns no pair is refused, ${compile ? "compiled" : "step by step"}`, () => {
+  Deno.test(`a body that does not return a pair throws, ${compile ? "compiled" : "step by step"}`, () => {
     const body = ((carry: Tensor) => carry) as never;
     assert.throws(
       () => scan(body, ones([2]), ones([3]), { compile }),
@@ -428,12 +431,12 @@ testOnDevices("a sum over the samples of a batch counts each sample once", async
   };
   const [compiled, plain] = [true, false].map((compile) => scan(body, y, x, { compile })[1]);
   for (const [i, expected] of plain.entries()) {
-    const wanted = await expected.data();
-    (await compiled[i].data()).forEach((value, j) => assert.ok(Math.abs(value - wanted[j]) < 1e-5));
+    const expectedValues = await expected.data();
+    (await compiled[i].data()).forEach((value, j) => assert.ok(Math.abs(value - expectedValues[j]) < 1e-5));
   }
 });
 
-testOnDevices("a loop without samples has empty results, and gradients of zero", async () => {
+testOnDevices("a loop over an empty batch has empty results and zero gradients", async () => {
   const [w, rows] = [ones([3]), zeros([4, 0, 3])];
   for (const executor of [undefined, "fused", "stepped"] as const) {
     const plain = scan((h: Tensor, x: Tensor) => [h.add(x), h], zeros([0, 3]), rows, { executor });

@@ -26,14 +26,14 @@ for (let i = 0; i < 25; i++) {
   // Segments of one step to a few steps.
   const options = { memory: [1, 3_000, 20_000][i % 3], checkpoint: i % 2 === 0 };
   Deno.test(
-    `random loop ${i} gives in segments of time what it gives at once, in float64`,
+    `random loop ${i} gives the same results in segments and at once, in float64`,
     () => checkSegments(9_200_000 + i, "float64", options),
   );
 }
 for (let i = 0; i < 4; i++) {
   const options: ScanOptions = { memory: 2_000, executor: i % 2 === 0 ? "stepped" : "fused" };
   testOnDevices(
-    `random loop ${i} gives in segments of time what it gives at once, in float32`,
+    `random loop ${i} gives the same results in segments and at once, in float32`,
     () => checkSegments(9_300_000 + i, "float32", options),
   );
 }
@@ -52,7 +52,7 @@ function decay(steps: number) {
 
 const bytesOf = ({ rows }: GraphLoop) => [...rows.values()].reduce((sum, { size }) => sum + 8 * size, 0);
 
-Deno.test("no segment reads more ahead than the memory that it may take", () => {
+Deno.test("values computed ahead of a segment fit the memory limit", () => {
   const { inputs, value } = decay(50);
   const memory = 8_000;
   const loops: { bytes: number; steps: number; backward: boolean }[] = [];
@@ -67,7 +67,7 @@ Deno.test("no segment reads more ahead than the memory that it may take", () => 
   assert.equal(forward.reduce((sum, { steps }) => sum + steps, 0), 100);
 });
 
-Deno.test("segments of one length are explained once", () => {
+Deno.test("explain describes segments of equal length once", () => {
   const { inputs, value } = decay(48);
   // Two values of 24 numbers are computed ahead of the loop, and a state is kept.
   const text = explain(() => void valueAndGrad(() => value(12 * (2 * 24 + 24) * 8))(inputs));
@@ -79,14 +79,14 @@ Deno.test("segments of one length are explained once", () => {
   ]);
 });
 
-Deno.test("a loop whose values fit runs at once", () => {
+Deno.test("a loop whose values fit the memory limit runs in one segment", () => {
   const { inputs, value } = decay(50);
   const steps: number[] = [];
   observeLoops((_, run) => steps.push(run.steps), () => void valueAndGrad(() => value())(inputs));
   assert.deepEqual(steps, [50, 50]);
 });
 
-Deno.test("the gradient of a gradient in segments is right, of a state that is closed over too", async () => {
+Deno.test("second gradients in segments are correct, also for captured values", async () => {
   const { inputs, value } = decay(4);
   const [a, b] = [100, undefined].map((memory) =>
     solved(true, () =>

@@ -26,18 +26,21 @@ import { solved } from "../loops.ts";
 import { compare, optionsOf, randomBody, runBody } from "./random_body.ts";
 
 for (let i = 0; i < 40; i++) {
-  testOnCpu(`random loop ${i} gives stepped what it gives operation by operation, in float64`, async () => {
-    const body = randomBody(9_000_000 + i);
-    const [a, b] = [
-      await runBody(body, "float64", { ...optionsOf(body), executor: "stepped" }),
-      await runBody(body, "float64", { compile: false }),
-    ];
-    const { worst, where } = compare(a, b);
-    assert.ok(worst <= 1e-10, `${where} differs by ${worst}`);
-  });
+  testOnCpu(
+    `random loop ${i} gives the same results stepped and operation by operation, in float64`,
+    async () => {
+      const body = randomBody(9_000_000 + i);
+      const [a, b] = [
+        await runBody(body, "float64", { ...optionsOf(body), executor: "stepped" }),
+        await runBody(body, "float64", { compile: false }),
+      ];
+      const { worst, where } = compare(a, b);
+      assert.ok(worst <= 1e-10, `${where} differs by ${worst}`);
+    },
+  );
 }
 for (let i = 0; i < 10; i++) {
-  testOnDevices(`random loop ${i} gives stepped what it gives fused, in float32`, async () => {
+  testOnDevices(`random loop ${i} gives the same results stepped and fused, in float32`, async () => {
     const body = randomBody(9_100_000 + i);
     const [a, b] = [
       await runBody(body, "float32", { executor: "stepped" }),
@@ -76,28 +79,31 @@ const sizes: { batch: number; size: number; steps: number }[] = [
   { batch: 2, size: 3, steps: 700 },
 ];
 for (const { batch, size, steps } of sizes) {
-  testOnDevices(`${steps} steps of ${batch} states of ${size} elements, stepped and fused`, async () => {
-    const run = recurrence(batch, size, steps);
-    const [[value, gradients], [expected, expectedGradients]] = (["stepped", "fused"] as const)
-      .map((executor) => solved(true, () => run(executor)));
-    const pairs: [string, Tensor, Tensor][] = [
-      ["value", value, expected],
-      ...Object.keys(gradients).map((name): [string, Tensor, Tensor] => {
-        const own = name as keyof typeof gradients;
-        return [name, gradients[own], expectedGradients[own]];
-      }),
-    ];
-    for (const [name, a, b] of pairs) {
-      const [found, wanted] = [await a.data(), await b.data()];
-      const scale = Math.max(1e-6, ...wanted.map(Math.abs));
-      found.forEach((x, i) =>
-        assert.ok(Math.abs(x - wanted[i]) <= 1e-5 * scale, `${name}: ${x}, ${wanted[i]}`)
-      );
-    }
-  });
+  testOnDevices(
+    `stepped and fused loops agree: ${steps} steps, ${batch} samples, ${size} elements`,
+    async () => {
+      const run = recurrence(batch, size, steps);
+      const [[value, gradients], [expected, expectedGradients]] = (["stepped", "fused"] as const)
+        .map((executor) => solved(true, () => run(executor)));
+      const pairs: [string, Tensor, Tensor][] = [
+        ["value", value, expected],
+        ...Object.keys(gradients).map((name): [string, Tensor, Tensor] => {
+          const key = name as keyof typeof gradients;
+          return [name, gradients[key], expectedGradients[key]];
+        }),
+      ];
+      for (const [name, a, b] of pairs) {
+        const [found, wanted] = [await a.data(), await b.data()];
+        const scale = Math.max(1e-6, ...wanted.map(Math.abs));
+        found.forEach((x, i) =>
+          assert.ok(Math.abs(x - wanted[i]) <= 1e-5 * scale, `${name}: ${x}, ${wanted[i]}`)
+        );
+      }
+    },
+  );
 }
 
-testOnDevices("a transposed matrix, or a part of it, is read where it lies", async (device) => {
+testOnDevices("a transposed matrix or a slice of it is read without a copy", async (device) => {
   const weight = normal(key(5), [18, 9]);
   const second = weight.slice(0, 9).mT;
   const column = weight.mT.slice(1, 3, 4);
@@ -135,9 +141,9 @@ function checkLoops(device: CpuDevice, body: () => void, bounds: Bounds): Run[] 
   observeLoops((_loop, run) => {
     runs.push(run);
     const expected = valuesOf(runOnCpu(device, run));
-    valuesOf(runStepped(device, run, bounds)).forEach((own, i) => {
+    valuesOf(runStepped(device, run, bounds)).forEach((values, i) => {
       const scale = expected[i].reduce((most, x) => Math.max(most, Math.abs(x)), 1e-6);
-      own.forEach((x, j) =>
+      values.forEach((x, j) =>
         assert.ok(Math.abs(x - expected[i][j]) <= 1e-5 * scale, `${i}: ${x}, ${expected[i][j]}`)
       );
     });
@@ -146,16 +152,16 @@ function checkLoops(device: CpuDevice, body: () => void, bounds: Bounds): Run[] 
   return runs;
 }
 
-testOnCpu("rows for the gradients of weights that are multiplied a few steps at a time", (device) => {
+testOnCpu("weight gradients that sum a few steps per product are correct", (device) => {
   const body = () => void recurrence(5, 8, 7)();
   // Two steps of one matrix, which is more than the log may take of all.
   const runs = checkLoops(device as CpuDevice, body, { maxOperands: 7, productRowBytes: 700 });
   assert.ok(runs.some(({ program }) => program.weightGradients.length > 0));
 });
 
-testOnCpu("expressions of more operands than a kernel takes", (device) => {
+testOnCpu("expressions with more operands than one kernel binds are split", (device) => {
   const keys = split(key(3), 12);
-  const terms = keys.map((own) => normal(own, [4, 5]));
+  const terms = keys.map((seed) => normal(seed, [4, 5]));
   const body = () =>
     void scan(
       (h: Tensor, x: Tensor) => {
@@ -166,10 +172,10 @@ testOnCpu("expressions of more operands than a kernel takes", (device) => {
       normal(key(4), [3, 4, 5]),
     );
   const [{ program }] = checkLoops(device as CpuDevice, body, { maxOperands: 3, productRowBytes: 0 });
-  const most = (kernels: Run["program"]["kernels"]) =>
+  const largestCount = (kernels: Run["program"]["kernels"]) =>
     Math.max(...kernels.map((kernel) => kernel.kind === "map" ? kernel.operands.length : 0));
-  assert.ok(most(program.kernels) > 3);
-  assert.ok(most(simplify(program, 3).kernels) <= 3);
+  assert.ok(largestCount(program.kernels) > 3);
+  assert.ok(largestCount(simplify(program, 3).kernels) <= 3);
 });
 
 const loopOf = (batch: number, size: number, executor?: "fused" | "stepped") => {
@@ -178,11 +184,11 @@ const loopOf = (batch: number, size: number, executor?: "fused" | "stepped") => 
   return explain(() => scan(step, ones([batch, size]), ones([1, batch, 1]), { executor }));
 };
 
-testOnCpu("large weights are multiplied a step at a time, for all samples at once", () => {
+testOnCpu("large weights are multiplied step by step, for all samples at once", () => {
   assert.match(loopOf(2, 2048), /executor: stepped, the weights of a step, 16777216 bytes, are more than/);
 });
 
-testOnCpu("gradients of weights that a core's cache does not hold are summed over many steps at once", () => {
+testOnCpu("gradients of weights larger than the cache are summed over many steps at once", () => {
   const weight = normal(key(0), [1200, 1200], { standardDeviation: 0.01 });
   const loss = () =>
     scan((h: Tensor, x: Tensor) => [h.matmul(weight).add(x), []], ones([64, 1200]), ones([1, 64, 1]))[0];
@@ -194,17 +200,17 @@ testOnCpu("gradients of weights that a core's cache does not hold are summed ove
   );
 });
 
-testOnCpu("large weights of samples too few for two threads are multiplied a step at a time", () => {
+testOnCpu("large weights are multiplied step by step if there are too few samples for two threads", () => {
   assert.match(loopOf(2, 1298), /executor: stepped, fused, one thread would read 6739216 bytes of weights/);
   assert.match(loopOf(16, 1298), /executor: fused/);
 });
 
-testOnCpu("small weights stay in one kernel", () => {
+testOnCpu("a loop is fused while the weights per lane fit the cache, and stepped otherwise", () => {
   assert.match(loopOf(64, 64), /executor: fused, the weights of a step, 16384 bytes, stay/);
   assert.match(loopOf(1, 400), /executor: stepped, the weights of a step, for each lane/);
 });
 
-testOnCpu("steps too short to be started one by one stay in one kernel", () => {
+testOnCpu("a loop with very short steps is one fused kernel", () => {
   const weight = normal(key(0), [200, 200]);
   const gpu = { kind: "webgpu", description: "", software: false } as const;
   const reasons: string[] = [];
@@ -216,7 +222,7 @@ testOnCpu("steps too short to be started one by one stay in one kernel", () => {
   assert.match(reasons[0], /would take longer to start than/);
 });
 
-testOnDevices("a step that is more than a software GPU does at once is stepped", async ({ info }) => {
+testOnDevices("a step too large for one dispatch of a software GPU is stepped", async ({ info }) => {
   const cell = (y: Tensor): [Tensor, []] => {
     const products = y.expandDims(2).mul(y.expandDims(1));
     return [y.mul(products.sum([1, 2]).expandDims(1).mul(2 ** -17)), []];
@@ -228,12 +234,12 @@ testOnDevices("a step that is more than a software GPU does at once is stepped",
   assert.deepEqual((await run().data()).slice(-2), Float32Array.of(0.0625, 0.0625));
 });
 
-testOnDevices("an executor can be asked for", () => {
+testOnDevices("the executor option selects the executor", () => {
   assert.match(loopOf(4, 8, "stepped"), /executor: stepped, as asked for\n2 kernels and 1 copies/);
   assert.match(loopOf(4, 8, "fused"), /executor: fused, as asked for/);
 });
 
-Deno.test("a solve can ask for an executor, and is explained with the one that it gets", () => {
+Deno.test("a solve passes on the executor option, and explain prints the executor that ran", () => {
   const weight = normal(key(0), [1500, 1500], { standardDeviation: 0.01 });
   const explained = (executor?: "fused" | "stepped") =>
     explain(() =>
@@ -247,21 +253,24 @@ Deno.test("a solve can ask for an executor, and is explained with the one that i
   assert.match(explained("fused"), /executor: fused, as asked for/);
 });
 
-testOnBoth("more steps need no more kernels, and steps share submissions", async (_cpu, webgpu) => {
-  const device = webgpu as WebGpuDevice;
-  const [short, long] = [10, 500].map((steps) => recurrence(3, 4, steps));
-  short("stepped");
-  await device.synchronize();
-  const before = device.statistics;
-  long("stepped");
-  await device.synchronize();
-  const { kernels, batches } = device.statistics;
-  assert.equal(kernels, before.kernels);
-  // A few dispatches per step, forward and backward, with 256 dispatches per submission.
-  assert.ok(batches - before.batches < 50, `${batches - before.batches} submissions`);
-});
+testOnBoth(
+  "the number of kernels does not grow with steps, and steps share submissions",
+  async (_cpu, webgpu) => {
+    const device = webgpu as WebGpuDevice;
+    const [short, long] = [10, 500].map((steps) => recurrence(3, 4, steps));
+    short("stepped");
+    await device.synchronize();
+    const before = device.statistics;
+    long("stepped");
+    await device.synchronize();
+    const { kernels, batches } = device.statistics;
+    assert.equal(kernels, before.kernels);
+    // A few dispatches per step, forward and backward, with 256 dispatches per submission.
+    assert.ok(batches - before.batches < 50, `${batches - before.batches} submissions`);
+  },
+);
 
-testOnBoth("a stepped gradient leaves no memory behind", async (_cpu, webgpu) => {
+testOnBoth("a stepped gradient leaks no memory", async (_cpu, webgpu) => {
   const { implementation } = webgpu as WebGpuDevice;
   const device = await createWebGpuDevice({ implementation });
   setCurrentDevice(device);

@@ -39,7 +39,7 @@ function runAtOnce({ run }: Case, steps: Tensor[][], varies: readonly boolean[])
 const withoutRule = ["indexing.scatterAdd"];
 
 for (const [name, list] of Object.entries(cases)) {
-  Deno.test(`${name} runs for all steps at once${withoutRule.includes(name) ? ", or is refused" : ""}`, async () => {
+  Deno.test(`${name} ${withoutRule.includes(name) ? "is not vectorized" : "runs for all steps at once"}`, async () => {
     setCurrentDevice(cpu);
     for (const example of list) {
       const steps = stepsOf(example);
@@ -51,11 +51,11 @@ for (const [name, list] of Object.entries(cases)) {
         }
         const found = runAtOnce(example, steps, varies);
         for (const step of [0, 1]) {
-          const own = steps.map((operand, i) => operand[varies[i] ? step : 0]);
+          const operands = steps.map((operand, i) => operand[varies[i] ? step : 0]);
           const tolerance = found.dtype === "float32" ? 1e-6 : 1e-12;
           await assertTensor(
             found.at(0, step),
-            await fromTensor(example.run(...own)),
+            await fromTensor(example.run(...operands)),
             tolerance,
             `${example.name} ${varies}`,
           );
@@ -65,7 +65,7 @@ for (const [name, list] of Object.entries(cases)) {
   });
 }
 
-Deno.test("elementwise operations ahead of a loop are one, but for those that a gradient passes through", async () => {
+Deno.test("elementwise operations ahead of a loop are fused unless a gradient passes through them", async () => {
   setCurrentDevice(cpu);
   const [x, scale] = [normal(key(0), [7, 3, 2]), normal(key(1), [3, 2])];
   const body = (y: Tensor, x: Tensor): [Tensor, []] => [y.add(x.mul(scale).add(1).abs().sin()).tanh(), []];

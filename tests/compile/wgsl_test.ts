@@ -178,7 +178,7 @@ function limitsOf(
 
 for (const [name, body] of Object.entries(bodies)) {
   const options = name === "a Neural CDE" ? longOnSoftware : {};
-  testOnBoth(`${name} with an invocation for each sample`, options, async (cpu, webgpu) => {
+  testOnBoth(`${name} runs with one invocation per sample`, options, async (cpu, webgpu) => {
     const device = webgpu as WebGpuDevice;
     const adapter = { ...adapterOf(device), maxIterations: 60_000 };
     await checkLoops(
@@ -190,55 +190,74 @@ for (const [name, body] of Object.entries(bodies)) {
     );
   });
 
-  testOnBoth(`${name} with invocations that share the elements of a sample`, options, async (cpu, webgpu) => {
-    const device = webgpu as WebGpuDevice;
-    await checkLoops(cpu as CpuDevice, device, body(), asHardware(device));
-  });
+  testOnBoth(
+    `${name} runs with invocations that share the elements of a sample`,
+    options,
+    async (cpu, webgpu) => {
+      const device = webgpu as WebGpuDevice;
+      await checkLoops(cpu as CpuDevice, device, body(), asHardware(device));
+    },
+  );
 }
 
-testOnBoth("other ways to share the work among invocations", longOnSoftware, async (cpu, webgpu) => {
-  const device = webgpu as WebGpuDevice;
-  const adapter = asHardware(device);
-  for (const i of [0, 2, 3]) {
-    await checkLoops(cpu as CpuDevice, device, gru(33, 4, 2), adapter, undefined, (run) => {
-      const { program, batch } = run;
-      const others = otherWorkgroups(program, batch, adapter);
-      assert.ok(others.length > i);
-      return others[i];
+testOnBoth(
+  "a loop runs with every distribution of work among invocations",
+  longOnSoftware,
+  async (cpu, webgpu) => {
+    const device = webgpu as WebGpuDevice;
+    const adapter = asHardware(device);
+    for (const i of [0, 2, 3]) {
+      await checkLoops(cpu as CpuDevice, device, gru(33, 4, 2), adapter, undefined, (run) => {
+        const { program, batch } = run;
+        const others = otherWorkgroups(program, batch, adapter);
+        assert.ok(others.length > i);
+        return others[i];
+      });
+    }
+  },
+);
+
+testOnBoth(
+  "a loop runs if its values do not fit into workgroup memory",
+  longOnSoftware,
+  async (cpu, webgpu) => {
+    const device = webgpu as WebGpuDevice;
+    const limits = limitsOf(device, { maxComputeWorkgroupStorageSize: 4 * 120 });
+    const adapter = { ...asHardware(device), limits };
+    await checkLoops(cpu as CpuDevice, device, neuralCde(5, 6, 18, 6), adapter, (_, { local, spilled }) => {
+      assert.ok(local.size > 0 && local.size <= 120 && spilled.size > 0, `${local.size}, ${spilled.size}`);
     });
-  }
-});
+  },
+);
 
-testOnBoth("slots that do not fit into workgroup memory", longOnSoftware, async (cpu, webgpu) => {
-  const device = webgpu as WebGpuDevice;
-  const limits = limitsOf(device, { maxComputeWorkgroupStorageSize: 4 * 120 });
-  const adapter = { ...asHardware(device), limits };
-  await checkLoops(cpu as CpuDevice, device, neuralCde(5, 6, 18, 6), adapter, (_, { local, spilled }) => {
-    assert.ok(local.size > 0 && local.size <= 120 && spilled.size > 0, `${local.size}, ${spilled.size}`);
-  });
-});
+testOnBoth(
+  "a loop runs if it has more arrays than the adapter binds",
+  longOnSoftware,
+  async (cpu, webgpu) => {
+    const device = webgpu as WebGpuDevice;
+    const limits = limitsOf(device, { maxStorageBuffersPerShaderStage: 8 });
+    const adapter = { ...asHardware(device), limits };
+    await checkLoops(cpu as CpuDevice, device, neuralCde(3, 4, 6, 5), adapter, (run, layout) => {
+      const { access } = emitWgsl(run.program, layout);
+      assert.ok(access.replaceAll("u", "").length <= 8, access);
+    });
+  },
+);
 
-testOnBoth("more arrays than an adapter binds", longOnSoftware, async (cpu, webgpu) => {
-  const device = webgpu as WebGpuDevice;
-  const limits = limitsOf(device, { maxStorageBuffersPerShaderStage: 8 });
-  const adapter = { ...asHardware(device), limits };
-  await checkLoops(cpu as CpuDevice, device, neuralCde(3, 4, 6, 5), adapter, (run, layout) => {
-    const { access } = emitWgsl(run.program, layout);
-    assert.ok(access.replaceAll("u", "").length <= 8, access);
-  });
-});
-
-testOnBoth("several dispatches, of some steps each", async (cpu, webgpu) => {
+testOnBoth("a loop runs in several dispatches of some steps each", async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
   const adapter = { ...adapterOf(device), maxIterations: 9_000 };
-  let most = 0;
+  let maxDispatches = 0;
   await checkLoops(cpu as CpuDevice, device, neuralCde(9, 6, 12, 9), adapter, (run, layout) => {
-    most = Math.max(most, run.steps / stepsWithin(emitWgsl(run.program, layout), adapter.maxIterations));
+    maxDispatches = Math.max(
+      maxDispatches,
+      run.steps / stepsWithin(emitWgsl(run.program, layout), adapter.maxIterations),
+    );
   });
-  assert.ok(most > 1);
+  assert.ok(maxDispatches > 1);
 });
 
-testOnBoth("a step of too many iterations for an adapter is refused", (_cpu, webgpu) => {
+testOnBoth("a step with too many iterations for one dispatch throws", (_cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
   const adapter = { ...adapterOf(device), maxIterations: 500 };
   observeLoops((_, run) => {
@@ -249,26 +268,26 @@ testOnBoth("a step of too many iterations for an adapter is refused", (_cpu, web
 });
 
 testOnBoth(
-  "samples in iterations, and product rows in iterations",
+  "a loop runs with samples and product rows in iterations",
   longOnSoftware,
   async (cpu, webgpu) => {
     const device = webgpu as WebGpuDevice;
     const limits = limitsOf(device, { maxStorageBufferBindingSize: 4 * 1500 });
     const adapter = { ...asHardware(device), limits };
-    let least: { samples: number; stepsPerProduct: number } | undefined;
+    let portions: { samples: number; stepsPerProduct: number } | undefined;
     await checkLoops(cpu as CpuDevice, device, neuralCde(40, 3, 4, 7), adapter, (run, layout) => {
-      if (layout.weightGradients.length > 0) least = portionsOf(run, layout, adapter);
+      if (layout.weightGradients.length > 0) portions = portionsOf(run, layout, adapter);
     });
-    assert.ok(least && least.samples < 40 && least.stepsPerProduct < 6, JSON.stringify(least));
+    assert.ok(portions && portions.samples < 40 && portions.stepsPerProduct < 6, JSON.stringify(portions));
   },
 );
 
-testOnBoth("2,000 steps and a gradient", async (cpu, webgpu) => {
+testOnBoth("a loop of 2,000 steps has correct gradients", async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
   await checkLoops(cpu as CpuDevice, device, gru(2, 3, 2000), adapterOf(device));
 });
 
-testOnBoth("integers beside floats", async (cpu, webgpu) => {
+testOnBoth("a loop runs with integers and floats", async (cpu, webgpu) => {
   const device = webgpu as WebGpuDevice;
   const rows = { x: tensor([0.5, 2, 1.5]), n: tensor([[1, -1], [-2, 0], [3, 1]], { dtype: "int32" }) };
   const first = normal(key(1), [2, 4]);

@@ -18,7 +18,7 @@ import { key } from "../../src/tensor/random.ts";
 
 const small = { length: 33 };
 
-Deno.test("oscillations of given parameters are those of the closed form", async () => {
+Deno.test("oscillations agree with the closed form", async () => {
   const parameters = [[0.02, 16, 0.2], [0.04, 4, 0.01], [0.01, 18, 0.3]];
   const { values, times } = await solveSystem(
     ([x, v], [m, k, c]) => [v, c.mul(v).add(k.mul(x)).div(m).neg()],
@@ -38,7 +38,7 @@ Deno.test("oscillations of given parameters are those of the closed form", async
   });
 });
 
-Deno.test("the parameters that mass-spring-dampers show are within their range", async () => {
+Deno.test("the parameters of mass-spring-dampers are within their range", async () => {
   const ranges = massSpringDamperRanges.outOfDistribution;
   const { values } = await massSpringDamper(64, key(0), { regime: "outOfDistribution", length: 4001 });
   // The initial acceleration is -k/m. It stays within the range, and sometimes exceeds the training range.
@@ -48,7 +48,7 @@ Deno.test("the parameters that mass-spring-dampers show are within their range",
   assert.ok(Math.max(...stiffness) > 16 / 0.02, "no series is outside the training range");
 });
 
-Deno.test("MSD starts at rest at one, MSD-Zero around it", async () => {
+Deno.test("MSD starts at rest at position 1, MSD-Zero close to it", async () => {
   const starts = async (variesInitial: boolean) => {
     const { values } = await massSpringDamper(50, key(3), { ...small, variesInitial });
     return Array.from({ length: 50 }, (_, i) => [...values.subarray(i * 66, i * 66 + 2)]);
@@ -76,7 +76,7 @@ Deno.test("Lotka-Volterra keeps its constant of motion along a trajectory", asyn
   }
 });
 
-Deno.test("a longer list of trajectories begins with a shorter one, and another key gives others", async () => {
+Deno.test("the number of trajectories does not change the first ones, and another key does", async () => {
   for (const make of [massSpringDamper, lotkaVolterra]) {
     const [some, more, other] = [
       await make(3, key(1), small),
@@ -90,7 +90,7 @@ Deno.test("a longer list of trajectories begins with a shorter one, and another 
   }
 });
 
-Deno.test("the parameters that Lotka-Volterra shows are the paper's, or those of the authors' code", async () => {
+Deno.test("the Lotka-Volterra parameters are those of the paper or of the authors' code", async () => {
   // At (1, 1) the slopes are alpha - beta and delta - gamma. Predators die out with the paper's ranges, and
   // thrive with the code's ranges.
   const length = 1001;
@@ -105,31 +105,34 @@ Deno.test("the parameters that Lotka-Volterra shows are the paper's, or those of
   }
 });
 
-Deno.test("repeat-copy shows a beginning and asks for it three times, separated by ten tokens of -1", async () => {
+Deno.test("repeat-copy shows a prefix and expects three copies, separated by ten values of -1", async () => {
   const made = await lotkaVolterra(4, key(7), { length: 256 });
   const { inputs, targets, shown } = repeatCopy(made, key(8));
-  shown.forEach((own, i) => {
-    assert.ok(own >= 32 && own < 64);
+  shown.forEach((prefix, i) => {
+    assert.ok(prefix >= 32 && prefix < 64);
     for (let t = 0; t < 256; t++) {
       const at = (i * 256 + t) * 2;
       const original = made.values[at];
-      assert.equal(inputs.values[at], t < own ? original : -1);
-      const [copy, phase] = [Math.floor(t / (own + 10)), t % (own + 10)];
+      assert.equal(inputs.values[at], t < prefix ? original : -1);
+      const [copy, phase] = [Math.floor(t / (prefix + 10)), t % (prefix + 10)];
       assert.equal(
         targets.values[at],
-        copy < 3 && phase < own ? made.values[(i * 256 + phase) * 2] : -1,
+        copy < 3 && phase < prefix ? made.values[(i * 256 + phase) * 2] : -1,
       );
     }
   });
 });
 
-Deno.test("repeat-copy as the authors' code has it goes on to the end, separated by fifty zeros", async () => {
+Deno.test("repeat-copy of the authors' code continues to the end, separated by fifty zeros", async () => {
   const made = await lotkaVolterra(4, key(7), { length: 256, ranges: "code" });
   const { targets, shown } = repeatCopy(made, key(8), { spacing: 50, copies: Infinity, separator: 0 });
-  shown.forEach((own, i) => {
+  shown.forEach((prefix, i) => {
     for (let t = 0; t < 256; t++) {
-      const phase = t % (own + 50);
-      assert.equal(targets.values[(i * 256 + t) * 2], phase < own ? made.values[(i * 256 + phase) * 2] : 0);
+      const phase = t % (prefix + 50);
+      assert.equal(
+        targets.values[(i * 256 + t) * 2],
+        phase < prefix ? made.values[(i * 256 + phase) * 2] : 0,
+      );
     }
   });
 });
@@ -143,11 +146,11 @@ Deno.test("sine waves begin at the sine of their phase, within pi/6, and end whe
   starts.forEach((start, i) => assert.ok(Math.abs(values[16 * i + 15] - start) < 1e-12));
 });
 
-Deno.test("the largest value is the one furthest from zero", () => {
+Deno.test("the largest value is the largest absolute value", () => {
   assert.equal(maxAbsolute({ values: Float64Array.of(0.5, -3, 2) }), 3);
 });
 
-Deno.test("rescaled values fill -1 to 1, and test data keep the map of the training data", () => {
+Deno.test("rescaling maps training data to [-1, 1] and applies the same map to test data", () => {
   const train = { times: timesUpTo(1, 2), values: Float64Array.of(0, 2, 4, 8), shape: [1, 2, 2] as const };
   const range = valueRange(train);
   assert.deepEqual([...rescale(train, range).values], [-1, -0.5, 0, 1]);

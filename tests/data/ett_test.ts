@@ -12,23 +12,29 @@ Deno.test("a table of dates and channels becomes one series", () => {
   assert.equal(series.times[1] - series.times[0], 3600);
 });
 
-Deno.test("a table's faults are told with their line", () => {
-  const refuses = (text: string, message: RegExp) =>
+Deno.test("faults of an ETT table are reported with their line", () => {
+  const assertRejects = (text: string, message: RegExp) =>
     assert.throws(() => parseLongSeries(text, "h1"), message);
-  refuses("time,load\n", /h1, line 1: no column "date"/);
-  refuses("date,load,load\n", /h1, line 1: two columns are called "load"/);
-  refuses(table(row(0, 1, 2), row(1, 1, "0x1F")), /line 3: expected a number.*in column "oil", got "0x1F"/);
-  refuses(table(row(0, 1, 2), row(1, 1, 1e300)), /line 3: expected a number.*in column "oil", got "1e\+300"/);
-  refuses(table(row(0, 1, 2), row(1, 1)), /line 3: 2 fields, expected 3/);
-  refuses(table(row(0, 1, 2), row(1, 1, "x")), /line 3: expected a number.*in column "oil", got "x"/);
-  refuses(table(row(0, 1, 2), row(1, 1, "")), /line 3: no number in oil/);
-  refuses(
+  assertRejects("time,load\n", /h1, line 1: no column "date"/);
+  assertRejects("date,load,load\n", /h1, line 1: two columns are called "load"/);
+  assertRejects(
+    table(row(0, 1, 2), row(1, 1, "0x1F")),
+    /line 3: expected a number.*in column "oil", got "0x1F"/,
+  );
+  assertRejects(
+    table(row(0, 1, 2), row(1, 1, 1e300)),
+    /line 3: expected a number.*in column "oil", got "1e\+300"/,
+  );
+  assertRejects(table(row(0, 1, 2), row(1, 1)), /line 3: 2 fields, expected 3/);
+  assertRejects(table(row(0, 1, 2), row(1, 1, "x")), /line 3: expected a number.*in column "oil", got "x"/);
+  assertRejects(table(row(0, 1, 2), row(1, 1, "")), /line 3: no number in oil/);
+  assertRejects(
     table(row(0, 1, 2), row(1, 1, 2), row(3, 1, 2)),
     /line 4: 2016-07-01T03:00:00.000Z is not 3600 s after/,
   );
 });
 
-Deno.test("windows are cut from each part, scaled as the training part is, and overlap into the context alone", () => {
+Deno.test("windows lie in one part, use the scaling of the training part, and overlap only in the context", () => {
   const rows = Array.from({ length: 20 }, (_, hour) => row(hour, hour, 100 + 2 * hour));
   const series = parseLongSeries(table(...rows), "h1");
   const hours = { train: 10, validation: 5, test: 5 };
@@ -59,7 +65,7 @@ Deno.test("windows are cut from each part, scaled as the training part is, and o
   assert.throws(() => ettWindows(series, { context: 2, horizon: 2 }), /20 rows, expected 14400 at least/);
 });
 
-Deno.test("parts are counted in hours, however many rows an hour has", () => {
+Deno.test("parts are counted in hours for any number of rows per hour", () => {
   const date = (i: number) =>
     new Date(Date.UTC(2016, 6, 1, 0, 15 * i)).toISOString().slice(0, 19).replace("T", " ");
   const series = parseLongSeries(

@@ -30,7 +30,7 @@ Deno.test("digits are read from IDX files, compressed or not", async () => {
   assert.equal(await readDigits(folder, "train"), undefined);
 });
 
-Deno.test("damaged IDX files are refused by name", async () => {
+Deno.test("damaged IDX files are rejected by name", async () => {
   assert.throws(
     () => parseIdx(images.slice(0, -1), "digits"),
     /digits: an array of 2 by 2 by 3 takes 28 bytes, .* 27/,
@@ -43,7 +43,7 @@ Deno.test("damaged IDX files are refused by name", async () => {
   await assert.rejects(readDigits(folder, "t10k"), /images-idx3-ubyte.gz: expected a gzip file/);
 });
 
-Deno.test("images and labels of different numbers are refused", async () => {
+Deno.test("different numbers of images and labels are rejected", async () => {
   const folder = await folderWith({
     "t10k-images-idx3-ubyte": images,
     "t10k-labels-idx1-ubyte": Uint8Array.of(...header(1), 7),
@@ -51,7 +51,7 @@ Deno.test("images and labels of different numbers are refused", async () => {
   await assert.rejects(readDigits(folder, "t10k"), /images of 2 by 2 by 3 and labels of 1, expected as many/);
 });
 
-Deno.test("pixels become series from -1 to 1, row by row, perhaps every second one", () => {
+Deno.test("pixels become series in [-1, 1], row by row, with an optional stride", () => {
   const digits = { images: images.subarray(16), shape: [2, 2, 3], labels: labels.subarray(8) } as const;
   const full = pixelSeries(digits);
   assert.deepEqual(full.shape, [2, 6, 1]);

@@ -29,11 +29,11 @@ Deno.test("other texts are not months", () => {
   }
 });
 
-Deno.test("a month is formatted as it is parsed", () => {
+Deno.test("formatting a month reverses parsing", () => {
   for (const month of [-253, -12, -1, 0, 1, 11, 258, 959]) assert.equal(monthOf(formatMonth(month)), month);
 });
 
-Deno.test("the same day of two consecutive months is one month apart, and keeps its date", () => {
+Deno.test("dates on the same day of consecutive months differ by 1 month and keep their day", () => {
   const at = (date: string) => monthsSince1970(Date.parse(date) / 1000);
   assert.equal(at("2024-02-01") - at("2024-01-01"), 1);
   assert.ok(Math.abs(at("2024-02-29") - at("2024-01-31") - 1) < 0.01);

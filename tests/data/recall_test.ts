@@ -16,7 +16,7 @@ function shown({ values, shape: [, length, channels] }: RecallArray, series: num
   };
 }
 
-Deno.test("the label is the value that was marked last under the key that is asked for", () => {
+Deno.test("the label is the last marked value of the queried key", () => {
   const array = recall(50, key(1), sizes);
   assert.deepEqual(array.shape, [50, 60, 9]);
   for (let series = 0; series < 50; series++) {
@@ -25,13 +25,13 @@ Deno.test("the label is the value that was marked last under the key that is ask
     assert.deepEqual([question.value, question.isMarked], [-1, false]);
     const marked = items.filter(({ isMarked }) => isMarked);
     assert.equal(marked.length, sizes.hold * sizes.keys * sizes.writes);
-    const own = marked.filter(({ key }) => key === question.key);
-    assert.equal(own.at(-1)!.value, array.labels[series]);
-    assert.equal(new Set(own.map(({ value }) => value)).size, sizes.writes);
+    const matching = marked.filter(({ key }) => key === question.key);
+    assert.equal(matching.at(-1)!.value, array.labels[series]);
+    assert.equal(new Set(matching.map(({ value }) => value)).size, sizes.writes);
   }
 });
 
-Deno.test("pairs without a mark follow those with one, up to the question", () => {
+Deno.test("unmarked pairs follow the marked pairs until the query", () => {
   const items = Array.from({ length: 60 }, (_, t) => shown(recall(1, key(2), sizes), 0, t));
   const writes = sizes.hold * sizes.keys * sizes.writes;
   assert.ok(items.slice(0, writes).every(({ isMarked }) => isMarked));
@@ -39,13 +39,13 @@ Deno.test("pairs without a mark follow those with one, up to the question", () =
   assert.ok(rest.every(({ key, value, isMarked }) => key >= 0 && value >= 0 && !isMarked));
 });
 
-Deno.test("the same key gives the same series, another one others", () => {
+Deno.test("series depend only on the random key", () => {
   const [a, b, c] = [3, 3, 4].map((seed) => recall(8, key(seed), sizes));
   assert.deepEqual(a, b);
   assert.notDeepEqual(a.labels, c.labels);
 });
 
-Deno.test("sizes of a recall task that do not fit each other are refused", () => {
+Deno.test("inconsistent sizes of a recall task are rejected", () => {
   assert.throws(() => recall(1, key(0), { ...sizes, length: 27 }), /length 27 is too short.*28/);
   assert.throws(
     () => recall(1, key(0), { ...sizes, writes: 6 }),

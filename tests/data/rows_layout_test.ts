@@ -20,7 +20,7 @@ Deno.test("columns with names give names, labels and values in their order", () 
   assert.deepEqual(series.map(({ name, values }) => [name, ...values]), [["a", 1, 2], ["b", 3, 4]]);
 });
 
-Deno.test("missing values at the end make a shorter series, those inside a gap", () => {
+Deno.test("missing values at the end shorten a series, missing values inside are skipped", () => {
   const { series } = read(["up\t1\tNaN\t3\tNaN", "down\t1\t2\t3\t4"]);
   assert.deepEqual([...series[0].times], [0, 2]);
   assert.deepEqual([...series[0].values], [1, 3]);

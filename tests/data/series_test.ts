@@ -16,7 +16,7 @@ const series = (rows: number[][], label = 0, times = rows.map((_, i) => i)): Ser
   label,
 });
 
-Deno.test("a stratified split divides every class alike and loses nobody", () => {
+Deno.test("a stratified split divides every class in the same proportions and loses no item", () => {
   const items = Array.from({ length: 300 }, (_, id) => ({ id, label: id % 3 === 0 ? 0 : 1 }));
   const { train, validation, test } = stratifiedSplit(items, key(3));
   const count = (part: typeof items, label: number) => part.filter((item) => item.label === label).length;
@@ -25,26 +25,26 @@ Deno.test("a stratified split divides every class alike and loses nobody", () =>
   assert.equal(new Set([...train, ...validation, ...test]).size, 300);
 });
 
-Deno.test("200,000 items are split", () => {
+Deno.test("a split of 200,000 items succeeds", () => {
   const items = Array.from({ length: 200_000 }, (_, id) => ({ label: id % 2 }));
   const parts = stratifiedSplit(items, key(3));
   assert.deepEqual(Object.values(parts).map(({ length }) => length), [140_000, 30_000, 30_000]);
 });
 
-Deno.test("a class of three is in all parts", () => {
+Deno.test("a class of three items is in all parts", () => {
   const items = Array.from({ length: 3 }, () => ({ label: 0 }));
   const { train, validation, test } = stratifiedSplit(items, key(3));
   assert.deepEqual([train, validation, test].map((part) => part.length), [1, 1, 1]);
 });
 
-Deno.test("a split depends on its key alone", () => {
+Deno.test("a split depends only on its key", () => {
   const items = Array.from({ length: 60 }, (_, id) => ({ id, label: id % 2 }));
   const ids = (seed: number) => stratifiedSplit(items, key(seed)).train.map(({ id }) => id);
   assert.deepEqual(ids(1), ids(1));
   assert.notDeepEqual(ids(1), ids(2));
 });
 
-Deno.test("dropping takes the asked share of whole observations, others in each series", () => {
+Deno.test("dropping removes the given fraction of observations, different ones in each series", () => {
   const rows = Array.from({ length: 20 }, (_, t) => [t, -t]);
   const all = [series(rows), series(rows)];
   const set = { name: "", channels: ["x", "y"], times: "number", classes: ["a"], series: all } as const;
@@ -59,7 +59,7 @@ Deno.test("dropping takes the asked share of whole observations, others in each 
   assert.equal(set.series[0].values.some(Number.isNaN), false);
 });
 
-Deno.test("normalised channels have zero mean and unit deviation over what was observed", () => {
+Deno.test("normalized channels have mean 0 and standard deviation 1 over observed values", () => {
   const all = [series([[1, 5], [NaN, 5]]), series([[3, 5], [5, NaN]])];
   const statistics = channelStatistics(all, 2);
   assert.deepEqual(statistics[1], { mean: 5, standardDeviation: 1 });
@@ -67,12 +67,12 @@ Deno.test("normalised channels have zero mean and unit deviation over what was o
   assert(Math.abs(mean) < 1e-12 && Math.abs(standardDeviation - 1) < 1e-12);
 });
 
-Deno.test("a channel that never changes has its own value and deviation one, though a mean of it is rounded", () => {
+Deno.test("a constant channel has its value as mean and standard deviation 1 in spite of rounding", () => {
   const values = Array.from({ length: 100 }, () => [0.1]);
   assert.deepEqual(channelStatistics([series(values)], 1), [{ mean: 0.1, standardDeviation: 1 }]);
 });
 
-Deno.test("stacked series have time first, keep their gaps, and rest after their end", () => {
+Deno.test("stacked series have time as first channel, keep missing values and repeat their last row", () => {
   const one = series([[NaN, 1], [10, NaN], [NaN, NaN], [40, NaN]], 1, [5, 6, 7, 9]);
   const { values, shape, lengths, labels } = stackSeries([one], 2, 6, 0.5);
   assert.deepEqual(shape, [1, 6, 3]);
@@ -82,16 +82,16 @@ Deno.test("stacked series have time first, keep their gaps, and rest after their
   assert.deepEqual([[...lengths], [...labels]], [[4], [1]]);
 });
 
-Deno.test("a channel that was never observed stays so after the end", () => {
+Deno.test("a channel without values has no values after the end", () => {
   const { values } = stackSeries([series([[NaN], [NaN]])], 1, 3);
   assert.deepEqual([...values], [0, NaN, 1, NaN, 1, NaN]);
 });
 
-Deno.test("a value that float32 cannot hold is refused with its series", () => {
+Deno.test("a value beyond float32 is rejected with its series", () => {
   assert.throws(() => stackSeries([series([[1], [1e39]])], 1, 2), /series "one", observation 2: .* float32/);
 });
 
-Deno.test("robust scaling is that of the values without the outlier", () => {
+Deno.test("robust scaling is not affected by an outlier", () => {
   const values = Array.from({ length: 101 }, (_, i) => [i === 100 ? 1e9 : i]);
   const [{ mean, standardDeviation }] = channelStatistics([series(values)], 1, "robust");
   assert.deepEqual([mean, standardDeviation], [50, 50 / 1.349]);

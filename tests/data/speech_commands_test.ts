@@ -47,22 +47,22 @@ const golden: Record<number, number[][]> = {
   ]],
 };
 
-testOnDevices("mel-frequency cepstral coefficients are torchaudio's", async () => {
+testOnDevices("mel-frequency cepstral coefficients agree with torchaudio", async () => {
   for (const [mels, expected] of Object.entries(golden)) {
     const features = mfcc(tensor(waveform, { shape: [1, 200] }), { mels: Number(mels) });
     assert.deepEqual(features.shape, [1, 20, 3]);
     const values = await features.data();
     expected.forEach((coefficients, window) =>
       coefficients.forEach((value, i) => {
-        const own = values[3 * chosen[i] + window];
-        assert(Math.abs(own - value) < 1e-3, `coefficient ${chosen[i]} of window ${window}: ${own}`);
+        const found = values[3 * chosen[i] + window];
+        assert(Math.abs(found - value) < 1e-3, `coefficient ${chosen[i]} of window ${window}: ${found}`);
       })
     );
   }
   assert.throws(() => mfcc(tensor(waveform.slice(100))), /100 samples, expected more than 100/);
 });
 
-Deno.test("a WAV file of 16 bits becomes samples from -1 to 1", () => {
+Deno.test("a 16-bit WAV file is read as samples in [-1, 1]", () => {
   const bytes = wavFile(Int16Array.of(0, 16384, -32768, 1));
   const { sampleRate, samples } = parseWav(bytes, "a.wav");
   assert.equal(sampleRate, 16000);
@@ -72,7 +72,7 @@ Deno.test("a WAV file of 16 bits becomes samples from -1 to 1", () => {
   assert.throws(() => parseWav(wavFile(Int16Array.of(1), { channels: 2 }), "a.wav"), /2 channels of 16 bits/);
 });
 
-Deno.test("a tar archive that is damaged or cut short is refused", async () => {
+Deno.test("a damaged or truncated tar archive is rejected", async () => {
   const read = (bytes: Uint8Array<ArrayBuffer>) =>
     Array.fromAsync(tarEntries(new Blob([bytes]).stream(), "a.tar", () => true));
   const packed = new Blob([await tarGz({ "a/b": Uint8Array.of(1, 2) })]);
@@ -83,7 +83,7 @@ Deno.test("a tar archive that is damaged or cut short is refused", async () => {
 });
 
 Deno.test(
-  "ten words of Speech Commands become features, which are computed once for an archive",
+  "ten words of Speech Commands become features, which are cached per archive",
   withFolder(async (folder) => {
     const path = `${folder}/speech.tar.gz`;
     await Deno.writeFile(
@@ -103,10 +103,11 @@ Deno.test(
       ["go/b", "go"],
     ]);
     assert.deepEqual([set.channels.length, set.series[1].times.length], [20, 161]);
-    const alone = await mfcc(tensor(Float32Array.from(sound(0.3), (sample) => sample / 2 ** 15))).data();
+    const coefficients = await mfcc(tensor(Float32Array.from(sound(0.3), (sample) => sample / 2 ** 15)))
+      .data();
     for (const [coefficient, window] of [[0, 0], [3, 80], [19, 160]]) {
-      const own = set.series[1].values[window * 20 + coefficient];
-      assert(Math.abs(own - alone[coefficient * 161 + window]) < 1e-3);
+      const found = set.series[1].values[window * 20 + coefficient];
+      assert(Math.abs(found - coefficients[coefficient * 161 + window]) < 1e-3);
     }
 
     await Deno.writeFile(path, await tarGz({ "up/c.wav": wavFile(sound(0.4)) }));

@@ -63,20 +63,20 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     'series,time,x\na,0,"1,5"\n',
     /line 2: .* "x", got "1,5"; .*the option decimal ,/,
   ],
-  ["a decimal comma that is given", 'series,time,x\na,0,"1,5"\n', "x; a 0 | 1.5", { decimal: "," }],
+  ["the option for decimal commas", 'series,time,x\na,0,"1,5"\n', "x; a 0 | 1.5", { decimal: "," }],
   [
-    "a point beside decimal commas that are given",
+    "a decimal point with the option for decimal commas",
     'series,time,x\na,0,"1,5"\na,1,1.234\n',
     /line 3: .* "x", got "1\.234"; if the point divides thousands, .*; if .* sign, the option decimal \. says so$/,
     { decimal: "," },
   ],
   [
-    "a point behind recognised decimal commas",
+    "a decimal point after detected decimal commas",
     `series;time;x\n${Array.from({ length: 1000 }, (_, i) => `a;${i};1,5\n`).join("")}a;1000;1.234\n`,
     /line 1002: .* "x", got "1\.234"; if the point divides thousands/,
   ],
   [
-    "a point in a time beside decimal commas",
+    "a decimal point in a time with decimal commas",
     'series;time;x\na;1.5;"1,5"\n',
     /line 2: .* got "1\.5" in column "time"; if the point is the decimal sign, the option decimal \. says so$/,
     { decimal: "," },
@@ -89,14 +89,14 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     latin1(`${head}M\xfcller,0,1,u\n`),
     /line 2: not UTF-8: "M\uFFFDller,0,1,u"; .* the option encoding/,
   ],
-  ["Windows-1252 that is given", latin1(`${head}M\xfcller,0,1,u\n`), "x; Müller 0 | 1 u", {
+  ["the option for Windows-1252", latin1(`${head}M\xfcller,0,1,u\n`), "x; Müller 0 | 1 u", {
     encoding: "windows-1252",
   }],
   ["mixed encodings", latin1(`${head}\xc3\xbc,0,1,u\n\xfc,0,1,v\n`), /line 3: not UTF-8/],
-  ["line ends of Windows", good.replaceAll("\n", "\r\n"), read],
-  ["line ends of old Macs", good.replaceAll("\n", "\r"), read],
-  ["no end of the last line", good.trimEnd(), read],
-  ["empty rows of blanks", good.replace("b,", ",, ,\r\nb,"), `${read}; 1 empty row left out`],
+  ["Windows line endings", good.replaceAll("\n", "\r\n"), read],
+  ["classic Mac line endings", good.replaceAll("\n", "\r"), read],
+  ["no line ending after the last line", good.trimEnd(), read],
+  ["rows of blanks", good.replace("b,", ",, ,\r\nb,"), `${read}; 1 empty row left out`],
   ["empty rows", good.replace("b,", "\n,,,\nb,"), `${read}; 1 empty row left out`],
   [
     "markers of missing values",
@@ -117,7 +117,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   ["a quote in a field", 'series,time,x\na"b,0,2\n', /line 2: a quote in field 1/],
   ["a quote as delimiter", 'sep="\ntime"x\n""x""a""\n', /line 1: a quote in field 1/],
   ["a row too long", `${head}a,0,1,u,9\n`, /line 2: 5 fields, expected 4/],
-  ["a table cut short", good.slice(0, -4), /line 4: 3 fields, expected 4/],
+  ["a truncated table", good.slice(0, -4), /line 4: 3 fields, expected 4/],
   ["names alone", head, /no rows after the names/],
   ["an empty file", "", /an empty file; expected a table/],
   ["bytes of zero", `${head}a,0,1,u\n\0\0`, /line 3: a byte of zero: the file is binary/],
@@ -148,14 +148,18 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     /line 3: .* "x", got "high"; the option category or the option ignore "x"/,
   ],
   ["a formula", `${head}a,0,=A1+1,u\n`, /line 2: .* "x", got "=A1\+1"/],
-  ["a formula for a name", `${head}=A1,0,1,u\n`, /line 2: a formula in column "series"/],
+  ["a formula in place of a name", `${head}=A1,0,1,u\n`, /line 2: a formula in column "series"/],
   ["an error of a spreadsheet", `${head}a,0,1,u\na,1,#REF!,u\n`, /line 3: .* got "#REF!"/],
   ["missing values", `${head}a,0,1,u\na,1,#N/A,u\na,2,null,u\n`, "x; a 0 1 2 | 1 NaN NaN u"],
   ["infinity", `${head}a,0,inf,u\n`, /line 2: .* "x", got "inf"/],
-  ["a number too large", `${head}a,0,1e39,u\n`, /line 2: expected a number up to 3.4e\+38 in column "x"/],
+  [
+    "a number beyond float32",
+    `${head}a,0,1e39,u\n`,
+    /line 2: expected a number up to 3.4e\+38 in column "x"/,
+  ],
   ["categories", `${head}a,0,on,u\na,1,,u\na,2,off,u\n`, "x=on,x=off; a 0 1 2 | 1 0 NaN NaN 0 1 u"],
   [
-    "a column that is called as another's category",
+    "a column with the name of another column's category channel",
     "series,time,c=on,c\na,0,1,on\n",
     /line 1: the columns "c=on" and "c" both make a channel "c=on"; rename one$/,
   ],
@@ -167,7 +171,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     `series,time,x,note\n${Array.from({ length: 60 }, (_, i) => `a,${i},1,n${i}\n`).join("")}`,
     /^x; a .* 1 1; column "note" \(text of 60 different values\)$/,
   ],
-  ["a number as category", `${head}a,0,1,u\na,1,2,u\n`, "x=1,x=2; a 0 1 | 1 0 0 1 u", { category: ["x"] }],
+  ["a numeric category", `${head}a,0,1,u\na,1,2,u\n`, "x=1,x=2; a 0 1 | 1 0 0 1 u", { category: ["x"] }],
   [
     "two static values",
     "series,time,x,y\na,0,1,5\na,1,2,5\n",
@@ -177,13 +181,13 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     },
   ],
   ["two labels", `${head}a,0,1,u\na,1,2,v\n`, /line 3: series "a" is labelled "u" and "v"/],
-  ["a text as target", good, /line 2: expected a number, .* "label", got "u"/, { targets: "numbers" }],
+  ["a text target", good, /line 2: expected a number, .* "label", got "u"/, { targets: "numbers" }],
   ["targets in the order of the option", "series,time,x,p,q\na,0,1,2,3\n", "x; a 0 | 1  3 2", {
     ...{ targets: "numbers", target: ["q", "p"] },
   }],
-  ["a target column that is not there", good, /no column "y" among .* the option target/, { target: ["y"] }],
+  ["a missing target column", good, /no column "y" among .* the option target/, { target: ["y"] }],
   [
-    "an ignored column that is not there",
+    "a missing ignored column",
     good,
     /line 1: no column "y" among .*, x, label; .* the option ignore$/,
     {
@@ -197,7 +201,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     'x; a 0 1 | 1 NaN; column "y" (as asked)',
     { ignore: ["y"] },
   ],
-  ["one column for two things", good, /cannot be both time and static/, { static: ["time"] }],
+  ["one column for two roles", good, /cannot be both time and static/, { static: ["time"] }],
   [
     "unsorted rows",
     `${head}a,1,2,u\na,0,1,u\n`,
@@ -210,12 +214,12 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     /line 3: .* two observations at time 0 that differ in "x"; the option duplicates/,
   ],
   [
-    "a day of eight digits twice",
+    "a duplicate day of eight digits",
     `${head}a,20240531,1,u\na,20240531,3,u\n`,
     /line 3: .* two observations at time 2024-05-31T00:00:00Z that differ in "x"/,
   ],
   [
-    "a time twice, of which the mean is asked",
+    "duplicate times with the option for means",
     `${head}a,0,1,u\na,0,3,u\n`,
     /^x; a 0 \| 2 u; 1 row merged .* the mean was taken$/,
     {
@@ -228,7 +232,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     /line 2: expected a number or a date as time, got "later" in column "time"/,
   ],
   [
-    "a date of other order",
+    "a date in another order",
     `${head}a,31.05.2024,1,u\n`,
     /line 2: .* got "31.05.2024" .*; write dates as 2024-05-31 18:00/,
   ],
@@ -238,7 +242,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     /line 2: expected a number, .* got "\$5.20"; the option category/,
   ],
   ["negative numbers in brackets", `${head}a,0,(5),u\n`, /line 2: expected a number, .* got "\(5\)"/],
-  ["a minus of typographers", `${head}a,0,\u22125,u\n`, /line 2: expected a number, .* got "\u22125"/],
+  ["a Unicode minus", `${head}a,0,\u22125,u\n`, /line 2: expected a number, .* got "\u22125"/],
   ["thousands", `${head}a,0,"1,234,000",u\n`, /line 2: .*; if the comma divides thousands, take it out$/],
   [
     "epochs in ms",
@@ -246,38 +250,45 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     /^x; a 1717113600 \| 1 u; times are whole numbers .* as milliseconds/,
   ],
   [
-    "epochs in ms, after one in seconds",
+    "Unix times in ms after one in seconds",
     `${head}a,${day}000,1,u\n`,
     /line 2: expected seconds since 1970 .*, got "1717113600000" .* in milliseconds; the option timeUnit milliseconds/,
     { numericTimes: "seconds" },
   ],
-  ["epochs in ms, after one in seconds, when told so", `${head}a,${day}000,1,u\n`, `x; a ${day} | 1 u`, {
-    ...{ numericTimes: "seconds", timeUnit: "milliseconds" },
-  }],
   [
-    "fractions of epochs, after one in ms",
+    "Unix times in ms after one in seconds, with the option for units",
+    `${head}a,${day}000,1,u\n`,
+    `x; a ${day} | 1 u`,
+    {
+      ...{ numericTimes: "seconds", timeUnit: "milliseconds" },
+    },
+  ],
+  [
+    "fractional Unix times after one in ms",
     `${head}a,${day}.5,1,u\n`,
     /in seconds; the option timeUnit seconds/,
     {
       numericTimes: "milliseconds",
     },
   ],
-  ["small times, after one of epochs", `${head}a,60,1,u\n`, "x; a 60 | 1 u", { numericTimes: "seconds" }],
-  ["epochs, after one of numbers", `${head}a,${day},1,u\n`, `x; a ${day} | 1 u`, { numericTimes: "number" }],
+  ["small times after Unix times", `${head}a,60,1,u\n`, "x; a 60 | 1 u", { numericTimes: "seconds" }],
+  ["Unix times after plain numbers", `${head}a,${day},1,u\n`, `x; a ${day} | 1 u`, {
+    numericTimes: "number",
+  }],
   ["dates of a zone", `${head}a,2024-05-31 02:00,1,u\n`, `x; a ${day} | 1 u`, { zone: "Europe/Berlin" }],
   [
-    "an hour that clocks show twice",
+    "an ambiguous hour at the end of daylight saving time",
     `${head}a,2024-10-27 02:30,1,u\na,2024-10-27 02:30,2,u\n`,
     /line 3: .* put back and show it twice: write times with offsets, as 2024-10-27T02:30:00\+01:00$/,
     { zone: "Europe/Berlin" },
   ],
   [
-    "a time twice that clocks show once",
+    "duplicate times outside the ambiguous hour",
     `${head}a,2024-10-27 03:30,1,u\na,2024-10-27 03:30,2,u\n`,
     /line 3: .* the option duplicates as mean, first or last decides$/,
     { zone: "Europe/Berlin" },
   ],
-  ["a zone that there is not", good, /no time zone "Mars\/Olympus"; expected a name as Europe\/Berlin/, {
+  ["an unknown time zone", good, /no time zone "Mars\/Olympus"; expected a name as Europe\/Berlin/, {
     zone: "Mars/Olympus",
   }],
   [
@@ -291,17 +302,24 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   ["milliseconds as seconds", "time,x\n1e13,1\n", /line 2: expected seconds since 1970/, {
     timeUnit: "seconds",
   }],
-  ["a wide table with a time twice", "time,s1\n0,1\n0,2\n", /line 3: .* at time 0 .* the option duplic/, {
+  ["a wide table with duplicate times", "time,s1\n0,1\n0,2\n", /line 3: .* at time 0 .* the option duplic/, {
     wide: true,
   }],
-  ["a wide table with a mean of a time", "time,s1\n0,1\n0,2\n", /^value; s1 0 \| 1\.5; 1 row merged/, {
-    wide: true,
-    duplicates: "mean",
-  }],
-  ["a query of another file", "time,x\n0,1\n", /; the query is not used: this is no SQ/, {
+  [
+    "a wide table with means of duplicate times",
+    "time,s1\n0,1\n0,2\n",
+    /^value; s1 0 \| 1\.5; 1 row merged/,
+    {
+      wide: true,
+      duplicates: "mean",
+    },
+  ],
+  ["a query for a file that is not SQLite", "time,x\n0,1\n", /; the query is not used: this is no SQ/, {
     query: "select 1",
   }],
-  ["numbers in a zone", "time,x\n0,1\n", /; the zone Asia\/Tokyo is not used: /, { zone: "Asia/Tokyo" }],
+  ["numeric times with a time zone", "time,x\n0,1\n", /; the zone Asia\/Tokyo is not used: /, {
+    zone: "Asia/Tokyo",
+  }],
   ["a word in a wide table", "time,s1\n0,1\n1,x\n", /line 3: .* "s1", got "x"/, { wide: true }],
   [
     "JSON lines",
@@ -309,7 +327,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     "x,y; a 0 1 | 1 NaN NaN 2",
   ],
   ["a JSON array", '[{"series":"a"}]', /a JSON array; expected JSON lines/],
-  ["JSON that is cut short", '{"series":"a","time":0,"x":1}\n{"ser', /line 2: expected a JSON object/],
+  ["truncated JSON", '{"series":"a","time":0,"x":1}\n{"ser', /line 2: expected a JSON object/],
   [
     "nested JSON",
     '{"series":"a","time":0,"x":[1]}\n',
@@ -328,15 +346,19 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     manyDigits("x"),
     { category: ["x"] },
   ],
-  ["late names in JSON", '{"time":0,"x":1}\n{"series":"b","time":0}\n', /line 1: no name in .* "series"/],
+  [
+    "new names in later rows of JSON",
+    '{"time":0,"x":1}\n{"series":"b","time":0}\n',
+    /line 1: no name in .* "series"/,
+  ],
   ["JSON in UTF-16", utf16('\uFEFF{"time":0,"x":1}'), /^x; table 0 \| 1;/],
   ["a number as series in JSON", '{"series":9007199254740991,"time":0,"x":1}\n', "x; 9007199254740991 0 | 1"],
   ["gzip", packed, read],
   ["gzip of two parts", Uint8Array.of(...gzipSync(head), ...gzipSync(good.slice(20))), read],
-  ["gzip that is cut short", packed.subarray(0, -12), /not whole: the gzip file is cut short or damaged/],
+  ["truncated gzip", packed.subarray(0, -12), /not whole: the gzip file is cut short or damaged/],
   ["Parquet", parquet, "x; a 0 1 | 1.5 NaN u; b 0 | 2.5 v"],
   [
-    "Parquet in no zone",
+    "Parquet without a time zone",
     Uint8Array.fromBase64(
       "UEFSMRUAFSwVLCwVBBUAFQYVBhwAAAACAAAABAH64MdeuxkGAPThx167GQYAFQAVHBUcLBUEFQAVBhUGHAAAAAIAAAAEAQEAAAACAAAAFQQ" +
         "ZPDUAGAZzY2hlbWEVBAAVBCUCGAR0aW1lJRRMjBIcLAAAAAAAFQIlAhgBeAAWBBkcGSwmABwVBBklBgAZGAR0aW1lFQAWBBZSFlImCEkcFQ" +
@@ -345,13 +367,13 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     /^x; table 1717135200\.00025 /,
     { zone: "Europe/Berlin" },
   ],
-  ["Parquet that is cut short", parquet.subarray(0, 400), /not read as Parquet .*; is it whole\?/],
+  ["truncated Parquet", parquet.subarray(0, 400), /not read as Parquet .*; is it whole\?/],
   ["Parquet in gzip", gzipSync(parquet), /parquet inside gzip, .*; unpack it first/],
 ];
 
 for (const [name, content, expected, options] of cases) {
   Deno.test(
-    `a table with ${name} is read as documented, or refused with the place and a way to mend it`,
+    `a table with ${name} is read as documented or rejected with the position and a fix`,
     withFolder(async (folder) => {
       const path = `${folder}/table.csv`;
       await Deno.writeFile(path, typeof content === "string" ? new TextEncoder().encode(content) : content);
@@ -366,7 +388,7 @@ for (const [name, content, expected, options] of cases) {
 }
 
 Deno.test(
-  "the result of a query on a SQLite file is a table; without a query, its tables are named",
+  "a query on a SQLite file gives a table, and without a query the error lists the tables",
   withFolder(async (folder) => {
     const path = `${folder}/own.db`;
     const database = new DatabaseSync(path);
@@ -383,7 +405,7 @@ Deno.test(
 );
 
 Deno.test(
-  "the tables of a folder are one table, each a series where none is named; other columns are refused",
+  "the tables of a folder are joined, one series per file by default, and must have equal columns",
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/p1.csv`, "time,x\n0,1\n");
     await Deno.writeFile(`${folder}/p2.csv.gz`, gzipSync("x;time\n2,5;0\n"));
@@ -399,7 +421,7 @@ Deno.test(
 );
 
 testLong(
-  "two gigabytes of one line, and a quote that spans them, are refused in bounded memory",
+  "a line of two gigabytes and a quote that spans it are rejected in bounded memory",
   withFolder(async (folder) => {
     const path = `${folder}/line.csv`;
     const before = Deno.memoryUsage().rss;

@@ -5,7 +5,7 @@ import { parseTs } from "../../src/data/ts_format.ts";
 const header = "# a comment\n@problemName Pens\n@timeStamps false\n@missing true\n@dimensions 2\n" +
   "@equalLength false\n@classLabel true a b\n@data\n";
 
-Deno.test("a .ts file gives series of their own lengths, with missing values as NaN", () => {
+Deno.test("a .ts file gives series of different lengths with missing values as NaN", () => {
   const set = parseTs(`${header}0.5,?,2:3,4,-1e2:b\n\n# between\n7:8:a\n`, "pens.ts");
   assert.equal(set.name, "Pens");
   assert.deepEqual(set.channels, ["channel 1", "channel 2"]);
@@ -16,19 +16,19 @@ Deno.test("a .ts file gives series of their own lengths, with missing values as 
   assert.deepEqual([...set.series[1].values], [7, 8]);
 });
 
-Deno.test("directives are read in any case and with Windows line ends", () => {
+Deno.test("directives are read in any case and with Windows line endings", () => {
   const text = "@PROBLEMNAME x\r\n@univariate true\r\n@classlabel TRUE 1 2\r\n@DATA\r\n1,2:2\r\n";
   assert.deepEqual([...parseTs(text, "x.ts").series[0].values], [1, 2]);
 });
 
-Deno.test("channels observed at different times share all times", () => {
+Deno.test("channels with different times are merged onto all times", () => {
   const stamped = header.replace("@timeStamps false", "@timeStamps true");
   const { series: [one] } = parseTs(`${stamped}(0,1),(2.5,?),(4,3):(2.5,7):a\n`, "pens.ts");
   assert.deepEqual([...one.times], [0, 2.5, 4]);
   assert.deepEqual([...one.values], [1, NaN, NaN, 7, 3, NaN]);
 });
 
-Deno.test("dates are seconds, colons in them notwithstanding", () => {
+Deno.test("dates with colons are read as seconds", () => {
   const stamped = header.replace("@timeStamps false", "@timeStamps true");
   const day = "2004-10-01";
   const { series: [one] } = parseTs(`${stamped}(${day} 00:01:00,1),(${day},2):(${day},3):b\n`, "pens.ts");
@@ -49,7 +49,7 @@ const malformed: [name: string, text: string, line: number, message: RegExp][] =
   ],
   ["a value beyond float32", `${header}1,1e300:3,4:a`, 9, /a number up to 3.4e\+38 .* got "1e300"/],
   ["an unknown class", `${header}1:2:a\n1:2:c`, 10, /one of the classes a, b after the last colon, got "c"/],
-  ["a line cut short", `${header}1,2:3`, 9, /one of the classes/],
+  ["a truncated line", `${header}1,2:3`, 9, /one of the classes/],
   ["too few channels", `${header}1,2:a`, 9, /expected 2 channels and a class between colons, got 1/],
   ["channels of different lengths", `${header}1,2:3:a`, 9, /channel 2 has 1 values, expected 2/],
   ["an unknown directive", "@problem x\n", 1, /unknown directive "@problem"; expected @problemName/],
@@ -57,13 +57,13 @@ const malformed: [name: string, text: string, line: number, message: RegExp][] =
   ["no classes", "@problemName x\n@data\n", 2, /expected @classLabel true and the classes before @data/],
   ["regression", "@targetLabel true\n", 1, /only classification/],
   [
-    "a flag that is no flag",
+    "an invalid flag",
     "@timeStamps maybe\n",
     1,
     /expected true or false after @timeStamps, got "maybe"/,
   ],
   [
-    "a length that is no number",
+    "an invalid length",
     "@dimensions two\n",
     1,
     /positive whole number after @dimensions, got "two"/,
@@ -71,7 +71,7 @@ const malformed: [name: string, text: string, line: number, message: RegExp][] =
   ["no @data", "@problemName x\n", 2, /ends before @data/],
   ["no series", header, 9, /without a series/],
   [
-    "a broken promise of equal lengths",
+    "different lengths in spite of @equalLength",
     `${header.replace("@equalLength false", "@equalLength true")}1:2:a\n1,2:3,4:b`,
     10,
     /expected 1 observations, as @equalLength promises, got 2/,
@@ -91,7 +91,7 @@ const malformed: [name: string, text: string, line: number, message: RegExp][] =
 ];
 
 for (const [name, text, line, message] of malformed) {
-  Deno.test(`a .ts file with ${name} is refused with its line`, () => {
+  Deno.test(`a .ts file with ${name} is rejected with its line`, () => {
     assert.throws(() => parseTs(text, "pens.ts"), (error) => {
       assert(error instanceof DataFormatError);
       assert.equal(error.row, line);
@@ -102,7 +102,7 @@ for (const [name, text, line, message] of malformed) {
   });
 }
 
-Deno.test("bytes are read as the text that they hold", () => {
+Deno.test("bytes are decoded as text", () => {
   const text = "@problemName Stifte é\r\n@classLabel true a b\n@data\n1,2,?:a\n3,4:b";
   assert.deepEqual(parseTs(new TextEncoder().encode(text), "pens.ts"), parseTs(text, "pens.ts"));
   assert.throws(() => parseTs(new TextEncoder().encode(`${text}\n1:c`), "pens.ts"), /pens\.ts, line 6/);

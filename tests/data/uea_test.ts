@@ -19,11 +19,11 @@ Deno.test(
   }),
 );
 
-Deno.test("a path that leads nowhere is named", () =>
+Deno.test("the error of a missing path names the path", () =>
   assert.rejects(() => readUea("no/such.zip"), /no\/such\.zip: no such file or folder; expected a zip file/));
 
 Deno.test(
-  "an archive of another problem is refused with what it holds",
+  "an archive of another problem is rejected with its contents",
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/Tiny_TRAIN.ts`, part("1:a"));
     await assert.rejects(
@@ -35,7 +35,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a file that is no zip file is refused",
+  "a file that is not a zip file is rejected",
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/notes.zip`, "not a zip file at all, only text");
     await assert.rejects(() => readUea(`${folder}/notes.zip`), /notes\.zip: not a zip file: no directory/);
@@ -43,7 +43,7 @@ Deno.test(
 );
 
 Deno.test(
-  "parts that differ in channels are refused",
+  "parts with different channels are rejected",
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/Tiny_TRAIN.ts`, part("1:a"));
     await Deno.writeTextFile(`${folder}/Tiny_TEST.ts`, part("1:2:a", 2));
@@ -56,7 +56,7 @@ const tiny = [
   { name: "Tiny_TEST.ts", content: part("3,4:b") },
 ] as const;
 
-Deno.test("an archive with a flipped bit is refused, or gives the same series", async () => {
+Deno.test("an archive with a flipped bit is rejected or gives the same series", async () => {
   for (const method of ["stored", "deflated"] as const) {
     const bytes = zipFile(tiny.map((file) => ({ ...file, method })));
     const whole = await parseUea(bytes, "x.zip");
@@ -75,7 +75,7 @@ Deno.test("an archive with a flipped bit is refused, or gives the same series", 
 });
 
 Deno.test(
-  "what macOS adds to an archive or a folder is no part of the problem",
+  "files that macOS adds to an archive or a folder are ignored",
   withFolder(async (folder) => {
     const added = tiny.flatMap(({ name }) => [{ name: `__MACOSX/._${name}`, content: "\0\x05\x16\x07" }]);
     const zipped = await parseUea(zipFile([...tiny, ...added]), "x.zip");
@@ -112,7 +112,7 @@ const bombs: [name: string, archive: Uint8Array, message: RegExp][] = [
 ];
 
 for (const [name, archive, message] of bombs) {
-  Deno.test(`an archive ${name} is refused at once`, async () => {
+  Deno.test(`an archive ${name} is rejected at once`, async () => {
     const before = performance.now();
     await assert.rejects(() => parseUea(archive, "x.zip"), message);
     const seconds = (performance.now() - before) / 1000;

@@ -13,7 +13,7 @@ const adapters = {
 } as const;
 
 for (const [name, [description, device, subgroupMinSize, subgroupMaxSize]] of Object.entries(adapters)) {
-  Deno.test(`${name} is told as such`, async () => {
+  Deno.test(`${name} is described as such`, async () => {
     const info = { vendor: "", architecture: "", description, device, subgroupMinSize, subgroupMaxSize };
     const gpu = { requestAdapter: () => Promise.resolve({ info }) };
     const before = Object.getOwnPropertyDescriptor(navigator, "gpu");

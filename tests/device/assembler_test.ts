@@ -11,7 +11,7 @@ function assembleAndRun(result: "i32" | "f32" | "f64", fill: (f: FunctionBuilder
   return (exports.run as () => number)();
 }
 
-Deno.test("constants come through the assembler as they are", () => {
+Deno.test("assembled constants keep their values", () => {
   const random = randomNumbers(18);
   const integers = [0, 1, -1, 63, 64, -64, -65, 127, 128, 8191, 8192, 2 ** 31 - 1, -(2 ** 31)];
   for (let i = 0; i < 200; i++) integers.push((random() - 0.5) * 2 ** below(random, 33) | 0);
@@ -22,7 +22,7 @@ Deno.test("constants come through the assembler as they are", () => {
   }
 });
 
-Deno.test("loops, branches and calls come through the assembler", () => {
+Deno.test("assembled loops, branches and calls run correctly", () => {
   const module = new ModuleBuilder();
   const host = module.importFunction("env", "twice", ["f64"], ["f64"]);
   const f = module.addFunction("sumOfSquares", ["i32"], ["f64"]);

@@ -43,8 +43,8 @@ async function on<T>(device: CpuDevice, body: () => T | Promise<T>): Promise<T> 
 
 /** Products of every kind: axis orders, batches, windows, overlapping rows, and too few rows. */
 function products(dtype: "float32" | "float64"): Tensor[] {
-  const [a, b, c] = split(key(1), 3).map((own, i) =>
-    normal(own, [[170, 190], [190, 160], [2, 160, 170]][i], { dtype })
+  const [a, b, c] = split(key(1), 3).map((seed, i) =>
+    normal(seed, [[170, 190], [190, 160], [2, 160, 170]][i], { dtype })
   );
   return [
     a.matmul(b),
@@ -68,7 +68,7 @@ async function assertClose(found: Tensor[], expected: Tensor[], tolerance: numbe
 }
 
 for (const dtype of ["float32", "float64"] as const) {
-  Deno.test(`large products go to a native library, wherever they lie, ${dtype}`, async () => {
+  Deno.test(`large products of every memory layout use the native library, ${dtype}`, async () => {
     const { device, counted } = deviceWithLoops();
     if (hasMemory64) device.memory.allocate(5 * 2 ** 30);
     const found = await on(device, () => products(dtype));
@@ -81,8 +81,8 @@ for (const dtype of ["float32", "float64"] as const) {
 
 /** A recurrence with a matrix that is too large for fused loops, and its gradient. */
 function recurrence(): Tensor[] {
-  const [w, h, x] = split(key(2), 3).map((own, i) =>
-    normal(own, [[1500, 1500], [32, 1500], [3, 32, 1500]][i], { standardDeviation: 0.02 })
+  const [w, h, x] = split(key(2), 3).map((seed, i) =>
+    normal(seed, [[1500, 1500], [32, 1500], [3, 32, 1500]][i], { standardDeviation: 0.02 })
   );
   const [loss, gradient] = valueAndGrad((w: Tensor) => {
     const [last] = scan((h: Tensor, x: Tensor) => [h.matmul(w).add(x).tanh(), h], h, x);
@@ -91,10 +91,10 @@ function recurrence(): Tensor[] {
   return [loss, gradient];
 }
 
-Deno.test("large products inside compiled loops and what jit plays again go to it too", async () => {
+Deno.test("large products in compiled loops and in jit replays use the native library", async () => {
   const { device, counted } = deviceWithLoops();
   await on(device, () => {
-    const [a, b] = split(key(3), 2).map((own) => normal(own, [180, 180]));
+    const [a, b] = split(key(3), 2).map((seed) => normal(seed, [180, 180]));
     const square = jit((x: Tensor) => x.matmul(b));
     for (let i = 0; i < 3; i++) square(a);
   });
@@ -121,7 +121,7 @@ async function run(flags: string[], code: string): Promise<{ code: number; stdou
 
 const mod = JSON.stringify(new URL("../../mod.ts", import.meta.url).href);
 
-Deno.test("a BLAS that may not be called, is not there or is none is refused", async () => {
+Deno.test("init rejects a BLAS without permission, a missing file and a file that is not a BLAS", async () => {
   const other = { linux: "libc.so.6", darwin: "/usr/lib/libSystem.dylib" }[Deno.build.os as string] ??
     "kernel32.dll";
   const code = (names: string[]) => `
@@ -151,7 +151,7 @@ Deno.test("a BLAS that may not be called, is not there or is none is refused", a
   );
 });
 
-Deno.test("a BLAS whose integers have 64 bits is refused", () => {
+Deno.test("init rejects a BLAS with 64-bit integers", () => {
   const library = (index: (n: bigint, x: Float32Array) => bigint) => {
     const cblas_isamax = (n: number | bigint, x: unknown) => index(BigInt(n), x as Float32Array);
     const gemm = () => {};
@@ -167,13 +167,13 @@ Deno.test("a BLAS whose integers have 64 bits is refused", () => {
   );
 });
 
-Deno.test("an installed BLAS gives what WebAssembly gives, and the same bits each time", async () => {
+Deno.test("an installed BLAS agrees with WebAssembly and gives the same bits each time", async () => {
   const { stdout, stderr, code } = await run(
     ["--allow-ffi"],
     `
     const { init, key, normal, split } = await import(${mod});
     const products = () => ["float32", "float64"].flatMap((dtype) => {
-      const [a, b] = split(key(1), 2).map((own, i) => normal(own, [[301, 299], [299, 303]][i], { dtype }));
+      const [a, b] = split(key(1), 2).map((seed, i) => normal(seed, [[301, 299], [299, 303]][i], { dtype }));
       return [a.matmul(b), b.transpose().matmul(a.transpose())];
     });
     await init({ device: "cpu", threads: 2 });

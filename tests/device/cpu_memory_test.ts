@@ -7,7 +7,7 @@ import { maximumPages } from "../../src/device/cpu/memory64.ts";
 import * as s from "../../src/device/scalar.ts";
 import { below, randomNumbers, valuesOf, wordsOf } from "./random_views.ts";
 
-Deno.test("memory that is allocated never overlaps, is aligned, and comes back whole", () => {
+Deno.test("allocations are aligned, do not overlap and are joined again when freed", () => {
   const random = randomNumbers(16);
   const memory = new Memory(2 ** 28);
   const live: { block: Block; bytes: number; mark: number }[] = [];
@@ -36,7 +36,7 @@ Deno.test("memory that is allocated never overlaps, is aligned, and comes back w
   assert.equal(memory.totalBytes, total, "free memory was not joined");
 });
 
-Deno.test("memory stays flat over steps of alternating sizes", () => {
+Deno.test("memory does not grow over steps of alternating sizes", () => {
   const memory = new Memory(2 ** 28);
   const random = randomNumbers(17);
   const kept: Block[] = [];
@@ -49,24 +49,24 @@ Deno.test("memory stays flat over steps of alternating sizes", () => {
   assert.ok(memory.totalBytes <= 1.25 * early, `${early} bytes at first, ${memory.totalBytes} in the end`);
 });
 
-Deno.test("a device that is full says what it addresses or the machine has, and what to do", () => {
-  const most = maximumPages * 65536;
+Deno.test("the error of a full device says which limit is reached and how to fix it", () => {
+  const addressable = maximumPages * 65536;
   const { total } = Deno.systemMemoryInfo();
-  const [bytes, limit] = most <= total
-    ? [most, "the most that WebAssembly addresses"]
+  const [bytes, limit] = addressable <= total
+    ? [addressable, "the most that WebAssembly addresses"]
     : [total, "all that the machine has"];
   const gibibytes = (bytes / 2 ** 30).toFixed(1).replace(".", "\\.");
-  for (const asked of [64, 128, 512]) {
+  for (const gigabytes of [64, 128, 512]) {
     assert.throws(
-      () => new Memory().allocate(asked * 2 ** 30),
+      () => new Memory().allocate(gigabytes * 2 ** 30),
       new RegExp(
-        `${asked}\\.0 GiB were asked .* of ${gibibytes} GiB, ${limit}.* batch smaller, .*"checkpoint"`,
+        `${gigabytes}\\.0 GiB were asked .* of ${gibibytes} GiB, ${limit}.* batch smaller, .*"checkpoint"`,
       ),
     );
   }
 });
 
-Deno.test("memory that is full says what was asked for and what is in use", () => {
+Deno.test("the error of full memory states the requested bytes and the bytes in use", () => {
   const memory = new Memory(2 ** 20);
   memory.allocate(600_000);
   assert.throws(
@@ -78,14 +78,14 @@ Deno.test("memory that is full says what was asked for and what is in use", () =
   assert.throws(() => memory.release(rest), /released twice/);
 });
 
-Deno.test("memory keeps its content when it grows", () => {
-  const own = createCpuDevice({ threads: 1 });
-  const first = allocateView(own, [1000], "float32");
-  wordsOf(first, own).fill(3);
-  const before = own.memory.totalBytes;
-  const second = allocateView(own, [before / 4], "float32");
-  assert.ok(own.memory.totalBytes > before);
-  own.map(s.identity, [{ ...second, source: 2, strides: [0] }], second);
-  assert.ok(valuesOf(first, own).every((value) => value === 3));
-  assert.ok(valuesOf(second, own).every((value) => value === 2));
+Deno.test("memory keeps its contents when it grows", () => {
+  const device = createCpuDevice({ threads: 1 });
+  const first = allocateView(device, [1000], "float32");
+  wordsOf(first, device).fill(3);
+  const before = device.memory.totalBytes;
+  const second = allocateView(device, [before / 4], "float32");
+  assert.ok(device.memory.totalBytes > before);
+  device.map(s.identity, [{ ...second, source: 2, strides: [0] }], second);
+  assert.ok(valuesOf(first, device).every((value) => value === 3));
+  assert.ok(valuesOf(second, device).every((value) => value === 2));
 });

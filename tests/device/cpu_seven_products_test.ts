@@ -56,7 +56,7 @@ function errorOf(result: Float32Array, a: BufferView, b: BufferView): number {
   return worst / (k * 0.25 * 2 ** -24);
 }
 
-Deno.test("large products are as exact as their blocks' seven products are, with every order of axes and on any number of threads", () => {
+Deno.test("blockwise large products stay within their error bound for every axis order and number of threads", () => {
   for (const isPrepared of [true, false]) {
     for (const [aTransposed, bTransposed] of isPrepared ? [[0, 0], [0, 1], [1, 0]] : [[1, 1]]) {
       const results = devices.map((device) => {
@@ -75,7 +75,7 @@ Deno.test("large products are as exact as their blocks' seven products are, with
 });
 
 for (const side of ["row", "column"] as const) {
-  Deno.test(`a ${side} of a large product does not depend on how large the others are, nor whether they are finite`, () => {
+  Deno.test(`a ${side} of a large product does not depend on the size or finiteness of the others`, () => {
     const [device] = devices;
     const [a, b] = [part(device, few, k, false), part(device, k, n, false)];
     const expected = multiply(device, a, b, true);
@@ -90,10 +90,10 @@ for (const side of ["row", "column"] as const) {
     const result = multiply(device, a, b, true);
     const half = Math.ceil(count / 2);
     /** The row or column of a result. */
-    const own = (all: Float32Array, i: number) =>
+    const sliceOf = (all: Float32Array, i: number) =>
       Float32Array.from({ length: other }, (_, j) => all[side === "row" ? i * n + j : j * n + i]);
     for (let i = 0; i < count; i++) {
-      const [before, after] = [own(expected, i), own(result, i)];
+      const [before, after] = [sliceOf(expected, i), sliceOf(result, i)];
       if (i === 7 || i === 60) assert.ok(after.every((value) => !Number.isFinite(value)));
       else if (i === 3) assert.deepEqual(after.map((value) => value / 2 ** 40), before);
       // The block sums pair these rows with non-finite rows, which zeros replace. So rounding differs.

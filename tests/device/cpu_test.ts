@@ -25,7 +25,7 @@ import {
 } from "./random_views.ts";
 import { functions } from "./elementwise_cases.ts";
 
-Deno.test("elementwise kernels give what loops give, whatever the layout", () => {
+Deno.test("elementwise kernels agree with naive loops for every memory layout", () => {
   const random = randomNumbers(11);
   for (const { name, types, output, build, expected } of functions) {
     for (let trial = 0; trial < 60; trial++) {
@@ -61,7 +61,7 @@ Deno.test("an elementwise kernel may write over its input", () => {
   assert.deepEqual(valuesOf(view), Array.from({ length: 37 }, (_, i) => 2 * i));
 });
 
-Deno.test("reductions give what loops give, whatever the layout", () => {
+Deno.test("reductions agree with naive loops for every memory layout", () => {
   const random = randomNumbers(12);
   const combine = {
     sum: (a: number, b: number) => a + b,
@@ -96,7 +96,7 @@ Deno.test("reductions give what loops give, whatever the layout", () => {
   }
 });
 
-Deno.test("a sum of no elements is zero, a maximum is of NaN a NaN", () => {
+Deno.test("the sum of no elements is 0, and NaN propagates through a maximum", () => {
   const sum = allocateView(device, [3, 1], "float32");
   wordsOf(sum).fill(7);
   device.reduce("sum", allocateView(device, [3, 0], "float32"), sum);
@@ -110,7 +110,7 @@ Deno.test("a sum of no elements is zero, a maximum is of NaN a NaN", () => {
   }
 });
 
-Deno.test("a float32 sum of ten million tenths is right to 1e-6", () => {
+Deno.test("a float32 sum of ten million times 0.1 is accurate to 1e-6", () => {
   const x = allocateView(device, [10_000_000], "float32");
   wordsOf(x).fill(0.1);
   const sum = allocateView(device, [1], "float32");
@@ -140,7 +140,7 @@ function assertProduct(a: BufferView, b: BufferView, output: BufferView, on = de
   }
 }
 
-Deno.test("matrix products give what loops give, whatever the layout", () => {
+Deno.test("matrix products agree with naive loops for every memory layout", () => {
   const random = randomNumbers(13);
   const lengths = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 25, 40];
   for (const dtype of floats) {
@@ -156,7 +156,7 @@ Deno.test("matrix products give what loops give, whatever the layout", () => {
   }
 });
 
-Deno.test("large matrix products give what loops give, with every order of axes", () => {
+Deno.test("large matrix products agree with naive loops for every axis order", () => {
   const random = randomNumbers(14);
   for (const dtype of floats) {
     for (
@@ -190,7 +190,7 @@ Deno.test("large matrix products give what loops give, with every order of axes"
   }
 });
 
-Deno.test("a matrix that is prepared for many products gives what loops give, whatever the layout", () => {
+Deno.test("products of a prepacked matrix agree with naive loops for every memory layout", () => {
   const random = randomNumbers(17);
   const [m, k, n] = [35, 520, 1025];
   const layouts = [{ aAxes: [0, 1], bAxes: [1, 0], step: 1 }, { aAxes: [1, 0], bAxes: [0, 1], step: 3 }];
@@ -212,7 +212,7 @@ Deno.test("a matrix that is prepared for many products gives what loops give, wh
   }
 });
 
-Deno.test("a product with more rows than are packed at a time is whole", () => {
+Deno.test("a product with more rows than one packing block is complete", () => {
   const [m, k, n] = [450, 42_000, 200];
   const [a, output] = [allocateView(device, [m, k], "float32"), allocateView(device, [m, n], "float32")];
   wordsOf(a).fill(1);
@@ -221,23 +221,23 @@ Deno.test("a product with more rows than are packed at a time is whole", () => {
   a.source.free();
 });
 
-Deno.test("a product reads nothing behind its operands, even at the end of memory", () => {
-  const own = createCpuDevice({ threads: 1 });
+Deno.test("a product does not read past its operands, even at the end of memory", () => {
+  const device = createCpuDevice({ threads: 1 });
   const [m, n, k] = [232, 65, 97];
-  const [b, output] = [allocateView(own, [k, n], "float32"), allocateView(own, [m, n], "float32")];
-  const warm = allocateView(own, [m, k], "float32");
-  own.matmul(warm, b, output);
-  const { memory } = own;
+  const [b, output] = [allocateView(device, [k, n], "float32"), allocateView(device, [m, n], "float32")];
+  const warm = allocateView(device, [m, k], "float32");
+  device.matmul(warm, b, output);
+  const { memory } = device;
   const bytes = 64 * Math.ceil(4 * m * k / 64);
   // One free block follows the memory in use. Its last granule is never allocated.
   const probe = memory.allocate(64);
   memory.allocate(memory.totalBytes - 64 - (probe.address + 64) - bytes);
-  const a = allocateView(own, [m, k], "float32");
+  const a = allocateView(device, [m, k], "float32");
   assert.equal((a.source.memory as Block).address + bytes, memory.totalBytes - 64);
-  own.matmul(a, b, output);
+  device.matmul(a, b, output);
 });
 
-Deno.test("a product over no terms is zero, and one without rows does nothing", () => {
+Deno.test("a product over zero terms is zero, and a product without rows does nothing", () => {
   const output = allocateView(device, [2, 3], "float32");
   wordsOf(output).fill(5);
   device.matmul(allocateView(device, [2, 0], "float32"), allocateView(device, [0, 3], "float32"), output);
@@ -246,7 +246,7 @@ Deno.test("a product over no terms is zero, and one without rows does nothing", 
   device.matmul(allocateView(device, [0, 4], "float32"), allocateView(device, [4, 3], "float32"), empty);
 });
 
-Deno.test("tridiagonal systems are solved, whatever the layout", () => {
+Deno.test("tridiagonal systems are solved for every memory layout", () => {
   const random = randomNumbers(15);
   for (const dtype of floats) {
     for (let trial = 0; trial < 120; trial++) {
@@ -280,7 +280,7 @@ Deno.test("tridiagonal systems are solved, whatever the layout", () => {
   }
 });
 
-Deno.test("what tridiagonal systems leave out is not read", () => {
+Deno.test("excluded rows of tridiagonal systems are not read", () => {
   const n = 5, systems = 9;
   const bands = [0, 1, 2].map(() => allocateView(device, [systems, n], "float64"));
   bands.forEach((band, i) => wordsOf(band).fill(i === 1 ? 4 : 1));
@@ -295,7 +295,7 @@ Deno.test("what tridiagonal systems leave out is not read", () => {
   assert.ok(valuesOf(output).every(Number.isFinite));
 });
 
-Deno.test("rows of any length are gathered, and scattered back by adding", () => {
+Deno.test("rows of any length are gathered and scatter-added", () => {
   const random = randomNumbers(19);
   for (const dtype of numeric) {
     for (let inner = 1; inner < 20; inner++) {
@@ -331,7 +331,7 @@ Deno.test("rows of any length are gathered, and scattered back by adding", () =>
   }
 });
 
-Deno.test("reading copies, so that what comes later does not show", () => {
+Deno.test("a read copies values, so that later writes do not change them", () => {
   const view = allocateView(device, [3], "int32");
   device.write(view.source, Int32Array.of(1, 2, 3));
   const read = device.readSync(view);

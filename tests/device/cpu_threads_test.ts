@@ -46,7 +46,7 @@ function largeResults(on: CpuDevice): number[][] {
   return results.map((view) => valuesOf(view, on));
 }
 
-Deno.test("results do not depend on the number of threads, to the last bit", async () => {
+Deno.test("results are bitwise equal for any number of threads", async () => {
   const expected = largeResults(createCpuDevice({ threads: 1 }));
   const threaded = createCpuDevice({ threads: 3 });
   let found: number[][] = [];
@@ -68,7 +68,7 @@ Deno.test("results do not depend on the number of threads, to the last bit", asy
   assert.equal(largeResults(threaded).length, found.length, "a destroyed device still computes");
 });
 
-Deno.test("a number of threads that makes no sense is refused", () => {
+Deno.test("init rejects an invalid number of threads", () => {
   for (const threads of [0, -1, 1.5, NaN]) assert.throws(() => createCpuDevice({ threads }), RangeError);
 });
 
@@ -87,15 +87,19 @@ function endingProgram(ending: string): string {
 }
 
 const endings: { name: string; code: string; exit: number }[] = [
-  { name: "at its last line", code: "", exit: 0 },
-  { name: "after its workers have slept", code: "await new Promise((r) => setTimeout(r, 300));", exit: 0 },
+  { name: "after its last line", code: "", exit: 0 },
+  {
+    name: "after its workers have become idle",
+    code: "await new Promise((r) => setTimeout(r, 300));",
+    exit: 0,
+  },
   { name: "by Deno.exit", code: "Deno.exit(7);", exit: 7 },
-  { name: "by an error that nobody catches", code: "throw new Error('as meant');", exit: 1 },
+  { name: "with an uncaught error", code: "throw new Error('as meant');", exit: 1 },
   { name: "after destroy", code: "device.destroy();", exit: 0 },
 ];
 
 for (const { name, code, exit } of endings) {
-  Deno.test(`a process with worker threads ends ${name}`, async () => {
+  Deno.test(`a process with worker threads exits ${name}`, async () => {
     const file = await Deno.makeTempFile({ suffix: ".ts" });
     try {
       await Deno.writeTextFile(file, endingProgram(code));

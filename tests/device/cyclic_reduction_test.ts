@@ -12,7 +12,7 @@ import {
 import { isReduced } from "../../src/device/webgpu/tridiagonal.ts";
 import { testOnBoth, useDevice } from "../devices.ts";
 
-Deno.test("few long systems are reduced cyclically on a GPU, others eliminated", () => {
+Deno.test("a GPU uses cyclic reduction for few long systems and elimination for others", () => {
   for (const [systems, n] of [[1, 256], [7, 17_984], [1000, 300]]) {
     assert.ok(isReduced(systems, n, 65_535), `${systems} systems of ${n}`);
   }
@@ -23,7 +23,7 @@ Deno.test("few long systems are reduced cyclically on a GPU, others eliminated",
 });
 
 function test(name: string, body: () => Tensor, tolerance = 1e-5): void {
-  testOnBoth(`${name} by cyclic reduction`, async (cpu, webgpu) => {
+  testOnBoth(`cyclic reduction solves ${name}`, async (cpu, webgpu) => {
     const found = await body().data();
     useDevice(cpu);
     const expected = await body().data();
@@ -56,7 +56,7 @@ test("systems with no row", () => {
   return tridiagonalSolve(zeros, zeros, zeros, zeros.add(1));
 });
 
-test("a system whose few rows are as far apart as can be", () => {
+test("a system whose few rows are as far apart as possible", () => {
   const [n, kept] = [32_767, [0, 16_383, 32_766]];
   const row = (values: number[]) => {
     const all = new Float32Array(n);

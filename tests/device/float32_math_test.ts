@@ -228,7 +228,7 @@ const specialValues: Record<keyof typeof functions, [x: number, y: number][]> = 
 };
 
 for (const [name, cases] of Object.entries(specialValues)) {
-  Deno.test(`float32 ${name} of zero, infinity, NaN and values outside its domain`, () => {
+  Deno.test(`float32 ${name} is correct for zero, infinity, NaN and values outside its domain`, () => {
     const x = Float32Array.from([...cases.map(([x]) => x), NaN]);
     const expected = [...cases.map(([, y]) => y), NaN];
     for (const arithmetic of arithmetics) {
@@ -265,7 +265,7 @@ Deno.test("float32 exp gives numbers below 2^-126, or 0 where such numbers are f
   }
 });
 
-Deno.test("float32 log takes numbers below 2^-126", () => {
+Deno.test("float32 log accepts numbers below 2^-126", () => {
   const x = logarithmic(1e-44, 1e-38);
   const worst = worstUlp(x, compute(functions.log, [x], arithmetics[0]), Math.log);
   assert.ok(worst.ulp <= 1, `${worst.ulp} ulp at ${worst.at}`);
@@ -326,7 +326,7 @@ function pairsOf(bases: readonly number[], exponents: readonly number[]): [Float
 /** Whole numbers from the first to the second. */
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, i) => first + i);
 
-Deno.test("float32 pow is exact for whole exponents where the result is representable", () => {
+Deno.test("float32 pow is exact for integer exponents if the result is representable", () => {
   const powersOfTwo = range(-20, 20).flatMap((e) => [2 ** e, -(2 ** e)]);
   for (
     const [x, p] of [
@@ -344,7 +344,7 @@ Deno.test("float32 pow is exact for whole exponents where the result is represen
   }
 });
 
-Deno.test("float32 pow of zeros, infinities, NaN and negative bases", () => {
+Deno.test("float32 pow is correct for zeros, infinities, NaN and negative bases", () => {
   const values = [0, -0, 1, -1, 0.5, -0.5, 2, -2, 3, -3, 17, -17, Infinity, -Infinity, NaN];
   const [x, p] = pairsOf(values, values);
   const isUnit = (x: number, p: number) => x === 1 || x === -1 && Math.abs(p) === Infinity;
@@ -359,7 +359,7 @@ Deno.test("float32 pow of zeros, infinities, NaN and negative bases", () => {
   }
 });
 
-Deno.test("lower leaves float64 alone and keeps what is shared shared", () => {
+Deno.test("lower does not change float64 expressions and keeps shared nodes shared", () => {
   const double = s.instantiate(functions.exp, ["float64"]);
   assert.equal(lower(double), double);
   const power = s.exp(s.constant(1, "float32"));

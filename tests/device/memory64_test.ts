@@ -83,7 +83,7 @@ Deno.test({
   },
 });
 
-Deno.test("an engine without 64-bit memories computes the same", { ignore }, async () => {
+Deno.test("an engine without 64-bit memories gives the same results", { ignore }, async () => {
   const url = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
   const code = `
     const { Memory } = WebAssembly;

@@ -32,7 +32,7 @@ const test = (name: string, fn: () => Promise<void>) =>
   Deno.test({ name, fn, sanitizeOps: false, sanitizeResources: false });
 
 for (const threads of [2, 3]) {
-  test(`a task that fails on a worker fails the job with its message, ${threads} threads`, async () => {
+  test(`an error on a worker fails the job with the same message, ${threads} threads`, async () => {
     const memory = new Memory();
     const pool = new Pool(memory, threads);
     const broken = brokenModule(memory, sleep);
@@ -44,7 +44,7 @@ for (const threads of [2, 3]) {
   });
 }
 
-test("a failure of a job is not one of the next", async () => {
+test("a failed job does not fail the next one", async () => {
   const memory = new Memory();
   const pool = new Pool(memory, 2);
   const broken = brokenModule(memory, sleep);
@@ -60,7 +60,7 @@ test("a failure of a job is not one of the next", async () => {
   pool.run(brokenModule(memory, () => {}), "task", 2, 0);
 });
 
-test("a worker that ends with an error makes the next job throw it, once", async () => {
+test("the next job throws the error of a crashed worker once", async () => {
   const memory = new Memory();
   const pool = new Pool(memory, 2, () => {
     throw new Error("as meant");

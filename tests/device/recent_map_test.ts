@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { RecentMap } from "../../src/device/recent_map.ts";
 
-Deno.test("a map of few entries makes those again that were not used for longest", () => {
+Deno.test("a full map evicts the least recently used entry", () => {
   const map = new RecentMap<string, number>(2);
   let made = 0;
   const values = ["a", "b", "a", "c", "a", "b"].map((key) => map.getOrMake(key, () => made++));

@@ -29,7 +29,7 @@ const upload = (device: WebGpuDevice, values: number[]) =>
   uploadView(device, values, [values.length], "float32");
 
 test(
-  "a recorded turn is played with its own addresses, forwards and backwards",
+  "each turn of a recording is replayed with the addresses of that turn",
   async (device) => {
     const rows = upload(device, [1, 2, 3, 4, 5, 6, 7, 8]);
     const results = upload(device, [0, 0, 0, 0, 0, 0, 0, 0]);
@@ -47,7 +47,7 @@ test(
 );
 
 test(
-  "what a recorded turn keeps for itself is nobody else's until it is freed",
+  "memory of a recorded turn is not reused until it is freed",
   async (device) => {
     const x = upload(device, [1, 2, 3, 4]);
     // Input and output overlap, so the input is copied first.
@@ -65,13 +65,13 @@ test(
   },
 );
 
-test("a recording is not queued by itself", async (device) => {
+test("a recording is not dispatched until it is replayed", async (device) => {
   const x = upload(device, [1]);
   device.record(() => device.map(sum, [x, x], x)).free();
   assert.deepEqual([...(await device.read([x]))[0]], [1]);
 });
 
-test("turns that queue different kernels are refused", (device) => {
+test("recording throws if turns dispatch different kernels", (device) => {
   const [x, y] = [upload(device, [1, 2, 3]), allocateView(device, [3], "float32")];
   const turn = (index: number) => device.map({ name: `turn ${index}`, build: (a) => a }, [x], y);
   assert.throws(() => device.record(turn), /must queue the same kernels/);

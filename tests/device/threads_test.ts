@@ -110,7 +110,7 @@ Deno.test({
   },
 });
 
-Deno.test("init takes a number of threads, for each of which there is one device", async () => {
+Deno.test("init returns one device per number of threads and rejects invalid numbers", async () => {
   const two = await init({ device: "cpu", threads: 2 });
   assert.match(two.info.description, /2 threads/);
   assert.equal(await init({ device: "cpu", threads: 2 }), two);

@@ -17,7 +17,7 @@ const program = `
 `;
 
 Deno.test({
-  name: "vectors in pairs give the numbers of single ones",
+  name: "256-bit vectors give the same results as 128-bit vectors",
   ignore: Deno.build.arch !== "x86_64",
   fn: async () => {
     const switches = [
@@ -42,7 +42,7 @@ Deno.test({
 
 const [join, unchecked] = ["--experimental-wasm-revectorize", "--no-wasm-bounds-checks"];
 
-Deno.test("the width of registers follows what the engine does, and not what has no effect on it", () => {
+Deno.test("the register width follows the engine's effective settings only", () => {
   const cases: [expected: 1 | 2, evidence: Partial<VectorEvidence>][] = [
     [1, {}],
     // In an executable the environment variable has no effect: the engine checks addresses regardless.

@@ -59,7 +59,7 @@ const fresh = (maxWorkgroups?: number) => () =>
 
 const viewOf = (x: Tensor) => x.view as BufferView;
 
-test("many operations make few submissions, and reads of one turn share one", async (device) => {
+test("operations are batched into few submissions, and reads of one turn share one", async (device) => {
   const before = device.statistics.batches;
   let x = zeros([8]).add(0);
   for (let i = 0; i < 1000; i++) x = x.add(1);
@@ -69,7 +69,7 @@ test("many operations make few submissions, and reads of one turn share one", as
   assert.ok(device.statistics.batches - before <= 5, `${device.statistics.batches - before} batches`);
 });
 
-test("a number operand is a parameter: new values need no new kernel", async (device) => {
+test("a number operand is a kernel parameter: new values need no new kernel", async (device) => {
   const x = tensor([1, 2]);
   await x.mul(0.5).add(1).data();
   const { kernels } = device.statistics;
@@ -92,7 +92,7 @@ test("a kernel depends on the number of axes, not on their lengths", async (devi
   assert.equal(device.statistics.kernels, kernels);
 });
 
-test("training takes no more memory in its last step than in its second", async (device) => {
+test("training uses no more memory in the last step than in the second", async (device) => {
   const keys = [0, 1, 2, 3].map(key);
   const parameters = {
     hidden: normal(keys[0], [2, 16]),
@@ -124,7 +124,7 @@ test("training takes no more memory in its last step than in its second", async 
   assert.ok(bytes.at(-1)! - bytes[0] < 4096 + 300 * 256, `bytes ${bytes}`);
 }, fresh());
 
-test("memory of ever changing sizes is given back to the GPU", async (device) => {
+test("freed buffers of changing sizes are returned to the GPU", async (device) => {
   const x = tensor([1]);
   for (let i = 0; i < 60; i++) {
     const size = (8 + i) * 2 ** 20;
@@ -137,15 +137,15 @@ test("memory of ever changing sizes is given back to the GPU", async (device) =>
   assert.ok(total < 400 * 2 ** 20, `${total} bytes`);
 }, fresh());
 
-Deno.test("size classes waste less than a fifth", () => {
+Deno.test("size classes waste less than 20 % of memory", () => {
   for (let size = 257; size < 1e6; size = Math.ceil(size * 1.03)) {
-    const given = sizeClass(size, 2 ** 30);
-    assert.ok(given >= size && given <= size * 1.25, `${given} for ${size}`);
+    const rounded = sizeClass(size, 2 ** 30);
+    assert.ok(rounded >= size && rounded <= size * 1.25, `${rounded} for ${size}`);
   }
   assert.equal(sizeClass(1000, 1000), 1000);
 });
 
-Deno.test("memory that the GPU may not have given is not handed out again", () => {
+Deno.test("a buffer whose allocation on the GPU may have failed is not reused", () => {
   const destroyed: number[] = [];
   const device = {
     limits: { maxBufferSize: 2 ** 30, maxStorageBufferBindingSize: 2 ** 30 },
@@ -167,7 +167,7 @@ Deno.test("memory that the GPU may not have given is not handed out again", () =
 });
 
 for (const [name, size] of [["small", 64], ["large", 16_384]] as const) {
-  test(`a ${name} upload into memory that queued kernels still read comes after them`, async (device) => {
+  test(`a ${name} upload waits for queued kernels that read the memory`, async (device) => {
     const outputs: Tensor[] = [];
     const input = allocateView(device, [size], "float32");
     for (let i = 0; i < 5; i++) {
@@ -177,11 +177,11 @@ for (const [name, size] of [["small", 64], ["large", 16_384]] as const) {
       outputs.push(output);
     }
     const values = await Promise.all(outputs.map((output) => output.data()));
-    assert.deepEqual(values.map((own) => own[size - 1]), [0, 1, 2, 3, 4]);
+    assert.deepEqual(values.map((list) => list[size - 1]), [0, 1, 2, 3, 4]);
   });
 }
 
-test("freed memory is reused at once without disturbing kernels that read it", async () => {
+test("freed memory is reused at once without affecting queued kernels that read it", async () => {
   let sum = zeros([1000]).add(0);
   for (let i = 1; i <= 20; i++) {
     const previous = sum;
@@ -190,7 +190,7 @@ test("freed memory is reused at once without disturbing kernels that read it", a
   assert.equal((await sum.data())[999], 210);
 });
 
-test("a read gives what was there when it was asked for", async () => {
+test("a read returns the values at the time of the call", async () => {
   const x = tensor([1, 2, 3]);
   const before = x.data();
   x.assign(x.add(10));
@@ -198,7 +198,7 @@ test("a read gives what was there when it was asked for", async () => {
   assert.deepEqual([...await x.data()], [11, 12, 13]);
 });
 
-test("a tensor is assigned a view of its own memory", async () => {
+test("a tensor can be assigned an overlapping view of itself", async () => {
   const x = tensor([[1, 2], [3, 4]]);
   x.assign(x.mT);
   assert.deepEqual([...await x.data()], [1, 3, 2, 4]);
@@ -206,7 +206,7 @@ test("a tensor is assigned a view of its own memory", async () => {
   assert.deepEqual([...await x.data()], [2, 4, 1, 3]);
 });
 
-test("kernels whose output lies in the memory of an input", async (device) => {
+test("kernels may write to the memory of an input", async (device) => {
   const whole = uploadView(device, [1, 2, 3, 4, 5, 6], [6], "float32");
   const part = (offset: number, shape: number[], strides: number[]): BufferView => ({
     ...whole,
@@ -222,7 +222,7 @@ test("kernels whose output lies in the memory of an input", async (device) => {
   assert.deepEqual([...words], [25 + 84 + 189, 7, 9, 5, 12, 21]);
 });
 
-test("views at an offset are read without what lies around them", async (device) => {
+test("kernels read only the elements of an offset view", async (device) => {
   const whole = uploadView(device, [1, 2, 3, 4, 5, 6], [6], "int32");
   const empty = { ...whole, shape: [0, 3], strides: [3, 1] };
   const [middle, nothing, last] = await device.read([
@@ -294,28 +294,32 @@ for (const maxWorkgroups of [undefined, 3]) {
   );
 }
 
-test("a kernel that does not compile is named when its result is read", async (device) => {
-  const x = tensor([1]);
-  await device.synchronize();
-  device.dispatch({
-    key: "broken",
-    source: () => ({ name: "broken kernel", code: "fn main( {", access: "w" }),
-    buffers: [memoryOf(viewOf(x).source)],
-    words: [0],
-    workgroups: [1],
-    shapes: [[1]],
-  });
-  const other = device.implementation === "native" ? "dawn" : "native";
-  await assert.rejects(x.data(), (error: Error) => {
-    assert.match(error.message, /broken kernel/);
-    assert.match(error.message, new RegExp(`implementation: "${other}"`));
-    return true;
-  });
-  // The error is reported once. Later operations succeed.
-  assert.deepEqual([...await tensor([1]).add(1).data()], [2]);
-}, fresh());
+test(
+  "reading the result of a kernel that does not compile throws an error with the kernel's name",
+  async (device) => {
+    const x = tensor([1]);
+    await device.synchronize();
+    device.dispatch({
+      key: "broken",
+      source: () => ({ name: "broken kernel", code: "fn main( {", access: "w" }),
+      buffers: [memoryOf(viewOf(x).source)],
+      words: [0],
+      workgroups: [1],
+      shapes: [[1]],
+    });
+    const other = device.implementation === "native" ? "dawn" : "native";
+    await assert.rejects(x.data(), (error: Error) => {
+      assert.match(error.message, /broken kernel/);
+      assert.match(error.message, new RegExp(`implementation: "${other}"`));
+      return true;
+    });
+    // The error is reported once. Later operations succeed.
+    assert.deepEqual([...await tensor([1]).add(1).data()], [2]);
+  },
+  fresh(),
+);
 
-test("a refused dispatch is named with its shapes, to all who wait", async (device) => {
+test("a rejected dispatch fails all pending reads with its name and shapes", async (device) => {
   const x = tensor([1]);
   device.dispatch({
     key: "too many",
@@ -336,7 +340,7 @@ const copyOne = `
   @compute @workgroup_size(1) fn main() { output[0] = f32(params.value); }
 `;
 
-test("a kernel of the caller's own runs between others", async (device) => {
+test("a custom kernel runs in order with other kernels", async (device) => {
   const x = tensor([1]).add(1);
   device.dispatch({
     key: copyOne,
@@ -349,19 +353,19 @@ test("a kernel of the caller's own runs between others", async (device) => {
   assert.deepEqual([...await x.add(1).data()], [8]);
 });
 
-test("a tensor larger than the adapter's buffers is refused at once", async (device) => {
+test("creating a tensor larger than the adapter's buffers throws at once", async (device) => {
   const elements = device.limits.maxStorageBufferBindingSize / 4 + 1;
   assert.throws(() => zeros([elements]).add(1), /too large for this GPU/);
   await Promise.resolve();
 });
 
-test("float64 is refused: it lives on the CPU", async () => {
+test("a float64 tensor throws, since only the CPU supports it", async () => {
   assert.throws(() => tensor([1], { dtype: "float64" }), /float64 lives on the CPU/);
   assert.throws(() => zeros([2], { dtype: "float64" }).add(1), /float64 lives on the CPU/);
   await Promise.resolve();
 });
 
-test("a destroyed device says so", async (device) => {
+test("operations on a destroyed device throw", async (device) => {
   const x = tensor([1, 2]).add(1);
   const reading = x.data();
   await reading;
@@ -371,20 +375,20 @@ test("a destroyed device says so", async (device) => {
   assert.throws(() => x.add(1), /was destroyed/);
 }, fresh());
 
-test("a read that a destroyed device cuts off is rejected", async (device) => {
+test("destroying a device rejects pending reads", async (device) => {
   const reading = tensor([1, 2]).add(1).data();
   device.destroy();
   await assert.rejects(reading, /was destroyed/);
 }, fresh());
 
-test("init gives the same device for the same choice", async ({ implementation }) => {
+test("init returns the same device for the same options", async ({ implementation }) => {
   const options = { device: "webgpu", implementation } as const;
   const [first, second] = await Promise.all([init(options), init(options)]);
   assert.equal(first, shared);
   assert.equal(second, shared);
 });
 
-Deno.test("init refuses choices that do not exist, and lists those that do", async () => {
+Deno.test("init rejects unknown options and lists the valid ones", async () => {
   // deno-lint-ignore no-explicit-any
   const choose = (options: any) => init(options);
   await assert.rejects(choose({ device: "gpu" }), /"gpu"; valid: "auto", "webgpu", "cpu"/);
@@ -419,7 +423,7 @@ async function run(program: string, env: Record<string, string> = {}) {
   });
 }
 
-test("a process ends by itself, with or without destroying its device", async (device) => {
+test("a process exits by itself, with or without destroying its device", async (device) => {
   const module = new URL("../../mod.ts", import.meta.url);
   for (const end of ["", "device.destroy();"]) {
     const { code, stdout, stderr } = await run(`
@@ -434,7 +438,7 @@ test("a process ends by itself, with or without destroying its device", async (d
   }
 });
 
-test("init opens one device for two calls at once, and another after that was destroyed", async (device) => {
+test("concurrent init calls share one device, and init opens a new one after it is destroyed", async (device) => {
   const module = new URL("../../mod.ts", import.meta.url);
   const { stdout, stderr } = await run(`
     import { init, tensor } from ${JSON.stringify(module)};
@@ -448,9 +452,9 @@ test("init opens one device for two calls at once, and another after that was de
   assert.equal(stdout.trim(), "true\nfalse\n5", stderr);
 });
 
-test("without an adapter, init says what to install", async (device) => {
+test("without an adapter, the error of init says what to install", async (device) => {
   const module = new URL("../../mod.ts", import.meta.url);
-  const nowhere = { VK_DRIVER_FILES: "/nowhere", VK_ICD_FILENAMES: "/nowhere", WGPU_BACKEND: "vulkan" };
+  const noDrivers = { VK_DRIVER_FILES: "/nowhere", VK_ICD_FILENAMES: "/nowhere", WGPU_BACKEND: "vulkan" };
   const { stdout, stderr } = await run(
     `
       import { init } from ${JSON.stringify(module)};
@@ -462,7 +466,7 @@ test("without an adapter, init says what to install", async (device) => {
       }
       console.log((await init()).info.kind);
     `,
-    nowhere,
+    noDrivers,
   );
   // If adapters do not come from Vulkan's loader, an adapter is still available.
   if (!stdout.startsWith("found")) {
@@ -471,7 +475,7 @@ test("without an adapter, init says what to install", async (device) => {
   }
 });
 
-Deno.test("scalar expressions come out as WGSL that avoids what WGSL leaves open", () => {
+Deno.test("WGSL of scalar expressions avoids implementation-defined results", () => {
   const emit = (fn: ScalarFunction) =>
     emitScalar(instantiate(fn, ["float32"]), { inputs: ["x"], index: "i", zero: "zero", prefix: "t" });
   const infinite = emit({ name: "infinite", build: (x) => s.add(x, Infinity) });

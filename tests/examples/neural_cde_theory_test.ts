@@ -65,7 +65,7 @@ Deno.test("an area that depends on the order of events is a linear map of the te
 const control = CubicSpline(naturalCubicCoeffs(addTime(normal(key(2), [2, 6, 2], f64))));
 const nonlinear = (y: Tensor, x: Tensor) => x.slice(-1, 1).square().sin().sub(y);
 
-Deno.test("an equation that reads its control nonlinearly is a controlled one (theorem C.1)", async () => {
+Deno.test("a nonlinear function of the control can be written as a controlled equation (theorem C.1)", async () => {
   const y0 = normal(key(3), [2, 2], f64);
   const difference = async (stepSize: number) => {
     const direct = odeint((t, y) => nonlinear(y, control.evaluate(t)), y0, [0, 5], {
@@ -80,7 +80,7 @@ Deno.test("an equation that reads its control nonlinearly is a controlled one (t
   assert.ok(fine < 1e-4 && fine < coarse / 16, `${coarse}, ${fine}`);
 });
 
-Deno.test("a controlled equation gives the control itself, and with it the derivative that the other kind cannot know", async () => {
+Deno.test("a controlled equation can output its control, an ODE that reads only the value of the control cannot", async () => {
   const constant = (_t: Tensor, z: Tensor) =>
     concatenate([z.zerosLike(), z.zerosLike().add(1)], -1).expandDims(-2);
   const X = LinearInterpolation(tensor([[[0, 0], [1, 1], [2, 0]], [[0, 0], [1, 1], [2, 2]]], f64));
@@ -98,7 +98,7 @@ const pathOf = ({ x, t }: typeof gruOde) =>
 const lengthsOf = ({ final_index }: typeof gruOde) =>
   tensor(final_index.data.map((last) => last + 1), { dtype: "int32" });
 
-Deno.test("the authors' GRU-ODE is such a controlled equation, outputs and gradients", async () => {
+Deno.test("the GRU-ODE agrees with the authors' code, outputs and gradients", async () => {
   const X = pathOf(gruOde);
   const arrays = Object.entries(gruOde.params as Arrays).map(([name, array]) =>
     [name, read(array!, "float64")] as const
@@ -134,7 +134,7 @@ Deno.test("the authors' GRU-ODE is such a controlled equation, outputs and gradi
   }
 });
 
-Deno.test("the authors' Neural CDE is ours, outputs and gradients", async () => {
+Deno.test("the Neural CDE agrees with the authors' code, outputs and gradients", async () => {
   const names: Record<string, string> = {
     "func.linear_in": "vectorField.layers.0",
     "func.linears.0": "vectorField.layers.1",

@@ -3,7 +3,7 @@ import { checkoutCommit } from "../../src/files/commit.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
 Deno.test(
-  "the commit of a checkout is that of its branch, loose or packed, or the one that is checked out",
+  "the commit of a checkout is read from a loose ref, a packed ref or a detached HEAD",
   withFolder(async (folder) => {
     assert.equal(await checkoutCommit(folder), undefined);
     const git = `${folder}/.git`;
@@ -18,11 +18,11 @@ Deno.test(
     await Deno.writeTextFile(`${git}/refs/heads/main`, "abc2\n");
     assert.equal(await checkoutCommit(folder), "abc2");
     // A linked worktree.
-    const [linked, own] = [`${folder}/linked`, `${git}/worktrees/linked`];
-    for (const path of [linked, own]) await Deno.mkdir(path, { recursive: true });
-    await Deno.writeTextFile(`${linked}/.git`, `gitdir: ${own}\n`);
-    await Deno.writeTextFile(`${own}/HEAD`, "ref: refs/heads/main\n");
-    await Deno.writeTextFile(`${own}/commondir`, "../..\n");
+    const [linked, gitFolder] = [`${folder}/linked`, `${git}/worktrees/linked`];
+    for (const path of [linked, gitFolder]) await Deno.mkdir(path, { recursive: true });
+    await Deno.writeTextFile(`${linked}/.git`, `gitdir: ${gitFolder}\n`);
+    await Deno.writeTextFile(`${gitFolder}/HEAD`, "ref: refs/heads/main\n");
+    await Deno.writeTextFile(`${gitFolder}/commondir`, "../..\n");
     assert.equal(await checkoutCommit(linked), "abc2");
     await Deno.writeTextFile(`${git}/HEAD`, "abc3\n");
     assert.equal(await checkoutCommit(folder), "abc3");

@@ -37,12 +37,12 @@ function foreign(header: unknown, data = new Uint8Array(0)): Uint8Array {
 }
 
 Deno.test(
-  "safetensors come back as they were written",
+  "written safetensors are read back unchanged",
   withFile(async (path) => assert.deepEqual(await readSafetensors(path), content)),
 );
 
 Deno.test(
-  "safetensors of another writer are read",
+  "safetensors of other writers are read",
   withFile(async (path) => {
     const header = { a: { dtype: "F32", shape: [1], data_offsets: [0, 4] } };
     await Deno.writeFile(path, foreign(header, new Uint8Array(Float32Array.of(2).buffer)));
@@ -61,11 +61,11 @@ Deno.test(
   }),
 );
 
-Deno.test("a file that is not there is named", () =>
+Deno.test("the error of a missing file names the file", () =>
   assert.rejects(() => readSafetensors("no/such.safetensors"), /no\/such\.safetensors: no such file/));
 
 Deno.test(
-  "a truncated file is refused at any length, with its name",
+  "a file truncated at any length is rejected by name",
   withFile(async (path) => {
     const bytes = await Deno.readFile(path);
     for (let length = 0; length < bytes.length; length += 5) {
@@ -79,7 +79,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a flipped bit anywhere is noticed",
+  "a flipped bit at any position is detected",
   withFile(async (path) => {
     const bytes = await Deno.readFile(path);
     // Without its name the checksum is ignored, as in a file of another writer.
@@ -95,7 +95,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a file that must have a checksum is rejected where the checksum's name is damaged",
+  "a file that requires a checksum is rejected if the checksum's name is damaged",
   withFile(async (path) => {
     assert.deepEqual(Object.keys((await readCheckedSafetensors(path)).metadata), ["note"]);
     const bytes = await Deno.readFile(path);
@@ -114,7 +114,7 @@ Deno.test(
   }),
 );
 
-const refused: [name: string, file: Uint8Array, message: RegExp][] = [
+const rejected: [name: string, file: Uint8Array, message: RegExp][] = [
   ["text", new TextEncoder().encode("certainly not a safetensors file"), /not a safetensors file/],
   ["a header that is not JSON", foreign("{nonsense"), /header is not JSON/],
   ["a header that is a list", foreign("[]"), /not a JSON object/],
@@ -136,9 +136,9 @@ const refused: [name: string, file: Uint8Array, message: RegExp][] = [
   ["bytes too many", foreign({}, new Uint8Array(4)), /4 bytes follow its last tensor/],
 ];
 
-for (const [name, file, message] of refused) {
+for (const [name, file, message] of rejected) {
   Deno.test(
-    `a safetensors file with ${name} is refused`,
+    `a safetensors file with ${name} is rejected`,
     withFile(async (path) => {
       await Deno.writeFile(path, file);
       await assert.rejects(() => readSafetensors(path), message);

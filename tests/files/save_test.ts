@@ -19,7 +19,7 @@ import { withFolder } from "../tasks/command_line.ts";
 const sizes = { inputs: 3, outputs: 2, width: 4, depth: 1 };
 
 testOnDevices(
-  "a model takes over the parameters that another one saved, from bytes and from a file",
+  "a model loads the parameters that another model saved, from bytes and from a file",
   withFolder(async (folder) => {
     const x = normal(key(2), [5, 3]);
     const model = MLP({ ...sizes, key: key(0) });
@@ -59,12 +59,12 @@ Deno.test("tensors come back with their names, types, shapes and values", async 
   ]);
 });
 
-Deno.test("texts travel with the tensors", async () => {
+Deno.test("text metadata is saved and loaded with the tensors", async () => {
   const bytes = await save(ones([1]), { metadata: { note: "übung", classes: "a,b" } });
   assert.deepEqual(await loadMetadata(bytes), { note: "übung", classes: "a,b" });
 });
 
-Deno.test("bytes that are a part of others are read", async () => {
+Deno.test("load accepts a subarray of a larger buffer", async () => {
   const bytes = await save({ a: tensor([1, 2]) });
   const padded = new Uint8Array(bytes.length + 7);
   padded.set(bytes, 5);
@@ -72,7 +72,7 @@ Deno.test("bytes that are a part of others are read", async () => {
   assert.deepEqual([...await a.data()], [1, 2]);
 });
 
-Deno.test("what cannot be saved is refused by name", async () => {
+Deno.test("save rejects invalid names, metadata and paths by name", async () => {
   await assert.rejects(save({}), /save: no tensors given/);
   await assert.rejects(
     save({ "a.b": ones([1]), a: { b: ones([1]) } }),
@@ -91,7 +91,7 @@ Deno.test("what cannot be saved is refused by name", async () => {
   await assert.rejects(save(ones([1]), new URL("https://example.org/a")), /expected a path or a file: URL/);
 });
 
-Deno.test("what cannot be loaded is refused by name", async () => {
+Deno.test("load rejects invalid files by name", async () => {
   const bytes = await save({ a: ones([3]) });
   const damaged = bytes.slice();
   damaged[damaged.length - 1] ^= 1;

@@ -34,7 +34,7 @@ const alongPaths: Record<string, (X: never) => unknown> = {
 };
 
 for (const [name, model] of Object.entries(alongPaths)) {
-  Deno.test(`${name} says how to make a path of observations`, () => {
+  Deno.test(`${name} called with observations throws an error that says how to make a path`, () => {
     const message = new RegExp(
       `${name}: expected a path, got a tensor of shape \\(2, 6, 3\\); .*CubicSpline`,
     );
@@ -51,23 +51,23 @@ const ofTensors: Record<string, (x: never) => unknown> = {
 };
 
 for (const [name, model] of Object.entries(ofTensors)) {
-  Deno.test(`${name} says that it takes a tensor`, () => {
+  Deno.test(`${name} called with an array throws an error that says to pass a tensor`, () => {
     assert.throws(() => model(X as never), new RegExp(`${name}: x must be a tensor, got object`));
     assert.throws(() => model([1, 2, 3] as never), new RegExp(`${name}: x must be a tensor, got an array`));
   });
 }
 
-Deno.test("gaps that are missing are named", () => {
+Deno.test("missing gaps are reported by name", () => {
   const model = IrregularGRU(cell) as unknown as (x: unknown) => unknown;
   assert.throws(() => model(x), /IrregularGRU: gaps must be a tensor, got undefined/);
 });
 
-Deno.test("a series without rows is refused", () => {
+Deno.test("models reject a series without rows", () => {
   const model = S4D({ inputChannels: 3, modelDim: 4, outputChannels: 2, key: key(1) });
   assert.throws(() => model(x.slice(1, 0, 0)), /S4D: .* a length of at least 1/);
 });
 
-Deno.test("a rule's name is no rule", () => {
+Deno.test("a model rejects the name of a learning rule in place of the rule", () => {
   const rule = "delta" as unknown as LearningRule;
   assert.throws(
     () => FastWeightODE({ ...fast, rule }),
@@ -75,24 +75,24 @@ Deno.test("a rule's name is no rule", () => {
   );
 });
 
-Deno.test("words that there are not are refused", () => {
+Deno.test("models reject unknown option values", () => {
   const word = "last" as never;
-  const refused = (model: () => unknown, message: RegExp) => assert.throws(model, message);
-  refused(
+  const assertRejected = (model: () => unknown, message: RegExp) => assert.throws(model, message);
+  assertRejected(
     () => NeuralCDE(cde)(X, { states: word }),
     /NeuralCDE: states is "last", expected "final" or "all"/,
   );
-  refused(() => NeuralCDE({ ...cde, form: word }), /NeuralCDE: form is "last"/);
-  refused(
+  assertRejected(() => NeuralCDE({ ...cde, form: word }), /NeuralCDE: form is "last"/);
+  assertRejected(
     () => FastWeightCDE({ ...fast, keys: word }),
     /keys is .*"value", "derivative" or "derivative only"/,
   );
-  refused(
+  assertRejected(
     () =>
       LatentODERNN({ inputChannels: 3, hiddenChannels: 4, width: 4, depth: 1, key: key(1), update: word }),
     /LatentODERNN: update is "last"/,
   );
-  refused(
+  assertRejected(
     () => ODERFWP({ ...fast, width: 4, depth: 1, rule: word }),
     /ODERFWP: rule is "last", expected a function/,
   );

@@ -57,15 +57,15 @@ for (const [name, make] of Object.entries(makers)) {
       assert.ok(Math.abs(found[i] - value) < tolerance, `${i}: ${found[i]}, expected ${value}`)
     );
 
-  testOnCpu(`${name} has the numbers of other implementations in float64`, async () => {
+  testOnCpu(`${name} agrees with the reference implementation in float64`, async () => {
     assertGolden(await values("float64"), 1e-11);
   });
 
-  testOnDevices(`${name} has them in float32`, async () => {
+  testOnDevices(`${name} agrees with the reference implementation in float32`, async () => {
     assertGolden(await values("float32"), 1e-5);
   });
 
-  testOnCpu(`${name} has the right gradients`, async () => {
+  testOnCpu(`the gradients of ${name} agree with central differences`, async () => {
     const model = make({ ...sizes, layers: 1, stateSize: 2, pooling: "mean", dtype: "float64" });
     const x = normal(key(2), [2, 4, 2], { dtype: "float64" });
     const lengths = tensor([4, 3], { dtype: "int32" });
@@ -73,24 +73,27 @@ for (const [name, make] of Object.entries(makers)) {
   });
 
   for (const pooling of ["last", "mean"] as const) {
-    testOnCpu(`${name} reads a series row by row as it reads it whole, pooling: ${pooling}`, async () => {
-      const model = make({ ...sizes, pooling, dtype: "float64" });
-      const x = normal(key(2), [3, 7, 2], { dtype: "float64" });
-      let state: Tree = model.start(3);
-      const outputs: Tensor[] = [];
-      for (let t = 0; t < 7; t++) {
-        const [next, output] = model.step(x.at(1, t), state);
-        outputs.push(output);
-        state = next;
-      }
-      const whole = model(x, { states: "all" });
-      assert.ok(await whole.sub(stack(outputs, 1)).abs().max().item() < 1e-12);
-      assert.ok(await whole.at(1, 6).sub(model(x)).abs().max().item() < 1e-12);
-    });
+    testOnCpu(
+      `${name} gives the same outputs row by row and for the whole series, pooling: ${pooling}`,
+      async () => {
+        const model = make({ ...sizes, pooling, dtype: "float64" });
+        const x = normal(key(2), [3, 7, 2], { dtype: "float64" });
+        let state: Tree = model.start(3);
+        const outputs: Tensor[] = [];
+        for (let t = 0; t < 7; t++) {
+          const [next, output] = model.step(x.at(1, t), state);
+          outputs.push(output);
+          state = next;
+        }
+        const whole = model(x, { states: "all" });
+        assert.ok(await whole.sub(stack(outputs, 1)).abs().max().item() < 1e-12);
+        assert.ok(await whole.at(1, 6).sub(model(x)).abs().max().item() < 1e-12);
+      },
+    );
   }
 }
 
-testOnCpu("chunks of a series give what the recurrence gives, and the right gradients", async () => {
+testOnCpu("the chunked scan agrees with the recurrence, gradients included", async () => {
   const values = (seed: number, shape: number[]) => normal(key(seed), shape, { dtype: "float64" });
   const systems = {
     a: values(1, [3, 2, 4]).tanh().mul(0.7),
@@ -108,7 +111,7 @@ testOnCpu("chunks of a series give what the recurrence gives, and the right grad
   await checkGradients((systems, u) => runInChunks(systems, u, 3), [systems, u], { elements: 6 });
 });
 
-Deno.test("the frequencies of HiPPO-LegS are NumPy's eigenvalues, and their vectors are eigenvectors", () => {
+Deno.test("the HiPPO-LegS frequencies are NumPy's eigenvalues, with eigenvectors", () => {
   const size = 6;
   const frequencies = legSFrequencies(size);
   [0.4714773374793836, 2.4682410513445574, 10.951506527994258].forEach((value, k) =>
@@ -125,7 +128,7 @@ Deno.test("the frequencies of HiPPO-LegS are NumPy's eigenvalues, and their vect
   });
 });
 
-testOnCpu("S4D starts at the diagonals of its paper", async () => {
+testOnCpu("S4D is initialized with the diagonals of its paper", async () => {
   const start = async (initialization: "legs" | "linear" | "inverse") => {
     const { layers: [layer] } = S4D({ ...sizes, initialization }).parameters;
     const { A_imag, log_A_real } = (layer as unknown as { system: Record<string, Tensor> }).system;
@@ -137,7 +140,7 @@ testOnCpu("S4D starts at the diagonals of its paper", async () => {
   assert.deepEqual(await start("inverse"), [9.5493, 1.9099, 0.382]);
 });
 
-Deno.test("sizes that no state can have are refused", () => {
+Deno.test("diagonal models reject invalid sizes", () => {
   assert.throws(() => S4D({ ...sizes, stateSize: 5 }), /S4D: stateSize is 5, expected an even number/);
   assert.throws(() => S5({ ...sizes, blocks: 2 }), /S5: a state of 6 has no 2 blocks of an even size/);
   assert.throws(() => LRU({ ...sizes, radius: [0.9, 1.1] }), /LRU: radius is 0.9 to 1.1/);
@@ -150,7 +153,7 @@ Deno.test("sizes that no state can have are refused", () => {
 
 for (const cell of ["s4d", "lru", "s5", "mamba"] as const) {
   testOnCpu(
-    `after its context a ${cell} forecaster reads its own predictions, in a compiled loop`,
+    `after the context a ${cell} forecaster reads its predictions, in a compiled loop`,
     async () => {
       const model = StateSpaceForecaster({
         cell,
@@ -168,8 +171,8 @@ for (const cell of ["s4d", "lru", "s5", "mamba"] as const) {
       });
       assert.equal(loops.length, 1);
       // With its predictions given as observations, all at once, the model predicts the same values.
-      const told = concatenate([x.slice(1, 0, 3), free.slice(1, 2, 5)], 1);
-      assert.ok(await model(told, { context: 6 }).sub(free).abs().max().item() < 1e-12);
+      const observed = concatenate([x.slice(1, 0, 3), free.slice(1, 2, 5)], 1);
+      assert.ok(await model(observed, { context: 6 }).sub(free).abs().max().item() < 1e-12);
     },
   );
 }

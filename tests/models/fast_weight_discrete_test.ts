@@ -61,9 +61,9 @@ type Net = ReturnType<typeof mapsOf>;
 function signals({ linear, norm, has }: Net, row: Tensor, fed?: Tensor) {
   const features = norm("layers.0.inputNorm", linear("layers.0.input", row));
   const with_ = (name: string) => {
-    const own = linear(`layers.0.${name}`, features);
+    const projected = linear(`layers.0.${name}`, features);
     const feedback = `layers.0.feedback.${name}`;
-    return inHeads(fed && has(feedback) ? own.add(linear(feedback, fed)) : own);
+    return inHeads(fed && has(feedback) ? projected.add(linear(feedback, fed)) : projected);
   };
   const emitted = with_("slow");
   return {
@@ -108,14 +108,14 @@ function inSteps(step: (row: Tensor) => Tensor): Tensor {
 
 const models = { DeltaNet, LinearTransformer, RecurrentFWP };
 for (const [name, make] of Object.entries(models)) {
-  Deno.test(`${name} is what its equations say`, async () => {
+  Deno.test(`${name} agrees with its equations`, async () => {
     const model = make(sizes);
     const net = mapsOf(model);
     const features = net.block(equations[name](net), net.linear("layers.0.input", x));
     await assertSame(model(x, { states: "all" }), net.linear("readout", features));
   });
 
-  Deno.test(`${name} depends on nothing later, and reads each series at its own end`, async () => {
+  Deno.test(`${name} is causal and reads each series at its last row`, async () => {
     const model = make({ ...sizes, layers: 2 });
     const all = model(x, { states: "all" });
     await assertSame(model(x.slice(1, 0, 3), { states: "all" }), all.slice(1, 0, 3));
@@ -125,7 +125,7 @@ for (const [name, make] of Object.entries(models)) {
   });
 
   const expected = make({ ...sizes, layers: 2 })(x);
-  testOnDevices(`${name} runs as one loop a layer`, async () => {
+  testOnDevices(`${name} runs as one compiled loop per layer`, async () => {
     const model = make({ ...sizes, dtype: "float32", layers: 2 });
     const input = normal(key(1), [batch, length, 3]);
     assert.equal(countLoops(() => model(input), "forward loop: 5 steps"), 2);
@@ -183,23 +183,23 @@ Deno.test("an ODE-RFWP's state follows its equation between observations and dri
   assert.equal(countLoops(() => model(x, { gaps }), "forward loop: 5 steps"), 1);
 });
 
-Deno.test("the query of the authors' ODE-RFWP is made of the observation alone", async () => {
+Deno.test("with the authors' option, the query of an ODE-RFWP depends on the observation only", async () => {
   const model = ODERFWP({ ...recurrent, queryFeedback: false });
   const net = mapsOf(model);
   assert.ok(net.has("layers.0.feedback.slow") && !net.has("layers.0.feedback.query"));
-  const still = gaps.zerosLike();
-  await assertSame(model(x, { gaps: still, states: "all" }), writtenOut(net, (h) => h));
+  const zeroGaps = gaps.zerosLike();
+  await assertSame(model(x, { gaps: zeroGaps, states: "all" }), writtenOut(net, (h) => h));
 });
 
 // Few stages, because software GPUs take seconds to compile more.
 const quick = { ...recurrent, method: "euler" };
 const expected = ODERFWP(quick)(x, { gaps });
-testOnDevices("an ODE-RFWP gives in float32 what it gives in float64", async () => {
+testOnDevices("an ODE-RFWP gives the same outputs in float32 and float64", async () => {
   const [input, passed] = [normal(key(1), [batch, length, 3]), tensor([0, 0.4, 1.5, 0.2, 0.7])];
   await assertNear(ODERFWP({ ...quick, dtype: "float32" })(input, { gaps: passed }), expected);
 });
 
-Deno.test("adaptive steps between observations are as exact as their tolerances", async () => {
+Deno.test("the error of adaptive steps between observations is within the tolerances", async () => {
   const tolerances = { method: "dopri5", rtol: 1e-5, atol: 1e-6 };
   const [fine, found] = [{ stepsPerGap: 50 }, tolerances].map((choice) => {
     const model = ODERFWP({ ...recurrent, depth: 1, ...choice });
@@ -208,7 +208,7 @@ Deno.test("adaptive steps between observations are as exact as their tolerances"
   await assertSame(found, fine, 1e-5);
 });
 
-Deno.test("an update before the equation leads on shows states at the time of the next row", async () => {
+Deno.test("an update before the equation gives states at the time of the next row", async () => {
   const model = ODERFWP({ ...recurrent, update: "before", stepsPerGap: 20 });
   decay(model);
   const net = mapsOf(model);
@@ -217,7 +217,7 @@ Deno.test("an update before the equation leads on shows states at the time of th
   await assertSame(model(x, { gaps, states: "all" }), expected, 1e-6);
 });
 
-Deno.test("a latent model predicts each row from the rows before, updated before or after the equation", async () => {
+Deno.test("a latent model predicts each row from earlier rows, for updates before and after the equation", async () => {
   for (const update of ["before", "after"] as const) {
     const models = [
       LatentODERFWP({ ...latent, update }),
@@ -240,7 +240,7 @@ Deno.test("a latent model predicts each row from the rows before, updated before
   }
 });
 
-Deno.test("tolerances are refused for fixed steps, and methods that are neither", () => {
+Deno.test("an ODE-RFWP rejects tolerances with fixed steps, and unknown methods", () => {
   assert.throws(() => ODERFWP({ ...recurrent, rtol: 1e-3 }), /rtol and atol are of no use to rk4/);
   assert.throws(
     () => ODERFWP({ ...recurrent, method: "explicit_adams" }),
@@ -248,7 +248,7 @@ Deno.test("tolerances are refused for fixed steps, and methods that are neither"
   );
 });
 
-Deno.test("gaps and what was observed are refused unless they are of each row", () => {
+Deno.test("an ODE-RFWP rejects gaps and masks without one entry per row", () => {
   const model = ODERFWP(quick);
   assert.throws(
     () => model(x, { gaps: gaps.slice(0, 1) }),
@@ -257,7 +257,7 @@ Deno.test("gaps and what was observed are refused unless they are of each row", 
   assert.throws(() => model(x, { gaps, observed: tensor([true]) }), /ODERFWP: observed of shape \(1,\)/);
 });
 
-Deno.test("an ODE-RFWP only moves on where nothing was observed", async () => {
+Deno.test("without an observation, an ODE-RFWP only solves its equation", async () => {
   const model = ODERFWP({ ...recurrent, method: "euler" });
   const observed = tensor([[true, true, false, true, true], [true, true, true, true, true]]);
   const without = (x: Tensor) => stack([0, 1, 3, 4].map((i) => x.at(-1, i)), -1);
@@ -271,11 +271,14 @@ Deno.test("an ODE-RFWP only moves on where nothing was observed", async () => {
   await assertSame(found.slice(0, 1), model(x, { gaps }).slice(0, 1));
 });
 
-Deno.test("a latent ODE-RFWP forecasts rows of NaN from its state alone", async () => {
+Deno.test("a latent ODE-RFWP forecasts NaN rows from its state", async () => {
   const model = LatentODERFWP(latent);
   decay(model);
-  const asked = stack([...[0, 1, 2].map((i) => x.at(1, i)), ...[3, 4].map((i) => x.at(1, i).mul(NaN))], 1);
-  const predicted = model(asked, { gaps });
+  const withFuture = stack(
+    [...[0, 1, 2].map((i) => x.at(1, i)), ...[3, 4].map((i) => x.at(1, i).mul(NaN))],
+    1,
+  );
+  const predicted = model(withFuture, { gaps });
   assert.deepEqual(predicted.shape, [batch, length, 3]);
   // With dh/dt = -h the decoded state decays to the decoder's bias by exp(-gap). The last gap is 0.7.
   const bias = new Map<string, Tensor>(flatten(model.parameters)).get("decoder.bias")!;
@@ -284,12 +287,12 @@ Deno.test("a latent ODE-RFWP forecasts rows of NaN from its state alone", async 
   assert.ok(await before.abs().max().item() > 1e-3);
 });
 
-Deno.test("a latent ODE-RFWP learns to predict waves of which half is missing", async () => {
+Deno.test("a latent ODE-RFWP learns to predict waves with half of the values missing", async () => {
   const [series, points] = [32, 12];
   const phases = normal(key(5), [series, 1, 1]).mul(3);
   const times = tensor(Array.from({ length: points }, (_, i) => 0.5 * i)).reshape([1, points, 1]);
   const waves = times.add(phases).sin();
-  const seen = bernoulli(key(6), 0.5, waves.shape).where(waves, NaN);
+  const observed = bernoulli(key(6), 0.5, waves.shape).where(waves, NaN);
   const gaps = tensor([0, ...new Array<number>(points - 1).fill(0.5)]);
   const options = {
     inputChannels: 1,
@@ -302,11 +305,11 @@ Deno.test("a latent ODE-RFWP learns to predict waves of which half is missing", 
   };
   const model = LatentODERFWP({ ...options, key: key(7) });
   const optimizer = Adam(model.parameters, { learningRate: 0.01 });
-  const error = async () => await model(seen, { gaps }).sub(waves).square().mean().item();
+  const error = async () => await model(observed, { gaps }).sub(waves).square().mean().item();
   const before = await error();
   for (let step = 0; step < 60; step++) {
     scope(() => {
-      const [, gradients] = valueAndGrad(() => model.loss(seen, { gaps, key: key(100 + step) }))(
+      const [, gradients] = valueAndGrad(() => model.loss(observed, { gaps, key: key(100 + step) }))(
         model.parameters,
       );
       optimizer.step(clipByGlobalNorm(gradients, 1).gradients);

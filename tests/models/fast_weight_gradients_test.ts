@@ -111,8 +111,8 @@ models.ODERFWP = (sizes) => {
   return { parameters: model.parameters, output: () => model(x, { gaps, observed, states: "all" }) };
 };
 models["the bound of LatentODERFWP"] = (sizes) => {
-  const { outputChannels: _, ...own } = sizesOf(sizes);
-  const model = LatentODERFWP({ ...own, width: 3, depth: 1, ...cheap });
+  const { outputChannels: _, ...rest } = sizesOf(sizes);
+  const model = LatentODERFWP({ ...rest, width: 3, depth: 1, ...cheap });
   const partial = bernoulli(key(7), 0.5, x.shape).where(x, NaN);
   return { parameters: model.parameters, output: () => model.loss(partial, { gaps, key: key(3) }) };
 };
@@ -214,9 +214,9 @@ for (const update of ["after", "before"] as const) {
   };
   options[`the bound of a latent ODE-RFWP of static features, updated ${update},`] = () => {
     const encoder = update === "after" ? "gru" : "delta-net";
-    const { outputChannels: _, ...own } = sizesOf({ layers: 1, heads: 2 });
+    const { outputChannels: _, ...rest } = sizesOf({ layers: 1, heads: 2 });
     const model = LatentODERFWP({
-      ...own,
+      ...rest,
       ...cheap,
       ...between,
       ...ofPatients,

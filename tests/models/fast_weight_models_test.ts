@@ -54,7 +54,7 @@ const forms: Record<string, (options?: Partial<FastWeightModelOptions>) => FastW
 };
 
 for (const [name, make] of Object.entries(forms)) {
-  Deno.test(`${name} gives an output at every observation, the last of which is the final one`, async () => {
+  Deno.test(`${name} gives an output at every observation, and the last one is the final output`, async () => {
     const model = make();
     const all = model(X, { states: "all" });
     assert.deepEqual(all.shape, [batch, length, 2]);
@@ -62,7 +62,7 @@ for (const [name, make] of Object.entries(forms)) {
     assert.ok(await all.at(1, 2).sub(all.at(1, 3)).abs().min().item() > 1e-6);
   });
 
-  Deno.test(`${name} reads a series of a padded batch at its own end`, async () => {
+  Deno.test(`${name} reads each series of a padded batch at its end`, async () => {
     const model = make();
     const lengths = tensor([4, length], { dtype: "int32" });
     const short = CubicSpline(hermiteCubicCoeffs(x.slice(0, 0, 1).slice(1, 0, 4)));
@@ -88,7 +88,7 @@ function mapsOf(model: Parameters<typeof network>[0]) {
 
 const inHeads = (x: Tensor) => x.reshape([batch, 2, x.shape[1] / 2]);
 
-Deno.test("two layers: the second, from zeros, reads what the first answers along the solve, both in one loop", async () => {
+Deno.test("the second layer reads the outputs of the first during the solve, in one compiled loop", async () => {
   const model = FastWeightODE({ ...sizes, layers: 2, rule: hebb() });
   const { linear, norm, block } = mapsOf(model);
   const written = (layer: string, features: Tensor) => {
@@ -126,7 +126,7 @@ const lossOf = (x: Tensor, dtype: DType) => {
 };
 const expected = lossOf(normal(key(1), [batch, length, 3], f64), "float64");
 testOnDevices(
-  "two layers and their gradients are the same in float32 as in float64",
+  "two layers give the same outputs and gradients in float32 and float64",
   longOnSoftware,
   async () => {
     const found = lossOf(normal(key(1), [batch, length, 3]), "float32");
@@ -142,7 +142,7 @@ testOnDevices(
   },
 );
 
-Deno.test("along log-signatures W grows by the rule of each window's log-signature", async () => {
+Deno.test("along log-signatures, each window updates W by the rule of its log-signature", async () => {
   const X = LinearInterpolation(logsigWindows(x, 2, 2));
   const model = FastWeightRDE({ ...sizes, depth: 2, rule: hebb() });
   const { linear, norm, block } = mapsOf(model);
@@ -160,7 +160,7 @@ Deno.test("along log-signatures W grows by the rule of each window's log-signatu
   await assertSame(model(X), linear("readout", block("layers.0.", apply(w, query).flatten(-2))));
 });
 
-Deno.test("the direct map changes W by a network from the whole of W, times the control's derivative", async () => {
+Deno.test("the direct map changes W by a network of W times the control's derivative", async () => {
   const X = LinearInterpolation(linearCoeffs(x));
   const model = FastWeightDirectMap({ ...mapSizes, width: 5, depth: 1, method: "euler" });
   const { linear, block } = mapsOf(model);
@@ -174,16 +174,16 @@ Deno.test("the direct map changes W by a network from the whole of W, times the 
   await assertSame(model(X), linear("readout", block("", answer)));
 });
 
-Deno.test("Oja's weights that blow up in long steps are reported with time, sample, layer and head", () => {
+Deno.test("diverging weights of Oja's rule are reported with time, sample, layer and head", () => {
   const X = LinearInterpolation(linearCoeffs(normal(key(2), [batch, 200, 3])));
   const wide = { ...sizes, modelDim: 32, dtype: "float32", rule: oja(), stepSize: 1, check: true } as const;
   for (const layers of [1, 2]) {
     const model = FastWeightODE({ ...wide, layers });
     // A second layer with constant keys and values always stays finite.
-    const still = flatten(model.parameters).map(([name, x]) =>
+    const changed = flatten(model.parameters).map(([name, x]) =>
       [name, name === "layers.1.slow.weight" ? x.zerosLike() : x] as const
     );
-    loadParameters(model.parameters, Object.fromEntries(still));
+    loadParameters(model.parameters, Object.fromEntries(changed));
     model(X);
     // Values close to 1 in absolute value, in the second head of the first layer: W^T v then decays too fast
     // for the step size.
@@ -204,7 +204,7 @@ Deno.test("Oja's weights that blow up in long steps are reported with time, samp
   }
 });
 
-testOnDevices("a rule of one's own compiles like the others", async () => {
+testOnDevices("a custom learning rule compiles", async () => {
   const fading: LearningRule = ({ keys, values, rate }, w) => {
     const written = values.tanh().expandDims(-1).mul(keys.softmax().expandDims(-2));
     return rate.sigmoid().expandDims(-1).mul(w ? written.sub(w) : written);
@@ -219,7 +219,7 @@ testOnDevices("a rule of one's own compiles like the others", async () => {
   await assertSame(compiled(X), stepwise(X), 1e-5);
 });
 
-Deno.test("dropout acts with a key alone, and differs from key to key", async () => {
+Deno.test("dropout is applied only with a key and depends on the key", async () => {
   const model = FastWeightODE({ ...sizes, dropout: 0.5 });
   await assertSame(model(X), model(X));
   const drawn = stack([model(X, { key: key(1) }), model(X, { key: key(2) }), model(X)]);
@@ -227,7 +227,7 @@ Deno.test("dropout acts with a key alone, and differs from key to key", async ()
   assert.deepEqual([...await differences.greater(0).cast("int32").data()], [0, 1, 1, 1, 0, 1, 1, 1, 0]);
 });
 
-Deno.test("fast weights are solved to tolerances, with steps of each sample's own too", async () => {
+Deno.test("adaptive solves of fast weights keep the tolerances, also with per-sample steps", async () => {
   const make = (solver: Partial<FastWeightModelOptions>) =>
     FastWeightODE({ ...sizes, rule: delta(), ...solver })(X);
   const fine = make({ stepSize: 1 / 64 });
@@ -236,7 +236,7 @@ Deno.test("fast weights are solved to tolerances, with steps of each sample's ow
   await assertSame(make({ ...tolerances, norm: "sample" }), fine, 1e-6);
 });
 
-Deno.test("the continuous and the reversible adjoint run many steps in segments, to the gradient of all", async () => {
+Deno.test("the continuous and the reversible adjoint in segments give the full gradient", async () => {
   const X = CubicSpline(hermiteCubicCoeffs(addTime(normal(key(3), [32, 6, 2], f64))));
   const gradientOf = (method: string, adjoint: Adjoint) => {
     const model = FastWeightCDE({ ...sizes, rule: delta(), method, adjoint, stepSize: 1 / 128 });
@@ -257,7 +257,7 @@ Deno.test("the continuous and the reversible adjoint run many steps in segments,
   }
 });
 
-Deno.test("a control of other channels is refused", () => {
+Deno.test("fast weight models reject a control with the wrong number of channels", () => {
   const X: Path = LinearInterpolation(normal(key(0), [2, 5, 4], f64));
   assert.throws(
     () => FastWeightCDE(sizes)(X),

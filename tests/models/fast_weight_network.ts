@@ -13,16 +13,16 @@ export const apply = (w: Tensor, k: Tensor) => w.matmul(k.expandDims(-1)).squeez
 
 /** Parameters by name, and the linear maps and layer norms that use them. */
 export function network({ parameters }: Pick<Layer<unknown[]>, "parameters">) {
-  const own = new Map<string, Tensor>(flatten(parameters));
+  const tensors = new Map<string, Tensor>(flatten(parameters));
   const linear = (name: string, x: Tensor) => {
-    const product = x.matmul(own.get(`${name}.weight`)!.mT);
-    const bias = own.get(`${name}.bias`);
+    const product = x.matmul(tensors.get(`${name}.weight`)!.mT);
+    const bias = tensors.get(`${name}.bias`);
     return bias ? product.add(bias) : product;
   };
   const norm = (name: string, x: Tensor) => {
     const centred = x.sub(x.mean(-1, { keepDims: true }));
     const scaled = centred.div(centred.square().mean(-1, { keepDims: true }).add(1e-5).sqrt());
-    return scaled.mul(own.get(`${name}.weight`)!).add(own.get(`${name}.bias`)!);
+    return scaled.mul(tensors.get(`${name}.weight`)!).add(tensors.get(`${name}.bias`)!);
   };
-  return { linear, norm, has: (name: string) => own.has(`${name}.weight`) };
+  return { linear, norm, has: (name: string) => tensors.has(`${name}.weight`) };
 }

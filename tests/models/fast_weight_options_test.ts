@@ -67,9 +67,9 @@ const names: readonly [RegExp, string][] = [
 function renamed(arrays: Arrays, rename: (name: string) => string): [string, Golden][] {
   return Object.entries(arrays).flatMap(([name, array]): [string, Golden][] => {
     const dot = name.lastIndexOf(".");
-    const own = name.slice(0, dot);
-    const [pattern, ours] = names.find(([pattern]) => pattern.test(own)) ?? [own, own];
-    return array ? [[rename(own.replace(pattern, ours)) + name.slice(dot), array]] : [];
+    const layer = name.slice(0, dot);
+    const [pattern, ours] = names.find(([pattern]) => pattern.test(layer)) ?? [layer, layer];
+    return array ? [[rename(layer.replace(pattern, ours)) + name.slice(dot), array]] : [];
   });
 }
 
@@ -147,10 +147,10 @@ function poseAlongWindows(golden: typeof fixture.rde[number], dtype: DType): Pos
 }
 
 async function check({ model, X, call, params, gradients, output }: Posed, dtype: DType, tolerance: number) {
-  const own = new Map<string, Tensor>(flatten(model.parameters));
+  const parameters = new Map<string, Tensor>(flatten(model.parameters));
   const values = Object.fromEntries(params.map(([name, array]) => [name, read(array, dtype)]));
   loadParameters(model.parameters, values);
-  assert.equal(own.size, params.length);
+  assert.equal(parameters.size, params.length);
   await assertClose("output", model(X, call), output, tolerance);
   const [, gradient] = valueAndGrad(() => model(X, call).square().sum())(model.parameters);
   const found = new Map<string, Tensor>(flatten(gradient));
@@ -159,22 +159,23 @@ async function check({ model, X, call, params, gradients, output }: Posed, dtype
   }
 }
 
-const posed = [
+const cases = [
   ...fixture.cases.map((golden) => [golden.name, (dtype: DType) => poseAlongControl(golden, dtype)] as const),
   ...fixture.rde.map((golden) =>
     [`along windows, ${golden.name}`, (dtype: DType) => poseAlongWindows(golden, dtype)] as const
   ),
 ];
-for (const [name, pose] of posed) {
-  Deno.test(`the authors' code: ${name}, float64`, () => check(pose("float64"), "float64", 1e-9));
+for (const [name, makeProblem] of cases) {
+  Deno.test(`${name}: agrees with the authors' code, float64`, () =>
+    check(makeProblem("float64"), "float64", 1e-9));
   testOnDevices(
-    `the authors' code: ${name}, float32`,
+    `${name}: agrees with the authors' code, float32`,
     longOnSoftware,
-    () => check(pose("float32"), "float32", 1e-4),
+    () => check(makeProblem("float32"), "float32", 1e-4),
   );
 }
 
-Deno.test("Hebb with x-values and x'-keys is queried from x' without a transpose (equations 36 and 37)", () => {
+Deno.test("Hebb's rule with values from x and keys from x' computes queries from x' without a transpose (equations 36, 37)", () => {
   const golden = fixture.cases.find(({ keys, rule }) => keys === "derivative" && rule === "hebb raw")!;
   const { model, X } = poseAlongControl(golden, "float64");
   const transposed = FastWeightCDE({
@@ -186,7 +187,7 @@ Deno.test("Hebb with x-values and x'-keys is queried from x' without a transpose
   return model(X).sub(transposed(X)).abs().max().item().then((difference) => assert.ok(difference > 1e-6));
 });
 
-Deno.test("a layer norm of values needs values with a projection of their own", () => {
+Deno.test("a layer norm of values requires a separate value projection", () => {
   const options = { ...sizes, inputChannels: 3, normalizeValues: true };
   assert.throws(
     () => FastWeight(options),
@@ -194,7 +195,7 @@ Deno.test("a layer norm of values needs values with a projection of their own", 
   );
 });
 
-Deno.test("static features are refused where a model has none, missing, or of another shape", () => {
+Deno.test("models reject unexpected, missing and wrongly shaped static features", () => {
   const { model, X, call } = poseAlongControl(fixture.cases.at(-1)!, "float64");
   const plain = FastWeightODE({ ...sizes, inputChannels: 3, dtype: "float64" });
   assert.throws(() => plain(X, call), /FastWeightODE: staticFeatures given to a model that was made without/);
@@ -206,13 +207,13 @@ Deno.test("static features are refused where a model has none, missing, or of an
   );
 });
 
-Deno.test("the query of a FastWeightRDE can be made of the first observation", async () => {
+Deno.test("the query of a FastWeightRDE can be computed from the first observation", async () => {
   const f64 = { dtype: "float64" } as const;
   const x = normal(key(4), [2, 7, 2], f64);
   const X = LinearInterpolation(logsigWindows(x, 2, 2));
-  const still = (_: Signals, w?: Tensor) => w!.zerosLike();
+  const noUpdate = (_: Signals, w?: Tensor) => w!.zerosLike();
   const sizes = { inputChannels: 2, modelDim: 4, heads: 2, outputChannels: 3, depth: 2, key: key(5), ...f64 };
-  const model = FastWeightRDE({ ...sizes, rule: still, queryFrom: "initial" });
+  const model = FastWeightRDE({ ...sizes, rule: noUpdate, queryFrom: "initial" });
   const { linear, norm } = network(model);
   const w = normal(key(6), [2, 2, 2, 2], f64);
   const embedded = linear("initial", x.at(1, 0));

@@ -49,8 +49,8 @@ const names: Record<string, string> = {
 function renamed(arrays: Record<string, Golden | undefined>): [string, Golden][] {
   return Object.entries(arrays).flatMap(([name, array]): [string, Golden][] => {
     const dot = name.lastIndexOf(".");
-    const own = names[name.slice(0, dot)];
-    return own && array ? [[`${own}${name.slice(dot)}`, array]] : [];
+    const layer = names[name.slice(0, dot)];
+    return layer && array ? [[`${layer}${name.slice(dot)}`, array]] : [];
   });
 }
 
@@ -61,7 +61,7 @@ function ruleOf({ rule, postTanh }: Case): LearningRule {
 }
 
 /** The model of a case with its parameters, and its control. */
-function pose(golden: Case, dtype: DType, compile: boolean) {
+function problemOf(golden: Case, dtype: DType, compile: boolean) {
   const { problem, form, rule, heads, modelDim, feedForward, method, stepSize, adjoint } = golden;
   const { t, x, params } = fixture.problems[problem];
   const options = {
@@ -80,7 +80,7 @@ function pose(golden: Case, dtype: DType, compile: boolean) {
 }
 
 async function check(golden: Case, dtype: DType, compile: boolean, tolerance: number) {
-  const { model, X } = pose(golden, dtype, compile);
+  const { model, X } = problemOf(golden, dtype, compile);
   await assertClose("output", model(X), golden.output, tolerance);
   const [, gradient] = solved(compile, () => valueAndGrad(() => model(X).square().sum())(model.parameters));
   const found = new Map<string, Tensor>(flatten(gradient));
@@ -93,8 +93,8 @@ for (const golden of fixture.cases) {
   const { form, rule, postTanh, adjoint } = golden;
   // The authors' controlled Hebb rule has no activation of beta and values. These numbers follow the paper's
   // equation 24.
-  const whose = form === "cde" && rule === "hebb" ? "the paper's formula" : "the authors' code";
-  const title = `${whose} (${form}, ${rule}${postTanh ? ", post tanh" : ""}, ${adjoint})`;
+  const source = form === "cde" && rule === "hebb" ? "the paper's formula" : "the authors' code";
+  const title = `${source} (${form}, ${rule}${postTanh ? ", post tanh" : ""}, ${adjoint})`;
   Deno.test(`${title} compiled, float64`, () => check(golden, "float64", true, 1e-8));
   Deno.test(`${title} step by step, float64`, () => check(golden, "float64", false, 1e-8));
   const options = form === "ode" && rule === "hebb" && adjoint === "direct" ? {} : longOnSoftware;
@@ -107,7 +107,7 @@ testOnDevices(
   async () => {
     for (const golden of fixture.cases.filter(({ adjoint }) => adjoint === "direct")) {
       const [compiled, plain] = [true, false].map((compile) => {
-        const { model, X } = pose(golden, "float32", compile);
+        const { model, X } = problemOf(golden, "float32", compile);
         const loss = () => model(X).square().sum();
         return leaves(solved(compile, () => valueAndGrad(loss)(model.parameters)));
       });
@@ -116,12 +116,12 @@ testOnDevices(
   },
 );
 
-Deno.test("a model dimension that the heads do not divide is refused", () => {
+Deno.test("a model dimension that is not divisible by the number of heads throws", () => {
   const sizes = { inputChannels: 2, modelDim: 10, heads: 4, outputChannels: 1, key: key(0) };
   assert.throws(() => FastWeightODE(sizes), /modelDim 10 is not a multiple of heads 4/);
 });
 
-Deno.test("the delta rule writes values under orthogonal keys and rewrites them; Hebb's cannot", async () => {
+Deno.test("the delta rule overwrites values of orthogonal keys, Hebb's rule does not", async () => {
   const n = 4;
   const f64 = { dtype: "float64" } as const;
   const directions = eye(n, f64);

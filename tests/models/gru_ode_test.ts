@@ -22,12 +22,12 @@ const x = normal(key(1), [2, 5, 3], float64);
 const X = CubicSpline(naturalCubicCoeffs(x));
 const largest = async (x: Tensor) => await x.abs().max().item();
 
-Deno.test("a GRU-ODE is the equation of its gates along the control", async () => {
+Deno.test("a GRU-ODE solves the equation of its gates along the control", async () => {
   const model = GRUODE({ ...sizes, ...float64 });
-  const own = new Map<string, Tensor>(flatten(model.parameters));
+  const tensors = new Map<string, Tensor>(flatten(model.parameters));
   const linear = (name: string, x: Tensor) => {
-    const bias = own.get(`${name}.bias`);
-    const product = x.matmul(own.get(`${name}.weight`)!.mT);
+    const bias = tensors.get(`${name}.bias`);
+    const product = x.matmul(tensors.get(`${name}.weight`)!.mT);
     return bias ? product.add(bias) : product;
   };
   const field = (t: Tensor, h: Tensor) => {
@@ -44,7 +44,7 @@ Deno.test("a GRU-ODE is the equation of its gates along the control", async () =
   assert.ok(await largest(model(X).sub(linear("readout", h))) < 1e-12);
 });
 
-Deno.test("a GRU-ODE reads series of different lengths at their ends, and all states", async () => {
+Deno.test("a GRU-ODE returns final states of series of different lengths, and all states", async () => {
   const model = GRUODE({ ...sizes, ...float64 });
   const all = model(X, { states: "all" });
   assert.deepEqual(all.shape, [2, 5, 2]);
@@ -58,8 +58,8 @@ for (const initial of [true, false]) {
   for (const channels of [0, 3]) {
     const name = `${initial ? "from X(t0)" : "from zero"}${channels ? " and static features" : ""}`;
     Deno.test(`the gradients of a GRU-ODE ${name} agree with central differences`, async () => {
-      const own = channels ? { staticFeatures: { channels, width: 4 } } : {};
-      const model = GRUODE({ ...sizes, ...float64, initial, ...own });
+      const features = channels ? { staticFeatures: { channels, width: 4 } } : {};
+      const model = GRUODE({ ...sizes, ...float64, initial, ...features });
       const call = channels ? { staticFeatures } : {};
       await checkGradients((_) => model(X, call), [model.parameters], { elements: 4 });
     });
@@ -67,18 +67,18 @@ for (const initial of [true, false]) {
 }
 
 const expected = GRUODE({ ...sizes, ...float64, method: "euler" })(X);
-testOnDevices("a GRU-ODE gives in float32 what it gives in float64", async () => {
+testOnDevices("a GRU-ODE gives the same outputs in float32 and float64", async () => {
   const X = CubicSpline(naturalCubicCoeffs(normal(key(1), [2, 5, 3])));
   const found = await GRUODE({ ...sizes, method: "euler" })(X).data();
   const exact = await expected.data();
   found.forEach((value, i) => assert.ok(Math.abs(value - exact[i]) < 1e-4, `${value}, expected ${exact[i]}`));
 });
 
-Deno.test("a direct neural ODE is the equation of its network along the control", async () => {
+Deno.test("a direct neural ODE solves the equation of its network along the control", async () => {
   const model = DirectNODE({ ...sizes, ...float64, width: 5, depth: 1 });
-  const own = new Map<string, Tensor>(flatten(model.parameters));
+  const tensors = new Map<string, Tensor>(flatten(model.parameters));
   const linear = (name: string, x: Tensor) =>
-    x.matmul(own.get(`${name}.weight`)!.mT).add(own.get(`${name}.bias`)!);
+    x.matmul(tensors.get(`${name}.weight`)!.mT).add(tensors.get(`${name}.bias`)!);
   const field = (t: Tensor, h: Tensor) => {
     const hidden = linear("vectorField.layers.0", concatenate([h, X.evaluate(t)], -1)).tanh();
     return linear("vectorField.layers.1", hidden);

@@ -29,7 +29,7 @@ const makeModel = (noise?: number) =>
     key: key(2),
   });
 
-Deno.test("a latent ODE learns to fill in what was not observed", async () => {
+Deno.test("a latent ODE learns to fill in missing values", async () => {
   const model = makeModel();
   const error = () => model(X, t).sub(complete).square().mean().item();
   const optimizer = Adam(model.parameters, { learningRate: 0.02 });
@@ -42,7 +42,7 @@ Deno.test("a latent ODE learns to fill in what was not observed", async () => {
   assert.ok(after < 0.2 * before, `${after} of ${before}`);
 });
 
-Deno.test("a latent ODE predicts beyond the observed times, and draws with a key", async () => {
+Deno.test("a latent ODE predicts beyond the observed times and samples with a key", async () => {
   const model = makeModel();
   assert.deepEqual(model(X, [0, 1, 5]).shape, [16, 3, 1]);
   const [a, b, c] = await Promise.all([4, 4, 5].map((seed) => model(X, t, { key: key(seed) }).data()));
@@ -50,7 +50,7 @@ Deno.test("a latent ODE predicts beyond the observed times, and draws with a key
   assert.notDeepEqual(a, c);
 });
 
-Deno.test("what is missing does not count in a latent ODE's loss", async () => {
+Deno.test("missing values do not count in the loss of a latent ODE", async () => {
   const model = makeModel();
   const nothing = tensor(NaN).broadcastTo(complete.shape);
   const divergence = await model.loss(X, nothing, t, { key: key(4) }).item();
@@ -58,7 +58,7 @@ Deno.test("what is missing does not count in a latent ODE's loss", async () => {
   assert.ok(await model.loss(X, observed, t, { key: key(4) }).item() > divergence);
 });
 
-Deno.test("a latent ODE refuses a noise of zero and observations of another shape", () => {
+Deno.test("a latent ODE rejects zero noise and observations of the wrong shape", () => {
   assert.throws(() => makeModel(0), /LatentODE: noise is 0, expected a positive number/);
   const loss = () => makeModel().loss(X, observed.at(0, 0), t, { key: key(4) });
   assert.throws(loss, /LatentODE: x of shape \(8, 1\), expected \(16, 8, 1\)/);

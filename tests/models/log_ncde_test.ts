@@ -24,9 +24,9 @@ const largest = async (x: Tensor) => await x.abs().max().item();
 
 /** The final output of dz = f(z) dX along linear pieces between the observations, with small steps. */
 function alongPieces(model: ReturnType<typeof LogNCDE>, x: Tensor): Tensor {
-  const own = new Map<string, Tensor>(flatten(model.parameters));
+  const tensors = new Map<string, Tensor>(flatten(model.parameters));
   const linear = (name: string, x: Tensor) =>
-    x.matmul(own.get(`${name}.weight`)!.mT).add(own.get(`${name}.bias`)!);
+    x.matmul(tensors.get(`${name}.weight`)!.mT).add(tensors.get(`${name}.bias`)!);
   let z = linear("initial", x.at(1, 0));
   for (let i = 1; i < x.shape[1]; i++) {
     const increment = x.at(1, i).sub(x.at(1, i - 1)).expandDims(-1);
@@ -39,7 +39,7 @@ function alongPieces(model: ReturnType<typeof LogNCDE>, x: Tensor): Tensor {
   return linear("readout", z);
 }
 
-Deno.test("brackets bring a Log-NCDE of long windows near its controlled equation", async () => {
+Deno.test("Lie brackets reduce the error of a Log-NCDE with long windows", async () => {
   const model = (signatureDepth: number) => LogNCDE({ ...sizes, depth: 1, signatureDepth });
   const exact = alongPieces(model(2), x);
   const errorOf = async (depth: number, length: number) =>
@@ -48,7 +48,7 @@ Deno.test("brackets bring a Log-NCDE of long windows near its controlled equatio
   for (const length of [2, 4]) assert.ok(await errorOf(2, length) < 0.05 * await errorOf(1, length));
 });
 
-Deno.test("a Log-NCDE gives what PyTorch makes of its equation with jacfwd", async () => {
+Deno.test("a Log-NCDE agrees with PyTorch's jacfwd of its equation", async () => {
   const model = makeWaves(LogNCDE({ ...sizes, depth: 1, signatureDepth: 2 }));
   const X = LinearInterpolation(logsigWindows(wave(20, [2, 7, 3]), 2, 3));
   const data = [0.645677453237, 0.341056714906, 0.617965657935, 0.355299793011];
@@ -62,7 +62,7 @@ Deno.test("a Log-NCDE gives what PyTorch makes of its equation with jacfwd", asy
   await assertClose("norms of gradients", stack(norms), { shape: [8], data: expected }, 1e-9);
 });
 
-Deno.test("a Log-NCDE's vector field starts as small as it is asked to", async () => {
+Deno.test("initialScale scales the initial vector field of a Log-NCDE", async () => {
   const [full, small] = [1, 0.001].map((initialScale) =>
     LogNCDE({ ...sizes, depth: 1, signatureDepth: 2, initialScale }).parameters as { vectorField: Tensor }
   );
@@ -78,19 +78,19 @@ for (const options of [{ depth: 0 }, { depth: 2 }, { depth: 1, signatureDepth: 1
   });
 }
 
-Deno.test("the windows of a Log-NCDE are one compiled loop", () => {
+Deno.test("a Log-NCDE solves all windows in a compiled loop", () => {
   const model = LogNCDE({ ...sizes, depth: 2, signatureDepth: 2 });
   assert.equal(countLoops(() => model(windows(2, 2))), 1);
 });
 
-Deno.test("a Log-NCDE refuses depths whose brackets it does not compute", () => {
+Deno.test("a Log-NCDE rejects depths with unsupported brackets", () => {
   assert.throws(
     () => LogNCDE({ ...sizes, depth: 1, signatureDepth: 3 }),
     /signatureDepth is 3, expected 1 or 2/,
   );
 });
 
-Deno.test("a Log-NCDE refuses windows of other channels or another depth", () => {
+Deno.test("a Log-NCDE rejects windows with the wrong channels or depth", () => {
   const model = (inputChannels: number) => LogNCDE({ ...sizes, inputChannels, depth: 1, signatureDepth: 2 });
   assert.throws(() => model(2)(windows(2, 2)), /has values of shape \(2, 6\), expected \(\.\.\., 3\)/);
   assert.throws(() => model(3)(windows(1, 2)), /has values of shape \(2, 3\), expected \(\.\.\., 6\)/);

@@ -53,7 +53,7 @@ for (const [name, options] of Object.entries(variants)) {
   });
 }
 
-Deno.test("a vector field of rank one makes matrices of rank one, of far fewer parameters", async () => {
+Deno.test("a rank-one vector field gives rank-one matrices with far fewer parameters", async () => {
   const [full, thin] = (["full", "rank-one"] as const).map((form) =>
     MatrixField({
       ...{ hiddenChannels: 6, inputChannels: 5, width: 8, depth: 2, form, finalActivation: "identity" },
@@ -74,12 +74,11 @@ Deno.test("a vector field of rank one makes matrices of rank one, of far fewer p
   assert.deepEqual([full, thin].map(count), [trunk + 8 * 30 + 30, trunk + 8 * 11 + 11]);
 });
 
-Deno.test("z(t0) depends on static features as well as on X(t0), or on them alone", async () => {
+Deno.test("z(t0) depends on static features, with or without X(t0)", async () => {
   const X = spline(normal(key(1), [2, 4, 2], float64));
-  const own = { staticFeatures: { channels: 3, width: 4 } };
-  const [both, alone] = [own, { staticFeatures: { ...own.staticFeatures, alone: true } }].map((options) =>
-    NeuralCDE({ ...sizes, key: key(0), ...float64, ...options })
-  );
+  const withFeatures = { staticFeatures: { channels: 3, width: 4 } };
+  const [both, alone] = [withFeatures, { staticFeatures: { ...withFeatures.staticFeatures, alone: true } }]
+    .map((options) => NeuralCDE({ ...sizes, key: key(0), ...float64, ...options }));
   const firstOf = (model: typeof both, x: typeof X, features: Tensor) =>
     model(x, { states: "all", staticFeatures: features }).at(-2, 0);
   const shifted = spline(normal(key(1), [2, 4, 2], float64).add(1));
@@ -92,7 +91,7 @@ Deno.test("z(t0) depends on static features as well as on X(t0), or on them alon
   assert.throws(() => both(X), /NeuralCDE: staticFeatures are missing, expected \(\.\.\., 3\)/);
 });
 
-Deno.test("a Neural CDE's gradient flows into its observations", async () => {
+Deno.test("a Neural CDE passes gradients to its observations", async () => {
   const model = NeuralCDE({ ...sizes, key: key(0), ...float64 });
   await checkGradients((x) => model(spline(x)), [normal(key(1), [1, 4, 2], float64)]);
 });
@@ -124,7 +123,7 @@ Deno.test("the output at all grid points begins with the initial network and end
   assert.ok(await all.at(1, -1).sub(model(spline(x))).abs().max().item() < 1e-12);
 });
 
-Deno.test("the output of a padded series is the one at its own end", async () => {
+Deno.test("the output of a padded series is the output at its end", async () => {
   const model = NeuralCDE({ ...sizes, key: key(0), stepSize: 0.5, ...float64 });
   const lengths = [3, 6, 4];
   const series = lengths.map((length, i) => normal(key(i + 1), [length, 2], float64));
@@ -132,27 +131,27 @@ Deno.test("the output of a padded series is the one at its own end", async () =>
     stack([0, 1, 2, 3, 4, 5].map((i) => x.at(0, Math.min(i, x.shape[0] - 1))))
   );
   const batch = spline(stack(padded));
-  const together = model(batch, { lengths: tensor(lengths, { dtype: "int32" }) });
+  const batched = model(batch, { lengths: tensor(lengths, { dtype: "int32" }) });
   for (const [i, length] of lengths.entries()) {
-    const alone = model(spline(padded[i]), { states: "all" }).at(0, length - 1);
-    assert.ok(await together.at(0, i).sub(alone).abs().max().item() < 1e-12, `series ${i}`);
+    const single = model(spline(padded[i]), { states: "all" }).at(0, length - 1);
+    assert.ok(await batched.at(0, i).sub(single).abs().max().item() < 1e-12, `series ${i}`);
   }
 });
 
-Deno.test("a series without a batch axis has an output without one", () => {
+Deno.test("a series without a batch axis gives an output without a batch axis", () => {
   const model = NeuralCDE({ ...sizes, key: key(0) });
   assert.deepEqual(model(spline(normal(key(1), [4, 2]))).shape, [2]);
   assert.deepEqual(model(spline(normal(key(1), [2, 3, 4, 2]))).shape, [2, 3, 2]);
 });
 
-Deno.test("a length out of range gives NaN for its series alone", async () => {
+Deno.test("a length out of range gives NaN for that series only", async () => {
   const model = NeuralCDE({ ...sizes, key: key(0) });
   const X = spline(normal(key(1), [3, 4, 2]));
   const output = await values(model(X, { lengths: tensor([0, 4, 5], { dtype: "int32" }) }));
   assert.deepEqual(output.map(Number.isNaN), [true, true, false, false, true, true]);
 });
 
-Deno.test("a control of other channels, or lengths that do not fit, are refused", () => {
+Deno.test("a Neural CDE rejects a control with the wrong channels and lengths of the wrong shape", () => {
   const model = NeuralCDE({ ...sizes, key: key(0) });
   assert.throws(
     () => model(spline(normal(key(1), [3, 4, 5]))),
@@ -170,7 +169,7 @@ Deno.test("a control of other channels, or lengths that do not fit, are refused"
   assert.throws(() => NeuralCDE({ ...sizes, hiddenChannels: 0, key: key(0) }), /hiddenChannels is 0/);
 });
 
-testOnDevices("a Neural CDE learns to tell rising series from falling ones", longOnSoftware, async () => {
+testOnDevices("a Neural CDE learns to classify rising and falling series", longOnSoftware, async () => {
   const labels = Array.from({ length: 16 }, (_, i) => i % 2);
   const noise = await normal(key(1), [16, 6]).data();
   const x = tensor(

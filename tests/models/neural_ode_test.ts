@@ -27,7 +27,7 @@ testOnDevices("a neural ODE learns a rotation", longOnSoftware, async () => {
   assert.ok(await after.item() < 0.03 * await before.item(), `${after} of ${before}`);
 });
 
-Deno.test("a neural ODE is one compiled loop, whose gradients agree with central differences", async () => {
+Deno.test("a neural ODE runs as a compiled loop, and its gradients agree with central differences", async () => {
   const model = NeuralODE({ features: 2, width: 4, depth: 1, stepSize: 0.5, key: key(0), dtype: "float64" });
   const y0 = normal(key(1), [3, 2], { dtype: "float64" });
   assert.equal(countLoops(() => model(y0, [0, 1, 2]), "forward loop: 4 steps"), 1);
@@ -35,13 +35,13 @@ Deno.test("a neural ODE is one compiled loop, whose gradients agree with central
   await checkGradients((y0: Tensor) => model(y0, [0, 1, 2]), [y0]);
 });
 
-Deno.test("a neural ODE keeps the axes in front of the features", () => {
+Deno.test("a neural ODE keeps leading axes", () => {
   const model = NeuralODE({ features: 2, width: 4, depth: 0, key: key(0) });
   assert.deepEqual(model(normal(key(1), [3, 4, 2]), [0, 1, 2, 3, 4]).shape, [3, 4, 5, 2]);
   assert.deepEqual(model(normal(key(1), [2]), [0, 1, 2]).shape, [3, 2]);
 });
 
-Deno.test("a neural ODE names the features it expects", () => {
+Deno.test("a neural ODE reports the expected number of features", () => {
   const model = NeuralODE({ features: 2, width: 4, depth: 0, key: key(0) });
   assert.throws(
     () => model(normal(key(1), [3, 3]), [0, 1]),

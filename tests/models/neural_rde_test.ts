@@ -26,7 +26,7 @@ for (const options of [{ depth: 0 }, { depth: 2 }, { depth: 1, finalTanh: true }
   });
 }
 
-Deno.test("a neural RDE gives what PyTorch makes of its equation", async () => {
+Deno.test("a neural RDE agrees with PyTorch", async () => {
   const sizes = { inputChannels: 3, hiddenChannels: 4, outputChannels: 2, width: 5, key: key(0), ...float64 };
   const model = makeWaves(NeuralRDE({ ...sizes, depth: 2, signatureDepth: 2 }));
   const X = LinearInterpolation(logsigWindows(wave(20, [2, 7, 3]), 2, 3));
@@ -45,7 +45,7 @@ Deno.test("the gradients of a neural RDE of static features agree with central d
   await checkGradients((_) => model(X, { staticFeatures }), [model.parameters], { elements: 4 });
 });
 
-Deno.test("without a final tanh the vector field is not bounded, with one it is", async () => {
+Deno.test("the final tanh bounds the vector field", async () => {
   const large = LinearInterpolation(logsigWindows(normal(key(1), [2, 7, 2], float64).mul(100), 2, 2));
   const [plain, bounded] = [false, true].map((finalTanh) =>
     NeuralRDE({ ...sizes, depth: 1, signatureDepth: 2, finalTanh })
@@ -58,7 +58,7 @@ const count = (slope: Tensor, y: Tensor) => slope.add(y.mul(0));
 const jumps = LinearInterpolation(tensor([[[0], [1], [101], [100]]], float64));
 
 for (const method of ["euler", "rk4", "heun2", "rk4_classic", "dopri5", "reversible_heun"]) {
-  Deno.test(`all stages of a step of ${method} see the window that it crosses`, async () => {
+  Deno.test(`all stages of a ${method} step read the window of the step`, async () => {
     const y = rdeint(jumps, (slope, y) => slope.sub(y), tensor([[0]], float64), jumps.times, {
       ...(method === "dopri5" ? { method, rtol: 1e-10, atol: 1e-12 } : { method }),
       stepSize: method === "euler" ? 1 / 256 : 1 / 64,
@@ -73,7 +73,7 @@ for (const method of ["euler", "rk4", "heun2", "rk4_classic", "dopri5", "reversi
   });
 }
 
-Deno.test("windows are crossed in one loop, whatever their steps", async () => {
+Deno.test("all windows are solved in a compiled loop, for any number of steps", async () => {
   const y0 = tensor([[0]], float64);
   const solve = () => rdeint(jumps, count, y0, [0, 3], { stepSize: 0.25 });
   assert.equal(countLoops(solve, "forward loop: 3 steps"), 1);
@@ -91,7 +91,7 @@ for (const adjoint of ["direct", "checkpoint", "continuous", "reversible"] as co
   });
 }
 
-Deno.test("numbers of steps and step sizes that make no sense are refused", () => {
+Deno.test("rdeint rejects invalid numbers of steps and step sizes", () => {
   const y0 = tensor([[0]], float64);
   for (const stepsPerPiece of [0, 0.5, NaN, Infinity]) {
     const message = new RegExp(
@@ -111,7 +111,7 @@ Deno.test("numbers of steps and step sizes that make no sense are refused", () =
   );
 });
 
-Deno.test("a time inside a window is refused", () => {
+Deno.test("rdeint rejects an output time inside a window", () => {
   assert.throws(
     () => rdeint(jumps, count, tensor([[0]], float64), [0, 1.5]),
     /rdeint: t = 1.5 is no grid point of the path/,

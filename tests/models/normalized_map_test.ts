@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { concatenate, key, LayerNorm, Linear, normal, split, valueAndGrad } from "../../mod.ts";
 import { normalizedMap } from "../../src/models/fast_weight/normalized_map.ts";
 
-Deno.test("linear maps before and after a layer norm are the same multiplied out for many rows as one after another", async () => {
+Deno.test("folding linear maps around a layer norm does not change results", async () => {
   const dtype = "float64";
   const keys = split(key(0), 5);
   const first = Linear({ inputs: 3, outputs: 8, key: keys[0], dtype });

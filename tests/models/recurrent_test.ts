@@ -97,11 +97,11 @@ for (const example of fixture.cases) {
     }
   };
   testOnCpu(
-    `${example.model} gives the reference's outputs and gradients in float64`,
+    `${example.model} agrees with the reference in float64, gradients included`,
     () => run("float64", 1e-9),
   );
   testOnDevices(
-    `${example.model} gives the reference's outputs and gradients in float32`,
+    `${example.model} agrees with the reference in float32, gradients included`,
     example.model === "gru_d" ? {} : longOnSoftware,
     () => run("float32", 1e-4),
   );
@@ -116,31 +116,34 @@ async function distance(a: Tensor, b: Tensor): Promise<number> {
 }
 
 for (const cell of ["gru", "lstm"] as const) {
-  testOnCpu(`after its context a ${cell} forecaster reads its own predictions`, async () => {
+  testOnCpu(`after the context a ${cell} forecaster reads its predictions`, async () => {
     const model = forecaster(cell);
     const x = values();
     const free = model(x, { context: 3 });
     // With its predictions given as observations, the model predicts the same values.
-    const told = concatenate([x.slice(1, 0, 3), free.slice(1, 2, 5)], 1);
-    assert.ok(await distance(model(told, { context: 6 }), free) < 1e-12);
+    const observed = concatenate([x.slice(1, 0, 3), free.slice(1, 2, 5)], 1);
+    assert.ok(await distance(model(observed, { context: 6 }), free) < 1e-12);
     assert.ok(await distance(model(x, { context: 6 }), free) > 1e-3);
   });
 
-  testOnCpu(`forcing a ${cell} forecaster always, or never, is a context of all, or of one`, async () => {
-    const model = forecaster(cell, { time: true });
-    const x = values();
-    assert.equal(
-      await distance(model(x, { context: 1, forcing: 1, key: key(3) }), model(x, { context: 6 })),
-      0,
-    );
-    assert.equal(await distance(model(x, { forcing: 1, key: key(3) }), model(x, { context: 6 })), 0);
-    assert.equal(
-      await distance(model(x, { context: 1, forcing: 0, key: key(3) }), model(x, { context: 1 })),
-      0,
-    );
-  });
+  testOnCpu(
+    `forcing a ${cell} forecaster with probability 1 or 0 equals a context of all rows or of one row`,
+    async () => {
+      const model = forecaster(cell, { time: true });
+      const x = values();
+      assert.equal(
+        await distance(model(x, { context: 1, forcing: 1, key: key(3) }), model(x, { context: 6 })),
+        0,
+      );
+      assert.equal(await distance(model(x, { forcing: 1, key: key(3) }), model(x, { context: 6 })), 0);
+      assert.equal(
+        await distance(model(x, { context: 1, forcing: 0, key: key(3) }), model(x, { context: 1 })),
+        0,
+      );
+    },
+  );
 
-  testOnCpu(`the gradients of a ${cell} forecaster are those of central differences`, async () => {
+  testOnCpu(`the gradients of a ${cell} forecaster agree with central differences`, async () => {
     const model = forecaster(cell, { leastDeviation: 1e-4, time: true });
     const x = values();
     const call = { context: 2, forcing: 0.4, sample: true, key: key(5) };
@@ -165,19 +168,19 @@ const irregular = Object.entries(between).map(([name, between]) =>
   }] as const
 );
 for (const [name, run] of [...irregular, ["gru", () => forecaster("gru")(rows(), {})] as const]) {
-  testOnCpu(`the rows of a ${name} are one compiled loop`, () => {
+  testOnCpu(`a ${name} runs as a compiled loop over its rows`, () => {
     assert.equal(countLoops(run, "forward loop: 6 steps"), 1);
   });
 }
 
-testOnCpu("predictions before the end of the context do not depend on what comes after it", async () => {
+testOnCpu("predictions within the context do not depend on later rows", async () => {
   const model = forecaster("gru");
   const x = values();
   const other = concatenate([x.slice(1, 0, 3), x.slice(1, 3).mul(NaN)], 1);
   assert.equal(await distance(model(x, { context: 3 }), model(other, { context: 3 })), 0);
 });
 
-testOnCpu("a deviation is above its bound, and draws follow the key", async () => {
+testOnCpu("a standard deviation is above its bound, and samples depend on the key", async () => {
   const model = forecaster("gru", { leastDeviation: 0.8 });
   const x = values();
   const y = model(x, { context: 1, sample: true, key: key(6) });
@@ -186,7 +189,7 @@ testOnCpu("a deviation is above its bound, and draws follow the key", async () =
   assert.ok(await distance(y, model(x, { context: 1, sample: true, key: key(7) })) > 1e-3);
 });
 
-testOnCpu("what cannot be drawn is refused", () => {
+testOnCpu("forcing without a key and sampling without standard deviations throw", () => {
   assert.throws(() => forecaster("gru")(values(), { context: 1, forcing: 0.5 }), /need a key/);
   assert.throws(
     () => forecaster("gru")(values(), { context: 1, sample: true, key: key(0) }),
@@ -194,7 +197,7 @@ testOnCpu("what cannot be drawn is refused", () => {
   );
 });
 
-testOnCpu("a context or a probability out of range is refused", () => {
+testOnCpu("a forecaster rejects a context or a probability out of range", () => {
   const call = { forcing: -0.5, key: key(0) };
   assert.throws(() => forecaster("gru")(values(), call), /forcing is -0.5, expected a probability/);
   for (const context of [0, 7, 2.5]) {
@@ -202,7 +205,7 @@ testOnCpu("a context or a probability out of range is refused", () => {
   }
 });
 
-testOnDevices("a final state is the one at a series' own end", async () => {
+testOnDevices("the final state of a padded series is the state at its end", async () => {
   const model = Recurrent({
     cell: "lstm",
     inputChannels: 2,

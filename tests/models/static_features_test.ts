@@ -70,9 +70,9 @@ const x = normal(key(1), [2, 5, 3]);
 const features = normal(key(2), [2, 3]);
 for (const [name, output] of Object.entries(models)) {
   Deno.test(`the output of a ${name} depends on static features and on the series`, async () => {
-    const own = output(x, features);
-    const others = [output(x, features.add(1)), output(x.add(1), features)];
-    for (const other of others) assert.ok(await own.sub(other).abs().max().item() > 1e-6);
+    const expected = output(x, features);
+    const changed = [output(x, features.add(1)), output(x.add(1), features)];
+    for (const other of changed) assert.ok(await expected.sub(other).abs().max().item() > 1e-6);
     assert.throws(() => output(x), /staticFeatures are missing, expected \(\.\.\., 3\)/);
     assert.throws(
       () => output(x, features.slice(1, 1)),

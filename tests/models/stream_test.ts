@@ -100,7 +100,7 @@ for (const path of ["hermite", "rectilinear"] as CausalPath[]) {
     const [test, dtype, tolerance] = name === "NeuralCDE"
       ? [testOnDevices, "float32", 1e-6] as const
       : [testOnCpu, "float64", 1e-12] as const;
-    test(`a stream of ${name} predicts as the whole series does along a ${path} path`, async () => {
+    test(`a stream of ${name} gives the predictions of the whole series along a ${path} path`, async () => {
       const model = make({ dtype });
       const x = await observations(0, dtype);
       const found = await pushAll(model.stream({ path }), x);
@@ -116,7 +116,7 @@ for (const path of ["hermite", "rectilinear"] as CausalPath[]) {
     });
   }
 
-  Deno.test(`later observations change no earlier prediction along a ${path} path, bit for bit`, async () => {
+  Deno.test(`along a ${path} path, later observations do not change earlier predictions, bit for bit`, async () => {
     const model = makeModel();
     const [a, b] = await Promise.all([observations(), observations(5)]);
     const [x, y] = await Promise.all([a, b].map((series) => whole(model, series, path).data()));
@@ -126,7 +126,7 @@ for (const path of ["hermite", "rectilinear"] as CausalPath[]) {
     assert.notDeepEqual([...x], [...y]);
   });
 
-  Deno.test(`a stream along a ${path} path goes on from what was saved`, async () => {
+  Deno.test(`a stream along a ${path} path continues from a saved state`, async () => {
     for (const model of [models.NeuralCDE.model(), models["FastWeightCDE of two layers"].model()]) {
       const x = await observations();
       const uninterrupted = await pushAll(model.stream({ path }), x);
@@ -142,20 +142,20 @@ for (const path of ["hermite", "rectilinear"] as CausalPath[]) {
 
 for (const [name, { model: make }] of Object.entries(models)) {
   testOnCpu(
-    `series that are streamed together, some longer than others, are predicted as each by a stream of ${name}`,
+    `a batched stream of ${name} gives the predictions of separate streams for series of any length`,
     async () => {
       const model = make();
-      const together = model.streams();
+      const batched = model.streams();
       const row = (i: number, t: number) => [t, Math.sin(i + t), Math.cos(i * t)];
       const streams = Array.from({ length: 20 }, () => model.stream());
       const known: (StreamedSeries | undefined)[] = streams.map(() => undefined);
       for (let t = 0; t < 5; t++) {
-        const own = [...streams.keys()].filter((i) => t >= i % 4);
+        const active = [...streams.keys()].filter((i) => t >= i % 4);
         const expected = await Promise.all(
-          own.map(async (i) => [...await streams[i].push(t, row(i, t)).data()]),
+          active.map(async (i) => [...await streams[i].push(t, row(i, t)).data()]),
         );
-        const found = await together.push(own.map((i) => row(i, t)), own.map((i) => known[i]));
-        own.forEach((i, place) => {
+        const found = await batched.push(active.map((i) => row(i, t)), active.map((i) => known[i]));
+        active.forEach((i, place) => {
           found[place].outputs.forEach((value, j) =>
             assert.ok(Math.abs(value - expected[place][j]) < 1e-5, `series ${i}, time ${t}`)
           );
@@ -166,7 +166,7 @@ for (const [name, { model: make }] of Object.entries(models)) {
   );
 }
 
-Deno.test("one series is streamed without an axis for the batch", async () => {
+Deno.test("a single series can be streamed without a batch axis", async () => {
   const model = makeModel();
   const x = await observations();
   const both = await pushAll(model.stream(), x);
@@ -180,7 +180,7 @@ Deno.test("one series is streamed without an axis for the batch", async () => {
   assert.equal(one.time, times[length - 1]);
 });
 
-Deno.test("a stream's memory does not grow", async () => {
+Deno.test("the memory of a stream does not grow with observations", async () => {
   const model = makeModel({ stepsPerPiece: 1 });
   const stream = model.stream();
   const run = (from: number, to: number) => {
@@ -189,20 +189,20 @@ Deno.test("a stream's memory does not grow", async () => {
   run(0, 100);
   const saved = JSON.stringify(await stream.save()).length;
   const { allocate, release } = cpu;
-  let lent = 0;
-  cpu.allocate = (bytes) => (lent += bytes, allocate.call(cpu, bytes));
-  cpu.release = (memory, bytes) => (lent -= bytes, release.call(cpu, memory, bytes));
+  let allocated = 0;
+  cpu.allocate = (bytes) => (allocated += bytes, allocate.call(cpu, bytes));
+  cpu.release = (memory, bytes) => (allocated -= bytes, release.call(cpu, memory, bytes));
   try {
     run(100, 2000);
   } finally {
     Object.assign(cpu, { allocate, release });
   }
-  assert.ok(lent <= 0, `${lent} bytes more`);
+  assert.ok(allocated <= 0, `${allocated} bytes more`);
   assert.ok(JSON.stringify(await stream.save()).length < 1.5 * saved);
 });
 
 for (const path of ["hermite", "rectilinear"] as const) {
-  Deno.test(`an observation that a stream along a ${path} path refuses leaves no trace`, async () => {
+  Deno.test(`a rejected observation does not change a stream along a ${path} path`, async () => {
     const model = makeModel();
     const good = (t: number) => [t, Math.sin(t), t === 3 ? NaN : Math.cos(t)];
     const [clean, stream] = [model.stream({ path }), model.stream({ path })];
@@ -247,7 +247,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
     /dopri5 carries more than the state.*euler, midpoint/,
   ],
   [
-    "a channel that is none",
+    "a channel index out of range",
     () => makeModel().stream({ timeChannel: 3 }),
     /timeChannel is 3, expected.*0 to 2/,
   ],
@@ -263,7 +263,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
     /the first observation lacks values/,
   ],
   [
-    "time that stands still",
+    "two equal times",
     () => {
       const stream = makeModel().stream();
       stream.push(1, [1, 2, 3]);
@@ -282,7 +282,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ],
 ];
 for (const [name, call, message] of wrong) {
-  Deno.test(`a stream refuses ${name}`, () => {
+  Deno.test(`a stream rejects ${name}`, () => {
     assert.throws(call, message);
   });
 }

@@ -25,9 +25,9 @@ const forecaster = (options: { leastDeviation?: number; time?: boolean } = {}) =
   TransformerForecaster({ ...sizes, channels: 2, ...options, ...float64 });
 const largest = async (x: Tensor) => await x.abs().max().item();
 
-Deno.test("a Transformer gives the outputs and gradients of PyTorch's TransformerEncoder", async () => {
-  const own = makeWaves(model());
-  const output = () => own(wave(40, [2, 5, 3]), { states: "all" });
+Deno.test("a Transformer agrees with PyTorch's TransformerEncoder, gradients included", async () => {
+  const transformer = makeWaves(model());
+  const output = () => transformer(wave(40, [2, 5, 3]), { states: "all" });
   const data = [
     0.457767435911,
     -0.639437276165,
@@ -51,7 +51,7 @@ Deno.test("a Transformer gives the outputs and gradients of PyTorch's Transforme
     -0.658113891581,
   ];
   await assertClose("output", output(), { shape: [2, 5, 2], data }, 1e-11);
-  const [, gradients] = valueAndGrad(() => output().square().sum())(own.parameters);
+  const [, gradients] = valueAndGrad(() => output().square().sum())(transformer.parameters);
   const norms = flatten(gradients).map(([_, x]) => x.square().sum().sqrt());
   const expected = [
     0.6501044894,
@@ -95,7 +95,7 @@ Deno.test("the parameters of a Transformer's layer have PyTorch's names", () => 
   ]);
 });
 
-Deno.test("no output of a Transformer depends on later rows, and each series is read at its own end", async () => {
+Deno.test("a Transformer is causal and reads each series at its last row", async () => {
   const x = normal(key(1), [2, 6, 3], float64);
   const all = model()(x, { states: "all" });
   const other = concatenate([x.slice(1, 0, 4), x.slice(1, 4).add(1)], 1);
@@ -104,52 +104,56 @@ Deno.test("no output of a Transformer depends on later rows, and each series is 
   assert.ok(await largest(ends.sub(stack([all.at(0, 0).at(0, 3), all.at(0, 1).at(0, 5)]))) < 1e-14);
 });
 
-Deno.test("dropout follows the key, and there is none without one", async () => {
+Deno.test("dropout is applied only with a key and depends on the key", async () => {
   const x = normal(key(1), [2, 6, 3], float64);
-  const own = model({ dropout: 0.5 });
-  assert.equal(await largest(own(x, { key: key(3) }).sub(own(x, { key: key(3) }))), 0);
-  assert.ok(await largest(own(x, { key: key(3) }).sub(own(x, { key: key(4) }))) > 1e-3);
-  assert.equal(await largest(own(x).sub(model()(x))), 0);
+  const transformer = model({ dropout: 0.5 });
+  assert.equal(await largest(transformer(x, { key: key(3) }).sub(transformer(x, { key: key(3) }))), 0);
+  assert.ok(await largest(transformer(x, { key: key(3) }).sub(transformer(x, { key: key(4) }))) > 1e-3);
+  assert.equal(await largest(transformer(x).sub(model()(x))), 0);
 });
 
 Deno.test("the gradients of a Transformer agree with central differences", async () => {
-  const own = model();
+  const transformer = model();
   const x = normal(key(1), [2, 4, 3], float64);
-  await checkGradients((_) => own(x, { states: "all" }), [own.parameters], { elements: 3 });
-  await checkGradients((x: Tensor) => own(x), [x], { elements: 6 });
+  await checkGradients((_) => transformer(x, { states: "all" }), [transformer.parameters], { elements: 3 });
+  await checkGradients((x: Tensor) => transformer(x), [x], { elements: 6 });
 });
 
-Deno.test("the gradients of a Transformer that is fed its predictions agree with central differences", async () => {
-  const own = forecaster({ leastDeviation: 1e-4, time: true });
+Deno.test("the gradients of an autoregressive Transformer agree with central differences", async () => {
+  const transformer = forecaster({ leastDeviation: 1e-4, time: true });
   const x = normal(key(1), [2, 5, 2], float64);
   const call = { context: 2, sample: true, key: key(5) };
-  await checkGradients((_) => own(x, call), [own.parameters], { elements: 2 });
+  await checkGradients((_) => transformer(x, call), [transformer.parameters], { elements: 2 });
 });
 
-Deno.test("a Transformer reads row by row, in one compiled loop, what it reads at once", async () => {
-  const own = forecaster({ time: true });
+Deno.test("a Transformer gives the same outputs row by row, in a compiled loop, and at once", async () => {
+  const transformer = forecaster({ time: true });
   const x = normal(key(1), [3, 6, 2], float64);
-  const free = own(x, { context: 3 });
-  assert.equal(countLoops(() => own(x, { context: 3 })), 1);
+  const free = transformer(x, { context: 3 });
+  assert.equal(countLoops(() => transformer(x, { context: 3 })), 1);
   // With its predictions given as observations, the model predicts the same values.
-  const told = concatenate([x.slice(1, 0, 3), free.slice(1, 2, 5)], 1);
-  assert.equal(countLoops(() => own(told, { context: 6 })), 0);
-  assert.ok(await largest(own(told, { context: 6 }).sub(free)) < 1e-12);
-  assert.equal(await largest(own(x, { forcing: 1, key: key(2) }).sub(own(x, { context: 6 }))), 0);
+  const observed = concatenate([x.slice(1, 0, 3), free.slice(1, 2, 5)], 1);
+  assert.equal(countLoops(() => transformer(observed, { context: 6 })), 0);
+  assert.ok(await largest(transformer(observed, { context: 6 }).sub(free)) < 1e-12);
+  assert.equal(
+    await largest(transformer(x, { forcing: 1, key: key(2) }).sub(transformer(x, { context: 6 }))),
+    0,
+  );
 });
 
 const exact = forecaster()(normal(key(1), [3, 6, 2], float64), { context: 2 });
-testOnDevices("a Transformer forecasts in float32 what it forecasts in float64", longOnSoftware, async () => {
-  const own = TransformerForecaster({ ...sizes, channels: 2 });
-  const found = await own(normal(key(1), [3, 6, 2]), { context: 2 }).data();
+testOnDevices("a Transformer gives the same forecasts in float32 and float64", longOnSoftware, async () => {
+  const transformer = TransformerForecaster({ ...sizes, channels: 2 });
+  const found = await transformer(normal(key(1), [3, 6, 2]), { context: 2 }).data();
   const expected = await exact.data();
   found.forEach((value, i) =>
     assert.ok(Math.abs(value - expected[i]) < 1e-4, `${value}, not ${expected[i]}`)
   );
 });
 
-Deno.test("sizes that a Transformer cannot have are refused", () => {
-  const make = (own: object) => Transformer({ ...sizes, inputChannels: 3, outputChannels: 2, ...own });
+Deno.test("a Transformer rejects invalid sizes", () => {
+  const make = (options: object) =>
+    Transformer({ ...sizes, inputChannels: 3, outputChannels: 2, ...options });
   assert.throws(() => make({ modelDim: 5 }), /modelDim is 5, expected an even number/);
   assert.throws(() => make({ heads: 3 }), /3 heads do not divide 4 features/);
   assert.throws(() => make({ layers: 0 }), /layers is 0/);

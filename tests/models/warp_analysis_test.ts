@@ -14,7 +14,7 @@ import {
 import { testOnDevices } from "../devices.ts";
 import { disturbed, dtype, largestDifference, small, x } from "./warp_model.ts";
 
-Deno.test("the correlation of weights with the time is Pearson's, over all series and steps", async () => {
+Deno.test("the correlation of weights with time is Pearson's, over all series and steps", async () => {
   const tau = linspace(0, 1, 5, { dtype });
   const weights = stack([tau, tau.mul(-2).add(3), tau.mul(0).add(7), tau.square()], 1);
   const states = stack([weights, weights.add(1)], 0); // the series differ by a constant
@@ -28,15 +28,15 @@ Deno.test("the correlation of weights with the time is Pearson's, over all serie
     return sum((i) => a[i] * b[i]) / Math.sqrt(sum((i) => a[i] ** 2) * sum((i) => b[i] ** 2));
   };
   for (const k of [0, 1, 3]) {
-    const own = (await states.at(2, k).data()) as Float64Array;
-    assert.ok(Math.abs(found[k] - pearson([...own])) < 1e-12, `${k}: ${found[k]}`);
+    const series = (await states.at(2, k).data()) as Float64Array;
+    assert.ok(Math.abs(found[k] - pearson([...series])) < 1e-12, `${k}: ${found[k]}`);
   }
   const constant = await timeCorrelation(stack([weights], 0)).data();
   assert.ok(Math.abs(constant[0] - 1) < 1e-12 && Math.abs(constant[1] + 1) < 1e-12 && constant[2] === 0);
   assert.throws(() => timeCorrelation(weights), /expected \(batch, T, D\)/);
 });
 
-Deno.test("the diagonal of the read-out matrix is what the model puts out", async () => {
+Deno.test("the diagonal of the read-out matrix equals the model's outputs", async () => {
   for (const design of [{}, { physics: sinePhase(2) }]) {
     const model = disturbed(design);
     const matrix = readoutMatrix(model, model.weights(x).at(0, 1), x.at(0, 1).at(0, 0));
@@ -49,7 +49,7 @@ Deno.test("the diagonal of the read-out matrix is what the model puts out", asyn
   }
 });
 
-Deno.test("the matrix A is shown whole, whatever its form", async () => {
+Deno.test("the matrix A is returned as a dense matrix for every form of A", async () => {
   for (const transition of ["dense", "diagonal", { blocks: 2 }, { rank: 4 }] as const) {
     const model = disturbed({ transition });
     model.parameters.B.assign(model.parameters.B.mul(0));
@@ -85,7 +85,7 @@ testOnDevices("principal components are the directions of the largest variance",
   );
 });
 
-Deno.test("gradient descent on the root network alone lowers its error on the series", async () => {
+Deno.test("gradient descent on the root network lowers its error on the series", async () => {
   const model = WARP({ ...small, root: { width: 8, depth: 1, activation: "tanh" }, key: key(0), dtype });
   const series = x.at(0, 0);
   const path = gradientDescentPath(model, series, { steps: 200, learningRate: 0.1 });
@@ -105,7 +105,7 @@ Deno.test("gradient descent on the root network alone lowers its error on the se
   assert.ok(Math.abs(slope / square - 1) < 0.2, `${slope}, ${square}`);
 });
 
-Deno.test("gradient descent fits a root network that reads the input, too", async () => {
+Deno.test("gradient descent fits a root network that reads the input", async () => {
   const model = disturbed({ root: { ...small.root, previousInput: true } });
   const path = gradientDescentPath(model, x.at(0, 0), { steps: 1, learningRate: 0.1 });
   assert.ok(Number.isFinite(await path.sum().item()));

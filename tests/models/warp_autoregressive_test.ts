@@ -85,7 +85,7 @@ async function check(golden: Case, feed: Feed, dtype: DType, tolerance: number) 
 }
 
 for (const [i, golden] of fixture.cases.entries()) {
-  const title = `fed case ${i} of the authors' code (${golden.activation}, ${golden.output}), ` +
+  const title = `case ${i} of the authors' code for feeding (${golden.activation}, ${golden.output}), ` +
     "WARP gives its outputs and gradients";
   // If a kernel takes seconds to compile, only one case for each kind of output.
   const options = i === 0 || i === 4 ? {} : longOnSoftware;
@@ -102,7 +102,7 @@ for (const [i, golden] of fixture.cases.entries()) {
 }
 
 for (const [i, isAll] of [[0, true], [1, false]] as const) {
-  testOnCpu(`the model itself gives case ${i}, of ${isAll ? "all" : "no"} observations`, async () => {
+  testOnCpu(`WARP agrees with case ${i}, fed ${isAll ? "all" : "no"} observations`, async () => {
     const golden = fixture.cases[i];
     const model = WARP({ ...optionsOf(golden), initial: "learned", key: key(0), dtype: "float64" });
     const values = { A: golden.A, B: golden.B, "initial.theta": golden.theta_0 };

@@ -28,14 +28,14 @@ const cases: [title: string, changed: Partial<RunSizes>, mode: WARPMode][] = [
   }, "chunked"],
 ];
 for (const [title, changed, mode] of cases) {
-  Deno.test(`the mode of the fewest operations for ${title}: ${mode}`, () => {
+  Deno.test(`the mode with the fewest operations is ${mode} for ${title}`, () => {
     const sizes = { ...digits, ...changed };
     const { cost } = modeCosts(dense(sizes.size), sizes);
     assert.equal(cheapestMode({ cost, doublings: 0 }), mode, JSON.stringify(cost));
   });
 }
 
-Deno.test("the costs of all states are those of the products that they are made of", () => {
+Deno.test("the estimated cost of all states is the sum of their products' costs", () => {
   const sizes = { batch: 64, steps: 1, inputs: 2, size: 10, starts: 64, final: false };
   const { cost } = modeCosts(dense(10), sizes);
   // A step of every sample, and B times its change.

@@ -26,27 +26,29 @@ import { disturbed, dtype, largestDifference, small, x } from "./warp_model.ts";
 
 const feedings: Record<string, [Partial<WARPOptions>, WARPCall]> = {
   "its means": [{}, { context: 3 }],
-  "its means beyond the observations": [{}, { context: 7, length: 10 }],
-  "its means and some observations": [{}, { context: 1, pForcing: 0.5, key: key(3) }],
+  "means after the context": [{}, { context: 7, length: 10 }],
+  "means and some observations": [{}, { context: 1, pForcing: 0.5, key: key(3) }],
   "samples": [{ output: "normal" }, { context: 2, sample: true, key: key(3) }],
   "clipped predictions": [{ bound: { low: -0.1, high: 0.2 } }, { context: 3 }],
-  "what a formula predicts": [{ physics: linearFlow(2) }, { context: 3 }],
-  "its means, of a low bound of the deviation": [{ output: "normal", leastDeviation: 0.7 }, { context: 3 }],
-  "its means, through clipped weights": [{ clipWeights: 0.3 }, { context: 3 }],
-  "its means, and the time": [{ time: true, trainingLength: 9 }, { context: 3 }],
-  "its means, with the indices of the authors' code": [{
+  "predictions of a formula": [{ physics: linearFlow(2) }, { context: 3 }],
+  "means, with a low bound of the standard deviation": [{ output: "normal", leastDeviation: 0.7 }, {
+    context: 3,
+  }],
+  "means, with clipped weights": [{ clipWeights: 0.3 }, { context: 3 }],
+  "means and the time": [{ time: true, trainingLength: 9 }, { context: 3 }],
+  "means, with the indices of the authors' code": [{
     indexing: "code",
     root: { width: 3, depth: 1, activation: "tanh", previousInput: true },
   }, { context: 3 }],
 };
 for (const [name, [design, call]] of Object.entries(feedings)) {
-  Deno.test(`gradients of a WARP that is fed ${name} agree with central differences`, async () => {
+  Deno.test(`gradients of a WARP that feeds back ${name} agree with central differences`, async () => {
     const model = disturbed(design);
     await checkGradients((_) => model(x, call), [model.parameters], { elements: 3 });
   });
 }
 
-Deno.test("forcing always, or never, is a context of all, or of one", async () => {
+Deno.test("forcing with probability 1 or 0 equals a context of all observations or of one", async () => {
   const model = disturbed({});
   const all = model(x, { context: 7 });
   assert.equal(await largestDifference(model(x, { pForcing: 1, key: key(0) }), all), 0);
@@ -78,7 +80,7 @@ function stepByStep(model: WARPModel, theta0: Tensor, context: number, isCode: b
 }
 
 for (const indexing of ["paper", "code"] as const) {
-  Deno.test(`the recurrence with the indices of the ${indexing} is the one written out`, async () => {
+  Deno.test(`the recurrence with the indices of the ${indexing} agrees with its equations`, async () => {
     const root = { width: 3, depth: 1, activation: "tanh", previousInput: true } as const;
     const model = disturbed({ root, time: true, indexing });
     const theta0 = disturbed({ root, time: true }).weights(x).at(1, 0);
@@ -89,7 +91,7 @@ for (const indexing of ["paper", "code"] as const) {
   });
 }
 
-Deno.test("what comes after the context does not matter", async () => {
+Deno.test("observations after the context do not change predictions", async () => {
   const model = disturbed({});
   const changed = x.add(arange(7, { dtype }).greaterEqual(4).cast(dtype).reshape([1, 7, 1]));
   const y = model(x, { context: 4 });
@@ -98,19 +100,19 @@ Deno.test("what comes after the context does not matter", async () => {
   assert.equal(await largestDifference(model(x.slice(1, 0, 4), { context: 4, length: 7 }), y), 0);
 });
 
-Deno.test("a fed sample is the mean and the deviation times a standard normal number", async () => {
+Deno.test("a sample that is fed back is the mean plus the standard deviation times a normal number", async () => {
   const model = disturbed({ output: "normal" });
   const pair = x.slice(1, 0, 2);
   const y = model(pair, { context: 1, sample: true, key: key(4) });
   const first = y.slice(1, 0, 1);
   const noise = normal(split(key(4))[1], [2, 1, 2], { dtype });
   const sample = first.slice(-1, 0, 2).add(first.slice(-1, 2).mul(noise));
-  const told = concatenate([pair.slice(1, 0, 1), sample], 1);
-  assert.ok(await largestDifference(y, model(told, { context: 2 })) < 1e-14);
+  const observed = concatenate([pair.slice(1, 0, 1), sample], 1);
+  assert.ok(await largestDifference(y, model(observed, { context: 2 })) < 1e-14);
   assert.ok(await largestDifference(y, model(pair, { context: 1, sample: true, key: key(5) })) > 1e-6);
 });
 
-Deno.test("pForcing draws for each series and step whether an observation is fed", async () => {
+Deno.test("pForcing draws per series and step whether the observation is fed", async () => {
   // A root network whose output is the latest input.
   const root = { width: 1, depth: 0, previousInput: true };
   const model = WARP({ ...small, root, initial: "learned", key: key(0), dtype });
@@ -143,12 +145,12 @@ const fedByConvolution: Record<string, [Partial<WARPOptions>, WARPCall]> = {
     length: 50,
   }],
   "a formula": [{ initial: "learned", physics: linearFlow(2), bound: "dynamicTanh" }, { context: 3 }],
-  "first states of their own": [{}, { context: 3 }],
+  "a separate initial state per series": [{}, { context: 3 }],
   "a transition of low rank": [{ initial: "learned", transition: { rank: 4 } }, { context: 3 }],
   "the indices of the code": [{ initial: "learned", indexing: "code" }, { context: 3 }],
 };
 for (const [name, [design, call]] of Object.entries(fedByConvolution)) {
-  Deno.test(`fed by convolution with ${name}, a WARP gives the recurrence's outputs and gradients`, async () => {
+  Deno.test(`convolution with ${name} gives the recurrence's outputs and gradients`, async () => {
     const series = normal(key(8), [2, 40, 2], { dtype, standardDeviation: 0.3 });
     const results = (["recurrent", "convolutional"] as const).map((mode) => {
       const model = inMode(mode, design);
@@ -161,27 +163,27 @@ for (const [name, [design, call]] of Object.entries(fedByConvolution)) {
   });
 }
 
-Deno.test("gradients of a WARP that is fed by convolution agree with central differences", async () => {
+Deno.test("gradients of an autoregressive WARP by convolution agree with central differences", async () => {
   const model = inMode("convolutional", { initial: "learned", output: "normal", time: true });
   const call = { pForcing: 0.4, sample: true, key: key(3) };
   await checkGradients((_) => model(x, call), [model.parameters], { elements: 4 });
   await checkGradients((x: Tensor) => model(x, call), [x], { elements: 8 });
 });
 
-Deno.test("a run is fed by convolution where that takes fewer operations", () => {
+Deno.test("convolution is chosen if it takes fewer operations", () => {
   const dense = { applyCost: 1300 ** 2, squareCost: 1300 ** 3 } as Transition;
   const digits = { batch: 64, steps: 195, inputs: 1, size: 1300, starts: 1 };
   const costsOf = (changed: object) => feedingCosts(dense, { ...digits, ...changed });
   const { recurrent, convolutional } = costsOf({});
   assert.ok(convolutional < recurrent / 5, `${convolutional}, ${recurrent}`);
   // With a separate initial state for each series, the powers alone cost as much.
-  const own = costsOf({ starts: 64 });
-  assert.ok(own.recurrent < own.convolutional);
+  const separate = costsOf({ starts: 64 });
+  assert.ok(separate.recurrent < separate.convolutional);
   const long = costsOf({ steps: 20_000, inputs: 3 });
   assert.ok(long.recurrent < long.convolutional);
 });
 
-Deno.test("clipped weights are fed step by step", async () => {
+Deno.test("with clipped weights, feeding runs step by step", async () => {
   const design = { initial: "learned", clipWeights: 0.2 } as const;
   const [found, expected] = (["auto", "recurrent"] as const).map((mode) =>
     inMode(mode, design)(x, { context: 2 })

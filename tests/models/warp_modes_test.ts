@@ -81,7 +81,7 @@ const shapes = [[1, 3, 1], [2, 3, 2], [31, 5, 2], [33, 4, 1], [100, 6, 3], [2000
 for (const radius of [0.9, 1, 1.02]) {
   for (const [steps, size, inputs] of shapes) {
     const title = `over ${steps} steps of ${size} weights with a spectral radius of ${radius}`;
-    Deno.test(`the modes give the recurrence's states at every step, ${title}`, async () => {
+    Deno.test(`every mode gives the recurrence's states at every step, ${title}`, async () => {
       const { dynamics, start, changes } = await randomProblem(steps, size, inputs, radius);
       const expected = recurrentStates(dynamics, start, changes);
       for (const [name, run] of Object.entries(allStates)) {
@@ -95,7 +95,7 @@ for (const radius of [0.9, 1, 1.02]) {
 
   for (const [steps, size, inputs] of [[33, 5, 2], [2000, 4, 1]] as const) {
     const title = `over ${steps} steps with a spectral radius of ${radius}`;
-    Deno.test(`the modes give the recurrence's gradients, ${title}`, async () => {
+    Deno.test(`every mode gives the recurrence's gradients, ${title}`, async () => {
       const { dynamics, start, changes } = await randomProblem(steps, size, inputs, radius);
       const wrt = { A: dynamics.transition.first, B: dynamics.input, start, changes };
       const gradientsOf = (run: Run, weights: Tensor) =>
@@ -116,7 +116,7 @@ for (const radius of [0.9, 1, 1.02]) {
 }
 
 for (const [length, inputs] of [[1, 1], [2, 1], [9, 2], [100, 3], [501, 2]] as const) {
-  Deno.test(`convolution by Fourier transforms is that by windows, of ${length} steps`, async () => {
+  Deno.test(`convolution by FFT agrees with convolution by windows, ${length} steps`, async () => {
     const u = normal(key(1), [batch, length, inputs], { dtype });
     // Kernels that decay, stay constant and grow.
     for (const rate of [-0.05, 0, 0.05]) {
@@ -133,7 +133,7 @@ for (const [length, inputs] of [[1, 1], [2, 1], [9, 2], [100, 3], [501, 2]] as c
   });
 }
 
-testOnDevices("convolution by Fourier transforms is that by windows in float32", async () => {
+testOnDevices("convolution by FFT agrees with convolution by windows in float32", async () => {
   const u = normal(key(1), [2, 300, 2]);
   const kernel = normal(key(2), [300, 2, 4]);
   const [expected, found] = [convolveByWindows, convolveByFourier].map((convolve) => {
@@ -146,7 +146,7 @@ testOnDevices("convolution by Fourier transforms is that by windows in float32",
   }
 });
 
-Deno.test("a first state that all samples share is the same as one for each", async () => {
+Deno.test("a shared initial state gives the same results as equal initial states per sample", async () => {
   const { dynamics, start, changes } = await randomProblem(40, 5, 2, 1);
   const shared = start.slice(0, 0, 1);
   const each = shared.broadcastTo(start.shape);
@@ -191,7 +191,7 @@ for (const form of forms) {
 }
 
 for (const [name, convolve] of Object.entries({ convolveByWindows, convolveByFourier })) {
-  Deno.test(`gradients of ${name}, and of its gradient, agree with central differences`, async () => {
+  Deno.test(`first and second gradients of ${name} agree with central differences`, async () => {
     const u = normal(key(1), [2, 9, 2], { dtype });
     const kernel = normal(key(2), [9, 2, 3], { dtype });
     await checkGradients(convolve, [u, kernel], { elements: 6 });

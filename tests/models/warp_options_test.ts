@@ -33,7 +33,7 @@ const designs: Record<string, Partial<WARPOptions>> = {
   "a recurrent mode": { mode: "recurrent" },
   "a convolutional mode": { mode: "convolutional" },
   "a chunked mode": { mode: "chunked" },
-  "a learned first state": { initial: "learned", mode: "convolutional" },
+  "a learned initial state": { initial: "learned", mode: "convolutional" },
   "logits": { output: "logits", outputChannels: 3 },
   "a normal output": { output: "normal" },
   "an encoding and the previous input": {
@@ -52,14 +52,14 @@ const designs: Record<string, Partial<WARPOptions>> = {
   },
   "a fixed tau": { root: { width: 3, depth: 1, activation: "tanh", fixedTau: 0.3 } },
   "no root network": { root: "none", physics: sinePhase(2) },
-  "no root network and a learned first state": { root: "none", physics: linearFlow(2), initial: "learned" },
+  "no root network and a learned initial state": { root: "none", physics: linearFlow(2), initial: "learned" },
   "a channel of time": { time: true },
   "a longer training length": { trainingLength: 20, time: true },
   "the indices of the authors' code": { indexing: "code", time: true },
   "a predicted phase": { physics: sinePhase(2) },
   "a predicted linear flow": { physics: linearFlow(2) },
   "a predicted linear flow of channels of two sizes": { physics: linearFlow(2, [0.1, 5]) },
-  "a formula of one's own, with deviations": {
+  "a custom formula with standard deviations": {
     output: "normal",
     physics: { parameters: 1, evaluate: (p, tau, first) => first.mul(p.mul(tau).neg().exp()) },
   },
@@ -75,7 +75,7 @@ for (const [name, design] of Object.entries(designs)) {
   });
 }
 
-Deno.test("a linear flow of given sizes is predicted in their units", async () => {
+Deno.test("a linear flow with given scales predicts in the units of the data", async () => {
   const tau = zeros([1], { dtype });
   const [entries, first, sizes] = [[1, 2, 3, 4], [0.2, 50], [0.1, 100]].map((row) => tensor(row, { dtype }));
   const scaled = linearFlow(2, [0.1, 100]).evaluate(entries, tau, first);
@@ -84,7 +84,7 @@ Deno.test("a linear flow of given sizes is predicted in their units", async () =
   assert.throws(() => linearFlow(2, [1]), RangeError);
 });
 
-Deno.test("with a channel of time B takes up the time that passes", async () => {
+Deno.test("with a time channel, B reads the time differences", async () => {
   const model = disturbed({ time: true });
   assert.deepEqual(model.parameters.B.shape, [model.stateSize, 3]);
   const [tau] = [arange(7, { dtype }).div(6).reshape([1, 7, 1]).broadcastTo([2, 7, 1])];
@@ -96,7 +96,7 @@ Deno.test("with a channel of time B takes up the time that passes", async () => 
   assert.ok(await largestDifference(model.weights(x), expected) < 1e-14);
 });
 
-Deno.test("with a training length tau goes on beyond 1 in longer series", async () => {
+Deno.test("with a training length, tau exceeds 1 in longer series", async () => {
   const model = disturbed({ trainingLength: 4 });
   const states = model.weights(x);
   const decoded = model.decode(states, arange(7, { dtype }).div(3).expandDims(1));
@@ -130,14 +130,14 @@ Deno.test("positions are encoded as sines and cosines of the step", async () => 
   });
 });
 
-Deno.test("with a fixed tau the root network is evaluated there at every step", async () => {
+Deno.test("with a fixed tau the root network is evaluated at that tau at every step", async () => {
   const model = disturbed({ root: { width: 3, depth: 1, activation: "tanh", fixedTau: 0.3 } });
   const free = disturbed({});
   const expected = free.decode(free.weights(x), 0.3);
   assert.ok(await largestDifference(model(x), expected) < 1e-14);
 });
 
-Deno.test("without a root network the state is the parameters of the formula", async () => {
+Deno.test("without a root network the state holds the parameters of the formula", async () => {
   const model = disturbed({ root: "none", physics: sinePhase(2) });
   assert.equal(model.stateSize, 2);
   const tau = arange(7, { dtype }).div(6).expandDims(1);
@@ -148,28 +148,28 @@ Deno.test("without a root network the state is the parameters of the formula", a
   assert.throws(() => WARP({ ...small, root: "none", key: key(0) }), /it needs physics/);
 });
 
-Deno.test("a dynamic tanh is of scalars, or of a number for each channel", async () => {
-  const given = { a: 2, b: 0.5, alpha: [3, 4], beta: -1 };
-  const model = disturbed({ bound: given });
-  const { tanh } = WARP({ ...small, bound: given, key: key(0), dtype }).parameters;
+Deno.test("a dynamic tanh has scalar or per-channel parameters", async () => {
+  const bound = { a: 2, b: 0.5, alpha: [3, 4], beta: -1 };
+  const model = disturbed({ bound });
+  const { tanh } = WARP({ ...small, bound, key: key(0), dtype }).parameters;
   const shapes = Object.fromEntries(Object.entries(tanh!).map(([name, { shape }]) => [name, shape]));
   assert.deepEqual(shapes, { a: [1], b: [1], alpha: [2], beta: [1] });
-  for (const [name, values] of Object.entries(given)) {
-    const parameter = tanh![name as keyof typeof given];
+  for (const [name, values] of Object.entries(bound)) {
+    const parameter = tanh![name as keyof typeof bound];
     assert.deepEqual(await parameter.toArray(), [values].flat());
-    model.parameters.tanh![name as keyof typeof given].assign(parameter);
+    model.parameters.tanh![name as keyof typeof bound].assign(parameter);
   }
   const raw = await disturbed({})(x).toArray() as number[][][];
   const y = await model(x).toArray() as number[][][];
   raw.flat().forEach((row, i) =>
     row.forEach((value, channel) => {
-      const expected = given.alpha[channel] * Math.tanh((value - 0.5) / 2) - 1;
+      const expected = bound.alpha[channel] * Math.tanh((value - 0.5) / 2) - 1;
       assert.ok(Math.abs(y.flat()[i][channel] - expected) < 1e-12);
     })
   );
 });
 
-Deno.test("phi starts as the authors' code has it, a learned first state as the paper does", async () => {
+Deno.test("phi is initialized as in the authors' code, a learned initial state as in the paper", async () => {
   const first = WARP({ ...small, key: key(0), root: { width: 30, depth: 1 } }).parameters.initial.layers![0];
   const bound = 1 / Math.sqrt(2);
   for (const x of [first.weight, first.bias!]) {
@@ -181,21 +181,21 @@ Deno.test("phi starts as the authors' code has it, a learned first state as the 
   assert.equal(await theta!.slice(0, 3, 6).abs().max().item(), 0);
 });
 
-Deno.test("the final state is the last of all, in every mode", async () => {
+Deno.test("the final state is the last of all states, in every mode", async () => {
   for (const mode of ["auto", "recurrent", "convolutional", "chunked"] as const) {
     const model = disturbed({ mode });
     assert.ok(await largestDifference(model(x, { states: "final" }), model(x).at(1, -1)) < 1e-13, mode);
   }
 });
 
-Deno.test("a series of one observation is read out at time zero", async () => {
+Deno.test("the output for a single observation is read at time zero", async () => {
   const model = disturbed({});
   const single = x.slice(1, 0, 1);
   assert.equal(await largestDifference(model(single), model.decode(model.weights(single), 0)), 0);
   assert.equal(await largestDifference(model(single).at(1, 0), model(single, { states: "final" })), 0);
 });
 
-Deno.test("decoding the states along a series gives its outputs", async () => {
+Deno.test("decoding the states of a series gives its outputs", async () => {
   for (
     const design of [{}, { root: { width: 3, depth: 1, previousInput: true } }, { physics: linearFlow(2) }]
   ) {
@@ -206,7 +206,7 @@ Deno.test("decoding the states along a series gives its outputs", async () => {
   }
 });
 
-Deno.test("a run that starts from the last state of another goes on with it", async () => {
+Deno.test("a series can be continued from the last state of its first part", async () => {
   const model = disturbed({});
   const whole = model.weights(x);
   // The second part begins with the last input of the first part, so that no change is lost.
@@ -214,14 +214,14 @@ Deno.test("a run that starts from the last state of another goes on with it", as
   assert.ok(await largestDifference(second, whole.slice(1, 3)) < 1e-14);
 });
 
-Deno.test("weights are clipped after each step", async () => {
+Deno.test("weights are clipped after every step", async () => {
   const model = disturbed({ clipWeights: 0.2 });
   const weights = model.weights(x).slice(1, 1).abs();
   assert.equal(await weights.max().item(), 0.2);
   assert.throws(() => WARP({ ...small, key: key(0), clipWeights: 1, mode: "convolutional" }), /not linear/);
 });
 
-Deno.test("a deviation is the softplus, or the bound where that is larger", async () => {
+Deno.test("a standard deviation is the maximum of the softplus and the bound", async () => {
   const [free, bounded] = [0, 0.7].map((leastDeviation) =>
     disturbed({ output: "normal", leastDeviation })(x).slice(-1, 2)
   );
@@ -230,7 +230,7 @@ Deno.test("a deviation is the softplus, or the bound where that is larger", asyn
 });
 
 for (const mode of ["recurrent", "convolutional", "chunked"] as const) {
-  Deno.test(`states beyond the limit are reported with the step, in the ${mode} mode`, () => {
+  Deno.test(`states that exceed the limit are reported with the step, in the ${mode} mode`, () => {
     const model = WARP({ ...small, key: key(0), mode, limit: 100, initial: "learned" });
     const theta = model.parameters.initial.theta!;
     theta.assign(full(theta.shape, 1));
@@ -248,7 +248,7 @@ for (const mode of ["recurrent", "convolutional", "chunked"] as const) {
   });
 }
 
-testOnDevices("a NaN in the data is reported as NaN, with the step that reads it", async () => {
+testOnDevices("a NaN in the data is reported as NaN with its step", async () => {
   const model = WARP({ ...small, key: key(0), limit: 100 });
   const data = Array.from({ length: 2 * 9 * 2 }, (_, i) => i === 18 + 2 * 4 ? NaN : 0.1);
   const read = async () => void await model(tensor(data, { shape: [2, 9, 2] })).data();
@@ -258,7 +258,7 @@ testOnDevices("a NaN in the data is reported as NaN, with the step that reads it
   );
 });
 
-Deno.test("options that contradict each other are refused", () => {
+Deno.test("WARP rejects contradictory options", () => {
   const model = WARP({ ...small, key: key(0) });
   const y = ones([2, 5, 2]);
   assert.throws(() => model(ones([2, 5, 3])), /x of shape \(2, 5, 3\), expected \(batch, length, 2\)/);
@@ -291,36 +291,40 @@ Deno.test("options that contradict each other are refused", () => {
   );
 });
 
-testOnBoth("WARP gives the same outputs and gradients in every mode", longOnSoftware, async (cpu, webgpu) => {
-  const calls: [Partial<WARPOptions>, WARPCall][] = [
-    [{ mode: "convolutional", output: "logits" }, {}],
-    [{ mode: "chunked" }, {}],
-    [{ mode: "convolutional", initial: "learned" }, { states: "all" }],
-    [{ output: "normal", bound: "dynamicTanh" }, { context: 2, sample: true, pForcing: 0.3, key: key(3) }],
-  ];
-  const results = async (device: Device) => {
-    setCurrentDevice(device);
-    const found: Float32Array[] = [];
-    for (const [design, call] of calls) {
-      const model = disturbed({ ...design, dtype: "float32" });
-      const series = normal(key(2), [2, 40, 2]);
-      found.push(await model(series, call).data() as Float32Array);
-      const [, gradients] = valueAndGrad(() => model(series, call).square().mean())(model.parameters);
-      for (const [, x] of flatten(gradients)) found.push(await x.data() as Float32Array);
-    }
-    return found;
-  };
-  const [expected, found] = [await results(cpu), await results(webgpu)];
-  found.forEach((values, i) => {
-    const scale = expected[i].reduce((largest, value) => Math.max(largest, Math.abs(value)), 1e-3);
-    values.forEach((value, at) => {
-      assert.ok(
-        Math.abs(value - expected[i][at]) <= 1e-4 * scale,
-        `array ${i}: ${value}, ${expected[i][at]}`,
-      );
+testOnBoth(
+  "WARP gives the same outputs and gradients in every mode and on every device",
+  longOnSoftware,
+  async (cpu, webgpu) => {
+    const calls: [Partial<WARPOptions>, WARPCall][] = [
+      [{ mode: "convolutional", output: "logits" }, {}],
+      [{ mode: "chunked" }, {}],
+      [{ mode: "convolutional", initial: "learned" }, { states: "all" }],
+      [{ output: "normal", bound: "dynamicTanh" }, { context: 2, sample: true, pForcing: 0.3, key: key(3) }],
+    ];
+    const results = async (device: Device) => {
+      setCurrentDevice(device);
+      const found: Float32Array[] = [];
+      for (const [design, call] of calls) {
+        const model = disturbed({ ...design, dtype: "float32" });
+        const series = normal(key(2), [2, 40, 2]);
+        found.push(await model(series, call).data() as Float32Array);
+        const [, gradients] = valueAndGrad(() => model(series, call).square().mean())(model.parameters);
+        for (const [, x] of flatten(gradients)) found.push(await x.data() as Float32Array);
+      }
+      return found;
+    };
+    const [expected, found] = [await results(cpu), await results(webgpu)];
+    found.forEach((values, i) => {
+      const scale = expected[i].reduce((largest, value) => Math.max(largest, Math.abs(value)), 1e-3);
+      values.forEach((value, at) => {
+        assert.ok(
+          Math.abs(value - expected[i][at]) <= 1e-4 * scale,
+          `array ${i}: ${value}, ${expected[i][at]}`,
+        );
+      });
     });
-  });
-});
+  },
+);
 
 Deno.test("WARP learns to continue a sine wave", async () => {
   const phases = uniform(key(1), [32, 1, 1]);

@@ -45,13 +45,13 @@ Deno.test("Linear is x W^T + b with PyTorch's layout", async () => {
   assert.deepEqual(names(linear.parameters), ["weight", "bias"]);
 });
 
-Deno.test("Linear takes any number of leading axes, none included", () => {
+Deno.test("Linear accepts any number of leading axes, including zero", () => {
   const linear = Linear({ inputs: 3, outputs: 2, key: key(0) });
   assert.deepEqual(linear(ones([3])).shape, [2]);
   assert.deepEqual(linear(ones([4, 5, 3])).shape, [4, 5, 2]);
 });
 
-Deno.test("Linear without a bias has none", () => {
+Deno.test("Linear without a bias has no bias parameter", () => {
   assert.deepEqual(names(Linear({ inputs: 3, outputs: 2, key: key(0), bias: false }).parameters), ["weight"]);
 });
 
@@ -60,23 +60,23 @@ Deno.test("Linear's gradients agree with central differences", async () => {
   await checkGradients((x, _) => linear(x), [random(1, [4, 3]), linear.parameters]);
 });
 
-Deno.test("Linear refuses an input of other features, naming both", () => {
+Deno.test("Linear rejects an input with the wrong number of features and reports both numbers", () => {
   const linear = Linear({ inputs: 3, outputs: 2, key: key(0) });
   assert.throws(() => linear(ones([5, 4])), /Linear: x of shape \(5, 4\), expected \(\.\.\., 3\)/);
   assert.throws(() => linear(ones([])), ShapeError);
 });
 
-Deno.test("Linear refuses sizes that are not whole numbers above zero", () => {
+Deno.test("Linear rejects sizes that are not positive integers", () => {
   assert.throws(() => Linear({ inputs: 0, outputs: 2, key: key(0) }), /inputs is 0/);
   assert.throws(() => Linear({ inputs: 1, outputs: 1.5, key: key(0) }), /outputs is 1.5/);
 });
 
-Deno.test("parameters outlive the scope that they are made in", async () => {
+Deno.test("parameters outlive the scope that creates them", async () => {
   const [linear] = scope(() => [Linear({ inputs: 2, outputs: 1, key: key(0) })]);
   assert.equal((await linear(ones([1, 2])).data()).length, 1);
 });
 
-Deno.test("the same key gives the same parameters, and another key others", async () => {
+Deno.test("parameters depend only on the key", async () => {
   const weight = async (
     seed: number,
   ) => [...await Linear({ inputs: 3, outputs: 2, key: key(seed) }).parameters.weight.data()];
@@ -109,7 +109,7 @@ for (
   });
 }
 
-Deno.test("an unknown initialisation names those that exist", () => {
+Deno.test("an unknown initialization throws an error that lists the known ones", () => {
   const initialization = "lecun" as "torch";
   assert.throws(
     () => Linear({ inputs: 1, outputs: 1, key: key(0), initialization }),
@@ -117,7 +117,7 @@ Deno.test("an unknown initialisation names those that exist", () => {
   );
 });
 
-Deno.test("MLP applies its activation between layers and the final one after the last", async () => {
+Deno.test("MLP applies the activation between layers and the final activation after the last layer", async () => {
   const mlp = MLP({
     inputs: 2,
     outputs: 1,
@@ -159,12 +159,12 @@ Deno.test("MLP's gradients agree with central differences for every activation",
   }
 });
 
-Deno.test("MLP refuses an unknown activation, naming those that exist", () => {
+Deno.test("MLP rejects an unknown activation and lists the known ones", () => {
   const options = { inputs: 1, outputs: 1, width: 1, depth: 1, key: key(0) };
   assert.throws(() => MLP({ ...options, activation: "mish" as "relu" }), /"mish" is unknown.*softplus/);
 });
 
-Deno.test("LayerNorm gives mean zero and variance one, then scales and shifts", async () => {
+Deno.test("LayerNorm normalizes to mean 0 and variance 1, then scales and shifts", async () => {
   const norm = LayerNorm({ features: 4, ...float64 });
   const scale = 1 / Math.sqrt(1.25 + 1e-5);
   const plain = [-1.5, -0.5, 0.5, 1.5].map((x) => x * scale);
@@ -211,15 +211,15 @@ testOnDevices("layers in float32 agree with float64 on the CPU, gradients includ
   );
 });
 
-Deno.test("LayerNorm keeps equal features finite", async () => {
+Deno.test("LayerNorm of equal features is finite", async () => {
   await assertClose(LayerNorm({ features: 3, affine: false })(ones([1, 3])), [0, 0, 0]);
 });
 
-Deno.test("LayerNorm refuses an input of other features", () => {
+Deno.test("LayerNorm rejects an input with the wrong number of features", () => {
   assert.throws(() => LayerNorm({ features: 3 })(ones([2, 4])), /LayerNorm: x of shape \(2, 4\)/);
 });
 
-Deno.test("LayerNorm refuses an eps that is negative or not finite", () => {
+Deno.test("LayerNorm rejects an eps that is negative or not finite", () => {
   for (const eps of [-1e-5, NaN, Infinity]) {
     assert.throws(
       () => LayerNorm({ features: 3, eps }),
@@ -228,29 +228,29 @@ Deno.test("LayerNorm refuses an eps that is negative or not finite", () => {
   }
 });
 
-Deno.test("Dropout without a key changes nothing", () => {
+Deno.test("Dropout without a key returns its input", () => {
   const x = ones([3]);
   assert.equal(Dropout({ rate: 0.5 })(x), x);
 });
 
-Deno.test("Dropout sets the given share to zero and scales the rest", async () => {
+Deno.test("Dropout zeroes the given fraction of elements and scales the rest", async () => {
   const values = [...await Dropout({ rate: 0.25 })(ones([10_000], float64), key(1)).data()];
   assert.deepEqual([...new Set(values)].sort(), [0, 4 / 3]);
   const share = values.filter((x) => x === 0).length / values.length;
   assert.ok(Math.abs(share - 0.25) < 0.02, `${share} dropped`);
 });
 
-Deno.test("Dropout's gradient flows through what it keeps", async () => {
+Deno.test("Dropout passes gradients only through kept elements", async () => {
   const dropout = Dropout({ rate: 0.5 });
   await checkGradients((x) => dropout(x, key(2)), [random(1, [20])]);
 });
 
-Deno.test("Dropout refuses a rate outside [0, 1)", () => {
+Deno.test("Dropout rejects a rate outside [0, 1)", () => {
   assert.throws(() => Dropout({ rate: 1 }), RangeError);
   assert.throws(() => Dropout({ rate: NaN }), RangeError);
 });
 
-Deno.test("Embedding picks a row for each index", async () => {
+Deno.test("Embedding selects one row per index", async () => {
   const embedding = Embedding({ count: 3, features: 2, key: key(0), ...float64 });
   embedding.parameters.weight.assign(tensor([[0, 1], [10, 11], [20, 21]], float64));
   const picked = embedding(tensor([[2, 0], [1, 1]], { dtype: "int32" }));
@@ -264,12 +264,12 @@ Deno.test("Embedding's gradients agree with central differences, repeated indice
   await checkGradients((_) => embedding(indices), [embedding.parameters]);
 });
 
-Deno.test("Embedding refuses indices that are not int32", () => {
+Deno.test("Embedding rejects indices that are not int32", () => {
   const embedding = Embedding({ count: 3, features: 2, key: key(0) });
   assert.throws(() => embedding(zeros([2])), /indices must be int32, got float32/);
 });
 
-Deno.test("loadParameters names what is missing, unknown or of another shape, and writes nothing", async () => {
+Deno.test("loadParameters reports missing, unknown and wrongly shaped parameters and writes nothing", async () => {
   const linear = Linear({ inputs: 1, outputs: 1, key: key(0) });
   const before = await linear.parameters.weight.item();
   const [weight, bias] = [zeros([1, 1]), zeros([1])];

@@ -34,7 +34,7 @@ Deno.test("cross-entropy with class weights is their weighted mean", async () =>
   near(await loss.item(), (negativeLogProbability(0, 0) + 3 * negativeLogProbability(1, 2)) / 4);
 });
 
-Deno.test("cross-entropy leaves out labels outside the classes", async () => {
+Deno.test("cross-entropy ignores labels outside the classes", async () => {
   const loss = crossEntropy(tensor(logits, float64), tensor([-1, 1], int32));
   near(await loss.item(), negativeLogProbability(1, 1));
 });
@@ -52,7 +52,7 @@ Deno.test("cross-entropy's gradients agree with central differences", async () =
   await checkGradients((x) => crossEntropy(x, labels, { weights }), [x]);
 });
 
-Deno.test("cross-entropy refuses labels of another shape or type", () => {
+Deno.test("cross-entropy rejects labels of the wrong shape or dtype", () => {
   assert.throws(
     () => crossEntropy(zeros([2, 3]), zeros([3], int32)),
     /labels of shape \(3,\), expected \(2,\)/,
@@ -67,7 +67,7 @@ Deno.test("binary cross-entropy is the mean over independent targets", async () 
   near(await loss.item(), -(Math.log(probability(0.5)) + second) / 2);
 });
 
-Deno.test("binary cross-entropy weighs positives as PyTorch's pos_weight", async () => {
+Deno.test("binary cross-entropy weights positives like PyTorch's pos_weight", async () => {
   // Computed with PyTorch 2.15.
   const [x, y] = [[0.5, -2, 3, 0.1], [1, 0, 0.25, 1]].map((values) => tensor(values, float64));
   near(await binaryCrossEntropy(x, y, { positiveWeight: 10 }).item(), 3.429893336548602);
@@ -86,7 +86,7 @@ Deno.test("a weight penalty is the sum of squares, or of norms, with their gradi
   await checkGradients((a) => weightPenalty({ a }, { norms: true }), [parameters.a]);
 });
 
-Deno.test("binary cross-entropy takes bool targets and large logits", async () => {
+Deno.test("binary cross-entropy accepts bool targets and is finite for large logits", async () => {
   near(await binaryCrossEntropy(tensor([500, 500]), tensor([true, false])).item(), 250);
 });
 
@@ -94,7 +94,7 @@ Deno.test("binary cross-entropy's gradients agree with central differences", asy
   await checkGradients(binaryCrossEntropy, [normal(key(0), [5], float64), uniform(key(1), [5], float64)]);
 });
 
-Deno.test("mean squared error is what it says, and refuses to broadcast", async () => {
+Deno.test("mean squared error matches its definition and rejects broadcasting", async () => {
   near(await meanSquaredError(tensor([1, 2], float64), tensor([0, 4], float64)).item(), 2.5);
   assert.throws(() => meanSquaredError(zeros([2, 1]), zeros([2])), /targets of shape \(2,\)/);
 });
@@ -103,23 +103,23 @@ Deno.test("mean squared error's gradients agree with central differences", async
   await checkGradients(meanSquaredError, [normal(key(0), [4], float64), normal(key(1), [4], float64)]);
 });
 
-Deno.test("accuracy is the share of labels with the largest logit", async () => {
+Deno.test("accuracy is the fraction of labels with the largest logit", async () => {
   const x = tensor([[2, -1, 0.5], [0, 1, -2], [0, 0, 1], [3, 0, 0]]);
   near(await accuracy(x, tensor([0, 1, 0, 0], int32)).item(), 0.75);
 });
 
-testOnDevices("a row of logits that are NaN is no prediction", async () => {
+testOnDevices("accuracy is NaN if a row has NaN logits", async () => {
   for (const logits of [[[NaN, NaN], [1, 0]], [[0, NaN], [1, 0]]]) {
     assert.equal(await accuracy(tensor(logits), tensor([0, 0], int32)).item(), NaN);
   }
 });
 
-testOnDevices("accuracy leaves out elements without a label", async () => {
+testOnDevices("accuracy ignores elements without a label", async () => {
   const x = tensor([[2, -1], [0, 1], [1, 0]]);
   near(await accuracy(x, tensor([0, -1, 1], int32)).item(), 0.5, 1e-7);
 });
 
-testOnDevices("labels that are no class are refused where the host knows them", () => {
+testOnDevices("labels outside the classes throw if the host knows their values", () => {
   const x = tensor([[2, -1, 0.5], [0, 1, -2], [0, 0, 1]]);
   for (const measure of [crossEntropy, accuracy]) {
     const message = new RegExp(
@@ -131,7 +131,7 @@ testOnDevices("labels that are no class are refused where the host knows them", 
 });
 
 testOnDevices(
-  "labels that are no class are refused, or make measures NaN, where a device computed them",
+  "device-computed labels outside the classes throw or give NaN metrics",
   async (device) => {
     const x = tensor([[2, -1, 0.5], [0, 1, -2], [0, 0, 1]]);
     const computed = (labels: number[]) => tensor(labels, int32).add(0);
@@ -145,7 +145,7 @@ testOnDevices(
   },
 );
 
-testOnDevices("targets that are no probabilities make the binary cross-entropy NaN", async () => {
+testOnDevices("binary cross-entropy is NaN for targets that are not probabilities", async () => {
   for (const target of [2, -0.5, NaN]) {
     assert.equal(await binaryCrossEntropy(tensor([0, 1]), tensor([0, target])).item(), NaN);
   }

@@ -62,17 +62,17 @@ const golden = [{
 }];
 
 for (const { name, scores, labels, auc, averagePrecision: precision } of golden) {
-  Deno.test(`area under the curve and average precision are scikit-learn's: ${name}`, () => {
+  Deno.test(`ROC AUC and average precision agree with scikit-learn: ${name}`, () => {
     assert.ok(Math.abs(areaUnderCurve(scores, labels) - auc) < 1e-14);
     assert.ok(Math.abs(averagePrecision(scores, labels) - precision) < 1e-14);
   });
 }
 
-Deno.test("infinite scores are ranked like others", () => {
+Deno.test("infinite scores are ranked like finite scores", () => {
   assert.equal(areaUnderCurve([Infinity, -Infinity, 0, Infinity], [1, 0, 0, 1]), 1);
 });
 
-Deno.test("rankings of one class alone, of NaN or of other labels are refused", () => {
+Deno.test("ranking metrics reject a single class, NaN scores and invalid labels", () => {
   assert.throws(() => areaUnderCurve([1, 2], [1, 1]), /2 positive and 0 negative samples, expected both/);
   assert.throws(() => averagePrecision([1, 2], [0, 0]), /no positive samples/);
   assert.throws(() => areaUnderCurve([1, NaN], [0, 1]), /score 1 is NaN/);

@@ -60,19 +60,19 @@ for (const kind of ["gru", "lstm"] as const) {
       }
     };
     (dtype === "float64" ? testOnCpu : testOnDevices)(
-      `the states of a ${kind} in ${dtype} are its equations'`,
+      `the states of a ${kind} agree with its equations in ${dtype}`,
       body,
     );
   }
 
-  testOnCpu(`the gradients of a ${kind} are those of central differences`, async () => {
+  testOnCpu(`the gradients of a ${kind} agree with central differences`, async () => {
     const layer = make("float64");
     const x = normal(key(3), [2, 4, 3], { dtype: "float64" });
     await checkGradients((x: Tensor) => layer(x), [x]);
     await checkGradients((_) => layer(x), [layer.parameters], { elements: 8 });
   });
 
-  testOnBoth(`the gradients of a ${kind}`, async (cpu, webgpu) => {
+  testOnBoth(`the gradients of a ${kind} agree between devices`, async (cpu, webgpu) => {
     const layer = make("float32");
     const x = normal(key(4), [3, 6, 3]);
     const loss = () => layer(x).square().sum();
@@ -92,14 +92,14 @@ for (const kind of ["gru", "lstm"] as const) {
     }
   });
 
-  testOnCpu(`a ${kind} refuses inputs of other features, and ones without a batch`, () => {
+  testOnCpu(`a ${kind} rejects inputs with the wrong features or without a batch axis`, () => {
     assert.throws(() => make("float32")(normal(key(0), [2, 4, 2])), ShapeError);
     assert.throws(() => make("float32")(normal(key(0), [4, 3])), ShapeError);
   });
 }
 
 for (const make of [GRU, LSTM]) {
-  Deno.test(`${make.name} refuses sequences of length zero`, () => {
+  Deno.test(`${make.name} rejects sequences of length zero`, () => {
     const layer = make({ inputs: 2, hidden: 3, key: key(0) });
     assert.throws(
       () => layer(zeros([4, 0, 2])),

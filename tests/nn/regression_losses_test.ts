@@ -17,13 +17,13 @@ const float64 = { dtype: "float64" } as const;
 const near = (found: number, expected: number, tolerance = 1e-12) =>
   assert.ok(Math.abs(found - expected) <= tolerance, `${found}, expected ${expected}`);
 
-Deno.test("mean absolute error, and its share of the targets", async () => {
+Deno.test("mean absolute error and mean absolute percentage error match their definitions", async () => {
   const [found, targets] = [tensor([1, -2, 4], float64), tensor([2, -4, -1], float64)];
   near(await meanAbsoluteError(found, targets).item(), 8 / 3);
   near(await meanAbsolutePercentageError(found, targets).item(), (1 / 2 + 1 / 2 + 5) / 3);
 });
 
-Deno.test("the likelihood of a normal distribution is that of its density, in nats and in bits", async () => {
+Deno.test("the negative log-likelihood of a normal distribution matches its density, in nats and in bits", async () => {
   const [means, deviations, targets] = [[0, 1, -2], [1, 0.1, 3], [0.5, 1.2, 4]];
   const density = (i: number) =>
     Math.exp(-((targets[i] - means[i]) ** 2) / (2 * deviations[i] ** 2)) /
@@ -34,7 +34,7 @@ Deno.test("the likelihood of a normal distribution is that of its density, in na
   near(await bitsPerDimension(args[0], args[1], args[2]).item(), expected / Math.log(2));
 });
 
-testOnDevices("the likelihood of values drawn from a normal distribution is its entropy", async () => {
+testOnDevices("the mean negative log-likelihood of normal samples is the entropy", async () => {
   const deviations = uniform(key(1), [100_000], { low: 0.5, high: 2 });
   const targets = normal(key(2), [100_000]).mul(deviations).add(3);
   const entropy = (await deviations.log().mean().item()) + (1 + Math.log(2 * Math.PI)) / 2;
@@ -42,7 +42,7 @@ testOnDevices("the likelihood of values drawn from a normal distribution is its 
   near(await normalNegativeLogLikelihood(means, deviations, targets).item(), entropy, 0.01);
 });
 
-testOnCpu("the gradients of regression losses are those of central differences", async () => {
+testOnCpu("the gradients of regression losses agree with central differences", async () => {
   const [a, b] = [normal(key(1), [6], float64), normal(key(2), [6], float64)];
   const deviations = uniform(key(3), [6], { ...float64, low: 0.5, high: 2 });
   await checkGradients(meanAbsoluteError, [a, b]);
@@ -50,7 +50,7 @@ testOnCpu("the gradients of regression losses are those of central differences",
   await checkGradients(normalNegativeLogLikelihood, [a, deviations, b]);
 });
 
-Deno.test("predictions of another shape are refused", () => {
+Deno.test("regression losses reject predictions of the wrong shape", () => {
   const [one, other] = [tensor([1, 2]), tensor([[1, 2]])];
   assert.throws(() => meanAbsoluteError(one, other), ShapeError);
   assert.throws(() => meanAbsolutePercentageError(one, other), ShapeError);

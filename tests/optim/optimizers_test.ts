@@ -51,7 +51,7 @@ const cases: { name: string; make: (p: Tensor) => Optimizer; expected: number[] 
     expected: [0.7179855400700003, -1.6837711337202297, 0.4467855009772294],
   },
   {
-    name: "Adam with options of its own",
+    name: "Adam with all options set",
     make: (p) => Adam(p, { learningRate: 0.1, ...given }),
     expected: [0.6700566324476684, -1.6694308328749863, 0.42892638945670597],
   },
@@ -61,7 +61,7 @@ const cases: { name: string; make: (p: Tensor) => Optimizer; expected: number[] 
     expected: [0.7144351406684972, -1.6763266463783253, 0.445159575373488],
   },
   {
-    name: "AdamW with options of its own",
+    name: "AdamW with all options set",
     make: (p) => AdamW(p, { learningRate: 0.1, ...given }),
     expected: [0.6848321310758494, -1.6200723487258055, 0.44445159641128035],
   },
@@ -71,7 +71,7 @@ const cases: { name: string; make: (p: Tensor) => Optimizer; expected: number[] 
     expected: [0.6832776859514281, -1.6419619381298776, 0.44068630514851004],
   },
   {
-    name: "AdaBelief with options of its own",
+    name: "AdaBelief with all options set",
     make: (p) => AdaBelief(p, { learningRate: 0.1, ...given }),
     expected: [0.6659190420210079, -1.5402872559989926, 0.5787131563008981],
   },
@@ -93,7 +93,7 @@ for (const { name, make, expected } of cases) {
     () => followsItsRule("float32", 2e-6),
   );
 
-  testOnDevices(`${name} goes on bit for bit from a saved state`, async () => {
+  testOnDevices(`${name} continues from a saved state, bit for bit`, async () => {
     const [p, q] = [parameter(tensor(start)), parameter(tensor(start))];
     const [first, second] = [make(p), make(q)];
     first.step(tensor(gradients[0]));
@@ -111,7 +111,7 @@ for (const { name, make, expected } of cases) {
 const model = () => MLP({ inputs: 2, outputs: 1, width: 3, depth: 1, key: key(0), ...float64 });
 const onesLike = (parameters: ParameterTree) => mapTree(parameters, (x) => x.zerosLike().add(1));
 
-Deno.test("a multiplier scales the rate of the parameters whose names start with it, the longest one holding", async () => {
+Deno.test("a multiplier scales the learning rate of parameters with its prefix, and the longest prefix wins", async () => {
   const { parameters } = model();
   const before = await Promise.all(
     parameters.layers.map(({ weight, bias }) =>
@@ -132,14 +132,14 @@ Deno.test("a multiplier scales the rate of the parameters whose names start with
   assert.ok(moved.flat().every((x, i) => Math.abs(x - expected.flat()[i]) < 1e-12), `${moved}`);
 });
 
-Deno.test("a multiplier that fits no parameter is refused with the names that there are", () => {
+Deno.test("a multiplier that matches no parameter throws an error that lists the names", () => {
   assert.throws(
     () => SGD(model().parameters, { learningRate: 1, multipliers: { layer: 2 } }),
     /"layer" fits no parameter; there are layers.0.weight/,
   );
 });
 
-Deno.test("a parameter of two names takes one step", async () => {
+Deno.test("a parameter with two names is updated once per step", async () => {
   const p = parameter(tensor([1], float64));
   const tied = { encoder: p, decoder: p };
   const optimizer = SGD(tied, { learningRate: 0.5 });
@@ -156,7 +156,7 @@ Deno.test("the learning rate can be set between steps", async () => {
   assert.throws(() => optimizer.learningRate = NaN, /learningRate is NaN/);
 });
 
-Deno.test("state tensors are named after their parameters and their role", () => {
+Deno.test("state tensors are named after their parameter and role", () => {
   const { step, tensors } = Adam(model().parameters, { learningRate: 1 }).state;
   assert.equal(step, 0);
   assert.deepEqual(Object.keys(tensors).slice(0, 3), [
@@ -167,7 +167,7 @@ Deno.test("state tensors are named after their parameters and their role", () =>
   assert.deepEqual(tensors["layers.0.weight.m"].shape, [3, 2]);
 });
 
-testOnDevices("steps change parameters and state in place", async () => {
+testOnDevices("steps update parameters and state in place", async () => {
   const p = parameter(tensor([1]));
   const optimizer = Adam({ p }, { learningRate: 0.1 });
   const m = optimizer.state.tensors["p.m"];
@@ -177,7 +177,7 @@ testOnDevices("steps change parameters and state in place", async () => {
   assert.ok(Math.abs(await p.item() - 0.9) < 1e-6);
 });
 
-Deno.test("gradients of another structure or shape are refused before anything changes", () => {
+Deno.test("gradients of the wrong structure or shape throw before any update", () => {
   const optimizer = SGD({ a: zeros([2]), b: zeros([1]) }, { learningRate: 1 });
   assert.throws(() => optimizer.step({ a: zeros([2]) }), /b has no gradient/);
   assert.throws(
@@ -191,13 +191,13 @@ Deno.test("gradients of another structure or shape are refused before anything c
   assert.equal(optimizer.state.step, 0);
 });
 
-Deno.test("the state of another optimiser is refused", () => {
+Deno.test("an optimizer rejects the state of another optimizer", () => {
   const adam = Adam({ p: zeros([2]) }, { learningRate: 1 });
   const momentum = SGD({ p: zeros([2]) }, { learningRate: 1, momentum: 0.9 });
   assert.throws(() => adam.load(momentum.state), /missing p.m, p.v; unknown p.momentum/);
 });
 
-Deno.test("options out of range are refused", () => {
+Deno.test("optimizers reject options out of range", () => {
   assert.throws(() => SGD(zeros([1]), { learningRate: -1 }), /learningRate is -1/);
   assert.throws(() => SGD(zeros([1]), { learningRate: 1, nesterov: true }), /nesterov needs a momentum/);
   assert.throws(() => Adam(zeros([1]), { learningRate: 1, betas: [0.9, 1] }), /beta 1 is not in/);
@@ -221,7 +221,7 @@ Deno.test("Adam with a closure over a model's parameters fits a linear map", asy
   assert.ok(losses.at(-1)! < losses[0] / 50, `loss from ${losses[0]} to ${losses.at(-1)}`);
 });
 
-Deno.test("clipping scales all gradients by the same factor down to the norm", async () => {
+Deno.test("clipping by norm scales all gradients by the same factor", async () => {
   const { gradients, norm } = clipByGlobalNorm(
     { a: tensor([3, 0], float64), b: [tensor([[4]], float64)] },
     1,
@@ -232,13 +232,13 @@ Deno.test("clipping scales all gradients by the same factor down to the norm", a
   assert.ok(Math.abs(a[0] - 3 / (5 + 1e-6)) < 1e-15 && Math.abs(b[0] - 4 / (5 + 1e-6)) < 1e-15);
 });
 
-Deno.test("clipping elements holds each between plus and minus the limit", async () => {
+Deno.test("clipping by value limits every element to plus or minus the limit", async () => {
   const { a, b } = clipElements({ a: tensor([3, -0.5], float64), b: tensor([[-7]], float64) }, 1);
   assert.deepEqual([await a.toArray(), await b.toArray()], [[1, -0.5], [[-1]]]);
   assert.throws(() => clipElements([tensor([1])], -1), /limit is -1/);
 });
 
-Deno.test("AdaBelief steps on elements that WARP's recipe clips to 1e-7", async () => {
+Deno.test("AdaBelief updates parameters whose gradients are clipped to 1e-7", async () => {
   const x = parameter(tensor([1, -1]));
   const optimizer = AdaBelief([x], { learningRate: 1e-3 });
   for (let i = 0; i < 20; i++) optimizer.step(clipElements([tensor([5, -0.01])], 1e-7));
@@ -247,16 +247,16 @@ Deno.test("AdaBelief steps on elements that WARP's recipe clips to 1e-7", async 
   assert.ok(moved[0] < -1e-3 && Math.abs(moved[0] + moved[1]) < 1e-6, `${moved}`);
 });
 
-Deno.test("clipping leaves small gradients as they are", async () => {
+Deno.test("clipping does not change small gradients", async () => {
   const { gradients } = clipByGlobalNorm([tensor([0.3, -0.4], float64)], 1);
   assert.deepEqual([...await gradients[0].data()], [0.3, -0.4]);
 });
 
-Deno.test("clipping gradients of which one is not finite says so in the norm", async () => {
+Deno.test("the norm that clipping returns is not finite if a gradient is not finite", async () => {
   assert.ok(Number.isNaN(await clipByGlobalNorm([tensor([1]), tensor([NaN])], 1).norm.item()));
 });
 
-Deno.test("an optimiser refuses what it cannot update", () => {
+Deno.test("optimizers reject parameters that they cannot update", () => {
   const options = { learningRate: 0.1 };
   assert.throws(() => Adam({}, options), /optimizer: no tensors among the parameters/);
   assert.throws(

@@ -58,7 +58,9 @@ function modelOf<O extends object, M>(
 ): Record<string, Call> {
   return {
     [name]: [make as Call[0], options],
-    ...(call ? { [`${name}()`]: [(own) => call(make(options), own), valid] satisfies Call } : {}),
+    ...(call
+      ? { [`${name}()`]: [(callOptions) => call(make(options), callOptions), valid] satisfies Call }
+      : {}),
   };
 }
 

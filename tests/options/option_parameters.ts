@@ -109,9 +109,9 @@ export function functionsWithOptions(exports: Exports, data: ReadonlySet<string>
     return (type.kind === "intersection" || type.kind === "union") && (type.value as Type[]).some(isOptions);
   };
   const takesOptions = (parameters: readonly (Parameter | Type)[]) =>
-    parameters.some((own) => {
-      if (!("tsType" in own) && !("left" in own)) return isOptions(own as Type);
-      const { left, tsType } = own as Parameter;
+    parameters.some((parameter) => {
+      if (!("tsType" in parameter) && !("left" in parameter)) return isOptions(parameter as Type);
+      const { left, tsType } = parameter as Parameter;
       return isOptions(tsType ?? left?.tsType);
     });
 
@@ -141,8 +141,9 @@ export function functionsWithOptions(exports: Exports, data: ReadonlySet<string>
       for (const { kind, def } of exports.get(name) ?? []) {
         if (kind === "typeAlias") addCalls(owner, def!.tsType);
       }
-    } else if (type.kind === "intersection") (type.value as Type[]).forEach((own) => addCalls(owner, own));
-    else if (type.kind === "parenthesized") addCalls(owner, type.value as Type);
+    } else if (type.kind === "intersection") {
+      (type.value as Type[]).forEach((member) => addCalls(owner, member));
+    } else if (type.kind === "parenthesized") addCalls(owner, type.value as Type);
     else if (type.kind === "typeLiteral") addMethods(owner, type.value as Definition);
     else if (type.kind === "fnOrConstructor" && takesOptions((type.value as Definition).params!)) {
       found.add(owner);

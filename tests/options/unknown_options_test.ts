@@ -53,7 +53,7 @@ const callbacks = new Set(
 );
 callbacks.add("ClassificationOptions.draw");
 
-Deno.test("every exported function that takes options is in the table of calls", async () => {
+Deno.test("the table of calls contains every exported function with options", async () => {
   const found = functionsWithOptions(await readExports(modules), data);
   assert.ok(found.size > 120, `${found.size} functions`);
   const known = new Set([...Object.keys(calls), ...Object.keys(forwarding)]);
@@ -76,27 +76,27 @@ async function errorOf(call: () => unknown): Promise<Error | undefined> {
 }
 
 for (const [name, [call, valid]] of Object.entries(calls)) {
-  Deno.test(`${name} refuses an option that it does not know, by name`, async () => {
+  Deno.test(`${name} rejects an unknown option by name`, async () => {
     const accepted = await errorOf(() => call(valid as never));
     assert.doesNotMatch(accepted?.message ?? "", /unknown option|the option \w+ is missing|the options are/);
-    const refused = await errorOf(() => call({ ...valid, unheardOf: 1 } as never));
-    assert.ok(refused instanceof OptionError, `${refused}`);
-    assert.deepEqual([refused.code, refused.option], ["unknown-option", "unheardOf"]);
-    assert.match(refused.message, /^[\w.:, ]+: unknown option unheardOf; (did you mean \w+\?|expected \w+)/);
+    const failure = await errorOf(() => call({ ...valid, unheardOf: 1 } as never));
+    assert.ok(failure instanceof OptionError, `${failure}`);
+    assert.deepEqual([failure.code, failure.option], ["unknown-option", "unheardOf"]);
+    assert.match(failure.message, /^[\w.:, ]+: unknown option unheardOf; (did you mean \w+\?|expected \w+)/);
     const first = name.replace(/^new /, "").split(/[.( ]/).filter((word) => word !== "Tensor")[0];
-    assert.match(refused.message, new RegExp(first === "Stream" ? "^model.stream: " : `^${first}\\b`));
+    assert.match(failure.message, new RegExp(first === "Stream" ? "^model.stream: " : `^${first}\\b`));
   });
 
-  Deno.test(`${name} refuses options that are no object`, async () => {
+  Deno.test(`${name} rejects options that are not an object`, async () => {
     for (const wrong of [true, 3, "rk4", [1], null]) {
-      const refused = await errorOf(() => call(wrong as never));
-      assert.ok(refused, `${JSON.stringify(wrong)} passes`);
-      assert.doesNotMatch(refused.message, /is not a function|Cannot |undefined \(|is not iterable/);
+      const failure = await errorOf(() => call(wrong as never));
+      assert.ok(failure, `${JSON.stringify(wrong)} passes`);
+      assert.doesNotMatch(failure.message, /is not a function|Cannot |undefined \(|is not iterable/);
     }
   });
 }
 
-Deno.test("save refuses an unknown option where it returns bytes, too", async () => {
+Deno.test("save rejects an unknown option when it returns bytes", async () => {
   await assert.rejects(
     save(tensor([1]), { metadta: {} } as object),
     /^OptionError: save: unknown option metadta; did you mean metadata\?$/,
@@ -111,7 +111,7 @@ const names: OptionNames<{ stepSize?: number; learningRate: number; keepDims?: b
     dropout: "optional",
   };
 
-Deno.test("an unknown option is named with the nearest known one", () => {
+Deno.test("the error of an unknown option suggests the nearest known option", () => {
   const nearest: Record<string, string | undefined> = {
     step_size: "stepSize",
     stepsize: "stepSize",

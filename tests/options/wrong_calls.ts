@@ -58,7 +58,7 @@ const ownMessages = [/ must be a tensor/];
  * Describes the fault of an error of a call, if any: a message of JavaScript, or a message that does not
  * begin with a name.
  *
- * @param operation Name with which the message must begin. If undefined, any name of the library is accepted.
+ * @param operation The name at the start of the message. If undefined, any name of the library is accepted.
  */
 export function faultOf(error: unknown, operation?: string): string | undefined {
   if (!(error instanceof Error)) return `threw ${String(error)}`;

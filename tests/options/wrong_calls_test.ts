@@ -36,13 +36,13 @@ async function faultsOf(
 const methods = [...Object.keys(Tensor.prototype), "assign", "to"];
 assert.ok(methods.length > 60);
 for (const name of methods) {
-  Deno.test(`wrong calls of the method ${name} are refused by its name`, async () => {
+  Deno.test(`errors of wrong calls of the method ${name} begin with its name`, async () => {
     const method = (...args: unknown[]) => {
-      const own = tensor([[1, 2, 3], [4, 5, 6]]) as unknown as Record<
+      const receiver = tensor([[1, 2, 3], [4, 5, 6]]) as unknown as Record<
         string,
         (...args: unknown[]) => unknown
       >;
-      return own[name](...args);
+      return receiver[name](...args);
     };
     assert.deepEqual(await faultsOf(method, name, true), []);
   });
@@ -54,7 +54,7 @@ const isClass = (f: unknown) => /^class\b/.test(String(f));
 
 for (const [name, f] of Object.entries(weft)) {
   if (typeof f !== "function" || isClass(f) || left.has(name)) continue;
-  Deno.test(`wrong calls of ${name} are refused in the library's words`, async () => {
+  Deno.test(`wrong calls of ${name} throw errors of the library`, async () => {
     const call = (...args: unknown[]) => (f as (...args: unknown[]) => unknown)(...args);
     assert.deepEqual(await faultsOf(call, undefined, true), []);
   });
@@ -141,7 +141,7 @@ const callsOfSeveral: Record<string, readonly [call: (...args: never[]) => unkno
   "result of grad": [(x) => weft.grad((x: weft.Tensor) => x.sum())(x), x],
 };
 for (const [name, [call, ...valid]] of Object.entries(callsOfSeveral)) {
-  Deno.test(`${name} refuses each argument of a wrong type in the library's words`, async () => {
+  Deno.test(`each argument of a wrong type of ${name} throws an error of the library`, async () => {
     await call(...valid as never[]);
     const faults: string[] = [];
     for (const place of valid.keys()) {
@@ -187,12 +187,12 @@ const wrong: readonly (readonly [call: (a: never) => unknown, message: string])[
   ],
 ];
 for (const [call, message] of wrong) {
-  Deno.test(`a wrong call says: ${message}`, () => {
+  Deno.test(`a wrong call throws: ${message}`, () => {
     assert.throws(() => call(x as never), { message });
   });
 }
 
-Deno.test("operators on tensors are refused with the methods to use, texts of tensors are not", () => {
+Deno.test("JavaScript operators on tensors throw an error that names the method, printing does not", () => {
   const a = tensor([1, 2]) as unknown as number;
   const operators: Record<string, () => unknown> = {
     "a + 1": () => a + 1,

@@ -1,8 +1,8 @@
 /**
  * Code blocks of pages, and the markers above them that change how they are tested.
  *
- * A marker is a comment `<!-- test: part; part -->` on the line above a block, with an empty line between
- * them or without. Its parts:
+ * A marker is a comment `<!-- test: part; part -->` on the line above a block, with or without an empty line
+ * between them. Its parts:
  *
  * - `long`: only `deno task test --all` runs the block, and the other blocks of the page in its language;
  * - `skip (reason)`: the block is not run;
@@ -13,7 +13,7 @@
 /** How a block is tested. */
 export interface Marker {
   readonly long: boolean;
-  /** Words of commands that are not run; an empty text is in all of them. */
+  /** Words of commands that are not run; the empty text matches every command. */
   readonly skipped: readonly string[];
   /** Options for each `deno task train`. */
   readonly added: string;
@@ -23,11 +23,11 @@ export interface Marker {
 export interface Block extends Marker {
   /** Path of the page from the root of the project. */
   readonly page: string;
-  /** Line of its first fence, from 1. */
+  /** Line of the first fence, from 1. */
   readonly line: number;
   readonly language: string;
   readonly code: string;
-  /** Content of the `text` block that follows it, if any. */
+  /** Content of the `text` block after the block, if any. */
   readonly output?: string;
 }
 
@@ -63,7 +63,7 @@ export function blocksOf(page: string, text: string): Block[] {
   );
 }
 
-/** Whether nothing of a block is run. */
+/** Whether a block is not run at all. */
 export function isSkipped({ skipped }: Marker): boolean {
   return skipped.includes("");
 }

@@ -18,7 +18,7 @@ export async function makeClone(folder: string): Promise<void> {
   for (const name of needed) await copy(`${root}/${name}`, `${folder}/${name}`);
 }
 
-/** The process of a line of a shell, with the `deno` of this process. */
+/** A process that runs one line in the shell of `deno task`, with the same Deno executable. */
 function shell(line: string, cwd: string): Deno.Command {
   return new Deno.Command(Deno.execPath(), {
     args: ["task", "--quiet", "--eval", line],
@@ -30,14 +30,14 @@ function shell(line: string, cwd: string): Deno.Command {
   });
 }
 
-/** Waits for the server's line. What comes after it is read so that the server never waits. */
+/** Waits for the line with the address of the server. Reads and discards later output, so that the pipe does not fill. */
 async function untilServed({ stdout }: Deno.ChildProcess): Promise<void> {
   const reader = stdout.pipeThrough(new TextDecoderStream()).getReader();
-  let said = "";
-  while (!said.includes("answers on")) {
+  let output = "";
+  while (!output.includes("answers on")) {
     const { value, done } = await reader.read();
-    assert.ok(!done, `the server ended: ${said}`);
-    said += value;
+    assert.ok(!done, `the server ended: ${output}`);
+    output += value;
   }
   (async () => {
     while (!(await reader.read()).done);
@@ -45,10 +45,10 @@ async function untilServed({ stdout }: Deno.ChildProcess): Promise<void> {
 }
 
 /**
- * Runs commands in turn. Variables that a command exports hold for the next ones. A server runs until the
- * next one starts, or until the end. `<time>` is the newest run of a folder.
+ * Runs commands in sequence. Later commands see the variables that a command exports. A server runs until the
+ * next server starts, or until the end. `<time>` is replaced by the newest run of a folder.
  *
- * @returns The standard output of each command, by the command.
+ * @returns The standard output by command.
  */
 export async function runCommands(folder: string, commands: readonly string[]): Promise<Map<string, string>> {
   const outputs = new Map<string, string>();

@@ -40,7 +40,7 @@ const schemes = {
 } as const;
 
 for (const [scheme, [fit, Interpolation]] of Object.entries(schemes)) {
-  testOnDevices(`${scheme}: coefficients, values and derivatives are torchcde's`, async (device) => {
+  testOnDevices(`${scheme}: coefficients, values and derivatives agree with torchcde`, async (device) => {
     for (const [i, golden] of cases.entries()) {
       const expected = golden[scheme as keyof typeof schemes];
       for (const dtype of typesOf(device)) {
@@ -54,9 +54,9 @@ for (const [scheme, [fit, Interpolation]] of Object.entries(schemes)) {
         for (const what of ["evaluate", "derivative"] as const) {
           const oneByOne = stack(query.map((time) => X[what](time)));
           await assertGolden(oneByOne, expected[what], tolerance[dtype], `${where}: ${what}, one time each`);
-          const together = X[what](tensor(query, { dtype }));
-          assert.deepEqual(together.shape, [...batch, query.length, channels]);
-          const timeFirst = together.permute([batch.length, ...batch.keys(), batch.length + 1]);
+          const allAtOnce = X[what](tensor(query, { dtype }));
+          assert.deepEqual(allAtOnce.shape, [...batch, query.length, channels]);
+          const timeFirst = allAtOnce.permute([batch.length, ...batch.keys(), batch.length + 1]);
           // Float32 times are off by up to 5e-7 here, which a steep path amplifies.
           const scale = dtype === "float32" ? Math.max(1, largest(expected[what])) : 1;
           await assertGolden(
@@ -72,7 +72,7 @@ for (const [scheme, [fit, Interpolation]] of Object.entries(schemes)) {
   });
 }
 
-testOnDevices("rectilinear: coefficients are torchcde's", async (device) => {
+testOnDevices("rectilinear: coefficients agree with torchcde", async (device) => {
   for (const { rectilinear } of cases) {
     for (const dtype of rectilinear ? typesOf(device) : []) {
       const coeffs = linearCoeffs(read(rectilinear!.x_with_time, dtype), undefined, { rectilinear: 0 });
@@ -82,7 +82,7 @@ testOnDevices("rectilinear: coefficients are torchcde's", async (device) => {
 });
 
 testOnDevices(
-  "the gradient of a natural cubic spline with respect to the data is torchcde's",
+  "the gradient of a natural cubic spline with respect to the data agrees with torchcde",
   async (device) => {
     const { t, x, query, weights, grad_x } = fixture.gradient;
     for (const dtype of typesOf(device)) {

@@ -41,9 +41,11 @@ const layouts: Record<string, number[]> = {
 
 /** Fills the ends with the first and the last observation, or with zeros if all are missing. */
 function fillEnds(x: readonly number[]): number[] {
-  const seen = x.flatMap((value, i) => Number.isNaN(value) ? [] : [i]);
-  if (seen.length === 0) return x.map(() => 0);
-  return x.map((value, i) => i < seen[0] ? x[seen[0]] : i > seen.at(-1)! ? x[seen.at(-1)!] : value);
+  const observed = x.flatMap((value, i) => Number.isNaN(value) ? [] : [i]);
+  if (observed.length === 0) return x.map(() => 0);
+  return x.map((value, i) =>
+    i < observed[0] ? x[observed[0]] : i > observed.at(-1)! ? x[observed.at(-1)!] : value
+  );
 }
 
 function fillLinear(x: readonly number[], t: readonly number[]): number[] {
@@ -119,10 +121,10 @@ function hermitePieces(x: readonly number[], t: readonly number[]): number[][] {
 const columns = (series: readonly (readonly number[])[]) => series[0].map((_, i) => series.map((x) => x[i]));
 /** [a, b, 2c, 3d] of each channel as (length - 1, 4 * channels). */
 const packed = (pieces: readonly number[][][]) =>
-  pieces[0].flatMap((_, i) => [0, 1, 2, 3].flatMap((k) => pieces.map((own) => own[i][k])));
+  pieces[0].flatMap((_, i) => [0, 1, 2, 3].flatMap((k) => pieces.map((piece) => piece[i][k])));
 
 for (const [name, x] of Object.entries(layouts)) {
-  testOnDevices(`${name}: each kind of coefficients is as defined`, async (device) => {
+  testOnDevices(`${name}: every kind of coefficients matches its definition`, async (device) => {
     for (const dtype of typesOf(device)) {
       const series = tensor(columns([x]), { dtype });
       const close = (found: Tensor, expected: number[], what: string) =>
@@ -134,7 +136,7 @@ for (const [name, x] of Object.entries(layouts)) {
   });
 }
 
-testOnDevices("every channel of every series has its own missing observations", async (device) => {
+testOnDevices("channels and series may have different missing observations", async (device) => {
   const channels = Object.values(layouts);
   const other = channels.map((x) => x.toReversed());
   const series = tensor([columns(channels), columns(other)]);
@@ -147,56 +149,56 @@ testOnDevices("every channel of every series has its own missing observations", 
   await assertClose(hermiteCubicCoeffs(series, times), expect(hermitePieces), 1e-5, where, true);
 });
 
-testOnDevices("series with times of their own are fitted along these", async (device) => {
-  const own = [times, times.map((time) => 2 * time - time ** 2 / 24)];
+testOnDevices("series with separate times are fitted along their times", async (device) => {
+  const seriesTimes = [times, times.map((time) => 2 * time - time ** 2 / 24)];
   const chosen = [layouts["gaps and ends"], layouts["none missing"]];
   const series = tensor([columns(chosen), columns(chosen.toReversed())]);
-  const rows = tensor(own);
+  const rows = tensor(seriesTimes);
   const expect = (pieces: (x: readonly number[], t: readonly number[]) => number[][]) => [
-    ...packed(chosen.map((x) => pieces(x, own[0]))),
-    ...packed(chosen.toReversed().map((x) => pieces(x, own[1]))),
+    ...packed(chosen.map((x) => pieces(x, seriesTimes[0]))),
+    ...packed(chosen.toReversed().map((x) => pieces(x, seriesTimes[1]))),
   ];
   const where = device.info.kind;
   await assertClose(naturalCubicCoeffs(series, rows), expect(naturalPieces), 1e-5, where, true);
   await assertClose(hermiteCubicCoeffs(series, rows), expect(hermitePieces), 1e-5, where, true);
   const dense = tensor([columns([layouts["none missing"]]), columns([layouts["none missing"].toReversed()])]);
-  const alone = [
-    ...packed([naturalPieces(layouts["none missing"], own[0])]),
-    ...packed([naturalPieces(layouts["none missing"].toReversed(), own[1])]),
+  const single = [
+    ...packed([naturalPieces(layouts["none missing"], seriesTimes[0])]),
+    ...packed([naturalPieces(layouts["none missing"].toReversed(), seriesTimes[1])]),
   ];
-  await assertClose(naturalCubicCoeffs(dense, rows), alone, 1e-5, where, true);
+  await assertClose(naturalCubicCoeffs(dense, rows), single, 1e-5, where, true);
 });
 
-Deno.test("one series of two observations, and many that take several blocks, are as defined", async () => {
+Deno.test("a series of two observations and series of several blocks match the definition", async () => {
   setCurrentDevice(cpu);
   await assertClose(naturalCubicCoeffs(tensor([[1], [3]]), [0, 2]), [1, 1, 0, 0], 1e-6, "natural cubic");
   await assertClose(naturalCubicCoeffs(tensor([[o], [3]]), [0, 2]), [3, 0, 0, 0], 1e-6, "one of two");
   const [series, length, channels] = [4000, 60, 5];
   const x = normal(key(0), [series, length, channels], { dtype: "float64" });
-  const gappy = where(uniform(key(1), x.shape).less(0.5), NaN, x);
+  const withMissing = where(uniform(key(1), x.shape).less(0.5), NaN, x);
   for (const fit of [naturalCubicCoeffs, hermiteCubicCoeffs, (x: Tensor) => linearCoeffs(x)]) {
-    const all = fit(gappy);
+    const all = fit(withMissing);
     for (const i of [0, 1, 1999, 2000, 2001, 3999]) {
-      await assertClose(all.at(0, i), await fit(gappy.at(0, i)).data(), 1e-12, `series ${i}`);
+      await assertClose(all.at(0, i), await fit(withMissing.at(0, i)).data(), 1e-12, `series ${i}`);
     }
   }
 });
 
-testOnBoth("coefficients of series with gaps agree", async (cpu, webgpu) => {
+testOnBoth("coefficients of series with missing values agree between devices", async (cpu, webgpu) => {
   setCurrentDevice(cpu);
   const x = normal(key(2), [5, 3, 40, 3]);
-  const gappy = where(uniform(key(3), x.shape).less(0.7), NaN, x);
-  const there = await gappy.to(webgpu);
+  const withMissing = where(uniform(key(3), x.shape).less(0.7), NaN, x);
+  const there = await withMissing.to(webgpu);
   for (const fit of [naturalCubicCoeffs, hermiteCubicCoeffs, (x: Tensor) => linearCoeffs(x), forwardFill]) {
     setCurrentDevice(cpu);
-    const expected = Array.from(await fit(gappy).data(), (value) => Number.isNaN(value) ? -1 : value);
+    const expected = Array.from(await fit(withMissing).data(), (value) => Number.isNaN(value) ? -1 : value);
     setCurrentDevice(webgpu);
     const found = fit(there);
     await assertClose(found.isNaN().where(-1, found), expected, 1e-5, fit.name, true);
   }
 });
 
-Deno.test("coefficients have the right gradients with respect to what was observed", async () => {
+Deno.test("coefficients have correct gradients with respect to observed values", async () => {
   setCurrentDevice(cpu);
   const chosen = ["none missing", "gaps and ends", "both ends missing", "one gap"].map((name) =>
     layouts[name]
@@ -228,7 +230,7 @@ Deno.test("a missing observation gets a gradient of zero, not NaN", async () => 
   }
 });
 
-testOnDevices("an infinite observation is refused, with its place", (device) => {
+testOnDevices("an infinite observation is rejected with its position", (device) => {
   const fits = {
     naturalCubicCoeffs,
     hermiteCubicCoeffs,

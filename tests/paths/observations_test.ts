@@ -28,7 +28,7 @@ testOnDevices("time becomes the first channel", async () => {
   assert.throws(() => addTime(x, [1, 0]), /addTime: t: times must increase/);
 });
 
-testOnDevices("missing observations are filled with the last one before", async () => {
+testOnDevices("missing observations are filled forward", async () => {
   const x = tensor([[o, 1, 0], [2, o, 0], [o, o, o], [o, 4, 0]]);
   const filled = forwardFill(x);
   await assertClose(filled.isNaN().where(-1, filled), [-1, 1, 0, 2, 1, 0, 2, 1, 0, 2, 4, 0], 0, "along rows");
@@ -36,7 +36,7 @@ testOnDevices("missing observations are filled with the last one before", async 
   await assertClose(across.isNaN().where(-1, across), [-1, 1, 0, 2, 2, 0, -1, -1, -1, -1, 4, 0], 0, "across");
 });
 
-testOnDevices("observations are marked and counted, by channel and by row", async () => {
+testOnDevices("masks and counts of observations are per channel or per row", async () => {
   const x = tensor([[[o, 1], [2, o], [o, o], [3, 4]], [[1, o], [o, o], [o, o], [o, o]]]);
   await assertClose(
     observationMask(x).cast("float32"),
@@ -63,13 +63,13 @@ testOnDevices("series end at the last observation of any channel", async () => {
   assert.deepEqual([...await lengths.data()], [2, 3, 0]);
   const ends = terminalTimes(tensor([0, 0.5, 2]), lengths);
   assert.deepEqual([...await ends.data()], [0.5, 2, NaN]);
-  const own = terminalTimes(tensor([[0, 1, 2], [3, 4, 5], [6, 7, 8]]), lengths);
-  assert.deepEqual([...await own.data()], [1, 5, NaN]);
+  const separateEnds = terminalTimes(tensor([[0, 1, 2], [3, 4, 5], [6, 7, 8]]), lengths);
+  assert.deepEqual([...await separateEnds.data()], [1, 5, NaN]);
   assert.throws(() => terminalTimes(tensor([[0, 1, 2]]), lengths), /terminalTimes: times of shape \(1, 3\)/);
 });
 
 testOnDevices(
-  "the derivative at a grid point is that of the piece on the side that was asked for",
+  "the derivative at a grid point is that of the piece on the requested side",
   async () => {
     const X = LinearInterpolation(tensor([[0], [1], [3], [2]]), [0, 1, 2, 4]);
     const left = [1, 1, 2, -0.5], right = [1, 2, -0.5, -0.5];
@@ -88,8 +88,8 @@ testOnDevices(
       );
     }
     const rows = tensor([times]);
-    const own = LinearInterpolation(tensor([[[0], [1], [3], [2]]]), rows);
-    await assertClose(own.derivative(rows, "right"), right, 0, "own times", true);
+    const path = LinearInterpolation(tensor([[[0], [1], [3], [2]]]), rows);
+    await assertClose(path.derivative(rows, "right"), right, 0, "separate times", true);
     const many = LinearInterpolation(tensor(Array.from({ length: 400 }, (_, i) => [i * i / 2])));
     await assertClose(many.derivative(tensor([7, 300]), "right"), [7.5, 300.5], 0, "many pieces", true);
   },

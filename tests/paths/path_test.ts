@@ -40,7 +40,7 @@ const schemes: [string, (x: Tensor, t?: Tensor | number[]) => Path][] = [
 ];
 
 for (const [name, make] of schemes) {
-  Deno.test(`${name}: a time that is missing or not finite is refused`, () => {
+  Deno.test(`${name}: a missing time or a time that is not finite is rejected`, () => {
     const X = make(zeros([3, 5, 2]));
     for (const call of [X.evaluate, X.derivative]) {
       const at = (t?: unknown) => () => call.call(X, t as number);
@@ -60,7 +60,7 @@ for (const [name, make] of schemes) {
     assert.deepEqual([...X.times], times);
   });
 
-  testOnDevices(`${name}: two observations at times of each series are joined by a line`, async () => {
+  testOnDevices(`${name}: two observations with per-series times are joined by a line`, async () => {
     const x = tensor([[[0], [2]], [[1], [-3]], [[4], [4]]]);
     const X = make(x, tensor([[0, 1], [0, 2], [1, 5]]));
     await assertClose(X.evaluate(X.gridPoints), await x.data(), 1e-6, "observations");
@@ -68,21 +68,21 @@ for (const [name, make] of schemes) {
     await assertClose(X.derivative(0.5), [2, -2, 0], 1e-6, "slopes");
   });
 
-  testOnDevices(`${name}: each series at times of its own, the same as one by one`, async () => {
+  testOnDevices(`${name}: evaluation at per-series times equals evaluation one by one`, async () => {
     const x = normal(key(1), [2, 3, 5, 2]);
     const X = make(x, times);
     const query = tensor([[[0.1, 2], [0.5, 3.5], [-1, 4]], [[2.1, 2.2], [0, 3], [3.4, 1]]]);
     for (const what of ["evaluate", "derivative"] as const) {
       const found = X[what](query);
       assert.deepEqual(found.shape, [2, 3, 2, 2]);
-      const alone = [0, 1].map((i) =>
+      const separate = [0, 1].map((i) =>
         stack([0, 1, 2].map((j) => make(x.at(0, i).at(0, j), times)[what](query.at(0, i).at(0, j))))
       );
-      await assertClose(found, await stack(alone).data(), 1e-5, what, true);
+      await assertClose(found, await stack(separate).data(), 1e-5, what, true);
     }
   });
 
-  testOnDevices(`${name}: series on grids of their own, the same as one by one`, async () => {
+  testOnDevices(`${name}: series with separate grids equal series one by one`, async () => {
     const x = normal(key(2), [2, 5, 3]);
     const grids = [[0, 0.5, 2, 2.25, 3.5], [1, 1.5, 1.75, 4, 5]];
     const rows = tensor(grids);
@@ -97,16 +97,16 @@ for (const [name, make] of schemes) {
     ];
     for (const query of queries) {
       for (const what of ["evaluate", "derivative"] as const) {
-        const alone = [0, 1].map((i) => {
-          const own = typeof query !== "number" && query.rank === 2 ? query.at(0, i) : query;
-          return make(x.at(0, i), grids[i])[what](own);
+        const separate = [0, 1].map((i) => {
+          const times = typeof query !== "number" && query.rank === 2 ? query.at(0, i) : query;
+          return make(x.at(0, i), grids[i])[what](times);
         });
-        await assertClose(X[what](query), await stack(alone).data(), 1e-5, what, true);
+        await assertClose(X[what](query), await stack(separate).data(), 1e-5, what, true);
       }
     }
   });
 
-  Deno.test(`${name}: many grid points are found by bisection as few are by comparison`, async () => {
+  Deno.test(`${name}: bisection for many grid points agrees with comparison for few`, async () => {
     const length = 700;
     const long = Array.from({ length }, (_, i) => i + 0.4 * Math.sin(i));
     const x = normal(key(3), [2, length, 2], float64);
@@ -118,7 +118,7 @@ for (const [name, make] of schemes) {
     await assertClose(X.evaluate(each), await expected.data(), 1e-10, name, true);
   });
 
-  Deno.test(`${name}: gradients with respect to observations and to the times asked for`, async () => {
+  Deno.test(`${name}: gradients with respect to observations and query times are correct`, async () => {
     const x = normal(key(4), [2, 5, 2], float64);
     const both =
       (t: Tensor | number) => (x: Tensor) => [make(x, times).evaluate(t), make(x, times).derivative(t)];
@@ -129,8 +129,8 @@ for (const [name, make] of schemes) {
       await checkGradients((t) => [X.evaluate(t), X.derivative(t)], [t]);
     }
     const rows = tensor([[0, 0.5, 2, 2.25, 3.5], [1, 1.5, 1.75, 4, 5]], float64);
-    const own = make(x, rows);
-    await checkGradients((t) => own.evaluate(t), [tensor([[0.2], [3]], float64)]);
+    const path = make(x, rows);
+    await checkGradients((t) => path.evaluate(t), [tensor([[0.2], [3]], float64)]);
     await checkGradients((x) => make(x, rows).evaluate(1.1), [x]);
     const atNumber = grad((t: Tensor) => make(x, times).evaluate(t).sum())(scalar(1.1, "float64"));
     await assertClose(
@@ -141,7 +141,7 @@ for (const [name, make] of schemes) {
     );
   });
 
-  Deno.test(`${name}: inside a compiled loop, as outside`, async () => {
+  Deno.test(`${name}: values inside a compiled loop equal values outside`, async () => {
     const x = normal(key(5), [2, 5, 2], float64);
     const rows = tensor([[0, 0.5, 2, 2.25, 3.5], [1, 1.5, 1.75, 4, 5]], float64);
     const long = normal(key(6), [2, 400, 2], float64);
@@ -159,10 +159,10 @@ for (const [name, make] of schemes) {
   });
 
   testOnDevices(
-    `${name}: reparametrised, a CDE along series with times of their own has the same solution`,
+    `${name}: reparametrized per-series times do not change the solution of a CDE`,
     async () => {
       const rows = [[0, 0.5, 2, 2.25, 3.5], [1, 1.5, 1.75, 4, 5]];
-      const x = stack(rows.map((own, i) => addTime(normal(key(6 + i), [5, 2]), own)));
+      const x = stack(rows.map((times, i) => addTime(normal(key(6 + i), [5, 2]), times)));
       const A = normal(key(8), [3, 3, 3]).mul(0.3);
       const field = (_t: Tensor, z: Tensor) =>
         z.expandDims(-2).matmul(A.reshape([3, 9])).reshape([...z.shape, 3]).tanh();
@@ -171,38 +171,42 @@ for (const [name, make] of schemes) {
       assert.throws(() => X.times, /each series of this path has times of its own.*reparametrize/);
       const options = { method: "midpoint", stepSize: 1 / 256 };
       const found = cdeint(X.reparametrize(), field, z0, [0, 4], options).at(1, 1);
-      const alone = rows.map((own, i) =>
-        cdeint(make(x.at(0, i), own), field, z0.at(0, i), [own[0], own[4]], options).at(0, 1)
+      const separate = rows.map((times, i) =>
+        cdeint(make(x.at(0, i), times), field, z0.at(0, i), [times[0], times[4]], options).at(0, 1)
       );
-      await assertClose(found, await stack(alone).data(), 1e-3, name);
+      await assertClose(found, await stack(separate).data(), 1e-3, name);
     },
   );
 
-  testOnDevices(`${name}: what is wrong with observations or times is said by name`, () => {
+  testOnDevices(`${name}: invalid observations and times are reported by name`, () => {
     const x = normal(key(0), [2, 3, 2]);
-    const refuses = (x: Tensor, t: Tensor | number[] | undefined, message: RegExp) =>
+    const assertRejects = (x: Tensor, t: Tensor | number[] | undefined, message: RegExp) =>
       assert.throws(() => make(x, t), message);
-    refuses(x, [0, 1], /t has 2 times for 3 observations/);
-    refuses(x, [0, 2, 2], /times must increase, but t\[1\] = 2 and t\[2\] = 2/);
-    refuses(x, [0, 2, 1], /times must increase, but t\[1\] = 2 and t\[2\] = 1/);
-    refuses(x, [0, NaN, 1], /t\[1\] is NaN, expected a finite time/);
-    refuses(x, [0, 1, Infinity], /t\[2\] is Infinity, expected a finite time/);
-    refuses(x.slice(1, 0, 1), undefined, /two observations at least, got 1/);
-    refuses(x.slice(1, 0, 0), undefined, /two observations at least, got 0/);
-    refuses(tensor([1, 2, 3]), undefined, /x has shape \(3,\), expected \(\.\.\., length, channels\)/);
-    refuses(x.cast("int32"), undefined, /x is int32, expected float32 or float64/);
-    refuses(
+    assertRejects(x, [0, 1], /t has 2 times for 3 observations/);
+    assertRejects(x, [0, 2, 2], /times must increase, but t\[1\] = 2 and t\[2\] = 2/);
+    assertRejects(x, [0, 2, 1], /times must increase, but t\[1\] = 2 and t\[2\] = 1/);
+    assertRejects(x, [0, NaN, 1], /t\[1\] is NaN, expected a finite time/);
+    assertRejects(x, [0, 1, Infinity], /t\[2\] is Infinity, expected a finite time/);
+    assertRejects(x.slice(1, 0, 1), undefined, /two observations at least, got 1/);
+    assertRejects(x.slice(1, 0, 0), undefined, /two observations at least, got 0/);
+    assertRejects(tensor([1, 2, 3]), undefined, /x has shape \(3,\), expected \(\.\.\., length, channels\)/);
+    assertRejects(x.cast("int32"), undefined, /x is int32, expected float32 or float64/);
+    assertRejects(
       x,
       tensor([[0, 1, 2]]),
       /t has shape \(1, 3\), expected \(3,\) or, for times of each series, \(2, 3\)/,
     );
-    refuses(
+    assertRejects(
       x,
       tensor([[0, 1, 2], [0, 3, 2]]),
       /row 1 of t: times must increase, but t\[1\] = 3 and t\[2\] = 2/,
     );
-    refuses(x, tensor([[0, NaN, 2], [0, 1, 2]]), /row 0 of t: t\[1\] is NaN, expected a finite time/);
-    refuses(x, tensor([0, 0, 1, 3, 2, 2]).reshape([3, 2]).mT, /row 1 of t: .*t\[1\] = 3 and t\[2\] = 2/);
+    assertRejects(x, tensor([[0, NaN, 2], [0, 1, 2]]), /row 0 of t: t\[1\] is NaN, expected a finite time/);
+    assertRejects(
+      x,
+      tensor([0, 0, 1, 3, 2, 2]).reshape([3, 2]).mT,
+      /row 1 of t: .*t\[1\] = 3 and t\[2\] = 2/,
+    );
     assert.throws(
       () => make(x).evaluate(tensor([[1], [1], [1]])),
       /times of shape \(3, 1\).*own axes \(2,\)/,
@@ -211,7 +215,7 @@ for (const [name, make] of schemes) {
 }
 
 testOnDevices(
-  "times in disorder that a GPU computed are told by the next reading of values",
+  "unsorted times computed by a GPU are reported at the next read of values",
   async (device) => {
     if (device.readSync) return;
     const rows = tensor([[0, 1, 2], [0, 2, 3]]);
@@ -225,7 +229,7 @@ testOnDevices(
   },
 );
 
-Deno.test("coefficients of the wrong shape are refused", () => {
+Deno.test("coefficients of the wrong shape are rejected", () => {
   assert.throws(
     () => CubicSpline(normal(key(0), [4, 6])),
     /CubicSpline: .*\(4, 6\), expected .*4 \* channels/,
@@ -234,7 +238,7 @@ Deno.test("coefficients of the wrong shape are refused", () => {
   assert.throws(() => LinearInterpolation(normal(key(0), [4])), ShapeError);
 });
 
-Deno.test("a natural cubic spline has a continuous second derivative, and none at its ends", async () => {
+Deno.test("the second derivative of a natural cubic spline is continuous and 0 at both ends", async () => {
   const times = [0, 0.5, 2, 2.25, 3.5];
   const coeffs = naturalCubicCoeffs(normal(key(1), [5, 3], float64), times);
   const [twoC, threeD] = [coeffs.slice(-1, 6, 9), coeffs.slice(-1, 9)];
@@ -245,7 +249,7 @@ Deno.test("a natural cubic spline has a continuous second derivative, and none a
   await assertClose(after.at(0, -1), [0, 0, 0], 1e-10, "end");
 });
 
-Deno.test("observations of a cubic that has no curvature at the ends are met everywhere", async () => {
+Deno.test("a natural cubic spline reproduces a cubic without curvature at its ends", async () => {
   // x = 3 t^2 - t^3 on [-1, 1] moved: second derivative 6 (1 - s), zero at s = 1 only; a line has no second
   // derivative.
   const times = [0, 0.3, 1, 1.1, 2];
@@ -253,7 +257,7 @@ Deno.test("observations of a cubic that has no curvature at the ends are met eve
   for (const t of [-1, 0.15, 0.7, 1.9, 5]) await assertClose(X.evaluate(t), [2 * t - 1], 1e-12, `at ${t}`);
 });
 
-testOnDevices("rectilinear paths move on in time first, then to the new values", async () => {
+testOnDevices("rectilinear paths move in time first and then to the new values", async () => {
   const x = tensor([[0, 5, o], [1, o, 2], [3, 7, o]]);
   const coeffs = linearCoeffs(x.slice(-1, 0, 2), undefined, { rectilinear: 0 });
   await assertClose(coeffs, [0, 5, 1, 5, 1, 5, 3, 5, 3, 7], 0, "gaps are filled forward");
@@ -268,7 +272,7 @@ testOnDevices("rectilinear paths move on in time first, then to the new values",
   await assertClose(last, [5, 0, 5, 1, 5, 1, 5, 3, 7, 3], 0, "time is the last channel");
 });
 
-Deno.test("a rectilinear that is no channel of complete times is refused", () => {
+Deno.test("the rectilinear option rejects a channel that is not a complete time channel", () => {
   const x = tensor([[0, 5], [o, 6]]);
   assert.throws(() => linearCoeffs(x, undefined, { rectilinear: 2 }), /rectilinear is 2, expected .* 0 to 1/);
   assert.throws(
@@ -281,17 +285,17 @@ Deno.test("a rectilinear that is no channel of complete times is refused", () =>
   );
 });
 
-Deno.test("paths know whether they are causal", () => {
+Deno.test("a path states whether it is causal", () => {
   const x = addTime(normal(key(0), [5, 2]));
-  const gappy = addTime(tensor([[1], [o], [3], [4], [5]]));
+  const withMissing = addTime(tensor([[1], [o], [3], [4], [5]]));
   const late = addTime(tensor([[o], [2], [3], [4], [5]]));
   const rectilinear = { rectilinear: 0 };
   assert.equal(CubicSpline(hermiteCubicCoeffs(x)).causal, true);
-  assert.equal(CubicSpline(hermiteCubicCoeffs(gappy)).causal, false);
+  assert.equal(CubicSpline(hermiteCubicCoeffs(withMissing)).causal, false);
   assert.equal(CubicSpline(naturalCubicCoeffs(x)).causal, false);
   assert.equal(LinearInterpolation(linearCoeffs(x)).causal, false);
   assert.equal(LinearInterpolation(linearCoeffs(x, undefined, rectilinear)).causal, true);
-  assert.equal(LinearInterpolation(linearCoeffs(gappy, undefined, rectilinear)).causal, true);
+  assert.equal(LinearInterpolation(linearCoeffs(withMissing, undefined, rectilinear)).causal, true);
   assert.equal(LinearInterpolation(linearCoeffs(late, undefined, rectilinear)).causal, false);
   assert.equal(CubicSpline(hermiteCubicCoeffs(x)).reparametrize().causal, true);
   assert.equal(
@@ -300,7 +304,7 @@ Deno.test("paths know whether they are causal", () => {
   );
 });
 
-Deno.test("a causal path up to an observation is the same, bit for bit, whatever comes later", async () => {
+Deno.test("later observations do not change a causal path before them, bit for bit", async () => {
   const x = addTime(normal(key(0), [2, 8, 2]));
   const y = concatenate([x.slice(1, 0, 5), x.slice(1, 5).mul(-3)], 1);
   const upTo = 4;
@@ -318,7 +322,7 @@ Deno.test("a causal path up to an observation is the same, bit for bit, whatever
   assert.notDeepEqual(before, after);
 });
 
-Deno.test("a path of straight pieces says where its derivative jumps, a spline that it does not", () => {
+Deno.test("a piecewise linear path lists the jumps of its derivative, and a spline has none", () => {
   const t = [0, 1, 2.5];
   assert.deepEqual([...LinearInterpolation(zeros([3, 1]), t).jumpTimes!], t);
   assert.equal(LinearInterpolation(zeros([2, 3, 1]), tensor([t, t])).jumpTimes, undefined);
@@ -326,7 +330,7 @@ Deno.test("a path of straight pieces says where its derivative jumps, a spline t
   assert.equal(spline.jumpTimes, undefined);
 });
 
-Deno.test("a gradient with respect to the times of a path or of a solve is refused", () => {
+Deno.test("a gradient with respect to the times of a path or of a solve throws", () => {
   const x = normal(key(9), [3, 2], float64);
   const t = tensor([0, 1, 3], float64);
   const uses: ((t: Tensor) => Tensor)[] = [
@@ -352,9 +356,9 @@ function CubicSplineThrough(x: Tensor, t: Tensor): Tensor {
   return CubicSpline(naturalCubicCoeffs(x, t.mul(1)), t.mul(1)).evaluate(0.5);
 }
 
-testOnDevices("coefficients are made inside a loop, of each step's series, with their gradient", async () => {
+testOnDevices("coefficients can be computed inside a loop, with correct gradients", async () => {
   const series = normal(key(10), [4, 3, 6, 2]);
-  const gappy = series.greater(1).where(NaN, series);
+  const withMissing = series.greater(1).where(NaN, series);
   const fits = [naturalCubicCoeffs, hermiteCubicCoeffs, linearCoeffs];
   for (const fit of fits) {
     const loop = (series: Tensor) =>
@@ -364,7 +368,7 @@ testOnDevices("coefficients are made inside a loop, of each step's series, with 
         series,
       )[0];
     const sum = (series: Tensor) => fit(series).square().sum();
-    for (const x of [series, gappy]) {
+    for (const x of [series, withMissing]) {
       assert.equal(countLoops(() => loop(x)), 1, fit.name);
       const [found, expected] = [loop, sum].map((f) => valueAndGrad(f)(x));
       for (const i of [0, 1]) await assertClose(found[i], await expected[i].data(), 1e-4, fit.name, true);

@@ -24,7 +24,7 @@ import { assertClose, assertGolden, tolerance, typesOf } from "./golden.ts";
 
 const float64 = { dtype: "float64" } as const;
 
-testOnDevices("signatures and log-signatures have the stored numbers", async (device) => {
+testOnDevices("signatures and log-signatures agree with golden values", async (device) => {
   for (const golden of fixture.cases) {
     const channels = golden.path.shape[1];
     assert.deepEqual(lyndonWords(channels, golden.depth), golden.lyndon_words);
@@ -50,8 +50,8 @@ function naiveSignature(points: number[][], depth: number): number[] {
     for (let k = 1; k <= depth; k++) {
       powers.push(powers[k - 1].flatMap((p) => d.map((step) => p * step / k)));
     }
-    level = level.map((own, k) =>
-      own.map((_, word) => {
+    level = level.map((terms, k) =>
+      terms.map((_, word) => {
         let sum = 0;
         for (let j = 0; j <= k; j++) {
           sum += level[j][Math.floor(word / channels ** (k - j))] * powers[k - j][word % channels ** (k - j)];
@@ -63,7 +63,7 @@ function naiveSignature(points: number[][], depth: number): number[] {
   return level.slice(1).flat();
 }
 
-testOnDevices("signatures of batches are those of their paths", async (device) => {
+testOnDevices("signatures of a batch equal those of its paths", async (device) => {
   for (const depth of [1, 2, 3, 4]) {
     const x = normal(key(depth), [2, 3, 6, 3]);
     const found = signature(x, depth);
@@ -74,7 +74,7 @@ testOnDevices("signatures of batches are those of their paths", async (device) =
   }
 });
 
-Deno.test("the signature of one path after another is the product of both", async () => {
+Deno.test("the signature of concatenated paths is the product of their signatures", async () => {
   const x = normal(key(0), [4, 9, 3], float64);
   const parts = [signature(x.slice(1, 0, 5), 4), signature(x.slice(1, 4), 4)];
   await assertClose(
@@ -85,12 +85,12 @@ Deno.test("the signature of one path after another is the product of both", asyn
   );
 });
 
-Deno.test("a path run through backwards has minus the log-signature", async () => {
+Deno.test("the log-signature of a reversed path is the negative log-signature", async () => {
   const x = normal(key(1), [4, 7, 3], float64);
   await assertClose(logsignature(x.flip(1), 4), await logsignature(x, 4).neg().data(), 1e-12, "backwards");
 });
 
-Deno.test("points in between on straight pieces change no signature", async () => {
+Deno.test("additional points on straight pieces do not change the signature", async () => {
   const x = normal(key(2), [2, 5, 3], float64);
   const middles = x.slice(1, 0, -1).add(x.slice(1, 1)).mul(0.5);
   const refined = concatenate([
@@ -100,13 +100,13 @@ Deno.test("points in between on straight pieces change no signature", async () =
   await assertClose(signature(refined, 4), await signature(x, 4).data(), 1e-12, "refined");
 });
 
-Deno.test("a straight path has no log-signature beyond the first level", async () => {
+Deno.test("the log-signature of a straight path is zero beyond the first level", async () => {
   const found = await logsignature(tensor([[0, 0, 0], [1, 2, 3], [2, 4, 6]], float64), 4).data();
   assert.equal(found.length, logsignatureChannels(3, 4));
   found.forEach((value, i) => assert.ok(Math.abs(value - [2, 4, 6, ...Array(29).fill(0)][i]) < 1e-13));
 });
 
-Deno.test("signatures and log-signatures have the right gradients", async () => {
+Deno.test("gradients of signatures and log-signatures agree with central differences", async () => {
   const x = normal(key(3), [2, 5, 2], float64);
   for (const depth of [1, 2, 3, 4]) {
     await checkGradients((x) => [signature(x, depth), logsignature(x, depth)], [x]);
@@ -115,7 +115,7 @@ Deno.test("signatures and log-signatures have the right gradients", async () => 
 });
 
 testOnDevices(
-  "windows hold the log-signatures of their stretches, summed up after the first point",
+  "windows contain the first point and the cumulative log-signatures of their intervals",
   async () => {
     const x = normal(key(4), [2, 13, 2]);
     const windows = logsigWindows(x, 3, 4);
@@ -124,35 +124,35 @@ testOnDevices(
     await assertClose(rows[0].slice(1, 0, 2), await x.at(1, 0).data(), 0, "first point");
     await assertClose(rows[0].slice(1, 2), new Array(6).fill(0), 0, "nothing else");
     for (const i of [0, 1, 2]) {
-      const stretch = x.slice(1, 4 * i, 4 * i + 5);
-      await assertClose(rows[i + 1], await logsignature(stretch, 3).data(), 1e-5, `window ${i}`);
+      const interval = x.slice(1, 4 * i, 4 * i + 5);
+      await assertClose(rows[i + 1], await logsignature(interval, 3).data(), 1e-5, `window ${i}`);
     }
   },
 );
 
-testOnDevices("a window that ends between observations ends on the line between them", async () => {
+testOnDevices("a window that ends between observations is interpolated linearly", async () => {
   const x = tensor([[0, 0], [4, 2], [6, 10]]);
   const windows = logsigWindows(x, 2, 2, [0, 4, 5]);
   assert.deepEqual(windows.shape, [4, 3]);
-  const stretches = [[[0, 0], [2, 1]], [[2, 1], [4, 2]], [[4, 2], [6, 10]]];
-  for (const [i, stretch] of stretches.entries()) {
-    const expected = await logsignature(tensor(stretch), 2).data();
+  const intervals = [[[0, 0], [2, 1]], [[2, 1], [4, 2]], [[4, 2], [6, 10]]];
+  for (const [i, interval] of intervals.entries()) {
+    const expected = await logsignature(tensor(interval), 2).data();
     await assertClose(windows.at(0, i + 1).sub(windows.at(0, i)), expected, 1e-6, `window ${i}`);
   }
 });
 
-Deno.test("far from the start a window ends at the nearest observation", async () => {
+Deno.test("at large times a window ends at the nearest observation", async () => {
   const windows = logsigWindows(tensor([[0], [1], [2], [3]]), 1, 5e5, [0, 1e6, 1e6 + 1, 1e6 + 2]);
   await assertClose(windows, [0, 0.5, 1, 3], 1e-6, "the last one with the series");
 });
 
-testOnDevices("missing observations are filled in before windows are made", async () => {
+testOnDevices("missing observations are filled before windows are computed", async () => {
   const x = tensor([[NaN, 0], [1, 1], [2, NaN], [3, 3], [4, 4]]);
   const filled = tensor([[1, 0], [1, 1], [2, 2], [3, 3], [4, 4]]);
   await assertClose(logsigWindows(x, 2, 2), await logsigWindows(filled, 2, 2).data(), 1e-6, "filled");
 });
 
-Deno.test("to depth one windows are the path itself, and a log-ODE step solves along their sum", async () => {
+Deno.test("windows of depth 1 are the path itself, and log-ODE steps solve along it", async () => {
   const x = normal(key(5), [3, 9, 2], float64);
   const windows = logsigWindows(x, 1, 4);
   const expected = [0, 4, 8].map((i) => x.at(1, i));
@@ -174,7 +174,7 @@ Deno.test("to depth one windows are the path itself, and a log-ODE step solves a
   await assertClose(change, await x.at(1, 8).sub(x.at(1, 0)).matmul(A.mT).data(), 1e-12, "change");
 });
 
-Deno.test("bad depths, windows and paths are refused by name", () => {
+Deno.test("invalid depths, windows and paths are rejected by name", () => {
   const x = normal(key(0), [5, 2]);
   assert.throws(() => signature(x, 5), /signature: depth is 5, expected 1, 2, 3 or 4/);
   assert.throws(() => logsignature(x, 1.5), /logsignature: depth is 1.5/);

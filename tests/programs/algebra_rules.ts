@@ -25,8 +25,10 @@ const mean: Elements = (x) => sum(x) / x.length;
 const largest: Elements = (x) => Math.max(...x);
 const smallest: Elements = (x) => Math.min(...x);
 const logsumexp: Elements = (x) => {
-  const most = largest(x);
-  return Math.abs(most) === Infinity ? most : Math.log(sum(x.map((value) => Math.exp(value - most)))) + most;
+  const maximum = largest(x);
+  return Math.abs(maximum) === Infinity
+    ? maximum
+    : Math.log(sum(x.map((value) => Math.exp(value - maximum)))) + maximum;
 };
 
 function axesOf(axes: Axes, rank: number): number[] {
@@ -120,21 +122,21 @@ function position(f: Elements, sign: 1 | -1): Rule {
 }
 
 function cumsum([x, axis = 0]: [Nd, number?]): Nd {
-  const own = fromFront(axis, x.shape.length);
+  const index = fromFront(axis, x.shape.length);
   return build(
     x.shape,
-    (position) => sum(Array.from({ length: position[own] + 1 }, (_, i) => at(x, position.with(own, i)))),
+    (position) => sum(Array.from({ length: position[index] + 1 }, (_, i) => at(x, position.with(index, i)))),
   );
 }
 
 /** An operation whose elements depend on all elements along one axis. */
 function normalized(f: (value: number, all: number[]) => number): Rule {
   const evaluate = ([x, axis = -1]: [Nd, number?]): Nd => {
-    const own = fromFront(axis, x.shape.length);
+    const index = fromFront(axis, x.shape.length);
     return build(
       x.shape,
       (position) =>
-        f(at(x, position), Array.from({ length: x.shape[own] }, (_, i) => at(x, position.with(own, i)))),
+        f(at(x, position), Array.from({ length: x.shape[index] }, (_, i) => at(x, position.with(index, i)))),
     );
   };
   return {
@@ -187,12 +189,12 @@ function linearRecurrence([a, b, options = {}]: [Nd, Nd, RecurrenceOptions?]): N
         return initial ? at(initial, place.toSpliced(axis, 1)) : 0;
       };
       const factor = (of: number) => at(a, part(position, of));
-      const own = position[rank - 2];
+      const row = position[rank - 2];
       const carried = i === 0 && !initial
         ? 0
         : !complex
         ? factor(0) * before(0)
-        : own === 0
+        : row === 0
         ? factor(0) * before(0) - factor(1) * before(1)
         : factor(0) * before(1) + factor(1) * before(0);
       known.set(`${position}`, carried + at(b, position));
@@ -275,18 +277,19 @@ export const algebraRules: Readonly<Record<string, Rule>> = {
       if (!b) return undefined;
       const { shape } = draw.of(b);
       const axis = anAxis(draw, shape.length);
-      const own = fromFront(axis, shape.length);
-      const complex = shape.length >= 2 && shape.at(-2) === 2 && own !== shape.length - 2 && draw.chance(60);
+      const index = fromFront(axis, shape.length);
+      const complex = shape.length >= 2 && shape.at(-2) === 2 && index !== shape.length - 2 &&
+        draw.chance(60);
       const a = draw.value((x) =>
         isFloat(x) && broadcastsTo(x.shape, shape) && (!complex || x.shape.at(-2) === 2) &&
         x.values.every((value) => Math.abs(value) < 2)
       );
-      const state = shape.toSpliced(own, 1);
+      const state = shape.toSpliced(index, 1);
       const initial = draw.chance(40)
         ? draw.value((x) => isFloat(x) && broadcastsTo(x.shape, state))
         : undefined;
       const options = {
-        ...own === 0 && draw.chance(50) ? {} : { axis },
+        ...index === 0 && draw.chance(50) ? {} : { axis },
         ...initial ? { initial } : {},
         ...complex ? { complex } : {},
       };

@@ -157,11 +157,11 @@ async function checkGradients(program: Program): Promise<Compared> {
   if (program.hasEdgeCases || !isFloatResult(program, base)) return { compared };
   const gradients = gradientsOf(program, inputsOf(program, 0));
   const values = program.inputs.map(({ sets }) => sets[0]);
-  for (const [input, own] of values.entries()) {
-    const direction = directionOf(input, own.length);
+  for (const [input, elements] of values.entries()) {
+    const direction = directionOf(input, elements.length);
     const gradient = await gradients[input].data();
     const { value, error } = await derivative((step) =>
-      weighted(program, evaluate(program, 0, values.with(input, moved(own, direction, step)), base))
+      weighted(program, evaluate(program, 0, values.with(input, moved(elements, direction, step)), base))
     );
     const terms = direction.map((d, i) => d * gradient[i]);
     const wrong = wrongDerivative(terms, value, error);
@@ -184,7 +184,7 @@ async function checkSecondGradients(program: Program): Promise<Compared> {
   const base = evaluate(program, 0);
   if (!hasSecondGradient(program, base)) return { compared: 0 };
   const values = program.inputs.map(({ sets }) => sets[0]);
-  const directions = values.map((own, input) => directionOf(input, own.length));
+  const directions = values.map((elements, input) => directionOf(input, elements.length));
   const seconds = secondGradientsOf(program, inputsOf(program, 0));
   const terms: number[] = [];
   for (const [input, x] of seconds.entries()) {
@@ -192,7 +192,7 @@ async function checkSecondGradients(program: Program): Promise<Compared> {
     terms.push(...directions[input].map((d, i) => d * data[i]));
   }
   const { value, error } = await derivative(async (step) => {
-    const changed = values.map((own, input) => moved(own, directions[input], step));
+    const changed = values.map((elements, input) => moved(elements, directions[input], step));
     return await weightedGradients(program, inputsOf(program, 0, changed)).item();
   });
   return { message: wrongDerivative(terms, value, error), compared: 1 };

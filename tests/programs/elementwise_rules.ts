@@ -192,18 +192,18 @@ const conditional: Rule = {
     const known = draw.chance(60) ? draw.value(({ dtype }) => dtype === "bool") : undefined;
     const a = draw.value((x) => isNumber(x) && (!known || canBroadcast(x.shape, draw.of(known).shape)));
     if (!a) return undefined;
-    const own = draw.of(a).shape.slice(draw.below(2));
+    const conditionShape = draw.of(a).shape.slice(draw.below(2));
     const made: Argument = {
-      constant: Array.from({ length: size(own) }, () => draw.below(2)),
-      shape: own,
+      constant: Array.from({ length: size(conditionShape) }, () => draw.below(2)),
+      shape: conditionShape,
       dtype: "bool",
     };
     const condition = known ?? made;
-    const shape = broadcast(known ? draw.of(known).shape : own, draw.of(a).shape);
+    const shape = broadcast(known ? draw.of(known).shape : conditionShape, draw.of(a).shape);
     const b = draw.chance(70) &&
       draw.value((x) => x.dtype === draw.of(a).dtype && canBroadcast(x.shape, shape));
-    const rest = [a, b || (isFloat(draw.of(a)) ? draw.pick(numbers) : 2)];
-    return [condition, ...draw.chance(50) ? rest : rest.toReversed()];
+    const operands = [a, b || (isFloat(draw.of(a)) ? draw.pick(numbers) : 2)];
+    return [condition, ...draw.chance(50) ? operands : operands.toReversed()];
   },
   evaluate: ([condition, a, b]) => map((c, x, y) => c ? x : y, asValue(condition), asValue(a), asValue(b)),
   active: ([condition, a, b]) => map((c, x, y) => c ? x : y, asValue(condition), activity(a), activity(b)),

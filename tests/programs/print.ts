@@ -7,7 +7,7 @@ export function literal(x: unknown): string {
   if (typeof x === "number") return Object.is(x, -0) ? "-0" : `${x}`;
   if (Array.isArray(x)) return `[${x.map(literal).join(", ")}]`;
   if (typeof x === "object" && x !== null) {
-    return `{ ${Object.entries(x).map(([name, own]) => `${name}: ${literal(own)}`).join(", ")} }`;
+    return `{ ${Object.entries(x).map(([name, item]) => `${name}: ${literal(item)}`).join(", ")} }`;
   }
   return typeof x === "string" ? JSON.stringify(x) : `${x}`;
 }
@@ -21,7 +21,7 @@ function argument(arg: Argument): string {
     if (shape.length === 0) return `scalar(${literal(constant[0])}, "${dtype}")`;
     return `tensor(${literal(constant)}, ${literal({ shape, dtype })})`;
   }
-  return `{ ${Object.entries(arg).map(([name, own]) => `${name}: ${argument(own)}`).join(", ")} }`;
+  return `{ ${Object.entries(arg).map(([name, item]) => `${name}: ${argument(item)}`).join(", ")} }`;
 }
 
 /** One statement for each operation. */

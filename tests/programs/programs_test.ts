@@ -10,7 +10,7 @@ import { shrink } from "./shrink.ts";
 const firstSeed = 9_000_000;
 
 for (let i = 0; i < 6; i++) {
-  Deno.test(`random programs ${10 * i} to ${10 * i + 9} give what loops, differences and single operations give`, async () => {
+  Deno.test(`random programs ${10 * i} to ${10 * i + 9} agree with naive loops, differences and eager operations`, async () => {
     for (let seed = firstSeed + 10 * i; seed < firstSeed + 10 * (i + 1); seed++) {
       const program = randomProgram(seed);
       const { failure } = await checkProgram(program);
@@ -19,7 +19,7 @@ for (let i = 0; i < 6; i++) {
   });
 }
 
-Deno.test("random programs know every public operation of tensors, and no other", () => {
+Deno.test("random programs have a rule for exactly the public tensor operations", () => {
   const x = tensor([[1]]);
   const properties = Object.entries(Object.getOwnPropertyDescriptors(Tensor.prototype))
     .filter(([, { get }]) => get && get.call(x) instanceof Tensor).map(([name]) => name);
@@ -56,7 +56,7 @@ async function failureWith(name: "sin", changed: (this: Tensor, ...args: [Tensor
     for (let seed = firstSeed;; seed++) {
       const program = randomProgram(seed);
       if (program.hasEdgeCases || !program.operations.some((operation) => operation.name === name)) continue;
-      const check = async (own: Program) => (await checkProgram(own)).failure?.check;
+      const check = async (candidate: Program) => (await checkProgram(candidate)).failure?.check;
       const failed = await check(program);
       if (!failed) continue;
       return { failed, smallest: await shrink(program, async (smaller) => await check(smaller) === failed) };
@@ -66,7 +66,7 @@ async function failureWith(name: "sin", changed: (this: Tensor, ...args: [Tensor
   }
 }
 
-Deno.test("the checks find a wrong value, and the operation that has it", async () => {
+Deno.test("the checks find a wrong value and its operation", async () => {
   const { failed, smallest } = await failureWith("sin", function () {
     return this.cos();
   });
@@ -74,7 +74,7 @@ Deno.test("the checks find a wrong value, and the operation that has it", async 
   assert.match(asCode(smallest), /= v\d\.sin\(\);/);
 });
 
-Deno.test("the checks find a wrong gradient, and the operation that has it", async () => {
+Deno.test("the checks find a wrong gradient and its operation", async () => {
   const sin = Tensor.prototype.sin;
   const { failed, smallest } = await failureWith("sin", function () {
     const y = sin.call(this);
@@ -83,7 +83,7 @@ Deno.test("the checks find a wrong gradient, and the operation that has it", asy
   assert.deepEqual([failed, smallest.operations.map(({ name }) => name)], ["gradients", ["sin"]]);
 });
 
-Deno.test("the checks find a wrong second gradient, and the operation that has it", async () => {
+Deno.test("the checks find a wrong second gradient and its operation", async () => {
   const sin = Tensor.prototype.sin;
   const { failed, smallest } = await failureWith("sin", function () {
     // Has the value and the slope of sin, but no curvature.

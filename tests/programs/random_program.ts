@@ -77,7 +77,7 @@ function randomNumbers(seed: number): (below: number) => number {
 /** Replaces references and constants by arrays. */
 export function resolve(arg: Argument, values: readonly Value[]): Resolved {
   if (typeof arg !== "object") return arg;
-  if (Array.isArray(arg)) return arg.map((own) => resolve(own, values));
+  if (Array.isArray(arg)) return arg.map((item) => resolve(item, values));
   if ("value" in arg) return values[(arg as Reference).value];
   if ("constant" in arg) {
     const { constant, shape, dtype } = arg as { constant: number[]; shape: number[]; dtype: Value["dtype"] };
@@ -90,7 +90,7 @@ export function resolve(arg: Argument, values: readonly Value[]): Resolved {
       isGiven: true,
     };
   }
-  return Object.fromEntries(Object.entries(arg).map(([name, own]) => [name, resolve(own, values)]));
+  return Object.fromEntries(Object.entries(arg).map(([name, item]) => [name, resolve(item, values)]));
 }
 
 /** Whether sums and products of a few of these numbers are exact in float64. */

@@ -127,7 +127,7 @@ export const flow = {
           : Array.isArray(arg)
           ? arg.map(ones)
           : typeof arg === "object"
-          ? Object.fromEntries(Object.entries(arg).map(([name, own]) => [name, ones(own)]))
+          ? Object.fromEntries(Object.entries(arg).map(([name, item]) => [name, ones(item)]))
           : arg;
       return map(isAny, evaluate(args.map(ones)));
     };
@@ -139,8 +139,8 @@ export const flow = {
       const operands = args.flatMap((arg, i) => isValue(arg) ? [i] : []);
       return map(
         isAny,
-        ...operands.map((own) =>
-          evaluate(args.map((arg, i) => i === own ? { ...arg, values: arg.active } : ones(arg)))
+        ...operands.map((operand) =>
+          evaluate(args.map((arg, i) => i === operand ? { ...arg, values: arg.active } : ones(arg)))
         ),
       );
     };

@@ -19,13 +19,13 @@ type Functions = Record<string, (...args: unknown[]) => Tensor>;
 
 function resolve(arg: Argument, values: readonly Tensor[]): unknown {
   if (typeof arg !== "object") return arg;
-  if (Array.isArray(arg)) return arg.map((own) => resolve(own, values));
+  if (Array.isArray(arg)) return arg.map((item) => resolve(item, values));
   if ("value" in arg) return values[(arg as Reference).value];
   if ("constant" in arg) {
     const { constant, shape, dtype } = arg as Constant;
     return shape.length === 0 ? weft.scalar(constant[0], dtype) : tensor(constant, { shape, dtype });
   }
-  return Object.fromEntries(Object.entries(arg).map(([name, own]) => [name, resolve(own, values)]));
+  return Object.fromEntries(Object.entries(arg).map(([name, item]) => [name, resolve(item, values)]));
 }
 
 /** Computes all values of a program, inputs first. */
@@ -128,7 +128,7 @@ export function runInLoop(program: Program, options: ScanOptions, second: boolea
   const { inputs, hasEdgeCases } = program;
   const shifted = (values: readonly number[]) => values.map((x, i) => x * (1 + shift * Math.cos(i + 1)));
   const steps = inputs[0].sets.length;
-  const given = inputs.map(({ shape, role, sets }) =>
+  const tensors = inputs.map(({ shape, role, sets }) =>
     role === "row" ? float64(sets.flatMap(shifted), [steps, ...shape]) : float64(shifted(sets[0]), shape)
   );
   const time = float64([0.1, 0.2, 0.3].slice(0, steps), [steps]);
@@ -137,14 +137,14 @@ export function runInLoop(program: Program, options: ScanOptions, second: boolea
   const results = resultsOf(program);
   const loop = (all: readonly Tensor[]) => {
     const body = (carry: Tensor[], row: { rows: Tensor[]; time: Tensor }): [Tensor[], Tensor[]] => {
-      const own = [...all];
-      states.forEach((input, i) => own[input] = carry[i]);
-      rows.forEach((input, i) => own[input] = row.rows[i]);
-      const values = runOperations(program, own);
+      const current = [...all];
+      states.forEach((input, i) => current[input] = carry[i]);
+      rows.forEach((input, i) => current[input] = row.rows[i]);
+      const values = runOperations(program, current);
       const next = carry.map((state) => {
         if (hasEdgeCases) return state;
         const sameShaped = values.findLast((x) =>
-          x.dtype === "float64" && `${x.shape}` === `${state.shape}` && !own.includes(x)
+          x.dtype === "float64" && `${x.shape}` === `${state.shape}` && !current.includes(x)
         );
         return state.mul(0.9).add((sameShaped ?? state).tanh().mul(0.1)).add(row.time.mul(0.01));
       });
@@ -162,15 +162,15 @@ export function runInLoop(program: Program, options: ScanOptions, second: boolea
   let compiled = 0;
   let found: [string, Tensor][] = [];
   observeLoops(() => compiled++, () => {
-    const [finals, outputs] = loop(given);
+    const [finals, outputs] = loop(tensors);
     const gradients = (all: Tensor[]) => grad((x: Tensor[]) => total(x))(all);
     const twice = (all: Tensor[]) =>
       grad((x: Tensor[]) => gradients(x).map(weigh).reduce((a, b) => a.add(b)))(all);
     found = [
       ...named("final state", finals),
       ...results.map((number, i): [string, Tensor] => [`values ${number}`, outputs[i]]),
-      ...named("gradient of input", gradients(given)),
-      ...second ? named("second gradient of input", twice(given)) : [],
+      ...named("gradient of input", gradients(tensors)),
+      ...second ? named("second gradient of input", twice(tensors)) : [],
     ];
   });
   return { results: Object.fromEntries(found), compiled };
@@ -186,7 +186,7 @@ export function runInSolve(
   { offset, scale }: { offset: number; scale: number },
   options: SolveOptions,
 ): Results {
-  const given = inputsOf(program, 0);
+  const tensors = inputsOf(program, 0);
   const state = program.inputs.findIndex(({ role }) => role === "state");
   const solve = (all: readonly Tensor[]) => {
     const field = (_: Tensor, y: Tensor) => {
@@ -195,7 +195,7 @@ export function runInSolve(
     };
     return odeint(field, all[state], [0, 5e-4, 1e-3], options).at(0, -1);
   };
-  const weights = float64(weightsOf(0, given[state].size), given[state].shape);
-  const gradients = grad((all: Tensor[]) => solve(all).mul(weights).sum())(given);
+  const weights = float64(weightsOf(0, tensors[state].size), tensors[state].shape);
+  const gradients = grad((all: Tensor[]) => solve(all).mul(weights).sum())(tensors);
   return Object.fromEntries(named("gradient of input", gradients));
 }

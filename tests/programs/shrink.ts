@@ -42,8 +42,8 @@ function* smallerPrograms(program: Program): Generator<Program> {
     const number = inputs.length + i;
     if (results.includes(number)) continue;
     const { shape, dtype } = values[number];
-    const sameShaped = referencesIn(args).find((own) =>
-      values[own].dtype === dtype && `${values[own].shape}` === `${shape}`
+    const sameShaped = referencesIn(args).find((number) =>
+      values[number].dtype === dtype && `${values[number].shape}` === `${shape}`
     );
     if (sameShaped !== undefined) yield withoutValue(withReferences(program, number, sameShaped), number);
     if (dtype === "float64") yield withInput(program, number);
@@ -52,10 +52,10 @@ function* smallerPrograms(program: Program): Generator<Program> {
 
 function renumbered(arg: Argument, numberOf: (value: number) => number): Argument {
   if (typeof arg !== "object") return arg;
-  if (Array.isArray(arg)) return arg.map((own) => renumbered(own, numberOf));
+  if (Array.isArray(arg)) return arg.map((item) => renumbered(item, numberOf));
   if ("value" in arg) return { value: numberOf((arg as Reference).value) };
   if ("constant" in arg) return arg;
-  return Object.fromEntries(Object.entries(arg).map(([name, own]) => [name, renumbered(own, numberOf)]));
+  return Object.fromEntries(Object.entries(arg).map(([name, item]) => [name, renumbered(item, numberOf)]));
 }
 
 const renumber = (operations: readonly Operation[], numberOf: (value: number) => number): Operation[] =>

@@ -23,10 +23,10 @@ function view(
   accepts: (x: Value) => boolean = anything,
 ): Rule {
   return {
-    draw: (own) => {
-      const x = own.value(accepts);
-      const rest = x && draw(own, own.of(x).shape);
-      return x && rest && [x, ...rest];
+    draw: (context) => {
+      const x = context.value(accepts);
+      const more = x && draw(context, context.of(x).shape);
+      return x && more && [x, ...more];
     },
     evaluate,
     active: flow.linear(evaluate),
@@ -56,7 +56,7 @@ function slice(x: Nd, axis: number, start?: number, end?: number, step = 1): Nd 
   const taken: number[] = [];
   for (let i = from; step > 0 ? i < to : i > to; i += step) taken.push(i);
   return build(
-    x.shape.map((own, i) => i === along ? taken.length : own),
+    x.shape.map((length, i) => i === along ? taken.length : length),
     (position) => at(x, position.map((p, i) => i === along ? taken[p] : p)),
   );
 }
@@ -65,7 +65,7 @@ function concatenate(list: readonly Nd[], axis: number): Nd {
   const along = fromFront(axis, list[0].shape.length);
   const from = list.flatMap((x) => Array.from({ length: x.shape[along] }, (_, i) => [x, i] as const));
   return build(
-    list[0].shape.map((own, i) => i === along ? from.length : own),
+    list[0].shape.map((length, i) => i === along ? from.length : length),
     (position) => {
       const [x, i] = from[position[along]];
       return at(x, position.map((p, axis) => axis === along ? i : p));
@@ -79,8 +79,11 @@ function expanded(x: Nd, axes: number | readonly number[]): Nd {
   const list = [axes].flat() as number[];
   const rank = x.shape.length + list.length;
   const added = list.map((axis) => fromFront(axis, rank));
-  const rest = [...x.shape];
-  return reshaped(x, Array.from({ length: rank }, (_, axis) => added.includes(axis) ? 1 : rest.shift()!));
+  const remaining = [...x.shape];
+  return reshaped(
+    x,
+    Array.from({ length: rank }, (_, axis) => added.includes(axis) ? 1 : remaining.shift()!),
+  );
 }
 
 function squeezed(x: Nd, axes?: number | readonly number[]): Nd {
@@ -95,14 +98,14 @@ function anotherShape(draw: Draw, shape: readonly number[]): number[] {
   const count = size(shape);
   if (count === 0) return draw.pick([[0], [0, 2], [3, 0, 1], [...shape]]);
   const lengths: number[] = [];
-  let rest = count;
-  while (rest > 1 && lengths.length < 3) {
-    const divisors = [2, 3, 4, 5, 6].filter((d) => rest % d === 0);
+  let remaining = count;
+  while (remaining > 1 && lengths.length < 3) {
+    const divisors = [2, 3, 4, 5, 6].filter((d) => remaining % d === 0);
     if (divisors.length === 0 || draw.chance(20)) break;
     lengths.push(draw.pick(divisors));
-    rest /= lengths.at(-1)!;
+    remaining /= lengths.at(-1)!;
   }
-  if (rest > 1 || draw.chance(30)) lengths.splice(draw.below(lengths.length + 1), 0, rest);
+  if (remaining > 1 || draw.chance(30)) lengths.splice(draw.below(lengths.length + 1), 0, remaining);
   return lengths;
 }
 
@@ -194,8 +197,8 @@ export const structuralRules: Readonly<Record<string, Rule>> = {
   permute: view(
     ([x, axes]: [Nd, readonly number[]]) => permute(x, axes.map((axis) => fromFront(axis, x.shape.length))),
     (draw, shape) => {
-      const rest = order(shape);
-      const all = shape.map(() => rest.splice(draw.below(rest.length), 1)[0]);
+      const parameters = order(shape);
+      const all = shape.map(() => parameters.splice(draw.below(parameters.length), 1)[0]);
       return [all.map((axis) => draw.chance(20) ? axis - shape.length : axis)];
     },
   ),
@@ -276,13 +279,13 @@ export const structuralRules: Readonly<Record<string, Rule>> = {
           y.dtype === "int32" && y.shape.length <= 2 && (draw.hasEdgeCases && float || isInside(y))
         )
         : undefined;
-      const own = indices(
+      const drawnIndices = indices(
         draw,
         draw.pick([[], [1], [2], [4], [0], [2, 3]]),
         length,
         draw.hasEdgeCases && float,
       );
-      return [x, known ?? own, ...axis === 0 && draw.chance(50) ? [] : [axis]];
+      return [x, known ?? drawnIndices, ...axis === 0 && draw.chance(50) ? [] : [axis]];
     },
     evaluate: gather,
     active: flow.linear((args) => {

@@ -1,4 +1,4 @@
-/** Validation and test sets in files of their own, and the published split of an archive. */
+/** Validation and test sets in separate files, and the published split of an archive. */
 import assert from "node:assert/strict";
 import type { DataRecord } from "../../src/series/data_record.ts";
 import { configOf } from "../../src/train/config.ts";
@@ -37,7 +37,7 @@ async function write<Name extends string>(
 const many = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
 Deno.test(
-  "a given test set is the test set, and no series of it is in another part",
+  "a separate test file is the test set, and its series are in no other part",
   withFolder(async (folder) => {
     const { data, test } = await write(folder, { data: table(many), test: table(["a", "b"]) });
     const { split } = await recordOf({ data, test });
@@ -77,7 +77,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a test set in another form is rejected",
+  "a test file with unknown labels or channels is rejected, also with folds",
   withFolder(async (folder) => {
     const { data, label, channel } = await write(folder, {
       data: table(many),

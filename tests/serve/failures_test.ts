@@ -14,13 +14,13 @@ const csv = table(3, false);
 /** Internal failures of a server. Each message contains a secret. */
 const failures: Record<string, unknown> = {
   "an error": new Error("the GPU was lost: secret"),
-  "a worker that failed": new Error("worker secret failed"),
-  "memory that is used up": new RangeError("WebAssembly.Memory.grow(): secret"),
-  "shapes that do not fit": Object.assign(new Error("secret (2, 3)"), { name: "ShapeError" }),
-  "an error of a type": new TypeError("secret is undefined"),
+  "a failed worker": new Error("worker secret failed"),
+  "exhausted memory": new RangeError("WebAssembly.Memory.grow(): secret"),
+  "incompatible shapes": Object.assign(new Error("secret (2, 3)"), { name: "ShapeError" }),
+  "a TypeError": new TypeError("secret is undefined"),
   "a trap": new WebAssembly.RuntimeError("secret: unreachable"),
-  "a file that is not there": new Deno.errors.NotFound("/home/secret"),
-  "an error that only calls itself one about data": Object.assign(new Error("secret"), { name: "DataError" }),
+  "a missing file": new Deno.errors.NotFound("/home/secret"),
+  "an unrelated error with the name DataError": Object.assign(new Error("secret"), { name: "DataError" }),
   "a text": "secret",
   "nothing": undefined,
 };
@@ -51,9 +51,9 @@ const post = (body: string) =>
   new Request(`${address}/predict`, { method: "POST", body, headers: { "content-type": "text/csv" } });
 
 const ask = async (service: Service, message: object): Promise<Message> => {
-  const told: Message[] = [];
-  await service.streams.take(JSON.stringify(message), { send: (message) => told.push(message) });
-  return told[0];
+  const answer: Message[] = [];
+  await service.streams.take(JSON.stringify(message), { send: (message) => answer.push(message) });
+  return answer[0];
 };
 
 const observation = (time: number) => ({ series: "a", time, values: { x: 1, ward: "er" } });
@@ -64,10 +64,10 @@ async function healthOf(service: Service): Promise<[number, string]> {
 }
 
 Deno.test(
-  "an internal error is answered with 500 and no detail, logged, and told by /health until the next prediction",
+  "an internal error returns 500 without details, is logged, and fails /health until the next successful prediction",
   withFolder(async (folder) => {
     const run = await trainedRun(folder, { online: true });
-    let asked = 0;
+    let failedRequests = 0;
     for (const [what, reason] of Object.entries(failures)) {
       for (const [place, failing] of Object.entries(places)) {
         const fail = () => Promise.reject(reason);
@@ -97,18 +97,18 @@ Deno.test(
           assert.deepEqual(logged.splice(0), [reason], where);
           assert.deepEqual(await healthOf(service), [503, "failing"], where);
           assert.match(service.metrics.requests.text(), /status="500"/);
-          asked++;
+          failedRequests++;
         }
         if (place !== "predicting") {
           if (place === "saving a stream") await ask(service, observation(0));
-          const told = await ask(
+          const answer = await ask(
             service,
             place === "saving a stream" ? { type: "save", series: "a" } : observation(1),
           );
-          assert.equal(told.type, "error", where);
-          assert.doesNotMatch(JSON.stringify(told), /secret/, where);
+          assert.equal(answer.type, "error", where);
+          assert.doesNotMatch(JSON.stringify(answer), /secret/, where);
           assert.deepEqual(logged.splice(0), [reason], where);
-          asked++;
+          failedRequests++;
         }
         if (place === "opening a stream") {
           const state = { type: "restore", series: "a", state: { count: 1 } };
@@ -134,12 +134,12 @@ Deno.test(
         assert.deepEqual(logged, [], where);
       }
     }
-    assert.equal(asked, 6 * Object.keys(failures).length);
+    assert.equal(failedRequests, 6 * Object.keys(failures).length);
   }),
 );
 
 Deno.test(
-  "a device without memory fails the server and not its clients, and changes no series",
+  "out-of-memory errors are reported as server errors and do not change any series",
   withFolder(async (folder) => {
     const run = await trainedRun(folder, { online: true });
     const logged: unknown[] = [];
@@ -147,9 +147,9 @@ Deno.test(
     const clean = run.model.stream!("a");
     const next = async (time: number) => await clean.push(time, [1, 1, 0]);
     const answered = async (time: number) => {
-      const told = await ask(service, observation(time));
-      assert.equal(told.type, "answer", JSON.stringify(told));
-      return (told as Extract<Message, { type: "answer" }>).answer;
+      const answer = await ask(service, observation(time));
+      assert.equal(answer.type, "answer", JSON.stringify(answer));
+      return (answer as Extract<Message, { type: "answer" }>).answer;
     };
     for (const time of [0, 1]) assert.deepEqual(await answered(time), await next(time));
     const { allocate } = cpu;
@@ -158,9 +158,9 @@ Deno.test(
     };
     try {
       assert.equal((await handlerOf(service)(post(csv))).status, 500);
-      const told = await ask(service, observation(2));
+      const answer = await ask(service, observation(2));
       assert.equal(
-        (told as { detail: string }).detail,
+        (answer as { detail: string }).detail,
         "the server failed; the reason is in the log of the server",
       );
     } finally {
@@ -174,12 +174,12 @@ Deno.test(
 );
 
 Deno.test(
-  "a solve that fails on the numbers of a request is a fault of the request",
+  "a solve that diverges on the values of a request returns 422",
   withFolder(async (folder) => {
     for (const [model, method] of [["warp"], ["neural-cde", "dopri5"]]) {
-      const own = `${folder}/${model}-${method}`;
-      await Deno.mkdir(own);
-      const run = await trainedRun(own, { model, ...(method ? { method } : {}) });
+      const modelFolder = `${folder}/${model}-${method}`;
+      await Deno.mkdir(modelFolder);
+      const run = await trainedRun(modelFolder, { model, ...(method ? { method } : {}) });
       const handler = handlerOf(serviceOf(run, { log: (error) => assert.fail(`${error}`) }));
       const response = await handler(post("series,time,x,ward\na,0,1,er\na,1,3e38,er\na,2,-3e38,er\n"));
       const text = await response.text();
@@ -191,7 +191,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a server whose device fails before the first request says so from its start",
+  "/health fails from the start if the device fails before the first request",
   withFolder(async (folder) => {
     const run = await trainedRun(folder, { online: true });
     const start = async (reason: Error) => {

@@ -6,7 +6,7 @@ import { withFolder } from "../tasks/command_line.ts";
 import { table } from "./served.ts";
 
 testLong(
-  "no kind of malformed request leaves anything behind",
+  "malformed requests leak no memory",
   withFolder(async (folder) => {
     // In a separate process, which can force garbage collection.
     const { code, stdout, stderr } = await runProgram(
@@ -18,13 +18,13 @@ testLong(
       const server = await startServer(serviceOf(run), { host: "127.0.0.1", port: 0 });
       // The minimum over some collections, so that closing connections do not count.
       const heap = async () => {
-        let least = Infinity;
+        let smallest = Infinity;
         for (let collection = 0; collection < 10; collection++) {
           await new Promise((resolve) => setTimeout(resolve, 50));
           gc();
-          least = Math.min(least, Deno.memoryUsage().heapUsed);
+          smallest = Math.min(smallest, Deno.memoryUsage().heapUsed);
         }
-        return least;
+        return smallest;
       };
       const memory = () => Promise.resolve(0);
       const target = { url: server.url, table: ${JSON.stringify(table(4, false))}, secrets: [], memory };
@@ -42,7 +42,7 @@ testLong(
     );
     assert.equal(code, 0, stderr);
     const kinds = stdout.trim().split("\n").map((line) => JSON.parse(line));
-    assert.ok(Date.now() - kinds.pop() < 60_000, "the process went on after the server's end");
+    assert.ok(Date.now() - kinds.pop() < 60_000, "the process did not exit after the server ended");
     assert.equal(kinds.length, 15);
     for (const { kind, grown, faults } of kinds) {
       assert.deepEqual(faults, []);

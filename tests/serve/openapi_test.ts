@@ -14,7 +14,7 @@ async function description(folder: string): Promise<any> {
 }
 
 Deno.test(
-  "the description has every path with its methods, and the run's own columns and classes",
+  "the OpenAPI description contains every path with its methods, and the columns and classes of the run",
   withFolder(async (folder) => {
     const handler = handlerOf(serviceOf(await trainedRun(folder)));
     const { paths, components: { schemas } } = await description(folder);
@@ -24,8 +24,8 @@ Deno.test(
       detail.replace("nothing here; there is ", "").split(", ").sort(),
     );
     for (const [path, methods] of Object.entries(paths)) {
-      const refused = await handler(new Request(address + path, { method: "DELETE" }));
-      assert.equal(refused.headers.get("allow"), Object.keys(methods as object).join().toUpperCase());
+      const rejected = await handler(new Request(address + path, { method: "DELETE" }));
+      assert.equal(rejected.headers.get("allow"), Object.keys(methods as object).join().toUpperCase());
     }
     const { values } = schemas.SeriesTable.properties.series.items.properties;
     assert.deepEqual(Object.keys(values.properties), ["x", "ward"]);
@@ -35,7 +35,7 @@ Deno.test(
 );
 
 Deno.test(
-  "the page names the model and its answers, asks nobody else, and tells no path of the machine",
+  "the page shows the model and its answers, loads nothing from other hosts, and shows no local path",
   withFolder(async (folder) => {
     const handler = handlerOf(serviceOf(await trainedRun(folder, { online: true })));
     const response = await handler(new Request(`${address}/`));
@@ -54,7 +54,7 @@ Deno.test(
 );
 
 testLong(
-  "a public validator accepts the description",
+  "a public validator accepts the OpenAPI description",
   withFolder(async (folder) => {
     const program = `import { Validator } from "npm:@seriousme/openapi-schema-validator@^2.4.0";
       const result = await new Validator().validate(${JSON.stringify(await description(folder))});

@@ -22,10 +22,10 @@ function otherForms(csv: string): { lines: string; json: string } {
       row.map((cell, i) => [header[i], cell === "" ? null : i === 1 || i === 2 ? Number(cell) : cell]),
     )
   );
-  const series = Array.from(Map.groupBy(objects, ({ series }) => series), ([name, own]) => ({
+  const series = Array.from(Map.groupBy(objects, ({ series }) => series), ([name, rows]) => ({
     name,
-    times: own.map(({ time }) => time),
-    values: { x: own.map(({ x }) => x), ward: own.map(({ ward }) => ward) },
+    times: rows.map(({ time }) => time),
+    values: { x: rows.map(({ x }) => x), ward: rows.map(({ ward }) => ward) },
   }));
   return {
     lines: objects.map((one) => JSON.stringify(one)).join("\n"),
@@ -44,7 +44,7 @@ function withHandler(
 }
 
 Deno.test(
-  "a table in the body is answered as in a file, to the bit, in every form",
+  "predictions for a table in a request equal those for a file, bit for bit, in every format",
   withHandler(async (handler, { model }, folder) => {
     const csv = table(70, false);
     await Deno.writeTextFile(`${folder}/new.csv`, csv);
@@ -69,7 +69,7 @@ Deno.test(
 );
 
 Deno.test(
-  "what is left out or merged in a table is told beside the answers",
+  "the response lists ignored columns and merged rows of the table",
   withHandler(async (handler) => {
     const response = await handler(post(`${table(2)}s0,0,,,down\n`));
     const { ignored, notices } = await response.json();
@@ -79,7 +79,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a request that makes no sense is refused in a sentence, with its status",
+  "an invalid request returns its status and a one-sentence error",
   withHandler(async (handler, _, folder) => {
     const csv = table(2, false);
     const json = (value: unknown) => post(JSON.stringify(value), "application/json");
@@ -139,42 +139,42 @@ Deno.test(
       const text = await response.text();
       assert.equal(response.status, status, text);
       assert.equal(response.headers.get("content-type"), "application/problem+json");
-      const told = JSON.parse(text);
-      assert.equal(told.status, status);
-      assert.match(told.detail, detail);
-      assert.doesNotMatch(told.detail, /\n| --/, "one line, without options of commands");
-      assert.ok(!text.includes(folder), "paths of the machine are not told");
+      const problem = JSON.parse(text);
+      assert.equal(problem.status, status);
+      assert.match(problem.detail, detail);
+      assert.doesNotMatch(problem.detail, /\n| --/, "one line, without options of commands");
+      assert.ok(!text.includes(folder), "the error contains no local path");
     }
   }),
 );
 
 Deno.test(
-  "a body that is too large, too slow or too long, or comes while others are computed, is refused with how to mend it",
+  "a body that is too large, too slow or has too many series, and a busy server, return an error with a fix",
   withFolder(async (folder) => {
     const run = await trainedRun(folder);
     const handlerWith = (limits: Partial<Limits>) => handlerOf(serviceOf(run, { limits }));
     const csv = table(2, false);
-    const refused = async (response: Promise<Response>, status: number, detail: RegExp) => {
-      const own = await response;
-      assert.equal(own.status, status);
-      assert.match((await own.json()).detail, detail);
-      return own;
+    const assertRejected = async (response: Promise<Response>, status: number, detail: RegExp) => {
+      const result = await response;
+      assert.equal(result.status, status);
+      assert.match((await result.json()).detail, detail);
+      return result;
     };
     const small = handlerWith({ bodyBytes: 1000 });
-    await refused(small(post("x".repeat(1001))), 413, /more than 1000 bytes: send it in parts/);
-    await refused(small(post(packed("x".repeat(1e6)))), 413, /more than 1000 bytes/);
-    await refused(handlerWith({ fields: 9 })(post(csv)), 422, /more than 9 fields/);
-    assert.equal((await small(post(csv))).status, 200, "and the next one is answered");
+    await assertRejected(small(post("x".repeat(1001))), 413, /more than 1000 bytes: send it in parts/);
+    await assertRejected(small(post(packed("x".repeat(1e6)))), 413, /more than 1000 bytes/);
+    await assertRejected(handlerWith({ fields: 9 })(post(csv)), 422, /more than 9 fields/);
+    assert.equal((await small(post(csv))).status, 200, "the next request succeeds");
 
     const slow = new ReadableStream({ pull: () => new Promise(() => {}) });
-    await refused(handlerWith({ bodySeconds: 0.05 })(post(slow)), 408, /did not come within 0\.05 s/);
-    await refused(
+    await assertRejected(handlerWith({ bodySeconds: 0.05 })(post(slow)), 408, /did not come within 0\.05 s/);
+    await assertRejected(
       handlerWith({ observations: 3 })(post(csv)),
       422,
       /series "s0" has 4 observations, more than 3/,
     );
 
-    const crowded = await refused(handlerWith({ bodiesBytes: 10 })(post(csv)), 503, /too many bodies/);
+    const crowded = await assertRejected(handlerWith({ bodiesBytes: 10 })(post(csv)), 503, /too many bodies/);
     assert.equal(crowded.headers.get("retry-after"), "1");
     const busy = handlerWith({ predictions: 2 });
     const statuses = await Promise.all(Array.from({ length: 4 }, async () => (await busy(post(csv))).status));

@@ -5,7 +5,7 @@ import { handlerOf, serviceOf, startServer } from "../../src/serve/mod.ts";
 import { table, trainedRun } from "./served.ts";
 
 Deno.test(
-  "the command answers as predict does, to the bit, and ends at a signal",
+  "serve answers like predict, bit for bit, and exits on SIGTERM",
   withFolder(async (folder) => {
     const { folder: { path } } = await trainedRun(folder, { online: true });
     const csv = table(5, false);
@@ -47,7 +47,7 @@ const next = (socket: WebSocket) =>
   });
 
 Deno.test(
-  "the kernels that a first observation needs are made before a server takes any",
+  "the server compiles the kernels of the first observations before it starts",
   withFolder(async (folder) => {
     const service = serviceOf(await trainedRun(folder, { online: true }));
     const server = await startServer(service, { host: "127.0.0.1", port: 0 });
@@ -75,7 +75,7 @@ Deno.test(
 );
 
 Deno.test(
-  "WebSockets are answered, refused to other pages, closed where they send too much, and told when the server ends",
+  "WebSockets are answered, rejected for other origins, closed for large messages and closed on shutdown",
   withFolder(async (folder) => {
     const service = serviceOf(await trainedRun(folder, { online: true }), {
       limits: { messageBytes: 1000 },
@@ -98,8 +98,8 @@ Deno.test(
 
     const handshake = async (headers: Record<string, string>) => {
       using connection = await Deno.connect({ port: Number(new URL(server.url).port) });
-      const own = { host: "127.0.0.1", connection: "upgrade", upgrade: "websocket", ...headers };
-      const lines = Object.entries(own).map(([name, value]) => `${name}: ${value}\r\n`);
+      const allHeaders = { host: "127.0.0.1", connection: "upgrade", upgrade: "websocket", ...headers };
+      const lines = Object.entries(allHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
       await connection.write(new TextEncoder().encode(`GET /stream HTTP/1.1\r\n${lines.join("")}\r\n`));
       const bytes = new Uint8Array(1000);
       return new TextDecoder().decode(bytes.subarray(0, await connection.read(bytes) ?? 0));
@@ -114,7 +114,7 @@ Deno.test(
     const end = next(socket);
     await server.shutdown();
     assert.equal(await end, 1001);
-    assert.equal((await (await slow).json()).answers.length, 70, "what was asked before is answered");
+    assert.equal((await (await slow).json()).answers.length, 70, "pending requests are answered");
     await assert.rejects(
       Deno.connect({ port: Number(new URL(server.url).port) }),
       Deno.errors.ConnectionRefused,
@@ -123,7 +123,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a model that follows no series says so, and that it was not trained online",
+  "/stream returns 501 for a model that was not trained online",
   withFolder(async (folder) => {
     const service = serviceOf(await trainedRun(folder));
     const response = await handlerOf(service)(new Request("http://127.0.0.1/stream"));
@@ -136,7 +136,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a model whose method carries more than the state follows no series, and predicts about whole ones",
+  "a model with an adaptive method returns 501 for /stream and predicts whole series",
   withFolder(async (folder) => {
     const run = await trainedRun(folder, { online: true, model: "neural-cde", method: "dopri5" });
     const handler = handlerOf(serviceOf(run, { log: (error) => assert.fail(`${error}`) }));
@@ -157,28 +157,28 @@ Deno.test(
 );
 
 Deno.test(
-  "a connection that does not say what it wants in time, says too much before, or comes when there are enough is ended",
+  "connections with slow or large headers, and connections beyond the limit, are closed",
   withFolder(async (folder) => {
     const limits = { headerSeconds: 0.2, headerBytes: 2000, connections: 3 };
     const server = await startServer(serviceOf(await trainedRun(folder), { limits }), {
       host: "127.0.0.1",
       port: 0,
     });
-    const told = async (text: string) => {
+    const responseTo = async (text: string) => {
       using connection = await Deno.connect({ port: Number(new URL(server.url).port) });
       await connection.write(new TextEncoder().encode(text));
       return await new Response(connection.readable).text().catch(() => "");
     };
-    const begun = "GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n";
+    const incomplete = "GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n";
     const [half, large, third, fourth] = await Promise.all(
-      [begun, `${begun}a: ${"b".repeat(3000)}\r\n\r\n`, "GET", begun].map(told),
+      [incomplete, `${incomplete}a: ${"b".repeat(3000)}\r\n\r\n`, "GET", incomplete].map(responseTo),
     );
     assert.match(half, /^HTTP\/1\.1 408 /);
     assert.match(large, /^HTTP\/1\.1 431 /);
     assert.match(third, /^HTTP\/1\.1 408 /);
     assert.equal(fourth, "");
     for (const more of ["1.0", "1.1\r\nhost: a\r\nconnection: close, upgrade\r\nupgrade: h2c"]) {
-      assert.match(await told(`GET /health HTTP/${more}\r\n\r\n`), /"ok"/);
+      assert.match(await responseTo(`GET /health HTTP/${more}\r\n\r\n`), /"ok"/);
     }
     await server.shutdown();
   }),

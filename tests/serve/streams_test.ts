@@ -9,15 +9,15 @@ import { trainedRun } from "./served.ts";
 
 /** A client that sends messages, and the answers of each kind. */
 function clientOf({ streams }: Pick<Service, "streams">) {
-  const told: Message[] = [];
+  const received: Message[] = [];
   const send = async (message: unknown) => {
-    const before = told.length;
+    const before = received.length;
     await streams.take(typeof message === "string" ? message : JSON.stringify(message), {
-      send: (message) => told.push(message),
+      send: (message) => received.push(message),
     });
-    return told.slice(before).find(({ type }) => type !== "dropped")!;
+    return received.slice(before).find(({ type }) => type !== "dropped")!;
   };
-  return { told, send };
+  return { received, send };
 }
 
 const observation = (series: string, t: number, more: object = {}) => ({
@@ -41,28 +41,28 @@ function withService(
 }
 
 Deno.test(
-  "each observation is answered from all of its series so far, as the model's own stream does",
+  "each observation is answered like the model's stream, from all earlier observations of its series",
   withService({}, async (service) => {
     const { send } = clientOf(service);
-    const own = { a: service.model.stream!("a"), b: service.model.stream!("b") };
+    const streams = { a: service.model.stream!("a"), b: service.model.stream!("b") };
     for (let t = 0; t < 4; t++) {
-      for (const [name, stream] of Object.entries(own)) {
+      for (const [name, stream] of Object.entries(streams)) {
         const row = [Math.sin(t), t % 2 ? 0 : 1, t % 2];
         assert.deepEqual(ofClass(await send(observation(name, t))), await stream.push(t, row));
       }
     }
     const [x, held] = await Promise.all([
       send({ series: "a", time: 9, values: { x: 0.5 } }),
-      own.a.push(9, [0.5, NaN, NaN]),
+      streams.a.push(9, [0.5, NaN, NaN]),
     ]);
-    assert.deepEqual(ofClass(x), held, "a column that is absent was not observed");
+    assert.deepEqual(ofClass(x), held, "an absent column counts as missing");
     assert.equal(service.streams.count, 2);
     assert.deepEqual(service.latest[0].answer, held);
   }),
 );
 
 Deno.test(
-  "the least recently observed series is dropped with a notice to its client, and goes on from the state in it",
+  "the least recently observed series is evicted with a notice, and continues from the state in the notice",
   withService({ streams: 2 }, async (service) => {
     const [one, other] = [clientOf(service), clientOf(service)];
     const uninterrupted = service.model.stream!("a");
@@ -74,12 +74,12 @@ Deno.test(
     await one.send(observation("c", 0));
     await new Promise((resolve) => setTimeout(resolve, 20));
     assert.equal(service.streams.count, 2);
-    const notice = one.told.find(({ type }) => type === "dropped") as {
+    const notice = one.received.find(({ type }) => type === "dropped") as {
       series: string;
       state: PredictionStreamState;
     };
     assert.equal(notice.series, "a");
-    assert.ok(!other.told.some(({ type }) => type === "dropped"));
+    assert.ok(!other.received.some(({ type }) => type === "dropped"));
     assert.match(service.metrics.dropped.text(), /^weft_streams_dropped_total 1$/m);
     const state = JSON.parse(JSON.stringify(notice.state));
     assert.deepEqual(await one.send({ type: "restore", series: "a", state }), {
@@ -92,17 +92,17 @@ Deno.test(
 );
 
 Deno.test(
-  "messages about a series that come together take effect in their order",
+  "concurrent messages about a series take effect in their order",
   withService({}, async (service) => {
-    const { told, send } = clientOf(service);
+    const { received, send } = clientOf(service);
     const [save, drop] = ["save", "drop"].map((type) => ({ type, series: "a" }));
     await Promise.all([observation("a", 0), save, drop, observation("a", 0)].map(send));
-    assert.deepEqual(told.map(({ type }) => type).sort(), ["answer", "answer", "dropped", "state"]);
+    assert.deepEqual(received.map(({ type }) => type).sort(), ["answer", "answer", "dropped", "state"]);
   }),
 );
 
 Deno.test(
-  "a first observation that is refused begins no series, and drops none",
+  "a rejected first observation creates no series and evicts none",
   withService({ streams: 1 }, async (service) => {
     const nothing = () => Promise.reject(new DataError("empty-series", "nothing is known"));
     const streams = streamsOf({
@@ -122,10 +122,10 @@ Deno.test(
 );
 
 Deno.test(
-  "where forecasts are made, a time alone asks for one",
+  "a time without values requests a forecast",
   withService({}, async (service) => {
     const emptyRow = { name: "a", times: [3], values: [NaN, NaN, NaN], label: -1 };
-    const asked: number[][] = [];
+    const pushed: number[][] = [];
     const streams = streamsOf({
       ...service,
       record: { ...service.record, windows: {} as never },
@@ -135,7 +135,7 @@ Deno.test(
         stream: (series) => ({
           series,
           push: (time, values) => {
-            asked.push([time, ...Array.from(values)]);
+            pushed.push([time, ...Array.from(values)]);
             return Promise.resolve({ series, times: [], channels: {} });
           },
           save: () => Promise.reject(new Error("unused")),
@@ -144,12 +144,12 @@ Deno.test(
     });
     const { send } = clientOf({ streams });
     assert.equal((await send({ series: "a", time: 3, values: {} })).type, "answer");
-    assert.deepEqual(asked, [[3, NaN, NaN, NaN]]);
+    assert.deepEqual(pushed, [[3, NaN, NaN, NaN]]);
   }),
 );
 
 Deno.test(
-  "a message that makes no sense is told so, and the series is where it was",
+  "an invalid message returns an error and does not change the series",
   withService({}, async (service) => {
     const { send } = clientOf(service);
     await send(observation("a", 0));

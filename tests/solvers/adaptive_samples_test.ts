@@ -34,7 +34,7 @@ import { type Golden, valuesOf } from "../golden.ts";
 import { problem } from "./problems.ts";
 
 const nothing = (): SolveStatistics => ({ steps: 0, rejected: 0, evaluations: 0 });
-const own = { norm: "sample" } as const;
+const perSample = { norm: "sample" } as const;
 
 async function assertNear(found: Tensor, expected: Tensor, tolerance: number): Promise<void> {
   assert.deepEqual(found.shape, expected.shape);
@@ -65,21 +65,21 @@ async function distance(a: ArrayLike<number | null>, b: Tensor): Promise<number>
 }
 for (const { problem: name, method, rtol, atol, y } of fixture.solutions) {
   if (!names.includes(method)) continue;
-  Deno.test(`samples' own steps of ${method} with rtol ${rtol} solve ${name} as exactly as torchdiffeq's`, async () => {
+  Deno.test(`${method} with per-sample steps and rtol ${rtol} solves ${name} as accurately as torchdiffeq`, async () => {
     const { f, y0, t } = problem(name, "float64");
-    const states = await odeint(f, y0, t, { method, rtol, atol, ...own }).data();
+    const states = await odeint(f, y0, t, { method, rtol, atol, ...perSample }).data();
     const truth = exact.get(name)!;
     const [error, theirs] = [await distance(states, truth), await distance(valuesOf(y as Golden), truth)];
     assert.ok(error <= 10 * rtol! + 4 * theirs, `${error}, torchdiffeq's ${theirs}`);
   });
 }
 
-Deno.test("a lone sample takes the steps of the batch that it is, up to the last one", async () => {
+Deno.test("a batch of one sample takes the same steps with and without per-sample steps, except the last", async () => {
   const { f, y0, t } = problem("vdp", "float64");
   const options = { method: "dopri5", rtol: 1e-6, compile: false };
   const lone = y0.slice(0, 0, 1);
   const [each, all] = [
-    await odeintSteps(f, lone, t, { ...options, ...own }),
+    await odeintSteps(f, lone, t, { ...options, ...perSample }),
     await odeintSteps(f, lone, t, options),
   ].map(({ found }) => found.lists[0]);
   assert.ok(each.starts.length > 20);
@@ -89,25 +89,25 @@ Deno.test("a lone sample takes the steps of the batch that it is, up to the last
   assert.equal(each.ends.at(-1), t.at(-1));
 });
 
-testOnDevices("a sample's solution does not depend on the others", longOnSoftware, async () => {
+testOnDevices("the solution of a sample does not depend on other samples", longOnSoftware, async () => {
   const mu = stiffness(5, "float32");
   const y0 = normal(key(0), [5, 2]);
-  const options = { method: "tsit5", ...own };
+  const options = { method: "tsit5", ...perSample };
   const steps = await odeintSteps(vanDerPol(mu), y0, [0, 3], options);
   const all = await odeint(vanDerPol(mu), y0, [0, 1, 3], { steps }).data();
   for (const i of [0, 4]) {
-    const [alone, own] = [mu, y0].map((x) => x.slice(0, i, i + 1));
-    const few = await odeintSteps(vanDerPol(alone), own, [0, 3], options);
+    const [alone, start] = [mu, y0].map((x) => x.slice(0, i, i + 1));
+    const few = await odeintSteps(vanDerPol(alone), start, [0, 3], options);
     assert.deepEqual(few.found.lists[0].starts, steps.found.lists[i].starts);
-    const y = await odeint(vanDerPol(alone), own, [0, 1, 3], { steps: few }).data();
+    const y = await odeint(vanDerPol(alone), start, [0, 1, 3], { steps: few }).data();
     y.forEach((value, j) => assert.equal(value, all[(j >> 1) * 10 + 2 * i + j % 2]));
   }
 });
 
-Deno.test("in a loop that does not tell samples apart the others go on when the first is done", async () => {
-  const own = vanDerPol(stiffness(5, "float64"));
+Deno.test("samples that share one loop iteration continue after the first sample is done", async () => {
+  const field = vanDerPol(stiffness(5, "float64"));
   // A leading axis before the samples' axis keeps them in one solve.
-  const f = (t: Tensor, y: Tensor) => own(t, y).expandDims(0).neg().squeeze(0).neg();
+  const f = (t: Tensor, y: Tensor) => field(t, y).expandDims(0).neg().squeeze(0).neg();
   const y0 = normal(key(0), [5, 2], { dtype: "float64" });
   const [a, b] = [true, false].map((compile) =>
     odeint(f, y0, [0, 3], { method: "tsit5", norm: "sample", compile })
@@ -115,11 +115,11 @@ Deno.test("in a loop that does not tell samples apart the others go on when the 
   assert.ok(await a.sub(b).abs().max().item() < 1e-12);
 });
 
-Deno.test("stiffer samples take more steps, and the statistics say so", () => {
+Deno.test("the statistics show more steps for stiffer samples", () => {
   const statistics = nothing();
   const mu = stiffness(8, "float64");
   const y0 = tensor([2, 0], { dtype: "float64" }).broadcastTo([8, 2]);
-  odeint(vanDerPol(mu), y0, [0, 20], { method: "dopri5", rtol: 1e-6, ...own, statistics });
+  odeint(vanDerPol(mu), y0, [0, 20], { method: "dopri5", rtol: 1e-6, ...perSample, statistics });
   const { stepsOfSamples: steps, rejectedOfSamples: rejected, evaluations } = statistics;
   assert.equal(steps!.length, 8);
   assert.ok(steps![7] > 1.5 * steps![0], `${steps}`);
@@ -128,14 +128,14 @@ Deno.test("stiffer samples take more steps, and the statistics say so", () => {
   assert.equal(evaluations, 2 + 6 * Math.max(...steps!.map((count, i) => count + rejected![i])));
 });
 
-Deno.test("the search for the samples' steps is a compiled loop", () => {
+Deno.test("per-sample steps run in a compiled loop", () => {
   const f = vanDerPol(stiffness(3, "float32"));
-  const text = explain(() => odeint(f, ones([3, 2]), [0, 1], { method: "dopri5", ...own }));
+  const text = explain(() => odeint(f, ones([3, 2]), [0, 1], { method: "dopri5", ...perSample }));
   assert.match(text, /forward loop: \d+ steps of 3 samples/);
 });
 
 for (const compile of [true, false]) {
-  Deno.test(`the gradient is that of the samples' steps${compile ? "" : ", step by step"}`, async () => {
+  Deno.test(`the gradient is that of the per-sample steps${compile ? "" : ", step by step"}`, async () => {
     const dtype = "float64";
     const inputs = {
       y0: normal(key(1), [3, 2], { dtype }),
@@ -145,7 +145,11 @@ for (const compile of [true, false]) {
     const f = ({ mu, pull }: typeof inputs) => (t: Tensor, y: Tensor) =>
       vanDerPol(mu)(t, y).sub(y.mul(pull).mul(t.sin()));
     const times = [0, 0.4, 2];
-    const steps = await odeintSteps(f(inputs), inputs.y0, times, { method: "bosh3", rtol: 1e-3, ...own });
+    const steps = await odeintSteps(f(inputs), inputs.y0, times, {
+      method: "bosh3",
+      rtol: 1e-3,
+      ...perSample,
+    });
     assert.ok(new Set(steps.found.lists.map(({ starts }) => starts.length)).size > 1);
     for (const t of [times, [0, 2]]) {
       const solve = (y0: Tensor, mu: Tensor, pull: Tensor) =>
@@ -155,12 +159,12 @@ for (const compile of [true, false]) {
   });
 }
 
-Deno.test("the continuous adjoint of samples' own steps", async () => {
+Deno.test("the continuous adjoint works with per-sample steps", async () => {
   const mu = stiffness(3, "float64");
   const f = (t: Tensor, y: Tensor) => vanDerPol(mu)(t, y).add(t.reshape([-1, 1]).sin());
   const y0 = normal(key(1), [3, 2], { dtype: "float64" });
   const [found, expected] = (["continuous", "direct"] as const).map((adjoint) => {
-    const options = { method: "dopri5", rtol: 1e-9, atol: 1e-10, adjoint, ...own };
+    const options = { method: "dopri5", rtol: 1e-9, atol: 1e-10, adjoint, ...perSample };
     const loss = ({ y0 }: { y0: Tensor; mu: Tensor }) => odeint(f, y0, [0, 0.5, 1], options).square().sum();
     return valueAndGrad(loss)({ y0, mu })[1];
   });
@@ -169,11 +173,11 @@ Deno.test("the continuous adjoint of samples' own steps", async () => {
 });
 
 for (const shape of [[3], [3, 2, 2], [1, 4], [9, 1]]) {
-  Deno.test(`a state of shape (${shape}), forwards and backwards in time`, async () => {
+  Deno.test(`per-sample steps solve a state of shape (${shape}), forwards and backwards in time`, async () => {
     const y0 = normal(key(2), shape, { dtype: "float64" });
     const f = (t: Tensor, y: Tensor) => y.mul(t.cos());
     for (const t of [[0, 1, 2], [2, 1, 0]]) {
-      const y = odeint(f, y0, t, { method: "dopri5", rtol: 1e-8, atol: 1e-9, ...own });
+      const y = odeint(f, y0, t, { method: "dopri5", rtol: 1e-8, atol: 1e-9, ...perSample });
       const expected = stack(t.map((time) => y0.mul(Math.exp(Math.sin(time) - Math.sin(t[0])))));
       await assertNear(y, expected, 1e-6);
     }
@@ -184,13 +188,13 @@ for (const shape of [[3], [3, 2, 2], [1, 4], [9, 1]]) {
 const bend = (t: Tensor, y: Tensor) => y.zerosLike().add(t.lessEqual(1).where(t.zerosLike().add(1), -2));
 
 for (const [from, to] of [[0, 3], [3, 0]]) {
-  Deno.test(`samples end a step where the vector field jumps, from t = ${from} to ${to}`, async () => {
+  Deno.test(`every sample ends a step at a jump of the vector field, from t = ${from} to ${to}`, async () => {
     const y0 = tensor([[0], [0.5]], { dtype: "float64" });
-    const told = nothing();
-    const options = { method: "dopri5", rtol: 1e-9, atol: 1e-11, jumpTimes: [1], ...own, statistics: told };
+    const statistics = nothing();
+    const options = { method: "dopri5", rtol: 1e-9, atol: 1e-11, jumpTimes: [1], ...perSample, statistics };
     const y = odeint(bend, y0, [from, to], options).at(0, 1);
     await assertNear(y, y0.add(from === 0 ? -3 : 3), 1e-12);
-    assert.deepEqual(told.rejectedOfSamples, [0, 0]);
+    assert.deepEqual(statistics.rejectedOfSamples, [0, 0]);
 
     const loss = (y: Tensor) => odeint((t, y) => bend(t, y).mul(y), y, [from, to], options).at(0, 1).sum();
     const [, gradient] = valueAndGrad(loss)(ones([2, 1], { dtype: "float64" }));
@@ -219,20 +223,24 @@ const weights = normal(key(4), [4, 12], { dtype }).mul(0.5);
 const vectorField = (_t: Tensor, z: Tensor) => z.matmul(weights).tanh().reshape([-1, 4, 3]);
 const z0 = normal(key(5), [3, 4], { dtype });
 for (const [name, X] of Object.entries(controls)) {
-  Deno.test(`samples take steps of their own along ${name}`, async () => {
+  Deno.test(`samples take separate steps along ${name}`, async () => {
     const solve = (options: object) =>
       cdeint(X, vectorField, z0, [0, 2.2, 5], { method: "dopri5", ...options });
     let found = z0;
-    const text = explain(() => found = solve({ rtol: 1e-6, atol: 1e-8, ...own }));
+    const text = explain(() => found = solve({ rtol: 1e-6, atol: 1e-8, ...perSample }));
     assert.match(text, /forward loop: \d+ steps of 3 samples/);
     await assertNear(found, solve({ rtol: 1e-9, atol: 1e-10 }), 1e-3);
-    const steps = await cdeintSteps(X, vectorField, z0, [0, 5], { method: "dopri5", rtol: 1e-4, ...own });
+    const steps = await cdeintSteps(X, vectorField, z0, [0, 5], {
+      method: "dopri5",
+      rtol: 1e-4,
+      ...perSample,
+    });
     const [fast, slow] = [true, false].map((compile) => solve({ steps, compile }));
     await assertNear(fast, slow, 1e-11);
   });
 }
 
-testOnDevices("samples find their pieces of a long control in the loop", longOnSoftware, async () => {
+testOnDevices("samples find their pieces of a long control inside the loop", longOnSoftware, async () => {
   const solve = async (dtype: DType) => {
     const x = addTime(normal(key(8), [5, 300, 2], { dtype: "float32" }).cumsum(1).mul(0.1)).cast(dtype);
     const X = CubicSpline(naturalCubicCoeffs(x));
@@ -243,7 +251,7 @@ testOnDevices("samples find their pieces of a long control in the loop", longOnS
       method: "bosh3",
       rtol: 1e-5,
       atol: 1e-7,
-      ...own,
+      ...perSample,
     });
     return await cdeint(X, f, z0, [100, 103, 110], { steps }).data();
   };
@@ -253,10 +261,10 @@ testOnDevices("samples find their pieces of a long control in the loop", longOnS
   found.forEach((value, i) => assert.ok(Math.abs(value - expected[i]) < 2e-3, `${value}, ${expected[i]}`));
 });
 
-Deno.test("the gradient of a path's coefficients, along which samples take their own steps", async () => {
+Deno.test("per-sample steps along a path give the gradient of its coefficients", async () => {
   const coeffs = naturalCubicCoeffs(observations, times);
   const X = (coeffs: Tensor) => CubicSpline(coeffs, times);
-  const steps = await cdeintSteps(X(coeffs), vectorField, z0, [0, 5], { rtol: 1e-3, ...own });
+  const steps = await cdeintSteps(X(coeffs), vectorField, z0, [0, 5], { rtol: 1e-3, ...perSample });
   const solve = (coeffs: Tensor) => cdeint(X(coeffs), vectorField, z0, [0, 5], { steps }).square().sum();
   await checkGradients(solve, [coeffs], { tolerance: 1e-6 });
 });
@@ -267,14 +275,14 @@ for (const norm of ["batch", "sample"] as const) {
     const y0 = normal(key(6), [4, 2]);
     const options = { method: "dopri5", rtol: 1e-4, norm };
     const steps = await odeintSteps(f, y0, [0, 2], options);
-    const [given, found] = [{ steps }, options].map((own) => {
-      const loss = (y: Tensor) => odeint(f, y, [0, 0.7, 2], own).square().sum();
+    const [given, found] = [{ steps }, options].map((solveOptions) => {
+      const loss = (y: Tensor) => odeint(f, y, [0, 0.7, 2], solveOptions).square().sum();
       return () => valueAndGrad(loss)(y0);
     });
     return { given, found };
   };
   testOnDevices(
-    `steps that are found first solve with the same result, norm ${norm}`,
+    `a solve with precomputed steps gives the same result, norm ${norm}`,
     longOnSoftware,
     async (device) => {
       const { given } = await solve();
@@ -293,7 +301,7 @@ for (const norm of ["batch", "sample"] as const) {
 }
 
 for (const norm of ["batch", "sample"] as const) {
-  Deno.test(`finding steps leaves no memory behind, norm ${norm}`, async () => {
+  Deno.test(`computing steps leaks no memory, norm ${norm}`, async () => {
     const f = vanDerPol(stiffness(4, "float32"));
     const y0 = normal(key(6), [4, 2]);
     const { memory } = cpu as CpuDevice;
@@ -306,7 +314,7 @@ for (const norm of ["batch", "sample"] as const) {
 }
 
 const decay = (_t: Tensor, y: Tensor) => y.neg();
-const found = await odeintSteps(decay, ones([2, 3]), [0, 1], { ...own });
+const found = await odeintSteps(decay, ones([2, 3]), [0, 1], { ...perSample });
 const explode = (_t: Tensor, y: Tensor) => y.square();
 const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   [
@@ -316,7 +324,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ],
   [
     "a state without samples",
-    () => odeint(decay, scalar(1), [0, 1], { method: "dopri5", ...own }),
+    () => odeint(decay, scalar(1), [0, 1], { method: "dopri5", ...perSample }),
     /needs a state with an axis for the samples/,
   ],
   [
@@ -327,18 +335,18 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
         rtol: 1e-6,
         atol: 1e-6,
         maxSteps: 40,
-        ...own,
+        ...perSample,
       }),
     /40 steps of bosh3 from t = 0 did not lead 1 of 3 samples to t = 1; the last one, sample 1, is at t = 0\.\d+, where it tried a step of [\d.e-]+, after \d+ steps/,
   ],
   [
     "a sample that becomes infinite",
-    () => odeint(explode, tensor([[0.5], [2], [0.5]]), [0, 1], { method: "dopri5", ...own }),
+    () => odeint(explode, tensor([[0.5], [2], [0.5]]), [0, 1], { method: "dopri5", ...perSample }),
     /(cannot go on with sample 1 at t = 0\.(5|49)|the last one, sample 1, is at t = 0\.(5|49))/,
   ],
   [
     "a sample that is NaN",
-    () => odeint(decay, tensor([[0.5], [NaN]]), [0, 1], { method: "dopri5", ...own }),
+    () => odeint(decay, tensor([[0.5], [NaN]]), [0, 1], { method: "dopri5", ...perSample }),
     /cannot go on with sample 1 at t = 0/,
   ],
   [
@@ -358,11 +366,11 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ],
 ];
 for (const [name, call, message] of wrong) {
-  Deno.test(`an adaptive solve refuses ${name}`, () => {
+  Deno.test(`an adaptive solve rejects ${name}`, () => {
     assert.throws(call, message);
   });
 }
 
-Deno.test("odeintSteps refuses a method of fixed steps", async () => {
+Deno.test("odeintSteps rejects a fixed-step method", async () => {
   await assert.rejects(odeintSteps(decay, ones([2]), [0, 1], { method: "rk4" }), /rk4 has fixed steps/);
 });

@@ -30,7 +30,7 @@ for (const { problem: name, method, rtol, atol, function_evaluations: expected, 
     // Below the precision of float32, rounding errors dominate. The long steps of dopri8 then differ, and the
     // states within them are interpolated less accurately than the tolerance.
     if (!isFloat64 && (rtol! < 1e-5 || method === "dopri8")) continue;
-    Deno.test(`torchdiffeq's ${name} by ${method} with rtol ${rtol}, ${dtype}`, async () => {
+    Deno.test(`${method} with rtol ${rtol} solves ${name} as accurately as torchdiffeq, ${dtype}`, async () => {
       const { f, y0, t } = problem(name, dtype);
       const statistics = nothing();
       const states = odeint(f, y0, t, { method, rtol, atol, statistics });
@@ -92,7 +92,7 @@ for (const adjoint of ["direct", "checkpoint", "continuous"] as Adjoint[]) {
   }
 }
 
-Deno.test("the direct gradient of an adaptive solve is that of its steps", async () => {
+Deno.test("the direct gradient of an adaptive solve is the gradient of its steps", async () => {
   const { f, y0, t } = problem("vdp", "float64");
   const solve = (y: Tensor) => odeint(f, y, t, { method: "dopri5", rtol: 1e-9, atol: 1e-10 }).square().sum();
   await checkGradients(solve, [y0], { tolerance: 1e-5 });
@@ -102,18 +102,21 @@ Deno.test("the direct gradient of an adaptive solve is that of its steps", async
 const bend = (t: Tensor, y: Tensor) => y.zerosLike().add(t.lessEqual(1).where(t.zerosLike().add(1), -2));
 
 for (const [from, to] of [[0, 3], [3, 0]]) {
-  Deno.test(`a step ends where the vector field jumps, from t = ${from} to ${to}`, async () => {
+  Deno.test(`a step ends at a jump of the vector field, from t = ${from} to ${to}`, async () => {
     const y0 = tensor([[0]], { dtype: "float64" });
-    const [plain, told] = [nothing(), nothing()];
+    const [plain, withJump] = [nothing(), nothing()];
     const options = { method: "dopri5", rtol: 1e-8 };
     odeint(bend, y0, [from, to], { ...options, statistics: plain });
-    const y = odeint(bend, y0, [from, to], { ...options, jumpTimes: [1], statistics: told });
+    const y = odeint(bend, y0, [from, to], { ...options, jumpTimes: [1], statistics: withJump });
     assert.ok(Math.abs((await y.data())[1] - (from === 0 ? -3 : 3)) < 1e-12);
-    assert.ok(told.steps + told.rejected < plain.steps + plain.rejected, `${told.steps}, ${plain.steps}`);
-    assert.equal(told.rejected, 0);
+    assert.ok(
+      withJump.steps + withJump.rejected < plain.steps + plain.rejected,
+      `${withJump.steps}, ${plain.steps}`,
+    );
+    assert.equal(withJump.rejected, 0);
   });
 
-  Deno.test(`the gradient of a solve with a jump, from t = ${from} to ${to}`, async () => {
+  Deno.test(`the gradient of a solve with a jump is correct, from t = ${from} to ${to}`, async () => {
     const f = (t: Tensor, y: Tensor) => bend(t, y).mul(y);
     const options = { method: "dopri5", rtol: 1e-10, atol: 1e-12, jumpTimes: [1] };
     const y0 = tensor([[1]], { dtype: "float64" });
@@ -126,7 +129,7 @@ for (const [from, to] of [[0, 3], [3, 0]]) {
   });
 }
 
-Deno.test("statistics count steps, rejected steps and evaluations, of fixed steps too", () => {
+Deno.test("statistics count steps, rejected steps and evaluations, also with fixed steps", () => {
   const { f, y0, t } = problem("linear", "float64");
   const statistics = nothing();
   odeint(f, y0, t, { method: "rk4", stepSize: 0.1, statistics });
@@ -144,7 +147,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ["a tolerance of zero", () => solve({ rtol: 0 }), /rtol is 0, expected a positive, finite number/],
   ["a negative tolerance", () => solve({ atol: -1 }), /atol is -1, expected a positive, finite number/],
   [
-    "a tolerance of the adjoint's of zero",
+    "an adjoint tolerance of zero",
     () => solve({ adjoint: "continuous", adjointAtol: 0 }),
     /adjointAtol is 0, expected/,
   ],
@@ -156,7 +159,11 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ],
   ["a tolerance of NaN", () => solve({ atol: NaN }), /atol is NaN, expected a positive, finite number/],
   ["no steps", () => solve({ maxSteps: 0 }), /maxSteps is 0, expected a whole number of at least 1/],
-  ["one and a half steps", () => solve({ maxSteps: 1.5 }), /maxSteps is 1.5, expected a whole number/],
+  [
+    "a fractional number of steps",
+    () => solve({ maxSteps: 1.5 }),
+    /maxSteps is 1.5, expected a whole number/,
+  ],
   ["infinitely many steps", () => solve({ maxSteps: Infinity }), /maxSteps is Infinity, expected a whole/],
   [
     "more steps than allowed",
@@ -170,25 +177,25 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ],
   ["a state that is NaN", () => solve({}, tensor([NaN])), /cannot go on at t = 0/],
   [
-    "to be part of a traced loop",
+    "a solve inside a traced loop",
     () => scan((y: Tensor, _x: Tensor) => [solve({}, y).at(0, 1), []], ones([2]), zeros([3])),
     /cannot be part of a traced loop/,
   ],
 ];
 for (const [name, call, message] of wrong) {
-  Deno.test(`an adaptive method refuses ${name}`, () => {
+  Deno.test(`an adaptive method rejects ${name}`, () => {
     assert.throws(call, message);
   });
 }
 
 if (webgpu) {
-  Deno.test("an adaptive method says on WebGPU that its steps are to be found first", async () => {
+  Deno.test("on WebGPU an adaptive method throws an error that says to compute steps first", async () => {
     const y0 = await ones([2, 3]).to(webgpu!);
     assert.throws(() => solve({}, y0), /find the steps first.*odeintSteps.*solve on the CPU.*fixed steps/);
   });
 }
 
-Deno.test("dopri8 is as exact as its tolerance where a step ends", async () => {
+Deno.test("the error of dopri8 at the end of steps is within the tolerance", async () => {
   const dtype = "float64";
   const turn = tensor([[0, -1], [1, 0]], { dtype });
   const options = { method: "dopri8", rtol: 1e-10, atol: 1e-10, jumpTimes: [10] };
@@ -197,7 +204,7 @@ Deno.test("dopri8 is as exact as its tolerance where a step ends", async () => {
   assert.ok(Math.abs(cosine - Math.cos(10)) < 1e-9, `${cosine}, expected ${Math.cos(10)}`);
 });
 
-Deno.test("a jump that is named twice is one", async () => {
+Deno.test("a duplicate jump time counts once", async () => {
   const run = (jumpTimes: number[]) =>
     odeint((_t, y) => y.neg(), ones([1]), [0, 1], { method: "dopri5", jumpTimes });
   assert.deepEqual(await run([0.5, 0.5]).data(), await run([0.5]).data());

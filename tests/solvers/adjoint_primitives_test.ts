@@ -83,19 +83,21 @@ async function problemOf(
   only?: number,
 ): Promise<Problem> {
   const n = size(shape);
-  const given = givenBy(operands, ({ array }) => array.shape, only);
-  const inward = given.map(({ x }, i) => matrix(n, x.size, 40 + i, movement / n));
-  const along = given.map(({ x }, i) => matrix(1, x.size, 40 + i, movement));
-  const value = run(...given.map(({ x }) => x));
+  const tensors = givenBy(operands, ({ array }) => array.shape, only);
+  const inward = tensors.map(({ x }, i) => matrix(n, x.size, 40 + i, movement / n));
+  const along = tensors.map(({ x }, i) => matrix(1, x.size, 40 + i, movement));
+  const value = run(...tensors.map(({ x }) => x));
   const m = value.size;
   const outward = matrix(m, n, 80, await tamed(value) / Math.sqrt(m));
   return {
     y0: toTensor(random(shape, 70, { low: -1, high: 1 }), "float64"),
-    parameters: given.flatMap(({ x, isParameter }) => isParameter ? [x] : []),
+    parameters: tensors.flatMap(({ x, isParameter }) => isParameter ? [x] : []),
     field(t, y) {
       const row = y.reshape([1, n]);
       const change = (i: number) => course === "with the state" ? row.matmul(inward[i]) : along[i].mul(t);
-      const moved = given.map(({ x, isParameter }, i) => isParameter ? x.add(change(i).reshape(x.shape)) : x);
+      const moved = tensors.map(({ x, isParameter }, i) =>
+        isParameter ? x.add(change(i).reshape(x.shape)) : x
+      );
       return run(...moved).reshape([1, m]).matmul(outward).reshape(shape).sub(y.mul(0.5));
     },
   };
@@ -111,14 +113,14 @@ async function elementwiseProblemOf(
   course: Course,
   only?: number,
 ): Promise<Problem> {
-  const given = givenBy(operands, (_, i) => i % 2 === 0 ? shape.slice(1) : shape, only);
-  const factor = await tamed(run(...given.map(({ x }) => x.broadcastTo(shape))));
+  const tensors = givenBy(operands, (_, i) => i % 2 === 0 ? shape.slice(1) : shape, only);
+  const factor = await tamed(run(...tensors.map(({ x }) => x.broadcastTo(shape))));
   return {
     y0: toTensor(random(shape, 70, { low: -1, high: 1 }), "float64"),
-    parameters: given.flatMap(({ x, isParameter }) => isParameter ? [x] : []),
+    parameters: tensors.flatMap(({ x, isParameter }) => isParameter ? [x] : []),
     field(t, y) {
       const change = (course === "with the state" ? y : t).mul(movement);
-      const moved = given.map(({ x, isParameter }) => isParameter ? x.add(change) : x);
+      const moved = tensors.map(({ x, isParameter }) => isParameter ? x.add(change) : x);
       return run(...moved.map((x) => x.broadcastTo(shape))).mul(factor).sub(y.mul(0.5));
     },
   };
@@ -251,10 +253,10 @@ for (const [name, list] of Object.entries(cases)) {
       }
     };
     const title = `adjoints of a field with ${name}: ${example.name} (${position})`;
-    // The ranks take turns. The long test has all of them, and operands that change with time.
+    // Each case has one rank, in rotation. The long test has every rank, and operands that change with time.
     const shape = stateShapes[turn++ % stateShapes.length];
     Deno.test(title, () => checkWith([shape], ["with the state"]));
-    testLong(`${title}, each rank of the state`, () => checkWith(stateShapes, courses));
+    testLong(`${title}, every rank of the state`, () => checkWith(stateShapes, courses));
     if (position === 0) {
       Deno.test(`${title}, with operands that change with time`, () =>
         checkWith([stateShapes[2]], ["with time"]));
@@ -262,13 +264,13 @@ for (const [name, list] of Object.entries(cases)) {
     const floats = example.operands.flatMap(({ dtype }, i) => dtype === undefined ? [i] : []);
     if (floats.length === 1) return;
     for (const only of floats) {
-      Deno.test(`${title}, with numbers for all operands but ${only}`, () =>
+      Deno.test(`${title}, with numbers for all operands except ${only}`, () =>
         checkWith([stateShapes[position === 0 ? 0 : 2]], ["with the state"], only));
     }
   });
 }
 
-Deno.test("each primitive with a gradient rule has a case that is differentiable", () => {
+Deno.test("every primitive with a gradient rule has a differentiable case", () => {
   for (const [name, list] of Object.entries(cases)) {
     const [module, exported] = name.split(".");
     if (hasGradient(modules[module][exported])) assert.ok(list.some(({ smooth }) => smooth >= 1), name);

@@ -30,7 +30,7 @@ import { solved } from "../loops.ts";
 type Case = typeof fixture.cases[number];
 
 /** The problem of a case, solved as in its authors' code: an MLP field with relu and a final tanh. */
-function pose(
+function problemOf(
   { problem, path, method, stepSize, adjoint, rtol, atol }: Case,
   dtype: DType,
   compile: boolean,
@@ -58,7 +58,7 @@ function pose(
 }
 
 async function check(golden: Case, dtype: DType, compile: boolean, outputs: number, gradients: number) {
-  const { inputs, solve } = pose(golden, dtype, compile);
+  const { inputs, solve } = problemOf(golden, dtype, compile);
   await assertClose("final state", solve(), golden.zFinal, outputs);
   const gradientOf = () => valueAndGrad(() => solve().square().sum())(inputs);
   // The number of adaptive steps is unknown in advance, so they run one after the other forward and backward.
@@ -91,7 +91,7 @@ for (const [number, golden] of fixture.cases.entries()) {
 async function compareWays(dtype: DType, tolerance: number) {
   for (const golden of fixture.cases.filter(({ rtol }) => !rtol)) {
     const [compiled, plain] = [true, false].map((compile) => {
-      const { inputs, solve } = pose(golden, dtype, compile);
+      const { inputs, solve } = problemOf(golden, dtype, compile);
       return leaves(solved(compile, () => valueAndGrad(() => solve().square().sum())(inputs)));
     });
     await assertAgree(`case ${golden.method} ${golden.adjoint}`, compiled, plain, tolerance);
@@ -108,14 +108,14 @@ testOnDevices(
 
 const X = () => CubicSpline(naturalCubicCoeffs(tensor([[[0, 1], [1, 3], [2, 2]]])));
 
-Deno.test("cdeint names the shapes when the vector field does not fit the control", () => {
+Deno.test("cdeint reports the shapes if the vector field does not match the control", () => {
   assert.throws(
     () => cdeint(X(), (_t, z) => z.expandDims(2), zeros([1, 3]), [0, 2]),
     /cdeint: the vector field returned \(1, 3, 1\).*control of \(1, 2\)/,
   );
 });
 
-Deno.test("cdeint names the shapes when control and state are not of the same samples", () => {
+Deno.test("cdeint reports the shapes if control and state have different batches", () => {
   const batch = LinearInterpolation(zeros([3, 4, 2]));
   assert.throws(
     () => cdeint(batch, (_t, z) => z.expandDims(2).mul(ones([2])), zeros([5, 3]), [0, 2]),
@@ -123,7 +123,7 @@ Deno.test("cdeint names the shapes when control and state are not of the same sa
   );
 });
 
-Deno.test("one series controls samples in steps of their own, others than the samples are refused", async () => {
+Deno.test("with per-sample steps, one series can control all samples, and other batch sizes are rejected", async () => {
   const solve = (series: number) =>
     cdeint(
       LinearInterpolation(arange(3).reshape([1, 3, 1]).broadcastTo([series, 3, 1])),
@@ -136,14 +136,14 @@ Deno.test("one series controls samples in steps of their own, others than the sa
   assert.throws(() => solve(3), /the state has 2 samples along its first axis, the control series of \(3,\)/);
 });
 
-Deno.test("cdeint names the types when control and state differ", () => {
+Deno.test("cdeint reports the dtypes if control and state differ", () => {
   assert.throws(
     () => cdeint(X(), (_t, z) => z.expandDims(2).mul(ones([2])), zeros([1, 3], { dtype: "float64" }), [0, 2]),
     /cdeint: X is float32, z0 float64; convert one with \.cast/,
   );
 });
 
-testOnDevices("cdeint along a control of time alone is odeint", async () => {
+testOnDevices("cdeint along a control of only time equals odeint", async () => {
   const time = LinearInterpolation(tensor([[[0], [1], [2]]]));
   const z = cdeint(time, (_t, z) => z.neg().expandDims(2), ones([1, 2]), [0, 1, 2], {
     method: "rk4",
@@ -153,7 +153,7 @@ testOnDevices("cdeint along a control of time alone is odeint", async () => {
   (await z.data()).forEach((value, i) => assert.ok(Math.abs(value - Math.exp(-Math.floor(i / 2))) < 1e-5));
 });
 
-Deno.test("steps of pieces end at every grid point, and the states there are not interpolated", async () => {
+Deno.test("steps per piece end at every grid point, and states there are not interpolated", async () => {
   const t = [0, 1, 1.5, 4];
   const x = tensor([[[0], [2], [1], [3]]], { dtype: "float64" });
   const X = LinearInterpolation(x, t);
@@ -173,7 +173,7 @@ Deno.test("steps of pieces end at every grid point, and the states there are not
 });
 
 testOnCpu(
-  "products of a control at a step's end are made once for the next step too, however long the path",
+  "control products at the end of a step are reused by the next step, for paths of any length",
   () => {
     for (const length of [8, 400]) {
       const control = LinearInterpolation(normal(key(0), [3, length, 2]));
@@ -187,7 +187,7 @@ testOnCpu(
   },
 );
 
-testOnCpu("a loop of the continuous adjoint reads a bias that samples share as a vector", () => {
+testOnCpu("a loop of the continuous adjoint reads a shared bias as a vector", () => {
   const control = LinearInterpolation(normal(key(0), [3, 5, 1]));
   const field = (bias: Tensor) => (_t: Tensor, z: Tensor) => z.add(bias).tanh().expandDims(2);
   const loss = (bias: Tensor) =>
@@ -197,7 +197,7 @@ testOnCpu("a loop of the continuous adjoint reads a bias that samples share as a
   assert.doesNotMatch(text, /constant \(3, 2\)/);
 });
 
-Deno.test("cdeint refuses half a step for each piece", () => {
+Deno.test("cdeint rejects a fractional number of steps per piece", () => {
   assert.throws(
     () =>
       cdeint(X(), (_t, z) => z.expandDims(2).mul(ones([2])), zeros([1, 3]), [0, 2], {
@@ -208,14 +208,14 @@ Deno.test("cdeint refuses half a step for each piece", () => {
   );
 });
 
-Deno.test("cdeint refuses times beyond the control's interval", () => {
+Deno.test("cdeint rejects times outside the interval of the control", () => {
   const solve = (t: number[]) => cdeint(X(), (_t, z) => z.expandDims(2).mul(ones([2])), zeros([1, 3]), t);
   assert.throws(() => solve([0, 1, 3]), /cdeint: t\[2\] is 3, but the control is known from 0 to 2 only/);
   assert.throws(() => solve([-1, 2]), /cdeint: t\[0\] is -1, but the control is known from 0 to 2 only/);
   assert.throws(() => solve([2, -0.5]), /cdeint: t\[1\] is -0.5/);
 });
 
-Deno.test("a number of steps that no memory holds is refused, with the number", () => {
+Deno.test("a number of steps that does not fit into memory is rejected with the number", () => {
   const solve = (options: CdeSolveOptions) =>
     cdeint(X(), (_t, z) => z.expandDims(2).mul(ones([2])), zeros([1, 3]), [0, 2], options);
   assert.throws(
@@ -232,7 +232,7 @@ Deno.test("a number of steps that no memory holds is refused, with the number", 
   );
 });
 
-testOnCpu("series with times of their own are solved by a step size", () => {
+testOnCpu("series with separate times are solved with a step size", () => {
   const t = tensor([[0, 1, 2], [0, 1.5, 2]]);
   const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [2, 3, 1]), t), t);
   const end = cdeint(X, (_t, z) => z.expandDims(-1), ones([2, 1]), [0, 2], { method: "rk4", stepSize: 0.5 });

@@ -26,7 +26,7 @@ const oscillator = (_t: Tensor, y: Tensor) => stack([y.at(0, 1), y.at(0, 0).neg(
 const bits = async (x: Tensor) => [...await x.data()];
 
 for (const [dtype, allowed] of [["float32", 2e-6], ["float64", 5e-7]] as const) {
-  Deno.test(`an oscillator is solved to the tolerances of torchdiffeq by default, ${dtype}`, async () => {
+  Deno.test(`odeint solves an oscillator to torchdiffeq's default tolerances, ${dtype}`, async () => {
     const y0 = tensor([1, 0], { dtype });
     const t = [0, 0.5, 4, 10];
     const y = (await odeint(oscillator, y0, t).toArray()) as number[][];
@@ -36,7 +36,7 @@ for (const [dtype, allowed] of [["float32", 2e-6], ["float64", 5e-7]] as const) 
     });
   });
 
-  Deno.test(`a float32 solve over a hundred units of time needs few more steps than a float64 one, ${dtype}`, () => {
+  Deno.test(`a float32 solve over 100 units of time takes few more steps than a float64 solve, ${dtype}`, () => {
     const statistics = { steps: 0, rejected: 0, evaluations: 0 };
     odeint(oscillator, tensor([1, 0], { dtype }), [0, 100], { statistics });
     assert.ok(statistics.steps > 600 && statistics.steps < 800, `${statistics.steps} steps`);
@@ -82,7 +82,7 @@ for (const [dtype, allowed] of [["float32", 2e-6], ["float64", 5e-7]] as const) 
   });
 }
 
-Deno.test("a model names its method: the default is rk4, with one step between output times", async () => {
+Deno.test("the default method of a model is rk4 with one step between output times", async () => {
   const sizes = { features: 2, width: 8, depth: 1, key: key(3) };
   const [y0, t] = [tensor([[1, 0]]), [0, 1, 2]];
   const model = NeuralODE(sizes);
@@ -102,13 +102,17 @@ const solve = (options: SolveOptions) => odeint(oscillator, tensor([1, 0]), [0, 
 const X = LinearInterpolation(tensor([[[0], [1], [3]]]));
 const follow = (options: CdeSolveOptions) =>
   cdeint(X, (_t, z) => z.expandDims(-1), tensor([[1]]), [0, 2], options);
-const refused: [title: string, call: () => unknown, message: RegExp][] = [
+const rejected: [title: string, call: () => unknown, message: RegExp][] = [
   [
-    "stepSize without a method, which would be a first step only",
+    "stepSize without a method",
     () => solve({ stepSize: 0.1 }),
     /odeint: stepSize is given without a method, and dopri5, the default method, .* choose method "rk4"/,
   ],
-  ["the same along a control", () => follow({ stepSize: 0.1 }), /stepSize is given without a method/],
+  [
+    "stepSize without a method along a control",
+    () => follow({ stepSize: 0.1 }),
+    /stepSize is given without a method/,
+  ],
   [
     "a grid without a method",
     () => solve({ grid: [0.5] }),
@@ -130,13 +134,13 @@ const refused: [title: string, call: () => unknown, message: RegExp][] = [
     /the steps of dopri5, the default method, cannot be undone.*use the method "reversible_rk4", or the adjoint "direct"/,
   ],
   [
-    "jit, which cannot choose steps, with both ways out",
+    "adaptive steps under jit, with two alternatives",
     () => jit((y0: Tensor) => odeint(oscillator, y0, [0, 1]))(tensor([1, 0])),
     /adaptive method, as dopri5, the default, .* jit .*odeintSteps.*\{ steps \}.*method of fixed steps, rk4 say/,
   ],
 ];
-for (const [title, call, message] of refused) {
-  Deno.test(`a solve refuses ${title}`, () => {
+for (const [title, call, message] of rejected) {
+  Deno.test(`a solve rejects ${title}`, () => {
     assert.throws(call, message);
   });
 }

@@ -8,7 +8,7 @@ const blowUp = (options: { check?: boolean; method?: string }) =>
     ...options,
   });
 
-Deno.test("a state that becomes infinite is reported with step, time and sample when asked for", () => {
+Deno.test("with the check option, an infinite state is reported with step, time and sample", () => {
   assert.throws(() => blowUp({ check: true }), (error: unknown) => {
     assert.ok(error instanceof DivergenceError);
     assert.equal(error.sample, 1);
@@ -22,7 +22,7 @@ Deno.test("a state that becomes infinite is reported with step, time and sample 
   });
 });
 
-Deno.test("nothing is checked when not asked for", async () => {
+Deno.test("states are not checked by default", async () => {
   const [, end] = [...await blowUp({}).at(0, 1).data()];
   assert.ok(!Number.isFinite(end));
 });
@@ -32,7 +32,7 @@ Deno.test("a finite solve passes the check", async () => {
   assert.ok(Math.abs((await y.data())[1] - Math.exp(-1)) < 1e-5);
 });
 
-Deno.test("the report says where in the sample by the names of the state's axes", () => {
+Deno.test("the report locates the element by the names of the state's axes", () => {
   const y0 = tensor([0.1, 0.1, 0.1, 0.1, 0.1, 3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1], { shape: [2, 2, 3] });
   const solve = () =>
     odeint((_t, y) => y.square(), y0, [0, 9], { method: "rk4", stepSize: 0.1, check: ["row", "column"] });

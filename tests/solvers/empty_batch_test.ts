@@ -33,7 +33,7 @@ const cases: [method: string, norm: ErrorNorm | undefined, adjoint: Adjoint][] =
   ["kvaerno3", "batch", "direct"],
 ];
 for (const [method, norm, adjoint] of cases) {
-  Deno.test(`no samples by ${method}, norm ${norm}, ${adjoint} gradient`, async () => {
+  Deno.test(`an empty batch is solved by ${method}, norm ${norm}, ${adjoint} gradient`, async () => {
     const options = { method, norm, adjoint, maxSteps: 200 };
     const y0 = zeros([0, 3]);
     const solves = [
@@ -56,13 +56,13 @@ for (const [method, norm, adjoint] of cases) {
   });
 }
 
-Deno.test("samples of no numbers take steps of their own", () => {
+Deno.test("samples without elements are solved with per-sample steps", () => {
   const statistics = { steps: 0, rejected: 0, evaluations: 0, stepsOfSamples: [] as number[] };
   odeint((_t, y) => y.neg(), zeros([2, 0]), t, { method: "dopri5", norm: "sample", statistics });
   assert.equal(statistics.stepsOfSamples.length, 2);
 });
 
-Deno.test("odeintEvent says that an event function of no numbers has no event", () => {
+Deno.test("odeintEvent reports no event for an event function without elements", () => {
   const solve = () => odeintEvent((_t, y) => y.neg(), zeros([0, 3]), 0, (_t, y) => y.at(1, 0));
   assert.throws(solve, /event function returned \(0,\) for a state of \(0, 3\)/);
 });

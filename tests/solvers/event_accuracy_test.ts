@@ -67,7 +67,7 @@ const methods: { method: MethodChoice; order: number }[] = [
 ];
 
 for (const { method, order } of methods) {
-  Deno.test(`events of ${nameOf(method)} are as exact as a solve that ends there`, async () => {
+  Deno.test(`events of ${nameOf(method)} are as accurate as a solve that ends at the event`, async () => {
     for (const { name, f, solution, level, time } of problems) {
       for (let tolerance = 1e-4; tolerance >= tightest(order) * 0.99; tolerance /= 100) {
         const options = { method, rtol: tolerance, atol: tolerance, maxSteps: 100_000 };
@@ -103,7 +103,7 @@ const functions: [name: string, f: (x: number) => number, change: number][] = [
 ];
 
 for (const [name, f, change] of functions) {
-  Deno.test(`the sign change of ${name} is found with no more than one evaluation more than bisection takes`, () => {
+  Deno.test(`finding the sign change of ${name} takes at most one evaluation more than bisection`, () => {
     for (const tolerance of [1e-3, 1e-9, 2 ** -48]) {
       let evaluations = 0;
       const found = findSignChange((x) => (evaluations++, f(x)), f(0), f(1), tolerance);
@@ -115,7 +115,7 @@ for (const [name, f, change] of functions) {
   });
 }
 
-Deno.test("the sign change of a smooth function takes far fewer evaluations than bisection", () => {
+Deno.test("finding the sign change of a smooth function takes far fewer evaluations than bisection", () => {
   let evaluations = 0;
   const found = findSignChange((x) => (evaluations++, Math.cos(2 * x)), 1, Math.cos(2), 2 ** -48);
   assert.ok(Math.abs(found - Math.PI / 4) <= 2 ** -48);

@@ -73,7 +73,7 @@ for (const tableau of implicitMethods) {
     assert.ok(Math.abs(slope - order) < 0.2, `slope ${slope}, order ${order}`);
   });
 
-  Deno.test(`states within a step of ${method} are as good as its order or of order 4`, async () => {
+  Deno.test(`interpolated states of ${method} have the order of the method or order 4`, async () => {
     const f = (t: Tensor, [y]: Parts) => [y.mul(t.cos())];
     const errors: number[] = [];
     for (const dt of [0.2, 0.1]) {
@@ -105,7 +105,7 @@ for (const tableau of implicitMethods) {
     assert.ok(statistics.steps + statistics.rejected < 3000, `${statistics.steps} steps`);
   });
 
-  Deno.test(`${method} is as exact as its tolerance at every output time of a stiff equation`, async () => {
+  Deno.test(`the error of ${method} is within the tolerance at every output time of a stiff equation`, async () => {
     // y' = -l (y - cos t) converges to y = (l^2 cos t + l sin t) / (1 + l^2).
     const l = 1e5;
     const exact = (t: number) => (l * l * Math.cos(t) + l * Math.sin(t)) / (1 + l * l);
@@ -115,7 +115,7 @@ for (const tableau of implicitMethods) {
     for (const i of [1, 2]) assert.ok(Math.abs(found[i] - exact(t[i])) < 1e-4, `${found[i]}, ${exact(t[i])}`);
   });
 
-  Deno.test(`the gradient of ${method} is that of its steps`, async () => {
+  Deno.test(`the gradient of ${method} is the gradient of its steps`, async () => {
     const inputs: [Tensor, Tensor] = [tensor([2, 0.1], float64), tensor([20], float64)];
     const field = (mu: Tensor) => vanDerPol(mu.at(0, 0));
     const t = [0, 0.4, 1];
@@ -124,7 +124,7 @@ for (const tableau of implicitMethods) {
     await checkGradients(solve, inputs, { tolerance: 1e-7 });
   });
 
-  Deno.test(`${method} in float32 is as exact as its tolerance`, async () => {
+  Deno.test(`the error of ${method} in float32 is within the tolerance`, async () => {
     const y0 = normal(key(0), [4, 2]);
     const expected = odeint(spin, y0.cast("float64"), [0, 1], { method: "dopri5", rtol: 1e-10, atol: 1e-12 });
     const found = odeint(spin, y0, [0, 1], { method, rtol: 1e-4, atol: 1e-5 });
@@ -142,7 +142,7 @@ Deno.test("kvaerno5 solves Robertson's reaction over eleven orders of magnitude 
   );
 });
 
-Deno.test("each sample has its own Jacobian, and states of several axes too", async () => {
+Deno.test("every sample has a separate Jacobian, also for states with several axes", async () => {
   const y0 = normal(key(1), [5, 2], float64);
   const strict = { rtol: 1e-10, atol: 1e-12 };
   const expected = odeint(spin, y0, [0, 0.5, 1], { method: "dopri5", ...strict });
@@ -174,7 +174,7 @@ Deno.test("an implicit method solves along a path and backwards in time", async 
   }
 });
 
-Deno.test("the event of a stiff equation", async () => {
+Deno.test("odeintEvent finds the event of a stiff equation", async () => {
   const options = { rtol: 1e-7, atol: 1e-9, method: "kvaerno5" };
   const y0 = tensor([2, 0], float64);
   const { t, y } = odeintEvent(vanDerPol(100), y0, 0, (_t, y) => y.at(0, 0).sub(1.5), options);
@@ -182,7 +182,7 @@ Deno.test("the event of a stiff equation", async () => {
   assert.ok(Math.abs((await y.data())[0] - 1.5) < 1e-6 && Math.abs(there[0] - 1.5) < 1e-5, `${there}`);
 });
 
-Deno.test("the event of a stiff equation is found in the state that a step ends with", async () => {
+Deno.test("an event of a stiff equation is found in the state at the end of a step", async () => {
   // y' = -1e5 (y - cos t) follows y = cos t.
   const field = (t: Tensor, y: Tensor) => y.sub(t.cos()).mul(-1e5);
   const options = { rtol: 1e-6, atol: 1e-8, method: "kvaerno5" };
@@ -208,7 +208,7 @@ Deno.test("statistics count every evaluation of an implicit method", () => {
   assert.ok(statistics.rejected > 0);
 });
 
-Deno.test("linear systems are solved with pivots, many at once", async () => {
+Deno.test("batches of linear systems are solved with pivoting", async () => {
   for (const n of [1, 2, 5, 9]) {
     const a = uniform(key(n), [7, n, n], float64).sub(0.5);
     const x = normal(key(n + 20), [7, n, 1], float64);
@@ -232,29 +232,33 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
     () => solve({ adjoint }),
     new RegExp(`kvaerno5 has no ${adjoint} adjoint; use "direct"`),
   ]),
-  ["to undo its steps", () => solve({ adjoint: "reversible" }), /the steps of kvaerno5 cannot be undone/],
-  ["steps of each sample", () => solve({ norm: "sample" }), /kvaerno5 solves the equations.*explicit method/],
   [
-    "samples that depend on one another",
+    "the reversible adjoint",
+    () => solve({ adjoint: "reversible" }),
+    /the steps of kvaerno5 cannot be undone/,
+  ],
+  ["per-sample steps", () => solve({ norm: "sample" }), /kvaerno5 solves the equations.*explicit method/],
+  [
+    "samples that depend on each other",
     () => odeint((_t, y) => y.sub(y.mean(0)), ones([4, 2]), [0, 1], { method: "kvaerno5" }),
     /the samples along the first axis depend on one another.*y\.flatten\(\)/,
   ],
   ["a tolerance of zero", () => solve({ rtol: 0 }), /rtol is 0, expected a positive, finite number/],
   ["a state that is NaN", () => solve({}, tensor([NaN])), /cannot go on at t = 0/],
   [
-    "to be part of a traced loop",
+    "a solve inside a traced loop",
     () => scan((y: Tensor, _x: Tensor) => [solve({}, y).at(0, 1), []], ones([2]), zeros([3])),
     /cannot be part of a traced loop/,
   ],
 ];
 for (const [name, call, message] of wrong) {
-  Deno.test(`an implicit method refuses ${name}`, () => {
+  Deno.test(`an implicit method rejects ${name}`, () => {
     assert.throws(call, message);
   });
 }
 
 if (webgpu) {
-  Deno.test("an implicit method says that it needs the CPU [webgpu]", async () => {
+  Deno.test("an implicit method throws an error that it requires the CPU [webgpu]", async () => {
     const y0 = await ones([2, 3]).to(webgpu!);
     assert.throws(() => solve({}, y0), /solve on the CPU/);
   });

@@ -65,7 +65,7 @@ for (const options of solves) {
     options.compile === false ? ", step by step" : ""
   }`;
   testOnDevices(
-    `odeint at Unix seconds gives what it gives from zero (${name})`,
+    `odeint gives the same results at Unix seconds and from zero (${name})`,
     longOnSoftware,
     async (device) => {
       if (device !== cpu && ["dopri5", "tsit5", "bosh3"].includes(method as string)) return;
@@ -97,7 +97,7 @@ for (const [name, path] of Object.entries(paths)) {
       { method: "rk4", adjoint: "continuous" as const },
     ]
   ) {
-    Deno.test(`cdeint at Unix seconds gives what it gives from zero (${name}, ${JSON.stringify(options)})`, async () => {
+    Deno.test(`cdeint gives the same results at Unix seconds and from zero (${name}, ${JSON.stringify(options)})`, async () => {
       const solve = (t: number[]) => {
         const X = path(t);
         const run = (w: Tensor) =>
@@ -110,7 +110,7 @@ for (const [name, path] of Object.entries(paths)) {
   }
 }
 
-Deno.test("cdeint at Unix seconds takes steps that were found before", async () => {
+Deno.test("cdeint at Unix seconds accepts precomputed steps", async () => {
   const X = paths.linear(unix);
   const f = (_t: Tensor, z: Tensor) => z.tanh().expandDims(-1).mul(tensor([1, 0.5]));
   const steps = await cdeintSteps(X, f, x.at(1, 0), X.interval);
@@ -121,7 +121,7 @@ Deno.test("cdeint at Unix seconds takes steps that were found before", async () 
   );
 });
 
-Deno.test("cdeint solves at Unix seconds when the series are at their own times", async () => {
+Deno.test("cdeint solves at Unix seconds along series with separate times", async () => {
   const rows = (by: number) =>
     tensor(fromZero.flatMap((_, i) => [0, 1, 2].map((series) => fromZero[i] * (1 + series / 8) + by)), {
       shape: [6, 3],
@@ -138,7 +138,7 @@ Deno.test("cdeint solves at Unix seconds when the series are at their own times"
   a.forEach((value, i) => assert.ok(Math.abs(value - b[i]) < 1e-5, `${value}, expected ${b[i]}`));
 });
 
-Deno.test("models along a path at Unix seconds give what they give from zero", async () => {
+Deno.test("models along a path give the same results at Unix seconds and from zero", async () => {
   const sizes = { inputChannels: 2, outputChannels: 2, key: key(4) };
   const models = [
     NeuralCDE({ ...sizes, hiddenChannels: 4, width: 4, depth: 1 }),
@@ -152,12 +152,12 @@ Deno.test("models along a path at Unix seconds give what they give from zero", a
   }
 });
 
-Deno.test("a Neural ODE at Unix seconds gives what it gives from zero", async () => {
+Deno.test("a Neural ODE gives the same results at Unix seconds and from zero", async () => {
   const model = NeuralODE({ features: 2, width: 4, depth: 1, stepSize: 0.25, key: key(5) });
   await assertSame([model(x.at(1, 0), unix)], [model(x.at(1, 0), fromZero)], "states");
 });
 
-Deno.test("a stream at Unix seconds predicts what it predicts from zero", async () => {
+Deno.test("a stream gives the same predictions at Unix seconds and from zero", async () => {
   const sizes = { inputChannels: 2, outputChannels: 2, key: key(6) };
   const models = [
     NeuralCDE({ ...sizes, hiddenChannels: 4, width: 4, depth: 1 }),
@@ -178,11 +178,11 @@ Deno.test("a stream at Unix seconds predicts what it predicts from zero", async 
   }
 });
 
-Deno.test("windows of log-signatures at Unix seconds are those from zero", async () => {
+Deno.test("windows of log-signatures are the same at Unix seconds and from zero", async () => {
   await assertSame([logsigWindows(x, 2, 2, unix)], [logsigWindows(x, 2, 2, fromZero)], "windows");
 });
 
-Deno.test("a path at Unix seconds is exact at plain numbers and refuses float32 tensors of times", async () => {
+Deno.test("a path at Unix seconds is exact for plain numbers and rejects float32 tensors of times", async () => {
   const [far, near] = [paths.natural(unix), paths.natural(fromZero)];
   await assertSame([far.evaluate(unix)], [near.evaluate(fromZero)], "values");
   await assertSame([far.derivative(unix[2] + 0.125)], [near.derivative(2.625)], "slope");
@@ -197,7 +197,7 @@ Deno.test("a path at Unix seconds is exact at plain numbers and refuses float32 
   );
 });
 
-Deno.test("a vector field that looks at a time float32 cannot hold is refused", () => {
+Deno.test("a vector field that reads a time beyond float32 precision is rejected", () => {
   const y0 = tensor([1]);
   for (const options of [{ method: "rk4", stepSize: 0.5 }, { method: "dopri5" }]) {
     assert.throws(
@@ -218,13 +218,13 @@ Deno.test("a vector field that looks at a time float32 cannot hold is refused", 
   });
 });
 
-Deno.test("a vector field is given the time as it is where float32 holds it, far from zero too", async () => {
+Deno.test("a vector field gets the unshifted time if float32 represents it, also for large times", async () => {
   const start = 2 ** 20;
   const y = odeint((t, _y) => t.sub(start), tensor(0), [start, start + 4], { method: "rk4", stepSize: 1 });
   assert.deepEqual([...await y.data()], [0, 8]);
 });
 
-Deno.test("addTime refuses times that float32 cannot tell apart", () => {
+Deno.test("addTime rejects times that are equal in float32", () => {
   const message =
     /addTime: the times are 1700000000 to 1700000005, which float32 cannot tell apart.*subtract the first/;
   assert.throws(() => addTime(x, unix), message);
@@ -233,7 +233,7 @@ Deno.test("addTime refuses times that float32 cannot tell apart", () => {
   assert.throws(() => addTime(x, rows), message);
 });
 
-Deno.test("an event whose time float32 cannot tell from the start is refused", () => {
+Deno.test("an event time that equals the start in float32 is rejected", () => {
   assert.throws(
     () =>
       odeintEvent((_t, y) => y.zerosLike().sub(1), tensor([1]), origin, (_t, y) => y.at(0, 0), {
@@ -244,7 +244,7 @@ Deno.test("an event whose time float32 cannot tell from the start is refused", (
   );
 });
 
-Deno.test("errors name times as they were given", () => {
+Deno.test("errors report the caller's times", () => {
   const grow = (_t: Tensor, y: Tensor) => y.square();
   const y0 = tensor([[1]]);
   const times = [origin, origin + 5];
@@ -272,7 +272,7 @@ const farSolves: SolveOptions[] = [
 for (const options of farSolves) {
   const name = JSON.stringify(options);
 
-  Deno.test(`what a vector field throws at times far from zero reaches the caller: ${name}`, () => {
+  Deno.test(`an error of a vector field at large times reaches the caller: ${name}`, () => {
     const failing = () => {
       throw new Error("as meant");
     };
@@ -287,7 +287,7 @@ for (const options of farSolves) {
     assert.throws(() => cdeint(X, failing, y0, farTimes, options), /^Error: as meant$/);
   });
 
-  Deno.test(`a vector field of another shape is refused at times far from zero: ${name}`, () => {
+  Deno.test(`a vector field of the wrong shape is rejected at large times: ${name}`, () => {
     assert.throws(
       () => odeint((_t, y) => y.sum(), tensor([[1], [2]]), farTimes, options),
       /the vector field returned \(\) for a state of \(2, 1\)/,
@@ -295,7 +295,7 @@ for (const options of farSolves) {
   });
 }
 
-Deno.test("a vector field that reads its time's shape, of each sample, may be traced", () => {
+Deno.test("a vector field that reads the shape of per-sample times can be traced", () => {
   const y0 = tensor([[1], [2]]);
   const field = (t: Tensor, y: Tensor) => {
     assert.deepEqual(t.shape, [2, 1]);
@@ -304,7 +304,7 @@ Deno.test("a vector field that reads its time's shape, of each sample, may be tr
   odeint(field, y0, farTimes, { method: "dopri5", norm: "sample" });
 });
 
-Deno.test("a vector field that reads values counts as one that looks at its time", () => {
+Deno.test("a vector field that reads values counts as time-dependent", () => {
   const reads = (_t: Tensor, y: Tensor) => y.mul(y.view.offset - 1);
   const solve = () => odeint(reads, tensor([1]), farTimes, { method: "rk4", compile: false });
   assert.throws(solve, /the vector field looks at t, but float32 cannot tell/);

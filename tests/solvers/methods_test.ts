@@ -57,7 +57,7 @@ const error = async (t: number[], options: SolveOptions) => {
   return Math.max(...t.map((time, i) => Math.abs(found[i] - Math.exp(Math.sin(time)))));
 };
 
-Deno.test("a tableau of one's own converges with its order", async () => {
+Deno.test("a custom tableau converges with its order", async () => {
   const [coarse, fine] = [
     await error([0, 2], { method: ssp3, stepSize: 0.1 }),
     await error([0, 2], {
@@ -70,7 +70,7 @@ Deno.test("a tableau of one's own converges with its order", async () => {
 });
 
 for (const norm of ["batch", "sample"] as const) {
-  Deno.test(`an embedded tableau of one's own keeps to tolerances (norm ${norm})`, async () => {
+  Deno.test(`a custom embedded tableau keeps the tolerances (norm ${norm})`, async () => {
     for (const [rtol, bound] of [[1e-4, 1e-3], [1e-8, 1e-7]]) {
       for (const times of [[0, 2], [0, 0.3, 0.7, 1.1, 2]]) {
         const found = await error(times, { method: fehlberg45, rtol, atol: rtol, norm });
@@ -80,11 +80,14 @@ for (const norm of ["batch", "sample"] as const) {
   });
 }
 
-Deno.test("a copy of a tableau gives what its name gives, gradient included", async () => {
+Deno.test("a copy of a tableau gives the same results as its name, gradients included", async () => {
   const run = (method: SolveOptions["method"], options: SolveOptions) =>
     grad((y: Tensor) => odeint(field, y, [0, 1, 2], { ...options, method }).square().sum())(y0).data();
-  const dopri5: EmbeddedTableau = { ...adaptiveMethods.find(({ name }) => name === "dopri5")!, name: "own" };
-  const rk4: ButcherTableau = { ...fixedMethods.find(({ name }) => name === "rk4")!, name: "own" };
+  const dopri5: EmbeddedTableau = {
+    ...adaptiveMethods.find(({ name }) => name === "dopri5")!,
+    name: "custom",
+  };
+  const rk4: ButcherTableau = { ...fixedMethods.find(({ name }) => name === "rk4")!, name: "custom" };
   for (const adjoint of ["direct", "checkpoint", "continuous"] as const) {
     assert.deepEqual(
       await run(rk4, { adjoint, stepSize: 0.5 }),
@@ -94,17 +97,17 @@ Deno.test("a copy of a tableau gives what its name gives, gradient included", as
   }
 });
 
-Deno.test("steps that an embedded tableau of one's own found are solved with", async () => {
+Deno.test("precomputed steps of a custom embedded tableau can be used in a solve", async () => {
   const steps = await odeintSteps(field, y0, [0, 2], { method: fehlberg45 });
-  const [found, own] = [
+  const [found, expected] = [
     odeint(field, y0, [0, 2], { steps }),
     odeint(field, y0, [0, 2], { method: fehlberg45 }),
   ];
-  const [a, b] = [await found.data(), await own.data()];
+  const [a, b] = [await found.data(), await expected.data()];
   assert.ok(Math.abs(a[1] - b[1]) < 1e-6);
 });
 
-Deno.test("models and their streams take a tableau of one's own", async () => {
+Deno.test("models and their streams accept a custom tableau", async () => {
   const sizes = { inputChannels: 2, hiddenChannels: 3, outputChannels: 1, width: 4, depth: 1, key: key(0) };
   const x = normal(key(1), [2, 4, 2]);
   const run = (method: SolveOptions["method"]) => {
@@ -112,34 +115,38 @@ Deno.test("models and their streams take a tableau of one's own", async () => {
     const stream = model.stream();
     return [model(LinearInterpolation(x)), ...[0, 1].map((t) => stream.push(t, x.at(1, t)))];
   };
-  const rk4: ButcherTableau = { ...fixedMethods.find(({ name }) => name === "rk4")!, name: "own" };
-  const [own, named] = [run(rk4), run("rk4")];
-  for (const [i, prediction] of own.entries()) {
+  const rk4: ButcherTableau = { ...fixedMethods.find(({ name }) => name === "rk4")!, name: "custom" };
+  const [custom, named] = [run(rk4), run("rk4")];
+  for (const [i, prediction] of custom.entries()) {
     assert.deepEqual(await prediction.data(), await named[i].data());
   }
 });
 
-Deno.test("every tableau of the library passes the check of users' tableaus", () => {
+Deno.test("every tableau of the library passes the check for custom tableaus", () => {
   for (const method of [...fixedMethods, ...adaptiveMethods]) checkTableau(method);
 });
 
 const broken: [name: string, tableau: ButcherTableau | EmbeddedTableau, message: RegExp][] = [
   [
-    "a kind that is none",
+    "an unknown kind",
     { ...ssp3, kind: "rk" } as unknown as ButcherTableau,
     /has kind "rk", expected "explicit" or/,
   ],
   ["no name", { ...ssp3, name: "" }, /the tableau "" needs a name/],
   ["an order of zero", { ...ssp3, order: 0 }, /"ssp3" has order 0, expected a whole number from 1/],
-  ["a row that is missing", { ...ssp3, a: [[1]] }, /has 3 weights b, 3 times c and 1 rows a/],
-  ["a first stage that is late", { ...ssp3, c: [0.5, 1, 0.5] }, /has c\[0\] = 0.5, expected 0/],
+  ["a missing row", { ...ssp3, a: [[1]] }, /has 3 weights b, 3 times c and 1 rows a/],
+  ["a first stage after the start", { ...ssp3, c: [0.5, 1, 0.5] }, /has c\[0\] = 0.5, expected 0/],
   ["a row of a wrong length", { ...ssp3, a: [[1], [1 / 2]] }, /has 1 weights in a\[1\], expected 2/],
   [
-    "a row that misses its time",
+    "a row with a sum other than its time",
     { ...ssp3, a: [[1], [0.25, 0.5]] },
     /weights a\[1\] that add up to 0.75, expected 0.5/,
   ],
-  ["weights that are no mean", { ...ssp3, b: [0.5, 0.5, 0.5] }, /weights b that add up to 1.5, expected 1/],
+  [
+    "weights with a sum other than 1",
+    { ...ssp3, b: [0.5, 0.5, 0.5] },
+    /weights b that add up to 1.5, expected 1/,
+  ],
   [
     "weights that are not numbers",
     { ...ssp3, b: [NaN, 0.5, 0.5] },
@@ -157,7 +164,7 @@ const broken: [name: string, tableau: ButcherTableau | EmbeddedTableau, message:
   ],
 ];
 for (const [name, method, message] of broken) {
-  Deno.test(`a tableau with ${name} is refused`, () => {
+  Deno.test(`a tableau with ${name} is rejected`, () => {
     assert.throws(() => odeint(field, y0, [0, 1], { method }), message);
   });
 }
@@ -187,12 +194,12 @@ const unused: [options: SolveOptions, message: RegExp][] = [
   [{ method: "rk4", grid: [1], stepSize: 0.1 }, /grid and stepSize both say where steps end/],
 ];
 for (const [options, message] of unused) {
-  Deno.test(`an option without use is refused: ${JSON.stringify(options)}`, () => {
+  Deno.test(`an option without effect is rejected: ${JSON.stringify(options)}`, () => {
     assert.throws(() => odeint(field, y0, [0, 2], options), message);
   });
 }
 
-Deno.test("stepsPerPiece is refused where it has no use", () => {
+Deno.test("stepsPerPiece is rejected if it has no effect", () => {
   const X = LinearInterpolation(tensor([[[0], [1]]], float64));
   const solve = (options: CdeSolveOptions) => cdeint(X, (_t, z) => z.expandDims(-1), y0, [0, 1], options);
   assert.throws(

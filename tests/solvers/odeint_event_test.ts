@@ -7,7 +7,7 @@ const height = (_t: Tensor, y: Tensor) => y.at(0, 0);
 const thrown = (up: number, from = 10) => tensor([from, up], { dtype: "float64" });
 const options = { rtol: 1e-9, atol: 1e-10 };
 
-Deno.test("a thrown ball reaches the ground when it should, with the speed that it should", async () => {
+Deno.test("a thrown ball reaches the ground at the exact time and speed", async () => {
   for (const up of [0, 5]) {
     const { t, y } = odeintEvent(fall, thrown(up), 2, height, options);
     const speed = Math.sqrt(up ** 2 + 2 * gravity * 10);
@@ -17,7 +17,7 @@ Deno.test("a thrown ball reaches the ground when it should, with the speed that 
   }
 });
 
-Deno.test("back in time the event is the one before", async () => {
+Deno.test("backwards in time odeintEvent finds the previous event", async () => {
   const { t } = odeintEvent(fall, thrown(5), 2, height, { ...options, reverseTime: true });
   const expected = 2 + (5 - Math.sqrt(25 + 2 * gravity * 10)) / gravity;
   assert.ok(Math.abs(await t.item() - expected) < 1e-8);
@@ -30,7 +30,7 @@ Deno.test("the first of several events ends the solve", async () => {
 });
 
 for (const adjoint of ["direct", "continuous"] as const) {
-  Deno.test(`gradients flow through time and state of an event, with the ${adjoint} adjoint`, async () => {
+  Deno.test(`time and state of an event have gradients, with the ${adjoint} adjoint`, async () => {
     const level = tensor([0.5], { dtype: "float64" });
     const solve = (y0: Tensor, level: Tensor) => {
       const event = (_t: Tensor, y: Tensor) => y.at(0, 0).sub(level.at(0, 0));
@@ -44,23 +44,23 @@ for (const adjoint of ["direct", "continuous"] as const) {
 
 const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   [
-    "a method of fixed steps",
+    "a fixed-step method",
     () => odeintEvent(fall, thrown(0), 0, height, { method: "rk4" }),
     /rk4 has fixed steps; use an adaptive method/,
   ],
   ["two starts", () => odeintEvent(fall, thrown(0), tensor([0, 1]), height), /t0 has 2 times, expected one/],
   [
-    "steps of each sample",
+    "per-sample steps",
     () => odeintEvent(fall, thrown(0), 0, height, { norm: "sample" }),
     /norm "sample" cannot be had: all samples share/,
   ],
   [
-    "a field of another shape",
+    "a vector field of the wrong shape",
     () => odeintEvent((_t, y) => y.sum(0, { keepDims: true }), thrown(0), 0, height),
     /the vector field returned \(1,\) for a state of \(2,\)/,
   ],
   [
-    "an event that is now",
+    "an event at the start",
     () => odeintEvent(fall, thrown(0, 0), 0, height),
     /zero at the start; begin a little later/,
   ],
@@ -70,13 +70,13 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
     /NaN at the start, expected numbers other than zero/,
   ],
   [
-    "an event that never comes",
+    "no event",
     () => odeintEvent((_t, y) => y.neg(), thrown(1), 0, (_t, y) => y.at(0, 0).add(1), { maxSteps: 50 }),
     /50 steps of dopri5 led from t = 0 to [\d.]+ only.*the event is wanted/,
   ],
 ];
 for (const [name, call, message] of wrong) {
-  Deno.test(`odeintEvent refuses ${name}`, () => {
+  Deno.test(`odeintEvent rejects ${name}`, () => {
     assert.throws(call, message);
   });
 }

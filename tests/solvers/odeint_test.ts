@@ -26,7 +26,7 @@ const tolerances = (method: string, rtol = 1e-7, atol = 1e-9) =>
 /** The number of corrections depends on convergence, so this is not a loop of known length. */
 const isCompiled = (method: string, compile: boolean) => compile && method !== "implicit_adams";
 for (const { problem: name, method, step_size: stepSize, y } of fixed) {
-  const title = `torchdiffeq's ${name} by ${method} in steps of ${stepSize}`;
+  const title = `${method} with steps of ${stepSize} agrees with torchdiffeq for ${name}`;
   // Eleven past slopes amplify rounding errors, and more steps amplify them more.
   const amplifies = method === "explicit_adams";
   const tolerance = amplifies && name === "sine" && stepSize === 0.03 ? 1e-8 : 1e-10;
@@ -91,7 +91,7 @@ for (const { name, order } of adaptiveMethods) {
 
 for (const adjoint of ["direct", "checkpoint", "continuous"] as Adjoint[]) {
   testOnDevices(
-    `the ${adjoint} gradient at several output times, forwards and backwards in time`,
+    `the ${adjoint} gradient is correct at several output times, forwards and backwards in time`,
     async (device) => {
       const dtype: DType = device.info.kind === "cpu" ? "float64" : "float32";
       for (const t of [[0, 0.3, 1], [1, 0.4, 0]]) {
@@ -113,7 +113,7 @@ for (const adjoint of ["direct", "checkpoint", "continuous"] as Adjoint[]) {
 }
 
 for (const adjoint of ["direct", "continuous"] as Adjoint[]) {
-  Deno.test(`steps at the points of a grid, each counted once, are those of a step size, with the ${adjoint} adjoint`, async () => {
+  Deno.test(`steps of an even grid equal steps of a step size, with the ${adjoint} adjoint`, async () => {
     const y0 = tensor([[1], [2]], { dtype: "float64" });
     const grid = [3, 2.5, 0.5, 1, 1.5, 1.5, 2, 0, -1];
     const results = [{ method: "rk4", grid }, { method: "rk4", stepSize: 0.5 }].map((options) =>
@@ -130,7 +130,7 @@ for (const adjoint of ["direct", "continuous"] as Adjoint[]) {
 
 for (const method of ["explicit_adams", "implicit_adams"]) {
   for (const adjoint of ["direct", "continuous"] as Adjoint[]) {
-    Deno.test(`the ${adjoint} gradient of ${method}`, async () => {
+    Deno.test(`the ${adjoint} gradient of ${method} is correct`, async () => {
       const k = tensor([-0.7], { dtype: "float64" });
       const start = ones([2, 1], { dtype: "float64" });
       const options = { method, adjoint, stepSize: 0.002, ...tolerances(method, 1e-10) };
@@ -144,7 +144,7 @@ for (const method of ["explicit_adams", "implicit_adams"]) {
 }
 
 if (webgpu) {
-  Deno.test("implicit_adams says that it needs the CPU [webgpu]", async () => {
+  Deno.test("implicit_adams throws an error that it requires the CPU [webgpu]", async () => {
     const y0 = await ones([2, 3]).to(webgpu!);
     assert.throws(
       () => odeint((_t, y) => y.neg(), y0, [0, 1], { method: "implicit_adams", stepSize: 0.1 }),
@@ -154,56 +154,64 @@ if (webgpu) {
 }
 
 const y0 = () => zeros([2, 3]);
-const still = (_t: Tensor, y: Tensor) => y;
+const identityField = (_t: Tensor, y: Tensor) => y;
 const wrong: [name: string, call: () => unknown, message: RegExp][] = [
-  ["an unknown method", () => odeint(still, y0(), [0, 1], { method: "rk5" }), /method "rk5" is unknown.*rk4/],
+  [
+    "an unknown method",
+    () => odeint(identityField, y0(), [0, 1], { method: "rk5" }),
+    /method "rk5" is unknown.*rk4/,
+  ],
   [
     "a step of zero",
-    () => odeint(still, y0(), [0, 1], { method: "rk4", stepSize: 0 }),
+    () => odeint(identityField, y0(), [0, 1], { method: "rk4", stepSize: 0 }),
     /stepSize is 0, expected a positive, finite number/,
   ],
-  ["a time that is NaN", () => odeint(still, y0(), [0, NaN]), /t\[1\] is NaN/],
-  ["times in disorder", () => odeint(still, y0(), [0, 2, 1]), /t\[1\] = 2 and t\[2\] = 1/],
-  ["a number for times", () => odeint(still, y0(), 1 as never), /t is 1, expected times: an array/],
-  ["one time", () => odeint(still, y0(), [0]), /two times at least, got 1/],
+  ["a time that is NaN", () => odeint(identityField, y0(), [0, NaN]), /t\[1\] is NaN/],
+  ["times in disorder", () => odeint(identityField, y0(), [0, 2, 1]), /t\[1\] = 2 and t\[2\] = 1/],
   [
-    "a field of another shape",
+    "a number in place of times",
+    () => odeint(identityField, y0(), 1 as never),
+    /t is 1, expected times: an array/,
+  ],
+  ["one time", () => odeint(identityField, y0(), [0]), /two times at least, got 1/],
+  [
+    "a vector field of the wrong shape",
     () => odeint((_t, y) => y.sum(0), y0(), [0, 1]),
     /returned \(3,\) for a state of \(2, 3\)/,
   ],
   [
-    "a field of another type",
+    "a vector field of another dtype",
     () => odeint((_t, y) => y.cast("int32"), y0(), [0, 1]),
     /returned int32 for a state of float32/,
   ],
   [
-    "a state of integers",
-    () => odeint(still, y0().cast("int32"), [0, 1]),
+    "an integer state",
+    () => odeint(identityField, y0().cast("int32"), [0, 1]),
     /y0 is int32, expected float32 or float64/,
   ],
   [
     "a grid with a point that is NaN",
-    () => odeint(still, y0(), [0, 1], { method: "rk4", grid: [0, NaN, 1] }),
+    () => odeint(identityField, y0(), [0, 1], { method: "rk4", grid: [0, NaN, 1] }),
     /grid\[1\] is NaN, expected a finite time/,
   ],
   [
     "a jump at infinity",
-    () => odeint(still, y0(), [0, 1], { method: "dopri5", jumpTimes: [Infinity] }),
+    () => odeint(identityField, y0(), [0, 1], { method: "dopri5", jumpTimes: [Infinity] }),
     /jumpTimes\[0\] is Infinity, expected a finite time/,
   ],
   [
-    "a multistep method in steps of several lengths",
-    () => odeint(still, y0(), [0, 1, 3, 4], { method: "explicit_adams" }),
+    "a multistep method with uneven steps",
+    () => odeint(identityField, y0(), [0, 1, 3, 4], { method: "explicit_adams" }),
     /steps of one length, but step 0 is 1 long and step 1 2: give a stepSize/,
   ],
   [
     "an unknown adjoint",
-    () => odeint(still, y0(), [0, 1], { adjoint: "backwards" as Adjoint }),
+    () => odeint(identityField, y0(), [0, 1], { adjoint: "backwards" as Adjoint }),
     /adjoint "backwards" is unknown.*continuous/,
   ],
 ];
 for (const [name, call, message] of wrong) {
-  Deno.test(`odeint refuses ${name}`, () => {
+  Deno.test(`odeint rejects ${name}`, () => {
     assert.throws(call, message);
   });
 }

@@ -38,7 +38,7 @@ async function distance(
 
 for (const method of methods) {
   for (const compile of [true, false]) {
-    Deno.test(`the reversible gradient of ${method} is the direct one${compile ? "" : ", step by step"}`, async () => {
+    Deno.test(`the reversible gradient of ${method} equals the direct gradient${compile ? "" : ", step by step"}`, async () => {
       for (const t of [[0, 1.5], [0, 0.4, 0.75, 1.5], [1.5, 0.3, 0]]) {
         const { f, y0 } = problem("vdp", "float64");
         const k = tensor([0.7], float64);
@@ -54,7 +54,7 @@ for (const method of methods) {
 
 for (const method of ["reversible_heun", "reversible_midpoint", "reversible_rk4"]) {
   testOnDevices(
-    `the reversible gradient of ${method} in float32 is the direct one`,
+    `the reversible gradient of ${method} in float32 equals the direct gradient`,
     longOnSoftware,
     async () => {
       const y0 = tensor([[0.5, -1], [1, 0.2], [-0.3, 0.1]]);
@@ -67,7 +67,7 @@ for (const method of ["reversible_heun", "reversible_midpoint", "reversible_rk4"
     },
   );
 
-  Deno.test(`the reversible gradient of ${method} along a path is the direct one`, async () => {
+  Deno.test(`the reversible gradient of ${method} along a path equals the direct gradient`, async () => {
     const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [4, 9, 3], float64).cumsum(1)));
     const inputs = { z0: normal(key(1), [4, 5], float64), w: normal(key(2), [5, 15], float64) };
     const error = await distance(inputs, (adjoint) => {
@@ -78,7 +78,7 @@ for (const method of ["reversible_heun", "reversible_midpoint", "reversible_rk4"
   });
 }
 
-Deno.test("after many steps the reversible gradient is still the direct one", async () => {
+Deno.test("after many steps the reversible gradient equals the direct gradient", async () => {
   const inputs = { y0: tensor([[1, 0]], float64), w: tensor([[0, -1], [1, 0]], float64) };
   const error = await distance(inputs, (adjoint) => {
     const options = { method: "reversible_midpoint", stepSize: 0.001, adjoint };
@@ -102,26 +102,30 @@ function peak(body: () => unknown): number {
 }
 
 for (const method of ["reversible_heun", "reversible_rk4"]) {
-  testOnCpu(`the memory of ${method}'s reversible gradient does not grow with the steps`, () => {
-    const y0 = normal(key(0), [32, 16]);
-    const w = normal(key(1), [16, 16]).mul(0.1);
-    const used = (steps: number, adjoint: Adjoint) =>
-      peak(() =>
-        valueAndGrad((w: Tensor) =>
-          odeint((_t, y) => y.matmul(w).tanh(), y0, [0, 1], { method, stepSize: 1 / steps, adjoint }).square()
-            .sum()
-        )(w)
-      );
-    const perStep = (adjoint: Adjoint) => (used(2000, adjoint) - used(500, adjoint)) / 1500;
-    const state = 4 * y0.size;
-    // Times take some bytes per step, but no states are stored.
-    assert.ok(perStep("reversible") < state / 16, `${perStep("reversible")} bytes a step`);
-    assert.ok(perStep("direct") >= state, `${perStep("direct")} bytes a step`);
-  });
+  testOnCpu(
+    `the memory of the reversible gradient of ${method} does not grow with the number of steps`,
+    () => {
+      const y0 = normal(key(0), [32, 16]);
+      const w = normal(key(1), [16, 16]).mul(0.1);
+      const used = (steps: number, adjoint: Adjoint) =>
+        peak(() =>
+          valueAndGrad((w: Tensor) =>
+            odeint((_t, y) => y.matmul(w).tanh(), y0, [0, 1], { method, stepSize: 1 / steps, adjoint })
+              .square()
+              .sum()
+          )(w)
+        );
+      const perStep = (adjoint: Adjoint) => (used(2000, adjoint) - used(500, adjoint)) / 1500;
+      const state = 4 * y0.size;
+      // Times take some bytes per step, but no states are stored.
+      assert.ok(perStep("reversible") < state / 16, `${perStep("reversible")} bytes a step`);
+      assert.ok(perStep("direct") >= state, `${perStep("direct")} bytes a step`);
+    },
+  );
 }
 
 for (const method of ["reversible_heun", "reversible_rk4"]) {
-  Deno.test(`the continuous gradient of ${method} is the direct one in short steps`, async () => {
+  Deno.test(`the continuous gradient of ${method} approaches the direct gradient for short steps`, async () => {
     const y0 = tensor([[1, 0.5]], float64);
     const gradient = (adjoint: Adjoint) => {
       const options = { method, stepSize: 0.005, adjoint };
@@ -134,7 +138,7 @@ for (const method of ["reversible_heun", "reversible_rk4"]) {
   });
 }
 
-Deno.test("a coupling of one is leapfrog's, another is damped", async () => {
+Deno.test("a coupling of 1 gives the undamped leapfrog form, smaller couplings damp it", async () => {
   // y' = -y by Euler's method in two steps of 1, computed by hand.
   const solve = (coupling: number) => {
     const options = { method: "reversible_euler", stepSize: 1, coupling };
@@ -154,17 +158,17 @@ Deno.test("a coupling of one is leapfrog's, another is damped", async () => {
 const solve = (options: SolveOptions) => odeint((_t, y) => y, tensor([[1]]), [0, 1], options);
 const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   [
-    "to undo the steps of a method that cannot",
+    "the reversible adjoint with an irreversible method",
     () => solve({ method: "rk4", adjoint: "reversible" }),
     /the steps of rk4 cannot be undone.*"reversible_rk4"/,
   ],
   [
-    "to undo the steps of a method without a reversible form",
+    "the reversible adjoint with a method without a reversible form",
     () => solve({ method: "explicit_adams", adjoint: "reversible" }),
     /the steps of explicit_adams cannot be undone.*"reversible_rk4"/,
   ],
   [
-    "the reversible form of a method that is none",
+    "the reversible form of an unknown method",
     () => solve({ method: "reversible_rk5" }),
     /method "reversible_rk5" is unknown.*reversible_rk4/,
   ],
@@ -175,7 +179,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ],
 ];
 for (const [name, call, message] of wrong) {
-  Deno.test(`odeint refuses ${name}`, () => {
+  Deno.test(`odeint rejects ${name}`, () => {
     assert.throws(call, message);
   });
 }

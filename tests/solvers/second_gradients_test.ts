@@ -25,7 +25,7 @@ const gradients = (options: SolveOptions, t = [0, 0.4, 1]) => (y0: Tensor, k: Te
 for (const method of ["reversible_heun", "reversible_rk4"]) {
   for (const compile of [true, false]) {
     for (const t of [[0, 1], [0, 0.4, 1]]) {
-      const title = `the second gradient of ${method} whose steps are undone, at ${t.length} times`;
+      const title = `the reversible second gradient of ${method} is correct at ${t.length} times`;
       Deno.test(`${title}${compile ? "" : ", step by step"}`, async () => {
         const solve = gradients({ method, adjoint: "reversible", stepSize: 0.1, compile }, t);
         await checkGradients(solve, [y0, k], { tolerance: 1e-6 });
@@ -35,7 +35,7 @@ for (const method of ["reversible_heun", "reversible_rk4"]) {
 }
 
 for (const method of ["kvaerno3", "kvaerno5"]) {
-  Deno.test(`the second gradient of ${method} is that of its steps`, async () => {
+  Deno.test(`the second gradient of ${method} is the second gradient of its steps`, async () => {
     const t = [0, 0.4, 1];
     const field = (_t: Tensor, y: Tensor) => y.sin().sub(y.square().mul(k));
     const steps = await odeintSteps(field, y0, t, { method, rtol: 1e-3 });
@@ -44,7 +44,7 @@ for (const method of ["kvaerno3", "kvaerno5"]) {
   });
 }
 
-Deno.test("the continuous adjoint of an adaptive method refuses a gradient of its gradient", () => {
+Deno.test("the continuous adjoint of an adaptive method rejects second gradients", () => {
   const solve = gradients({ method: "dopri5", adjoint: "continuous" });
   solve(y0, k);
   for (const wrt of [y0, k]) {
@@ -55,7 +55,7 @@ Deno.test("the continuous adjoint of an adaptive method refuses a gradient of it
   }
 });
 
-Deno.test("the continuous adjoint of an adaptive method serves where another gradient is asked for", async () => {
+Deno.test("the continuous adjoint of an adaptive method works inside other gradients", async () => {
   const tolerances = { rtol: 1e-9, atol: 1e-11, method: "dopri5" } as const;
   const solve = gradients({ ...tolerances, adjoint: "continuous" });
   const direct = gradients({ ...tolerances, adjoint: "direct" })(y0, k);
@@ -88,13 +88,13 @@ for (
     ["state", (_t: Tensor, y: Tensor) => y.square().sum()],
   ] as const
 ) {
-  Deno.test(`the second gradient of an event's ${name}`, async () => {
+  Deno.test(`the second gradient of an event's ${name} is correct`, async () => {
     const inputs: [Tensor, Tensor] = [tensor([10, 3], float64), tensor([0.5], float64)];
     await checkGradients(ofEvent(pick), inputs, { tolerance: 1e-5, step: 1e-4 });
   });
 }
 
-Deno.test("gradients of an event up to order four are those of a falling ball, higher ones are refused", async () => {
+Deno.test("gradients of an event up to order 4 match the closed form of a falling ball, higher orders throw", async () => {
   const fall = (_t: Tensor, y: Tensor) => stack([y.at(0, 1), y.at(0, 1).zerosLike().sub(2)]);
   // The ball falls h in a time of sqrt(h).
   let f = (h: Tensor) =>

@@ -21,7 +21,7 @@ const interval = [0, 40];
 const PI = { pcoeff: 0.4, icoeff: 0.3 };
 
 for (const norm of ["batch", "sample"] as ErrorNorm[]) {
-  Deno.test(`the coefficients 0, 1, 0 give the default controller's steps, norm ${norm}`, async () => {
+  Deno.test(`the coefficients 0, 1, 0 give the steps of the default controller, norm ${norm}`, async () => {
     const options = { method: "dopri5", rtol: 1e-4, norm };
     const integral = { pcoeff: 0, icoeff: 1, dcoeff: 0 };
     const [plain, given, other] = await Promise.all([undefined, integral, PI].map(async (controller) => {
@@ -34,7 +34,7 @@ for (const norm of ["batch", "sample"] as ErrorNorm[]) {
 }
 
 for (const method of ["bosh3", "dopri5", "tsit5", "dopri8"]) {
-  Deno.test(`with ${method} a PI controller rejects fewer steps of a stiff equation, and tries fewer`, async () => {
+  Deno.test(`with ${method} a PI controller attempts and rejects fewer steps of a stiff equation`, async () => {
     const solve = async (controller?: StepController) => {
       const statistics: SolveStatistics = { steps: 0, rejected: 0, evaluations: 0 };
       const options = { method, rtol: 1e-4, atol: 1e-6, norm: "sample" as const, controller, statistics };
@@ -53,14 +53,14 @@ const factor = async (ratio: number, controller: StepController, [previous, earl
   return await growth(r, [a, b], 5, { ...integralController, ...controller }).item();
 };
 
-Deno.test("the next step follows from three errors by Soderlind's formula", async () => {
+Deno.test("the next step size follows Soderlind's formula of three errors", async () => {
   const [p, i, d] = [0.4, 0.3, 0.1];
   const found = await factor(0.02, { pcoeff: p, icoeff: i, dcoeff: d }, [0.05, 0.3]);
   const expected = 0.9 * 0.02 ** (-(p + i + d) / 5) * 0.05 ** ((p + 2 * d) / 5) * 0.3 ** (-d / 5);
   assert.ok(expected > 1 && Math.abs(found / expected - 1) < 1e-12, `${found}, expected ${expected}`);
 });
 
-Deno.test("steps grow and shrink within bounds", async () => {
+Deno.test("the step size changes within bounds", async () => {
   const bounds = { safety: 0.8, factormin: 0.3, factormax: 4 };
   assert.equal(await factor(0, bounds), 4);
   assert.equal(await factor(1e30, bounds), 0.3);
@@ -77,7 +77,7 @@ const wrong: [controller: StepController, message: RegExp][] = [
   [{ factormax: 1 }, /factormin is 0.2 and factormax 1, expected/],
 ];
 for (const [controller, message] of wrong) {
-  Deno.test(`a controller with ${JSON.stringify(controller)} is refused`, () => {
+  Deno.test(`a controller with ${JSON.stringify(controller)} is rejected`, () => {
     assert.throws(() => odeint(vanDerPol, start, interval, { method: "dopri5", controller }), message);
   });
 }

@@ -15,10 +15,10 @@ export interface Outcome {
  * process.
  */
 export function task(name: string, args: string[], env: Record<string, string> = {}): Deno.Command {
-  const [deno, ...own] = tasks[name].command.split(" ");
+  const [deno, ...taskArgs] = tasks[name].command.split(" ");
   if (deno !== "deno") throw new Error(`task ${name} does not start with deno`);
   return new Deno.Command(Deno.execPath(), {
-    args: [...own, ...args],
+    args: [...taskArgs, ...args],
     env,
     cwd: new URL("../..", import.meta.url),
     stdin: "null",
@@ -35,7 +35,7 @@ export async function runTask(name: string, ...args: string[]): Promise<Outcome>
 }
 
 /**
- * A folder with a problem that has the name and the channels of the real one, and that trains in
+ * A folder with a problem that has the name and the channels of the real one. Its runs take
  * milliseconds.
  */
 export async function makeCharacters(folder: string): Promise<string> {

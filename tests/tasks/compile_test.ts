@@ -28,7 +28,7 @@ async function deno(cwd: URL | string, ...args: string[]): Promise<string> {
   return new TextDecoder().decode(stdout);
 }
 
-/** The modules that a program loads, without modules of which it only uses types. */
+/** The modules that a program loads, without modules that it imports only types from. */
 function loadedFiles({ roots, modules }: Graph): string[] {
   const bySpecifier = new Map(modules.map((module) => [module.specifier, module]));
   const loaded = new Set(roots);
@@ -109,7 +109,7 @@ for (const { command } of Object.values<{ command: string }>(tasks)) {
   if (!command.startsWith("deno compile ")) continue;
   const entry = command.split(" ").at(-1)!;
   testLong(
-    `the executable of ${entry} holds every module, kernel, worker and package that it needs`,
+    `the executable of ${entry} contains every module, kernel, worker and package that it needs`,
     async () => {
       assert.deepEqual(await missingFiles(root, entry), []);
     },
@@ -117,7 +117,7 @@ for (const { command } of Object.values<{ command: string }>(tasks)) {
 }
 
 testLong(
-  "a kernel that an executable lacks is noticed",
+  "the check detects a missing kernel",
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/add.wgsl`, "fn add(a: f32, b: f32) -> f32 { return a + b; }\n");
     const text = `import add from "./add.wgsl" with { type: "text" };\nconsole.log(add);\n`;
@@ -129,7 +129,7 @@ testLong(
 );
 
 testLong(
-  "a worker that an executable lacks is noticed",
+  "the check detects a missing worker",
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/worker.ts`, `console.log("a worker");\n`);
     await Deno.writeTextFile(
@@ -142,7 +142,7 @@ testLong(
 );
 
 testLong(
-  "a package that is imported lazily and that an executable lacks is noticed",
+  "the check detects a missing package with a dynamic import",
   withFolder(async (folder) => {
     const { specifiers } = JSON.parse(await Deno.readTextFile(new URL("deno.lock", root)));
     const [[, version]] = Object.entries(specifiers).filter(([name]) => name.startsWith("npm:commander"));

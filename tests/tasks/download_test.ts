@@ -19,13 +19,13 @@ interface Behaviour {
 /** A server of one file. It records the requested ranges. */
 async function withServer(
   behaviours: Behaviour[],
-  body: (url: string, asked: (string | null)[]) => Promise<void>,
+  body: (url: string, requested: (string | null)[]) => Promise<void>,
 ) {
-  const asked: (string | null)[] = [];
+  const requested: (string | null)[] = [];
   await using server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, (request) => {
-    const { breakAt = Infinity, ranges = true, status = 200 } = behaviours[asked.length] ?? {};
+    const { breakAt = Infinity, ranges = true, status = 200 } = behaviours[requested.length] ?? {};
     const range = request.headers.get("range");
-    asked.push(range);
+    requested.push(range);
     if (status !== 200) return new Response(null, { status });
     const from = ranges && range ? Number(/^bytes=(\d+)-$/.exec(range)![1]) : 0;
     const total = content.length;
@@ -41,7 +41,7 @@ async function withServer(
       },
     });
   });
-  await body(`http://127.0.0.1:${server.addr.port}/file`, asked);
+  await body(`http://127.0.0.1:${server.addr.port}/file`, requested);
 }
 
 const quick = { pause: 1 };
@@ -51,21 +51,21 @@ function fileAt(url: string, digest = sha256): SourceFile {
 }
 
 Deno.test(
-  "a file that breaks off is gone on from where it broke, within a call and in the next",
+  "an interrupted download resumes at the same byte, within a call and in the next call",
   withFolder((folder) =>
-    withServer([{ breakAt: 40_000 }, { breakAt: 70_000 }, { status: 404 }], async (url, asked) => {
+    withServer([{ breakAt: 40_000 }, { breakAt: 70_000 }, { status: 404 }], async (url, requested) => {
       await assert.rejects(fetchChecked(fileAt(url), folder, quick), /404.*call it again to go on/);
       await fetchChecked(fileAt(url), folder, quick);
-      assert.deepEqual(asked, [null, "bytes=40000-", "bytes=70000-", "bytes=70000-"]);
+      assert.deepEqual(requested, [null, "bytes=40000-", "bytes=70000-", "bytes=70000-"]);
       assert.deepEqual(await Deno.readFile(`${folder}/set/file.bin`), content);
       await fetchChecked(fileAt(url), folder, quick);
-      assert.equal(asked.length, 4, "what is there is not fetched");
+      assert.equal(requested.length, 4, "a complete file is not downloaded again");
     })
   ),
 );
 
 Deno.test(
-  "a file is begun anew where the server gives no ranges, and is whole where nothing was left to fetch",
+  "without range support a download restarts, and a complete partial file is not downloaded again",
   withFolder((folder) =>
     withServer([{ breakAt: 40_000 }, { ranges: false }], async (url) => {
       await fetchChecked(fileAt(url), folder, quick);
@@ -77,43 +77,43 @@ Deno.test(
 );
 
 Deno.test(
-  "another file than expected is removed, by its size, its digest or its content",
+  "a file with an unexpected size, digest or content is removed",
   withFolder((folder) =>
     withServer([], async (url) => {
-      const refuses = async (file: SourceFile, message: RegExp) => {
+      const assertRemoved = async (file: SourceFile, message: RegExp) => {
         await assert.rejects(fetchChecked(file, folder, quick), message);
         assert.deepEqual(await Array.fromAsync(Deno.readDir(`${folder}/set`)), []);
       };
-      await refuses({ ...fileAt(url), size: 7 }, /100000 bytes, expected 7: it was removed/);
-      await refuses(fileAt(url, "00"), /its SHA256 is [0-9a-f]{64}, expected 00/);
+      await assertRemoved({ ...fileAt(url), size: 7 }, /100000 bytes, expected 7: it was removed/);
+      await assertRemoved(fileAt(url, "00"), /its SHA256 is [0-9a-f]{64}, expected 00/);
       const holding = (find: () => string) => ({ ...fileAt(url), content: { expected: "2 rows", find } });
-      await refuses(holding(() => "1 rows"), /1 rows, expected 2 rows/);
+      await assertRemoved(holding(() => "1 rows"), /1 rows, expected 2 rows/);
     })
   ),
 );
 
-Deno.test("a server that fails is asked again, and given up after some breaks in a row", (test) =>
+Deno.test("a failing server is retried a limited number of times in a row", (test) =>
   withFolder((folder) =>
-    withServer(Array.from({ length: 9 }, () => ({ status: 503 })), async (url, asked) => {
+    withServer(Array.from({ length: 9 }, () => ({ status: 503 })), async (url, requested) => {
       await assert.rejects(fetchChecked(fileAt(url), folder, { ...quick, breaks: 2 }), /503/, test.name);
-      assert.equal(asked.length, 3);
+      assert.equal(requested.length, 3);
     })
   )());
 
-Deno.test("every experiment on public data has its files among the data sets", () => {
+Deno.test("the list of data sets contains the files of every experiment on public data", () => {
   const paths = dataSets.flatMap(({ files }) => files.map(({ path }) => `data/${path}`));
   const needed = experiments.flatMap(({ options }) => options.data?.default as string ?? []);
   assert.deepEqual(needed.filter((data) => !paths.some((path) => path.startsWith(data))), []);
 });
 
-Deno.test("the command may reach every host", () => {
+Deno.test("the permissions of the download command include every host", () => {
   const { permissions } = JSON.parse(Deno.readTextFileSync(new URL("../../deno.json", import.meta.url)));
   const hosts: string[] = permissions.download.net;
   const needed = dataSets.flatMap(({ files }) => files.map(({ url }) => new URL(url).host));
   assert.deepEqual(needed.filter((host) => !hosts.includes(host)), []);
 });
 
-Deno.test("a data set that cannot be downloaded is refused with those that can, which are listed", async () => {
+Deno.test("an unknown data set is rejected with a list of the available ones", async () => {
   const { code, stderr } = await runTask("download", "letters");
   assert.equal(code, 1);
   assert.match(stderr, /'letters' is invalid.*choices are character-trajectories/);
@@ -121,7 +121,7 @@ Deno.test("a data set that cannot be downloaded is refused with those that can, 
   assert.match(stdout, /speech-commands +2429 MB +storage\.googleapis\.com/);
 });
 
-Deno.test("the bar of a file tells bytes, speed and the time that is left", () => {
+Deno.test("the progress bar of a download shows bytes, speed and remaining time", () => {
   assert.equal(
     transferLine(500e6, 2e9, 10e6),
     `${"█".repeat(6)}${"░".repeat(18)} 500.0 of 2000.0 MB  10.0 MB/s  2 minutes 30 seconds left`,

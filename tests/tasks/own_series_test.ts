@@ -14,7 +14,7 @@ async function writeTable(path: string, names: readonly string[], isLabelled: bo
 }
 
 Deno.test(
-  "a model trained on a table of one's own classifies the series of another table",
+  "a model trained on a table classifies the series of another table",
   withFolder(async (folder) => {
     const [data, fresh, out] = [`${folder}/own.csv`, `${folder}/new.csv`, `${folder}/runs`];
     await writeTable(data, Array.from({ length: 40 }, (_, i) => `training ${i}`), true);
@@ -57,9 +57,9 @@ Deno.test(
       "cpu",
     );
     assert.deepEqual(moved.stdout.split("\n").slice(1), tested.stdout.split("\n").slice(1));
-    const gone = await runTask("evaluate", run, "--device", "cpu");
+    const missing = await runTask("evaluate", run, "--device", "cpu");
     assert.match(
-      gone.stderr,
+      missing.stderr,
       /own\.csv: no such file or folder, and the run was started with it; name its new place with --data,/,
     );
     const predicted = await runTask("predict", run, fresh, "--device", "cpu");
@@ -83,7 +83,7 @@ for (
   ] as const
 ) {
   Deno.test(
-    `training on a table with ${problem} is an error that says so`,
+    `training on a table with ${problem} fails with an error that names the problem`,
     withFolder(async (folder) => {
       await Deno.writeTextFile(`${folder}/own.csv`, table);
       const { code, stderr } = await runTask(
@@ -101,7 +101,7 @@ for (
 }
 
 Deno.test(
-  "models along log-signatures train on a table from the command, with a window and a depth",
+  "the train command trains log-signature models on a table, with a window and a depth",
   withFolder(async (folder) => {
     const [data, out] = [`${folder}/own.csv`, `${folder}/runs`];
     await writeTable(data, Array.from({ length: 24 }, (_, i) => `series ${i}`), true);
@@ -120,7 +120,7 @@ Deno.test(
 );
 
 Deno.test(
-  "folds train one after another, and mean and deviation of what all have are told",
+  "folds train in sequence, and the mean and standard deviation of their metrics are printed",
   withFolder(async (folder) => {
     const data = `${folder}/own.csv`;
     await writeTable(data, Array.from({ length: 7 }, (_, i) => `series ${i}`), true);
@@ -128,16 +128,16 @@ Deno.test(
     const { stdout, stderr } = await runTask("train", "own-series", ...options, "--folds", "6");
     const tests = Array.from(stdout.matchAll(/^test loss (\S+),/gm), ([, loss]) => Number(loss));
     assert.equal(tests.length, 6, stdout + stderr);
-    const told = /\ntest of 6 folds loss (\S+) ± /.exec(stdout);
+    const printed = /\ntest of 6 folds loss (\S+) ± /.exec(stdout);
     const mean = tests.reduce((sum, loss) => sum + loss, 0) / 6;
-    assert.ok(Math.abs(Number(told?.[1]) / mean - 1) < 1e-3, stdout);
+    assert.ok(Math.abs(Number(printed?.[1]) / mean - 1) < 1e-3, stdout);
     assert.match(stdout, /^test .* auc /m, "of one fold");
     assert.doesNotMatch(stdout, /NaN/);
   }),
 );
 
 Deno.test(
-  "of a run that continues series, evaluate tells the windows that it measures",
+  "evaluate prints the windows that it evaluates for a forecasting run",
   withFolder(async (folder) => {
     const [data, run] = [`${folder}/own.csv`, `${folder}/run`];
     const rows = Array.from({ length: 80 }, (_, t) => `${t},${Math.sin(t)}`);

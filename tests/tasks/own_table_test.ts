@@ -22,7 +22,7 @@ function rows(count: number, isLabelled: boolean): string[][] {
 const write = (table: string[][], delimiter: string) => table.map((row) => row.join(delimiter)).join("\n");
 
 Deno.test(
-  "a table with other names is read by flags, told before training, and another in the same way whatever its format",
+  "flags map column names, train prints the mapping, and later tables of any format are read in the same way",
   withFolder(async (folder) => {
     const [data, out] = [`${folder}/own.csv`, `${folder}/runs`];
     await Deno.writeTextFile(data, write(rows(20, true), ";"));
@@ -88,8 +88,8 @@ Deno.test(
     // The same values under other names, with labels, another delimiter and another marker of missing values.
     const labelled = rows(4, true);
     const bare = labelled.map((row, i) => i === 3 ? row.with(2, "") : row);
-    const others = ["who", "when", ...labelled[0].slice(2, 6), "result"];
-    const marked = bare.map((row, i) => i === 0 ? others : i === 3 ? row.with(2, "-999.0") : row);
+    const renamedColumns = ["who", "when", ...labelled[0].slice(2, 6), "result"];
+    const marked = bare.map((row, i) => i === 0 ? renamedColumns : i === 3 ? row.with(2, "-999.0") : row);
     const names = ["--series", "who", "--time", "when", "--target", "result"];
     const flags = [
       ...names,
@@ -126,15 +126,15 @@ Deno.test(
     const evaluate = (...options: string[]) => runTask("evaluate", run, ...options);
     const measured = await evaluate("--data", fresh, ...flags);
     assert.match(measured.stdout, /^all of .*new: 4 series\n/, measured.stderr);
-    const told = Number(/test logLoss (\S+)/.exec(measured.stdout)?.[1]);
-    assert.ok(Math.abs(told / logLoss - 1) < 1e-3, `${told}, and ${logLoss} by predict`);
-    const alone = await evaluate("--series", "who");
-    assert.equal(alone.code, 1);
-    assert.match(alone.stderr, /--series describes another table: name it with --data/);
+    const printed = Number(/test logLoss (\S+)/.exec(measured.stdout)?.[1]);
+    assert.ok(Math.abs(printed / logLoss - 1) < 1e-3, `${printed} printed, ${logLoss} from predictions`);
+    const withSeries = await evaluate("--series", "who");
+    assert.equal(withSeries.code, 1);
+    assert.match(withSeries.stderr, /--series describes another table: name it with --data/);
   }),
 );
 
-Deno.test("options of tables are refused by name where no table is read", async () => {
+Deno.test("table options are rejected by name for experiments without a table", async () => {
   const { code, stderr } = await runTask("train", "sine", "--series", "id", "--wide");
   assert.equal(code, 1);
   assert.match(stderr, /sine has no option --series, --wide;/);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 const root = new URL("../..", import.meta.url);
 
 // Deno downloads every package of the lock file, whichever command runs.
-Deno.test("the first command fetches no package but those that it uses", async () => {
+Deno.test("the first command downloads only packages that it uses", async () => {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["info", "--json", "tasks/train.ts"],
     cwd: root,

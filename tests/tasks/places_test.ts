@@ -61,7 +61,7 @@ async function makePlaces(folder: string): Promise<string> {
 type Case = readonly [
   name: keyof typeof commands,
   args: (place: string, folder: string, run: string) => string[],
-  said: Partial<Record<keyof typeof places, RegExp>>,
+  messages: Partial<Record<keyof typeof places, RegExp>>,
 ];
 
 const noRun = {
@@ -71,10 +71,11 @@ const noRun = {
   bare: /: not a run's folder, since it has no config\.json; expected/,
 };
 const noTable = {
-  missing: /: no such file or folder; expected a table, a folder of tables, or/,
-  below: /: no such file or folder; expected a table, a folder of tables, or/,
+  missing: /: no such file or folder; expected a table \(\.csv.*\), a folder of tables, a \.ts file, or/,
+  below: /: no such file or folder; expected a table \(\.csv.*\), a folder of tables, a \.ts file, or/,
   text: /, line 1: no column "time" among hello/,
-  bare: /: a folder without tables and without \.ts files; expected a table, a folder of tables, or/,
+  bare:
+    /: a folder without tables and without \.ts files; expected a table \(\.csv.*\), a folder of tables, a \.ts file, or/,
 };
 const noFolder = {
   missing: /: no such folder; expected/,
@@ -82,7 +83,7 @@ const noFolder = {
   text: /: a file, not a folder; expected/,
   bare: /: a folder without .*; expected/,
 };
-const noRoom = { below: /: cannot be made a folder/, text: /: cannot be made a folder/ };
+const noDirectory = { below: /: cannot be made a folder/, text: /: cannot be made a folder/ };
 const cpu = ["--device", "cpu"];
 
 const cases: readonly Case[] = [
@@ -132,7 +133,7 @@ const cases: readonly Case[] = [
     {
       missing: /: no such file; expected/,
       below: /: no such file; expected/,
-      text: /, line 1: expected a column "date"/,
+      text: /, line 1: no column "date" among hello/,
       bare: /: a folder, not a file; expected/,
     },
   ],
@@ -149,18 +150,26 @@ const cases: readonly Case[] = [
       bare: /: no such data: deno task download/,
     },
   ],
-  ["train", (place, folder) => ["own-series", "--data", `${folder}/own.csv`, "--out", place, ...cpu], noRoom],
-  ["train", (place, folder) => ["own-series", "--data", `${folder}/own.csv`, "--run", place, ...cpu], noRoom],
+  [
+    "train",
+    (place, folder) => ["own-series", "--data", `${folder}/own.csv`, "--out", place, ...cpu],
+    noDirectory,
+  ],
+  [
+    "train",
+    (place, folder) => ["own-series", "--data", `${folder}/own.csv`, "--run", place, ...cpu],
+    noDirectory,
+  ],
 ];
 
-Deno.test("each command says what is wrong with a place, which its line begins with", async (t) => {
+Deno.test("the error of every command begins with the invalid path and names the problem", async (t) => {
   await withFolder(async (folder) => {
-    const own = await makePlaces(folder);
-    for (const [name, args, said] of cases) {
-      for (const [kind, message] of Object.entries(said) as [keyof typeof places, RegExp][]) {
+    const runFolder = await makePlaces(folder);
+    for (const [name, args, messages] of cases) {
+      for (const [kind, message] of Object.entries(messages) as [keyof typeof places, RegExp][]) {
         const place = `${folder}/${places[kind]}`;
-        const words = args(place, folder, own);
-        const title = [name, ...words].join(" ").replaceAll(own, "<run>").replaceAll(folder, "");
+        const words = args(place, folder, runFolder);
+        const title = [name, ...words].join(" ").replaceAll(runFolder, "<run>").replaceAll(folder, "");
         await t.step(title, async () => {
           const { code, stderr } = await run(name, words);
           assert.equal(code, 1, stderr);
@@ -174,7 +183,7 @@ Deno.test("each command says what is wrong with a place, which its line begins w
 });
 
 for (const [name, args] of Object.entries({ evaluate: [""], predict: ["", "own.csv"], serve: [""] })) {
-  Deno.test(`${name} refuses an empty path of a run`, async () => {
+  Deno.test(`${name} rejects an empty path of a run`, async () => {
     const { code, stderr } = await run(name as keyof typeof commands, args);
     assert.equal(code, 1);
     assert.match(stderr, /'' is invalid for argument 'run'. Expected a path/);
@@ -182,19 +191,19 @@ for (const [name, args] of Object.entries({ evaluate: [""], predict: ["", "own.c
 }
 
 Deno.test(
-  "a run that has no weights yet is told from one that is not there",
+  "a run without weights gives another error than a missing run",
   withFolder(async (folder) => {
-    const own = await makePlaces(folder);
-    await Deno.remove(`${own}/best.safetensors`);
+    const runFolder = await makePlaces(folder);
+    await Deno.remove(`${runFolder}/best.safetensors`);
     for (const [name, args] of [["evaluate", []], ["predict", [`${folder}/own.csv`]]] as const) {
-      const { code, stderr } = await run(name, [own, ...args, ...cpu]);
+      const { code, stderr } = await run(name, [runFolder, ...args, ...cpu]);
       assert.equal(code, 1);
       assert.match(stderr, /best\.safetensors: no such file: no epoch of the run has ended/);
     }
   }),
 );
 
-Deno.test("data without the name of an experiment are refused with the experiments that read them", async () => {
+Deno.test("--data without an experiment is rejected with a list of the experiments that read data", async () => {
   const { code, stderr } = await run("train", ["--data", "x.csv"]);
   assert.equal(code, 1);
   assert.match(

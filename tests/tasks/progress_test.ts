@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { epochLine, progressLine } from "../../src/commands/progress.ts";
 
-Deno.test("the bar tells epoch, loss, metric, speed and the time that is left", () => {
+Deno.test("the progress bar shows epoch, loss, metric, speed and remaining time", () => {
   const line = progressLine({
     epoch: 3,
     batch: 6,
@@ -18,7 +18,7 @@ Deno.test("the bar tells epoch, loss, metric, speed and the time that is left", 
   );
 });
 
-Deno.test("the line of an epoch tells both parts of the data", () => {
+Deno.test("the line of an epoch shows training and validation metrics", () => {
   const line = epochLine({
     epoch: 1,
     step: 5,

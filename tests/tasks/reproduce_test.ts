@@ -19,7 +19,7 @@ Deno.copyFileSync(folder + "/../" + option("--seed") + ".json", folder + "/confi
 Deno.writeTextFileSync(folder + "/summary.json", JSON.stringify({ test: { loss: 1 } }));`;
 
 Deno.test(
-  "runs that have ended are not made again, and one that crashes costs no other",
+  "completed runs are not repeated, and a crashed run does not stop the others",
   withFolder(async (out) => {
     const table = tables.find(({ name }) => name === "warp-table-2")!;
     const all = await tableRuns(table, { scale: "small", out, models: ["warp"], seeds: [0, 1, 2] });
@@ -44,7 +44,7 @@ Deno.test(
 );
 
 Deno.test(
-  "two processes of a run make it once, with its settings",
+  "two processes with the same run train it once, with its settings",
   withFolder(async (out) => {
     const table = tables.find(({ name }) => name === "warp-table-2")!;
     const tiny = { epochs: 1, hidden: 2, depth: 1, samples: 2, batchSize: 200 };
@@ -68,7 +68,7 @@ Deno.test(
   }),
 );
 
-Deno.test("without a name the tables are listed with what each needs", async () => {
+Deno.test("without a name, reproduce lists the tables and their data", async () => {
   const { code, stdout, stderr } = await runTask("reproduce", "--data", "/nowhere");
   assert.equal(code, 0, stderr);
   assert.match(

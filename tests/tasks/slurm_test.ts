@@ -29,7 +29,7 @@ async function tinyRuns(out: string, seeds: readonly number[]): Promise<TableRun
   return runs.map((run) => run.config.seed > 1 ? run : { ...run, config: { ...run.config, epochs: 300 } });
 }
 
-Deno.test("the script of an array has its resources, and its commands a line for each run", async () => {
+Deno.test("the script of a job array contains the resources, and the list of commands one line per run", async () => {
   const array: SlurmArray = { path: "runs/made up", folder: "/home/o'hara", deno: "/bin/deno" };
   const runs = await tinyRuns("runs/made up", [3, 2]);
   const script = slurmScript(2, array, { ...resources, jobs: 4, others: ["--partition=long"] });
@@ -72,7 +72,7 @@ async function linesOf(path: string): Promise<string[]> {
 }
 
 Deno.test({
-  name: "eight runs on Slurm, of which one is killed and goes on, give their results once",
+  name: "eight Slurm runs, one of them killed and resumed, give one result each",
   // .ci/slurm starts a cluster.
   ignore: Deno.env.get("SLURM_CONF") === undefined,
   fn: withFolder(async (out) => {
@@ -92,13 +92,13 @@ Deno.test({
     await fiftiethEpoch(killed);
     await kill(killed);
     await followed;
-    const said = [1, 2, 3, 4].map(async (n) =>
+    const lastLines = [1, 2, 3, 4].map(async (n) =>
       (await linesOf(`${array.path}-${n}.txt`)).slice(-3).join("\n")
     );
     assert.deepEqual(
       ended.sort(),
       runs.map((_, seed) => [seed, undefined]),
-      `ended: ${JSON.stringify(ended)}; the jobs said last\n${(await Promise.all(said)).join("\n")}`,
+      `ended: ${JSON.stringify(ended)}; last lines of the jobs\n${(await Promise.all(lastLines)).join("\n")}`,
     );
     for (const { folder, config } of runs) {
       const outcome = await readOutcome(folder, config.epochs);

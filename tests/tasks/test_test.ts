@@ -34,7 +34,7 @@ testOnDevices("another", longOnSoftware, () => {});
 `;
 
 Deno.test(
-  "the test command says what it ran, what it left out and how to run that too",
+  "the test command prints which tests ran, which were skipped and how to run them",
   withFolder(async (folder) => {
     const { code, end } = await endOf(folder, tests);
     assert.equal(code, 0);
@@ -47,7 +47,7 @@ Deno.test(
 );
 
 Deno.test(
-  "with --all, the test command leaves out nothing but what there is no device for",
+  "with --all, the test command skips only tests without a device",
   withFolder(async (folder) => {
     const { code, end } = await endOf(folder, tests, "--all");
     assert.equal(code, 0);
@@ -57,7 +57,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a filter selects the tests that are left out without --all",
+  "a filter selects the tests that only --all runs",
   withFolder(async (folder) => {
     const { code, end } = await endOf(
       folder,
@@ -73,7 +73,7 @@ Deno.test(
 );
 
 Deno.test(
-  "the test command counts what failed",
+  "the test command counts failed tests",
   withFolder(async (folder) => {
     const failing = await endOf(folder, `${tests}Deno.test("a wrong one", () => { throw new Error(); });\n`);
     assert.notEqual(failing.code, 0);
@@ -84,7 +84,7 @@ Deno.test(
   }),
 );
 
-Deno.test("only a crash after all tests passed on a GPU counts as a crash of its driver", () => {
+Deno.test("only a crash after all tests passed on a GPU counts as a driver crash", () => {
   const crashed = { code: 134, signal: "SIGABRT", hasSummary: true, failed: 0, usedGpu: true };
   assert.equal(outcomeOf(crashed), "crashed at exit");
   assert.equal(outcomeOf({ ...crashed, usedGpu: false }), "failed");

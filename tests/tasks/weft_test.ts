@@ -24,17 +24,17 @@ async function run(program: string, ...args: string[]) {
 
 const weft = (...args: string[]) => run("tasks/weft.ts", ...args);
 
-Deno.test("weft tells its version and its commands, and the options of each", async () => {
+Deno.test("weft prints its version, its commands and the options of each", async () => {
   assert.equal((await weft("--version")).stdout.trim(), version);
   const help = await weft("--help");
   assert.equal(help.code, 0);
   for (const name of Object.keys(subcommands)) assert.match(help.stdout, new RegExp(`^  ${name} `, "m"));
-  const own = await weft("predict", "--help");
-  assert.match(own.stdout, /^Usage: weft predict \[options\] <run> <table>/);
-  assert.deepEqual(await weft("help", "predict"), own);
+  const predictHelp = await weft("predict", "--help");
+  assert.match(predictHelp.stdout, /^Usage: weft predict \[options\] <run> <table>/);
+  assert.deepEqual(await weft("help", "predict"), predictHelp);
 });
 
-Deno.test("weft refuses what it does not know, and ends with its command's exit code", async () => {
+Deno.test("weft rejects unknown commands and options, and returns the exit code of its command", async () => {
   for (
     const [args, message] of [
       [["trian"], /unknown command 'trian'\s+\(Did you mean train\?\)/],
@@ -50,7 +50,7 @@ Deno.test("weft refuses what it does not know, and ends with its command's exit 
 });
 
 Deno.test(
-  "weft trains as the command does, and a run of it is measured",
+  "weft trains like the task, and can evaluate its run",
   withFolder(async (folder) => {
     const sizes = ["--epochs", "1", "--hidden", "2", "--device", "cpu", "--out", folder];
     const trained = await weft("train", "spirals", ...sizes);
@@ -62,10 +62,14 @@ Deno.test(
   }),
 );
 
-Deno.test("each command of weft keeps the permissions that its task has, and no others", async () => {
+Deno.test("each command of weft has exactly the permissions of its task", async () => {
   for (const [name, { needs }] of Object.entries(subcommands)) {
     assert.deepEqual(new Set(needs), new Set(permissionsOf(name)), name);
   }
-  const kept = await run("tests/tasks/kept_permissions.ts");
-  assert.equal(kept.stdout, "read granted, write prompt, net prompt, run prompt\n", kept.stderr);
+  const permissions = await run("tests/tasks/kept_permissions.ts");
+  assert.equal(
+    permissions.stdout,
+    "read granted, write prompt, net prompt, run prompt\n",
+    permissions.stderr,
+  );
 });

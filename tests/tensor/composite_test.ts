@@ -93,18 +93,18 @@ function normalBelow(x: number): number {
 
 function padded(x: Nd, widths: [number, number][], value: number): Nd {
   return build(x.shape.map((length, axis) => length + sum(widths[axis])), (position) => {
-    const own = position.map((p, axis) => p - widths[axis][0]);
-    return own.every((p, axis) => p >= 0 && p < x.shape[axis]) ? at(x, own) : value;
+    const inner = position.map((p, axis) => p - widths[axis][0]);
+    return inner.every((p, axis) => p >= 0 && p < x.shape[axis]) ? at(x, inner) : value;
   });
 }
 
 for (const [name, f, expected] of functions) {
-  testOnDevices(`${name} gives what loops give`, async () => {
+  testOnDevices(`${name} agrees with naive loops`, async () => {
     await assertTensor(f(toTensor(x)), expected(x), 1e-5, name);
     await assertTensor(f(laidOut(x, "reversed")), expected(x), 1e-5, `${name} of a view`);
   });
 
-  Deno.test(`the gradient of ${name}`, async () => {
+  Deno.test(`the gradient of ${name} agrees with central differences`, async () => {
     setCurrentDevice(cpu);
     await checkGradients(f, [toTensor(x, "float64")]);
   });
@@ -162,7 +162,7 @@ function sliced(length: number, start?: number, end?: number, step = 1): number[
   return taken;
 }
 
-testOnDevices("slices take what Python's take", async () => {
+testOnDevices("slices select the same elements as Python's", async () => {
   for (const length of [6, 1, 0]) {
     const x = build([2, length], ([i, j]) => 10 * i + j);
     for (const [start, end, step] of slices) {
@@ -178,13 +178,13 @@ testOnDevices("slices take what Python's take", async () => {
   }
 });
 
-testOnDevices("slices of slices and of permuted views", async () => {
+testOnDevices("slices of slices and of permuted views are correct", async () => {
   const y = laidOut(x, "permuted").slice(2, -1, 0, -2).slice(0, 1).permute([1, 2, 0]).slice(0, 3, 0, -1);
   const expected = build([3, 2, 2], ([j, k, i]) => at(x, [i + 1, 3 - j, 4 - 2 * k]));
   await assertTensor(y, expected);
 });
 
-testOnDevices("reshape of every kind of view", async () => {
+testOnDevices("reshape works for every kind of view", async () => {
   for (const layout of layouts.filter((layout) => layout !== "repeated")) {
     for (const shape of [[60], [12, 5], [3, 20], [3, 1, 4, 1, 5], [2, 6, 5], [5, 4, 3], [-1, 2]]) {
       const expected = { shape: shape.map((length) => length === -1 ? 30 : length), values: x.values };
@@ -207,7 +207,7 @@ const shapesThatBroadcast: [number[], number[]][] = [
   [[5, 1, 3], [1, 2, 1]],
 ];
 
-testOnDevices("operands broadcast as in NumPy", async () => {
+testOnDevices("operands broadcast like in NumPy", async () => {
   for (const [a, b] of shapesThatBroadcast) {
     const [p, q] = [random(a, 3), random(b, 4)];
     await assertTensor(toTensor(p).sub(toTensor(q)), map((p, q) => p - q, p, q), 1e-6, `(${a}) and (${b})`);
@@ -223,7 +223,7 @@ Deno.test("gradients of broadcast operands have the operands' shapes", async () 
   }
 });
 
-testOnDevices("concatenate and stack along any axis", async () => {
+testOnDevices("concatenate and stack work along any axis", async () => {
   const [a, b] = [random([2, 3], 10), random([2, 3], 11)];
   const [p, q] = [toTensor(a), laidOut(b, "permuted")];
   await assertTensor(concatenate([p, q]), { shape: [4, 3], values: [...a.values, ...b.values] }, 0);
@@ -243,7 +243,7 @@ testOnDevices("concatenate and stack along any axis", async () => {
   }
 });
 
-testOnDevices("no gradient leaks from the side that where does not take", async () => {
+testOnDevices("where passes no gradient to the side that is not selected", async () => {
   const x = tensor([-1, 0, 4]);
   const [value, gradient] = valueAndGrad((x: Tensor) =>
     where(x.greater(0), where(x.greater(0), x, 1).sqrt(), 0).sum()
@@ -257,7 +257,7 @@ testOnDevices("no gradient leaks from the side that where does not take", async 
   await assertTensor(side, { shape: [2], values: [0, 1] });
 });
 
-testOnDevices("tridiagonal systems share a matrix or have their own", async () => {
+testOnDevices("tridiagonal systems share a matrix or have one each", async () => {
   const [lower, upper] = [random([5], 12, { low: -1, high: 1 }), random([5], 13, { low: -1, high: 1 })];
   const diagonal = random([5], 14, { low: 3, high: 4 });
   const rhs = random([2, 3, 5], 15);
@@ -273,21 +273,21 @@ testOnDevices("tridiagonal systems share a matrix or have their own", async () =
   });
   assert.deepEqual(solution.shape, [2, 3, 5]);
   await assertTensor(toTensor(rhs), product, 1e-5);
-  const own = tridiagonalSolve(
+  const separate = tridiagonalSolve(
     toTensor(lower).broadcastTo([2, 3, 5]),
     toTensor(diagonal).broadcastTo([2, 3, 5]),
     toTensor(upper).broadcastTo([2, 3, 5]),
     toTensor(rhs),
   );
-  await assertTensor(own, { shape: [2, 3, 5], values: back }, 1e-6);
+  await assertTensor(separate, { shape: [2, 3, 5], values: back }, 1e-6);
 });
 
-Deno.test("the test's own broadcasting is NumPy's", () => {
+Deno.test("the broadcasting of the test reference agrees with NumPy", () => {
   assert.deepEqual(broadcast([2, 1, 4], [3, 1]), [2, 3, 4]);
   assert.deepEqual(broadcast([0, 3], [1, 3]), [0, 3]);
 });
 
-testOnDevices("assign takes over values, its own elements in another order too", async () => {
+testOnDevices("assign copies values, also a permutation of the tensor itself", async () => {
   const x = tensor([[1, 2], [3, 4]]);
   x.assign(x.mT);
   await assertTensor(x, { shape: [2, 2], values: [1, 3, 2, 4] }, 0);
@@ -298,13 +298,13 @@ testOnDevices("assign takes over values, its own elements in another order too",
   await assertTensor(view, { shape: [2, 2], values: [5, 6, 7, 8] }, 0);
 });
 
-testOnDevices("NaN is the largest and the smallest element, and the first of them is found", async () => {
+testOnDevices("argmax and argmin return the position of the first NaN", async () => {
   const x = tensor([[1, NaN, 3, NaN], [NaN, 5, 6, 7], [4, 5, 6, 7]]);
   assert.deepEqual([...await x.argmax(1).data()], [1, 0, 3]);
   assert.deepEqual([...await x.argmin(1).data()], [1, 0, 0]);
 });
 
-Deno.test("booleans among numbers are ones and zeros", async () => {
+Deno.test("booleans combined with numbers count as 1 and 0", async () => {
   const x = tensor([true, 2, false]);
   assert.equal(x.dtype, "float32");
   assert.deepEqual([...await x.data()], [1, 2, 0]);

@@ -3,7 +3,7 @@ import { arange, eye, full, linspace, ones, tensor, zeros } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
 import { assertTensor } from "./nd.ts";
 
-testOnDevices("tensor takes nested arrays, numbers, booleans and typed arrays", async () => {
+testOnDevices("tensor accepts nested arrays, numbers, booleans and typed arrays", async () => {
   await assertTensor(tensor([[1, 2, 3], [4, 5, 6]]), { shape: [2, 3], values: [1, 2, 3, 4, 5, 6] });
   await assertTensor(tensor(7), { shape: [], values: [7] });
   await assertTensor(tensor(new Float64Array(6).fill(2), { shape: [3, 2] }), {
@@ -18,7 +18,7 @@ testOnDevices("tensor takes nested arrays, numbers, booleans and typed arrays", 
   assert.ok(Number.isNaN(missing[1]));
 });
 
-testOnDevices("values arrive in the typed array of their type", async () => {
+testOnDevices("data() returns the typed array of the dtype", async () => {
   for (
     const [dtype, values] of [
       ["float32", Float32Array.of(1, -2.5)],
@@ -29,7 +29,7 @@ testOnDevices("values arrive in the typed array of their type", async () => {
   ) assert.deepEqual(await tensor(values, { dtype }).data(), values);
 });
 
-testOnDevices("tensor refuses ragged arrays, wrong shapes and values that are no numbers", () => {
+testOnDevices("tensor rejects ragged arrays, wrong shapes and values that are not numbers", () => {
   assert.throws(() => tensor([[1, 2], [3]]), /tensor: expected 2 values at \[1\], got 1 values/);
   assert.throws(() => tensor([[1], 2]), /tensor: expected 1 values at \[1\], got 2/);
   assert.throws(() => tensor([1, [2]]), /tensor: expected a number at \[1\], got an array/);
@@ -37,7 +37,7 @@ testOnDevices("tensor refuses ragged arrays, wrong shapes and values that are no
   assert.throws(() => tensor([1, 2, 3], { shape: [2] }), /tensor: 3 values do not fill shape \(2,\)/);
 });
 
-testOnDevices("tensor refuses what an integer type does not hold", () => {
+testOnDevices("tensor rejects values that its integer dtype cannot represent", () => {
   assert.throws(() => tensor([1, 2.5], { dtype: "int32" }), /tensor: value 2.5 \(number 1\) is no int32/);
   assert.throws(() => tensor([NaN], { dtype: "int32" }), /NaN .* is no int32/);
   assert.throws(() => tensor([2 ** 31], { dtype: "int32" }), /is no int32/);
@@ -45,7 +45,7 @@ testOnDevices("tensor refuses what an integer type does not hold", () => {
   assert.throws(() => full([2], 0.5, { dtype: "int32" }), /0.5 is no int32/);
 });
 
-testOnDevices("constructors", async () => {
+testOnDevices("constructors fill the requested shape", async () => {
   await assertTensor(zeros([2, 2]), { shape: [2, 2], values: [0, 0, 0, 0] });
   await assertTensor(ones([3], { dtype: "int32" }), { shape: [3], values: [1, 1, 1] });
   await assertTensor(full([1, 2], -4.5), { shape: [1, 2], values: [-4.5, -4.5] });
@@ -57,21 +57,21 @@ testOnDevices("constructors", async () => {
   await assertTensor(arange(0), { shape: [0], values: [] });
 });
 
-Deno.test("a tensor keeps its shape when the array that gave it changes", () => {
+Deno.test("a tensor keeps its shape when the caller changes the shape array", () => {
   const shape = [2];
   const x = zeros(shape).add(tensor([1, 2], { shape }));
   shape[0] = 9;
   assert.deepEqual(x.shape, [2]);
 });
 
-testOnDevices("toArray nests values to the shape, item gives the only one", async () => {
+testOnDevices("toArray nests values by shape, and item returns a single element", async () => {
   assert.deepEqual(await tensor([[[1], [2]], [[3], [4]]]).toArray(), [[[1], [2]], [[3], [4]]]);
   assert.equal(await tensor(3).toArray(), 3);
   assert.equal(await tensor([[9]]).item(), 9);
   await assert.rejects(tensor([1, 2]).item(), /item: a tensor of shape \(2,\) has not one element/);
 });
 
-testOnDevices("what is not zero is true, NaN too", async () => {
+testOnDevices("nonzero values cast to true, including NaN", async () => {
   const values = [NaN, 0, -0, 0.5];
   const expected = Uint8Array.of(1, 0, 0, 1);
   assert.deepEqual(await tensor(values, { dtype: "bool" }).data(), expected);

@@ -61,7 +61,7 @@ const cases: [string, () => unknown, RegExp][] = [
   ["and of floats", () => ones([2]).and(ones([2])), /and: takes integers or bool, got float32/],
   ["not of floats", () => ones([2]).not(), /not: takes integers or bool, got float32/],
   [
-    "a condition that is no bool",
+    "a condition that is not bool",
     () => ones([2]).where(1, 2),
     /where: the condition must be bool, got float32/,
   ],
@@ -95,51 +95,59 @@ const cases: [string, () => unknown, RegExp][] = [
   ["an axis outside", () => ones([2, 3]).sum(2), /sum: axis 2 is outside a tensor of 2 axes/],
   ["an axis named twice", () => ones([2, 3]).sum([0, -2]), /sum: axes \[0,-2\] name an axis twice/],
   [
-    "a permutation that is none",
+    "an invalid permutation",
     () => ones([2, 3]).permute([0, 0]),
     /permute: axes \[0,0\] do not name each axis of \(2, 3\)/,
   ],
   [
-    "a stretch that does not fit",
+    "a shape that does not broadcast",
     () => ones([2, 3]).broadcastTo([2, 4]),
     /broadcastTo: .*\(2, 3\).*\(2, 4\)/,
   ],
   ["a squeeze of a long axis", () => ones([2, 1]).squeeze(0), /squeeze: axis 0 of \(2, 1\) is not one long/],
-  ["a slice by no whole number", () => ones([4]).slice(0, 0.5), /slice: position 0.5 is not a whole number/],
+  [
+    "a slice with a fractional index",
+    () => ones([4]).slice(0, 0.5),
+    /slice: position 0.5 is not a whole number/,
+  ],
   ["a slice with step zero", () => ones([4]).slice(0, 0, 2, 0), /slice: step 0/],
   ["a position outside", () => ones([4]).at(0, 4), /at: position 4 is outside axis 0 of \(4,\)/],
   [
-    "a border for other axes",
+    "a pad width for the wrong number of axes",
     () => ones([4]).pad([[0, 1], [0, 1]]),
     /pad: widths \[\[0,1\],\[0,1\]\] for a tensor of 1 axes/,
   ],
-  ["a border of half an element", () => ones([4]).pad([[0.5, 1]]), /pad: widths/],
+  ["a pad width of half an element", () => ones([4]).pad([[0.5, 1]]), /pad: widths/],
   [
     "float indices",
     () => ones([4]).gather(ones([2])),
     /gather: indices must be int32 of one axis, got float32 \(2,\)/,
   ],
   [
-    "updates of another shape",
+    "updates of the wrong shape",
     () => ones([4, 2]).scatterAdd(zeros([3], { dtype: "int32" }), ones([3])),
     /scatterAdd: updates of shape \(3,\), expected \(3, 2\)/,
   ],
   ["concatenation of nothing", () => concatenate([]), /concatenate: no tensors/],
   [
-    "concatenation of what differs",
+    "concatenation of different shapes",
     () => concatenate([ones([2, 3]), ones([2, 4])]),
     /concatenate: float32 \(2, 3\), float32 \(2, 4\) must/,
   ],
-  ["a stack of what differs", () => stack([ones([3]), ones([4])]), /concatenate: .*\(1, 3\), .*\(1, 4\)/],
+  ["a stack of different shapes", () => stack([ones([3]), ones([4])]), /concatenate: .*\(1, 3\), .*\(1, 4\)/],
   [
     "einsum with too few operands",
     () => einsum("ij,jk->ik", ones([2, 2])),
     /einsum: "ij,jk->ik" does not describe 1 operands/,
   ],
   ["einsum with a letter twice", () => einsum("ii->i", ones([2, 2])), /einsum: "ii->i"/],
-  ["einsum of other axes", () => einsum("ij->i", ones([2])), /einsum: "ij" names 2 axes, operand 0 has 1/],
   [
-    "einsum of other lengths",
+    "einsum with the wrong number of axes",
+    () => einsum("ij->i", ones([2])),
+    /einsum: "ij" names 2 axes, operand 0 has 1/,
+  ],
+  [
+    "einsum with different lengths of a letter",
     () => einsum("ij,jk->ik", ones([2, 3]), ones([4, 5])),
     /einsum: axis "j" has lengths 3 and 4/,
   ],
@@ -154,33 +162,33 @@ const cases: [string, () => unknown, RegExp][] = [
     /linearRecurrence: coefficients of shape \(3, 1\) are more than values of shape \(4,\)/,
   ],
   [
-    "complex numbers without parts",
+    "complex numbers without a parts axis",
     () => linearRecurrence(ones([3, 4]), ones([3, 4]), { complex: true }),
     /linearRecurrence: complex values of shape \(3, 4\) .* two parts/,
   ],
   [
-    "bands of other lengths",
+    "bands of different lengths",
     () => tridiagonalSolve(ones([4]), ones([4]), ones([4]), ones([3])),
     /tridiagonalSolve: .*\(4,\).*\(3,\)/,
   ],
   [
-    "assignment of another shape",
+    "assignment of the wrong shape",
     () => ones([2]).assign(ones([3])),
     /assign: float32 \(3,\) to float32 \(2,\)/,
   ],
   ["half an element", () => zeros([1.5]), /zeros: shape \(1.5,\), expected whole numbers from 0/],
   ["a negative length", () => zeros([-1]), /zeros: shape \(-1,\), expected whole numbers from 0/],
-  ["a length that is no number", () => ones([NaN]), /ones: shape \(NaN,\)/],
-  ["a shape that is no list", () => full(3 as unknown as number[], 1), /full: expected a shape such as/],
+  ["a length that is not a number", () => ones([NaN]), /ones: shape \(NaN,\)/],
+  ["a shape that is not an array", () => full(3 as unknown as number[], 1), /full: expected a shape such as/],
   ["two negative lengths", () => tensor([1, 2, 3, 4], { shape: [-2, -2] }), /tensor: shape \(-2, -2\)/],
   ["more elements than can be counted", () => zeros([2 ** 30, 2 ** 30]), /zeros: .* more elements than any/],
-  ["a stretch to half an element", () => ones([1]).broadcastTo([1.5]), /broadcastTo: shape \(1.5,\)/],
+  ["a fractional shape to broadcast to", () => ones([1]).broadcastTo([1.5]), /broadcastTo: shape \(1.5,\)/],
   ["a negative range", () => arange(-1), /arange: shape \(-1,\), expected whole numbers from 0/],
   ["half a range", () => arange(1.5), /arange: shape \(1.5,\)/],
   ["a range without end", () => arange(3, { start: NaN }), /arange: start is NaN, expected a finite number/],
-  ["a count that is no whole number", () => linspace(0, 1, 1.5), /linspace: shape \(1.5,\)/],
+  ["a fractional count", () => linspace(0, 1, 1.5), /linspace: shape \(1.5,\)/],
   ["an infinite end", () => linspace(0, Infinity, 3), /linspace: end is Infinity/],
-  ["whole numbers that are none", () => linspace(0, 1, 3, { dtype: "int32" }), /value 0.5 .* is no int32/],
+  ["fractional integer bounds", () => linspace(0, 1, 3, { dtype: "int32" }), /value 0.5 .* is no int32/],
   ["a negative size", () => eye(-2), /eye: shape \(-2,\)/],
   [
     "bounds in the wrong order",
@@ -199,7 +207,7 @@ const cases: [string, () => unknown, RegExp][] = [
     () => normal(key(0), [2], { dtype: "int32" }),
     /normal: draws float32 or float64, .* int32/,
   ],
-  ["a negative shape to draw", () => bernoulli(key(0), 0.5, [-1]), /shape \(-1,\)/],
+  ["a negative length of random numbers", () => bernoulli(key(0), 0.5, [-1]), /shape \(-1,\)/],
   [
     "a seed for a key",
     () => uniform(42 as unknown as Key, [2]),
@@ -208,7 +216,7 @@ const cases: [string, () => unknown, RegExp][] = [
   ["half a key", () => split([1.5, 2]), /split: \[1.5,2\] is no key/],
   ["a negative number of keys", () => split(key(0), -1), /split: shape \(-1,\)/],
   ["a negative position in a sequence", () => foldIn(key(0), -1), /foldIn: -1 is not a whole number/],
-  ["a permutation of half an element", () => permutation(key(0), 1.5), /permutation: shape \(1.5,\)/],
+  ["a permutation of a fractional length", () => permutation(key(0), 1.5), /permutation: shape \(1.5,\)/],
   [
     "updates beyond an axis",
     () => ones([4]).scatterAdd(tensor([0, 4], { dtype: "int32" }), ones([2])),
@@ -226,29 +234,33 @@ const cases: [string, () => unknown, RegExp][] = [
   ],
   ["null", () => tensor([null as unknown as number]), /tensor: expected a number at \[0\], got null/],
   [
-    "whole numbers of 64 bits",
+    "64-bit integers",
     () => tensor(BigInt64Array.of(1n) as never),
     /tensor: BigInt64Array holds no numbers/,
   ],
   [
-    "a type that is none",
+    "an unknown dtype",
     () => tensor([1], { dtype: "float16" as never }),
     /tensor: there is no dtype "float16"; valid: float32/,
   ],
   [
-    "zeros of no type",
+    "zeros of an unknown dtype",
     () => zeros([1], { dtype: "complex64" as never }),
     /scalar: there is no dtype "complex64"/,
   ],
-  ["a cast to no type", () => ones([1]).cast("float16" as never), /cast: there is no dtype "float16"/],
-  ["a text for a number", () => full([1], "3" as never), /scalar: expected a number, got "3"/],
   [
-    "an operand that is a text",
+    "a cast to an unknown dtype",
+    () => ones([1]).cast("float16" as never),
+    /cast: there is no dtype "float16"/,
+  ],
+  ["a string in place of a number", () => full([1], "3" as never), /scalar: expected a number, got "3"/],
+  [
+    "a string operand",
     () => ones([1]).add("3" as never),
     /add: expected a tensor or a number, got "3"/,
   ],
   [
-    "an operand that is missing",
+    "a missing operand",
     () => ones([1]).mul(undefined as never),
     /mul: expected a tensor or a number, got undefined/,
   ],
@@ -257,14 +269,14 @@ const cases: [string, () => unknown, RegExp][] = [
     () => ones([1]).matmul([1] as never),
     /matmul: the right side must be a tensor/,
   ],
-  ["axes from the last to the first", () => ones([1, 1]).flatten(1, 0), /flatten: axis 1 is behind 0/],
+  ["axes in decreasing order", () => ones([1, 1]).flatten(1, 0), /flatten: axis 1 is behind 0/],
   [
-    "a tensor that is missing",
+    "a missing tensor",
     () => concatenate([ones([1]), undefined as never]),
     /concatenate: tensor 1 must be a tensor, got undefined/,
   ],
   [
-    "choices of two types",
+    "operands of where with two dtypes",
     () => tensor([true]).where(ones([1], { dtype: "int32" }), ones([1])),
     /where: int32 and float32 differ in type/,
   ],
@@ -277,24 +289,24 @@ const cases: [string, () => unknown, RegExp][] = [
     /tridiagonalSolve: takes four float32 or four float64 tensors, got int32/,
   ],
   [
-    "a right side without rows",
+    "a right-hand side without rows",
     () => tridiagonalSolve(tensor(1), tensor(1), tensor(1), tensor(1)),
     /rhs of shape \(\)/,
   ],
   [
-    "a gradient of a number",
+    "a gradient with respect to a number",
     () => grad((x: number) => tensor(x))(3),
     /grad: there is no tensor in the first argument/,
   ],
-  ["the maximum of nothing", () => zeros([0]).max(), /max: an axis of length zero/],
+  ["the maximum of no elements", () => zeros([0]).max(), /max: an axis of length zero/],
 ];
 
 for (const [name, run, message] of cases) {
-  testOnDevices(`${name}: a helpful error`, () => assert.throws(run, message));
+  testOnDevices(`the error names the operation and the fault: ${name}`, () => assert.throws(run, message));
 }
 
 testOnDevices(
-  "updates beyond an axis are refused, or make it NaN, where a device computed the indices",
+  "device-computed indices out of range throw or give NaN",
   async (device) => {
     const indices = tensor([0, 4], { dtype: "int32" }).add(0);
     const add = () => ones([4]).scatterAdd(indices, ones([2]));
@@ -303,7 +315,7 @@ testOnDevices(
   },
 );
 
-testOnBoth("tensors of two devices do not mix, and move", async (cpu, webgpu) => {
+testOnBoth("operations on tensors of two devices throw, and to() moves a tensor", async (cpu, webgpu) => {
   setCurrentDevice(cpu);
   const a = tensor([1, 2]);
   setCurrentDevice(webgpu);
@@ -317,7 +329,7 @@ testOnBoth("tensors of two devices do not mix, and move", async (cpu, webgpu) =>
   assert.equal(await a.to(cpu), a);
 });
 
-Deno.test("loops and assign refuse tensors of two devices", () => {
+Deno.test("loops and assign reject tensors of two devices", () => {
   setCurrentDevice(createCpuDevice({ threads: 1 }));
   const a = tensor([1, 2]);
   setCurrentDevice(cpu);
@@ -327,7 +339,7 @@ Deno.test("loops and assign refuse tensors of two devices", () => {
   }
 });
 
-testOnBoth("float64 lives on the CPU", (_, webgpu) => {
+testOnBoth("only the CPU supports float64", (_, webgpu) => {
   setCurrentDevice(webgpu);
   assert.throws(() => tensor([1, 2], { dtype: "float64" }).add(1), /float64/);
   setCurrentDevice(cpu);

@@ -61,7 +61,7 @@ testOnDevices("sin and cos are within 2e-7 for large angles", async () => {
   }
 });
 
-testOnDevices("float32 functions at zero, infinity and NaN", async () => {
+testOnDevices("float32 functions are correct at zero, infinity and NaN", async () => {
   const x = tensor([0, -1, Infinity, -Infinity, NaN]);
   const expected: [string, Tensor, number[]][] = [
     ["exp", x.exp(), [1, Math.fround(Math.exp(-1)), Infinity, 0, NaN]],
@@ -85,7 +85,7 @@ testOnDevices("float32 functions at zero, infinity and NaN", async () => {
 });
 
 testOnDevices(
-  "one to an infinite power or to NaN is one, and so is minus one to an infinite power",
+  "pow(1, x) is 1 for every x including NaN, and pow(-1, x) is 1 for infinite x",
   async (device) => {
     for (const dtype of floatsOf(device)) {
       const x = tensor([1, 1, 1, -1, -1, -1, -1], { dtype });

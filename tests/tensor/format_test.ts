@@ -40,11 +40,11 @@ onCpu("matrices of a stack are set apart by an empty line", () => {
   );
 });
 
-testOnDevices("the first line names the device, whether or not the values are on the host", (device) => {
+testOnDevices("the first line of a printed tensor names the device", (device) => {
   assert.equal(`${tensor([[1, 2]]).tanh()}`.split("\n")[0], `Tensor float32 (1, 2) on ${device.info.kind}`);
 });
 
-Deno.test("a tensor is text where text is asked for, and refused where a number is", () => {
+Deno.test("a tensor converts to a string, and conversion to a number throws", () => {
   const x: unknown = ones([1]);
   assert.equal(`${x}`, String(x));
   assert.throws(() => (x as number) > 0, /operators do not compute with tensors; use methods/);

@@ -42,24 +42,28 @@ const layouts: Record<string, Layout> = {
 };
 
 for (const [name, { value, tolerance }] of Object.entries(terms)) {
-  testOnDevices(`four million terms: dot, sum, mean and cumsum of ${name} ones`, longOnSoftware, async () => {
-    const count = 4_000_037;
-    const [a, b] = [floats(count, value), floats(count, (i) => value(i + 7))];
-    let [dot, sum] = [0, 0];
-    for (let i = 0; i < count; i++) {
-      dot += a[i] * b[i];
-      sum += a[i];
-    }
-    const [x, y] = [tensor(a), tensor(b)];
-    assertRelative(await x.matmul(y).item(), dot, tolerance, "dot");
-    assertRelative(await x.sum().item(), sum, tolerance, "sum");
-    assertRelative(await x.mean().item(), sum / count, tolerance, "mean");
-    assertRelative(await x.cumsum().at(0, -1).item(), sum, tolerance, "cumsum");
-    assertRelative(await x.reshape([1, count]).sum(1).item(), sum, tolerance, "sum of rows");
-    assertRelative(await x.reshape([count, 1]).sum(0).item(), sum, tolerance, "sum of columns");
-  });
+  testOnDevices(
+    `dot, sum, mean and cumsum of four million ${name} terms are accurate`,
+    longOnSoftware,
+    async () => {
+      const count = 4_000_037;
+      const [a, b] = [floats(count, value), floats(count, (i) => value(i + 7))];
+      let [dot, sum] = [0, 0];
+      for (let i = 0; i < count; i++) {
+        dot += a[i] * b[i];
+        sum += a[i];
+      }
+      const [x, y] = [tensor(a), tensor(b)];
+      assertRelative(await x.matmul(y).item(), dot, tolerance, "dot");
+      assertRelative(await x.sum().item(), sum, tolerance, "sum");
+      assertRelative(await x.mean().item(), sum / count, tolerance, "mean");
+      assertRelative(await x.cumsum().at(0, -1).item(), sum, tolerance, "cumsum");
+      assertRelative(await x.reshape([1, count]).sum(1).item(), sum, tolerance, "sum of rows");
+      assertRelative(await x.reshape([count, 1]).sum(0).item(), sum, tolerance, "sum of columns");
+    },
+  );
 
-  testOnDevices(`matrix products with long sums of ${name} terms`, longOnSoftware, async () => {
+  testOnDevices(`matrix products with long sums of ${name} terms are accurate`, longOnSoftware, async () => {
     const k = 50_003;
     for (const [m, n] of [[1, 1], [1, 9], [9, 1], [3, 5], [8, 8], [25, 6], [6, 25], [33, 17]]) {
       const [a, b] = [floats(m * k, value), floats(k * n, (i) => value(i + 3))];
@@ -78,7 +82,7 @@ for (const [name, { value, tolerance }] of Object.entries(terms)) {
   });
 }
 
-testOnCpu("products of integers are exact where sums are cut into segments", async () => {
+testOnCpu("products of integers with segmented sums are exact", async () => {
   const value = (i: number) => i % 5 - 2;
   // Lengths around a segment and its multiples, with remainders, broadcast batches, and each layout.
   for (const k of [8191, 8192, 8193, 8200, 16384, 16385, 24575, 30_001]) {

@@ -24,8 +24,10 @@ export function* positions(shape: readonly number[]): Generator<number[]> {
 
 /** The element at a position. Axes of length one broadcast, also missing leading axes. */
 export function at({ shape, values }: Nd, position: readonly number[]): number {
-  const own = position.slice(position.length - shape.length);
-  return values[shape.reduce((offset, length, axis) => offset * length + (length === 1 ? 0 : own[axis]), 0)];
+  const trailing = position.slice(position.length - shape.length);
+  return values[
+    shape.reduce((offset, length, axis) => offset * length + (length === 1 ? 0 : trailing[axis]), 0)
+  ];
 }
 
 /** An array from a function of the position. */
@@ -51,12 +53,12 @@ export function map(f: (...x: number[]) => number, ...arrays: Nd[]): Nd {
 
 /** A reduction along axes. */
 export function reduce(x: Nd, axes: readonly number[], f: (elements: number[]) => number, keep = false): Nd {
-  const kept = x.shape.map((length, axis) => axes.includes(axis) ? 1 : length);
+  const keptShape = x.shape.map((length, axis) => axes.includes(axis) ? 1 : length);
   const inner = x.shape.map((length, axis) => axes.includes(axis) ? length : 1);
-  const values = [...positions(kept)].map((outer) =>
+  const values = [...positions(keptShape)].map((outer) =>
     f([...positions(inner)].map((position) => at(x, position.map((p, axis) => p + outer[axis]))))
   );
-  return { shape: keep ? kept : x.shape.filter((_, axis) => !axes.includes(axis)), values };
+  return { shape: keep ? keptShape : x.shape.filter((_, axis) => !axes.includes(axis)), values };
 }
 
 export function permute(x: Nd, axes: readonly number[]): Nd {

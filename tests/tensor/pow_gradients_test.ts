@@ -58,7 +58,7 @@ function assertClose(found: Derivatives, expected: Derivatives, tolerance: numbe
 
 const exponents = [0, 1, 2, 3, -1, -2, 0.5, 1.5];
 
-testOnDevices("derivatives of pow with a positive base", async ({ info }) => {
+testOnDevices("derivatives of pow with a positive base match the formulas", async ({ info }) => {
   for (const dtype of info.kind === "cpu" ? ["float64", "float32"] as const : ["float32"] as const) {
     for (const x of [0.25, 1, 2, 3.5]) {
       for (const p of exponents) {
@@ -69,7 +69,7 @@ testOnDevices("derivatives of pow with a positive base", async ({ info }) => {
   }
 });
 
-testOnCpu("derivatives of pow with a base of 0", async () => {
+testOnCpu("derivatives of pow with base 0 are their limits, or 0", async () => {
   for (const dtype of ["float64", "float32"] as const) {
     for (const [p, expected] of atZero) {
       assertClose(await derivativesAt(0, p, dtype), expected, 0, `${dtype} 0^${p}`);
@@ -78,7 +78,7 @@ testOnCpu("derivatives of pow with a base of 0", async () => {
 });
 
 testOnCpu(
-  "derivatives of pow with a negative base and whole exponents: 0 with respect to the exponent",
+  "for a negative base and integer exponents, derivatives of pow with respect to the exponent are 0",
   async () => {
     for (const x of [-0.5, -1, -2]) {
       for (const p of exponents.filter(Number.isInteger)) {
@@ -91,7 +91,7 @@ testOnCpu(
   },
 );
 
-testOnCpu("the gradient of the gradient of pow, against central differences at whole exponents", async () => {
+testOnCpu("second gradients of pow at integer exponents agree with central differences", async () => {
   const first = (...operands: Tensor[]) => grad(([x, p]: Tensor[]) => x.pow(p).sum())(operands);
   for (const p of exponents) {
     await checkGradients(first, [2, p].map((value) => tensor([value], { dtype: "float64" })), {
@@ -100,7 +100,7 @@ testOnCpu("the gradient of the gradient of pow, against central differences at w
   }
 });
 
-testOnDevices("an infinite cotangent leaves the gradient of pow 0 where it is 0 by definition", async () => {
+testOnDevices("a gradient of pow that is 0 by definition stays 0 for an infinite cotangent", async () => {
   const f = ([x, p]: Tensor[]) => x.pow(p).mul(Infinity).sum();
   const [ofBase] = grad(f)([tensor([0]), tensor([0])]);
   const [, ofExponent] = grad(f)([tensor([0, -1]), tensor([0, 1])]);

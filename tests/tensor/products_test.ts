@@ -55,7 +55,7 @@ function product(a: Nd, b: Nd): Nd {
   return { shape, values: full.values };
 }
 
-testOnDevices("matmul takes all forms that NumPy's takes", async () => {
+testOnDevices("matmul accepts all shapes that NumPy's matmul accepts", async () => {
   for (const [a, b] of products) {
     const [p, q] = [random(a, 5), random(b, 6)];
     for (const layout of layouts.slice(0, 4)) {
@@ -69,7 +69,7 @@ testOnDevices("matmul takes all forms that NumPy's takes", async () => {
   }
 });
 
-Deno.test("the gradients of all forms of matmul", async () => {
+Deno.test("gradients of all forms of matmul agree with central differences", async () => {
   setCurrentDevice(cpu);
   for (const [a, b] of products) {
     await checkGradients((p: Tensor, q: Tensor) => p.matmul(q), [
@@ -122,7 +122,7 @@ function einsumByLoops(equation: string, operands: Nd[]): Nd {
     })));
 }
 
-testOnDevices("einsum gives the sums that it is defined by", async () => {
+testOnDevices("einsum agrees with its definition", async () => {
   for (const [equation, ...shapes] of equations) {
     const arrays = shapes.map((shape, i) => random(shape, 7 + i));
     for (const layout of layouts.slice(0, 3)) {
@@ -132,7 +132,7 @@ testOnDevices("einsum gives the sums that it is defined by", async () => {
   }
 });
 
-Deno.test("the gradients of einsum", async () => {
+Deno.test("gradients of einsum agree with central differences", async () => {
   setCurrentDevice(cpu);
   for (const [equation, ...shapes] of equations) {
     const args = shapes.map((shape, i) => toTensor(random(shape, 7 + i), "float64"));
@@ -140,7 +140,7 @@ Deno.test("the gradients of einsum", async () => {
   }
 });
 
-testOnDevices("gather along any axis with indices of any shape", async () => {
+testOnDevices("gather works along any axis with indices of any shape", async () => {
   const indices = { shape: [2, 2], values: [1, 0, 2, 1] };
   for (const axis of [0, 1, 2, -1]) {
     const along = axis < 0 ? axis + 3 : axis;
@@ -155,7 +155,7 @@ testOnDevices("gather along any axis with indices of any shape", async () => {
   }
 });
 
-testOnDevices("scatterAdd adds up what goes to one place, along any axis", async () => {
+testOnDevices("scatterAdd adds updates with equal indices, along any axis", async () => {
   const indices = tensor([2, 0, 2, 2], { dtype: "int32" });
   for (const axis of [0, 1, 2]) {
     const updates = random(x.shape.map((length, i) => i === axis ? 4 : length), 9);
@@ -180,14 +180,14 @@ testOnDevices("scatterAdd adds up what goes to one place, along any axis", async
   }
 });
 
-testOnDevices("many updates of one place add up", async () => {
+testOnDevices("scatterAdd adds many updates of one element", async () => {
   const indices = tensor(Int32Array.from({ length: 100_000 }, (_, i) => i % 3), { dtype: "int32" });
   const counts = tensor([0, 0, 0]).scatterAdd(indices, tensor(new Float32Array(100_000).fill(1)));
   assert.deepEqual([...await counts.data()], [33334, 33333, 33333]);
 });
 
 testOnDevices(
-  "long sums: a cumulative sum, a recurrence, a matrix product, an arg max and a tridiagonal solve of 100,000 elements",
+  "cumsum, recurrences, matmul, argMax and tridiagonal solves of 100,000 elements are accurate",
   async () => {
     const n = 100_000;
     const x = tensor(Int32Array.from({ length: n }, (_, i) => i % 3), { dtype: "int32" });
@@ -207,7 +207,7 @@ testOnDevices(
 );
 
 testOnDevices(
-  "a recurrence in two parts, the second from the last element of the first, is one",
+  "a recurrence can be continued from the last element of its first part",
   async () => {
     for (const complex of [false, true]) {
       const [a, b] = [1, 2].map((seed) => uniform(key(seed), [3, 7, 2, 5], { low: -1, high: 1 }));

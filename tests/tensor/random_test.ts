@@ -23,23 +23,23 @@ const answers: [key: Key, counter: [number, number], output: string][] = [
   [[0x13198a2e, 0x03707344], [0x243f6a88, 0x85a308d3], "c4923a9c 483df7a0"],
 ];
 
-Deno.test("Threefry-2x32 gives the paper's known answers", () => {
+Deno.test("Threefry-2x32 reproduces the known answers of its paper", () => {
   for (const [key, counter, output] of answers) assert.equal(hex(threefry2x32(key, counter)), output);
 });
 
-testOnDevices("element i of a tensor is the generator's output for counter i", async () => {
-  const own: Key = [0x13198a2e, 0x03707344];
-  const values = await uniform(own, [7, 11]).data();
-  values.forEach((value, i) => assert.equal(value, (threefry2x32(own, [i, 0])[0] >>> 8) / 2 ** 24));
+testOnDevices("element i of a random tensor is the generator's output for counter i", async () => {
+  const seed: Key = [0x13198a2e, 0x03707344];
+  const values = await uniform(seed, [7, 11]).data();
+  values.forEach((value, i) => assert.equal(value, (threefry2x32(seed, [i, 0])[0] >>> 8) / 2 ** 24));
 });
 
-testOnBoth("the same stream on both devices", async (cpu, webgpu) => {
+testOnBoth("both devices give the same random stream", async (cpu, webgpu) => {
   const draws: ArrayLike<number>[][] = [];
   for (const device of [cpu, webgpu]) {
     setCurrentDevice(device);
-    const own = key(42);
-    const made = [uniform(own, [1001]), bernoulli(own, 0.3, [1001]), permutation(own, 101)];
-    draws.push([...await Promise.all(made.map((x) => x.data())), await normal(own, [1001]).data()]);
+    const seed = key(42);
+    const made = [uniform(seed, [1001]), bernoulli(seed, 0.3, [1001]), permutation(seed, 101)];
+    draws.push([...await Promise.all(made.map((x) => x.data())), await normal(seed, [1001]).data()]);
   }
   for (const kind of [0, 1, 2]) assert.deepEqual(draws[1][kind], draws[0][kind]);
   for (let i = 0; i < 1001; i++) assert.ok(Math.abs(draws[0][3][i] - draws[1][3][i]) < 1e-5);
@@ -68,7 +68,7 @@ const count = 100_000;
 /** Exceeded by chance with a probability of one in a million. The seeds are fixed. */
 const bound = 2.7 / Math.sqrt(count);
 
-testOnDevices("uniform numbers are spread evenly", async () => {
+testOnDevices("uniform numbers follow the uniform distribution", async () => {
   for (const dtype of ["float32", "float64"] as const) {
     // Only the CPU supports float64.
     if (dtype === "float64" && uniform(key(0), [1]).device.info.kind !== "cpu") continue;
@@ -92,7 +92,7 @@ testOnDevices("normal numbers follow the normal distribution", async () => {
   assert.ok(Math.abs(kurtosis - 3) < 5 * Math.sqrt(96 / count), `kurtosis ${kurtosis}`);
 });
 
-testOnDevices("bernoulli is true with the probability asked for", async () => {
+testOnDevices("bernoulli is true with the given probability", async () => {
   for (const p of [0, 0.1, 0.5, 1]) {
     const share = await bernoulli(key(5), p, [count]).cast("float32").mean().item();
     assert.ok(Math.abs(share - p) <= 5 * Math.sqrt(p * (1 - p) / count), `${p}: ${share}`);
@@ -100,7 +100,7 @@ testOnDevices("bernoulli is true with the probability asked for", async () => {
   assert.throws(() => bernoulli(key(5), 1.5, [1]), /probability 1.5/);
 });
 
-testOnDevices("keys that were split, folded or count on give independent streams", async () => {
+testOnDevices("split, folded and successive keys give independent streams", async () => {
   const parent = key(6);
   const keys = [
     parent,
@@ -112,7 +112,7 @@ testOnDevices("keys that were split, folded or count on give independent streams
   ];
   assert.equal(new Set(keys.map(hex)).size, keys.length);
   const draws = await Promise.all(
-    keys.map(async (own) => Float32Array.from(await normal(own, [20_000]).data())),
+    keys.map(async (seed) => Float32Array.from(await normal(seed, [20_000]).data())),
   );
   for (let i = 0; i < draws.length; i++) {
     for (let j = 0; j < i; j++) {
@@ -122,7 +122,7 @@ testOnDevices("keys that were split, folded or count on give independent streams
   }
 });
 
-testOnDevices("neighbours in a stream are independent", async () => {
+testOnDevices("neighboring elements of a stream are independent", async () => {
   const x = await normal(key(8), [count]).data();
   for (const lag of [1, 2, 64]) {
     let sum = 0;
@@ -131,21 +131,24 @@ testOnDevices("neighbours in a stream are independent", async () => {
   }
 });
 
-testOnDevices("a permutation holds every number once, and each first number is as likely", async () => {
-  const order = [...await permutation(key(9), 100).data()];
-  assert.deepEqual(order.toSorted((a, b) => a - b), Array.from({ length: 100 }, (_, i) => i));
-  const firsts = new Array(5).fill(0);
-  for (let seed = 0; seed < 500; seed++) firsts[(await permutation(key(seed), 5).data())[0]]++;
-  const chiSquared = firsts.reduce((sum, n) => sum + (n - 100) ** 2 / 100, 0);
-  assert.ok(chiSquared < 28, `${firsts}`);
-});
+testOnDevices(
+  "a permutation contains every number once, and every first number is equally likely",
+  async () => {
+    const order = [...await permutation(key(9), 100).data()];
+    assert.deepEqual(order.toSorted((a, b) => a - b), Array.from({ length: 100 }, (_, i) => i));
+    const firsts = new Array(5).fill(0);
+    for (let seed = 0; seed < 500; seed++) firsts[(await permutation(key(seed), 5).data())[0]]++;
+    const chiSquared = firsts.reduce((sum, n) => sum + (n - 100) ** 2 / 100, 0);
+    assert.ok(chiSquared < 28, `${firsts}`);
+  },
+);
 
-Deno.test("a seed must be a whole number that doubles hold", () => {
+Deno.test("a seed must be a safe integer", () => {
   for (const seed of [-1, 0.5, NaN, 2 ** 53]) assert.throws(() => key(seed), RangeError);
   assert.notDeepEqual(key(0), key(2 ** 32));
 });
 
-testOnDevices("uniform numbers stay below high where rounding would reach it", async () => {
+testOnDevices("uniform numbers stay below high even if rounding would reach it", async () => {
   for (const [low, high] of [[100, 101], [-101, -100], [-65, -64], [0, 0.1]]) {
     const largest = await uniform(key(0), [4_000_000], { low, high }).max().item();
     assert.ok(largest < high && largest > high - 1e-4, `${largest} for [${low}, ${high})`);

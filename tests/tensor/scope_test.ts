@@ -4,7 +4,7 @@ import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { longOnSoftware, testOnDevices } from "../devices.ts";
 import { measure, memoryOver10000, smallModel } from "./training_memory.ts";
 
-testOnDevices("a scope frees what it does not return", async (device) => {
+testOnDevices("a scope frees tensors that it does not return", async (device) => {
   await measure(device, async (lent) => {
     const before = lent();
     const y = scope(() => ones([100]).add(1).mul(ones([100]).add(2)).sum(0, { keepDims: true }));
@@ -13,7 +13,7 @@ testOnDevices("a scope frees what it does not return", async (device) => {
   });
 });
 
-testOnDevices("a scope returns nested structures and views of what was made in it", async () => {
+testOnDevices("a scope returns nested structures and views of tensors created in it", async () => {
   const { rows, list } = scope(() => {
     const x = tensor([[1, 2], [3, 4]]);
     return { rows: x.at(0, 1), list: [x.mT, 5, "name"] as const };
@@ -23,7 +23,7 @@ testOnDevices("a scope returns nested structures and views of what was made in i
   assert.deepEqual(list.slice(1), [5, "name"]);
 });
 
-testOnDevices("a tensor that was freed says so and how to keep it", async () => {
+testOnDevices("using a freed tensor throws an error that says how to keep it", async () => {
   let lost: Tensor | undefined;
   let kept: Tensor | undefined;
   scope(() => {
@@ -36,7 +36,7 @@ testOnDevices("a tensor that was freed says so and how to keep it", async () => 
   assert.deepEqual([...await kept!.data()], [3, 3, 3]);
 });
 
-testOnDevices("a scope frees what was made when its body throws", async (device) => {
+testOnDevices("a scope frees its tensors when its body throws", async (device) => {
   await measure(device, (lent) => {
     const before = lent();
     assert.throws(() =>
@@ -49,7 +49,7 @@ testOnDevices("a scope frees what was made when its body throws", async (device)
   });
 });
 
-testOnDevices("scopes inside others hand over what they return", async (device) => {
+testOnDevices("a nested scope passes returned tensors to the outer scope", async (device) => {
   await measure(device, async (lent) => {
     const before = lent();
     const y = scope(() => scope(() => ones([10]).add(1)).mul(3));
@@ -58,7 +58,7 @@ testOnDevices("scopes inside others hand over what they return", async (device) 
   });
 });
 
-testOnDevices("valueAndGrad keeps the value and the gradients, and nothing else", async (device) => {
+testOnDevices("valueAndGrad frees everything except the value and the gradients", async (device) => {
   const w = tensor([[0.5, -1], [2, 0.25]]);
   await measure(device, async (lent) => {
     const before = lent();
@@ -69,7 +69,7 @@ testOnDevices("valueAndGrad keeps the value and the gradients, and nothing else"
   });
 });
 
-testOnDevices("gradients of gradients inside a scope are not freed too early", async () => {
+testOnDevices("second gradients inside a scope are not freed too early", async () => {
   const x = tensor([1, 2, 3]);
   const second = grad((x: Tensor) => grad((x: Tensor) => x.pow(3).sum())(x).sum())(x);
   const values = await second.data();
@@ -80,7 +80,7 @@ testOnDevices("gradients of gradients inside a scope are not freed too early", a
 });
 
 testOnDevices(
-  "memory is flat over 10,000 training steps, each in a scope",
+  "memory does not grow over 10,000 training steps in scopes",
   longOnSoftware,
   async (device) => {
     // In a separate process, whose memory other tests do not affect.
@@ -97,7 +97,7 @@ testOnDevices(
 );
 
 testOnDevices(
-  "memory is flat over 10,000 training steps whose gradients the collector frees",
+  "memory does not grow over 10,000 training steps with garbage-collected gradients",
   longOnSoftware,
   async (device) => {
     const { lent } = await memoryOver10000(device, smallModel());

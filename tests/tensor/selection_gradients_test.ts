@@ -101,7 +101,7 @@ async function assertShares(
   }
 }
 
-testOnDevices("what is not selected has a gradient of 0, whatever the cotangent", async (device) => {
+testOnDevices("unselected elements have gradient 0 for any cotangent", async (device) => {
   for (const dtype of floatsOf(device)) {
     for (const selection of selections) {
       const operands = selection.operands.map((values) => tensor(values, { dtype }));
@@ -123,7 +123,7 @@ function inLoop(run: Selection["run"], operands: Tensor[]): Tensor {
   return scan(body, run(...operands).zerosLike(), tensor([1], { dtype: operands[0].dtype }))[0].sum();
 }
 
-testOnDevices("inside jit and compiled loops what is not selected has a gradient of 0", async (device) => {
+testOnDevices("inside jit and compiled loops, unselected elements have gradient 0", async (device) => {
   for (const dtype of floatsOf(device)) {
     for (const selection of selections) {
       const operands = selection.operands.map((values) => tensor(values, { dtype }));
@@ -135,7 +135,7 @@ testOnDevices("inside jit and compiled loops what is not selected has a gradient
   }
 });
 
-testOnDevices("the square root of what is selected has a gradient of 0 elsewhere", async () => {
+testOnDevices("the gradient of the square root of selected elements is 0 for other elements", async () => {
   const functions: [string, (x: Tensor) => Tensor][] = [
     ["maximum", (x) => x.maximum(0).sqrt()],
     ["minimum", (x) => x.neg().minimum(0).neg().sqrt()],

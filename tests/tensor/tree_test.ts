@@ -14,14 +14,14 @@ import {
   vjp,
 } from "../../mod.ts";
 
-Deno.test("a structure keeps its form, its order and what is no tensor", () => {
+Deno.test("mapping a structure keeps its form, its order and values that are not tensors", () => {
   const tree = { name: "a", list: [ones([2]), 3], inner: { x: ones([1]) } };
   assert.deepEqual(leaves(tree).map(({ shape }) => shape), [[2], [1]]);
   const mapped = mapTree(tree, ({ shape }) => shape);
   assert.deepEqual(mapped as unknown, { name: "a", list: [[2], 3], inner: { x: [1] } });
 });
 
-Deno.test("types refuse arguments that cannot hold tensors: these lines would not compile without the marks", () => {
+Deno.test("the types reject arguments that cannot hold tensors", () => {
   const sum = (x: Map<string, Tensor>) => x.get("x")!.sum();
   // @ts-expect-error a map is no structure of plain objects and arrays
   grad(sum);
@@ -50,7 +50,7 @@ const forms: Record<string, (level: number) => boolean> = {
   "arrays and objects": (level) => level % 3 === 0,
 };
 for (const [name, isObject] of Object.entries(forms)) {
-  Deno.test(`${levels} nested ${name} are taken apart and put together`, async () => {
+  Deno.test(`${levels} nested ${name} are flattened and rebuilt`, async () => {
     const x = tensor([1, 2]);
     const tree = nested(x, levels, isObject);
     assert.deepEqual(leaves(tree), [x]);
@@ -74,7 +74,7 @@ for (const [name, isObject] of Object.entries(forms)) {
   });
 }
 
-Deno.test("a structure that contains itself is refused with its place", () => {
+Deno.test("a structure that contains itself throws an error with the path", () => {
   const list: unknown[] = [ones([2])];
   const tree = { a: { b: list } };
   list.push(tree);
@@ -85,7 +85,7 @@ Deno.test("a structure that contains itself is refused with its place", () => {
   assert.equal(leaves({ a: shared, b: [shared] }).length, 2);
 });
 
-Deno.test("jit tells structures of different forms apart", () => {
+Deno.test("jit distinguishes structures of different forms", () => {
   const x = ones([2]);
   const f = jit((tree: Tree) => ({ tree, count: Object.keys(tree as object).join() }));
   const holes = [, x] as unknown as Tree;

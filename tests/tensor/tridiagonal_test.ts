@@ -19,7 +19,7 @@ function solve(lower: number[], diagonal: number[], upper: number[], rhs: number
 }
 
 for (const [systems, n] of [[1, 7], [5, 9], [19, 30]]) {
-  testOnDevices(`rows with a diagonal of zero are left out of ${systems} systems of ${n}`, async () => {
+  testOnDevices(`rows with a zero diagonal are excluded from ${systems} systems of ${n}`, async () => {
     const values = (seed: number) => uniform(key(seed), [systems, n]);
     const [lower, upper, rhs] = [values(1), values(2), normal(key(3), [systems, n])];
     const diagonal = values(4).less(0.4).where(0, values(5).add(3));
@@ -40,7 +40,7 @@ for (const [systems, n] of [[1, 7], [5, 9], [19, 30]]) {
   });
 }
 
-Deno.test("a right side has the right gradient where rows are left out", async () => {
+Deno.test("the gradient of the right-hand side is correct if rows are excluded", async () => {
   const float64 = { dtype: "float64" } as const;
   // Skipped rows repeat the coefficients that couple their neighbours.
   const lower = tensor([0, 1, 2, 2, 2, 3], float64);

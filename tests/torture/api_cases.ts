@@ -394,7 +394,7 @@ async function callWrongly(
 ): Promise<[what: string, fault?: string]> {
   const subject = choices.of(subjects);
   if (choices.chance(0.1)) {
-    const what = `${subject.name} with arguments that make sense`;
+    const what = `${subject.name} with valid arguments`;
     return await attempt(subject, subject.valid()).then(() => [what], (error) => [what, `refused: ${error}`]);
   }
   const field = choices.of(Object.keys(subject.wrong));

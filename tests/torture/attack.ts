@@ -1,5 +1,5 @@
 import { init } from "../../src/device/init.ts";
-import type { Verdict } from "./cases.ts";
+import type { CaseResult } from "./cases.ts";
 import { makeWorld } from "./world.ts";
 
 /** Extent of the attack. */
@@ -13,15 +13,15 @@ export interface AttackOptions {
   /** Processes that run cases. */
   readonly processes: number;
   /** Called after each case. */
-  readonly onVerdict?: (verdict: Verdict & { readonly number: number }) => void;
+  readonly onResult?: (result: CaseResult & { readonly number: number }) => void;
 }
 
 /** Time limit of a case in milliseconds. */
-const patience = 60_000;
+const timeLimit = 60_000;
 
 /** Runs cases, and returns their number. */
 export async function attack(options: AttackOptions): Promise<number> {
-  const { seed, from, cases, seconds, processes, onVerdict } = options;
+  const { seed, from, cases, seconds, processes, onResult } = options;
   const folder = await Deno.makeTempDir({ prefix: "torture" });
   try {
     await init({ device: "cpu" });
@@ -34,8 +34,8 @@ export async function attack(options: AttackOptions): Promise<number> {
       while (next < from + cases && performance.now() < end) {
         const number = next++;
         server ??= new Server([file, `${seed}`, `${folder}/scratch`]);
-        const verdict = await server.run(number);
-        onVerdict?.({ number, ...verdict });
+        const result = await server.run(number);
+        onResult?.({ number, ...result });
         if (server.hasEnded) server = undefined;
       }
       await server?.end();
@@ -68,10 +68,10 @@ class Server {
     this.#errors = new Response(this.#process.stderr).text();
   }
 
-  async run(number: number): Promise<Verdict> {
+  async run(number: number): Promise<CaseResult> {
     await this.#input.write(new TextEncoder().encode(`${number}\n`));
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const late = new Promise<"late">((resolve) => timer = setTimeout(() => resolve("late"), patience));
+    const late = new Promise<"late">((resolve) => timer = setTimeout(() => resolve("late"), timeLimit));
     let text = "";
     while (!text.endsWith("\n")) {
       const turn = await Promise.race([this.#output.read(), late]);
@@ -81,7 +81,7 @@ class Server {
         const { code } = await this.#process.status;
         clearTimeout(timer);
         const fault = turn === "late"
-          ? `no end after ${patience / 1000} s`
+          ? `no result after ${timeLimit / 1000} s`
           : `the process ended with status ${code}: ${await this.#errors}`;
         return { family: "any", what: "", fault };
       }

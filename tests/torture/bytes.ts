@@ -34,14 +34,14 @@ export function damageBytes(bytes: Uint8Array, choices: Choices): Damage {
     () => {
       const added = Uint8Array.from({ length: 1 + choices.below(40) }, () => choices.below(256));
       return {
-        what: `${added.length} random bytes put in at ${at}`,
+        what: `${added.length} random bytes inserted at ${at}`,
         bytes: join(bytes.slice(0, at), added, bytes.slice(at)),
       };
     },
     () => ({ what: "twice in a row", bytes: join(bytes, bytes) }),
     () => {
       const added = Uint8Array.from({ length: 1 + choices.below(40) }, () => choices.below(256));
-      return { what: `${added.length} random bytes behind it`, bytes: join(bytes, added) };
+      return { what: `${added.length} random bytes appended`, bytes: join(bytes, added) };
     },
     () => ({
       what: "random bytes",

@@ -8,7 +8,7 @@ import { argumentCase, killCase, twiceCase } from "./process_cases.ts";
 import type { World } from "./world.ts";
 
 /** The result of a case. */
-export interface Verdict {
+export interface CaseResult {
   readonly family: string;
   /** A description of the case. */
   readonly what: string;
@@ -35,7 +35,12 @@ const families: readonly [name: string, share: number, Family][] = [
 /**
  * Runs the case with a number. It depends only on the number and the seed. @param scratch An empty folder.
  */
-export async function runCase(world: World, seed: number, number: number, scratch: string): Promise<Verdict> {
+export async function runCase(
+  world: World,
+  seed: number,
+  number: number,
+  scratch: string,
+): Promise<CaseResult> {
   const choices = choicesOf(seed, number);
   let place = choices.below(1000);
   const [family, , run] = families.find(([, share]) => (place -= share) < 0)!;

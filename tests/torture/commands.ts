@@ -105,12 +105,12 @@ export function faultOfMessage(message: string): string | undefined {
 export function faultOfOutcome({ code, stdout, stderr }: Outcome): string | undefined {
   if (code === 0) {
     const odd = /\b(NaN|Infinity|undefined|null)\b/.exec(withoutNames(stdout));
-    if (odd) return `${odd[0]} as a result: ${stdout}`;
-    return stderr.includes("    at ") ? `a stack trace beside a result: ${stderr}` : undefined;
+    if (odd) return `${odd[0]} in the output: ${stdout}`;
+    return stderr.includes("    at ") ? `a stack trace in spite of a result: ${stderr}` : undefined;
   }
   // The error follows notices about a table. Help on wrong options may follow the error.
   const at = stderr.search(/^error: /m);
-  if (at < 0) return `status ${code}, and no error is told: ${stderr || stdout}`;
+  if (at < 0) return `status ${code}, without an error message: ${stderr || stdout}`;
   const [message] = stderr.slice(at).trimEnd().split(/\n+Usage: /);
   const before = stderr.slice(0, at).split("\n").map(faultOfNotice).find(Boolean);
   return before ?? faultOfMessage(message);
@@ -125,7 +125,7 @@ function faultOfNotice(line: string): string | undefined {
 }
 
 /** The output of a command, without times and paths. */
-export function told({ stdout }: Outcome): string {
+export function timelessOutput({ stdout }: Outcome): string {
   return stdout.replaceAll(/ +\d+(\.\d+)? s\b/g, "").replaceAll(/ *\d+:\d\d (min|h)/g, "")
     .replaceAll(/\/\S+/g, "<path>").trimEnd();
 }

@@ -3,13 +3,13 @@ import { parseUea } from "../../src/data/uea.ts";
 import { zipFile, type ZippedFile } from "../data/zip_file.ts";
 import { damageBytes } from "./bytes.ts";
 import type { Choices } from "./choices.ts";
-import { callHere, faultOfOutcome, told } from "./commands.ts";
+import { callHere, faultOfOutcome, timelessOutput } from "./commands.ts";
 import { callOf, shortTraining, type World } from "./world.ts";
 
-type Judged = [what: string, fault?: string];
+type CaseReport = [what: string, fault?: string];
 
 /** An archive with a fault in its bytes, or a valid archive of a text with a fault. */
-export async function archiveCase(world: World, choices: Choices, scratch: string): Promise<Judged> {
+export async function archiveCase(world: World, choices: Choices, scratch: string): Promise<CaseReport> {
   const whole = await Deno.readFile(world.archive);
   const isOfBytes = choices.chance(0.6);
   const { what, bytes } = isOfBytes ? damageBytes(whole, choices) : await damageEntries(world, choices);
@@ -53,9 +53,9 @@ async function damageEntries(
     },
     () => {
       const claimedSize = choices.of([0, 1, 100, 2 ** 28, 2 ** 31, 2 ** 32 - 1]);
-      return { what: `whose ${file.name} claims ${claimedSize} bytes`, files: change({ claimedSize }) };
+      return { what: `with ${file.name} declared as ${claimedSize} bytes`, files: change({ claimedSize }) };
     },
-    () => ({ what: `whose ${file.name} is encrypted`, files: change({ isEncrypted: true }) }),
+    () => ({ what: `with an encrypted ${file.name}`, files: change({ isEncrypted: true }) }),
     () => ({ what: `with ${file.name} twice`, files: [...files, file] }),
     () => ({ what: `without ${file.name}`, files: files.toSpliced(at, 1) }),
     () => ({
@@ -152,14 +152,14 @@ function damageText(text: string, choices: Choices, separators: RegExp): { what:
       lines: lines.with(choices.below(lines.length), lines[line]),
     }),
     () => ({
-      what: `a separator less in line ${line + 1}`,
+      what: `a separator missing in line ${line + 1}`,
       lines: lines.with(line, lines[line].replace(separators, "")),
     }),
     () => ({
       what: `ends in line ${line + 1}`,
       lines: [...lines.slice(0, line), lines[line].slice(0, choices.below(20))],
     }),
-    () => ({ what: "line ends of Windows", lines: lines.map((one) => `${one}\r`) }),
+    () => ({ what: "Windows line endings", lines: lines.map((one) => `${one}\r`) }),
     () => ({ what: "empty lines", lines: lines.flatMap((one) => [one, ""]) }),
     () => ({ what: "a byte order mark", lines: lines.with(0, `\uFEFF${lines[0]}`) }),
   ];
@@ -168,7 +168,7 @@ function damageText(text: string, choices: Choices, separators: RegExp): { what:
 }
 
 /** A damaged or unusual table, used to train, to evaluate or to classify. */
-export async function tableCase(world: World, choices: Choices, scratch: string): Promise<Judged> {
+export async function tableCase(world: World, choices: Choices, scratch: string): Promise<CaseReport> {
   const use = choices.of(["train", "evaluate", "predict"] as const);
   const source = await Deno.readTextFile(use === "predict" ? world.unlabelled : world.table);
   const path = `${scratch}/table.csv`;
@@ -189,16 +189,16 @@ export async function tableCase(world: World, choices: Choices, scratch: string)
     ? callOf({ command: use, args: ["--data", path, "--device", "cpu"] }, series.path)
     : callOf({ command: use, args: [path, "--device", "cpu"] }, series.path);
   const outcome = await callHere(call);
-  const judged = `table ${reordered ? "" : `${format.name} `}${what}; ${use}`;
+  const description = `table ${reordered ? "" : `${format.name} `}${what}; ${use}`;
   const fault = faultOfOutcome(outcome);
   // A damaged compressed file either gives the original data, or is rejected.
   const isSame = reordered || format === gzip && !isText && outcome.code === 0;
-  if (fault || !isSame || use !== "predict") return [judged, fault];
-  const known = series.uses.find(({ command }) => command === "predict")!.result.told;
+  if (fault || !isSame || use !== "predict") return [description, fault];
+  const known = series.uses.find(({ command }) => command === "predict")!.result.timelessOutput;
   const sorted = (text: string) => text.split("\n").sort().join("\n");
   return [
-    judged,
-    sorted(known) === sorted(told(outcome))
+    description,
+    sorted(known) === sorted(timelessOutput(outcome))
       ? undefined
       : `other answers: ${outcome.stdout}${outcome.stderr}\ninstead of ${known}`,
   ];
@@ -244,7 +244,7 @@ function reorder(text: string, choices: Choices): { what: string; text: string }
     },
     () => ({ what: "rows in another order", text: write([header, ...shuffled(body)]) }),
     () => ({ what: "fields in quotes", text: write(rows.map((row) => row.map((field) => `"${field}"`))) }),
-    () => ({ what: "line ends of Windows", text: write(rows).replaceAll("\n", "\r\n") }),
+    () => ({ what: "Windows line endings", text: write(rows).replaceAll("\n", "\r\n") }),
     () => ({ what: "a byte order mark", text: `\uFEFF${write(rows)}` }),
     () => ({
       what: "an index of pandas",

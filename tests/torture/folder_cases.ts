@@ -2,7 +2,7 @@
 import { type HostTensor, readSafetensors, writeSafetensors } from "../../src/files/safetensors.ts";
 import { damageBytes, damageJson } from "./bytes.ts";
 import type { Choices } from "./choices.ts";
-import { callHere, faultOfOutcome, startProcess, told } from "./commands.ts";
+import { callHere, faultOfOutcome, startProcess, timelessOutput } from "./commands.ts";
 import { type AttackedRun, callOf, copyFolder, stateOf, type Use, type World } from "./world.ts";
 
 /** A change to a run's folder. */
@@ -35,15 +35,15 @@ export async function folderCase(
   const outcome = await callHere(callOf(use, path));
   const fault = faultOfOutcome(outcome) ??
     (outcome.code === 0
-      ? attack.isForged ? undefined : await differenceOf(use, told(outcome), path)
+      ? attack.isForged ? undefined : await differenceOf(use, timelessOutput(outcome), path)
       : attack.mayFailLate || attack.isForged || before === undefined
       ? undefined
       : await wasTouched(before, path));
   if (fault || !twin) return [what, fault];
   const other = await startProcess(callOf(use, twin)).outcome;
-  const differs = other.code !== outcome.code || told(other) !== told(outcome);
+  const differs = other.code !== outcome.code || timelessOutput(other) !== timelessOutput(outcome);
   return [
-    `${what}, in a process of its own too`,
+    `${what}, also in a separate process`,
     faultOfOutcome(other) ?? (differs ? `another outcome there: ${other.stdout}${other.stderr}` : undefined),
   ];
 }
@@ -54,7 +54,7 @@ async function differenceOf(
   now: string,
   path: string,
 ): Promise<string | undefined> {
-  if (now !== result.told) return `another result: ${now}\ninstead of ${result.told}`;
+  if (now !== result.timelessOutput) return `another result: ${now}\ninstead of ${result.timelessOutput}`;
   // The other commands write nothing, and read only some of the files.
   if (command !== "train") return undefined;
   const state = await stateOf(path).catch((error) => `${error}`);

@@ -8,13 +8,13 @@ import type { Choices } from "./choices.ts";
 import { callHere, faultOfOutcome } from "./commands.ts";
 import { type AttackedRun, callOf, copyFolder, type Use, type World } from "./world.ts";
 
-type Judged = [what: string, fault?: string];
+type CaseReport = [what: string, fault?: string];
 
 /**
  * A run whose metrics, settings or data record are valid, but do not belong to its weights. It must be
  * rejected.
  */
-export async function otherCase(world: World, choices: Choices, scratch: string): Promise<Judged> {
+export async function otherCase(world: World, choices: Choices, scratch: string): Promise<CaseReport> {
   const change = choices.of([changeMetrics, changeSettings, changeRecord]);
   const isFit = ({ command }: Use) => change !== changeMetrics || command === "train";
   const hasRecord = ({ name }: AttackedRun) => change === changeSettings || name !== "waves";
@@ -24,7 +24,10 @@ export async function otherCase(world: World, choices: Choices, scratch: string)
   await copyFolder(run.path, path);
   const what = `${run.name}: ${await change(path, choices)}; ${use.command} ${use.args.join(" ")}`;
   const outcome = await callHere(callOf(use, path));
-  return [what, outcome.code === 0 ? `taken in silence: ${outcome.stdout}` : faultOfOutcome(outcome)];
+  return [
+    what,
+    outcome.code === 0 ? `accepted without an error: ${outcome.stdout}` : faultOfOutcome(outcome),
+  ];
 }
 
 /** Changes a number in the metrics of a complete epoch. */
@@ -73,7 +76,7 @@ async function changeRecord(path: string, choices: Choices): Promise<string> {
 }
 
 /** Classifies series together with fewer series, or with a longer one. Their answers must not change. */
-export async function companyCase(world: World, choices: Choices, scratch: string): Promise<Judged> {
+export async function companyCase(world: World, choices: Choices, scratch: string): Promise<CaseReport> {
   const run = world.runs.find(({ name }) => name === "series")!;
   const [header, ...rows] = (await Deno.readTextFile(world.unlabelled)).trimEnd().split("\n");
   const seriesOf = (row: string) => row.split(",")[0];
@@ -87,7 +90,7 @@ export async function companyCase(world: World, choices: Choices, scratch: strin
   const what = `table of ${chosen.join(", ")}${length ? ` and one of ${length} rows` : ""}; predict`;
   const outcome = await callHere(callOf({ command: "predict", args: [path, "--device", "cpu"] }, run.path));
   if (outcome.code !== 0) return [what, `refused: ${outcome.stderr}`];
-  const known = answersOf(run.uses.find(({ command }) => command === "predict")!.result.told);
+  const known = answersOf(run.uses.find(({ command }) => command === "predict")!.result.timelessOutput);
   const now = answersOf(outcome.stdout);
   const isSame = (name: string) => {
     const [before, after] = [known.get(name), now.get(name)];

@@ -43,9 +43,15 @@ export async function killTrainings(
   try {
     await Deno.writeTextFile(`${folder}/table.csv`, tableText(24, true));
     for (const [i, training] of (Object.keys(trainings) as Training[]).entries()) {
-      const whole = await trainWhole(training, folder);
+      const uninterrupted = await trainUninterrupted(training, folder);
       await Promise.all([1, 2].map(async (threads) => {
-        const killed = { training, threads, folder, whole, choices: choicesOf(seed, 2 * i + threads) };
+        const killed = {
+          training,
+          threads,
+          folder,
+          uninterrupted,
+          choices: choicesOf(seed, 2 * i + threads),
+        };
         onReport({ training, threads, ...await killTraining(killed, kills) });
       }));
     }
@@ -55,12 +61,12 @@ export async function killTrainings(
 }
 
 /** A training without interruption. */
-interface Whole {
+interface Uninterrupted {
   readonly numbers: string;
   readonly milliseconds: number;
 }
 
-async function trainWhole(training: Training, folder: string): Promise<Whole> {
+async function trainUninterrupted(training: Training, folder: string): Promise<Uninterrupted> {
   const out = `${folder}/${training}`;
   const start = performance.now();
   const { code, stderr } = await spawn(folder, 2, newRun(training, out)).output();
@@ -72,12 +78,12 @@ interface Killed {
   readonly training: Training;
   readonly threads: number;
   readonly folder: string;
-  readonly whole: Whole;
+  readonly uninterrupted: Uninterrupted;
   readonly choices: Choices;
 }
 
 async function killTraining(
-  { training, threads, folder, whole, choices }: Killed,
+  { training, threads, folder, uninterrupted, choices }: Killed,
   kills: number,
 ): Promise<Omit<KillReport, "training" | "threads">> {
   const phases: Record<string, number> = {};
@@ -86,20 +92,20 @@ async function killTraining(
     const out = `${folder}/${training}-${threads}-${ended}`;
     for (;;) {
       await Deno.mkdir(out, { recursive: true });
-      const begun = await begunRun(training, out);
+      const started = await findStartedRun(training, out);
       const start = Date.now();
-      const process = spawn(folder, threads, begun ? ["--resume", begun] : newRun(training, out));
-      const killer = left > 0 ? killLater(process, out, whole.milliseconds, choices) : undefined;
+      const process = spawn(folder, threads, started ? ["--resume", started] : newRun(training, out));
+      const killer = left > 0 ? killLater(process, out, uninterrupted.milliseconds, choices) : undefined;
       const { code, signal, stderr } = await process.output();
       killer?.[Symbol.dispose]();
       if (code === 0) break;
       if (signal !== "SIGKILL") return { phases, ended, fault: new TextDecoder().decode(stderr) };
-      const phase = await phaseOf(await begunRun(training, out), start);
+      const phase = await phaseOf(await findStartedRun(training, out), start);
       phases[phase] = (phases[phase] ?? 0) + 1;
       left--;
     }
-    if (await numbersOf(await onlyRun(out, training)) !== whole.numbers) {
-      return { phases, ended, fault: "other numbers than without kills" };
+    if (await numbersOf(await onlyRun(out, training)) !== uninterrupted.numbers) {
+      return { phases, ended, fault: "other results than without kills" };
     }
     if (left === 0) return { phases, ended: ended + 1 };
   }
@@ -122,7 +128,7 @@ function newRun(training: Training, out: string): string[] {
 }
 
 /** The run in a folder of runs, or `undefined` if the process was killed before it wrote a configuration. */
-async function begunRun(training: Training, out: string): Promise<string | undefined> {
+async function findStartedRun(training: Training, out: string): Promise<string | undefined> {
   const run = await onlyRun(out, training).catch(() => undefined);
   if (run && await exists(`${run}/config.json`)) return run;
   if (run) await Deno.remove(run, { recursive: true });

@@ -5,13 +5,13 @@ import type { Choices } from "./choices.ts";
 import { callHere, faultOfOutcome, signal, startProcess } from "./commands.ts";
 import { callOf, copyFolder, stateOf, type World } from "./world.ts";
 
-type Judged = [what: string, fault?: string];
+type CaseReport = [what: string, fault?: string];
 
 /** A training that is killed or stopped several times, resumes, and must reach the same results. */
-export async function killCase({ begun }: World, choices: Choices, scratch: string): Promise<Judged> {
+export async function killCase({ started }: World, choices: Choices, scratch: string): Promise<CaseReport> {
   const path = `${scratch}/run`;
-  await copyFolder(begun.path, path);
-  const [use] = begun.uses;
+  await copyFolder(started.path, path);
+  const [use] = started.uses;
   const call = callOf(use, path);
   const events: string[] = [];
   for (let kill = 1 + choices.below(2); kill > 0; kill--) {
@@ -27,18 +27,21 @@ export async function killCase({ begun }: World, choices: Choices, scratch: stri
     }
   }
   const outcome = await callHere(call);
-  if (outcome.code !== 0) return [events.join(", "), `cannot go on: ${outcome.stderr}`];
-  return [events.join(", "), await stateOf(path) === use.result.state ? undefined : "other numbers"];
+  if (outcome.code !== 0) return [events.join(", "), `cannot resume: ${outcome.stderr}`];
+  return [
+    events.join(", "),
+    await stateOf(path) === use.result.state ? undefined : "other results than without kills",
+  ];
 }
 
 /**
  * Two processes resume one run at the same time. Either one of them trains, or both train one after the
  * other.
  */
-export async function twiceCase({ begun }: World, choices: Choices, scratch: string): Promise<Judged> {
+export async function twiceCase({ started }: World, choices: Choices, scratch: string): Promise<CaseReport> {
   const path = `${scratch}/run`;
-  await copyFolder(begun.path, path);
-  const [use] = begun.uses;
+  await copyFolder(started.path, path);
+  const [use] = started.uses;
   const call = callOf(use, path);
   const wait = choices.below(300);
   const what = `two at once, the second ${wait} ms later`;
@@ -51,7 +54,7 @@ export async function twiceCase({ begun }: World, choices: Choices, scratch: str
     if (outcome.code !== 0 && !outcome.stderr.includes("another process")) return [what, outcome.stderr];
   }
   if (outcomes.every(({ code }) => code !== 0)) return [what, "neither trained"];
-  return [what, await stateOf(path) === use.result.state ? undefined : "other numbers"];
+  return [what, await stateOf(path) === use.result.state ? undefined : "other results than without kills"];
 }
 
 const oddValues: readonly string[] = [
@@ -99,7 +102,7 @@ const options: readonly string[] = [
 ];
 
 /** A command with an invalid or unusual argument. */
-export async function argumentCase(world: World, choices: Choices, scratch: string): Promise<Judged> {
+export async function argumentCase(world: World, choices: Choices, scratch: string): Promise<CaseReport> {
   const command = choices.of(["train", "train", "evaluate", "predict"] as const);
   const run = choices.of(world.runs).path;
   const odd = choices.of(oddValues);

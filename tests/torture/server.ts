@@ -19,9 +19,9 @@ for await (const text of lines) {
     await Deno.mkdir(scratch, { recursive: true });
     // Files that a case writes to an invalid path stay in this folder.
     Deno.chdir(scratch);
-    const verdict = await runCase(world, Number(seed), number, scratch);
+    const result = await runCase(world, Number(seed), number, scratch);
     Deno.chdir(folder);
     await Deno.remove(scratch, { recursive: true });
-    Deno.stdout.writeSync(encoder.encode(`${JSON.stringify({ number, ...verdict })}\n`));
+    Deno.stdout.writeSync(encoder.encode(`${JSON.stringify({ number, ...result })}\n`));
   }
 }

@@ -5,23 +5,28 @@ import { command, main, number, wholeFrom } from "../../src/commands/command.ts"
 
 const program = command(
   "torture",
-  "Damages run folders, tables and archives, calls the library wrongly and kills trainings. Each case must end in the same " +
-    "result as without the fault, or in an error in a line with a status above zero.",
+  "Damages run folders, tables and archives, calls the library wrongly and kills trainings. Each case must give the same " +
+    "result as without the fault, or a one-line error with a nonzero exit code.",
 )
-  .option("--seed <number>", "decides the cases", wholeFrom(0), 0)
-  .option("--cases <number>", "how many", wholeFrom(1), 500)
-  .option("--from <number>", "the first one, to see a case again", wholeFrom(0), 0)
-  .option("--seconds <number>", "after which no more are begun", number({ above: 0 }), Infinity)
+  .option("--seed <number>", "seed of the cases", wholeFrom(0), 0)
+  .option("--cases <number>", "number of cases", wholeFrom(1), 500)
+  .option("--from <number>", "the first case, to repeat a case", wholeFrom(0), 0)
+  .option(
+    "--seconds <number>",
+    "time after which no more cases start, in seconds",
+    number({ above: 0 }),
+    Infinity,
+  )
   .option(
     "--processes <number>",
-    "that run cases",
+    "number of processes that run cases",
     wholeFrom(1),
     navigator.hardwareConcurrency,
   )
-  .option("--verbose", "tells every case")
+  .option("--verbose", "print every case")
   .option(
     "--kills <number>",
-    "instead of cases, kills each of three trainings so often on one thread and on two",
+    "kills of each of three trainings, on one and on two threads, instead of cases",
     wholeFrom(1),
   );
 
@@ -43,7 +48,7 @@ await main(async (args) => {
   let faults = 0;
   const done = await attack({
     ...options,
-    onVerdict({ number, family, what, fault }) {
+    onResult({ number, family, what, fault }) {
       counts[family] = (counts[family] ?? 0) + 1;
       if (fault) faults++;
       if (fault || verbose) console.log(`case ${number}, ${family}: ${what}${fault ? `\n  ${fault}` : ""}`);
@@ -52,7 +57,7 @@ await main(async (args) => {
   const shares = Object.entries(counts).map(([family, count]) => `${count} ${family}`).sort().join(", ");
   console.log(`${done} cases of seed ${options.seed} (${shares}): ${faults} faults`);
   if (faults > 0) {
-    console.log(`to see one again: deno task torture --seed ${options.seed} --cases 1 --from <its number>`);
+    console.log(`to repeat a case: deno task torture --seed ${options.seed} --cases 1 --from <its number>`);
   }
   return faults > 0 ? 1 : 0;
 });
@@ -65,7 +70,7 @@ async function killed(kills: number, seed: number): Promise<number> {
     const moments = Object.entries(phases).map(([phase, count]) => `${count} ${phase}`).sort().join(", ");
     console.log(
       `${training} on ${threads} ${threads === 1 ? "thread" : "threads"}, killed ${moments}: ` +
-        (fault ?? `${ended} came to the numbers of one that was not killed`),
+        (fault ?? `${ended} gave the results of an uninterrupted training`),
     );
   });
   return faults > 0 ? 1 : 0;

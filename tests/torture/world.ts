@@ -5,7 +5,7 @@
 import { readSafetensors } from "../../src/files/safetensors.ts";
 import { makeCharacters, onlyRun } from "../tasks/command_line.ts";
 import { zipFile } from "../data/zip_file.ts";
-import { type Call, callHere, told } from "./commands.ts";
+import { type Call, callHere, timelessOutput } from "./commands.ts";
 
 /** A run under attack. */
 export interface AttackedRun {
@@ -26,7 +26,7 @@ export interface Use {
 
 /** The output of a command, and the resulting files in the run's folder. */
 export interface Result {
-  readonly told: string;
+  readonly timelessOutput: string;
   readonly state: string;
 }
 
@@ -41,7 +41,7 @@ export interface World {
   readonly unlabelled: string;
   readonly runs: readonly AttackedRun[];
   /** A run that has just started, and its result after {@linkcode killedEpochs}. */
-  readonly begun: AttackedRun;
+  readonly started: AttackedRun;
 }
 
 /** Number of epochs of a run that is killed. */
@@ -79,11 +79,11 @@ export async function makeWorld(folder: string): Promise<World> {
   const characters = await start("characters", ...onArchive, "--epochs", "3");
   const series = await start("series", ...onTable, "--epochs", "2");
   const waves = await start("waves", "sine", "--epochs", "1", "--batch-size", "100");
-  const begun = await start("begun", ...onArchive, "--epochs", "1");
+  const started = await start("started", ...onArchive, "--epochs", "1");
   const stopped = await stopInMiddle(`${folder}/stopped`, characters);
   const interrupted = await attacked("stopped", stopped, [resumption(3)]);
   if (interrupted.uses[0].result.state !== await stateOf(characters)) {
-    throw new Error("a run that was stopped in the middle of an epoch comes to other numbers");
+    throw new Error("a run stopped in the middle of an epoch gives other results");
   }
   const prediction = { command: "predict", args: [unlabelled, "--device", "cpu"] } as const;
   return {
@@ -98,7 +98,7 @@ export async function makeWorld(folder: string): Promise<World> {
       await attacked("series", series, [evaluation, prediction, resumption(3)]),
       await attacked("waves", waves, [evaluation]),
     ],
-    begun: await attacked("begun", begun, [resumption(killedEpochs)]),
+    started: await attacked("started", started, [resumption(killedEpochs)]),
   };
 }
 
@@ -113,7 +113,7 @@ async function attacked(
     const copy = `${path}-copy`;
     await copyFolder(path, copy);
     const outcome = await expectSuccess(callOf(use, copy));
-    known.push({ ...use, result: { told: told(outcome), state: await stateOf(copy) } });
+    known.push({ ...use, result: { timelessOutput: timelessOutput(outcome), state: await stateOf(copy) } });
     await Deno.remove(copy, { recursive: true });
   }
   return { name, path, uses: known };
@@ -140,7 +140,7 @@ async function stopInMiddle(path: string, run: string): Promise<string> {
   };
   const task = { ...started.task, schedule: stopping };
   const { interrupted } = await execute({ ...started, task }, { signal: controller.signal });
-  if (!interrupted) throw new Error("the run that was to be stopped came to its end");
+  if (!interrupted) throw new Error("the run completed before it was stopped");
   return runFolder(started.folder.path).path;
 }
 

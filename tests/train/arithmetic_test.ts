@@ -27,16 +27,22 @@ async function resume(path: string): Promise<string[]> {
 }
 
 Deno.test(
-  "a run that goes on with other arithmetic says what differs, and records the one that it goes on with",
+  "a run resumed with other arithmetic warns about the difference and records the new arithmetic",
   withFolder(async (folder) => {
     const { folder: run } = await startRun(await configOf(folder), folder).then(async (run) => {
       await execute(run);
       return run;
     });
     const saved = async () => JSON.parse((await readSafetensors(run.last)).metadata[key]);
-    const own = await saved();
-    assert.deepEqual(Object.keys(own), ["device", "vectors", "multiply-add", "large products", "numbers"]);
-    assert.equal(own.numbers, "float32");
+    const current = await saved();
+    assert.deepEqual(Object.keys(current), [
+      "device",
+      "vectors",
+      "multiply-add",
+      "large products",
+      "numbers",
+    ]);
+    assert.equal(current.numbers, "float32");
     const record = async (text?: string) => {
       const { tensors, metadata: { [key]: _, ...others } } = await readSafetensors(run.last);
       await writeSafetensors(run.last, {
@@ -48,25 +54,25 @@ Deno.test(
     for (const text of [undefined, "", "{", "3", "[]", '{"vectors":256}', "null"]) {
       await record(text);
       assert.deepEqual(await resume(run.path), [], `no record: ${text}`);
-      assert.deepEqual(await saved(), own);
+      assert.deepEqual(await saved(), current);
     }
-    for (const name of Object.keys(own)) {
-      await record(JSON.stringify({ ...own, [name]: "another" }));
+    for (const name of Object.keys(current)) {
+      await record(JSON.stringify({ ...current, [name]: "another" }));
       const warnings = await resume(run.path);
       assert.equal(warnings.length, 1, name);
       assert.ok(
         warnings[0].includes(
-          `last.safetensors: saved with other arithmetic (${name}: another, now ${own[name]})`,
+          `last.safetensors: saved with other arithmetic (${name}: another, now ${current[name]})`,
         ),
       );
       assert.doesNotMatch(warnings[0], /\n/);
-      assert.deepEqual(await saved(), own);
+      assert.deepEqual(await saved(), current);
     }
   }),
 );
 
 Deno.test({
-  name: "V8's switches between two parts of a run are noticed by the command",
+  name: "the train command warns about changed V8 flags of a resumed run",
   ignore: Deno.build.arch !== "x86_64",
   fn: withFolder(async (folder) => {
     const { folder: run } = await startRun(await configOf(folder), folder);
@@ -89,7 +95,7 @@ Deno.test({
   }),
 });
 
-Deno.test("all that two devices compute differently is named", () => {
+Deno.test("the warning lists every difference between two devices", () => {
   const parameters = { a: zeros([1]), b: zeros([1], { dtype: "float64" }) };
   const blas = () => ({ description: "OpenBLAS 0.3.21 for Haswell", multiply() {} });
   const [cpu, more, withBlas] = [{ threads: 1 }, { threads: 2 }, { threads: 2, blas }].map(createCpuDevice);
@@ -98,7 +104,7 @@ Deno.test("all that two devices compute differently is named", () => {
     arithmeticOf(info, parameters)
   );
   assert.equal(one.numbers, "float32 and float64");
-  assert.deepEqual(one, two, "threads do not decide the bits");
+  assert.deepEqual(one, two, "the number of threads does not change results");
   assert.equal(arithmeticWarning("a", arithmeticMetadata(one), two), undefined);
   const warning = arithmeticWarning("a", arithmeticMetadata(two), three)!;
   assert.match(warning, /^a: .*\(large products: Weft, now OpenBLAS 0\.3\.21 for Haswell on 2 threads\)/);

@@ -16,7 +16,7 @@ import type { Task } from "../../src/train/task.ts";
 const settings: PaperSeriesSettings = { seed: 1, epochs: 1, batchSize: 32, learningRate: 0.001, hidden: 4 };
 const paper = { ...settings, recipe: "paper" } as const;
 
-Deno.test("the paper's rules: a larger rate of the readout, a plateau of the epoch's training loss, an end", async () => {
+Deno.test("the paper's recipe has a larger learning rate of the readout, a plateau of the training loss and early stopping", async () => {
   const make = () => zeros([2]);
   const [vectorField, readout] = [make(), make()].map((x) =>
     Linear({ inputs: 2, outputs: 2, key: key(Number(x.rank)) })
@@ -50,7 +50,7 @@ Deno.test("the paper's rules: a larger rate of the readout, a plateau of the epo
   ]);
 });
 
-Deno.test("a mean of models learns by the paper's recipe: the readout of each model has the larger rate", async () => {
+Deno.test("in a mean of models, the readout of each model has the larger learning rate", async () => {
   const { parameters, optimizer, plateauOf } = await spirals.prepare({ ...paper, model: "delta" });
   const before = flatten(parameters).map(([name, x]) => [name, x.add(0)] as const);
   optimizer!.step(mapTree(parameters, (x) => ones(x.shape)));
@@ -68,40 +68,40 @@ Deno.test("a mean of models learns by the paper's recipe: the readout of each mo
 });
 
 for (const model of ["neural-cde", "gru-ode", "ode-rnn"]) {
-  Deno.test(`weights of the model ${model} are penalised in training alone, all of them or its vector field's`, async () => {
+  Deno.test(`the weight penalty of ${model} applies only in training, to all weights or to those of its vector field`, async () => {
     const task = await spirals.prepare({ ...paper, model, intensity: true }) as Task<SeriesBatch>;
     const batch = takeSamples(task.data.test, Int32Array.of(0, 1, 2));
     const { vectorField } = task.parameters as { vectorField: ParameterTree };
     const [training, testing] = [task.evaluate(batch, key(0)), task.evaluate(batch)].map(({ loss }) => loss);
-    const penalised = model === "ode-rnn" ? task.parameters : vectorField;
-    const penalty = await weightPenalty(penalised, { norms: true }).item();
+    const penalized = model === "ode-rnn" ? task.parameters : vectorField;
+    const penalty = await weightPenalty(penalized, { norms: true }).item();
     assert.ok(Math.abs(await training.sub(testing).item() - 0.03 * penalty) < 1e-4);
   });
 }
 
-Deno.test("the short recipe penalises no weights", async () => {
+Deno.test("the short recipe has no weight penalty", async () => {
   const task = await spirals.prepare(settings) as Task<SeriesBatch>;
   const batch = takeSamples(task.data.test, Int32Array.of(0, 1, 2));
   const [a, b] = [task.evaluate(batch, key(0)), task.evaluate(batch)].map(({ loss }) => loss);
   assert.equal(await a.sub(b).item(), 0);
 });
 
-Deno.test("models and repeats of the paper's recipe, or of one data seed, have one split and the same observations dropped", async () => {
-  const prepare = async (own: Partial<PaperSeriesSettings>) =>
-    await spirals.prepare({ ...settings, drop: 0.3, ...own }) as Task<SeriesBatch>;
+Deno.test("models and repeats with the paper's recipe or the same data seed share the split and the dropped observations", async () => {
+  const prepare = async (changes: Partial<PaperSeriesSettings>) =>
+    await spirals.prepare({ ...settings, drop: 0.3, ...changes }) as Task<SeriesBatch>;
   const first = await prepare({ recipe: "paper", seed: 1 });
   const firstWeights = await flatten(first.parameters)[0][1].data();
-  for (const own of [{ recipe: "paper", seed: 2 }, { dataSeed: 0, seed: 3, model: "gru-ode" }] as const) {
-    const other = await prepare(own);
+  for (const changes of [{ recipe: "paper", seed: 2 }, { dataSeed: 0, seed: 3, model: "gru-ode" }] as const) {
+    const other = await prepare(changes);
     assert.deepEqual(other.record!.split, first.record!.split);
     assert.deepEqual(await other.data.train.coeffs.data(), await first.data.train.coeffs.data());
     assert.notDeepEqual(await flatten(other.parameters)[0][1].data(), firstWeights);
   }
-  const own = await prepare({ seed: 2 });
-  assert.notDeepEqual(own.record!.split, first.record!.split);
+  const otherSeed = await prepare({ seed: 2 });
+  assert.notDeepEqual(otherSeed.record!.split, first.record!.split);
 });
 
-Deno.test("two classes have one output in the paper's recipe, and a weight for positives", async () => {
+Deno.test("in the paper's recipe, two classes have one output and a positive class weight", async () => {
   const task = await spirals.prepare({ ...paper, positiveWeight: 10 }) as Task<SeriesBatch>;
   const readout = new Map<string, Tensor>(flatten(task.parameters)).get("readout.bias")!;
   assert.deepEqual(readout.shape, [1]);

@@ -93,23 +93,26 @@ async function answersFor(folder: RunFolder, path: string) {
 }
 
 Deno.test(
-  "other data are measured whole, as prediction answers: with the scaling of the run, not with their own",
+  "evaluation and prediction of other data use the scaling of the run",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
     for (const [shift, min, max] of [[0, 0.9, 1], [1, 0, 0.6]]) {
       const path = await write(`${folder}/new.csv`, table({ count: 10, shift, phase: 0.5, prefix: "new" }));
       const answers = await answersFor(run.folder, path);
-      const right = answers.filter(({ label }, i) => label === ["low", "high"][i % 2]).length / 10;
-      assert.ok(right >= min && right <= max, `${right} of the series shifted by ${shift} are right`);
+      const correct = answers.filter(({ label }, i) => label === ["low", "high"][i % 2]).length / 10;
+      assert.ok(
+        correct >= min && correct <= max,
+        `${correct} of the series shifted by ${shift} are classified correctly`,
+      );
       const { measures, count, seen } = await measureNew(await trained(run.folder), path);
       assert.deepEqual(Object.keys(measures).sort(), Object.keys(run.test).sort());
-      assert.deepEqual([Math.round(measures.accuracy * 10) / 10, count, seen], [right, 10, 0]);
+      assert.deepEqual([Math.round(measures.accuracy * 10) / 10, count, seen], [correct, 10, 0]);
     }
   }),
 );
 
 Deno.test(
-  "the test part is the one that was recorded, whatever the order of rows and columns",
+  "the test set is the recorded one for any order of rows and columns",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
     for (const rows of [table(), reversed(table()), mirrored(table())]) {
@@ -120,7 +123,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a run goes on with the same data in another order to the same numbers, bit for bit",
+  "a run resumed with reordered data gives the same results, bit for bit",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
     const config = { ...await readRunConfig(run.folder), epochs: settings.epochs + 2 };
@@ -137,7 +140,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a run whose data have changed is refused with what differs",
+  "a run with changed data is rejected with the differences",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
     const [header, ...rows] = table();
@@ -161,7 +164,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a prediction needs the run's folder alone, and finds channels by their names",
+  "a prediction needs only the run's folder and finds channels by name",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
     await Deno.remove(run.data);
@@ -176,7 +179,7 @@ Deno.test(
   }),
 );
 
-const unfit: [name: string, options: TableOptions, message: RegExp][] = [
+const unsuitable: [name: string, options: TableOptions, message: RegExp][] = [
   [
     "other columns",
     { columns: ["foo", "bar"] },
@@ -194,10 +197,10 @@ const unfit: [name: string, options: TableOptions, message: RegExp][] = [
   ],
 ];
 Deno.test(
-  "tables that do not fit a model are refused with what differs",
+  "tables that do not match the model are rejected with the differences",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
-    for (const [name, options, message] of unfit) {
+    for (const [name, options, message] of unsuitable) {
       const rows = table({ count: 2, labels: false, ...options });
       if (name === "an unknown column") rows.slice(1).forEach((fields) => fields.push("1"));
       const path = await write(`${folder}/new.csv`, rows);
@@ -211,7 +214,7 @@ Deno.test(
 );
 
 Deno.test(
-  "series that a model was trained on are counted among those that it is measured on",
+  "evaluation counts series of the training set in the evaluated data",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
     const { split } = (await trained(run.folder)).record;
@@ -221,7 +224,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a record that was damaged, is of another version or is not there is refused",
+  "a damaged, missing or incompatible data record is rejected",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
     const path = run.folder.data;
@@ -251,7 +254,7 @@ Deno.test(
 );
 
 Deno.test(
-  "the record of another run is refused",
+  "the data record of another run is rejected",
   withFolder(async (folder) => {
     const other = await trainOn(folder, table({ shift: 1 }));
     const record = await Deno.readTextFile(other.folder.data);
@@ -265,7 +268,7 @@ Deno.test(
 );
 
 Deno.test(
-  "weights that are not finite are refused",
+  "weights that are not finite are rejected",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
     const file = await readSafetensors(run.folder.best);
@@ -280,7 +283,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a series without any value is refused, to learn from and to classify",
+  "a series without values is rejected for training and for predictions",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
     const path = await write(`${folder}/new.csv`, [...table({ count: 2 }), ["empty", "0", "", "?", "low"]]);
@@ -293,7 +296,7 @@ Deno.test(
 );
 
 Deno.test(
-  "values that no answer comes from are an error, not a NaN",
+  "values without a finite prediction give an error, not NaN",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
     const extreme = (rows: string[][], name: string) =>
@@ -308,21 +311,21 @@ Deno.test(
   }),
 );
 
-Deno.test("a measure that is not a number is an error", () => {
+Deno.test("a metric that is NaN is an error", () => {
   assert.throws(
     () => requireFinite({ accuracy: 0.5, loss: NaN }, "test"),
     /the test loss is NaN: .* extreme/,
   );
 });
 
-Deno.test("a model of data that are made from the seed takes no others", async () => {
+Deno.test("an experiment with generated data rejects other data", async () => {
   await assert.rejects(
     () => openTrained({ ...settings, experiment: "sine" }, runFolder("runs/sine/one")),
     /runs\/sine\/one: sine makes its data from the seed, and its models take no others/,
   );
 });
 
-Deno.test("settings that an experiment cannot use are refused by name, with those that it can", async () => {
+Deno.test("unused settings are rejected by name with a list of valid settings", async () => {
   const config: RunConfig = {
     ...settings,
     experiment: "sine",
@@ -335,7 +338,7 @@ Deno.test("settings that an experiment cannot use are refused by name, with thos
     /^OptionError: startRun: unknown option drop; expected experiment, .*model/,
   );
   for (
-    const [experiment, unfit, message] of [
+    const [experiment, unsuitable, message] of [
       ["sine", { model: "gru", clipWeights: 5 }, /the model gru cannot use clipWeights/],
       ["spirals", { model: "direct-map", stepSize: 2 }, /the model direct-map cannot use stepSize/],
       [
@@ -360,12 +363,15 @@ Deno.test("settings that an experiment cannot use are refused by name, with thos
       ["own-series", { positiveWeight: 2, balance: true }, /leave one out/],
     ] as const
   ) {
-    await assert.rejects(() => startRun({ ...settings, experiment, ...unfit }, "no/such/folder"), message);
+    await assert.rejects(
+      () => startRun({ ...settings, experiment, ...unsuitable }, "no/such/folder"),
+      message,
+    );
   }
 });
 
 Deno.test(
-  "the answer to a series does not depend on those that are asked beside it",
+  "the prediction for a series does not depend on other series of the request",
   withFolder(async (folder) => {
     const { folder: run } = await trainOn(folder);
     const { model } = await openTrained(await readRunConfig(run), run);
@@ -377,10 +383,10 @@ Deno.test(
       const set = await model.series!(await write(`${folder}/asked.csv`, [header, ...asked]));
       return await model.predict!(set);
     };
-    const together = await ask([...body, ...long]);
+    const joint = await ask([...body, ...long]);
     for (const name of ["s0", "s1", "s4", "long"]) {
-      const alone = await ask([...body, ...long].filter(([series]) => series === name));
-      assert.deepEqual(alone, together.filter(({ series }) => series === name));
+      const single = await ask([...body, ...long].filter(([series]) => series === name));
+      assert.deepEqual(single, joint.filter(({ series }) => series === name));
     }
   }),
 );

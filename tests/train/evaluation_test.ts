@@ -83,7 +83,7 @@ async function measuresOf(
   return { test: summary!.test, other: (await measureNew(trained, other)).measures, trained, data: other };
 }
 
-function assertAlike(
+function assertClose(
   measures: Readonly<Record<string, number>>,
   one: string,
   other: string,
@@ -95,45 +95,45 @@ function assertAlike(
 
 for (const model of ["linear", "neural-cde", "delta-rde", "gru-ode", "warp"]) {
   Deno.test(
-    `the loss of forecasts by ${model} is the mean squared error, whatever the lengths of windows`,
+    `the forecast loss of ${model} is the mean squared error for windows of any length`,
     withFolder(async (folder) => {
       const task = { task: "forecast", horizon: 4, context: 8, model } as const;
       const { test, other } = await measuresOf(folder, task);
-      assertAlike(test, "loss", "mse", "the test part");
-      assertAlike(other, "loss", "mse", "other data");
+      assertClose(test, "loss", "mse", "the test part");
+      assertClose(other, "loss", "mse", "other data");
     }),
   );
 }
 
 Deno.test(
-  "the loss of a number is its mean squared error in standard deviations, whatever the lengths of series",
+  "the regression loss is the mean squared error in standard deviations for series of any length",
   withFolder(async (folder) => {
     const age = (s: number) => 30 + s % 7;
     const chosen = { task: "regress", model: "neural-cde", table: { target: ["age"] } } as const;
     const { other, test, trained } = await measuresOf(folder, chosen, { age }, many);
     const [{ standardDeviation }] = trained.record.targets!;
     for (const [of, measures] of Object.entries({ test, other })) {
-      assertAlike({ ...measures, scaled: measures.mse / standardDeviation ** 2 }, "loss", "scaled", of);
+      assertClose({ ...measures, scaled: measures.mse / standardDeviation ** 2 }, "loss", "scaled", of);
     }
   }),
 );
 
 Deno.test(
-  "the loss of classes is the log loss of the predictions, whatever the lengths of series",
+  "the classification loss is the log loss of the predictions for series of any length",
   withFolder(async (folder) => {
     const label = (s: number) => s % 2 ? "odd" : "even";
     const { other } = await measuresOf(folder, { model: "neural-cde" }, { label }, many);
-    assertAlike(other, "loss", "logLoss", "other data");
+    assertClose(other, "loss", "logLoss", "other data");
   }),
 );
 
 /** Number of times that a file is opened during a function. */
-async function openings(path: string, body: () => Promise<unknown>): Promise<number> {
+async function countOpens(path: string, body: () => Promise<unknown>): Promise<number> {
   const { open } = Deno;
   let count = 0;
-  Deno.open = (own, ...rest) => {
-    if (own === path) count++;
-    return open(own, ...rest);
+  Deno.open = (opened, ...rest) => {
+    if (opened === path) count++;
+    return open(opened, ...rest);
   };
   try {
     await body();
@@ -151,7 +151,7 @@ for (
   ] as const
 ) {
   Deno.test(
-    `other data of the task ${task} are read once to be measured`,
+    `evaluation of other data of the task ${task} reads them once`,
     withFolder(async (folder) => {
       const { trained, data } = await measuresOf(
         folder,
@@ -159,7 +159,7 @@ for (
         more,
         names,
       );
-      assert.equal(await openings(data, () => measureNew(trained, data)), 1);
+      assert.equal(await countOpens(data, () => measureNew(trained, data)), 1);
     }),
   );
 }
@@ -175,20 +175,20 @@ const evaluations: Record<string, (predicted: (count: number) => void) => Promis
     classes: (predicted) =>
       evaluateClasses({
         ...{ series, channels, classes: ["a", "b"], shares: [0.5, 0.5] },
-        predict(own) {
-          predicted(own.length);
+        predict(samples) {
+          predicted(samples.length);
           const [label, probability, probabilities] = ["a", 0.6, { a: 0.6, b: 0.4 }] as const;
           return Promise.resolve(
-            own.map(({ name }) => ({ series: name, label, probability, probabilities })),
+            samples.map(({ name }) => ({ series: name, label, probability, probabilities })),
           );
         },
       }),
     numbers: (predicted) =>
       evaluateNumbers({
         ...{ series, channels, targets: [{ name: "age", mean: 4, standardDeviation: 2 }] },
-        predict(own) {
-          predicted(own.length);
-          return Promise.resolve(own.map(({ name }) => ({ series: name, numbers: { age: 3 } })));
+        predict(samples) {
+          predicted(samples.length);
+          return Promise.resolve(samples.map(({ name }) => ({ series: name, numbers: { age: 3 } })));
         },
       }),
     forecasts: (predicted) =>
@@ -201,16 +201,16 @@ const evaluations: Record<string, (predicted: (count: number) => void) => Promis
           channels: channels.map((name) => ({ name, mean: 0, standardDeviation: 1 })),
           windows: { context: 2, horizon: 1, gap: 1, season: 1, seasonalErrors: [1, 1, 1] },
         } as unknown as DataRecord,
-        forecast(own) {
-          predicted(own.length);
-          return Promise.resolve(own.map(() => channels.map(() => ({ mean: [1], quantiles: [] }))));
+        forecast(samples) {
+          predicted(samples.length);
+          return Promise.resolve(samples.map(() => channels.map(() => ({ mean: [1], quantiles: [] }))));
         },
       }),
   };
 })();
 
 for (const [kind, evaluation] of Object.entries(evaluations)) {
-  Deno.test(`measures of ${kind} take one prediction of each sample, a report one more for each channel`, async () => {
+  Deno.test(`metrics of ${kind} need one prediction per sample, and a report one more per channel`, async () => {
     let samples = 0;
     const { sections } = await evaluation((count) => samples += count);
     assert.equal(samples, 9);

@@ -21,15 +21,15 @@ async function startOn(
 }
 
 Deno.test(
-  "where rows are absent, MASE of the season before is about one, as errors are measured by values a season apart in time",
+  "with missing rows, the MASE of the seasonal baseline is about 1, since it uses values one season apart in time",
   withFolder(async (folder) => {
     const noise = permutationArray(key(0), 960);
     const rows = Array.from(
       noise,
-      (own, hour) => [3600 * hour, 10 * Math.sin(Math.PI * hour / 12) + own / 960],
+      (position, hour) => [3600 * hour, 10 * Math.sin(Math.PI * hour / 12) + position / 960],
     );
-    const kept = permutationArray(key(1), 960);
-    const run = await startOn(folder, rows.filter((_, hour) => kept[hour] % 10 >= 3));
+    const keptRows = permutationArray(key(1), 960);
+    const run = await startOn(folder, rows.filter((_, hour) => keptRows[hour] % 10 >= 3));
     assert.equal(run.task.record!.windows!.season, 24);
     const { mase } = (await execute(run)).summary!.baselines!["the season before"];
     assert.ok(mase > 0.7 && mase < 1.3, `${mase}`);
@@ -37,7 +37,7 @@ Deno.test(
 );
 
 Deno.test(
-  "where values a season apart never differ, MASE is in deviations",
+  "MASE uses the standard deviation if values one season apart never differ",
   withFolder(async (folder) => {
     const rows = Array.from({ length: 40 }, (_, row) => [row, 1000 * (row % 2)]);
     const { task } = await startOn(folder, rows, { horizon: 4, season: 2 });
@@ -46,7 +46,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a season and what is given are no longer by default than what there is to train on",
+  "the default season and context are not longer than the training data",
   withFolder(async (folder) => {
     const sizesOf = async (count: number, gap: number, chosen: Partial<RunConfig> = {}) => {
       const rows = Array.from({ length: count }, (_, row) => [gap * row, Math.sin(row)]);
@@ -65,7 +65,7 @@ Deno.test(
 );
 
 Deno.test(
-  "the line about a run's data tells what is given and the season",
+  "the line about a run's data states the context and the season",
   withFolder(async (folder) => {
     const rows = Array.from({ length: 80 }, (_, row) => [3600 * row, Math.sin(row)]);
     const line = async (season?: number) =>
@@ -76,7 +76,7 @@ Deno.test(
 );
 
 Deno.test(
-  "figures show what follows at the times at which it was observed",
+  "figures show future values at their observed times",
   withFolder(async (folder) => {
     // Every third row is half a step late.
     const rows = Array.from({ length: 80 }, (_, i) => [3600 * (i + (i % 3 === 2 ? 0.5 : 0)), Math.sin(i)]);
@@ -94,7 +94,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a forecast that was stopped is drawn and measured without intervals",
+  "a stopped forecasting run is plotted and evaluated without intervals",
   withFolder(async (folder) => {
     const rows = Array.from({ length: 80 }, (_, i) => [i, Math.sin(i)]);
     const run = await startOn(folder, rows, { horizon: 4, epochs: 2, model: "gru" });

@@ -43,18 +43,18 @@ function options(name: string, more: Partial<ForecastingOptions> = {}): Forecast
   };
 }
 
-testOnCpu("the recurrent networks have as many parameters as WARP, to half a feature of the state", () => {
+testOnCpu("recurrent networks have as many parameters as WARP, up to half a state feature", () => {
   const timed = [16, 20, 24, 28, 32].map((hidden) => ({ hidden, time: true }));
   for (const more of [{}, { leastDeviation: 0.1 }, ...timed]) {
-    const own: typeof sizes & { leastDeviation?: number; time?: boolean } = { ...sizes, ...more };
-    const expected = warpParameters(own);
-    assert.equal(parameterCount(forecastModel("warp", own)), expected);
+    const modelSizes: typeof sizes & { leastDeviation?: number; time?: boolean } = { ...sizes, ...more };
+    const expected = warpParameters(modelSizes);
+    assert.equal(parameterCount(forecastModel("warp", modelSizes)), expected);
     for (const cell of ["gru", "lstm"] as const) {
-      const model = forecastModel(cell, own);
+      const model = forecastModel(cell, modelSizes);
       const weights = flatten(model.parameters).find(([name]) => name.endsWith("weight_hh"))![1];
       const distances = [-1, 0, 1].map((one) => {
         const hiddenChannels = weights.shape[1] + one;
-        const { channels, leastDeviation, time, key } = own;
+        const { channels, leastDeviation, time, key } = modelSizes;
         const options = { channels, leastDeviation, time, key, cell, hiddenChannels };
         return Math.abs(parameterCount(RecurrentForecaster(options)) - expected);
       });
@@ -63,7 +63,7 @@ testOnCpu("the recurrent networks have as many parameters as WARP, to half a fea
   }
 });
 
-testOnCpu("the Transformer has as many parameters as WARP, to one more feature of each head", () => {
+testOnCpu("the Transformer has as many parameters as WARP, up to one feature per head", () => {
   for (const leastDeviation of [undefined, 0.1]) {
     const larger = { ...sizes, hidden: 32, time: true, leastDeviation };
     const ratio = parameterCount(forecastModel("transformer", larger)) / warpParameters(larger);
@@ -71,14 +71,14 @@ testOnCpu("the Transformer has as many parameters as WARP, to one more feature o
   }
 });
 
-testOnCpu("state spaces have as many parameters as WARP, to one more feature", () => {
+testOnCpu("state space models have as many parameters as WARP, up to one feature", () => {
   for (const name of ["s4d", "lru", "s5", "mamba"]) {
     const ratio = parameterCount(forecastModel(name, sizes)) / warpParameters(sizes);
     assert.ok(ratio > 0.8 && ratio < 1.25, `${name}: ${ratio}`);
   }
 });
 
-testOnCpu("WARP continues series of one's own from its own predictions, with a state for any horizon", () => {
+testOnCpu("WARP forecasts user series autoregressively, with a state size for any horizon", () => {
   const count = (horizon: number) => {
     const model = windowModels["warp"].make({
       ...{ channels: 2, ahead: 0, context: 4, horizon, hidden: 4, key: key(0) },
@@ -91,7 +91,7 @@ testOnCpu("WARP continues series of one's own from its own predictions, with a s
   assert.equal(count(3), count(30));
 });
 
-testOnCpu("in training the Transformer is given every value", async () => {
+testOnCpu("the Transformer is trained with teacher forcing", async () => {
   const { model, ...rest } = options("transformer");
   const { data, evaluate } = forecasting({ model, ...rest });
   const { x } = data.train;
@@ -99,7 +99,7 @@ testOnCpu("in training the Transformer is given every value", async () => {
   assert.equal(await evaluate({ x }, key(9)).loss.item(), await expected.item());
 });
 
-testOnCpu("validation counts what comes after the context, from the model's own predictions", async () => {
+testOnCpu("the validation loss counts autoregressive predictions after the context", async () => {
   for (const name of ["warp", "warp-phys", "gru", "lstm", "transformer", "s4d", "mamba", "neural-ode"]) {
     const { model, ...rest } = options(name);
     const task = forecasting({ model, ...rest });
@@ -110,14 +110,14 @@ testOnCpu("validation counts what comes after the context, from the model's own 
   }
 });
 
-testOnCpu("the test is measured after other contexts, too", async () => {
+testOnCpu("the test loss is also measured with other contexts", async () => {
   const task = forecasting(options("gru", { otherContexts: { "after 5": 5 } }));
   const { measures } = await task.evaluatePredictions!();
   const after5 = forecasting(options("gru", { context: 5 }));
   assert.deepEqual(measures, { "mse after 5": await after5.evaluate(after5.data.test).loss.item() });
 });
 
-testOnCpu("the test is measured beside the mean of the training series and the last value", async () => {
+testOnCpu("the test metrics include the baselines mean of the training series and last value", async () => {
   const { splits } = options("gru");
   const targets = mapSplits(splits, (part) => ({ ...part, values: part.values.map((value) => 2 * value) }));
   const cases: Partial<ForecastingOptions>[] = [
@@ -164,29 +164,29 @@ testOnCpu("the test is measured beside the mean of the training series and the l
     };
     const { baselines } = await task.evaluatePredictions!();
     assert.deepEqual(Object.keys(baselines), Object.keys(expected));
-    for (const [name, own] of Object.entries(expected)) {
-      assert.deepEqual(Object.keys(baselines[name]), Object.keys(own));
-      for (const [measure, error] of Object.entries(own)) {
+    for (const [name, metrics] of Object.entries(expected)) {
+      assert.deepEqual(Object.keys(baselines[name]), Object.keys(metrics));
+      for (const [measure, error] of Object.entries(metrics)) {
         assert.ok(Math.abs(baselines[name][measure] - error) < 1e-6, `${name}, ${measure}: ${error}`);
       }
       // The metric of a baseline is reported next to that of the model.
       const model = { ...task.evaluate(task.data.test), ...(await task.evaluatePredictions!()).measures };
-      assert.ok(Object.keys(own).every((measure) => measure in model));
+      assert.ok(Object.keys(metrics).every((measure) => measure in model));
     }
   }
 });
 
-testOnCpu("training draws inside the context too, and samples unless a forecast is smooth", async () => {
+testOnCpu("training samples also inside the context, unless a forecast is smooth", async () => {
   const calls: ForecastCall[] = [];
   const { model, ...rest } = options("gru", { deviations: true });
   const spy = Object.assign((x: Tensor, call: ForecastCall) => (calls.push(call), model(x, call)), {
     parameters: model.parameters,
   });
-  const spied = (more: { smooth?: boolean }) => forecasting({ ...rest, model: spy, sample: true, ...more });
-  const task = spied({});
+  const withSpy = (more: { smooth?: boolean }) => forecasting({ ...rest, model: spy, sample: true, ...more });
+  const task = withSpy({});
   const first = task.evaluate(task.data.train, key(9)).loss;
   task.evaluate(task.data.validation);
-  spied({ smooth: true }).evaluate(task.data.validation);
+  withSpy({ smooth: true }).evaluate(task.data.validation);
   assert.deepEqual(calls.map(({ context, forcing, sample }) => [context, forcing, sample]), [
     [undefined, 0.5, true],
     [3, undefined, true],
@@ -198,7 +198,7 @@ testOnCpu("training draws inside the context too, and samples unless a forecast 
   assert.notEqual(await first.item(), await task.evaluate(task.data.train, key(10)).loss.item());
 });
 
-testOnCpu("targets other than the series are what predictions are measured by, at every step", async () => {
+testOnCpu("predictions are compared with separate targets at every step", async () => {
   const { splits, ...rest } = options("gru");
   const targets = mapSplits(splits, (part) => ({ ...part, values: part.values.map((value) => -value) }));
   const task = forecasting({ ...rest, splits, targets, context: 8 });
@@ -207,24 +207,27 @@ testOnCpu("targets other than the series are what predictions are measured by, a
   assert.equal(await task.evaluate(task.data.test).loss.item(), await expected.item());
 });
 
-testOnCpu("the paper's recipe halves the rate by averaged training losses and clips elements", () => {
-  const { plateau, plateauOf, clipElements, clipNorm, schedule, optimizer } = forecasting(
-    options("warp", { settings: { ...settings, recipe: "paper" } }),
-  );
-  assert.deepEqual([plateauOf, clipElements, clipNorm, schedule], ["training", 1e-7, undefined, undefined]);
-  assert.ok(Object.keys(optimizer!.state.tensors).some((name) => name.endsWith(".s")), "AdaBelief");
-  // Nothing improves: the first average is the best, and the twentieth after it lowers the rate.
-  const factors = Array.from({ length: 50 * 21 }, () => plateau!.update(1));
-  assert.deepEqual([factors.at(-2), factors.at(-1)], [1, 0.5]);
-  for (let i = 0; i < 50 * 20 * 20; i++) plateau!.update(1);
-  assert.equal(plateau!.state.factor, 0.01);
-  assert.throws(
-    () => forecasting(options("warp", { settings: { ...settings, recipe: "long" as "paper" } })),
-    /unknown recipe "long"; there are short, paper/,
-  );
-});
+testOnCpu(
+  "the paper's recipe halves the learning rate by averaged training losses and clips gradients by value",
+  () => {
+    const { plateau, plateauOf, clipElements, clipNorm, schedule, optimizer } = forecasting(
+      options("warp", { settings: { ...settings, recipe: "paper" } }),
+    );
+    assert.deepEqual([plateauOf, clipElements, clipNorm, schedule], ["training", 1e-7, undefined, undefined]);
+    assert.ok(Object.keys(optimizer!.state.tensors).some((name) => name.endsWith(".s")), "AdaBelief");
+    // Nothing improves: the first average is the best, and the twentieth after it lowers the rate.
+    const factors = Array.from({ length: 50 * 21 }, () => plateau!.update(1));
+    assert.deepEqual([factors.at(-2), factors.at(-1)], [1, 0.5]);
+    for (let i = 0; i < 50 * 20 * 20; i++) plateau!.update(1);
+    assert.equal(plateau!.state.factor, 0.01);
+    assert.throws(
+      () => forecasting(options("warp", { settings: { ...settings, recipe: "long" as "paper" } })),
+      /unknown recipe "long"; there are short, paper/,
+    );
+  },
+);
 
-testOnCpu("in the paper's recipe the Transformer learns by AdamW at a constant rate", async () => {
+testOnCpu("in the paper's recipe the Transformer uses AdamW with a constant learning rate", async () => {
   const learningRate = 0.01;
   const { parameters, optimizer, plateau, clipElements, clipNorm, schedule } = forecasting(
     options("transformer", {
@@ -232,11 +235,11 @@ testOnCpu("in the paper's recipe the Transformer learns by AdamW at a constant r
     }),
   );
   assert.deepEqual([plateau, clipElements, clipNorm, schedule], [undefined, undefined, undefined, undefined]);
-  const before = mapTree(parameters, (own) => own.mul(1));
-  optimizer!.step(mapTree(parameters, (own) => own.mul(0).add(1)));
+  const before = mapTree(parameters, (tensor) => tensor.mul(1));
+  optimizer!.step(mapTree(parameters, (tensor) => tensor.mul(0).add(1)));
   // Adam's first step equals the learning rate. The moments decay by factors of 0.9 and 0.95.
-  for (const [i, own] of leaves(before).entries()) {
-    const difference = leaves(parameters)[i].sub(own.mul(1 - 0.1 * learningRate).sub(learningRate));
+  for (const [i, tensor] of leaves(before).entries()) {
+    const difference = leaves(parameters)[i].sub(tensor.mul(1 - 0.1 * learningRate).sub(learningRate));
     assert.ok(await difference.abs().max().item() < 1e-6);
   }
   for (const [name, moment] of Object.entries(optimizer!.state.tensors)) {
@@ -245,7 +248,7 @@ testOnCpu("in the paper's recipe the Transformer learns by AdamW at a constant r
   }
 });
 
-testOnCpu("the ablations of WARP are models of their own", async () => {
+testOnCpu("the ablations of WARP are separate models", async () => {
   const parametersOf = (name: string, more: object = {}) => {
     const made = forecastModel(name, { ...sizes, hidden: 16, physics: sinePhase(), ...more });
     return Object.fromEntries(flatten(made.parameters).map(([path, { shape }]) => [path, shape]));
@@ -273,7 +276,7 @@ testOnCpu("the ablations of WARP are models of their own", async () => {
   assert.ok(await free.sub(free.slice(1, 0, 1)).abs().max().item() > 1e-3);
 });
 
-testOnCpu("WARP's weights are clipped where the settings say so", async () => {
+testOnCpu("the clipWeights setting clips WARP's weights", async () => {
   const clipped = forecastModel("warp", { ...sizes, clipWeights: 1e-3 });
   const plain = forecastModel("warp", { ...sizes, clipWeights: 0 });
   const x = tensor(Float32Array.from({ length: 8 }, (_, t) => Math.sin(t)), { shape: [1, 8, 1] });
@@ -281,7 +284,7 @@ testOnCpu("WARP's weights are clipped where the settings say so", async () => {
   assert.ok(await held.item() < 2e-3 && await free.item() > 1e-2);
 });
 
-testOnCpu("training sees every step, and its loss goes down", async () => {
+testOnCpu("training uses every step and lowers the loss", async () => {
   for (const deviations of [false, true]) {
     const task = forecasting(options("warp", { deviations }));
     const losses: number[] = [];
@@ -297,7 +300,7 @@ testOnCpu("training sees every step, and its loss goes down", async () => {
 });
 
 testOnCpu(
-  "a figure shows the given part, what was observed and what was predicted with its deviation",
+  "a figure shows the context, observed values and predictions with standard deviations",
   async () => {
     const [section] = await forecasting(options("warp", { deviations: true, drawn: 1 })).examples!();
     assert.ok(section.kind === "charts");
@@ -315,7 +318,7 @@ testOnCpu(
   },
 );
 
-testOnCpu("experiments refuse a model that there is not", async () => {
+testOnCpu("experiments reject an unknown model", async () => {
   for (const experiment of [sine, exponentialSpirals]) {
     await assert.rejects(
       async () => await experiment.prepare({ ...settings, model: "perceptron" }),
@@ -325,7 +328,7 @@ testOnCpu("experiments refuse a model that there is not", async () => {
 });
 
 testOnCpu(
-  "mass-spring-dampers start at rest, and the training data's range has length two, nothing added",
+  "mass-spring-dampers start at rest, and the range of the training data has length 2 without an offset",
   async () => {
     const task = await massSpringDamper.prepare({ ...settings, model: "warp" });
     const { x } = task.data.train as { x: Tensor };
@@ -342,7 +345,7 @@ testOnCpu(
   },
 );
 
-testOnCpu("Lotka-Volterra's series fill -1 to 1 and are shown once, to be copied three times", async () => {
+testOnCpu("Lotka-Volterra series span [-1, 1], and are shown once and copied three times", async () => {
   const task = await lotkaVolterra.prepare({ ...settings, model: "gru" });
   const { x, targets } = task.data.train as { x: Tensor; targets: Tensor };
   assert.deepEqual(x.shape, targets.shape);

@@ -16,7 +16,7 @@ const settings = {
 };
 
 Deno.test(
-  "images that a data set sets apart test, and so many of the others train and validate",
+  "the test images of a data set are the test set, and a given number of the others are for training and validation",
   withFolder(async (folder) => {
     await init({ device: "cpu" });
     await writeDigits(folder, "t10k", 70);
@@ -29,8 +29,8 @@ Deno.test(
         parts: [train, validation, test].map((part) => part.map(({ name }) => name)),
       };
     };
-    const alone = (await parts()).parts;
-    assert.deepEqual(alone.map(({ length }) => length), [40, 10, 10]);
+    const withoutOption = (await parts()).parts;
+    assert.deepEqual(withoutOption.map(({ length }) => length), [40, 10, 10]);
 
     await writeDigits(folder, "train", 100);
     const { record, parts: [train, validation, test] } = await parts();

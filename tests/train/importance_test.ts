@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { evaluateForecasts } from "../../src/series/evaluate_forecasts.ts";
 import type { DataRecord } from "../../src/series/data_record.ts";
 
-Deno.test("a channel of a forecast is as important as the error without it, one that is not read not at all", async () => {
+Deno.test("the importance of a channel is the error without it, and 0 for a channel that is not read", async () => {
   const channel = { mean: 0, standardDeviation: 1 };
   const record = {
     channels: [{ ...channel, name: "x" }, { ...channel, name: "y" }, {
@@ -24,8 +24,8 @@ Deno.test("a channel of a forecast is as important as the error without it, one 
   const { measures, sections } = await evaluateForecasts({
     windows,
     record,
-    forecast: (own) =>
-      Promise.resolve(own.map(({ grid, targets }) => {
+    forecast: (samples) =>
+      Promise.resolve(samples.map(({ grid, targets }) => {
         const mean = [2 * grid[4] + targets[2]];
         return Array.from({ length: 3 }, () => ({ mean, quantiles: Array.from({ length: 9 }, () => mean) }));
       })),

@@ -75,7 +75,7 @@ async function trainUntilStep(
 }
 
 Deno.test(
-  "training learns, writes a line an epoch and keeps the best weights",
+  "training lowers the loss, writes one line per epoch and keeps the best weights",
   withRun(async (folder) => {
     const { metrics, position } = await run(folder);
     assert.deepEqual(metrics.map(({ epoch, step }) => [epoch, step]), [[1, 7], [2, 14], [3, 21], [4, 28]]);
@@ -91,7 +91,7 @@ Deno.test(
 );
 
 Deno.test(
-  "two epochs and two more after a resumption are four epochs, bit for bit",
+  "two epochs and two more after resuming equal four epochs, bit for bit",
   withRun(async (folder) => {
     const other = await newRun(folder);
     await run(folder);
@@ -103,7 +103,7 @@ Deno.test(
 
 for (const steps of [1, 3, 6, 7, 10]) {
   Deno.test(
-    `interrupted after step ${steps} and resumed, training comes to the same numbers`,
+    `training interrupted after step ${steps} and resumed gives the same results`,
     withRun(async (folder) => {
       const other = await newRun(folder);
       await run(folder);
@@ -116,7 +116,7 @@ for (const steps of [1, 3, 6, 7, 10]) {
 }
 
 Deno.test(
-  "a plateau of training losses lowers the rate within an epoch, whatever interrupts the training",
+  "a plateau of training losses lowers the learning rate within an epoch, also after an interruption",
   withRun(async (folder) => {
     const [task, other] = [{ plateauAverage: 3 }, await newRun(folder)];
     const { metrics, position } = await run(folder, { task });
@@ -136,7 +136,7 @@ Deno.test(
 );
 
 Deno.test(
-  "reading measures for a display changes no number",
+  "reading metrics for progress output does not change results",
   withRun(async (folder) => {
     const other = await newRun(folder);
     await run(folder);
@@ -146,7 +146,7 @@ Deno.test(
 );
 
 Deno.test(
-  "metrics of an epoch that was cut off do not count after a resumption",
+  "metrics of an incomplete epoch are discarded on resuming",
   withRun(async (folder) => {
     const other = await newRun(folder);
     await run(folder);
@@ -158,7 +158,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a loss that is not finite stops training with epoch and step, and the last good checkpoint stays",
+  "a loss that is not finite stops training with epoch and step and keeps the last good checkpoint",
   withRun(async (folder) => {
     await run(folder, { epochs: 1 });
     const before = await Deno.readFile(folder.last);
@@ -211,7 +211,7 @@ Deno.test(
 );
 
 Deno.test(
-  "weights that are not finite take the place of no checkpoint",
+  "weights that are not finite do not overwrite a checkpoint",
   withRun(async (folder) => {
     await run(folder, { epochs: 1 });
     const before = await Deno.readFile(folder.last);
@@ -234,7 +234,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a damaged checkpoint is refused by name and stays as it is",
+  "a damaged checkpoint is rejected by name and not changed",
   withRun(async (folder) => {
     await run(folder, { epochs: 1 });
     const bytes = await Deno.readFile(folder.last);
@@ -245,7 +245,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a run does not go on with other data",
+  "a run does not resume with other data",
   withRun(async (folder) => {
     await run(folder, { epochs: 1 });
     const task = await tinyTask();
@@ -258,7 +258,7 @@ Deno.test(
 );
 
 Deno.test(
-  "weights alone are no checkpoint to go on from",
+  "a weights file is rejected as a checkpoint",
   withRun(async (folder) => {
     await run(folder, { epochs: 1 });
     await Deno.copyFile(folder.best, folder.last);
@@ -270,7 +270,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a checkpoint of another model is refused by name",
+  "a checkpoint of another model is rejected by name",
   withRun(async (folder) => {
     await run(folder, { epochs: 1 });
     const wider = { weight: (await tinyTask()).data.train.x };
@@ -282,7 +282,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a run's folder is never used twice",
+  "two runs never share a folder",
   withFolder(async (out) => {
     const now = new Date("2026-01-02T03:04:05Z");
     const folders = [await createRun(out, "x", {}, now), await createRun(out, "x", {}, now)];
@@ -295,7 +295,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a model that looks at numbers, which jit refuses, is trained all the same",
+  "a model that reads values, which jit rejects, is trained without jit",
   withRun(async (folder) => {
     const task = await tinyTask();
     const field = (_t: Tensor, y: Tensor) => y.neg();
@@ -310,14 +310,14 @@ Deno.test(
   }),
 );
 
-Deno.test("an epoch of three visits sees every sample, then every sample again, each time in another order", () => {
+Deno.test("an epoch of three visits uses every sample three times, each time in another order", () => {
   const visits = Array.from({ length: 3 }, (_, i) => epochOrder(key(1), 2, 10, 3).slice(10 * i, 10 * i + 10));
   for (const order of visits) assert.deepEqual([...order].sort((a, b) => a - b), [...Array(10).keys()]);
   assert.equal(new Set(visits.map(String)).size, 3);
 });
 
 Deno.test(
-  "a task's visits make its epochs longer",
+  "the visits of a task multiply the steps of an epoch",
   withRun(async (folder) => {
     const options = { epochs: 1, ...batches, folder };
     const { position } = await train({ ...await tinyTask(), visits: 3 }, options);
@@ -325,7 +325,7 @@ Deno.test(
   }),
 );
 
-Deno.test("a loss with weights of classes is the same in whatever batches it is evaluated", async () => {
+Deno.test("a class-weighted loss does not depend on the evaluation batches", async () => {
   const task = await tinyTask();
   const weights = tensor([1, 9]);
   const weighted = {
@@ -342,7 +342,7 @@ Deno.test("a loss with weights of classes is the same in whatever batches it is 
   assert.ok(Math.abs(some.loss - all.loss) < 1e-6);
 });
 
-Deno.test("measures keep their names, whatever weights stand beside them", async () => {
+Deno.test("metrics keep their names when they have weights", async () => {
   const task = await tinyTask();
   const [two, four] = [tensor(2), tensor(4)];
   const measured = await evaluate(
@@ -382,7 +382,7 @@ const unmeasured: readonly [string, Partial<Awaited<ReturnType<typeof tinyTask>>
     0,
   ],
   [
-    "a metric that one class alone does not have",
+    "a metric that is undefined for a single class",
     {
       metric: { name: "auc", mode: "max" },
       scores: ({ labels }: { labels: Tensor }) => ({ scores: labels.cast("float32"), labels: labels.mul(0) }),
@@ -391,7 +391,7 @@ const unmeasured: readonly [string, Partial<Awaited<ReturnType<typeof tinyTask>>
     1,
   ],
   [
-    "a misspelt measure of a stop rule",
+    "a misspelt metric of a stop rule",
     { stop: { after: 1, unless: [{ part: "train", measure: "Loss", mode: "min", threshold: 0 }] } },
     /stop.unless is "Loss", which is not measured on the train part; expected one of "loss", "accuracy"/,
     0,
@@ -403,7 +403,7 @@ const unmeasured: readonly [string, Partial<Awaited<ReturnType<typeof tinyTask>>
     0,
   ],
   [
-    "another measure of the plateau",
+    "another metric of the plateau",
     { plateauOf: "accuracy" as "training" },
     /plateauOf is "accuracy", expected one of "validation", "validation loss", "training"/,
     0,
@@ -412,7 +412,7 @@ const unmeasured: readonly [string, Partial<Awaited<ReturnType<typeof tinyTask>>
 
 for (const [name, changed, message, epochs] of unmeasured) {
   Deno.test(
-    `${name} is refused by name, and training goes on with the right one`,
+    `${name} is rejected by name, and training resumes with the correct name`,
     withRun(async (folder) => {
       const task = await tinyTask();
       // The check before training uses a batch of one sample. Do not count it.
@@ -433,7 +433,7 @@ for (const [name, changed, message, epochs] of unmeasured) {
 }
 
 Deno.test(
-  "a metric that is measured on the validation part alone chooses by it",
+  "a metric that is only measured on the validation set can select the best epoch",
   withRun(async (folder) => {
     const task = await tinyTask();
     const evaluate: typeof task.evaluate = (batch, key) => {
@@ -451,7 +451,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a metric that is not a number ends training before a checkpoint that could not be read",
+  "a NaN metric stops training before an invalid checkpoint is written",
   withRun(async (folder) => {
     const task = await tinyTask();
     const evaluate: typeof task.evaluate = (batch, key) => ({
@@ -468,7 +468,7 @@ Deno.test(
   }),
 );
 
-Deno.test("what holds no known value to be predicted cannot be measured by", async () => {
+Deno.test("a data set without known targets cannot be used for metrics", async () => {
   const task = await tinyTask();
   const nothing = { ...task, weights: () => ({ loss: zeros([]) }) };
   await assert.rejects(

@@ -62,12 +62,12 @@ for (
   ]
 ) {
   test(
-    `warp of depth ${depth} and width ${hidden} learns classes of series of ${rows} rows`,
+    `warp of depth ${depth} and width ${hidden} learns to classify series of ${rows} rows`,
     withFolder(async (folder) => {
       const losses = await lossesOf(folder, { model: "warp", depth, hidden, epochs: 14 }, rows);
       assert.ok(losses.every(Number.isFinite), `${losses}`);
-      const least = Math.min(...losses.filter((_, i) => i % 2 === 0));
-      assert.ok(least < 0.9 * Math.log(3), `${least} is near the loss of guessing`);
+      const smallest = Math.min(...losses.filter((_, i) => i % 2 === 0));
+      assert.ok(smallest < 0.9 * Math.log(3), `${smallest} is near the loss of guessing`);
     }),
   );
 }

@@ -40,8 +40,8 @@ async function trainedOn(folder: string, data: string, chosen: Partial<RunConfig
 async function answersOf<A extends Prediction>(model: TrainedModel, path: string): Promise<A[]> {
   const set = await model.series!(path);
   const answers = await model.predict!(set);
-  const alone = await Promise.all(set.series.map((one) => model.predict!({ ...set, series: [one] })));
-  assert.deepEqual(alone.flat(), answers);
+  const separate = await Promise.all(set.series.map((one) => model.predict!({ ...set, series: [one] })));
+  assert.deepEqual(separate.flat(), answers);
   return answers as A[];
 }
 
@@ -57,7 +57,7 @@ const levels = (label: (i: number) => unknown) =>
     ])).flat();
 
 Deno.test(
-  "a calibration that cannot be is refused",
+  "an invalid calibration option is rejected",
   withFolder(async (folder) => {
     const data = await write(
       `${folder}/own.csv`,
@@ -96,7 +96,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a class is answered with the probabilities of all, which sum to one",
+  "a classification returns the probabilities of all classes, which sum to 1",
   withFolder(async (folder) => {
     const kinds = ["low", "middle", "high"];
     const kindOf = (i: number) => kinds[Math.min(2, Math.floor(level(i) * 1.3))];
@@ -111,13 +111,13 @@ Deno.test(
       assert.equal(probability, Math.max(...all));
       assert.equal(probabilities[label], probability);
     }
-    const right = answers.filter(({ label }, i) => label === kindOf(i)).length;
-    assert.ok(right > 30, `${right} of 42`);
+    const correct = answers.filter(({ label }, i) => label === kindOf(i)).length;
+    assert.ok(correct > 30, `${correct} of 42`);
   }),
 );
 
 Deno.test(
-  "a number of each series is learned and answered in its own unit",
+  "a regression returns a number per series in the unit of the target",
   withFolder(async (folder) => {
     const rows = levels((i) => 1000 + 500 * level(i));
     const data = await write(`${folder}/own.csv`, "series,time,x,label", rows);
@@ -133,7 +133,7 @@ Deno.test(
 const wave = (name: string, t: number) => 10 + 3 * Math.sin(Math.PI * t / 4) + (name === "a" ? 0 : 5);
 
 Deno.test(
-  "a forecast continues each series from its last value, at the times of rows without values where there are some",
+  "a forecast starts after the last value of each series and uses the times of rows without values",
   withFolder(async (folder) => {
     const rows = ["a", "b"].flatMap((name) =>
       Array.from({ length: 120 }, (_, t) => [name, t, wave(name, t).toFixed(6)])
@@ -149,10 +149,10 @@ Deno.test(
     const { model, test } = await trainedOn(folder, data, chosen);
     assert.ok(test.loss < 0.02, `${test.loss}`);
     assert.ok(test.mase < 0.2, `${test.mase}`);
-    const asked = [...rows, ["a", 120, ""], ["a", 121.5, ""]];
+    const extended = [...rows, ["a", 120, ""], ["a", 121.5, ""]];
     const [a, b] = await answersOf<ForecastPrediction>(
       model,
-      await write(`${folder}/new.csv`, "series,time,x", asked),
+      await write(`${folder}/new.csv`, "series,time,x", extended),
     );
     assert.deepEqual(a.times, [120, 121.5]);
     // Of 120 steps, the first 72 are training data: windows with 2 to 64 context steps and 8 future steps.
@@ -169,7 +169,7 @@ Deno.test(
 );
 
 Deno.test(
-  "irregular series are continued by a model that reads them at their own times",
+  "irregular series are forecast by a model that reads their times",
   withFolder(async (folder) => {
     const rows = Array.from({ length: 80 }, (_, i) => {
       const t = i + 0.4 * Math.sin(5 * i);
@@ -195,7 +195,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a horizon in time is as many steps of the dates as it has",
+  "a horizon given as a duration is converted to steps of the dates",
   withFolder(async (folder) => {
     const hour = (t: number) => new Date(3_600_000 * t).toISOString().replace(".000Z", "Z");
     const dated = Array.from({ length: 80 }, (_, t) => [hour(2 * t), Math.sin(t)]);
@@ -217,7 +217,7 @@ Deno.test(
 );
 
 Deno.test(
-  "intervals of 80 % cover four fifths of noise that was not trained on, and the season before is no better than the model",
+  "80 % intervals cover 80 % of held-out noise, and the seasonal baseline is not better than the model",
   withFolder(async (folder) => {
     const noise = permutationArray(key(0), 1000);
     const rows = Array.from({ length: 1000 }, (_, t) => ["a", t, wave("a", t) + noise[t] / 500]);
@@ -235,7 +235,7 @@ Deno.test(
 );
 
 Deno.test(
-  "the loss of forecasts counts each known value alike, whatever the batches, as the squared error does",
+  "the forecast loss weights every known value equally for any batch size, like the squared error",
   withFolder(async (folder) => {
     // Towards the end y is observed more and more rarely.
     const rows = Array.from({ length: 200 }, (_, t) => ["a", t, wave("a", t), t > 150 && t % 16 ? "" : t]);
@@ -249,7 +249,7 @@ Deno.test(
 
 for (const model of ["linear", "neural-cde", "seasonal-naive"]) {
   Deno.test(
-    `forecasts of ${model} while observations arrive are those about the whole series, in a bounded state`,
+    `streamed forecasts of ${model} equal those of the whole series, with a state of bounded size`,
     withFolder(async (folder) => {
       // Uneven times, some within a step. y is observed occasionally. A holiday is known in advance.
       const row = (i: number) => [
@@ -298,7 +298,7 @@ for (const model of ["linear", "neural-cde", "seasonal-naive"]) {
 }
 
 Deno.test(
-  "intervals of series that have only begun are as wide as the errors after so few observations",
+  "intervals after few observations are as wide as the errors after few observations",
   withFolder(async (folder) => {
     const [period, horizon] = [16, 4];
     const at = (t: number) => Math.sin(2 * Math.PI * t / period) + 0.1 * Math.sin(77 * t * t);
@@ -307,11 +307,11 @@ Deno.test(
       ...{ task: "forecast", horizon, context: 32, season: period, epochs: 1, model: "linear" },
     });
     for (const length of [1, 3, 8, 16]) {
-      const begun = Array.from(
+      const started = Array.from(
         { length: 64 },
         (_, i) => Array.from({ length }, (_, t) => [`s${i}`, 700 + 3 * i + t, at(700 + 3 * i + t)]),
       );
-      const path = await write(`${folder}/begun.csv`, "series,time,x", begun.flat());
+      const path = await write(`${folder}/begun.csv`, "series,time,x", started.flat());
       const answers = await answersOf<ForecastPrediction>(model, path);
       const inside = answers.flatMap(({ times, channels: { x: { quantiles } } }) =>
         times.map((time, step) =>
@@ -325,7 +325,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a channel that a series has not shown yet is forecast from its mean",
+  "a channel without observations so far is forecast from its mean",
   withFolder(async (folder) => {
     const head = "series,time,x,y";
     const rows = Array.from({ length: 99 }, (_, t) => ["a", t, t % 5, t % 9 < 4 ? "" : 1000 + t % 7]);
@@ -341,7 +341,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a channel that stands still for long has intervals of the size of its values",
+  "a channel that is constant for long has intervals of the size of its values",
   withFolder(async (folder) => {
     const head = "time,x";
     const rows = Array.from({ length: 400 }, (_, t) => [t, t % 20 < 10 ? 0 : 5 + t * 7 % 5]);
@@ -356,7 +356,7 @@ Deno.test(
 );
 
 Deno.test(
-  "no window has a target beyond its part's end, where series are observed at times of their own",
+  "no window of irregular series has a target beyond the end of its part",
   () => {
     const series = [0, 0.25, 0.5, 0.75].map((offset, i) => ({
       ...{ name: `s${i}`, label: -1, values: new Float64Array(20) },
@@ -370,19 +370,19 @@ Deno.test(
 );
 
 Deno.test(
-  "every series is tested once over all folds, and each class is in every part",
+  "every series is in one test set over all folds, and every class is in every part",
   withFolder(async (folder) => {
-    const rows = levels((i) => i % 7 < 2 ? "rare" : "usual");
+    const rows = levels((i) => i % 7 < 2 ? "rare" : "common");
     const data = await write(`${folder}/own.csv`, "series,time,x,label", rows);
     const tested: string[] = [];
     for (const fold of [0, 1, 2]) {
       const { task } = await startRun({ ...settings, data, folds: 3, fold }, `${folder}/runs`);
       const { train, validation, test }: DataRecord["split"] = task.record!.split;
-      const [all, own] = [[...train, ...validation, ...test], test].map((part) =>
+      const [all, testSet] = [[...train, ...validation, ...test], test].map((part) =>
         part.map(({ name }) => name)
       );
       assert.equal(new Set(all).size, 42);
-      tested.push(...own);
+      tested.push(...testSet);
       for (const part of [train, validation, test]) {
         const rare = part.filter(({ position }) => position % 7 < 2).length;
         assert.ok(rare > 0 && rare < part.length);
@@ -394,7 +394,7 @@ Deno.test(
 );
 
 Deno.test(
-  "series of a group lie in one part of a split, in each fold too",
+  "series of a group are in one part of a split, also in each fold",
   withFolder(async (folder) => {
     const rows = levels((i) => `${i % 2 ? "odd" : "even"},ward ${Math.floor(i / 3)},half ${i % 2}`);
     const data = await write(`${folder}/own.csv`, "series,time,x,label,ward,half", rows);
@@ -416,7 +416,7 @@ Deno.test(
 );
 
 Deno.test(
-  "of a table with a target, other columns are read and not forecast",
+  "with a target option, other columns are inputs and are not forecast",
   withFolder(async (folder) => {
     const rows = Array.from({ length: 80 }, (_, t) => ["a", t, wave("a", t), t % 5]);
     const data = await write(`${folder}/own.csv`, "series,time,x,beside", rows);
@@ -434,7 +434,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a column that is ignored must be there to train, and may lack in a table to predict, a wide one too",
+  "an ignored column is required for training and optional for predictions, also in wide tables",
   withFolder(async (folder) => {
     const day = (t: number) => new Date(86_400_000 * t).toISOString();
     const rows = Array.from({ length: 40 }, (_, t) => [day(t), Math.sin(t), "note"]);
@@ -452,11 +452,11 @@ Deno.test(
 );
 
 Deno.test(
-  "balanced classes count alike: a model that cannot tell them apart loses as if there were as many of each",
+  "balanced class weights give an uninformative model the loss of equally frequent classes",
   withFolder(async (folder) => {
     const rows = Array.from(
       { length: 80 },
-      (_, row) => [`s${row >> 1}`, row % 2, 1, (row >> 1) % 8 ? "usual" : "rare"],
+      (_, row) => [`s${row >> 1}`, row % 2, 1, (row >> 1) % 8 ? "common" : "rare"],
     );
     const data = await write(`${folder}/own.csv`, "series,time,x,label", rows);
     const rareOf = async (balance: boolean) => {
@@ -472,7 +472,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a balanced class that a group keeps out of training is tested",
+  "a class that occurs only in the test set is evaluated with balanced weights",
   withFolder(async (folder) => {
     const rows = levels((i) => `${i < 39 ? i % 2 : "rare"},${Math.min(i, 38)}`);
     const data = await write(`${folder}/own.csv`, "series,time,x,label,ward", rows);
@@ -481,7 +481,7 @@ Deno.test(
 );
 
 Deno.test(
-  "training ends when the validation loss has not improved for so many epochs",
+  "training ends when the validation loss has not improved for the patience",
   withFolder(async (folder) => {
     const rows = levels((i) => i % 2 ? "odd" : "even");
     const data = await write(`${folder}/own.csv`, "series,time,x,label", rows);
@@ -494,7 +494,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a model that is trained online answers while observations arrive as about the whole series, and goes on from a saved state",
+  "streamed predictions of an online model equal those of the whole series, also from a saved state",
   withFolder(async (folder) => {
     const rows = levels((i) => level(i)).map((row, i) => i % 5 === 3 ? row.with(2, "") : row);
     const data = await write(`${folder}/own.csv`, "series,time,x,label", rows);
@@ -520,7 +520,7 @@ Deno.test(
 );
 
 Deno.test(
-  "what is known ahead of time is read over the horizon, and neither forecast nor measured",
+  "columns known in advance are inputs over the horizon, and are neither forecast nor evaluated",
   withFolder(async (folder) => {
     // A holiday adds 5. Earlier rows do not predict it.
     const drawn = permutationArray(key(0), 400);
@@ -532,12 +532,12 @@ Deno.test(
       table: { known: ["holiday"] },
     });
     assert.ok(test.mse < 0.3, `${test.mse}, and 1 without the holidays`);
-    const coming = [["a", 396, "", 1], ["a", 397, "", 0]];
-    const next = await write(`${folder}/new.csv`, "series,time,x,holiday", [...rows, ...coming]);
+    const future = [["a", 396, "", 1], ["a", 397, "", 0]];
+    const next = await write(`${folder}/new.csv`, "series,time,x,holiday", [...rows, ...future]);
     const [{ times, channels }] = await answersOf<ForecastPrediction>(model, next);
     assert.deepEqual([times, Object.keys(channels)], [[396, 397], ["x"]]);
-    const [holiday, usual] = channels.x.mean;
-    assert.ok(holiday - usual > 3, `${holiday} on a holiday, ${usual} after it`);
+    const [holiday, workday] = channels.x.mean;
+    assert.ok(holiday - workday > 3, `${holiday} on a holiday, ${workday} after it`);
     const noticesOf = async (path: string) => (await model.series!(path)).notices!.join();
     assert.doesNotMatch(await noticesOf(next), /not known after/);
     assert.match(

@@ -43,7 +43,7 @@ function fieldsOf(csv: string): string[] {
 const isComputed = (field: string) =>
   /^\s*[=+\-@\uFF1D\uFF0B\uFF0D\uFF20]|^[\t\r\n]/.test(field) && !/^[+-]?[\d.]+(e[+-]?\d+)?$/i.test(field);
 
-Deno.test("escaped texts are never computed, distinct, and come back", () => {
+Deno.test("spreadsheets do not evaluate escaped texts, and escaping is invertible", () => {
   assert.ok(dangerous.length > 100);
   const escaped = texts.map(escapeFormula);
   assert.deepEqual(escaped.filter(isComputed), []);
@@ -56,7 +56,7 @@ Deno.test("escaped texts are never computed, distinct, and come back", () => {
 const names = [...new Set(texts.map((text) => text.trim()).filter((text) => text !== ""))]
   .filter((text) => !["'"].includes(text));
 
-Deno.test("no cell of classes, numbers and forecasts is computed by a spreadsheet", () => {
+Deno.test("spreadsheets evaluate no cell of tables of classes, numbers and forecasts", () => {
   const kinds: Prediction[][] = [
     names.map((name) => ({ series: name, label: name, probability: 0.5, probabilities: { [name]: 0.5 } })),
     names.map((name) => ({ series: name, numbers: { "=target": -1.5, "-2": -2e-9 } })),
@@ -74,7 +74,7 @@ Deno.test("no cell of classes, numbers and forecasts is computed by a spreadshee
   assert.equal(predictionsAsCsv(kinds[1]).split("\n")[0], "series,'=target,-2");
 });
 
-Deno.test("series, labels and numbers of a table of predictions are read as they were", async () => {
+Deno.test("series, labels and numbers of a prediction table are read back unchanged", async () => {
   const predictions = names.map((name, i) => ({
     ...{
       series: name,
@@ -95,7 +95,7 @@ Deno.test("series, labels and numbers of a table of predictions are read as they
   assert.deepEqual(channels, ["probability of =a"]);
 });
 
-Deno.test("a forecast of channels with names of formulas goes on from its table", () => {
+Deno.test("channels with formula-like names can be forecast again from a prediction table", () => {
   const forecast: ForecastPrediction = {
     series: "@home",
     times: [1, 2],
@@ -109,12 +109,12 @@ Deno.test("a forecast of channels with names of formulas goes on from its table"
   assert.deepEqual([...set.series[0].values], [1, -1.5, -3, 1, 2, 1]);
 });
 
-Deno.test("columns of numbers stand in the order of the targets behind the series, whatever they are called", () => {
+Deno.test("number columns follow the series column in the order of the targets", () => {
   const csv = predictionsAsCsv([{ series: "a", numbers: { "2020": 1, "2021": 2 } }]);
   assert.equal(csv, "series,2020,2021\na,1,2");
 });
 
-Deno.test("a number behind a single quote is still refused as a number, a formula without one as a name", () => {
+Deno.test("a quoted number is rejected as a number, and an unquoted formula as a name", () => {
   const read = (line: string) => parseCsv(`series,time,x\n${line}\nb,1,2\n`, "own.csv");
   assert.throws(() => read("a,0,'-5"), /expected a number.*got "'-5"/);
   assert.throws(() => read("=A1,0,1"), /a formula in column "series", "=A1"/);
@@ -122,7 +122,7 @@ Deno.test("a number behind a single quote is still refused as a number, a formul
 });
 
 Deno.test(
-  "an escaped table holds the same series as the table that a model was trained on",
+  "an escaped table contains the same series as the training table",
   withFolder(async (folder) => {
     const rows = Array.from(
       { length: 24 },
@@ -137,8 +137,8 @@ Deno.test(
     const run = await startRun({ ...config, learningRate: 0.01, hidden: 4, data }, `${folder}/runs`);
     await execute(run);
     const trained = await openTrained(await readRunConfig(run.folder), run.folder);
-    const [found, own] = [await measureNew(trained, escaped), await measureNew(trained, data)];
-    assert.deepEqual(found, own);
+    const [found, expected] = [await measureNew(trained, escaped), await measureNew(trained, data)];
+    assert.deepEqual(found, expected);
     assert.ok(found.seen > 0);
     // The answers for both tables are equal, with the true names.
     const answers = async (path: string) => await trained.model.predict!(await trained.model.series!(path));

@@ -28,11 +28,11 @@ function hours(count: number, add = 0): string[][] {
 }
 
 Deno.test(
-  "a forecast's run keeps scaling and months, and measures other series by them",
+  "a forecasting run records scaling and months and uses them to evaluate other series",
   withFolder(async (folder) => {
     await init({ device: "cpu" });
-    const own = await write(`${folder}/own.csv`, hours(14400));
-    const config = { ...settings, data: own };
+    const path = await write(`${folder}/own.csv`, hours(14400));
+    const config = { ...settings, data: path };
     const { record, data }: { record?: DataRecord; data: Task["data"] } = await etth1.prepare(config);
     assert.deepEqual(record!.channels.map(({ name }) => name), ["load", "oil"]);
     assert.deepEqual(
@@ -57,7 +57,7 @@ Deno.test(
       /rows 7200 s apart, expected 3600 s/,
     );
     const other = hours(14400).map((fields, i) => i === 5 ? fields.with(1, "3") : fields);
-    await write(own, other);
+    await write(path, other);
     await assert.rejects(
       async () => await etth1.prepare(config, record),
       /1 series changed \("rows 1 to 8640"\)/,
@@ -66,7 +66,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a run on digits keeps which of them it learned from, and refuses others",
+  "a run on digits records its training images and rejects others",
   withFolder(async (folder) => {
     await init({ device: "cpu" });
     const [count, size] = [5600, 28 * 28];

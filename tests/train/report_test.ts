@@ -59,7 +59,7 @@ const sections: Record<string, readonly Section[]> = {
 };
 
 for (const [kind, own] of Object.entries(sections)) {
-  Deno.test(`a report about ${kind} names data and model, shows the chosen measure first, and titles every axis`, () => {
+  Deno.test(`a report about ${kind} names data and model, shows the selected metric first, and labels every axis`, () => {
     const html = renderReport({ ...content, summary, sections: own });
     assert.match(html, /<h1>a &#38; b: delta<\/h1>/);
     const tiles = [...html.matchAll(/<div class="tile[^"]*"><b>([^<]*)<\/b><span>([^<]*)/g)].map((m) =>
@@ -83,7 +83,7 @@ for (const [kind, own] of Object.entries(sections)) {
   });
 }
 
-Deno.test("a report loads nothing, runs nothing and fits a narrow page", () => {
+Deno.test("a report loads no resources, runs no scripts and fits a narrow page", () => {
   const html = renderReport({ ...content, summary, sections: Object.values(sections).flat() });
   assert.doesNotMatch(html, /https?:|src=|href=|@import|url\(|<script| style=/);
   // Only tables may be wider than a phone: they scroll inside their frame.
@@ -95,7 +95,7 @@ Deno.test("a report loads nothing, runs nothing and fits a narrow page", () => {
   for (const [table] of html.matchAll(/.{30}<table/g)) assert.match(table, /class="table|tabindex/);
 });
 
-Deno.test("the verdict, the comparison with baselines, the data and the settings are in the report", () => {
+Deno.test("a report contains the verdict, the comparison with baselines, the data and the settings", () => {
   const html = renderReport({
     ...{ ...content, summary, verdict: "The model beats the baseline.", description: ["2 <series>"] },
     config: { ...content.config, drop: undefined, hidden: 0, table: { wide: true, target: ["a", "b"] } },
@@ -117,13 +117,13 @@ Deno.test("the verdict, the comparison with baselines, the data and the settings
   assert.match(html, /<li>2 &#60;series&#62;<\/li>/);
 });
 
-Deno.test("texts of the data are escaped in a report", () => {
+Deno.test("a report escapes texts of the data", () => {
   const html = renderReport({ ...content, summary: { ...summary, test: { "<2> mse": 1 } } });
   assert(html.includes("letters &#60;1&#62;"));
   assert.doesNotMatch(html, /<\d>/);
 });
 
-Deno.test("right and wrong predictions are marked", () => {
+Deno.test("a report marks correct and wrong predictions", () => {
   const html = renderReport({ ...content, sections: sections.classes });
   assert.match(html, /<figure class="right"><figcaption><b>✓<\/b> a</);
   assert.match(html, /<figure class="wrong"><figcaption><b>✗<\/b> b; true class a</);
@@ -133,7 +133,7 @@ Deno.test("the report of an interrupted run names the option that continues the 
   assert.match(renderReport(content), /stopped after 2 of 5 epochs\. --resume continues the run/);
 });
 
-Deno.test("measures have the names that people write", () => {
+Deno.test("metrics have display names", () => {
   const names = ["logLoss", "age mse", "mse after 100/784", "macroF1", "other"];
   assert.deepEqual(names.map(measureName), [
     ...["log loss", "age: mean squared error", "mean squared error after 100/784", "macro F1", "other"],

@@ -26,7 +26,7 @@ async function make(run: Run) {
 }
 
 Deno.test(
-  "a run that two ask for at once is made once, and both get what became of it",
+  "two concurrent requests for a run train it once and both get the outcome",
   withFolder(async (path) => {
     let made = 0;
     const folder = runFolder(`${path}/run`);
@@ -39,7 +39,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a run with another number of epochs goes on, and one with other settings is refused",
+  "a run with more epochs is continued, and a run with other settings is rejected",
   withFolder(async (path) => {
     const folder = runFolder(`${path}/run`);
     await runOnce(config, folder, start, make);
@@ -63,7 +63,7 @@ const divergences = [
 ];
 for (const diverged of divergences) {
   Deno.test(
-    `a run that was killed goes on, and one that ended with a ${diverged.name} has failed for good`,
+    `a killed run is continued, and a run that ended with a ${diverged.name} is not repeated`,
     withFolder(async (path) => {
       const folder = runFolder(`${path}/run`);
       await assert.rejects(

@@ -51,7 +51,7 @@ const settings: [name: string, value: unknown, message: RegExp][] = [
 
 for (const [name, value, message] of settings) {
   Deno.test(
-    `a configuration with ${name} ${JSON.stringify(value)} is refused`,
+    `a configuration with ${name} ${JSON.stringify(value)} is rejected`,
     withFolder(async (folder) => {
       const { seed, ...rest } = {
         seed: 1,
@@ -70,7 +70,7 @@ for (const [name, value, message] of settings) {
 }
 
 Deno.test(
-  "a run before its first weights, whose configuration has lost its data, is refused",
+  "a run without weights and without data in its configuration is rejected",
   withFolder(async (folder) => {
     const { config, folder: run } = await makeRun(folder);
     for (const file of [run.last, run.best, run.data]) await Deno.remove(file);
@@ -80,7 +80,7 @@ Deno.test(
 );
 
 Deno.test(
-  "weights are refused under settings that they were not made with",
+  "weights are rejected if the settings of the run have changed",
   withFolder(async (folder) => {
     const { config, folder: run } = await makeRun(folder);
     await Deno.writeTextFile(run.config, JSON.stringify({ ...config, seed: 1 }));
@@ -90,7 +90,7 @@ Deno.test(
   }),
 );
 
-Deno.test("settings that differ at the end of a long value alone are named", () => {
+Deno.test("settings that differ only at the end of a long value are reported", () => {
   const config = { experiment: "own-series", seed: 0, epochs: 1 } as RunConfig;
   const of = (last: string) => ({ ...config, table: { ignore: [..."abcdefghijklmnopqrstuvw", last] } });
   const check = () => checkSettings(runFolder("a run"), of("x"), "last.safetensors", sealedSettings(of("y")));
@@ -102,15 +102,15 @@ const positions: [name: string, changed: object, message: RegExp][] = [
   ["a batch of -1", { batch: -1 }, /damaged: .* is no place in a training/],
   ["an epoch of -1", { epoch: -1 }, /damaged: .* is no place in a training/],
   ["a batch of 9999", { batch: 9999 }, /damaged: step 12 .* not those of epoch 2, batch 9999 of 6/],
-  ["an epoch of 9999", { epoch: 9999 }, /9999 epochs are complete, expected 3 at most/],
+  ["epoch 9999", { epoch: 9999 }, /9999 epochs are complete, expected 3 at most/],
   ["a step of 9999", { step: 9999 }, /damaged: step 9999 .* not those of epoch 2, batch 0 of 6/],
   ["no sums", { sums: null }, /damaged: .* is no place in a training/],
-  ["sums that are none", { sums: { samples: 0, totals: { loss: "x" } } }, /is no place in a training/],
-  ["a best epoch that is none", { best: { epoch: 0, value: 1, loss: 1 } }, /is no place in a training/],
+  ["invalid sums", { sums: { samples: 0, totals: { loss: "x" } } }, /is no place in a training/],
+  ["an invalid best epoch", { best: { epoch: 0, value: 1, loss: 1 } }, /is no place in a training/],
   ["another best epoch", { best: { epoch: 5, value: 1, loss: 1 } }, /best\.safetensors: from epoch \d/],
 ];
 
-Deno.test("a checkpoint that cannot be one of its run", async (t) =>
+Deno.test("an inconsistent checkpoint is rejected", async (t) =>
   await withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
     const { tensors, metadata } = await readSafetensors(run.last);
@@ -120,12 +120,12 @@ Deno.test("a checkpoint that cannot be one of its run", async (t) =>
         tensors,
         metadata: { ...metadata, "weft.position": JSON.stringify(position) },
       });
-      await t.step(`with ${name} is refused`, () =>
+      await t.step(`with ${name} is rejected`, () =>
         assert.rejects(() => resume(run.path, { epochs: 3 }), message));
     }
   })());
 
-Deno.test("metrics that were altered", async (t) =>
+Deno.test("changed metrics are rejected or ignored", async (t) =>
   await withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
     const text = await Deno.readTextFile(run.metrics);
@@ -140,11 +140,11 @@ Deno.test("metrics that were altered", async (t) =>
         text.replace(/"loss":0/, '"loss":1'),
         /its first 2 lines are not those that .*last\.safetensors/,
       ],
-      ["by a line too many", text + text, /^no error$/],
+      ["by an extra line", text + text, /^no error$/],
     ];
     for (const [name, damaged, message] of damages) {
       await Deno.writeTextFile(run.metrics, damaged);
-      await t.step(`${name} are refused, or do not count`, async () => {
+      await t.step(`${name} are rejected or ignored`, async () => {
         const outcome = await resume(run.path).then(() => "no error", (error) => error.message);
         assert.match(outcome, message);
       });
@@ -153,7 +153,7 @@ Deno.test("metrics that were altered", async (t) =>
   })());
 
 Deno.test(
-  "a finished run without its last checkpoint is not trained again",
+  "a completed run without its last checkpoint is not trained again",
   withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
     await Deno.remove(run.last);
@@ -167,7 +167,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a run does not go on to fewer epochs than it has, and keeps its configuration",
+  "a run rejects fewer epochs than it has and keeps its configuration",
   withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
     const before = await Deno.readTextFile(run.config);
@@ -177,7 +177,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a run that another process trains is not trained a second time",
+  "a run that another process trains is rejected",
   withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
     {
@@ -190,7 +190,7 @@ Deno.test(
 );
 
 Deno.test(
-  "of two resumptions at once one trains and one is refused, and no line of the metrics is doubled",
+  "two concurrent resumptions: one trains, the other is rejected, and no metrics line is duplicated",
   withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
     const outcomes = await Promise.all(
@@ -208,7 +208,7 @@ Deno.test(
 );
 
 Deno.test(
-  "the lock of a killed process keeps nobody out",
+  "the lock of a killed process is ignored",
   withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
     const process = task("train", ["--resume", run.path, "--epochs", "1000000"]).spawn();
@@ -226,7 +226,7 @@ Deno.test(
 );
 
 Deno.test(
-  "best weights of another run, and a checkpoint in their place, are refused before anything is changed",
+  "best weights of another run and a checkpoint in their place are rejected before any change",
   withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
     const before = await Deno.readFile(run.last);
@@ -242,7 +242,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a full disk is told with the file that it kept from being written",
+  "the error of a full disk names the file",
   withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
     // Writing to a device file needs more permissions than tests and commands have.
@@ -261,7 +261,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a file in place of a run's folder is told with its path",
+  "the error of a file in place of a run's folder names its path",
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/notes`, "");
     await assert.rejects(

@@ -8,7 +8,7 @@ import { withFolder } from "../tasks/command_line.ts";
 import { stay, upTo, writeStays } from "../data/stays.ts";
 
 Deno.test(
-  "stays are read from both archives: their first 72 hours, static channels, and sepsis in these hours",
+  "stays are read from both archives with their first 72 hours, static channels and sepsis in these hours",
   withFolder(async (folder) => {
     await writeStays(folder, "training_setA.zip", {
       "training/p000001.psv": stay(upTo(80), { septicFrom: 75 }),
@@ -47,7 +47,7 @@ Deno.test(
   }),
 );
 
-Deno.test("intensity counts each channel's observations, or marks them", () => {
+Deno.test("intensity channels count the observations of each channel or mark them", () => {
   const series = [{ name: "a", times: Float64Array.of(0, 1, 2), label: 0 }].map((one) => ({
     ...one,
     values: Float64Array.of(5, NaN, NaN, 6, 7, 8),
@@ -60,7 +60,7 @@ Deno.test("intensity counts each channel's observations, or marks them", () => {
 });
 
 Deno.test(
-  "models of sepsis have as many parameters as the paper's, and begin with static features",
+  "sepsis models have as many parameters as the paper's and read static features at the start",
   withFolder(async (folder) => {
     await init({ device: "cpu" });
     await writeStays(

@@ -13,7 +13,7 @@ import { seriesModels } from "../../src/series/series_models.ts";
 
 const sizes = { inputChannels: 3, outputChannels: 2, hidden: 8, width: 4, depth: 1, key: key(1) };
 for (const [name, { make, reads, takes }] of Object.entries(seriesModels)) {
-  Deno.test(`the model ${name} reads each series at its own end`, async () => {
+  Deno.test(`${name} reads each series at its last row`, async () => {
     const isWindowed = reads === "windows";
     const form = seriesForm(reads, isWindowed ? { window: 2 } : {});
     const model = make({ ...sizes, ...(takes.includes("method") ? { method: "midpoint" } : {}) });
@@ -31,7 +31,7 @@ for (const [name, { make, reads, takes }] of Object.entries(seriesModels)) {
   });
 }
 
-Deno.test("a row of observations has the last values, and how long ago they are", async () => {
+Deno.test("a row of observations has the last values and their ages", async () => {
   const x = tensor([[[1, NaN, NaN], [1.5, 2, NaN], [3, NaN, NaN], [4, NaN, NaN], [6, NaN, 5]]]);
   const { values, gaps, since, observed } = openRows(seriesForm("observations").read(x));
   assert.deepEqual(await values.toArray(), [[[1, 0, 0], [1.5, 2, 0], [3, 2, 0], [4, 2, 0], [6, 2, 5]]]);
@@ -40,16 +40,16 @@ Deno.test("a row of observations has the last values, and how long ago they are"
   assert.deepEqual([...await observed.data()], [0, 1, 0, 0, 1]);
 });
 
-Deno.test("the model ode-rnn refuses steps that are longer than the time between observations", () => {
+Deno.test("ode-rnn rejects steps that are longer than the time between observations", () => {
   assert.throws(
     () => seriesModels["ode-rnn"].make({ ...sizes, inputChannels: 2, stepSize: 2 }),
     /ode-rnn: stepSize 2, expected at most 1/,
   );
 });
 
-for (const [name, own] of Object.entries({ "gru-dt": {}, "ode-rnn": { stepSize: 0.02 } })) {
-  Deno.test(`rows in which nothing was observed change no answer of the model ${name}`, async () => {
-    const model = seriesModels[name].make({ ...sizes, ...own, inputChannels: 2 });
+for (const [name, more] of Object.entries({ "gru-dt": {}, "ode-rnn": { stepSize: 0.02 } })) {
+  Deno.test(`rows without observations do not change predictions of ${name}`, async () => {
+    const model = seriesModels[name].make({ ...sizes, ...more, inputChannels: 2 });
     const read = (rows: number[][]) => {
       const lengths = tensor([rows.length], { dtype: "int32" });
       return model(seriesForm(seriesModels[name].reads).read(tensor([rows])), { lengths });
@@ -61,7 +61,7 @@ for (const [name, own] of Object.entries({ "gru-dt": {}, "ode-rnn": { stepSize: 
 }
 
 for (const name of ["s4d", "lru", "s5", "mamba"]) {
-  Deno.test(`series that ${name} streams together have the answers of whole ones`, async () => {
+  Deno.test(`a batched stream of ${name} gives the predictions of whole series`, async () => {
     const model = seriesModels[name].make(sizes);
     const [count, length] = [17, 5];
     const times = tensor([0, 1, 1.5, 4, 4.5]).reshape([1, length, 1]).broadcastTo([count, length, 1]);
@@ -70,7 +70,7 @@ for (const name of ["s4d", "lru", "s5", "mamba"]) {
     const { push, check } = model.streams!();
     let known: unknown[] = rows.map(() => undefined);
     for (let t = 0; t < length; t++) {
-      const now = await push(rows.map((own) => own[t]), known);
+      const now = await push(rows.map((row) => row[t]), known);
       known = JSON.parse(JSON.stringify(now.map((one) => one.state)));
       const lengths = tensor(rows.map(() => t + 1), { dtype: "int32" });
       const whole = model(seriesForm(seriesModels[name].reads).read(x), { lengths });
@@ -87,7 +87,7 @@ for (const name of ["s4d", "lru", "s5", "mamba"]) {
   });
 }
 
-Deno.test("a window is crossed for each so many observations, the last one perhaps shorter", () => {
+Deno.test("a window covers a fixed number of observations, and the last window may be shorter", () => {
   const { gridPoints } = seriesForm("windows", { window: 3 });
   assert.deepEqual([1, 2, 4, 5, 7, 8].map(gridPoints), [2, 2, 2, 3, 3, 4]);
 });
@@ -98,7 +98,7 @@ const changed = {
   ...{ method: "euler", stepSize: 0.5, clipWeights: 1e-3, online: true },
 } as const;
 for (const [name, { takes }] of Object.entries(seriesModels)) {
-  Deno.test(`each setting that the model ${name} takes changes what it computes, and the others are refused`, async () => {
+  Deno.test(`every setting of ${name} changes its outputs, and other settings are rejected`, async () => {
     const series = spirals(2, key(0), { length: 6 }).series;
     const channel = { kind: "number", mean: 0, standardDeviation: 1 } as const;
     const record: DataRecord = {
@@ -133,7 +133,7 @@ for (const [name, { takes }] of Object.entries(seriesModels)) {
 }
 
 for (const [name, { make, takes }] of Object.entries(forecastModels)) {
-  Deno.test(`each setting that the forecaster ${name} takes changes what it computes`, async () => {
+  Deno.test(`every setting of the forecaster ${name} changes its outputs`, async () => {
     const read = (chosen: { hidden?: number; depth?: number; clipWeights?: number }) => {
       const { hidden = 4, depth = 1, clipWeights } = chosen;
       const model = make({
@@ -144,19 +144,19 @@ for (const [name, { make, takes }] of Object.entries(forecastModels)) {
     };
     for (const [setting, value] of Object.entries({ hidden: 6, depth: 2, clipWeights: 1e-3 })) {
       const isSame = JSON.stringify(await read({ [setting]: value })) === JSON.stringify(await read({}));
-      assert.equal(isSame, !takes.some((own) => own === setting), setting);
+      assert.equal(isSame, !takes.some((used) => used === setting), setting);
     }
   });
 }
 
-Deno.test("a model that is not there is refused with those that are", () => {
+Deno.test("an unknown model is rejected with a list of the known models", () => {
   assert.throws(
     () => kindNamed(seriesModels, "gru-x"),
     /unknown model "gru-x"; known models: neural-cde, gru-ode/,
   );
 });
 
-Deno.test("docs/choosing.md tells what each model is", async () => {
+Deno.test("docs/choosing.md describes every model", async () => {
   const page = await Deno.readTextFile(new URL("../../docs/choosing.md", import.meta.url));
   for (const name of Object.keys(seriesModels)) assert.match(page, new RegExp(`^\\|.*\`${name}\`.*\\|`, "m"));
 });

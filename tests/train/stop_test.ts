@@ -17,7 +17,7 @@ const epochs = (values: number[]): EpochMetrics[] =>
 const loss: WatchedMeasure = { part: "train", measure: "loss", mode: "min", threshold: 0.01 };
 const accuracy: WatchedMeasure = { part: "validation", measure: "accuracy", mode: "max", threshold: 0 };
 
-Deno.test("a measure stagnates once it has not improved for more epochs than are let pass", () => {
+Deno.test("a metric stagnates if it has not improved for more epochs than the patience", () => {
   const rule = { after: 2, unless: [loss] };
   assert.equal(stagnated([], rule), undefined);
   assert.equal(stagnated(epochs([1, 2, 2]), rule), undefined);
@@ -27,7 +27,7 @@ Deno.test("a measure stagnates once it has not improved for more epochs than are
   assert.equal(stagnated(epochs([1, 0.995, 0.995, 0.995]), rule), loss);
 });
 
-Deno.test("each measure of a rule counts by itself, small or large", () => {
+Deno.test("every metric of a stop rule counts separately, for any scale", () => {
   const values = [1, 0.999, 0.998, 0.997];
   assert.equal(stagnated(epochs(values), { after: 2, unless: [accuracy] }), undefined);
   assert.equal(stagnated(epochs(values), { after: 2, unless: [accuracy, loss] }), loss);
@@ -36,7 +36,7 @@ Deno.test("each measure of a rule counts by itself, small or large", () => {
 const never: WatchedMeasure = { part: "validation", measure: "loss", mode: "min", threshold: 0.999 };
 
 Deno.test(
-  "training ends when its rule says so, and a resumed one with it",
+  "a stop rule ends training, also after resuming",
   withFolder(async (out) => {
     const folder = await createRun(out, "tiny", {});
     const task = { ...await tinyTask(), stop: { after: 2, unless: [never] } };
@@ -49,7 +49,7 @@ Deno.test(
   }),
 );
 
-Deno.test("scores of two classes are ranked over all samples, not batch by batch", async () => {
+Deno.test("scores of two classes are ranked over all samples, not per batch", async () => {
   const task = await tinyTask();
   type Batch = typeof task.data.test;
   const scores = ({ x, labels }: Batch) => ({ scores: x.at(-1, 1), labels });

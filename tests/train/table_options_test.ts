@@ -35,7 +35,7 @@ async function readAs(settings: SeriesSettings): Promise<unknown> {
 for (const task of ["classify", "regress", "forecast"] satisfies TaskKind[]) {
   for (const option of ["group", "static", "known", "category"] satisfies (keyof TableOptions)[]) {
     Deno.test(
-      `the option ${option} of a table changes what the task ${task} reads, or is refused by its name`,
+      `the table option ${option} changes the data of the task ${task} or is rejected by name`,
       withFolder(async (folder) => {
         const data = `${folder}/own.csv`;
         await Deno.writeTextFile(data, table);
@@ -54,14 +54,14 @@ for (const task of ["classify", "regress", "forecast"] satisfies TaskKind[]) {
             ...(task === "forecast" ? { horizon: 2, context: 4 } : {}),
             table: options,
           });
-        const own = option === "group" ? { group: "kind" } : { [option]: ["kind"] };
-        const isRefused = task === "forecast" ? option === "group" : option === "known";
-        if (isRefused) {
+        const options = option === "group" ? { group: "kind" } : { [option]: ["kind"] };
+        const isRejected = task === "forecast" ? option === "group" : option === "known";
+        if (isRejected) {
           const message = new RegExp(`task ${task} cannot use ${option}: leave it out`);
-          await assert.rejects(() => read(own), message);
+          await assert.rejects(() => read(options), message);
           return;
         }
-        const found = await read(own);
+        const found = await read(options);
         // If the column were read like any channel, or ignored, the option would have no effect.
         assert.notDeepEqual(found, await read({}));
         assert.notDeepEqual(found, await read({ ignore: ["kind"] }));
@@ -71,7 +71,7 @@ for (const task of ["classify", "regress", "forecast"] satisfies TaskKind[]) {
 }
 
 Deno.test(
-  "options of tables are refused by their names where the data are no table",
+  "table options are rejected by name if the data are not a table",
   withFolder(async (folder) => {
     const data = await makeCharacters(folder);
     const config = configOf(ownSeries, { device: "cpu", data });

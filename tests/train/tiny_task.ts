@@ -19,7 +19,7 @@ export interface TinyTaskOptions {
 }
 
 /**
- * A task that trains in milliseconds: points on two sides of a line, with dropout, a schedule and a plateau.
+ * A small task: points on two sides of a line, with dropout, a schedule and a plateau.
  */
 export async function tinyTask(options: TinyTaskOptions = {}): Promise<Task<Batch>> {
   const [modelKey, ...dataKeys] = split(key(7), 4);

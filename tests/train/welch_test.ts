@@ -10,7 +10,7 @@ const golden: readonly [one: number[], other: number[], p: number][] = [
   [[0.001, 0.002], [5, 7, 6], 0.009137077085988156],
 ];
 
-testLong("Welch's t test gives SciPy's numbers", async () => {
+testLong("Welch's t test agrees with SciPy", async () => {
   const samples = JSON.stringify(golden.map(([one, other]) => [one, other]));
   const program = `import { loadWelchTest } from "./tasks/papers/tables/welch.ts";
     const test = await loadWelchTest();

@@ -61,7 +61,7 @@ async function resultsOfClasses(draw: Draw): Promise<Record<string, number>> {
   });
   const perClass = classScores(confusionMatrix(probabilities, labels, classes));
   const inOrder = (name: "precision" | "recall") =>
-    perClass.reduce((sum, own, k) => sum + (k + 1) * own[name], 0);
+    perClass.reduce((sum, metrics, k) => sum + (k + 1) * metrics[name], 0);
   const knownLabels = tensor(labels.map((label, i) => known[i] ? label : -1), { dtype: "int32" });
   const logits = tensor(scores, float64);
   return {
@@ -114,7 +114,7 @@ function assertNear(name: string, found: number, expected: number, tolerance = 1
 
 const { names, results: { shape: [cases] } } = fixture;
 
-testOnCpu(`${cases} random cases have the metrics of scikit-learn`, async () => {
+testOnCpu(`metrics of ${cases} random cases agree with scikit-learn`, async () => {
   const golden = valuesOf(fixture.results);
   assert.equal(cases, 300);
   for (let i = 0; i < cases; i++) {
@@ -134,7 +134,7 @@ testOnCpu(`${cases} random cases have the metrics of scikit-learn`, async () => 
   }
 });
 
-Deno.test("the random cases have classes that are absent, never predicted, and both", () => {
+Deno.test("the random cases include classes that are absent, never predicted, and both", () => {
   const counts = { absent: 0, neverPredicted: 0, neither: 0, certainAndWrong: 0 };
   for (let i = 0; i < cases; i++) {
     const { classes, labels, scores } = drawClasses(generator(i));

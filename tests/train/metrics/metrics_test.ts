@@ -28,7 +28,7 @@ const probabilities = [
 ];
 const labels = [0, 1, 2, 1, 1, 2, 0, 0];
 
-Deno.test("measures of classes are scikit-learn's", () => {
+Deno.test("classification metrics agree with scikit-learn", () => {
   const golden = {
     accuracy: 0.75,
     macroF1: 0.7555555555555555,
@@ -41,7 +41,7 @@ Deno.test("measures of classes are scikit-learn's", () => {
   for (const [name, value] of Object.entries(golden)) assertNear(measures[name], value, name);
 });
 
-Deno.test("the confusion matrix has true classes as rows, and each class its precision, recall and F1", () => {
+Deno.test("the confusion matrix has true classes as rows, and every class has precision, recall and F1", () => {
   const matrix = confusionMatrix(probabilities, labels, 3);
   assert.deepEqual(matrix, [[2, 0, 1], [1, 2, 0], [0, 0, 2]]);
   assert.deepEqual(classScores(matrix), [
@@ -52,21 +52,21 @@ Deno.test("the confusion matrix has true classes as rows, and each class its pre
   assert.deepEqual(classScores([[0, 0], [0, 3]])[0], { precision: 0, recall: 0, f1: 0, count: 0 });
 });
 
-Deno.test("measures of numbers are scikit-learn's, of the pairs whose truth is known", () => {
+Deno.test("regression metrics agree with scikit-learn and ignore missing targets", () => {
   const { mse, mae, r2 } = numberMeasures([1, 7, 2, 3.5, 0], [1.5, NaN, 2, 3, -1]);
   assertNear(mse, 0.375, "mse");
   assertNear(mae, 0.5, "mae");
   assertNear(r2, 0.8273381294964028, "r2");
 });
 
-Deno.test("R2 of a truth that does not vary is 1 or 0, whatever the rounding of its mean", () => {
+Deno.test("R2 of constant targets is 1 or 0 in spite of rounding of their mean", () => {
   for (const truth of [[0.1, 0.1, 0.1], new Array(20).fill(0.3), [NaN, 7], new Array(7).fill(-1e20)]) {
     assert.equal(numberMeasures(truth, truth).r2, 1, `${truth}`);
     assert.equal(numberMeasures(truth.map((value) => 2 * value + 1), truth).r2, 0, `${truth}`);
   }
 });
 
-Deno.test("the pinball loss is scikit-learn's, and the score of quantiles twice its mean", () => {
+Deno.test("the pinball loss agrees with scikit-learn, and the quantile score is twice its mean", () => {
   const [quantile, truth] = [[1, 2, 9, 3.5, 0], [1.5, 2, NaN, 3, -1]];
   assertNear(pinballLoss(quantile, truth, 0.9), 0.15, "0.9");
   assertNear(pinballLoss(quantile, truth, 0.1), 0.35, "0.1");
@@ -74,17 +74,17 @@ Deno.test("the pinball loss is scikit-learn's, and the score of quantiles twice 
   assert.equal(coverage([0, 0, 0], [1, 1, 1], [0.5, 2, NaN]), 0.5);
 });
 
-Deno.test("a quantile lies between two numbers as NumPy's", () => {
+Deno.test("quantiles are interpolated like NumPy's", () => {
   assertNear(quantileOf([1, 2, 4, 8], 0.3), 1.9, "0.3");
   assert.equal(quantileOf([5], 0.9), 5);
 });
 
-Deno.test("the temperature is that of the least smoothed log loss", () => {
+Deno.test("the calibration temperature minimizes the smoothed log loss", () => {
   const scores = [[2, 0, -1], [0, 3, 1], [1, 1.5, 0], [4, 0, 0], [0, 1, 2.5], [3, 1, 0]];
   assertNear(fitTemperature(scores, [0, 1, 0, 1, 2, 0]), 2.3692331885525184, "temperature", 1e-3);
 });
 
-Deno.test("scores that are far too sure become as sure as they are right, and a few right answers are no certainty", () => {
+Deno.test("calibration lowers overconfident probabilities, and a few correct predictions do not give probability 1", () => {
   const scores = Array.from({ length: 40 }, (_, i) => [i % 2 ? 10 : -10, 0]);
   // A quarter is wrong.
   const truth = scores.map((_, i) => i % 8 < 2 ? i % 2 : 1 - i % 2);

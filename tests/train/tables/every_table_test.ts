@@ -83,13 +83,13 @@ async function writeData(data: string): Promise<void> {
   await Deno.mkdir(`${data}/sepsis`);
   for (const part of ["A", "B"]) await Deno.writeFile(`${data}/sepsis/training_set${part}.zip`, stays(40));
   const words = ["yes", "no", "up", "down", "left", "right", "on", "off", "stop", "go"];
-  const spoken = words.flatMap((word, w) =>
+  const recordings = words.flatMap((word, w) =>
     [0, 1, 2, 3].map((speaker): [string, Uint8Array] => [
       `./${word}/${speaker}_nohash_0.wav`,
       wavFile(Int16Array.from({ length: 16_000 }, (_, t) => 9000 * Math.sin(t / (5 + w) + speaker))),
     ])
   );
-  await Deno.writeFile(`${data}/speech_commands_v0.02.tar.gz`, await tarGz(Object.fromEntries(spoken)));
+  await Deno.writeFile(`${data}/speech_commands_v0.02.tar.gz`, await tarGz(Object.fromEntries(recordings)));
 }
 
 /** Lengths and contexts of experiments that have these settings. */
@@ -131,7 +131,7 @@ function newRuns(runs: readonly TableRun[], seen: Set<string>): TableRun[] {
 }
 
 testLong(
-  "every table is filled from small files in the form of the real ones",
+  "every table is filled from small files in the format of the real data",
   withFolder(async (folder) => {
     await writeData(folder);
     const seen = new Set<string>();

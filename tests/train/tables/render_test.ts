@@ -46,7 +46,7 @@ async function filled() {
   return { table, scale: "small" as const, runs: made, test: (a: readonly number[]) => a[0] };
 }
 
-Deno.test("a table has means, spreads, seeds, the paper's numbers, tests, costs, and the origin of each run", async () => {
+Deno.test("a table has means, standard deviations, seeds, published numbers, significance tests, costs and commands of runs", async () => {
   const lines = tableMarkdown(await filled()).split("\n").map((line) => line.replaceAll(/ +/g, " "));
   assert(lines.includes("| WARP | 3.0 ± 1.4 (2) | 2.5 ± 0.4 |"));
   assert(lines.includes("| GRU | 5.0 (1), 1 diverged | |"));
@@ -56,14 +56,14 @@ Deno.test("a table has means, spreads, seeds, the paper's numbers, tests, costs,
   assert(lines.includes("| GRU | 1 | the loss is NaN | 0123456789 | deno task train sine, again |"));
 });
 
-Deno.test("a row is tested against another where both have two values", async () => {
+Deno.test("two rows are compared by a significance test if both have two values", async () => {
   const made = await filled();
   assert.doesNotMatch(tableMarkdown(made), /Welch/);
   const runs = made.runs.map((run, i) => i === 3 ? { ...run, outcome: summary(0.07) } : run);
   assert.match(tableMarkdown({ ...made, runs }), /## Welch's t test against WARP[^#]*\| GRU +\| +5\.0 \|/);
 });
 
-Deno.test("a table as CSV has a line for each value, and fields with commas in quotes", async () => {
+Deno.test("a CSV table has one line per value and quotes fields with commas", async () => {
   const lines = tableCsv(await filled()).trimEnd().split("\n");
   assert.equal(lines.length, 5);
   assert.equal(
@@ -72,14 +72,14 @@ Deno.test("a table as CSV has a line for each value, and fields with commas in q
   );
 });
 
-Deno.test("a table that the paper draws has lines of its means on its page", async () => {
+Deno.test("a table that the paper plots has a line chart of means on its page", async () => {
   const made = await filled();
   const drawn = { ...made, table: { ...table, chart: { x: [3], xLabel: "size", yLabel: "error" } } };
   assert.match(tablePage(drawn), /<title>WARP: error 3, size 3<\/title>/);
   assert.doesNotMatch(tablePage(made), /<svg/);
 });
 
-Deno.test("a table's page shows texts as they are, and marks the best two of a column", async () => {
+Deno.test("the page of a table escapes text and marks the best two values of a column", async () => {
   const page = tablePage(await filled());
   assert(page.includes("<h1>Made up &#60;table&#62;</h1>"));
   assert(page.includes('<td class="number"><b>3.0 ± 1.4 (2)</b></td>'), "the best");

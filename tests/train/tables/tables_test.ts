@@ -7,7 +7,7 @@ import { tables } from "../../../tasks/papers/tables/registry.ts";
 import { scales, tableRuns } from "../../../tasks/papers/tables/table.ts";
 
 for (const table of tables) {
-  Deno.test(`the runs of ${table.name} are of models, experiments and settings that there are`, async () => {
+  Deno.test(`the runs of ${table.name} have valid models, experiments and settings`, async () => {
     for (const row of table.rows) {
       assert.ok(!row.published || row.published.length === table.columns.length, row.title);
     }
@@ -26,22 +26,22 @@ for (const table of tables) {
   });
 }
 
-Deno.test("a run is named by its settings, wherever the data are and whatever computes", async () => {
+Deno.test("the name of a run depends on its settings and not on data path and device", async () => {
   const [table] = tables;
   const runs = await tableRuns(table, { scale: "small", seeds: [0] });
-  const elsewhere = await tableRuns(table, {
+  const moved = await tableRuns(table, {
     scale: "small",
     seeds: [0],
-    data: "/elsewhere/",
+    data: "/moved/",
     device: "cpu",
   });
-  assert.deepEqual(elsewhere.map(({ folder }) => folder.path), runs.map(({ folder }) => folder.path));
-  assert.equal(elsewhere[0].config.data, "/elsewhere/CharacterTrajectories.zip");
-  const others = await tableRuns(table, { scale: "paper", seeds: [0] });
-  assert.equal(new Set([...runs, ...others].map(({ folder }) => folder.path)).size, 2 * runs.length);
+  assert.deepEqual(moved.map(({ folder }) => folder.path), runs.map(({ folder }) => folder.path));
+  assert.equal(moved[0].config.data, "/moved/CharacterTrajectories.zip");
+  const paperRuns = await tableRuns(table, { scale: "paper", seeds: [0] });
+  assert.equal(new Set([...runs, ...paperRuns].map(({ folder }) => folder.path)).size, 2 * runs.length);
 });
 
-Deno.test("columns of one problem are filled by the same runs, and a row has none where the paper has none", async () => {
+Deno.test("columns of one problem share runs, and rows have no run for values that the paper does not have", async () => {
   const table = tables.find(({ name }) => name === "warp-table-2")!;
   const options = { scale: "small", seeds: [0], models: ["warp-phys"] } as const;
   const columnsOf = async (experiments?: string[]) =>
@@ -55,12 +55,12 @@ Deno.test("columns of one problem are filled by the same runs, and a row has non
   await assert.rejects(columnsOf(["cosine"]), /has no column of the experiment "cosine"; it has .*sine/);
 });
 
-Deno.test("a scale that a table has not is refused with those that it has", async () => {
+Deno.test("an unknown scale is rejected with a list of the scales of the table", async () => {
   const table = tables.find(({ scales }) => !scales.paper)!;
   await assert.rejects(tableRuns(table, { scale: "paper" }), /has no scale "paper"; it has small/);
 });
 
-Deno.test("a model that a table has no row of is refused with those that it has", async () => {
+Deno.test("a model without a row is rejected with a list of the models of the table", async () => {
   await assert.rejects(
     tableRuns(tables[0], { scale: "small", models: ["transformer-xl"] }),
     /ncde-table-1 has no row of the model "transformer-xl"; it has .*neural-cde/,

@@ -59,7 +59,7 @@ const good: readonly Observed[] = Array.from({ length: 8 }, (_, t) => [
  * Observations that are rejected after an observation at time `last`, or at the beginning if `last` is
  * undefined.
  */
-function refused(last: number | undefined): Record<string, readonly [time: number, ...values: number[]]> {
+function rejected(last: number | undefined): Record<string, readonly [time: number, ...values: number[]]> {
   const next = (last ?? -1) + 0.5;
   return {
     ...(last === undefined
@@ -110,40 +110,42 @@ async function divergent(
 
 for (const [name, chosen] of Object.entries(runs)) {
   Deno.test(
-    `refused observations leave no trace in a stream: ${name}`,
+    `rejected observations do not change a stream: ${name}`,
     withRun(chosen, async ({ model }) => {
       const [clean, stream, hurried] = ["clean", "awaited", "at once"].map(() => model.stream!("a"));
       const atOnce: Promise<Prediction>[] = [];
-      const refusedAtOnce: [string, Promise<unknown>][] = [];
+      const rejectedAtOnce: [string, Promise<unknown>][] = [];
       const expected: Prediction[] = [];
       const bad: Record<string, readonly [time: number, ...values: number[]]>[] = [];
       for (const [i, [time, ...values]] of good.entries()) {
         const last = good[i - 1]?.[0];
-        bad.push({ ...refused(last), ...(i === 0 ? {} : await divergent(model, await clean.save(), last)) });
+        bad.push({ ...rejected(last), ...(i === 0 ? {} : await divergent(model, await clean.save(), last)) });
         expected.push(await clean.push(time, values));
-        for (const [what, [badTime, ...own]] of Object.entries(bad[i])) {
-          await assert.rejects(stream.push(badTime, own), DataError, `${what} before ${i}`);
+        for (const [what, [badTime, ...badValues]] of Object.entries(bad[i])) {
+          await assert.rejects(stream.push(badTime, badValues), DataError, `${what} before ${i}`);
         }
         assert.deepEqual(await stream.push(time, values), expected[i], `observation ${i}`);
         assert.deepEqual(await stream.save(), await clean.save());
       }
-      const hasDivergent = bad.slice(1).every((own) => "a prediction that is not a number" in own);
+      const hasDivergent = bad.slice(1).every((observations) =>
+        "a prediction that is not a number" in observations
+      );
       assert.equal(
         hasDivergent,
         chosen.model !== "s4d",
-        "where the states of models can diverge, they are tested",
+        "some model states diverge",
       );
       for (const [i, [time, ...values]] of good.entries()) {
-        for (const [what, [badTime, ...own]] of Object.entries(bad[i])) {
-          const error = hurried.push(badTime, own).then(() => "answered", (error) => error);
-          refusedAtOnce.push([`${what} before ${i}`, error]);
+        for (const [what, [badTime, ...badValues]] of Object.entries(bad[i])) {
+          const error = hurried.push(badTime, badValues).then(() => "answered", (error) => error);
+          rejectedAtOnce.push([`${what} before ${i}`, error]);
         }
         // The array belongs to the caller.
-        const own = Float64Array.from(values);
-        atOnce.push(hurried.push(time, own));
-        own.fill(7);
+        const array = Float64Array.from(values);
+        atOnce.push(hurried.push(time, array));
+        array.fill(7);
       }
-      for (const [what, error] of refusedAtOnce) assert.ok(await error instanceof DataError, what);
+      for (const [what, error] of rejectedAtOnce) assert.ok(await error instanceof DataError, what);
       assert.deepEqual(await Promise.all(atOnce), expected);
       assert.deepEqual(await hurried.save(), await clean.save());
     }),
@@ -154,15 +156,17 @@ const observation = (time: unknown, values: unknown, series: unknown = "a") => (
 const messageOf = ([time, x, y]: Observed) => observation(time, { x: x || null, y: y || null });
 
 /** Messages that are rejected before each of the valid observations. */
-async function refusedBefore({ model }: TrainedRun<TrainedModel>): Promise<Record<string, unknown>[]> {
+async function rejectedBefore({ model }: TrainedRun<TrainedModel>): Promise<Record<string, unknown>[]> {
   const stream = model.stream!("a");
   const found: Record<string, unknown>[] = [];
   for (const [i, [time, ...values]] of good.entries()) {
     const last = good[i - 1]?.[0];
     const extremes = i === 0 ? {} : await divergent(model, await stream.save(), last);
     found.push({
-      ...(i === 0 ? {} : refusedMessages(last)),
-      ...Object.fromEntries(Object.entries(extremes).map(([what, own]) => [what, messageOf(own)])),
+      ...(i === 0 ? {} : rejectedMessages(last)),
+      ...Object.fromEntries(
+        Object.entries(extremes).map(([what, observation]) => [what, messageOf(observation)]),
+      ),
     });
     await stream.push(time, values);
   }
@@ -170,16 +174,16 @@ async function refusedBefore({ model }: TrainedRun<TrainedModel>): Promise<Recor
 }
 
 /** Messages that are rejected after an observation at a given time. */
-function refusedMessages(last: number): Record<string, unknown> {
+function rejectedMessages(last: number): Record<string, unknown> {
   const next = last + 0.5;
   return {
     "an earlier time": observation(last - 0.3, { x: 5, y: 5 }),
     "the same time": observation(last, { x: 5, y: 5 }),
-    "a time that is no number": observation("NaN", { x: 5 }),
+    "a time that is not a number": observation("NaN", { x: 5 }),
     "no time": { series: "a", values: { x: 5 } },
     "a time that is null": observation(null, { x: 5 }),
     "a date": observation("2024-05-31", { x: 5 }),
-    "a time that JSON makes infinite": `{"series":"a","time":1e400,"values":{"x":5,"y":5}}`,
+    "a time that JSON parses as Infinity": `{"series":"a","time":1e400,"values":{"x":5,"y":5}}`,
     "a time beyond float32": observation(1e41, { x: 5, y: 5 }),
     "an unknown column": observation(next, { x: 5, z: 5 }),
     "a column of names": observation(next, { x: 5, constructor: 5 }),
@@ -187,19 +191,19 @@ function refusedMessages(last: number): Record<string, unknown> {
     "a formula": observation(next, { x: "=1+1", y: 5 }),
     "a list": observation(next, { x: [5], y: 5 }),
     "a value beyond float32": observation(next, { x: 1e39, y: 5 }),
-    "values that are a list": observation(next, [5, 5]),
+    "a list of values": observation(next, [5, 5]),
     "no values": { series: "a", time: next },
     "no series": { time: next, values: { x: 5 } },
-    "a series that is a number": observation(next, { x: 5 }, 3),
-    "a series of blanks": observation(next, { x: 5 }, "  "),
-    "a name that is too long": observation(next, { x: 5 }, "a".repeat(300)),
+    "a numeric series name": observation(next, { x: 5 }, 3),
+    "a blank series name": observation(next, { x: 5 }, "  "),
+    "a series name that is too long": observation(next, { x: 5 }, "a".repeat(300)),
     "no JSON": `{"series":"a","time":${next},"values":{"x":5`,
-    "JSON that is too deep": "[".repeat(1000),
+    "JSON with too many levels": "[".repeat(1000),
     "no object": "3",
     "an unknown type": { type: "forget", series: "a" },
     "an unknown series": { type: "save", series: "b" },
     "an unknown series to drop": { type: "drop", series: "b" },
-    "a state that is none": { type: "restore", series: "a", state: { count: 1 } },
+    "an invalid state": { type: "restore", series: "a", state: { count: 1 } },
     "no state": { type: "restore", series: "a" },
   };
 }
@@ -208,15 +212,15 @@ const textOf = (message: unknown) => typeof message === "string" ? message : JSO
 
 /** A client of a service, without a network. */
 function clientOf({ streams }: Pick<Service, "streams">) {
-  const told: Message[] = [];
+  const received: Message[] = [];
   return {
-    told,
+    received,
     async send(message: unknown) {
-      const own: Message[] = [];
+      const replies: Message[] = [];
       await streams.take(textOf(message), {
-        send: (message) => void (told.push(message), own.push(message)),
+        send: (message) => void (received.push(message), replies.push(message)),
       });
-      return own;
+      return replies;
     },
   };
 }
@@ -226,15 +230,19 @@ const serviceThatMustNotFail = (run: TrainedRun<TrainedModel>, limits = {}) =>
 
 for (const [name, chosen] of Object.entries(runs)) {
   Deno.test(
-    `messages that are refused leave no trace: ${name}`,
+    `rejected messages do not change later answers: ${name}`,
     withRun(chosen, async (run) => {
       const [clean, other] = [serviceThatMustNotFail(run), serviceThatMustNotFail(run)];
       const [before, { send }] = [clientOf(clean), clientOf(other)];
-      const bad = await refusedBefore(run);
+      const bad = await rejectedBefore(run);
       for (const [i, observed] of good.entries()) {
         for (const [what, message] of Object.entries(bad[i])) {
-          const told = await send(message);
-          assert.deepEqual(told.map(({ type }) => type), ["error"], `${what}: ${JSON.stringify(told)}`);
+          const received = await send(message);
+          assert.deepEqual(
+            received.map(({ type }) => type),
+            ["error"],
+            `${what}: ${JSON.stringify(received)}`,
+          );
         }
         assert.deepEqual(await send(messageOf(observed)), await before.send(messageOf(observed)));
       }
@@ -246,7 +254,7 @@ for (const [name, chosen] of Object.entries(runs)) {
   );
 
   Deno.test(
-    `what is refused over HTTP and WebSockets leaves no trace: ${name}`,
+    `rejected HTTP requests and WebSocket messages do not change later answers: ${name}`,
     withRun(chosen, async (run) => {
       const server = await startServer(serviceThatMustNotFail(run), { host: "127.0.0.1", port: 0 });
       const table = tableFor(chosen.task as TaskKind).split("\n").filter((line) =>
@@ -261,21 +269,22 @@ for (const [name, chosen] of Object.entries(runs)) {
       const conversation = async (messages: readonly unknown[]) => {
         const socket = new WebSocket(`${server.url.replace("http", "ws")}/stream`);
         await new Promise((resolve) => socket.onopen = resolve);
-        const told: Message[] = [];
+        const received: Message[] = [];
         const { promise, resolve } = Promise.withResolvers<void>();
-        socket.onmessage = ({ data }) => void (told.push(JSON.parse(data)) === messages.length && resolve());
+        socket.onmessage = ({ data }) =>
+          void (received.push(JSON.parse(data)) === messages.length && resolve());
         for (const message of messages) socket.send(textOf(message));
         await promise;
         const closed = new Promise((resolve) => socket.onclose = resolve);
         socket.close();
         await closed;
-        return told;
+        return received;
       };
       const drop = [{ type: "drop", series: "a" }];
       const expected = [await predict(csv), await conversation(good.map(messageOf))] as const;
       await conversation(drop);
       assert.equal(expected[0][0], 200, expected[0][1]);
-      const bad = await refusedBefore(run);
+      const bad = await rejectedBefore(run);
       const mixed = good.flatMap((observed, i) => [...Object.values(bad[i]), messageOf(observed)]);
       for (
         const body of [
@@ -291,10 +300,10 @@ for (const [name, chosen] of Object.entries(runs)) {
         const [status, text] = await predict(body);
         assert.ok(status >= 400 && status < 500, `${status}: ${text}`);
       }
-      const told = await conversation(mixed);
-      const errors = told.filter(({ type }) => type === "error");
+      const received = await conversation(mixed);
+      const errors = received.filter(({ type }) => type === "error");
       assert.equal(errors.length, bad.flatMap(Object.values).length);
-      assert.deepEqual(told.filter(({ type }) => type !== "error"), expected[1]);
+      assert.deepEqual(received.filter(({ type }) => type !== "error"), expected[1]);
       assert.deepEqual(await predict(csv), expected[0]);
       await server.shutdown();
     }),
@@ -302,7 +311,7 @@ for (const [name, chosen] of Object.entries(runs)) {
 }
 
 Deno.test(
-  "a refused observation neither makes its series the latest one nor takes the place of another",
+  "a rejected observation does not refresh its series and does not evict another series",
   withRun(runs.regress, async (run) => {
     const late = Promise.withResolvers<never>();
     const stream: TrainedRun<TrainedModel>["model"]["stream"] = (series, state) =>
@@ -319,15 +328,15 @@ Deno.test(
     await owner.send(at("a", 0));
     await owner.send(at("b", 0));
     await stranger.send(at("a", -1));
-    const refused = stranger.send(at("late", 0));
+    const rejected = stranger.send(at("late", 0));
     assert.equal((await owner.send(at("b", 1)))[0].type, "answer");
     late.reject(new DataError("empty-series", "nothing is known"));
-    assert.equal((await refused)[0].type, "error");
+    assert.equal((await rejected)[0].type, "error");
     assert.equal(service.streams.count, 2);
     await stranger.send(at("d", 0));
     await new Promise((resolve) => setTimeout(resolve, 20));
-    const dropped = owner.told.filter(({ type }) => type === "dropped") as { series: string }[];
+    const dropped = owner.received.filter(({ type }) => type === "dropped") as { series: string }[];
     assert.deepEqual(dropped.map(({ series }) => series), ["a"]);
-    assert.ok(!stranger.told.some(({ type }) => type === "dropped"));
+    assert.ok(!stranger.received.some(({ type }) => type === "dropped"));
   }),
 );
