@@ -42,14 +42,21 @@ export function rangeAndDefault({ range, default: value, implied }: Option): str
   return parts.length > 0 ? ` (${parts.join("; ")})` : "";
 }
 
+/** Name of an option in the parsed command line: commander stores `--no-refit` as the negation of `refit`. */
+function parsedName(name: string): string {
+  return /^no[A-Z]/.test(name) ? name[2].toLowerCase() + name.slice(3) : name;
+}
+
 /** Options given on the command line, in the form of a run's configuration. */
 export function chosenOptions(program: Command, schema: OptionSchema): Record<string, unknown> {
   const chosen: Record<string, unknown> = {};
   const given = program.opts();
   for (const [name, { within }] of Object.entries(schema)) {
-    if (program.getOptionValueSource(name) !== "cli") continue;
-    if (within === undefined) chosen[name] = given[name];
-    else chosen[within] = { ...chosen[within] as object, [name]: given[name] };
+    const parsed = parsedName(name);
+    if (program.getOptionValueSource(parsed) !== "cli") continue;
+    const value = parsed === name ? given[name] : !given[parsed];
+    if (within === undefined) chosen[name] = value;
+    else chosen[within] = { ...chosen[within] as object, [name]: value };
   }
   return chosen;
 }

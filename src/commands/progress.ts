@@ -13,10 +13,12 @@ const show = (line: string) => write(eraseLine + line.slice(0, Deno.consoleSize(
  * Prints the progress of training to standard output: a line per epoch, and on a terminal also a bar for the
  * current epoch. `end` removes the bar.
  */
-export function progressDisplay(epochs: number, isTerminal = Deno.stdout.isTerminal()) {
+export function progressDisplay(isTerminal = Deno.stdout.isTerminal()) {
   const end = () => isTerminal && write(eraseLine);
+  let epochs = 1;
   return {
     end,
+    onEpochs: (count: number) => void (epochs = count),
     onEpoch: (metrics: EpochMetrics) => {
       end();
       console.log(epochLine(metrics, epochs));
@@ -71,8 +73,8 @@ export function measuresText(measures: Readonly<Record<string, number>>): string
 export function epochLine({ epoch, train, validation, seconds }: EpochMetrics, epochs: number): string {
   const number = `${epoch}`.padStart(`${epochs}`.length);
   const shared = Object.fromEntries(Object.entries(validation).filter(([name]) => name in train));
-  return `epoch ${number}/${epochs}  train ${measuresText(train)}  validation ${measuresText(shared)}  ` +
-    formatDuration(seconds);
+  const validated = Object.keys(shared).length > 0 ? `validation ${measuresText(shared)}  ` : "";
+  return `epoch ${number}/${epochs}  train ${measuresText(train)}  ${validated}${formatDuration(seconds)}`;
 }
 
 /** Progress line of the current epoch. */

@@ -293,9 +293,10 @@ async function finish(run: Run, signal: AbortSignal, isLocked = false): Promise<
   for (const line of others) console.log(`  ${line}`);
   const hint = speedHint(device, run.task.parameters);
   if (hint) console.log(hint);
-  const { end, ...display } = progressDisplay(config.epochs);
+  const { end, ...display } = progressDisplay();
   try {
-    const { interrupted, position, summary } = await execute(run, { ...display, signal, isLocked });
+    const onPlan = (line: string) => console.log(line);
+    const { interrupted, position, summary } = await execute(run, { ...display, onPlan, signal, isLocked });
     if (interrupted) {
       end();
       console.log(

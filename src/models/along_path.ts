@@ -15,8 +15,28 @@ import { modelSolver } from "./model_solver.ts";
 import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 
+/** Scale of the slope of a model's state. */
+export interface SlopeScale {
+  /**
+   * Factor of the slope of the state, above 0; 1 by default. With a factor below 1 the state changes less
+   * along a long or rough control.
+   */
+  slopeScale?: number;
+}
+
+/** Scales a slope. A scale of 1 returns the slope itself. */
+export function scaled(slope: Tensor, scale: number): Tensor {
+  return scale === 1 ? slope : slope.mul(scale);
+}
+
+/** @throws {RangeError} If a scale is not a number above 0. */
+export function checkSlopeScale(name: string, scale: number): void {
+  if (Number.isFinite(scale) && scale > 0) return;
+  throw new RangeError(`${name}: slopeScale is ${scale}, expected a number above 0`);
+}
+
 /** Options that models along a control share, including those of the solver. */
-export interface ControlledOptions extends CdeSolveOptions, ParameterOptions {
+export interface ControlledOptions extends CdeSolveOptions, ParameterOptions, SlopeScale {
   /**
    * Channels of the control, time included. For a path of log-signatures, the channels of the original
    * series.
@@ -61,7 +81,8 @@ export function AlongPath(
   keys: { initial: Key; staticFeatures: Key; readout: Key },
   vectorField: { parameters: ParameterTree; slope(x: Tensor, h: Tensor): Tensor },
 ): AlongPathModel {
-  const { staticFeatures, key: _, dtype, ...solver } = rest;
+  const { staticFeatures, key: _, dtype, slopeScale = 1, ...solver } = rest;
+  checkSlopeScale(name, slopeScale);
   checkCount(name, "hiddenChannels", hiddenChannels);
   const fromControl = Linear({ inputs: inputChannels, outputs: hiddenChannels, key: keys.initial, dtype });
   const ofStatic = StaticState(name, staticFeatures, {
@@ -85,7 +106,7 @@ export function AlongPath(
     const h0 = ofStatic.addTo(hasInitial ? first : first.zerosLike(), call.staticFeatures);
     return solveAndRead(name, X, call, readout, (times) => {
       const field = (control: { evaluate(): Tensor }, _t: Tensor, h: Tensor) =>
-        vectorField.slope(control.evaluate(), h);
+        scaled(vectorField.slope(control.evaluate(), h), slopeScale);
       return timesBehind(solveAlong(X, field, h0, times, modelSolver(solver), name), h0.rank - 1);
     });
   });

@@ -13,7 +13,7 @@ import { timesBehind } from "../solvers/controlled.ts";
 import { rdeint } from "../solvers/rdeint.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { AlongPathModel, ControlledOptions } from "./along_path.ts";
+import { type AlongPathModel, checkSlopeScale, type ControlledOptions, scaled } from "./along_path.ts";
 import { modelSolver } from "./model_solver.ts";
 import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 import { type StaticFeaturesCall, StaticState } from "./static_features.ts";
@@ -47,7 +47,9 @@ export function AlongWindows(
   keys: { initial: Key; staticFeatures: Key; readout: Key },
   vectorField: WindowedField,
 ): WindowedModel {
-  const { staticFeatures, key: ___, dtype, ...solver } = rest;
+  const { staticFeatures, key: ___, dtype, slopeScale = 1, ...solver } = rest;
+  checkSlopeScale(name, slopeScale);
+  const slope: WindowedField["slope"] = (word, z) => scaled(vectorField.slope(word, z), slopeScale);
   checkCount(name, "hiddenChannels", hiddenChannels);
   const initial = Linear({ inputs: inputChannels, outputs: hiddenChannels, key: keys.initial, dtype });
   const ofStatic = StaticState(name, staticFeatures, {
@@ -70,7 +72,7 @@ export function AlongWindows(
     }
     const z0 = ofStatic.addTo(initial(x0.slice(-1, 0, inputChannels)), call.staticFeatures);
     return solveAndRead(name, X, call, readout, (times) => {
-      const z = rdeint(X, vectorField.slope, z0, times, modelSolver(solver));
+      const z = rdeint(X, slope, z0, times, modelSolver(solver));
       return timesBehind(z, z.rank - 2);
     });
   });

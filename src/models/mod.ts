@@ -20,7 +20,7 @@ export type { MatrixForm } from "./matrix_field.ts";
 export type { WindowedModel, WindowedOptions } from "./along_windows.ts";
 export * from "./neural_rde.ts";
 export * from "./log_ncde.ts";
-export type { AlongPathModel, AlongPathOptions, ControlledOptions } from "./along_path.ts";
+export type { AlongPathModel, AlongPathOptions, ControlledOptions, SlopeScale } from "./along_path.ts";
 export * from "./gru_ode.ts";
 export * from "./direct_node.ts";
 export * from "./neural_ode.ts";

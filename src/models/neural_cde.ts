@@ -11,7 +11,7 @@ import { checkWord } from "../tensor/checks.ts";
 import { zeros } from "../tensor/creation.ts";
 import { split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { ControlledOptions } from "./along_path.ts";
+import { checkSlopeScale, type ControlledOptions, scaled } from "./along_path.ts";
 import { MatrixField, type MatrixForm } from "./matrix_field.ts";
 import { modelSolver } from "./model_solver.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
@@ -95,7 +95,9 @@ export type NeuralCDEParameters = {
 export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   checkOptions("NeuralCDE", options, neuralCDEOptionNames);
   const { inputChannels, hiddenChannels, outputChannels, width, depth, ...rest } = options;
-  const { form = "full", finalActivation = "tanh", staticFeatures, key, dtype, ...given } = rest;
+  const { form = "full", finalActivation = "tanh", staticFeatures, key, dtype, slopeScale = 1, ...given } =
+    rest;
+  checkSlopeScale("NeuralCDE", slopeScale);
   const solver = modelSolver(given);
   if (staticFeatures !== undefined) {
     checkOptions("NeuralCDE: staticFeatures", staticFeatures, neuralCDEStaticNames);
@@ -116,7 +118,7 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
     ...{ hiddenChannels, inputChannels, width, depth, form, finalActivation, key: keys[1], dtype },
   });
   const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: keys[2], dtype });
-  const field = (_t: Tensor, z: Tensor) => vectorField(z);
+  const field = (_t: Tensor, z: Tensor) => scaled(vectorField(z), slopeScale);
   /** z(t0) from X(t0) and static features. */
   const start = (x0: Tensor, features?: Tensor) => {
     if (x0.shape.at(-1) !== inputChannels) {

@@ -92,6 +92,7 @@ const controlledOptionNames: OptionNames<ControlledOptions> = {
   hiddenChannels: "required",
   outputChannels: "required",
   staticFeatures: "optional",
+  slopeScale: "optional",
 };
 
 export const alongPathOptionNames: OptionNames<AlongPathOptions> = {

@@ -1,10 +1,9 @@
 import type { Panel } from "../charts/chart.ts";
-import { mapSplits, normalise, type Series, type Splits } from "../data/series.ts";
+import { normalise, type Series, type Splits } from "../data/series.ts";
 import { accuracy, binaryCrossEntropy, crossEntropy, weightPenalty } from "../nn/losses.ts";
 import { tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
 import type { ParameterTree } from "../nn/layer.ts";
-import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type ClassPrediction, probabilitiesOf } from "./predictions.ts";
 import type { DataRecord } from "./data_record.ts";
@@ -14,9 +13,12 @@ import { coolest, fitTemperature, hottest } from "./temperature.ts";
 import { classExamples } from "../train/report_sections.ts";
 import type { Calibration, Task } from "../train/task.ts";
 import { evenly } from "../train/statistics.ts";
+import { meanLogit, meanOutput, meanProbability } from "./ensemble.ts";
 import { closedForm, settling } from "./learning.ts";
 import { networkStreams } from "./prediction_stream.ts";
+import type { SeriesTask } from "./cross_validation.ts";
 import {
+  dataOf,
   groupsOfOneLength,
   type SeriesInputs,
   seriesNetwork,
@@ -32,8 +34,11 @@ export type SeriesBatch = SeriesInputs & {
 
 /** A model that classifies series with the classes of its record. */
 export interface Classifier extends SeriesPredictor<SeriesBatch, ClassPrediction> {
+  /** Scores of the classes for each series, before the softmax. */
+  classScores(series: readonly Series[]): Promise<ArrayLike<number>[]>;
   /**
-   * Fits the softmax temperature on labelled series; after a closed-form fit, on its leave-one-out outputs.
+   * Fits the softmax temperature on labelled series; after a closed-form fit, on its leave-one-out outputs. A
+   * temperature in the record is kept.
    */
   calibrate(validation: readonly Series[], train: readonly Series[]): Promise<Calibration>;
 }
@@ -78,12 +83,11 @@ export function classifier(options: ClassifierOptions): Classifier {
     throw new RangeError(`a weight for positives needs two classes, and there are ${classes.length}`);
   }
   const isBinary = classes.length === 2 && (rules?.isBinary || positiveWeight !== undefined);
-  const network = seriesNetwork(options, isBinary ? 1 : classes.length);
+  const average = isBinary ? meanLogit : meanProbability;
+  const network = seriesNetwork(options, isBinary ? 1 : classes.length, average);
   const { parameters } = network;
-  const logits = (batch: SeriesBatch, key?: Key) => {
-    const output = network.outputs(batch, key);
-    return isBinary ? concatenate([output.zerosLike(), output], -1) : output;
-  };
+  const asLogits = (output: Tensor) => isBinary ? concatenate([output.zerosLike(), output], -1) : output;
+  const logits = (batch: SeriesBatch) => asLogits(network.outputs(batch));
   const weights = settings.balance ? balancedWeights(options.record) : undefined;
   const lossOf = (predicted: Tensor, labels: Tensor) =>
     isBinary && !weights
@@ -107,6 +111,7 @@ export function classifier(options: ClassifierOptions): Classifier {
     const rows = await network.read(series);
     return series.map(({ name }, i) => predictionOf(name, rows[i]));
   };
+  const classScores: Classifier["classScores"] = async (series) => (await network.read(series)).map(scores);
   const toBatch = (series: readonly Series[]): SeriesBatch => ({
     ...network.inputs(series),
     labels: tensor(Int32Array.from(series, ({ label }) => label), { dtype: "int32" }),
@@ -116,8 +121,12 @@ export function classifier(options: ClassifierOptions): Classifier {
     toBatch,
     toBatches: (series) => groupsOfOneLength(series, network.lengthOf).map(toBatch),
     evaluate(batch, key) {
-      const predicted = logits(batch, key);
-      const loss = lossOf(predicted, batch.labels);
+      const members = network.memberOutputs(batch, key);
+      const predicted = asLogits(average(members));
+      // In training each member learns by itself.
+      const loss = key && members.length > 1
+        ? meanOutput(members.map((output) => lossOf(asLogits(output), batch.labels)))
+        : lossOf(predicted, batch.labels);
       // Only in training: validation and test measure the loss of the predictions, without the penalty.
       const penalty = key && rules?.weightPenalty &&
         weightPenalty(network.regularised, { norms: true }).mul(rules.weightPenalty);
@@ -131,6 +140,7 @@ export function classifier(options: ClassifierOptions): Classifier {
       }
       : undefined,
     predict,
+    classScores,
     stream: networkStreams(network, options.record, predictionOf),
     onLoad: network.onLoad,
     fit: network.fit && ((series) => {
@@ -146,7 +156,7 @@ export function classifier(options: ClassifierOptions): Classifier {
       const own = leftOut ??
         (await network.read(validation)).map((outputs, i) => ({ label: validation[i].label, outputs }));
       calibration = {
-        temperature: fitTemperature(
+        temperature: options.record.training?.found?.temperature ?? fitTemperature(
           own.map(({ outputs }) => scores(outputs)),
           own.map(({ label }) => label),
         ),
@@ -203,23 +213,26 @@ export interface ClassificationOptions extends ClassifierOptions {
 }
 
 /** Makes the task of training a {@linkcode classifier}. */
-export function classification(options: ClassificationOptions): Task<SeriesBatch> {
+export function classification(options: ClassificationOptions): Task<SeriesBatch> & SeriesTask {
   const { record, splits, settings, rules, draw } = options;
-  const { toBatch, toBatches: _, predict, calibrate, evaluatePredictions, stream: __, fit, ...model } =
-    classifier({ ...options, train: splits.train });
+  const { toBatch, toBatches: _, stream: __, fit, ...found } = classifier({
+    ...options,
+    train: splits.train,
+  });
+  const { predict, classScores, calibrate, evaluatePredictions, ...model } = found;
   const { parameters } = model;
-  const data = mapSplits(splits, toBatch);
-  const steps = Math.ceil(splits.train.length / settings.batchSize);
+  const { length: samples } = splits.train;
   return {
     record,
     ...model,
     ...(fit
       ? closedForm(fit, splits)
       : rules
-      ? rules.learning(parameters, steps)
-      : settling({ parameters, settings, steps })),
-    data,
-    metric: rules?.metric ?? { name: "accuracy", mode: "max" },
+      ? rules.learning(parameters, Math.ceil(samples / settings.batchSize))
+      : settling({ parameters, settings, record, samples })),
+    data: dataOf(splits, toBatch),
+    metric: rules?.metric ?? { name: "loss", mode: "min" },
+    predictValidation: () => classScores(splits.validation),
     calibrate: () => calibrate(splits.validation, splits.train),
     evaluatePredictions: () => evaluatePredictions(splits.test),
     async examples() {

@@ -16,8 +16,11 @@ import {
 
 /** Record of a model's training data. */
 export interface DataRecord {
-  /** Version of this format. */
-  readonly version: 1;
+  /**
+   * Version of this format. Version 1 has no `training` and no `pace`: its models have one member and a slope
+   * scale of 1. Such a run can be used, but not resumed.
+   */
+  readonly version: 1 | 2;
   /** Channels of the model, in the order of its inputs. */
   readonly channels: readonly RecordedChannel[];
   /** Conversion of times to numbers: dates to seconds, then minus the origin, then times the scale. */
@@ -38,6 +41,10 @@ export interface DataRecord {
   readonly targets?: readonly RecordedTarget[];
   /** Sizes of the windows, for forecasts. */
   readonly windows?: RecordedWindows;
+  /** How the model is trained, for classification and regression of users' own series. */
+  readonly training?: RecordedTraining;
+  /** Pace of a typical training series, for models of differential equations. */
+  readonly pace?: RecordedPace;
   /** Series of each part, in the order of the model's data. */
   readonly split: Splits<readonly RecordedSeries[]>;
   /** Ignored columns, each with the reason. */
@@ -62,6 +69,27 @@ export interface RecordedChannel extends ChannelStatistics {
 export interface RecordedTarget extends ChannelStatistics {
   /** Name of the column. */
   readonly name: string;
+}
+
+/** Training of a model of users' own series. */
+export interface RecordedTraining {
+  /** Number of members of the ensemble, at least 1. */
+  readonly ensemble: number;
+  /** Result of cross-validation, if it decides the length of training. */
+  readonly found?: {
+    /** Number of optimiser steps; 0 for a model that is fitted in closed form. */
+    readonly steps: number;
+    /** Softmax temperature of the predictions outside the training folds; 1 for numbers. */
+    readonly temperature: number;
+  };
+}
+
+/** Pace of a typical training series: medians over the series. */
+export interface RecordedPace {
+  /** Number of gaps between observations. */
+  readonly gaps: number;
+  /** Mean over the channels of the sum of absolute changes, in standard deviations of the channel. */
+  readonly change: number;
 }
 
 /** Sizes and times of the windows of a forecaster. */
@@ -106,7 +134,7 @@ export interface RecordedForm {
   readonly time: Pick<DataRecord["time"], "kind">;
 }
 
-const version = 1;
+const versions: readonly unknown[] = [1, 2];
 
 /**
  * Rejects a record of another version of the format.
@@ -115,11 +143,12 @@ const version = 1;
  * @throws {WeftError} With the code `"unsupported-version"`.
  */
 export function checkDataRecord(record: { readonly version?: unknown }, file: string): void {
-  if (record.version === version) return;
+  if (versions.includes(record.version)) return;
+  const known = versions.join(" or ");
   throw new WeftError(
     "unsupported-version",
-    `${file}: in version ${record.version} of its format, and this Weft reads version ${version}`,
-    { expected: `version ${version}`, fixes: ["train again"] },
+    `${file}: in version ${record.version} of its format, and this Weft reads version ${known}`,
+    { expected: `version ${known}`, fixes: ["train again"] },
   );
 }
 

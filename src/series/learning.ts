@@ -1,13 +1,58 @@
 import type { ParameterTree } from "../nn/layer.ts";
 import { Adam } from "../optim/adam.ts";
-import { combineSchedules, warmup } from "../optim/schedules.ts";
+import { combineSchedules, cosine, warmup } from "../optim/schedules.ts";
+import { WeftError } from "../device/errors.ts";
 import { flatten } from "../tensor/tree.ts";
 import type { Series, Splits } from "../data/series.ts";
 import type { Task } from "../train/task.ts";
+import type { DataRecord } from "./data_record.ts";
 import type { SeriesSettings } from "./settings.ts";
 
-/** Decay of the learning rate per epoch, and its minimum as a fraction of the initial rate. */
-const [kept, least] = [0.9, 0.01];
+/** Minimum number of optimiser steps of a training run whose length is not given. */
+const minSteps = 1000;
+/** Minimum number of epochs of such a run. */
+const minEpochs = 40;
+/** Number of steps per epoch, at least: with fewer, validation and checkpoints would take most of the time. */
+const epochSteps = 25;
+/** Steps of warmup: their fraction of all steps, and their maximum number. */
+const [warmupShare, maxWarmup] = [0.1, 100];
+
+/** Length of a training run. */
+export interface TrainingLength {
+  /** Number of epochs. */
+  readonly epochs: number;
+  /** Number of visits per epoch to each training series. */
+  readonly visits: number;
+  /** Number of optimiser steps of all epochs. */
+  readonly steps: number;
+}
+
+/** Number of optimiser steps of a run whose length is not given: at least 1,000, and 40 visits to each sample. */
+export function defaultSteps(samples: number, batchSize: number): number {
+  return Math.max(minSteps, minEpochs * Math.ceil(samples / batchSize));
+}
+
+/**
+ * Length of a training run: the given number of epochs; otherwise at least the wanted number of steps, in
+ * epochs of 25 steps or more.
+ *
+ * @param samples Number of training samples.
+ * @param wanted Number of steps, by default {@linkcode defaultSteps}.
+ */
+export function lengthOfTraining(
+  { epochs, batchSize }: Pick<SeriesSettings, "epochs" | "batchSize">,
+  samples: number,
+  wanted?: number,
+): TrainingLength {
+  if (epochs !== undefined) {
+    return { epochs, visits: 1, steps: epochs * Math.ceil(samples / batchSize) };
+  }
+  const least = wanted ?? defaultSteps(samples, batchSize);
+  const visits = Math.max(1, Math.round(Math.min(least, epochSteps) * batchSize / samples));
+  const perEpoch = Math.ceil(visits * samples / batchSize);
+  const found = Math.ceil(least / perEpoch);
+  return { epochs: found, visits, steps: found * perEpoch };
+}
 
 /** Minimum number of warmup steps of WARP's learning rate: with few series an epoch has few steps. */
 const leastWarmup = 20;
@@ -35,36 +80,47 @@ function warpMultipliers(parameters: ParameterTree, depth: number): Record<strin
   );
 }
 
+/** Options of {@linkcode settling}. */
+interface SettlingOptions {
+  parameters: ParameterTree;
+  settings: Pick<
+    SeriesSettings,
+    "learningRate" | "model" | "patience" | "task" | "depth" | "epochs" | "batchSize"
+  >;
+  record: Pick<DataRecord, "version" | "training">;
+  /** Number of training samples. */
+  samples: number;
+}
+
 /**
- * Optimiser, schedule, gradient clipping and stopping rule for users' own series: Adam, with gradients
- * clipped to a norm of 1. The learning rate warms up over the first epoch and decays by 10 % per epoch, down
- * to 1 % of its initial value. It does not depend on the number of epochs, so a run can be resumed for more
- * epochs. With `patience`, training stops after that number of epochs without a better validation loss. For
- * classification and regression, the weights of WARP have smaller learning rates, which depend on their
- * sizes, and warm up over at least 20 steps.
- *
- * @param options `steps`: number of steps per epoch.
+ * Length, optimiser, schedule, gradient clipping and stopping rule for users' own series: Adam, with the
+ * gradients of each model clipped to a norm of 1. The learning rate warms up over the first 10 % of the
+ * steps, at most 100, and then falls along half a cosine to zero at the last step. With `patience`, training
+ * stops after that number of epochs without a better validation loss. For classification and regression, the
+ * weights of WARP have smaller learning rates, which depend on their sizes, and warm up over at least 20
+ * steps.
  */
 export function settling(
-  { parameters, settings, steps }: {
-    parameters: ParameterTree;
-    settings: Pick<SeriesSettings, "learningRate" | "model" | "patience" | "task" | "depth">;
-    steps: number;
-  },
-): Pick<Task, "optimizer" | "schedule" | "clipNorm" | "stop"> {
+  { parameters, settings, record, samples }: SettlingOptions,
+): Pick<Task, "optimizer" | "schedule" | "clipNorm" | "isEnsemble" | "stop" | "visits" | "epochs"> {
   const { learningRate, patience, depth = 1 } = settings;
+  const { ensemble = 1, found } = record.training ?? {};
+  const { epochs, visits, steps } = lengthOfTraining(settings, samples, found?.steps);
   // For forecasts, WARP has a smaller default learning rate instead.
   const isWarp = settings.model === "warp" && settings.task !== "forecast";
+  const warm = Math.min(steps, Math.max(Math.min(maxWarmup, warmupShare * steps), isWarp ? leastWarmup : 0));
   return {
+    ...(settings.epochs === undefined ? { epochs, visits } : {}),
     optimizer: Adam(parameters, {
       learningRate,
       multipliers: isWarp ? warpMultipliers(parameters, depth) : {},
     }),
-    schedule: combineSchedules(
-      warmup({ steps: isWarp ? Math.max(steps, leastWarmup) : steps }),
-      (step) => Math.max(least, kept ** (step / steps)),
-    ),
-    clipNorm: 1,
+    schedule: record.version === 1
+      ? refuseSchedule
+      : combineSchedules(warmup({ steps: warm }), cosine({ steps })),
+    // The loss of an ensemble is the mean over the members, so a member's gradient is divided by their number.
+    clipNorm: 1 / ensemble,
+    ...(ensemble > 1 ? { isEnsemble: true } : {}),
     ...(patience === undefined ? {} : {
       stop: { after: patience, unless: [{ part: "validation", measure: "loss", mode: "min", threshold: 0 }] },
     }),
@@ -80,4 +136,13 @@ export function closedForm(
   { train, validation }: Splits<readonly Series[]>,
 ): Pick<Task, "fit" | "refit"> {
   return { fit: () => fit(train), refit: () => fit([...train, ...validation]) };
+}
+
+/** @throws {WeftError} Always: the schedule of runs with version 1 of the record has been replaced. */
+function refuseSchedule(): never {
+  throw new WeftError(
+    "unsupported-version",
+    "the run has version 1 of data.json, and this Weft trains version 2",
+    { expected: "version 2", fixes: ["resume it with Weft 0.1.0, which it was started with", "train again"] },
+  );
 }

@@ -11,8 +11,10 @@ export {
   type DataRecord,
   describeRecord,
   type RecordedChannel,
+  type RecordedPace,
   type RecordedSeries,
   type RecordedTarget,
+  type RecordedTraining,
   type RecordedWindows,
 } from "./data_record.ts";
 export type { ClassificationOptions, ClassificationRules, ClassifierOptions } from "./classification.ts";

@@ -77,16 +77,17 @@ export function modelRules<Settings>(
       check?.(settings);
       const choice = settings as ModelChoice;
       if (choice.model === undefined) return;
-      const { takes, rejects = [] } = kindNamed(experiment.models(choice.task), choice.model);
-      const rejected = rejects.find((name) =>
-        chosen[name] !== undefined || ownDefaults[name] === undefined && choice[name] !== undefined
-      );
-      if (rejected !== undefined) throw rejectedError(choice, rejected);
+      const { takes, rejects = [], defaults = {} } = kindNamed(experiment.models(choice.task), choice.model);
       const unread = [
         ...unreadSettings(experiment, choice),
         ...(takes.includes("hidden") || chosen.hidden === undefined ? [] : ["hidden" as const]),
       ];
       if (unread.length > 0) throw unreadError(experiment, choice, unread[0]);
+      const rejected = rejects.find((name) =>
+        chosen[name] !== undefined || ownDefaults[name] === undefined &&
+          choice[name] !== (defaults as Readonly<Record<string, unknown>>)[name]
+      );
+      if (rejected !== undefined) throw rejectedError(choice, rejected);
     },
   };
 }

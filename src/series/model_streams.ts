@@ -1,5 +1,4 @@
 import { sizeOf } from "../device/shape.ts";
-import { DataError } from "../device/errors.ts";
 import type { StateSpaceModel } from "../models/diagonal/stack.ts";
 import { type SeriesStreams, seriesStreams } from "../models/series_streams.ts";
 import { concatenate } from "../tensor/functions.ts";
@@ -33,27 +32,4 @@ export function stateSpaceStreams(model: StateSpaceModel, inputChannels: number)
       };
     },
   });
-}
-
-/** The mean of the outputs of several streams. The state is the list of their states. */
-export function meanStreams(members: readonly SeriesStreams[]): SeriesStreams<readonly unknown[]> {
-  return {
-    async push(rows, states) {
-      const all = await Promise.all(
-        members.map((member, m) => member.push(rows, states.map((own) => own?.[m]))),
-      );
-      return rows.map((_, i) => ({
-        outputs: all[0][i].outputs.map((_, j) =>
-          all.reduce((sum, own) => sum + own[i].outputs[j], 0) / members.length
-        ),
-        state: all.map((own) => own[i].state),
-      }));
-    },
-    check(states) {
-      if (!Array.isArray(states) || states.length !== members.length) {
-        throw new DataError("invalid-state", `expected a state of each of ${members.length} models`);
-      }
-      members.forEach((member, m) => member.check(states[m]));
-    },
-  };
 }

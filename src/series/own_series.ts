@@ -3,11 +3,13 @@ import { trainingOptions } from "../train/experiment.ts";
 import { DataError, OptionError } from "../device/errors.ts";
 import { pickOptions } from "../train/option.ts";
 import { countLabels } from "./classification.ts";
+import type { DataRecord } from "./data_record.ts";
 import { type ModelExperiment, modelRules } from "./model_kind.ts";
 import type { TaskKind } from "./predictions.ts";
 import { tableOptions as readingOptions } from "./recorded_series.ts";
+import { typicalDuration, typicalSpan } from "./pace.ts";
 import { randomConvolutions } from "./ridge_network.ts";
-import { readSeries, seriesExperiment, targetsOf, typicalGap } from "./series_experiment.ts";
+import { readSeries, seriesExperiment, targetsOf } from "./series_experiment.ts";
 import { withGivenParts } from "./given_parts.ts";
 import { openForecast, prepareForecast } from "./series_forecast.ts";
 import { seriesModels } from "./series_models.ts";
@@ -37,12 +39,12 @@ const ofWholeSeries: ModelExperiment<SeriesSettings> = seriesExperiment({
     ...tableOptions,
     ...pickOptions(dataOptions, ["drop", "dataSeed", "positiveWeight"], { drop: 0 }),
     ...{ ...modelOptions, ...pickOptions(modelOptions, ["model", "hidden"], { model: "delta", hidden: 32 }) },
-    ...trainingOptions({ epochs: 40, batchSize: 16, learningRate: 0.005 }),
+    ...trainingOptions({ batchSize: 16, learningRate: 0.005 }),
   },
   make: readTargets,
   read: readSeries,
-  timeScale: (set) => 0.1 / typicalGap(set),
-  width: 32,
+  timeScale: (set) => typicalDuration / typicalSpan(set.series),
+  width: 64,
   depth: 1,
   // As accurate as rk4 along splines, at half the cost.
   method: "midpoint",
@@ -68,14 +70,26 @@ export const ownSeries: ModelExperiment<SeriesSettings> = modelRules({
         { option: "data" },
       );
     }
-    return await (settings.task === "forecast" ? prepareForecast : ofWholeSeries.prepare)(settings, earlier);
+    return await (settings.task === "forecast"
+      ? prepareForecast(settings, earlier)
+      : ofWholeSeries.prepare(withRecordedWidth(settings, earlier), earlier));
   },
   open: (settings, record) =>
-    settings.task === "forecast" ? openForecast(settings, record) : ofWholeSeries.open!(settings, record),
+    settings.task === "forecast"
+      ? openForecast(settings, record)
+      : ofWholeSeries.open!(withRecordedWidth(settings, record), record),
 }, {
   defaultsFor: ({ task }) => task === "forecast" ? forecastDefaults : {},
   check: checkTask,
 });
+
+/** Settings with the default width of the vector fields of runs with version 1 of the record. */
+function withRecordedWidth<Settings extends SeriesSettings>(
+  settings: Settings,
+  record?: DataRecord,
+): Settings {
+  return record?.version === 1 ? { ...settings, width: settings.width ?? 32 } : settings;
+}
 
 /** Tasks of each option that is not valid for all tasks. */
 const tasksOf: Readonly<Record<string, readonly TaskKind[]>> = {
@@ -89,6 +103,8 @@ const tasksOf: Readonly<Record<string, readonly TaskKind[]>> = {
   dataSeed: ["classify", "regress"],
   online: ["classify", "regress"],
   folds: ["classify", "regress"],
+  ensemble: ["classify", "regress"],
+  noRefit: ["classify", "regress"],
   // Classes and numbers are predicted from all rows. Forecasts split by time, so they cannot keep groups
   // together.
   known: ["forecast"],

@@ -165,3 +165,21 @@ export async function recordSeries({ classes, series }: SeriesSet): Promise<Reco
     })),
   );
 }
+
+/** Describes the numeric targets of a set for a record. */
+export function recordTargets(train: readonly Series[], names: readonly string[]): DataRecord["targets"] {
+  const values = train.map((one) => ({ ...one, values: one.targets ?? Float64Array.from(names, () => NaN) }));
+  const statistics = channelStatistics(values, names.length);
+  return names.map((name, i) => ({ name, ...statistics[i] }));
+}
+
+/** Describes the channels of a set for a record. Without scaling the mean is 0 and the standard deviation 1. */
+export function scaledChannels(
+  set: SeriesSet,
+  train: readonly Series[],
+  settings: SeriesSettings,
+  isScaled: boolean,
+): DataRecord["channels"] {
+  const channels = recordChannels(set, train, settings);
+  return isScaled ? channels : channels.map((channel) => ({ ...channel, mean: 0, standardDeviation: 1 }));
+}

@@ -1,12 +1,15 @@
-import { mapSplits, type Series, type Splits } from "../data/series.ts";
+import type { Series, Splits } from "../data/series.ts";
 import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { NumberPrediction } from "./predictions.ts";
 import { evaluateNumbers } from "./evaluate_numbers.ts";
 import type { Measures, Task } from "../train/task.ts";
 import { networkStreams } from "./prediction_stream.ts";
+import { meanOutput } from "./ensemble.ts";
 import { closedForm, settling } from "./learning.ts";
+import type { SeriesTask } from "./cross_validation.ts";
 import {
+  dataOf,
   groupsOfOneLength,
   type SeriesInputs,
   seriesNetwork,
@@ -21,17 +24,20 @@ type NumbersBatch = SeriesInputs & {
 };
 
 /** A model that predicts the numeric targets of its record. */
-export type Regressor = SeriesPredictor<NumbersBatch, NumberPrediction>;
+export interface Regressor extends SeriesPredictor<NumbersBatch, NumberPrediction> {
+  /** Predicted targets of each series, in the units of the data. */
+  numbers(series: readonly Series[]): Promise<number[][]>;
+}
 
 /** Makes a model whose outputs are the targets of the record. */
 export function regressor(options: SeriesNetworkOptions): Regressor {
   const { targets = [] } = options.record;
   const network = seriesNetwork(options, targets.length);
+  const unscaled = (outputs: ArrayLike<number>) =>
+    targets.map(({ mean, standardDeviation }, k) => outputs[k] * standardDeviation + mean);
   const predictionOf = (series: string, outputs: ArrayLike<number>): NumberPrediction => ({
     series,
-    numbers: Object.fromEntries(
-      targets.map(({ name, mean, standardDeviation }, k) => [name, outputs[k] * standardDeviation + mean]),
-    ),
+    numbers: Object.fromEntries(targets.map(({ name }, k) => [name, unscaled(outputs)[k]])),
   });
   const predict: Regressor["predict"] = async (series) => {
     const rows = await network.read(series);
@@ -50,9 +56,19 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
     parameters: network.parameters,
     toBatch,
     toBatches: (series) => groupsOfOneLength(series, network.lengthOf).map(toBatch),
-    evaluate: (batch, key) => knownErrors(network.outputs(batch, key), batch.targets),
+    evaluate(batch, key) {
+      const members = network.memberOutputs(batch, key);
+      const errors = knownErrors(meanOutput(members), batch.targets);
+      if (!key || members.length === 1) return errors;
+      // In training each member learns by itself.
+      return {
+        ...errors,
+        loss: meanOutput(members.map((output) => knownErrors(output, batch.targets).loss)),
+      };
+    },
     weights: knownCounts,
     predict,
+    numbers: async (series) => (await network.read(series)).map(unscaled),
     stream: networkStreams(network, options.record, predictionOf),
     onLoad: network.onLoad,
     fit: network.fit && ((series) => {
@@ -94,22 +110,24 @@ interface RegressionOptions extends SeriesNetworkOptions {
 }
 
 /** Makes the task of training a {@linkcode regressor}. */
-export function regression(options: RegressionOptions): Task<NumbersBatch> {
+export function regression(options: RegressionOptions): Task<NumbersBatch> & SeriesTask {
   const { record, splits, settings } = options;
-  const { parameters, evaluate, toBatch, evaluatePredictions, onLoad, fit } = regressor({
+  const { parameters, evaluate, toBatch, numbers, evaluatePredictions, onLoad, fit } = regressor({
     ...options,
     train: splits.train,
   });
-  const steps = Math.ceil(splits.train.length / settings.batchSize);
   return {
     record,
     parameters,
-    ...(fit ? closedForm(fit, splits) : settling({ parameters, settings, steps })),
-    data: mapSplits(splits, toBatch),
+    ...(fit
+      ? closedForm(fit, splits)
+      : settling({ parameters, settings, record, samples: splits.train.length })),
+    data: dataOf(splits, toBatch),
     onLoad,
     evaluate,
     weights: knownCounts,
     metric: { name: "loss", mode: "min" },
+    predictValidation: () => numbers(splits.validation),
     evaluatePredictions: () => evaluatePredictions(splits.test),
   };
 }

@@ -11,7 +11,7 @@ import {
   convolutionFeatures,
   kernelLength,
 } from "./random_convolutions.ts";
-import { typicalGap } from "./series_experiment.ts";
+import { typicalGap } from "./pace.ts";
 import { resample, type TimeGrid } from "./resample.ts";
 import { fitRidge, inverseDeviations } from "./ridge.ts";
 import {
@@ -67,7 +67,10 @@ function convolvedChannels({ channels }: DataRecord): number[] {
   return varying.length > 0 ? varying : all;
 }
 
-function ridgeNetwork({ record, key, train }: SeriesNetworkOptions, outputs: number): SeriesNetwork {
+function ridgeNetwork(
+  { record, key, train }: SeriesNetworkOptions,
+  outputs: number,
+): Omit<SeriesNetwork, "memberOutputs"> {
   const { channels, time, split } = record;
   const convolved = convolvedChannels(record);
   const sizes = sizesFor(split.train.length);

@@ -3,7 +3,6 @@ import { OptionError, WeftError } from "../device/errors.ts";
 import type { Panel } from "../charts/chart.ts";
 import { largest } from "../device/extremes.ts";
 import {
-  channelStatistics,
   dropObservations,
   foldSplit,
   mapSplits,
@@ -24,6 +23,7 @@ import {
   type DataRecord,
   describeRecord,
   type RecordedSeries,
+  type RecordedTraining,
   requireSame,
   takeColumns,
 } from "./data_record.ts";
@@ -40,6 +40,9 @@ import {
   classifier,
   countLabels,
 } from "./classification.ts";
+import type { SeriesTask } from "./cross_validation.ts";
+import { paceOf } from "./pace.ts";
+import { isPlanned, planTraining } from "./plan.ts";
 import { regression, type Regressor, regressor } from "./regression.ts";
 import type { SeriesSettings } from "./settings.ts";
 import { type ModelExperiment, modelRules } from "./model_kind.ts";
@@ -47,10 +50,11 @@ import type { SeriesNetworkOptions } from "./series_network.ts";
 import { seriesModels } from "./series_models.ts";
 import {
   inRecordedOrder,
-  recordChannels,
   recordSeries,
+  recordTargets,
   recordTimes,
   requireValues,
+  scaledChannels,
   tableOptions,
   withRecordedClasses,
   withTargets,
@@ -121,31 +125,76 @@ export function seriesExperiment<Settings extends SeriesSettings>(
       const set = earlier ? await asRecorded(made, earlier) : made;
       const split = earlier?.split ?? await splitSeries(set, keys.split, settings);
       const dropped = dropObservations(set, settings.drop ?? 0, keys.drop);
-      const splits = mapSplits(split, (part) => part.map(({ position }) => dropped.series[position]));
-      const record = earlier ?? {
-        version: 1,
-        channels: scaledChannels(set, splits.train, settings, problem.isScaled ?? true),
-        ...(set.targets && settings.task === "regress"
-          ? { targets: recordTargets(splits.train, set.targets) }
-          : {}),
-        time: recordTimes(set, problem.timeScale(set)),
-        length: largest(set.series.map(({ times }) => times.length)),
-        classes: set.classes,
-        ...(settings.balance ? { counts: countLabels(splits.train, set.classes.length) } : {}),
-        split,
-        ignored: set.ignored ?? [],
-        ...(set.columns ? { columns: set.columns } : {}),
+      const seriesOf = (part: readonly RecordedSeries[]) =>
+        part.map(({ position }) => dropped.series[position]);
+      const recordOf = (split: DataRecord["split"], training: RecordedTraining): DataRecord => {
+        const train = seriesOf(split.train);
+        const channels = scaledChannels(set, train, settings, problem.isScaled ?? true);
+        return {
+          version: 2,
+          channels,
+          ...(set.targets && settings.task === "regress"
+            ? { targets: recordTargets(train, set.targets) }
+            : {}),
+          time: recordTimes(set, problem.timeScale(set)),
+          length: largest(set.series.map(({ times }) => times.length)),
+          classes: set.classes,
+          ...(settings.balance ? { counts: countLabels(train, set.classes.length) } : {}),
+          ...(rules ? {} : { training, pace: paceOf(train, channels) }),
+          split,
+          ignored: set.ignored ?? [],
+          ...(set.columns ? { columns: set.columns } : {}),
+        };
       };
-      const options = { record, splits, settings, key: keys.model, ...sizes };
-      const description = settings.data === undefined ? [] : [describeRecord(record), ...describeSeries(set)];
-      const testSize = `${split.test.length} of ${set.series.length} series`;
-      if (settings.task === "regress") return { ...regression(options), description, testSize } as Task;
-      const task = classification({
-        ...options,
-        rules: rules?.(settings),
-        draw: (series) => draw(series, record),
-      });
-      return { ...task, description, testSize };
+      const taskOf = (settings: Settings, record: DataRecord): SeriesTask => {
+        const options = {
+          record,
+          splits: mapSplits(record.split, seriesOf),
+          settings,
+          key: keys.model,
+          ...sizes,
+        };
+        if (settings.task === "regress") return regression(options) as SeriesTask;
+        return classification({
+          ...options,
+          rules: rules?.(settings),
+          draw: (series) => draw(series, record),
+        }) as SeriesTask;
+      };
+      const record = earlier ?? recordOf(split, { ensemble: settings.ensemble ?? 1 });
+      const task: Task = {
+        ...taskOf(settings, record),
+        description: settings.data === undefined ? [] : [describeRecord(record), ...describeSeries(set)],
+        testSize: `${split.test.length} of ${set.series.length} series`,
+      };
+      if (rules || earlier || !isPlanned(settings, task, record)) return task;
+      return {
+        ...task,
+        async plan(options) {
+          const learned = [...split.train, ...split.validation];
+          const found = await planTraining(
+            {
+              series: seriesOf(learned),
+              classes: settings.task === "regress" ? 0 : set.classes.length,
+              task: (settings, parts, steps) =>
+                taskOf(
+                  settings,
+                  recordOf(mapSplits(parts, (places) => places.map((place) => learned[place])), {
+                    ensemble: 1,
+                    found: { steps, temperature: 1 },
+                  }),
+                ),
+            },
+            settings,
+            options,
+          );
+          if (!found) return undefined;
+          return {
+            ...task,
+            ...taskOf(settings, recordOf({ ...split, train: learned, validation: [] }, found)),
+          };
+        },
+      };
     },
     open(settings: Settings, record: DataRecord): TrainedModel {
       const options = { record, settings, key: keysOf(key(settings.seed)).model, ...sizes };
@@ -279,12 +328,6 @@ async function asRecorded(made: SeriesSet, record: DataRecord): Promise<SeriesSe
   return { ...set, series };
 }
 
-function recordTargets(train: readonly Series[], names: readonly string[]): DataRecord["targets"] {
-  const values = train.map((one) => ({ ...one, values: one.targets ?? Float64Array.from(names, () => NaN) }));
-  const statistics = channelStatistics(values, names.length);
-  return names.map((name, i) => ({ name, ...statistics[i] }));
-}
-
 /**
  * Splits series so that the classes have the same proportions in each part. Series of a group stay together.
  *
@@ -338,16 +381,6 @@ function splitRest(
   return { train, validation: given.validation ?? held, test: given.test ?? held };
 }
 
-function scaledChannels(
-  set: SeriesSet,
-  train: readonly Series[],
-  settings: SeriesSettings,
-  isScaled: boolean,
-): DataRecord["channels"] {
-  const channels = recordChannels(set, train, settings);
-  return isScaled ? channels : channels.map((channel) => ({ ...channel, mean: 0, standardDeviation: 1 }));
-}
-
 function drawChannels(
   { times, values }: Series,
   { channels, time }: Pick<DataRecord, "channels" | "time">,
@@ -360,11 +393,4 @@ function drawChannels(
       y: takeColumns(values, channels.length, [channel]),
     })),
   };
-}
-
-/** Median time between consecutive observations; 1 if no series has two observations. */
-export function typicalGap({ series }: Pick<SeriesSet, "series">): number {
-  const gaps = series.flatMap(({ times }) => Array.from(times.subarray(1), (time, i) => time - times[i]))
-    .sort((a, b) => a - b);
-  return gaps[Math.floor(gaps.length / 2)] ?? 1;
 }

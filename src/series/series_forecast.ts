@@ -50,7 +50,8 @@ import {
 } from "./recorded_series.ts";
 import { closedFormOf, windowsOfParts } from "./closed_form.ts";
 import { historyWindows } from "./histories.ts";
-import { readSeries, typicalGap } from "./series_experiment.ts";
+import { typicalGap } from "./pace.ts";
+import { readSeries } from "./series_experiment.ts";
 
 /** Makes the task of training a forecaster on the series of a table. */
 export async function prepareForecast(settings: SeriesSettings, earlier?: DataRecord): Promise<Task> {
@@ -88,7 +89,6 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
   const { until } = record.windows!;
   const data = mapSplits(windows, forecaster.toBatch);
   const closed = closedFormOf(forecaster, { record, series: set.series, windows, batches: data });
-  const steps = Math.ceil(windows.train.length / settings.batchSize);
   return {
     record,
     description: [
@@ -98,7 +98,9 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
     ],
     testSize: plural(windows.test.length, "window"),
     parameters,
-    ...(closed ? { fit: () => closed.fit(until.train) } : settling({ parameters, settings, steps })),
+    ...(closed
+      ? { fit: () => closed.fit(until.train) }
+      : settling({ parameters, settings, record, samples: windows.train.length })),
     onLoad: () => forecaster.refresh(data, windows),
     data,
     evaluate: forecaster.evaluate,
@@ -162,7 +164,7 @@ async function recordOf(
       .map((error, channel) => error / channels[channel].standardDeviation);
   const seasonalErrors = scaledErrors(train).map((error) => error || 1);
   return {
-    version: 1,
+    version: 2,
     channels,
     time: recordTimes(set, 0.1 / gap),
     // Inputs have the same length in training and in forecasts: a spline depends on how far a series is

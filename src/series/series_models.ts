@@ -21,6 +21,7 @@ import { Recurrent } from "../models/recurrent.ts";
 import { Transformer } from "../models/transformer.ts";
 import { WARP } from "../models/warp/warp.ts";
 import { type Layer, layer } from "../nn/layer.ts";
+import type { SlopeScale } from "../models/along_path.ts";
 import { CubicSpline } from "../paths/cubic_spline.ts";
 import { LinearInterpolation } from "../paths/linear.ts";
 import type { Path } from "../paths/path.ts";
@@ -28,7 +29,10 @@ import type { StaticFeaturesOptions } from "../models/static_features.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { meanStreams, stateSpaceStreams } from "./model_streams.ts";
+import { stateSpaceStreams } from "./model_streams.ts";
+import { ensembleStreams, meanOutput } from "./ensemble.ts";
+import type { RecordedPace } from "./data_record.ts";
+import { slopeScaleOf } from "./pace.ts";
 import type { ModelKind, ModelSetting } from "./model_kind.ts";
 import { stepsPerGap } from "./step_size.ts";
 import { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";
@@ -67,6 +71,8 @@ export interface SeriesModelSizes {
   signatureDepth?: number;
   /** Network that computes the initial state from static features, for models that support it. */
   staticFeatures?: StaticFeaturesOptions & { alone?: boolean };
+  /** Pace of a typical series, which decides the scale of slopes; a scale of 1 by default. */
+  pace?: RecordedPace;
   /** Random key of the initial parameters. */
   key: Key;
 }
@@ -110,10 +116,10 @@ const heads = 4;
 type PathModel = Layer<[X: Path, call: SeriesCall]> & Pick<SeriesModel, "streams">;
 
 /** Sizes of a model that does not read windows. */
-type Sizes = Omit<SeriesModelSizes, "signatureDepth" | "fastWeights">;
+type Sizes = Omit<SeriesModelSizes, "signatureDepth" | "fastWeights" | "pace">;
 
 /** Sizes of a model along a path. */
-type PathSizes = Omit<Sizes, "clipWeights">;
+type PathSizes = Omit<Sizes, "clipWeights"> & SlopeScale;
 
 /** Sizes of fast weights with their number of heads. */
 type Weights = FastWeightSizes & { heads: number };
@@ -137,12 +143,14 @@ function kindOf<Form>(
 /** A model along a spline. The path is made from the spline's coefficients. */
 function alongSpline(
   takes: readonly ModelSetting[],
+  drive: "values" | "changes",
   make: (sizes: PathSizes, weights: Weights) => PathModel,
 ): SeriesModelKind {
   return kindOf(
     { takes: ["hidden", "online", ...takes], reads: "spline", takesStatic: true },
     (coeffs) => CubicSpline(coeffs),
-    ({ signatureDepth: _, clipWeights: __, fastWeights, ...sizes }) => make(sizes, withHeads(fastWeights)),
+    ({ signatureDepth: _, clipWeights: __, fastWeights, pace, ...sizes }) =>
+      make({ ...sizes, slopeScale: slopeScaleOf(pace, drive) }, withHeads(fastWeights)),
   );
 }
 
@@ -158,8 +166,8 @@ function alongWindows(
       takesStatic: true,
     },
     (words) => LinearInterpolation(words),
-    ({ signatureDepth = 2, clipWeights: _, fastWeights, ...sizes }) =>
-      make({ ...sizes, signatureDepth }, withHeads(fastWeights)),
+    ({ signatureDepth = 2, clipWeights: _, fastWeights, pace, ...sizes }) =>
+      make({ ...sizes, signatureDepth, slopeScale: slopeScaleOf(pace, "changes") }, withHeads(fastWeights)),
   );
 }
 
@@ -172,7 +180,7 @@ function atObservations(
   return kindOf(
     { takes: ["hidden", ...takes], reads: "observations", takesStatic },
     openRows,
-    ({ signatureDepth: _, fastWeights: __, ...sizes }) => make(sizes),
+    ({ signatureDepth: _, fastWeights: __, pace: ___, ...sizes }) => make(sizes),
   );
 }
 
@@ -200,6 +208,7 @@ function withHeads(sizes: FastWeightSizes = {}): Weights {
 function direct(rule: LearningRule): SeriesModelKind {
   return alongSpline(
     [...solver, ...fastWeights],
+    "values",
     ({ hidden, width: _, depth: __, ...sizes }, weights) =>
       FastWeightODE({ ...withoutAlone(sizes), ...weights, modelDim: hidden, rule }),
   );
@@ -208,6 +217,7 @@ function direct(rule: LearningRule): SeriesModelKind {
 function controlled(rule: LearningRule, keys: "value" | "derivative"): SeriesModelKind {
   return alongSpline(
     [...solver, ...fastWeights],
+    "changes",
     ({ hidden, width: _, depth: __, ...sizes }, weights) =>
       FastWeightCDE({ ...withoutAlone(sizes), ...weights, modelDim: hidden, rule, keys }),
   );
@@ -278,14 +288,14 @@ function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
     make(sizes) {
       const keys = split(sizes.key, kinds.length);
       const members = kinds.map(({ make }, i) => make({ ...sizes, key: keys[i] }));
-      const average = (outputs: readonly Tensor[]) =>
-        outputs.reduce((sum, output) => sum.add(output)).div(outputs.length);
       const model = layer(
         Object.fromEntries(members.map(({ parameters }, i) => [`${i}`, parameters])),
-        (form: Tensor, call: SeriesCall) => average(members.map((member) => member(form, call))),
+        (form: Tensor, call: SeriesCall) => meanOutput(members.map((member) => member(form, call))),
       );
       if (!members.every(({ streams }) => streams)) return model;
-      return Object.assign(model, { streams: () => meanStreams(members.map(({ streams }) => streams!())) });
+      return Object.assign(model, {
+        streams: () => ensembleStreams(members.map(({ streams }) => streams!()), meanOutput),
+      });
     },
     takes: kinds[0].takes,
     reads: kinds[0].reads,
@@ -297,15 +307,18 @@ function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
 export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "neural-cde": alongSpline(
     [...solver, ...field],
+    "changes",
     ({ hidden, ...sizes }) => withoutDropout(NeuralCDE({ ...sizes, hiddenChannels: hidden })),
   ),
   "gru-ode": alongSpline(
     solver,
+    "values",
     ({ hidden, width: _, depth: __, ...sizes }) =>
       withoutDropout(GRUODE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
   ),
   "neural-ode": alongSpline(
     [...solver, ...field],
+    "values",
     ({ hidden, ...sizes }) => withoutDropout(DirectNODE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
   ),
   "delta": mean(controlled(delta(), "derivative"), direct(delta())),
@@ -319,6 +332,7 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "delta-cde": controlled(delta(), "derivative"),
   "direct-map": alongSpline(
     field,
+    "changes",
     ({ hidden, ...sizes }) => FastWeightDirectMap({ ...withoutAlone(sizes), modelDim: hidden }),
   ),
   "log-ncde": alongWindows(

@@ -1,14 +1,14 @@
-import { addIntensity, normalise, type Series, stackSeries } from "../data/series.ts";
+import { addIntensity, normalise, type Series, type Splits, stackSeries } from "../data/series.ts";
 import { largest } from "../device/extremes.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
-import type { Key } from "../tensor/random.ts";
+import { type Key, split } from "../tensor/random.ts";
 import { rowOf } from "../models/series_streams.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import type { Prediction } from "./predictions.ts";
-import type { Evaluation } from "../train/task.ts";
+import type { Evaluation, TaskData } from "../train/task.ts";
 import type { TrainedModel } from "./trained_model.ts";
 import { type DataRecord, takeColumns } from "./data_record.ts";
 import type { SeriesSettings } from "./settings.ts";
@@ -18,6 +18,8 @@ import { DivergenceError } from "../solvers/divergence.ts";
 import { NoProgressError } from "../solvers/divergence.ts";
 import type { MethodChoice } from "../solvers/methods.ts";
 import { methodOf } from "../solvers/methods.ts";
+import { type Average, ensembleStreams, meanOutput } from "./ensemble.ts";
+import { shrinkReadouts } from "./pace.ts";
 import { kindNamed, type ModelKind } from "./model_kind.ts";
 import { type SeriesModel, type SeriesModelKind, seriesModels } from "./series_models.ts";
 import { seriesForm } from "./series_reading.ts";
@@ -71,8 +73,10 @@ export interface SeriesNetwork {
   readonly regularised: ParameterTree;
   /** Converts series to the form that the model reads. */
   inputs(series: readonly Series[]): SeriesInputs;
-  /** Outputs of the model. Shape (batch, outputs). */
+  /** Outputs of the model, or the average of the members of an ensemble. Shape (batch, outputs). */
   outputs(inputs: SeriesInputs, key?: Key): Tensor;
+  /** Outputs of each member of the ensemble. Shape of each (batch, outputs). */
+  memberOutputs(inputs: SeriesInputs, key?: Key): readonly Tensor[];
   /**
    * Length of a series' inputs. In a batch of equal lengths, inputs do not depend on the other series of the
    * batch.
@@ -100,7 +104,7 @@ export interface SeriesNetwork {
 /** A kind of model that is fitted in closed form. */
 export interface FittedModelKind extends ModelKind {
   /** Makes the model. @param outputs Number of output features. */
-  network(options: SeriesNetworkOptions, outputs: number): SeriesNetwork;
+  network(options: SeriesNetworkOptions, outputs: number): Omit<SeriesNetwork, "memberOutputs">;
 }
 
 /** A model that predicts the targets of its record from series. */
@@ -122,12 +126,18 @@ export interface SeriesPredictor<Batch extends Tree, Found extends Prediction> e
 }
 
 /**
- * Makes the model of the settings, by default a Neural CDE. It reads the observations and their times.
+ * Makes the model of the settings, by default a Neural CDE. It reads the observations and their times. The
+ * record decides the number of members of an ensemble. The parameters of the members are named `0`, `1`, ....
  *
  * @param outputs Number of output features.
+ * @param average Average of the outputs of the members.
  */
-export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): SeriesNetwork {
-  const { record: { channels, time, length }, settings, key, depth } = options;
+export function seriesNetwork(
+  options: SeriesNetworkOptions,
+  outputs: number,
+  average: Average = meanOutput,
+): SeriesNetwork {
+  const { record: { channels, time, length, training, pace }, settings, key, depth } = options;
   const { model: name = "neural-cde", hidden, method = options.method, stepSize, window } = settings;
   const { width = options.width, signatureDepth, online, intensity = false } = settings;
   if (online && intensity) {
@@ -139,7 +149,10 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
   }
   const { heads, feedForward, depth: layers, clipWeights } = settings;
   const kind = kindNamed<SeriesModelKind | FittedModelKind>(options.models ?? seriesModels, name);
-  if ("network" in kind) return kind.network(options, outputs);
+  if ("network" in kind) {
+    const network = kind.network(options, outputs);
+    return { ...network, memberOutputs: (inputs, key) => [network.outputs(inputs, key)] };
+  }
   const { reads, takesStatic, make } = kind;
   const places = Array.from(channels.keys());
   const isFirst = ({ role }: typeof channels[number]) =>
@@ -147,13 +160,22 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
   const [first, read] = [true, false].map((wanted) =>
     places.filter((i) => !!isFirst(channels[i]) === wanted)
   );
-  const model = make({
-    ...{ hidden, width, depth: layers ?? depth, method, stepSize, signatureDepth, clipWeights, key },
-    fastWeights: { heads, feedForward, layers },
-    inputChannels: 1 + (intensity ? 2 : 1) * read.length,
-    outputChannels: outputs,
-    ...(first.length > 0 ? { staticFeatures: { channels: first.length, alone: true } } : {}),
-  }, settings);
+  const memberOf = (key: Key) => {
+    const member = make({
+      ...{ hidden, width, depth: layers ?? depth, method, stepSize, signatureDepth, clipWeights, pace, key },
+      fastWeights: { heads, feedForward, layers },
+      inputChannels: 1 + (intensity ? 2 : 1) * read.length,
+      outputChannels: outputs,
+      ...(first.length > 0 ? { staticFeatures: { channels: first.length, alone: true } } : {}),
+    }, settings);
+    if (pace) shrinkReadouts(member.parameters);
+    return member;
+  };
+  const { ensemble = 1 } = training ?? {};
+  const members = (ensemble === 1 ? [key] : split(key, ensemble)).map(memberOf);
+  const parameters = ensemble === 1
+    ? members[0].parameters
+    : Object.fromEntries(members.map(({ parameters }, i) => [`${i}`, parameters]));
   /** Input channels of each row, including intensity channels. */
   const rowsOf = (series: readonly Series[]) => {
     const own = first.length === 0
@@ -173,7 +195,6 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
   const minLength = Math.max(2, length);
   const commonLength = (series: readonly Series[]) =>
     Math.max(minLength, largest(series.map(({ times }) => times.length)));
-  const { parameters } = model;
   const { vectorField = parameters } = parameters as { vectorField?: ParameterTree };
   const lengthOf = (one: Series) => commonLength([one]);
   const network: Omit<SeriesNetwork, "read"> = {
@@ -194,11 +215,20 @@ export function seriesNetwork(options: SeriesNetworkOptions, outputs: number): S
         ...(first.length > 0 ? { staticFeatures: firstOf(scaled) } : {}),
       };
     },
-    outputs: ({ coeffs, lengths, staticFeatures }, key) => model(coeffs, { lengths, key, staticFeatures }),
+    outputs: (inputs, key) => average(network.memberOutputs(inputs, key)),
+    memberOutputs({ coeffs, lengths, staticFeatures }, key) {
+      const keys = key && ensemble > 1 ? split(key, ensemble) : members.map(() => key);
+      return members.map((member, i) => member(coeffs, { lengths, key: keys[i], staticFeatures }));
+    },
   };
+  const streams = members.flatMap(({ streams }) => streams ?? []);
   return {
     ...network,
-    ...(online && model.streams && hasStreams(method) ? { streams: model.streams } : {}),
+    ...(online && streams.length === ensemble && hasStreams(method)
+      ? {
+        streams: ensemble === 1 ? streams[0] : () => ensembleStreams(streams.map((open) => open()), average),
+      }
+      : {}),
     async read(series) {
       const rows = await predicting(
         series.map(({ name }) => name),
@@ -245,6 +275,18 @@ export async function predicting<T>(series: readonly string[], outputs: Promise<
       { cause: error },
     );
   }
+}
+
+/** Batches of the parts of a data set. Without validation series the data have no validation set. */
+export function dataOf<Batch extends Tree>(
+  { train, validation, test }: Splits<readonly Series[]>,
+  toBatch: (series: readonly Series[]) => Batch,
+): TaskData<Batch> {
+  return {
+    train: toBatch(train),
+    ...(validation.length > 0 ? { validation: toBatch(validation) } : {}),
+    test: toBatch(test),
+  };
 }
 
 /** Number of samples per batch. */

@@ -53,6 +53,13 @@ export interface SeriesModelSettings {
 
 /** Settings of an experiment on series. */
 export interface SeriesSettings extends SeriesModelSettings, RunSettings {
+  /** Number of members of an ensemble, at least 1; by default 5 for up to 200 series, 3 for up
+   * to 1,000, otherwise 1. */
+  readonly ensemble?: number;
+  /**
+   * Whether the validation set stays outside the training set, and its loss decides which epoch is the best.
+   */
+  readonly noRefit?: boolean;
   /** Path of a table, zip file or folder. */
   readonly data?: string;
   /** Path of a separate validation set, in the form of `data`. */
@@ -174,6 +181,15 @@ export const taskOptions: OptionSchema = {
   patience: sizeOption({
     group: "training",
     help: "epochs without a better validation loss before training ends",
+  }),
+  ensemble: sizeOption({
+    group: "training",
+    help: "models whose predictions are averaged",
+    implied: "5 for small tables, 3 up to 1,000 series, else 1",
+  }),
+  noRefit: switchOption({
+    group: "training",
+    help: "keep the validation set out of training: its loss chooses the epoch",
   }),
   balance: switchOption({ group: "training", help: "give classes the same total weight in the loss" }),
   online: switchOption({ help: "read series so that the model can predict while observations arrive" }),

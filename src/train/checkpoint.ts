@@ -47,6 +47,19 @@ export interface Position {
   readonly plateau: PlateauState | null;
 }
 
+/** Position before the first step. */
+export const startPosition: Position = {
+  epoch: 0,
+  batch: 0,
+  samples: 0,
+  step: 0,
+  seconds: 0,
+  metrics: "",
+  sums: { samples: 0, totals: {} },
+  best: null,
+  plateau: null,
+};
+
 /** Sums of measures over samples. */
 export interface MeasureSums {
   /** Number of samples. */

@@ -114,7 +114,9 @@ export async function readRunConfig(
     );
   }
   for (const name of ["seed", "device", "epochs", "batchSize", "learningRate"]) {
-    if (config[name] === undefined) throw damaged(name, undefined, optionsOf(experiment)[name].expected);
+    const { expected, default: value } = optionsOf(experiment)[name];
+    const isFound = name === "epochs" && value === undefined;
+    if (config[name] === undefined && !isFound) throw damaged(name, undefined, expected);
   }
   return config as unknown as RunConfig;
 }

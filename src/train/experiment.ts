@@ -19,8 +19,8 @@ export interface RunSettings {
    * same run.
    */
   readonly seed: number;
-  /** Number of epochs, at least 1. */
-  readonly epochs: number;
+  /** Number of epochs, at least 1. Without it, the task decides it. */
+  readonly epochs?: number;
   /** Batch size, at least 1. */
   readonly batchSize: number;
   /** Learning rate of the optimiser, above 0. */
@@ -95,7 +95,7 @@ export const runOptions: OptionSchema = {
 };
 
 const trainingNames: OptionNames<Omit<RunSettings, "seed">> = {
-  epochs: "required",
+  epochs: "optional",
   batchSize: "required",
   learningRate: "required",
 };
@@ -107,7 +107,11 @@ export function trainingOptions(
   checkOptions("trainingOptions", defaults, trainingNames);
   const { epochs, batchSize, learningRate } = defaults;
   return {
-    epochs: sizeOption({ group: "training", help: "passes over the training set", default: epochs }),
+    epochs: sizeOption({
+      group: "training",
+      help: "passes over the training set",
+      ...(epochs === undefined ? { implied: "found" } : { default: epochs }),
+    }),
     batchSize: sizeOption({ group: "training", help: "samples of a batch", default: batchSize }),
     learningRate: numberOption(
       { group: "training", help: "learning rate of the optimiser", default: learningRate },

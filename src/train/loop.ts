@@ -1,15 +1,10 @@
 import { checkOptions } from "../device/options.ts";
 import { profileOptionNames, trainOptionNames } from "./option_names.ts";
-import { vjp } from "../autodiff/grad.ts";
-import { jit } from "../compile/jit.ts";
-import { JitError } from "../device/capture.ts";
 import { tensor } from "../tensor/creation.ts";
 import { profile, type RunProfile } from "../compile/profile/profile.ts";
-import { epochOrder, inBatches, sampleCount, takeSamples } from "../data/batches.ts";
-import { clipByGlobalNorm, clipElements } from "../optim/clip.ts";
+import { epochOrder, inBatches, sampleCount } from "../data/batches.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
-import type { Tensor } from "../tensor/tensor.ts";
 import { leaves, type Tree } from "../tensor/tree.ts";
 import {
   chainDigest,
@@ -18,6 +13,7 @@ import {
   type Position,
   saveCheckpoint,
   saveWeights,
+  startPosition,
 } from "./checkpoint.ts";
 import { describeBounds, isWithin, size } from "./bounds.ts";
 import { evaluate } from "./evaluate.ts";
@@ -28,8 +24,9 @@ import { Pipeline } from "./pipeline.ts";
 import { type EpochMetrics, type RunFolder, truncateMetrics } from "./run_folder.ts";
 import { checkChoices, checkNames, requireNames } from "./measure_checks.ts";
 import { checkBest, checkPosition } from "./resume_checks.ts";
+import { stepOf } from "./step.ts";
 import { stagnated } from "./stop.ts";
-import type { Measures, Task } from "./task.ts";
+import type { Task } from "./task.ts";
 
 /** Training stopped because the loss, or the validation metric, is not finite. */
 export class NonFiniteLossError extends Error {
@@ -106,18 +103,6 @@ export interface TrainResult {
   readonly metrics: readonly EpochMetrics[];
 }
 
-const start: Position = {
-  epoch: 0,
-  batch: 0,
-  samples: 0,
-  step: 0,
-  seconds: 0,
-  metrics: "",
-  sums: { samples: 0, totals: {} },
-  best: null,
-  plateau: null,
-};
-
 /**
  * Interval in milliseconds at which the event loop runs, to receive signals and to let the garbage collector
  * free memory.
@@ -129,9 +114,9 @@ const progressInterval = 200;
 /**
  * Trains for a number of epochs, or until the task's stop rule applies. After each epoch, validates, writes
  * the weights to `best.safetensors` if they are the best so far, appends a line to `metrics.jsonl`, and saves
- * the checkpoint `last.safetensors`. Training can be interrupted at any time. Resumed training gives the same
- * numbers as uninterrupted training. A task with `fit` has one epoch: its parameters are computed in closed
- * form.
+ * the checkpoint `last.safetensors`. Without a validation set the last weights are the best. Training can be
+ * interrupted at any time. Resumed training gives the same numbers as uninterrupted training. A task with
+ * `fit` has one epoch: its parameters are computed in closed form.
  *
  * @param task Model, data, optimiser and loss.
  * @throws {RangeError} If `epochs` or `batchSize` is not a positive integer, an option of the task is invalid,
@@ -160,7 +145,7 @@ export async function train<Batch extends Tree>(
   const samples = visits * count;
   const rate = optimizer?.learningRate;
 
-  let position: Position = { ...start, samples };
+  let position: Position = { ...startPosition, samples };
   let metrics: EpochMetrics[] = [];
   if (options.resume) {
     position = await loadCheckpoint(folder.last, parameters, optimizer);
@@ -237,25 +222,20 @@ export async function train<Batch extends Tree>(
       return { position, interrupted: true, metrics };
     }
 
-    const validation = await evaluate(task, task.data.validation, batchSize);
-    if (!Number.isFinite(validation.loss)) {
-      throw new NonFiniteLossError(epoch, step, validation.loss, "the validation loss");
+    const validation = await validate(task, batchSize, epoch, step);
+    const training = fitted ?? means(sums);
+    requireNames(task, { train: Object.keys(training), validation: Object.keys(validation) });
+    const quality = qualityOf(task, training, validation);
+    const isBest = !task.data.validation || !position.best ||
+      isBetter(task.metric.mode, quality, position.best);
+    if (!trainingPlateau) {
+      plateau?.update(task.plateauOf === "validation loss" ? quality.loss : quality.value);
     }
-    const trainMeasures = fitted ?? means(sums);
-    requireNames(task, { train: Object.keys(trainMeasures), validation: Object.keys(validation) });
-    const value = validation[task.metric.name];
-    // A non-finite metric cannot be stored in a checkpoint, and no later epoch could be better.
-    if (!Number.isFinite(value)) {
-      throw new NonFiniteLossError(epoch, step, value, `the validation ${task.metric.name}`);
-    }
-    const isBest = !position.best ||
-      isBetter(task.metric.mode, { value, loss: validation.loss }, position.best);
-    if (!trainingPlateau) plateau?.update(task.plateauOf === "validation loss" ? validation.loss : value);
     const measured: EpochMetrics = {
       epoch,
       step,
       ...(optimizer ? { learningRate: optimizer.learningRate } : {}),
-      train: trainMeasures,
+      train: training,
       validation,
       seconds: seconds(),
     };
@@ -267,8 +247,8 @@ export async function train<Batch extends Tree>(
       step,
       seconds: measured.seconds,
       metrics: await chainDigest(position.metrics, line),
-      sums: start.sums,
-      best: isBest ? { epoch, value, loss: validation.loss } : position.best,
+      sums: startPosition.sums,
+      best: isBest ? { epoch, ...quality } : position.best,
       plateau: plateau?.state ?? null,
     };
     // In this order: if the process is killed in between, the repeated epoch writes the weights or the line
@@ -283,43 +263,46 @@ export async function train<Batch extends Tree>(
   return { position, interrupted: false, metrics };
 }
 
+/** Metric and loss that decide which epoch is the best. */
 type Quality = { readonly value: number; readonly loss: number };
+
+/**
+ * Measures the validation set; returns no measures if the task has none.
+ *
+ * @throws {NonFiniteLossError} If the loss or the metric is not finite. A checkpoint cannot store such a
+ * metric, and no later epoch could be better.
+ */
+async function validate<Batch extends Tree>(
+  task: Task<Batch>,
+  batchSize: number,
+  epoch: number,
+  step: number,
+): Promise<Record<string, number>> {
+  const { data, metric } = task;
+  if (!data.validation) return {};
+  const validation = await evaluate(task, data.validation, batchSize);
+  for (const name of ["loss", metric.name]) {
+    const value = validation[name];
+    if (value === undefined || Number.isFinite(value)) continue;
+    throw new NonFiniteLossError(epoch, step, value, `the validation ${name}`);
+  }
+  return validation;
+}
+
+/** Quality of an epoch by the validation set, or by the training loss without one. */
+function qualityOf(
+  { data, metric }: Pick<Task, "data" | "metric">,
+  train: Readonly<Record<string, number>>,
+  validation: Readonly<Record<string, number>>,
+): Quality {
+  if (!data.validation) return { value: train.loss, loss: train.loss };
+  return { value: validation[metric.name], loss: validation.loss };
+}
 
 /** Whether an epoch is better than another: by the metric, or by the loss if the metrics are equal. */
 function isBetter(mode: "min" | "max", one: Quality, other: Quality): boolean {
   if (one.value === other.value) return one.loss < other.loss;
   return mode === "max" ? one.value > other.value : one.value < other.value;
-}
-
-/**
- * Makes a training step. It maps the positions of a batch's samples, a key and a learning rate to the
- * measures before the step.
- */
-function stepOf<Batch extends Tree>(
-  task: Task<Batch> & Required<Pick<Task, "optimizer">>,
-): (positions: Tensor, key: Key, learningRate: number) => Measures {
-  const { data, parameters, optimizer } = task;
-  const step = (positions: Tensor, key: Key): Measures => {
-    const batch = takeSamples(data.train, positions);
-    let measures!: Measures;
-    const { value, pullback } = vjp((): Tensor => (measures = task.evaluate(batch, key)).loss, parameters);
-    const gradients = pullback(value.zerosLike().add(1));
-    optimizer.step(clip(gradients, task));
-    return measures;
-  };
-  let run = jit(step);
-  return (positions, key, learningRate) => {
-    optimizer.learningRate = learningRate;
-    try {
-      return run(positions, key);
-    } catch (error) {
-      // Models that read values on the host, such as adaptive solvers, cannot be compiled: run them operation
-      // by operation.
-      if (!(error instanceof JitError)) throw error;
-      run = step;
-      return run(positions, key);
-    }
-  };
 }
 
 /**
@@ -345,9 +328,4 @@ export async function profileStep<Batch extends Tree>(
   const [positions] = inBatches(epochOrder(key, 1, sampleCount(task.data.train)), batchSize);
   const batch = tensor(positions, { dtype: "int32" });
   return await profile(() => scope(() => void takeStep(batch, key, optimizer.learningRate)));
-}
-
-function clip<T extends Tree>(gradients: T, task: Pick<Task, "clipElements" | "clipNorm">): T {
-  const elements = task.clipElements === undefined ? gradients : clipElements(gradients, task.clipElements);
-  return task.clipNorm === undefined ? elements : clipByGlobalNorm(elements, task.clipNorm).gradients;
 }

@@ -45,11 +45,12 @@ export function checkChoices({ metric, plateauOf, stop }: Pick<Task, "metric" | 
  * @throws {Error} If the task does not return a measure of this name. The message lists its measures.
  */
 export function checkNames<Batch extends Tree>(task: Task<Batch>, measured: readonly string[]): void {
+  const { validation } = task.data;
+  if (!validation) return requireNames(task, { train: measured, validation: [] });
   const ranked = task.scores ? rankings : [];
   const likely = { train: measured, validation: [...measured, ...ranked] };
   if (unknownNames(task, likely).length === 0) return;
   // Without a key, a task may return more measures than in training: evaluate one validation sample.
-  const { validation } = task.data;
   if (sampleCount(validation) === 0) return;
   const names = scope(() => Object.keys(task.evaluate(takeSamples(validation, Int32Array.of(0)))));
   requireNames(task, { train: measured, validation: [...names, ...ranked] });
@@ -58,7 +59,7 @@ export function checkNames<Batch extends Tree>(task: Task<Batch>, measured: read
 /**
  * @throws {Error} If a measure of the metric or the stop rule is missing in its part of the data.
  */
-export function requireNames(task: Pick<Task, "metric" | "stop">, names: MeasureNames): void {
+export function requireNames(task: Pick<Task, "data" | "metric" | "stop">, names: MeasureNames): void {
   const [unknown] = unknownNames(task, names);
   if (unknown === undefined) return;
   const { use, part, measure } = unknown;
@@ -71,9 +72,9 @@ export function requireNames(task: Pick<Task, "metric" | "stop">, names: Measure
   );
 }
 
-function unknownNames({ metric, stop }: Pick<Task, "metric" | "stop">, names: MeasureNames) {
+function unknownNames({ data, metric, stop }: Pick<Task, "data" | "metric" | "stop">, names: MeasureNames) {
   const used = [
-    { use: "metric.name", part: "validation" as const, measure: metric.name },
+    ...(data.validation ? [{ use: "metric.name", part: "validation" as const, measure: metric.name }] : []),
     ...(stop?.unless ?? []).map(({ part, measure }) => ({ use: "a measure of stop.unless", part, measure })),
   ];
   return used.filter(({ part, measure }) => !names[part].includes(measure));

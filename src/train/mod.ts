@@ -96,5 +96,14 @@ export { renderReport, type ReportContent } from "./report.ts";
 export { execute, openRun, resumeRun, type Run, type RunSummary, startRun, testBest } from "./run.ts";
 export { type EpochMetrics, findRun, type RunFolder, runFolder } from "./run_folder.ts";
 export type { StopRule, WatchedMeasure } from "./stop.ts";
-export type { Calibration, Evaluation, MeasuredModel, Measures, Task, WeightedModel } from "./task.ts";
+export type {
+  Calibration,
+  Evaluation,
+  MeasuredModel,
+  Measures,
+  PlanOptions,
+  Task,
+  TaskData,
+  WeightedModel,
+} from "./task.ts";
 export { openTrained, type TrainedRun } from "./trained_run.ts";

@@ -6,6 +6,8 @@ export const executeOptionNames: OptionNames<
   Pick<TrainOptions, "signal" | "onEpoch" | "onProgress"> & {
     isLocked?: boolean;
     onWarning?: (line: string) => void;
+    onPlan?: (line: string) => void;
+    onEpochs?: (epochs: number) => void;
   }
 > = {
   signal: "optional",
@@ -13,6 +15,8 @@ export const executeOptionNames: OptionNames<
   onProgress: "optional",
   isLocked: "optional",
   onWarning: "optional",
+  onPlan: "optional",
+  onEpochs: "optional",
 };
 
 export const profileOptionNames: OptionNames<Pick<TrainOptions, "batchSize" | "key">> = {

@@ -118,8 +118,11 @@ function tiles({ summary, metrics, metric }: ReportContent): string {
 }
 
 function trainingCharts({ metrics, metric, summary }: ReportContent): Chart[] {
-  return [...new Set([metric.name, "loss"])].map((name): Chart => {
-    const lines = parts.map(([part, label]): Mark => ({
+  const names = [...new Set([metric.name, "loss", "accuracy"])]
+    .filter((name) => metrics.some(({ train, validation }) => name in train || name in validation));
+  return names.map((name): Chart => {
+    const measured = parts.filter(([part]) => metrics.some((line) => name in line[part]));
+    const lines = measured.map(([part, label]): Mark => ({
       ...{ kind: "line", name: label },
       x: metrics.map(({ epoch }) => epoch),
       y: metrics.map((line) => line[part][name] ?? NaN),
@@ -136,7 +139,7 @@ function trainingCharts({ metrics, metric, summary }: ReportContent): Chart[] {
             name: "best epoch",
             isHollow: true,
             x: [best.epoch],
-            y: [best.validation[name]],
+            y: [best.validation[name] ?? best.train[name]],
           }]
           : lines,
       }],

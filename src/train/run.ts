@@ -8,7 +8,7 @@ import { init } from "../device/init.ts";
 import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
 import { arithmeticMetadata, arithmeticOf, arithmeticWarning } from "./arithmetic.ts";
-import { loadWeights, type Metadata, saveWeights } from "./checkpoint.ts";
+import { loadWeights, type Metadata, saveWeights, startPosition } from "./checkpoint.ts";
 import {
   checkConfigNames,
   checkValues,
@@ -220,7 +220,8 @@ async function hasCheckpoint(folder: RunFolder): Promise<boolean> {
  * folder.
  * @param options Callbacks and signal of {@linkcode train}. `isLocked`: the caller has locked the folder.
  * `onWarning` is called with a line if a run resumes with an arithmetic that differs from its checkpoint; by
- * default `console.warn`.
+ * default `console.warn`. `onPlan` is called with lines about the search for the length of training, and
+ * `onEpochs` with the number of epochs before training starts.
  * @returns Result of training, with the summary if the run is complete.
  * @throws {Error} If another process trains in the folder, or files in the folder are damaged or have other
  * settings.
@@ -230,13 +231,30 @@ export async function execute(
   options: Pick<TrainOptions, "signal" | "onEpoch" | "onProgress"> & {
     isLocked?: boolean;
     onWarning?: (line: string) => void;
+    onPlan?: (line: string) => void;
+    onEpochs?: (epochs: number) => void;
   } = {},
 ): Promise<TrainResult & { summary?: RunSummary }> {
   checkOptions("execute", options, executeOptionNames);
-  const { isLocked = false, onWarning = (line: string) => console.warn(line), ...callbacks } = options;
-  const { config, folder, task, device } = run;
+  const {
+    isLocked = false,
+    onWarning = (line: string) => console.warn(line),
+    onPlan,
+    onEpochs,
+    ...callbacks
+  } = options;
+  const { config, folder, device } = run;
   await using _lock = isLocked ? undefined : await lockRun(folder);
   const resume = run.resume && await hasCheckpoint(folder);
+  const task = resume || !run.task.plan
+    ? run.task
+    : await run.task.plan({ signal: callbacks.signal, onLine: onPlan });
+  if (!task) return { position: startPosition, interrupted: true, metrics: [] };
+  const epochs = task.epochs ?? config.epochs;
+  if (epochs === undefined) {
+    throw new TypeError("execute: neither the configuration nor the task has epochs; expected one of them");
+  }
+  onEpochs?.(epochs);
   if (!resume && task.record) await writeRecord(folder.data, task.record);
   const arithmetic = arithmeticOf(device, task.parameters);
   const metadata = {
@@ -246,7 +264,7 @@ export async function execute(
   };
   const result = await train(task, {
     ...callbacks,
-    epochs: config.epochs,
+    epochs,
     batchSize: config.batchSize,
     // A key that differs from those that experiments split from the seed's key.
     key: foldIn(key(config.seed), 0),
@@ -263,8 +281,10 @@ export async function execute(
     },
   });
   const { best } = result.position;
-  const tested = result.interrupted || !best ? undefined : await calibrateBest(run, best.epoch, metadata)
-    .then(() => testBest(run));
+  const tested = result.interrupted || !best
+    ? undefined
+    : await calibrateBest({ ...run, task }, best.epoch, metadata)
+      .then(() => testBest({ ...run, task }));
   const summary = !tested || !best ? undefined : {
     experiment: config.experiment,
     test: tested.measures,

@@ -40,7 +40,7 @@ export interface EpochMetrics {
    * fitted parameters for a task that is fitted in closed form.
    */
   readonly train: Readonly<Record<string, number>>;
-  /** Means of the measures over the validation set, at the end of the epoch. */
+  /** Means of the measures over the validation set, at the end of the epoch. Empty without such a set. */
   readonly validation: Readonly<Record<string, number>>;
   /** Training time in seconds, without the time between interruption and resumption. */
   readonly seconds: number;

@@ -26,7 +26,7 @@ export type RunOutcome = { readonly summary: RunSummary } | { readonly failure: 
  *
  * @throws {Error} If the summary is damaged.
  */
-export async function readOutcome(folder: RunFolder, epochs: number): Promise<RunOutcome | undefined> {
+export async function readOutcome(folder: RunFolder, epochs?: number): Promise<RunOutcome | undefined> {
   const config = parseJson(await readTextIfPresent(folder.config) ?? "");
   if (!isRecord(config) || config.epochs !== epochs) return undefined;
   const failure = parseJson(await readTextIfPresent(folder.failure) ?? "");

@@ -54,6 +54,9 @@ export interface MeasuredModel<Batch extends Tree = Tree> extends WeightedModel 
   weights?(batch: Batch): { readonly [measure: string]: Tensor };
 }
 
+/** Data of a task by part. */
+export type TaskData<Batch> = Omit<Splits<Batch>, "validation"> & Partial<Pick<Splits<Batch>, "validation">>;
+
 /** Input of the training loop: a model, its data, its optimiser or closed-form fit, and its loss. */
 export interface Task<Batch extends Tree = Tree> extends MeasuredModel<Batch> {
   /** Record of the data, for a task that reads files: plain JSON of a type that the experiment chooses. */
@@ -93,12 +96,27 @@ export interface Task<Batch extends Tree = Tree> extends MeasuredModel<Batch> {
   readonly stop?: StopRule;
   /** Maximum global norm of the gradients, above 0. Larger gradients are scaled down. */
   readonly clipNorm?: number;
+  /**
+   * Whether the entries of `parameters` belong to the members of an ensemble. `clipNorm` then applies to each
+   * member's gradients.
+   */
+  readonly isEnsemble?: boolean;
   /** Maximum absolute value of each gradient element, above 0. Applied before `clipNorm`. */
   readonly clipElements?: number;
   /**
    * Tensors in plain objects and arrays, with samples along the first axis. A batch has the same structure.
+   * Without a validation set the last weights are the result of training.
    */
-  readonly data: Splits<Batch>;
+  readonly data: TaskData<Batch>;
+  /** Number of epochs, if the task decides it instead of the configuration. */
+  readonly epochs?: number;
+  /**
+   * Finds how to train, and returns the task of the final training. Called once, before a new run trains.
+   *
+   * @param options `signal` ends the search; `onLine` is called with lines about its progress.
+   * @returns Undefined if the signal ended the search.
+   */
+  plan?(options: PlanOptions): Promise<Task<Batch> | undefined>;
   /**
    * Number of visits per epoch to each training sample, 1 by default. With few samples and one visit,
    * validation and checkpoints would take most of an epoch.
@@ -115,6 +133,14 @@ export interface Task<Batch extends Tree = Tree> extends MeasuredModel<Batch> {
   evaluatePredictions?(): Promise<Evaluation>;
   /** Sections of the report about the predictions of some test samples. */
   examples?(): Promise<readonly Section[]>;
+}
+
+/** Options of {@linkcode Task.plan}. */
+export interface PlanOptions {
+  /** Ends the search. */
+  signal?: AbortSignal;
+  /** Called with lines about the progress. */
+  onLine?: (line: string) => void;
 }
 
 /** Number of parameters of a model. */

@@ -26,6 +26,7 @@ const data = new Set([
   "WARPModel",
   // From the file of a run. The table of calls contains `startRun`, whose options come from users.
   "RunConfig",
+  "RunSettings",
   // Definitions of experiments and of options, and their values. The options of the experiment check them.
   "Experiment",
   "ModelExperiment",
@@ -52,6 +53,7 @@ const callbacks = new Set(
   ["make", "read", "rules", "dataSeed", "draw"].map((name) => `SeriesProblem.${name}`),
 );
 callbacks.add("ClassificationOptions.draw");
+callbacks.add("Task.plan");
 
 Deno.test("the table of calls contains every exported function with options", async () => {
   const found = functionsWithOptions(await readExports(modules), data);

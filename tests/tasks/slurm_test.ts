@@ -104,7 +104,7 @@ Deno.test({
       const outcome = await readOutcome(folder, config.epochs);
       assert(outcome && "summary" in outcome, folder.path);
       const epochs = (await linesOf(folder.metrics)).map((line) => JSON.parse(line).epoch);
-      assert.deepEqual(epochs, Array.from({ length: config.epochs }, (_, i) => i + 1));
+      assert.deepEqual(epochs, Array.from({ length: config.epochs! }, (_, i) => i + 1));
       assert.equal((await linesOf(folder.starts)).length, folder === killed.folder ? 2 : 1);
     }
   }),

@@ -21,7 +21,7 @@ async function resume(path: string): Promise<string[]> {
   const folder = runFolder(path);
   const config = await readRunConfig(folder);
   const warnings: string[] = [];
-  const run = await resumeRun({ ...config, epochs: config.epochs + 1 }, folder);
+  const run = await resumeRun({ ...config, epochs: config.epochs! + 1 }, folder);
   await execute(run, { onWarning: (line) => warnings.push(line) });
   return warnings;
 }

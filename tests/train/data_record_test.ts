@@ -126,11 +126,14 @@ Deno.test(
   "a run resumed with reordered data gives the same results, bit for bit",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
-    const config = { ...await readRunConfig(run.folder), epochs: settings.epochs + 2 };
+    const config = await readRunConfig(run.folder);
     const whole = await execute(await startRun(config, `${folder}/whole`), {});
+    const part = await startRun(config, `${folder}/part`);
+    const stop = new AbortController();
+    await execute(part, { signal: stop.signal, onEpoch: ({ epoch }) => epoch === 3 && stop.abort() });
     const moved = await write(`${folder}/moved.csv`, mirrored(reversed(table())));
     await Deno.remove(run.data);
-    const resumed = await execute(await resumeRun({ ...config, data: moved }, run.folder), {});
+    const resumed = await execute(await resumeRun({ ...config, data: moved }, part.folder), {});
     assert.deepEqual(
       resumed.metrics.map((line) => ({ ...line, seconds: 0 })),
       whole.metrics.map((line) => ({ ...line, seconds: 0 })),
@@ -249,7 +252,7 @@ Deno.test(
       await assert.rejects(() => open(run.folder), /data\.json: no such file; .* train again/);
     }
     await opened(text);
-    assert.equal((await readRecord(path))!.version, 1);
+    assert.equal((await readRecord(path))!.version, 2);
   }),
 );
 

@@ -103,7 +103,7 @@ testOnCpu("the validation loss counts autoregressive predictions after the conte
   for (const name of ["warp", "warp-phys", "gru", "lstm", "transformer", "s4d", "mamba", "neural-ode"]) {
     const { model, ...rest } = options(name);
     const task = forecasting({ model, ...rest });
-    const { x } = task.data.validation;
+    const { x } = task.data.validation!;
     const y = model(x, { context: 3 });
     const expected = x.slice(1, 3).sub(y.slice(1, 2, 7)).square().mean();
     assert.equal(await task.evaluate({ x }).loss.item(), await expected.item(), name);
@@ -185,15 +185,15 @@ testOnCpu("training samples also inside the context, unless a forecast is smooth
   const withSpy = (more: { smooth?: boolean }) => forecasting({ ...rest, model: spy, sample: true, ...more });
   const task = withSpy({});
   const first = task.evaluate(task.data.train, key(9)).loss;
-  task.evaluate(task.data.validation);
-  withSpy({ smooth: true }).evaluate(task.data.validation);
+  task.evaluate(task.data.validation!);
+  withSpy({ smooth: true }).evaluate(task.data.validation!);
   assert.deepEqual(calls.map(({ context, forcing, sample }) => [context, forcing, sample]), [
     [undefined, 0.5, true],
     [3, undefined, true],
     [3, undefined, undefined],
   ]);
   // Validation draws the same random numbers every time.
-  const [a, b] = [0, 1].map(() => task.evaluate(task.data.validation).loss);
+  const [a, b] = [0, 1].map(() => task.evaluate(task.data.validation!).loss);
   assert.equal(await a.item(), await b.item());
   assert.notEqual(await first.item(), await task.evaluate(task.data.train, key(10)).loss.item());
 });

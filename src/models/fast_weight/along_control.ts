@@ -10,6 +10,7 @@ import { type CdeSolveOptions, type Control, solveAlong } from "../../solvers/co
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { modelSolver } from "../model_solver.ts";
+import { checkSlopeScale, scaled, type SlopeScale } from "../along_path.ts";
 import { type SeriesStreams, splineStreams, type StreamedSeries } from "../series_streams.ts";
 import { Stream, type StreamOptions, streamSolver } from "../stream.ts";
 import { checkStaticFeatures, type StaticFeaturesCall } from "../static_features.ts";
@@ -67,7 +68,7 @@ export interface AlongControlOptions
     Pick<FastWeightOptions, "inputChannels" | "outputChannels" | "modelDim" | "staticFeatures"> {
   /** The model's name, for messages. */
   name: string;
-  solver: CdeSolveOptions;
+  solver: CdeSolveOptions & SlopeScale;
   /** The solver of the equation. By default it evaluates the control at the times of the stages. */
   solve?: WeightSolve;
 }
@@ -78,13 +79,16 @@ export interface AlongControlOptions
  */
 export function alongControl(equation: WeightEquation, options: AlongControlOptions): FastWeightModel {
   const { name, inputChannels, outputChannels, modelDim, staticFeatures } = options;
-  const solver = modelSolver(options.solver);
+  const { slopeScale = 1, ...given } = options.solver;
+  checkSlopeScale(name, slopeScale);
+  const solver = modelSolver(given);
+  const slope: WeightEquation["slope"] = (read, w) => scaled(equation.slope(read, w), slopeScale);
   const { solve: solveEquation = solveByStages, key, dtype } = options;
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key, dtype });
   const predict = (read: Reading, w: Tensor, key?: Key, first?: Reading) =>
     readout(equation.answer(read, w, key, first));
   const solve = (X: Path, w: Tensor, times: ArrayLike<number>, chosen: CdeSolveOptions) =>
-    solveEquation(X, equation.slope, w, times, {
+    solveEquation(X, slope, w, times, {
       ...chosen,
       check: chosen.check === true ? equation.axes : chosen.check,
     }, name);

@@ -5,6 +5,7 @@ import type { ParameterOptions } from "../../nn/layer.ts";
 import type { CdeSolveOptions } from "../../solvers/cdeint.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { split } from "../../tensor/random.ts";
+import type { SlopeScale } from "../along_path.ts";
 import type { StaticFeaturesOptions } from "../static_features.ts";
 import { alongControl, type FastWeightModel, type WeightSolve } from "./along_control.ts";
 import { FastWeightLayers, type WeightEquation } from "./layers.ts";
@@ -12,7 +13,8 @@ import { hebb, type LearningRule } from "./rules.ts";
 import type { ControlSource } from "./slow_network.ts";
 
 /** Options of {@linkcode FastWeight}, including those of the solver. */
-export interface FastWeightOptions extends CdeSolveOptions, ParameterOptions, FastWeightLayerSizes {
+export interface FastWeightOptions
+  extends CdeSolveOptions, ParameterOptions, FastWeightLayerSizes, SlopeScale {
   /** Channels of the control, time included. */
   inputChannels: number;
   /** Features of the output. */

@@ -29,7 +29,10 @@ export interface WeightEquation {
 export type FastWeightLayersOptions =
   & Pick<FastWeightOptions, "staticFeatures" | "key" | "dtype">
   & Required<
-    Omit<FastWeightOptions, "staticFeatures" | "key" | "dtype" | "outputChannels" | keyof CdeSolveOptions>
+    Omit<
+      FastWeightOptions,
+      "staticFeatures" | "key" | "dtype" | "outputChannels" | "slopeScale" | keyof CdeSolveOptions
+    >
   >;
 
 /**

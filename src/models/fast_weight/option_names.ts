@@ -36,6 +36,7 @@ export const fastWeightModelOptionNames: OptionNames<FastWeightModelOptions> = {
   outputChannels: "required",
   controlsFrom: "optional",
   rule: "optional",
+  slopeScale: "optional",
   staticFeatures: "optional",
   dropout: "optional",
 };
@@ -70,6 +71,7 @@ export const directMapOptionNames: OptionNames<FastWeightDirectMapOptions> = {
   inputChannels: "required",
   outputChannels: "required",
   modelDim: "required",
+  slopeScale: "optional",
   feedForward: "optional",
   controlsFrom: "optional",
   staticFeatures: "optional",

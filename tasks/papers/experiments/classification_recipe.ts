@@ -98,7 +98,7 @@ function rulesOf(
     metric: { name: "accuracy", mode: "max" },
     learning: (parameters, steps) =>
       isWarp
-        ? learning({ parameters, settings, steps: steps * settings.epochs })
+        ? learning({ parameters, settings, steps: steps * settings.epochs! })
         : classificationLearning({ parameters, settings, steps, paper }),
   };
 }

@@ -97,7 +97,7 @@ export const exponentialSpirals: ModelExperiment = modelRules({
       const x = parameterOf(() => tensor(values, { shape }).slice(2, 1)); // without the time
       return { x, labels: tensor(labels, { dtype: "int32" }) };
     });
-    const steps = settings.epochs * Math.ceil(samples / settings.batchSize);
+    const steps = settings.epochs! * Math.ceil(samples / settings.batchSize);
     return {
       parameters: model.parameters,
       ...learning({ parameters: model.parameters, settings, steps }),

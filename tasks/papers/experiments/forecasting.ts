@@ -126,7 +126,7 @@ export function forecasting(options: ForecastingOptions): Task<ForecastBatch> {
     ...(targets ? { targets: toForecastBatch(targets[part]).x } : {}),
   });
   const data = mapSplits({ train: "train", validation: "validation", test: "test" } as const, batchOf);
-  const steps = settings.epochs * Math.ceil(visits * splits.train.shape[0] / settings.batchSize);
+  const steps = settings.epochs! * Math.ceil(visits * splits.train.shape[0] / settings.batchSize);
   return {
     ...forecaster(options),
     record,

@@ -1,0 +1,74 @@
+/** Pace of series: how long they are, and how much they change. It decides the scale of slopes. */
+import type { Series, SeriesSet } from "../data/series.ts";
+import type { ParameterTree } from "../nn/layer.ts";
+import { scope } from "../tensor/scope.ts";
+import { flatten } from "../tensor/tree.ts";
+import type { DataRecord, RecordedPace } from "./data_record.ts";
+
+/** Duration of a typical series for a model, whatever its number of observations and its unit of time. */
+export const typicalDuration = 5;
+/** Sum of the absolute changes of a channel of a typical series, for a slope scale of 1. */
+const typicalChange = 20;
+
+/**
+ * Scale of the slope for a pace. The state of a typical series then changes about as much as along a series of
+ * duration 5, or with changes that add up to 5.
+ *
+ * @param drive Source of the slope: the values of the series, over time, or the changes of the values.
+ */
+export function slopeScaleOf(pace: RecordedPace | undefined, drive: "values" | "changes"): number {
+  if (!pace) return 1;
+  const scale = drive === "values" ? typicalDuration / pace.gaps : typicalChange / pace.change;
+  return Number.isFinite(scale) ? Math.min(1, scale) : 1;
+}
+
+/**
+ * Pace of a typical series.
+ *
+ * @param channels Scaling of the channels.
+ */
+export function paceOf(series: readonly Series[], channels: DataRecord["channels"]): RecordedPace {
+  const changes = series.map(({ values }) => {
+    const sums = channels.map(({ standardDeviation }, channel) => {
+      let [sum, last] = [0, NaN];
+      for (let i = channel; i < values.length; i += channels.length) {
+        if (Number.isNaN(values[i])) continue;
+        if (!Number.isNaN(last)) sum += Math.abs(values[i] - last);
+        last = values[i];
+      }
+      return sum / standardDeviation;
+    });
+    return sums.reduce((total, sum) => total + sum, 0) / channels.length;
+  });
+  return { gaps: median(series.map(({ times }) => times.length - 1)), change: median(changes) };
+}
+
+/**
+ * Factor of the initial weights and biases of readouts. The first loss is then about that of guessing, although
+ * the state of a model may be large.
+ */
+const readoutScale = 0.03;
+
+/** Makes the initial weights of a model's readouts small, in place. */
+export function shrinkReadouts(parameters: ParameterTree): void {
+  for (const [name, x] of flatten(parameters)) {
+    if (/(^|\.)readout\./.test(name)) scope(() => x.assign(x.mul(readoutScale)));
+  }
+}
+
+/** Median time from the first to the last observation of a series, above 0; 1 if there is no such time. */
+export function typicalSpan(series: readonly Pick<Series, "times">[]): number {
+  const spans = series.map(({ times }) => times[times.length - 1] - times[0]).filter((span) => span > 0);
+  return spans.length > 0 ? median(spans) : 1;
+}
+
+function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+}
+
+/** Median time between consecutive observations; 1 if no series has two observations. */
+export function typicalGap({ series }: Pick<SeriesSet, "series">): number {
+  const gaps = series.flatMap(({ times }) => Array.from(times.subarray(1), (time, i) => time - times[i]))
+    .sort((a, b) => a - b);
+  return gaps[Math.floor(gaps.length / 2)] ?? 1;
+}

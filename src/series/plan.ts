@@ -1,0 +1,62 @@
+/** How a model of users' own series is trained: the length of training, found by cross-validation. */
+import { formatMeasure } from "../train/metrics/names.ts";
+import type { PlanOptions, Task } from "../train/task.ts";
+import { type CandidateProblem, crossValidate } from "./cross_validation.ts";
+import type { DataRecord, RecordedTraining } from "./data_record.ts";
+import { defaultSteps } from "./learning.ts";
+import type { SeriesSettings } from "./settings.ts";
+
+/** Maximum number of series, and of observations of a series, of a small table. */
+const [maxSeries, maxLength] = [1000, 1000];
+/** Number of folds, and of members of an ensemble: 5 for up to 200 series, otherwise 3. */
+const repetitionsFor = (series: number) => series <= 200 ? 5 : 3;
+/** Lengths of training to compare, as fractions of the default number of steps. */
+const lengthShares = [0.1, 0.3, 1];
+
+/**
+ * Whether cross-validation decides the length of training, and the final model learns from the training and
+ * the validation set: for small tables, if no other length of training is asked for.
+ */
+export function isPlanned(
+  { epochs, patience, noRefit, validation }: SeriesSettings,
+  { fit }: Pick<Task, "fit">,
+  { split, length }: Pick<DataRecord, "split" | "length">,
+): boolean {
+  const isSmall = split.train.length + split.validation.length <= maxSeries && length <= maxLength;
+  return isSmall && !noRefit && validation === undefined && patience === undefined &&
+    (epochs === undefined || fit !== undefined);
+}
+
+/**
+ * Finds the length of training by cross-validation.
+ *
+ * @returns Undefined if the signal ended the search.
+ */
+export async function planTraining<Settings extends SeriesSettings>(
+  problem: CandidateProblem<Settings>,
+  settings: Settings,
+  { signal, onLine }: PlanOptions,
+): Promise<RecordedTraining | undefined> {
+  const { series } = problem;
+  const groups = new Set(series.map(({ group, name }) => group ?? name)).size;
+  const repetitions = repetitionsFor(series.length);
+  const folds = Math.min(repetitions, groups);
+  const most = defaultSteps(series.length, settings.batchSize);
+  onLine?.(`cross-validation with ${folds} folds finds the length of training`);
+  const found = await crossValidate(problem, settings, {
+    ...{ folds, signal },
+    steps: lengthShares.map((share) => Math.ceil(share * most)),
+    onScore: ({ loss, accuracy, r2 }, steps) => {
+      const measures = Object.entries({ loss, accuracy, r2 })
+        .flatMap(([name, value]) => value === undefined ? [] : `${name} ${formatMeasure(name, value)}`);
+      onLine?.(`  ${steps} steps: ${measures.join(", ")}`);
+    },
+  });
+  if (!found) return undefined;
+  const { steps, temperature } = found;
+  const ensemble = settings.ensemble ?? (steps === 0 ? 1 : repetitions);
+  const learned = `the final model learns from all ${series.length} series`;
+  const members = ensemble > 1 ? ` by ${ensemble} models, whose predictions are averaged` : "";
+  onLine?.(steps === 0 ? learned : `${learned} for ${steps} steps${members}`);
+  return { ensemble, found: { steps, temperature } };
+}

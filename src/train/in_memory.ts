@@ -1,0 +1,74 @@
+/** Training in memory, without a run's folder. */
+import { checkOptions, type OptionNames } from "../device/options.ts";
+import { epochOrder, inBatches, sampleCount } from "../data/batches.ts";
+import { foldIn, type Key, split } from "../tensor/random.ts";
+import { scope } from "../tensor/scope.ts";
+import { tensor } from "../tensor/creation.ts";
+import { leaves, type Tree } from "../tensor/tree.ts";
+import { checkFit } from "./fit.ts";
+import { Pipeline } from "./pipeline.ts";
+import { stepOf } from "./step.ts";
+import type { Task } from "./task.ts";
+
+/** Options of {@linkcode trainInMemory}. */
+export interface InMemoryOptions {
+  /** Number of optimiser steps, at least 1. */
+  steps: number;
+  /** Batch size, at least 1. */
+  batchSize: number;
+  /** Random key of the order of samples and of the keys passed to `evaluate`. */
+  key: Key;
+  /** Ends training before the next step. */
+  signal?: AbortSignal;
+}
+
+const inMemoryNames: OptionNames<InMemoryOptions> = {
+  steps: "required",
+  batchSize: "required",
+  key: "required",
+  signal: "optional",
+};
+
+/** Interval in milliseconds at which the event loop runs. */
+const turnInterval = 50;
+
+/**
+ * Trains a task for a number of steps, without validation, checkpoints and files. The parameters are changed
+ * in place. The steps are those of `train`. A task with `fit` is fitted in closed form.
+ *
+ * @returns Number of completed steps: fewer than `steps` if the signal ended training, 0 for a closed form.
+ */
+export async function trainInMemory<Batch extends Tree>(
+  task: Task<Batch>,
+  options: InMemoryOptions,
+): Promise<number> {
+  checkOptions("trainInMemory", options, inMemoryNames);
+  const { steps, batchSize, key, signal } = options;
+  const { optimizer, schedule = () => 1, visits = 1 } = task;
+  checkFit(task, 1);
+  if (!optimizer) {
+    await task.fit!();
+    return 0;
+  }
+  const [orderKey, stepKey] = split(key);
+  const count = sampleCount(task.data.train);
+  const takeStep = stepOf({ ...task, optimizer });
+  const pipeline = new Pipeline(leaves(task.parameters)[0].device);
+  const rate = optimizer.learningRate;
+  let step = 0;
+  let turned = performance.now();
+  for (let epoch = 1; step < steps && !signal?.aborted; epoch++) {
+    for (const positions of inBatches(epochOrder(orderKey, epoch, count, visits), batchSize)) {
+      if (step >= steps || signal?.aborted) break;
+      const factor = rate * schedule(step);
+      scope(() => void takeStep(tensor(positions, { dtype: "int32" }), foldIn(stepKey, step), factor));
+      await pipeline.next();
+      step++;
+      if (performance.now() - turned < turnInterval) continue;
+      await new Promise((resolve) => setTimeout(resolve));
+      turned = performance.now();
+    }
+  }
+  optimizer.learningRate = rate;
+  return step;
+}

@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import type { Series } from "../../src/data/series.ts";
+import { meanLogit, meanProbability } from "../../src/series/ensemble.ts";
+import {
+  type CandidateProblem,
+  chooseLength,
+  crossValidate,
+  type SeriesTask,
+} from "../../src/series/cross_validation.ts";
+import type { DataRecord } from "../../src/series/data_record.ts";
+import type { SeriesSettings } from "../../src/series/settings.ts";
+import { scoreOutputs } from "../../src/series/score.ts";
+import { tensor } from "../../src/tensor/creation.ts";
+import { execute } from "../../src/train/run.ts";
+import { configOf } from "../../src/train/config.ts";
+import { ownSeries } from "../../src/series/own_series.ts";
+import { openTrained, readRunConfig, resumeRun, startRun } from "../runs.ts";
+import { withFolder } from "../tasks/command_line.ts";
+import { tinyTask } from "./tiny_task.ts";
+import { testLong } from "../devices.ts";
+
+const settings = { seed: 0, batchSize: 8, learningRate: 0.01, hidden: 4 } as SeriesSettings;
+
+/** Series of two classes, some in groups of two. */
+const series = Array.from({ length: 20 }, (_, i): Series => ({
+  name: `${i}`,
+  times: Float64Array.of(0, 1),
+  values: Float64Array.of(i, i),
+  label: i % 2,
+  ...(i < 8 ? { group: `${Math.floor(i / 2)}` } : {}),
+}));
+
+/** A problem whose models predict the first class, or as `fit` says. */
+function problemOf(seen: { train: readonly number[]; validation: readonly number[]; steps: number }[]) {
+  return {
+    series,
+    classes: 2,
+    async task(_, { train, validation }, steps): Promise<SeriesTask> {
+      seen.push({ train, validation, steps });
+      const { optimizer: __, schedule: ___, ...task } = await tinyTask();
+      return {
+        ...task,
+        fit: async () => {},
+        predictValidation: () => Promise.resolve(validation.map((place) => [place % 2 ? -1 : 1, 0])),
+      };
+    },
+  } satisfies CandidateProblem;
+}
+
+Deno.test("each series is predicted by a model that learned from no series of its group", async () => {
+  const seen: Parameters<typeof problemOf>[0] = [];
+  const found = (await crossValidate(problemOf(seen), settings, { folds: 4, steps: [10, 20] }))!;
+  assert.equal(seen.length, 4); // A closed form has one length.
+  assert.deepEqual(seen.flatMap(({ validation }) => validation).sort((a, b) => a - b), [...series.keys()]);
+  for (const { train, validation } of seen) {
+    assert.equal(train.length + validation.length, series.length);
+    const groups = new Set(train.flatMap((place) => series[place].group ?? []));
+    assert.ok(validation.every((place) => !groups.has(series[place].group ?? "none")));
+  }
+  assert.deepEqual([found.accuracy, found.steps], [1, 0]);
+  assert.deepEqual(found.outputs[3], [-1, 0]);
+});
+
+Deno.test("a search past its deadline, or whose signal is aborted, returns nothing", async () => {
+  for (const end of [{ deadline: performance.now() - 1 }, { signal: AbortSignal.abort() }]) {
+    assert.equal(await crossValidate(problemOf([]), settings, { folds: 4, steps: [10], ...end }), undefined);
+  }
+});
+
+Deno.test("training is longer where the loss is not clearly larger", () => {
+  const candidate = (steps: number, losses: number[]) => ({
+    ...{ steps, losses, loss: losses.reduce((sum, loss) => sum + loss, 0) / losses.length },
+  });
+  const [short, long] = [candidate(100, [1, 2, 1, 2]), candidate(300, [0, 3.2, 0, 3])];
+  assert.equal(chooseLength([short, long]), long);
+  assert.equal(chooseLength([short, candidate(300, [2, 3, 2.1, 3.1])]), short);
+  assert.equal(chooseLength([candidate(10, [3, 3, 3, 3]), short]), short);
+  assert.equal(chooseLength([]), undefined);
+});
+
+Deno.test("scores of numbers are in units of the variance of the targets", () => {
+  const known = [1, 2, 3, NaN].map((target) => ({ label: -1, targets: Float64Array.of(target) }));
+  const { loss, r2 } = scoreOutputs(known, [[1], [2], [4], [9]], { classes: 0 });
+  assert.deepEqual([loss, r2], [0.5, 0.5]);
+});
+
+Deno.test("an ensemble averages probabilities, not logits", async () => {
+  const logits = [[[4, -4]], [[-1, 1]]].map((rows) => tensor(rows));
+  const expected = (1 / (1 + Math.exp(-8)) + 1 / (1 + Math.exp(2))) / 2;
+  const [probability] = await meanProbability(logits).softmax().data();
+  assert.ok(Math.abs(probability - expected) < 1e-6);
+  const [logit] = await meanLogit([tensor([[8]]), tensor([[-2]])]).data();
+  assert.ok(Math.abs(1 / (1 + Math.exp(-logit)) - expected) < 1e-6);
+  const [certain] = await meanProbability([tensor([[900, 0]]), tensor([[900, 0]])]).data();
+  assert.ok(Math.abs(certain) < 1e-6);
+});
+
+/** Writes a table of series whose height is their class, or their target. */
+async function writeTable(folder: string): Promise<string> {
+  const rows = Array.from(
+    { length: 16 },
+    (_, i) =>
+      Array.from(
+        { length: 5 },
+        (_, t) => `s${i},${t},${i % 2 + 0.2 * Math.sin(i + t)},${["low", "high"][i % 2]}`,
+      ),
+  )
+    .flat();
+  await Deno.writeTextFile(`${folder}/t.csv`, `${["series,time,x,label", ...rows].join("\n")}\n`);
+  return `${folder}/t.csv`;
+}
+
+testLong(
+  "a length that was found is in the record, and a killed run goes on to the same numbers",
+  withFolder(async (folder) => {
+    const data = await writeTable(folder);
+    const chosen = { data, model: "gru", hidden: 4, ensemble: 2, device: "cpu" };
+    const config = configOf(ownSeries, chosen);
+    const lines: string[] = [];
+    const whole = await startRun(config, `${folder}/whole`);
+    const { metrics, summary } = await execute(whole, { onPlan: (line) => lines.push(line) });
+    assert.match(lines[0], /cross-validation with 5 folds/);
+    const record: DataRecord = JSON.parse(await Deno.readTextFile(whole.folder.data));
+    assert.ok([100, 300, 1000].includes(record.training!.found!.steps));
+    assert.equal(record.training!.ensemble, 2);
+    assert.deepEqual([record.split.train.length, record.split.validation.length], [14, 0]);
+    assert.equal(summary!.bestEpoch, metrics.length);
+
+    const part = await startRun(config, `${folder}/part`);
+    const early = new AbortController();
+    await execute(part, { signal: early.signal, onPlan: () => early.abort() });
+    assert.ok(!existsSync(part.folder.data));
+    const stop = new AbortController();
+    const again = await resumeRun(await readRunConfig(part.folder), part.folder);
+    await execute(again, { signal: stop.signal, onEpoch: () => stop.abort() });
+    const last = await resumeRun(await readRunConfig(part.folder), part.folder);
+    assert.equal(last.task.plan, undefined);
+    const resumed = await execute(last);
+    const untimed = (all: typeof metrics) => all.map((line) => ({ ...line, seconds: 0 }));
+    assert.deepEqual(untimed(resumed.metrics), untimed(metrics));
+    assert.deepEqual(resumed.summary!.test, summary!.test);
+
+    const { model } = await openTrained(
+      await readRunConfig(part.folder),
+      part.folder,
+    );
+    const set = await model.series!(data);
+    assert.equal((await model.predict!(set)).length, 16);
+  }),
+);
+
+testLong(
+  "with --no-refit the validation set stays outside the training set, and its loss chooses the epoch",
+  withFolder(async (folder) => {
+    const data = await writeTable(folder);
+    const config = configOf(ownSeries, { data, model: "gru", hidden: 2, noRefit: true, device: "cpu" });
+    const run = await startRun(config, folder);
+    assert.equal(run.task.plan, undefined);
+    const { metrics, position } = await execute(run);
+    assert.equal(metrics.at(-1)!.step, 1000);
+    const losses = metrics.map(({ validation }) => validation.loss);
+    assert.equal(position.best!.loss, Math.min(...losses));
+  }),
+);

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import type { Series } from "../../src/data/series.ts";
+import { classifier } from "../../src/series/classification.ts";
+import type { DataRecord } from "../../src/series/data_record.ts";
+import { regressor } from "../../src/series/regression.ts";
+import { ownSeries } from "../../src/series/own_series.ts";
+import { paceOf, typicalDuration, typicalSpan } from "../../src/series/pace.ts";
+import { seriesModels } from "../../src/series/series_models.ts";
+import type { SeriesSettings } from "../../src/series/settings.ts";
+import { key, normal } from "../../src/tensor/random.ts";
+import { settingsOf } from "../../src/train/experiment.ts";
+import { testLong } from "../devices.ts";
+
+/** Maximum first loss, in units of the loss of guessing. */
+const mostLoss = 1.5;
+
+/** Scaled channel of all tests. */
+const channel = { kind: "number", mean: 0, standardDeviation: 1 } as const;
+
+/** Series of independent normal values: the roughest series of unit variance. */
+async function noise(count: number, length: number): Promise<Series[]> {
+  const values = await normal(key(0), [count, 2 * length]).data();
+  return Array.from({ length: count }, (_, i) => ({
+    name: `${i}`,
+    times: Float64Array.from({ length }, (_, t) => 10 * t),
+    values: Float64Array.from(values.subarray(2 * length * i, 2 * length * (i + 1))),
+    label: i % 3,
+    targets: Float64Array.of(i % 2 ? 1 : -1),
+  }));
+}
+
+/** Losses of an untrained model on series, in units of the loss of guessing: of classes and of numbers. */
+async function firstLosses(model: string, series: readonly Series[]): Promise<number[]> {
+  const channels = [{ ...channel, name: "x" }, { ...channel, name: "y" }];
+  const length = series[0].times.length;
+  const record: DataRecord = {
+    ...{ version: 2, split: { train: [], validation: [], test: [] }, ignored: [], channels, length },
+    time: {
+      ...{ kind: "number", origin: "first observation of each series" },
+      scale: typicalDuration / typicalSpan(series),
+    },
+    pace: paceOf(series, channels),
+    classes: ["a", "b", "c"],
+    targets: [{ name: "n", mean: 0, standardDeviation: 1 }],
+  };
+  const settings = settingsOf(ownSeries, { model }) as unknown as SeriesSettings;
+  const options = { record, settings, key: key(1), width: 32, depth: 1, method: "midpoint" };
+  const [classes, numbers] = [classifier(options), regressor(options)];
+  const losses = [
+    classes.evaluate(classes.toBatch(series)).loss,
+    numbers.evaluate(numbers.toBatch(series)).loss,
+  ];
+  return [(await losses[0].item()) / Math.log(3), await losses[1].item()];
+}
+
+for (const model of Object.keys(seriesModels)) {
+  const check = async (length: number) => {
+    const losses = await firstLosses(model, await noise(12, length));
+    assert.ok(losses.every((loss) => loss < mostLoss), `${losses}`);
+  };
+  Deno.test(`the first loss of ${model} is about that of guessing on 20 rows`, () => check(20));
+  testLong(`the first loss of ${model} is about that of guessing on 1,000 rows`, () => check(1000));
+}

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { evaluate } from "../../src/train/evaluate.ts";
+import { trainInMemory } from "../../src/train/in_memory.ts";
+import { train } from "../../src/train/loop.ts";
+import { runFolder } from "../../src/train/run_folder.ts";
+import { key } from "../../src/tensor/random.ts";
+import { flatten } from "../../src/tensor/tree.ts";
+import type { ParameterTree } from "../../src/nn/layer.ts";
+import { withFolder } from "../tasks/command_line.ts";
+import { tinyTask } from "./tiny_task.ts";
+
+async function valuesOf(parameters: ParameterTree): Promise<number[][]> {
+  return await Promise.all(Array.from(flatten(parameters), async ([, x]) => Array.from(await x.data())));
+}
+
+Deno.test(
+  "training in memory takes the steps of a run without validation, and a run's best weights are its last",
+  withFolder(async (folder) => {
+    const { plateau: _, ...task } = await tinyTask();
+    const { validation: __, ...data } = task.data;
+    const saved = await train({ ...task, data }, {
+      ...{ epochs: 3, batchSize: 8, key: key(1), folder: runFolder(folder) },
+    });
+    assert.deepEqual(saved.metrics.map(({ validation }) => validation), [{}, {}, {}]);
+    assert.equal(saved.position.best!.epoch, 3);
+    const other = await tinyTask();
+    const steps = await trainInMemory({ ...other, data }, { steps: 21, batchSize: 8, key: key(1) });
+    assert.equal(steps, saved.position.step);
+    assert.deepEqual(await valuesOf(other.parameters), await valuesOf(task.parameters));
+  }),
+);
+
+Deno.test("training in memory ends between epochs and at the signal", async () => {
+  const task = await tinyTask();
+  assert.equal(await trainInMemory(task, { steps: 10, batchSize: 8, key: key(0) }), 10);
+  const before = await evaluate(task, task.data.train, 8);
+  const options = { steps: 5, batchSize: 8, key: key(0), signal: AbortSignal.abort() };
+  assert.equal(await trainInMemory(task, options), 0);
+  assert.deepEqual(await evaluate(task, task.data.train, 8), before);
+  assert.equal(task.optimizer!.learningRate, 0.05);
+});

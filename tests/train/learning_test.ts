@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { lengthOfTraining, settling } from "../../src/series/learning.ts";
+import { parameter } from "../../src/nn/layer.ts";
+import { zeros } from "../../src/tensor/creation.ts";
+import "../devices.ts";
+
+Deno.test("a given number of epochs is a number of visits to each series", () => {
+  assert.deepEqual(lengthOfTraining({ epochs: 7, batchSize: 16 }, 35), { epochs: 7, visits: 1, steps: 21 });
+});
+
+Deno.test("a small table is trained for at least 1,000 steps, in epochs of some 25", () => {
+  assert.deepEqual(lengthOfTraining({ batchSize: 16 }, 35), { epochs: 40, visits: 11, steps: 1000 });
+  assert.deepEqual(lengthOfTraining({ batchSize: 16 }, 35, 100), { epochs: 4, visits: 11, steps: 100 });
+  assert.deepEqual(lengthOfTraining({ batchSize: 16 }, 35, 3), { epochs: 1, visits: 1, steps: 3 });
+});
+
+Deno.test("a large table is visited at least 40 times", () => {
+  assert.deepEqual(lengthOfTraining({ batchSize: 16 }, 2000), { epochs: 40, visits: 1, steps: 5000 });
+});
+
+const settings = { epochs: 10, batchSize: 16, learningRate: 0.01 };
+const taskOf = (version: 1 | 2, ensemble = 1) =>
+  settling({
+    parameters: { "0": parameter(zeros([2])), "1": parameter(zeros([2])) },
+    ...{ settings, samples: 160, record: { version, training: { ensemble } } },
+  });
+
+Deno.test("the learning rate warms up and then falls to zero along half a cosine over all steps", () => {
+  const { schedule, epochs } = taskOf(2);
+  assert.equal(epochs, undefined);
+  assert.deepEqual([0, 4].map((step) => schedule!(step).toFixed(2)), ["0.10", "0.50"]);
+  assert.ok(Math.abs(schedule!(50) - 0.5) < 1e-9);
+  assert.ok(schedule!(99) < 1e-3 && schedule!(100) === 0);
+});
+
+Deno.test("each member of an ensemble is clipped by itself, for the mean of the losses", () => {
+  const { isEnsemble, clipNorm } = taskOf(2, 2);
+  assert.deepEqual({ isEnsemble, clipNorm }, { isEnsemble: true, clipNorm: 0.5 });
+});
+
+Deno.test("a run with version 1 of its record is not trained further, and the message names the version", () => {
+  assert.throws(() => taskOf(1).schedule!(0), /version 1 of data\.json.*resume it with Weft 0\.1\.0/);
+});
