@@ -37,8 +37,9 @@ const fine = LinearInterpolation(path, dense);
 /** A model whose output is the hidden state. */
 const states = NeuralCDE({ ...sizes, outputChannels: sizes.hiddenChannels });
 for (const part of ["initial", "vectorField"] as const) copy(states.parameters[part], model.parameters[part]);
-states.parameters.readout.weight.assign(eye(sizes.hiddenChannels));
-states.parameters.readout.bias.assign(states.parameters.readout.bias.zerosLike());
+const { weight, bias } = states.parameters.readout;
+weight.assign(eye(sizes.hiddenChannels));
+bias!.assign(bias!.zerosLike());
 
 function copy(to: object, from: object): void {
   for (const [name, value] of Object.entries(to)) {
