@@ -305,11 +305,12 @@ async function finish(run: Run, signal: AbortSignal, isLocked = false): Promise<
       );
       return undefined;
     }
-    const { test, baselines = {}, bestEpoch, seconds } = summary!;
+    const { test, baselines = {}, verdict, bestEpoch, seconds } = summary!;
     console.log(`test ${measuresText(test)}  best epoch ${bestEpoch}, ${formatDuration(seconds)}`);
     for (const [name, measures] of Object.entries(baselines)) {
       console.log(`${name}: ${measuresText(measures)}`);
     }
+    if (verdict !== undefined) console.log(verdict);
     console.log(`report ${folder.report}`);
     return summary;
   } finally {

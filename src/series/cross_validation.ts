@@ -7,7 +7,7 @@ import type { Task } from "../train/task.ts";
 import { foldIn, type Key, key } from "../tensor/random.ts";
 import { DataError } from "../device/errors.ts";
 import { DivergenceError } from "../solvers/divergence.ts";
-import { type Score, scoreOutputs } from "./score.ts";
+import { meanWithError, type Score, scoreOutputs } from "./score.ts";
 import type { SeriesSettings } from "./settings.ts";
 
 /** A task whose model can predict the validation set. */
@@ -115,11 +115,8 @@ export function chooseLength<Candidate extends Pick<CrossValidation, "loss" | "l
   const [best] = [...candidates].sort((a, b) => a.loss - b.loss);
   const isClose = ({ steps, losses, loss }: Candidate) => {
     if (steps < best.steps || !Number.isFinite(loss)) return false;
-    const { length } = losses;
-    const differences = losses.map((own, i) => own - best.losses[i]);
-    const mean = differences.reduce((sum, one) => sum + one, 0) / length;
-    const variance = differences.reduce((sum, one) => sum + (one - mean) ** 2, 0) / Math.max(1, length - 1);
-    return mean <= Math.sqrt(variance / length);
+    const { mean, standardError } = meanWithError(losses.map((own, i) => own - best.losses[i]));
+    return mean <= standardError;
   };
   return candidates.filter(isClose).sort((a, b) => b.steps - a.steps)[0] ?? best;
 }
@@ -149,7 +146,7 @@ async function scoreLength<Settings extends SeriesSettings>(
       split.validation.forEach((place, i) => outputs[place] = predicted[i]);
     } catch (error) {
       if (!hasDiverged(error)) throw error;
-      return { loss: Infinity, losses: [], temperature: 1, steps, outputs };
+      return { loss: Infinity, losses: [], errors: [], temperature: 1, steps, outputs };
     }
   }
   const places = splits.flatMap(({ validation }) => validation);

@@ -71,8 +71,23 @@ export interface RecordedTarget extends ChannelStatistics {
   readonly name: string;
 }
 
+/** A model that was compared with others. */
+export interface ComparedModel {
+  readonly model: string;
+  /** Measures on data that the model did not learn from. Undefined if the time limit ended the training. */
+  readonly measures?: Readonly<Record<string, number>>;
+  /** Number of optimiser steps of the best length of training. */
+  readonly steps?: number;
+  /** Duration of the comparison in seconds. */
+  readonly seconds: number;
+}
+
 /** Training of a model of users' own series. */
 export interface RecordedTraining {
+  /** Name and settings of the model that an automatic choice selected. They override those of the run. */
+  readonly chosen?: Readonly<{ model: string; learningRate?: number; hidden?: number; epochs?: number }>;
+  /** All models of the comparison. */
+  readonly compared?: readonly ComparedModel[];
   /** Number of members of the ensemble, at least 1. */
   readonly ensemble: number;
   /** Result of cross-validation, if it decides the length of training. */

@@ -39,6 +39,18 @@ interface ClassesToEvaluate extends SeriesToEvaluate<ClassPrediction> {
   shares: readonly number[];
 }
 
+/** Name of the baseline. */
+const mostFrequent = "the most frequent class";
+
+function accuracyVerdict(accuracy: number, baseline: number): string {
+  const of = formatPercent(baseline, 1);
+  return accuracy > baseline
+    ? `${
+      formatPercent(accuracy, 1)
+    } of the series are classified correctly; the most frequent class has ${of}.`
+    : `No better than the most frequent class: ${formatPercent(accuracy, 1)} accuracy, the class has ${of}.`;
+}
+
 /** Compares predicted classes with the true classes, and with the baseline of the most frequent class. */
 export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evaluation> {
   const { series, classes, channels, times, shares, predict } = options;
@@ -47,7 +59,7 @@ export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evalu
   const labels = series.map(({ label }) => label);
   const rows = rowsOf(await predict(series));
   const measures = classMeasures(rows, labels);
-  const baselines = { "the most frequent class": classMeasures(rows.map(() => [...shares]), labels) };
+  const baselines = { [mostFrequent]: classMeasures(rows.map(() => [...shares]), labels) };
   const matrix = confusionMatrix(rows, labels, classes.length);
   const importanceOf = () =>
     channelImportance(
@@ -61,6 +73,7 @@ export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evalu
   return {
     measures,
     baselines,
+    verdict: accuracyVerdict(measures.accuracy, baselines[mostFrequent].accuracy),
     sections: async () => [
       ...confusionSection(classes, matrix),
       classSection(classes, classScores(matrix)),

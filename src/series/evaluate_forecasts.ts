@@ -5,7 +5,7 @@ import { type DataRecord, takeColumns } from "./data_record.ts";
 import { continuedOf, type ForecastWindow, gridValue } from "./forecast_windows.ts";
 import type { WindowForecast } from "./window_forecaster.ts";
 import { levels } from "./error_quantiles.ts";
-import { lastValue, seasonBefore } from "./forecast_verdict.ts";
+import { forecastVerdict, lastValue, seasonBefore } from "./forecast_verdict.ts";
 import { describeTime } from "../data/format.ts";
 import { coverage, quantileCrps } from "../train/metrics/forecasts.ts";
 import { numberMeasures } from "../train/metrics/numbers.ts";
@@ -86,6 +86,7 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
   return {
     measures,
     baselines,
+    verdict: forecastVerdict(measures, baselines),
     sections: async () => [
       ...importanceSection("scaled squared error", await importanceOf(), "window"),
     ],

@@ -1,4 +1,4 @@
-import { formatNumber } from "../charts/format.ts";
+import { formatNumber, formatPercent } from "../charts/format.ts";
 import type { Series } from "../data/series.ts";
 import type { NumberPrediction } from "./predictions.ts";
 import { type SeriesToEvaluate, worstShown } from "./evaluate_classes.ts";
@@ -55,9 +55,13 @@ export async function evaluateNumbers(
       async (changed) => total(errorsOf(await answersTo(changed))) - total(errors),
     );
   const worst = Array.from(series.keys()).sort((a, b) => errors[b] - errors[a]).slice(0, worstShown);
+  const share = total(errors) / total(errorsOf(targets.map(({ mean }) => series.map(() => mean))));
   return {
     measures,
     baselines,
+    verdict: share < 1
+      ? `The squared error is ${formatPercent(share, 1)} of that of the mean.`
+      : `No better than the mean: the squared error is ${formatPercent(share, 0)} of that of the mean.`,
     sections: async () => [
       scatterSection(
         targets.map(({ name }, k) => ({ name, truth: truth[k], predictions: predicted[k] })),

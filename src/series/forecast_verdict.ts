@@ -21,5 +21,5 @@ export function forecastVerdict(
   if (!Number.isFinite(mase) || !Number.isFinite(naive)) return undefined;
   return `${mase < naive ? "Better" : "No better"} than the ${name} forecast (MASE ${
     mase.toFixed(2)
-  }, ${name} ${naive.toFixed(2)})`;
+  }, ${name} ${naive.toFixed(2)}).`;
 }

@@ -134,8 +134,8 @@ export function settling(
 export function closedForm(
   fit: (series: readonly Series[]) => Promise<void>,
   { train, validation }: Splits<readonly Series[]>,
-): Pick<Task, "fit" | "refit"> {
-  return { fit: () => fit(train), refit: () => fit([...train, ...validation]) };
+): Pick<Task, "fit" | "refit" | "epochs"> {
+  return { epochs: 1, fit: () => fit(train), refit: () => fit([...train, ...validation]) };
 }
 
 /** @throws {WeftError} Always: the schedule of runs with version 1 of the record has been replaced. */

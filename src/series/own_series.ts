@@ -2,9 +2,10 @@ import type { SeriesSet } from "../data/series.ts";
 import { trainingOptions } from "../train/experiment.ts";
 import { DataError, OptionError } from "../device/errors.ts";
 import { pickOptions } from "../train/option.ts";
+import { autoKind, autoModel, canChoose } from "./auto.ts";
 import { countLabels } from "./classification.ts";
 import type { DataRecord } from "./data_record.ts";
-import { type ModelExperiment, modelRules } from "./model_kind.ts";
+import { type ModelExperiment, type ModelKind, modelRules, type ModelSetting } from "./model_kind.ts";
 import type { TaskKind } from "./predictions.ts";
 import { tableOptions as readingOptions } from "./recorded_series.ts";
 import { typicalDuration, typicalSpan } from "./pace.ts";
@@ -16,18 +17,41 @@ import { seriesModels } from "./series_models.ts";
 import { dataOptions, modelOptions, type SeriesSettings, tableOptions, taskOptions } from "./settings.ts";
 import { windowModels } from "./window_models.ts";
 
+/** Default number of epochs of forecasts by models that are trained with gradients. */
+const forecastEpochs = 20;
+
 /** Defaults of forecasts. */
 const forecastDefaults = {
-  epochs: 20,
+  epochs: forecastEpochs,
   batchSize: 64,
   learningRate: 0.003,
   drop: undefined,
   horizon: 24,
-  model: "linear",
 };
 
 /** Models of whole series. */
 const wholeSeriesModels = { ...seriesModels, "random-convolutions": randomConvolutions };
+
+/** Values of the option `model` for a task. */
+function modelsOf(task?: TaskKind): Readonly<Record<string, ModelKind>> {
+  return task === "forecast"
+    ? { [autoModel]: autoKind(forecastEpochs), ...windowModels }
+    : { [autoModel]: autoKind(), ...wholeSeriesModels };
+}
+
+/** Options of models, without the choice of the model itself. */
+const modelSettings = Object.keys(modelOptions).filter((name) =>
+  name !== "model" && name !== "intensity"
+) as ModelSetting[];
+
+/**
+ * Default model: an automatic choice. With an option that it does not take, such as a number of epochs, the delta
+ * rule, or for forecasts a linear map.
+ */
+function defaultModel(chosen: Readonly<Record<string, unknown>>): string {
+  if (canChoose(chosen, modelSettings)) return autoModel;
+  return chosen.task === "forecast" ? "linear" : "delta";
+}
 
 /** Classification and regression of whole series. */
 const ofWholeSeries: ModelExperiment<SeriesSettings> = seriesExperiment({
@@ -38,7 +62,10 @@ const ofWholeSeries: ModelExperiment<SeriesSettings> = seriesExperiment({
     ...taskOptions,
     ...tableOptions,
     ...pickOptions(dataOptions, ["drop", "dataSeed", "positiveWeight"], { drop: 0 }),
-    ...{ ...modelOptions, ...pickOptions(modelOptions, ["model", "hidden"], { model: "delta", hidden: 32 }) },
+    ...{
+      ...modelOptions,
+      ...pickOptions(modelOptions, ["model", "hidden"], { model: autoModel, hidden: 32 }),
+    },
     ...trainingOptions({ batchSize: 16, learningRate: 0.005 }),
   },
   make: readTargets,
@@ -55,12 +82,14 @@ const ofWholeSeries: ModelExperiment<SeriesSettings> = seriesExperiment({
 export const ownSeries: ModelExperiment<SeriesSettings> = modelRules({
   ...ofWholeSeries,
   notes: [
-    "Defaults of --task forecast: --model linear --horizon 24 --batch-size 64, and for models that are trained with " +
-    "gradients --epochs 20 --learning-rate 0.003.",
-    `Models of --task classify and regress: ${Object.keys(wholeSeriesModels).join(", ")}.`,
-    `Models of --task forecast: ${Object.keys(windowModels).join(", ")}.`,
+    "Defaults of --task forecast: --horizon 24 --batch-size 64, and for models that are trained with gradients " +
+    "--epochs 20 --learning-rate 0.003.",
+    "--model auto compares models. With an option of training or of one model, such as --epochs or --hidden, the " +
+    "default is delta, or linear for forecasts.",
+    `Models of --task classify and regress: ${Object.keys(modelsOf()).join(", ")}.`,
+    `Models of --task forecast: ${Object.keys(modelsOf("forecast")).join(", ")}.`,
   ],
-  models: (task) => task === "forecast" ? windowModels : wholeSeriesModels,
+  models: modelsOf,
   async prepare(settings, earlier) {
     if (!settings.data) {
       throw new OptionError(
@@ -79,7 +108,10 @@ export const ownSeries: ModelExperiment<SeriesSettings> = modelRules({
       ? openForecast(settings, record)
       : ofWholeSeries.open!(withRecordedWidth(settings, record), record),
 }, {
-  defaultsFor: ({ task }) => task === "forecast" ? forecastDefaults : {},
+  defaultsFor: (chosen) => ({
+    ...(chosen.task === "forecast" ? forecastDefaults : {}),
+    model: defaultModel(chosen),
+  }),
   check: checkTask,
 });
 

@@ -1,9 +1,12 @@
 /** How a model of users' own series is trained: the length of training, found by cross-validation. */
 import { formatMeasure } from "../train/metrics/names.ts";
 import type { PlanOptions, Task } from "../train/task.ts";
+import type { Series } from "../data/series.ts";
+import { compareWholeSeries } from "./auto.ts";
 import { type CandidateProblem, crossValidate } from "./cross_validation.ts";
 import type { DataRecord, RecordedTraining } from "./data_record.ts";
 import { defaultSteps } from "./learning.ts";
+import type { ModelKind } from "./model_kind.ts";
 import type { SeriesSettings } from "./settings.ts";
 
 /** Maximum number of series, and of observations of a series, of a small table. */
@@ -38,14 +41,12 @@ export async function planTraining<Settings extends SeriesSettings>(
   { signal, onLine }: PlanOptions,
 ): Promise<RecordedTraining | undefined> {
   const { series } = problem;
-  const groups = new Set(series.map(({ group, name }) => group ?? name)).size;
   const repetitions = repetitionsFor(series.length);
-  const folds = Math.min(repetitions, groups);
-  const most = defaultSteps(series.length, settings.batchSize);
+  const folds = foldsFor(series);
   onLine?.(`cross-validation with ${folds} folds finds the length of training`);
   const found = await crossValidate(problem, settings, {
     ...{ folds, signal },
-    steps: lengthShares.map((share) => Math.ceil(share * most)),
+    steps: lengthsFor(series.length, settings),
     onScore: ({ loss, accuracy, r2 }, steps) => {
       const measures = Object.entries({ loss, accuracy, r2 })
         .flatMap(([name, value]) => value === undefined ? [] : `${name} ${formatMeasure(name, value)}`);
@@ -59,4 +60,50 @@ export async function planTraining<Settings extends SeriesSettings>(
   const members = ensemble > 1 ? ` by ${ensemble} models, whose predictions are averaged` : "";
   onLine?.(steps === 0 ? learned : `${learned} for ${steps} steps${members}`);
   return { ensemble, found: { steps, temperature } };
+}
+
+/** Options of {@linkcode planModel}. */
+interface ModelPlanOptions<Settings extends SeriesSettings> extends PlanOptions {
+  /** All series of the training set, then those of the validation set. */
+  problem: CandidateProblem<Settings>;
+  settings: Settings;
+  kinds: Readonly<Record<string, ModelKind>>;
+  split: DataRecord["split"];
+  /** Whether cross-validation compares the models; otherwise the validation set does. */
+  isSmall: boolean;
+}
+
+/**
+ * Chooses a model, and the length of its training for a small table.
+ *
+ * @returns Undefined if the signal ended the comparison.
+ */
+export async function planModel<Settings extends SeriesSettings>(
+  { problem, settings, kinds, split, isSmall, ...options }: ModelPlanOptions<Settings>,
+): Promise<RecordedTraining | undefined> {
+  const { series } = problem;
+  const { length: train } = split.train;
+  const places = Array.from(series.keys());
+  const validation = places.slice(train);
+  const choice = await compareWholeSeries({
+    ...{ problem, settings, kinds, ...options },
+    folds: isSmall ? foldsFor(series) : { train: places.slice(0, train), validation, test: validation },
+    steps: isSmall ? lengthsFor(series.length, settings) : [defaultSteps(train, settings.batchSize)],
+  });
+  if (!choice) return undefined;
+  const { chosen, compared, found } = choice;
+  const ensemble = settings.ensemble ?? (found.steps === 0 || !isSmall ? 1 : repetitionsFor(series.length));
+  return { ensemble, chosen, compared, ...(isSmall ? { found } : {}) };
+}
+
+/** Number of folds: at most the number of groups of series. */
+function foldsFor(series: readonly Series[]): number {
+  const groups = new Set(series.map(({ group, name }) => group ?? name)).size;
+  return Math.min(repetitionsFor(series.length), groups);
+}
+
+/** Numbers of optimiser steps to compare. */
+function lengthsFor(series: number, { batchSize }: Pick<SeriesSettings, "batchSize">): number[] {
+  const most = defaultSteps(series, batchSize);
+  return lengthShares.map((share) => Math.ceil(share * most));
 }

@@ -13,6 +13,8 @@ export interface Score {
   readonly loss: number;
   /** Loss of each series; their mean is the loss. */
   readonly losses: readonly number[];
+  /** Error of each series: 1 for a wrong class and 0 for the right one; the loss for numbers. */
+  readonly errors: readonly number[];
   /** Fraction of the series whose class is predicted, from 0 to 1; only of classes. */
   readonly accuracy?: number;
   /** Coefficient of determination, 1 - loss, at most 1; only of numbers. */
@@ -54,8 +56,8 @@ function scoreClasses(
     const probability = probabilitiesOf(scores, temperature)[labels[i]];
     return -weight * Math.log(Math.max(probability, minProbability));
   });
-  const right = outputs.filter((scores, i) => argmax(scores) === labels[i]).length;
-  return { ...{ loss: meanOf(losses), losses, temperature }, accuracy: right / outputs.length };
+  const errors = outputs.map((scores, i) => argmax(scores) === labels[i] ? 0 : 1);
+  return { loss: meanOf(losses), losses, errors, temperature, accuracy: 1 - meanOf(errors) };
 }
 
 function scoreNumbers(
@@ -77,7 +79,15 @@ function scoreNumbers(
   );
   const losses = errors.filter(({ length }) => length > 0).map(meanOf);
   const loss = meanOf(losses);
-  return { loss, losses, r2: 1 - loss, temperature: 1 };
+  return { loss, losses, errors: losses, r2: 1 - loss, temperature: 1 };
+}
+
+/** Mean of some numbers, and its standard error. */
+export function meanWithError(values: readonly number[]): { mean: number; standardError: number } {
+  const { length } = values;
+  const mean = meanOf(values);
+  const variance = values.reduce((sum, one) => sum + (one - mean) ** 2, 0) / Math.max(1, length - 1);
+  return { mean, standardError: Math.sqrt(variance / length) };
 }
 
 function meanOf(values: readonly number[]): number {

@@ -40,9 +40,10 @@ import {
   classifier,
   countLabels,
 } from "./classification.ts";
-import type { SeriesTask } from "./cross_validation.ts";
+import type { CandidateProblem, SeriesTask } from "./cross_validation.ts";
 import { paceOf } from "./pace.ts";
-import { isPlanned, planTraining } from "./plan.ts";
+import { isPlanned, planModel, planTraining } from "./plan.ts";
+import { autoModel, choiceOf, wholeSeriesCandidates, withChosen, withComparison } from "./auto.ts";
 import { regression, type Regressor, regressor } from "./regression.ts";
 import type { SeriesSettings } from "./settings.ts";
 import { type ModelExperiment, modelRules } from "./model_kind.ts";
@@ -146,7 +147,8 @@ export function seriesExperiment<Settings extends SeriesSettings>(
           ...(set.columns ? { columns: set.columns } : {}),
         };
       };
-      const taskOf = (settings: Settings, record: DataRecord): SeriesTask => {
+      const taskOf = (given: Settings, record: DataRecord): SeriesTask => {
+        const settings = withChosen(given, record.training);
         const options = {
           record,
           splits: mapSplits(record.split, seriesOf),
@@ -154,49 +156,55 @@ export function seriesExperiment<Settings extends SeriesSettings>(
           key: keys.model,
           ...sizes,
         };
-        if (settings.task === "regress") return regression(options) as SeriesTask;
-        return classification({
+        const task = settings.task === "regress" ? regression(options) as SeriesTask : classification({
           ...options,
           rules: rules?.(settings),
           draw: (series) => draw(series, record),
         }) as SeriesTask;
+        return withComparison(task, record.training);
       };
-      const record = earlier ?? recordOf(split, { ensemble: settings.ensemble ?? 1 });
-      const task: Task = {
-        ...taskOf(settings, record),
+      const kinds = models ?? seriesModels;
+      const isAuto = settings.model === autoModel;
+      const record = earlier ?? recordOf(split, {
+        ensemble: settings.ensemble ?? 1,
+        // Until a model is chosen, any of them stands in for the choice.
+        ...(isAuto ? { chosen: choiceOf(kinds, wholeSeriesCandidates[1]) } : {}),
+      });
+      const texts = {
         description: settings.data === undefined ? [] : [describeRecord(record), ...describeSeries(set)],
         testSize: `${split.test.length} of ${set.series.length} series`,
       };
-      if (rules || earlier || !isPlanned(settings, task, record)) return task;
+      const task: Task = { ...taskOf(settings, record), ...texts };
+      const isSmall = isPlanned(settings, task, record);
+      if (rules || earlier || !isAuto && !isSmall) return task;
       return {
         ...task,
         async plan(options) {
           const learned = [...split.train, ...split.validation];
-          const found = await planTraining(
-            {
-              series: seriesOf(learned),
-              classes: settings.task === "regress" ? 0 : set.classes.length,
-              task: (settings, parts, steps) =>
-                taskOf(
-                  settings,
-                  recordOf(mapSplits(parts, (places) => places.map((place) => learned[place])), {
-                    ensemble: 1,
-                    found: { steps, temperature: 1 },
-                  }),
-                ),
-            },
-            settings,
-            options,
-          );
-          if (!found) return undefined;
-          return {
-            ...task,
-            ...taskOf(settings, recordOf({ ...split, train: learned, validation: [] }, found)),
+          const problem: CandidateProblem<Settings> = {
+            series: seriesOf(learned),
+            classes: settings.task === "regress" ? 0 : set.classes.length,
+            task: (settings, parts, steps) =>
+              taskOf(
+                settings,
+                recordOf(mapSplits(parts, (places) => places.map((place) => learned[place])), {
+                  ensemble: 1,
+                  found: { steps, temperature: 1 },
+                }),
+              ),
           };
+          const found = isAuto
+            ? await planModel({ problem, settings, kinds, split, isSmall, ...options })
+            : await planTraining(problem, settings, options);
+          if (!found) return undefined;
+          const isRefit = found.found !== undefined && isSmall;
+          const final = isRefit ? { ...split, train: learned, validation: [] } : split;
+          return { ...taskOf(settings, recordOf(final, found)), ...texts };
         },
       };
     },
-    open(settings: Settings, record: DataRecord): TrainedModel {
+    open(given: Settings, record: DataRecord): TrainedModel {
+      const settings = withChosen(given, record.training);
       const options = { record, settings, key: keysOf(key(settings.seed)).model, ...sizes };
       const model: Classifier | Regressor = settings.task === "regress"
         ? regressor(options)

@@ -12,6 +12,7 @@ import { calendarMonths } from "../data/months.ts";
 import {
   type DataRecord,
   describeRecord,
+  type RecordedTraining,
   type RecordedWindows,
   requireSame,
   windowsInWords,
@@ -38,6 +39,8 @@ import { settling } from "./learning.ts";
 import { kindNamed } from "./model_kind.ts";
 import { seasonOf } from "./season.ts";
 import { windowModels } from "./window_models.ts";
+import { autoModel, choiceOf, forecastCandidates, withChosen, withComparison } from "./auto.ts";
+import { compareForecasts, type ForecastTask } from "./compare_forecasts.ts";
 import { knownCounts } from "./regression.ts";
 import {
   inMonths,
@@ -53,8 +56,39 @@ import { historyWindows } from "./histories.ts";
 import { typicalGap } from "./pace.ts";
 import { readSeries } from "./series_experiment.ts";
 
-/** Makes the task of training a forecaster on the series of a table. */
+/**
+ * Makes the task of training a forecaster on the series of a table. The model `auto` is chosen in `plan` of the
+ * task.
+ */
 export async function prepareForecast(settings: SeriesSettings, earlier?: DataRecord): Promise<Task> {
+  const data = await readForecastData(settings, earlier);
+  if (settings.model !== autoModel) return await forecastTask(settings, data);
+  if (earlier) return await forecastTask(withChosen(settings, earlier.training), data);
+  // Until a model is chosen, one of them stands in for the choice.
+  const standIn = await forecastTask({ ...settings, ...choiceOf(windowModels, forecastCandidates[0]) }, data);
+  return {
+    ...standIn,
+    async plan(options) {
+      const training = await compareForecasts(
+        settings,
+        windowModels,
+        (own) => forecastTask(own, data),
+        options,
+      );
+      return training && await forecastTask(withChosen(settings, training), data, training);
+    },
+  };
+}
+
+/** Series of a table, and the record of an earlier run. */
+interface ForecastData {
+  readonly set: SeriesSet;
+  readonly recorded: DataRecord["split"]["train"];
+  readonly given: ContinuedSet["until"];
+  readonly earlier?: DataRecord;
+}
+
+async function readForecastData(settings: SeriesSettings, earlier?: DataRecord): Promise<ForecastData> {
   const options = { ...tableOptions(settings), targets: "channels" as const };
   const read = await readSeries(settings.data!, options);
   requireValues(read);
@@ -68,7 +102,17 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
   const set = earlier ? inRecordedOrder(made, earlier) : made;
   const recorded = await recordSeries(set);
   if (earlier) requireSame(set.name, recorded, earlier);
-  const record = earlier ?? await recordOf(set, recorded, settings, given);
+  return { set, recorded, given, earlier };
+}
+
+/** Task of a model. @param training The choice of the model, for the record. */
+async function forecastTask(
+  settings: SeriesSettings,
+  { set, recorded, given, earlier }: ForecastData,
+  training?: RecordedTraining,
+): Promise<ForecastTask> {
+  const record = earlier ??
+    { ...await recordOf(set, recorded, settings, given), ...(training ? { training } : {}) };
   const forecaster = windowForecaster(settings, record);
   const { parameters, history } = forecaster.model;
   const windows = windowsOfParts(set.series, record, history !== undefined);
@@ -89,7 +133,7 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
   const { until } = record.windows!;
   const data = mapSplits(windows, forecaster.toBatch);
   const closed = closedFormOf(forecaster, { record, series: set.series, windows, batches: data });
-  return {
+  const task: Task = {
     record,
     description: [
       describeRecord(record),
@@ -99,7 +143,7 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
     testSize: plural(windows.test.length, "window"),
     parameters,
     ...(closed
-      ? { fit: () => closed.fit(until.train) }
+      ? { epochs: 1, fit: () => closed.fit(until.train) }
       : settling({ parameters, settings, record, samples: windows.train.length })),
     onLoad: () => forecaster.refresh(data, windows),
     data,
@@ -117,6 +161,14 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
     examples: async () => [
       await forecastExamples({ windows: windows.test, record, forecast: forecaster.forecast }),
     ],
+  };
+  return {
+    ...withComparison(task, record.training),
+    async scoreValidation() {
+      await forecaster.refresh(data, windows);
+      const { forecast } = forecaster;
+      return (await evaluateForecasts({ windows: windows.validation, record, forecast })).measures;
+    },
   };
 }
 
@@ -208,7 +260,8 @@ async function countTrained(
 }
 
 /** Opens the model of a run for new series. */
-export function openForecast(settings: SeriesSettings, record: DataRecord): TrainedModel {
+export function openForecast(given: SeriesSettings, record: DataRecord): TrainedModel {
+  const settings = withChosen(given, record.training);
   const own = windowForecaster(settings, record);
   const conform = (other: SeriesSet) => inRecordedOrder(other, record);
   const read = async (source: TableSource, table?: TableOptions) =>

@@ -14,6 +14,7 @@ import {
   textOption,
 } from "../train/option.ts";
 import { type Horizon, horizonForms, isHorizon } from "./horizon.ts";
+import { secondsOfBudget } from "./budget.ts";
 import { type TaskKind, taskKinds } from "./predictions.ts";
 
 /** Settings of a model that reads series. */
@@ -47,6 +48,8 @@ export interface SeriesModelSettings {
    * Whether the model reads a path that never looks ahead, so that it can predict while observations arrive.
    */
   readonly online?: boolean;
+  /** Time limit of the automatic choice of a model, such as `"90s"`, `"2m"` or `"1h"`; 2 minutes by default. */
+  readonly budget?: string;
   /** Whether the model reads the observational intensity of each channel, in addition to its values. */
   readonly intensity?: boolean;
 }
@@ -178,6 +181,15 @@ export const taskOptions: OptionSchema = {
     whole: true,
   }),
   season: sizeOption({ group: "data", help: "season of forecasts, in steps" }),
+  budget: {
+    ...textOption(
+      { group: "training", help: "time limit of the comparison of --model auto", implied: "2m" },
+      "time",
+    ),
+    expected: "a time such as 90s, 2m or 1h",
+    range: "such as 90s, 2m or 1h",
+    accepts: (value) => typeof value === "string" && secondsOfBudget(value) > 0,
+  },
   patience: sizeOption({
     group: "training",
     help: "epochs without a better validation loss before training ends",

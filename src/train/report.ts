@@ -70,7 +70,7 @@ export function renderReport(content: ReportContent): string {
     ? [{ kind: "charts", title: "Training", charts: trainingCharts(content) }]
     : [];
   return renderPage({
-    title: runTitle(config),
+    title: runTitle({ ...config, model: content.chosen?.model ?? config.model }),
     body: `${verdict === undefined ? "" : `<p class="verdict">${escapeText(verdict)}</p>\n`}<p>${
       escapeText(state)
     }</p>

@@ -36,6 +36,8 @@ export interface RunSummary {
   readonly test: Readonly<Record<string, number>>;
   /** Measures of each baseline by name, if the task has baselines. */
   readonly baselines?: Evaluation["baselines"];
+  /** The main result in a sentence, if the task has one. */
+  readonly verdict?: string;
   /** Epoch of the best weights, from 1. */
   readonly bestEpoch: number;
   /** Number of complete epochs. */
@@ -289,6 +291,7 @@ export async function execute(
     experiment: config.experiment,
     test: tested.measures,
     ...(Object.keys(tested.baselines).length > 0 ? { baselines: tested.baselines } : {}),
+    ...(tested.verdict === undefined ? {} : { verdict: tested.verdict }),
     bestEpoch: best.epoch,
     epochs: result.position.epoch,
     parameters: parameterCount(task),
@@ -304,6 +307,7 @@ export async function execute(
     renderReport({
       // Reports may be shared: omit the local path of the data.
       config: withDataPaths(config, (path) => basename(path)),
+      verdict: summary?.verdict,
       metrics: result.metrics,
       summary,
       metric: task.metric,
@@ -364,6 +368,7 @@ export async function testBest({ task, folder, config }: Omit<Run, "resume">): P
   return {
     measures: requireFinite({ ...measures, ...evaluated?.measures }, "test"),
     baselines: evaluated?.baselines ?? {},
+    verdict: evaluated?.verdict,
     sections: async () => await evaluated?.sections() ?? [],
   };
 }

@@ -16,6 +16,8 @@ export type Calibration = Readonly<Record<string, unknown>>;
 
 /** Measures of predictions and of baselines. */
 export interface Evaluation {
+  /** The main result in a sentence, compared with a baseline. */
+  readonly verdict?: string;
   /** Measures of the predictions by name. */
   readonly measures: Readonly<Record<string, number>>;
   /** Measures of each baseline, by the name of the baseline. */

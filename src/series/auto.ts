@@ -1,0 +1,205 @@
+/** Automatic choice of a model: candidates are compared on series that they did not learn from. */
+import { formatDuration } from "../charts/format.ts";
+import type { Section } from "../charts/section.ts";
+import { formatMeasure, measureName } from "../train/metrics/names.ts";
+import type { PlanOptions, Task } from "../train/task.ts";
+import type { Splits } from "../data/series.ts";
+import { defaultBudget, secondsOfBudget } from "./budget.ts";
+import { type CandidateProblem, crossValidate, type CrossValidation } from "./cross_validation.ts";
+import type { ComparedModel, RecordedTraining } from "./data_record.ts";
+import { kindNamed, type ModelKind, type ModelSetting } from "./model_kind.ts";
+import { meanWithError } from "./score.ts";
+import type { SeriesSettings } from "./settings.ts";
+
+/** Name of the automatic choice for the option `model`. */
+export const autoModel = "auto";
+
+/** Models that are compared for classes and numbers, the cheapest first. */
+export const wholeSeriesCandidates: readonly string[] = ["random-convolutions", "neural-cde", "delta", "s5"];
+
+/** Models that are compared for forecasts, the cheapest first. */
+export const forecastCandidates: readonly string[] = [
+  "seasonal-naive",
+  "exponential-smoothing",
+  "linear",
+  "neural-cde",
+];
+
+/**
+ * The kind of the automatic choice.
+ *
+ * @param epochs Default number of epochs of the candidates that are trained with gradients.
+ */
+export function autoKind(epochs?: number): ModelKind {
+  return {
+    takes: ["budget", "online"],
+    defaults: epochs === undefined ? {} : { epochs },
+    rejects: ["epochs", "learningRate", "patience", "noRefit"],
+  };
+}
+
+/** Whether an automatic choice is possible with the given options. */
+export function canChoose(
+  given: Readonly<Record<string, unknown>>,
+  settings: readonly ModelSetting[],
+): boolean {
+  const { takes, rejects = [] } = autoKind();
+  const others = settings.filter((name) => !takes.includes(name));
+  return ![...rejects, ...others].some((name) => given[name] !== undefined);
+}
+
+/** Settings with those of the model that was chosen. */
+export function withChosen<Settings extends SeriesSettings>(
+  settings: Settings,
+  training: RecordedTraining | undefined,
+): Settings {
+  return training?.chosen ? { ...settings, ...training.chosen } : settings;
+}
+
+/** Settings that the choice of a candidate changes: the name and the defaults of the model. */
+export function choiceOf(
+  kinds: Readonly<Record<string, ModelKind>>,
+  model: string,
+): NonNullable<RecordedTraining["chosen"]> {
+  return { model, ...kindNamed(kinds, model).defaults };
+}
+
+/** Candidates that accept the given settings. */
+export function usableCandidates(
+  names: readonly string[],
+  kinds: Readonly<Record<string, ModelKind>>,
+  settings: SeriesSettings,
+): string[] {
+  const given = settings as unknown as Readonly<Record<string, unknown>>;
+  const optional = ["balance", "positiveWeight", "intensity"];
+  return names.filter((name) => {
+    const { takes, rejects = [] } = kindNamed(kinds, name);
+    if (settings.online && !takes.includes("online")) return false;
+    return !optional.some((option) => given[option] !== undefined && rejects.includes(option));
+  });
+}
+
+/** Time at which a comparison ends, as `performance.now()`. Prints the time limit. */
+export function deadlineOf({ budget = defaultBudget }: SeriesSettings, { onLine }: PlanOptions): number {
+  const seconds = secondsOfBudget(budget);
+  onLine?.(`comparing models for at most ${formatDuration(seconds)} (budget ${budget})`);
+  return performance.now() + 1000 * seconds;
+}
+
+/** Options of {@linkcode compareWholeSeries}. */
+interface WholeSeriesComparison<Settings extends SeriesSettings> extends PlanOptions {
+  problem: CandidateProblem<Settings>;
+  settings: Settings;
+  kinds: Readonly<Record<string, ModelKind>>;
+  /** Number of folds, or the split into a training and a validation set. */
+  folds: number | Splits<readonly number[]>;
+  /** Numbers of optimiser steps to compare for models that are trained with gradients. */
+  steps: readonly number[];
+}
+
+/** Result of {@linkcode compareWholeSeries}. */
+export interface ChosenModel {
+  readonly chosen: NonNullable<RecordedTraining["chosen"]>;
+  readonly compared: readonly ComparedModel[];
+  readonly found: Pick<CrossValidation, "steps" | "temperature">;
+}
+
+/**
+ * Compares candidates for classes or numbers by their accuracy or squared error. A later candidate replaces an
+ * earlier one if it is clearly better. The first candidate is always scored; the others within the time
+ * limit. No further candidate is tried after one without an error.
+ *
+ * @returns Undefined if the signal ended the comparison.
+ */
+export async function compareWholeSeries<Settings extends SeriesSettings>(
+  options: WholeSeriesComparison<Settings>,
+): Promise<ChosenModel | undefined> {
+  const { problem, settings, kinds, folds, steps, signal, onLine } = options;
+  const deadline = deadlineOf(settings, options);
+  const names = usableCandidates(wholeSeriesCandidates, kinds, settings);
+  const compared: ComparedModel[] = [];
+  let best: { score: CrossValidation; model: string } | undefined;
+  for (const [place, model] of names.entries()) {
+    const start = performance.now();
+    // Candidates share the rest of the time, so that one slow model does not keep the others from being scored.
+    const share = start + Math.max(0, deadline - start) / (names.length - place);
+    const score = await crossValidate(problem, { ...settings, ...choiceOf(kinds, model) }, {
+      ...{ folds, steps, signal },
+      ...(place === 0 ? {} : { deadline: share }),
+    });
+    if (signal?.aborted) return undefined;
+    const seconds = (performance.now() - start) / 1000;
+    const entry: ComparedModel = { model, seconds, ...(score ? measuresOf(score) : {}) };
+    compared.push(entry);
+    onLine?.(`  ${lineOf(entry)}`);
+    if (score && (!best || isBetter(score, best.score))) best = { score, model };
+    if (score?.accuracy === 1) break;
+  }
+  const { model, score } = best ?? { model: names[0], score: { steps: steps.at(-1)!, temperature: 1 } };
+  onLine?.(`chosen: ${model}`);
+  return {
+    chosen: choiceOf(kinds, model),
+    compared,
+    found: { steps: score.steps, temperature: score.temperature },
+  };
+}
+
+/**
+ * Whether a candidate is clearly better than an earlier, cheaper one: the mean difference of their errors is more
+ * than its standard error. A difference of one or two series of a small table is chance.
+ */
+function isBetter(one: CrossValidation, earlier: CrossValidation): boolean {
+  if (!Number.isFinite(earlier.loss)) return Number.isFinite(one.loss);
+  const differences = earlier.errors.map((error, i) => error - one.errors[i]);
+  const { mean, standardError } = meanWithError(differences);
+  return mean > standardError;
+}
+
+function measuresOf({ loss, accuracy, r2, steps }: CrossValidation): Partial<ComparedModel> {
+  const measures = Object.entries({ accuracy, r2, loss }).filter(([, value]) => Number.isFinite(value));
+  return {
+    measures: Object.fromEntries(measures) as Record<string, number>,
+    ...(steps > 0 ? { steps } : {}),
+  };
+}
+
+/** A compared model as a line of text. */
+export function lineOf({ model, measures, steps, seconds }: ComparedModel): string {
+  const time = formatDuration(seconds);
+  if (!measures) return `${model}: not finished within the time limit, ${time}`;
+  const values = Object.entries(measures).map(([name, value]) =>
+    `${measureName(name)} ${formatMeasure(name, value)}`
+  );
+  return `${model}: ${[...values, ...steps ? [`${steps} steps`] : [], time].join(", ")}`;
+}
+
+/** A task whose report names the chosen model and lists the compared ones. */
+export function withComparison<Found extends Task>(
+  task: Found,
+  training: RecordedTraining | undefined,
+): Found {
+  if (!training?.chosen) return task;
+  return {
+    ...task,
+    chosen: { ...task.chosen, model: training.chosen.model },
+    examples: async () => [...comparisonSection(training), ...await task.examples?.() ?? []],
+  };
+}
+
+function comparisonSection(training: RecordedTraining): Section[] {
+  const { compared, chosen } = training;
+  if (!compared || !chosen) return [];
+  const names = [...new Set(compared.flatMap(({ measures = {} }) => Object.keys(measures)))];
+  return [{
+    kind: "table",
+    title: "Compared models",
+    text: `The models were compared on data that they did not learn from. ${chosen.model} was chosen.`,
+    head: ["model", ...names.map(measureName), "steps", "time"],
+    rows: compared.map(({ model, measures, steps, seconds }) => [
+      model === chosen.model ? { text: model, mark: "best" } : model,
+      ...names.map((name) => measures?.[name] === undefined ? "" : formatMeasure(name, measures[name])),
+      steps === undefined ? "" : `${steps}`,
+      formatDuration(seconds),
+    ]),
+  }];
+}

@@ -1,0 +1,10 @@
+/** Time limits of comparisons of models. */
+
+/** Default time limit. */
+export const defaultBudget = "2m";
+
+/** Seconds of a time limit such as `90s`, `2m` or `1h`. NaN for any other text. */
+export function secondsOfBudget(budget: string): number {
+  const [, count, unit] = /^(\d{1,6}(?:\.\d{1,3})?) ?(s|m|min|h)$/.exec(budget) ?? [];
+  return Number(count) * ({ s: 1, m: 60, min: 60, h: 3600 }[unit] ?? NaN);
+}

@@ -1,0 +1,143 @@
+/** The automatic choice of a model. */
+import assert from "node:assert/strict";
+import { secondsOfBudget } from "../../src/series/budget.ts";
+import type { DataRecord } from "../../src/series/data_record.ts";
+import { ownSeries } from "../../src/series/own_series.ts";
+import { measureNew } from "../../src/series/trained_model.ts";
+import { meanWithError } from "../../src/series/score.ts";
+import { execute } from "../../src/train/mod.ts";
+import { configOf } from "../../src/train/config.ts";
+import { runFolder } from "../../src/train/run_folder.ts";
+import { testLong } from "../devices.ts";
+import { openTrained, readRunConfig, resumeRun, startRun } from "../runs.ts";
+import { withFolder } from "../tasks/command_line.ts";
+
+const settingsFor = (chosen: object) => configOf(ownSeries, { device: "cpu", ...chosen });
+
+/** Series whose class is the frequency; noise makes some of them hard. */
+async function writeWaves(path: string, count: number, noise = 0): Promise<string> {
+  const rows = Array.from({ length: count }, (_, i) =>
+    Array.from({ length: 30 }, (_, t) => {
+      const value = Math.sin(2.4 * i + t * (i % 2 ? 0.9 : 0.5)) + noise * Math.sin(7.1 * t * (i + 1));
+      return `s${i},${t},${value.toFixed(4)},${i % 2 ? "fast" : "slow"}`;
+    })).flat();
+  await Deno.writeTextFile(path, ["series,time,x,label", ...rows].join("\n"));
+  return path;
+}
+
+/** A monthly table with a trend and a season. */
+async function writeMonths(path: string, months: number): Promise<string> {
+  const rows = Array.from({ length: months }, (_, i) => {
+    const date = `${2000 + Math.floor(i / 12)}-${`${i % 12 + 1}`.padStart(2, "0")}`;
+    return `${date},${(100 + i + 10 * Math.sin(Math.PI * i / 6)).toFixed(3)}`;
+  });
+  await Deno.writeTextFile(path, ["time,x", ...rows].join("\n"));
+  return path;
+}
+
+Deno.test("a time limit has a unit", () => {
+  assert.deepEqual(["90s", "2m", "2 min", "1.5h"].map(secondsOfBudget), [90, 120, 120, 5400]);
+  for (const text of ["", "2", "m", "2 days", "-1s"]) assert.ok(Number.isNaN(secondsOfBudget(text)), text);
+  assert.throws(
+    () => settingsFor({ budget: "soon" }),
+    /budget is "soon", expected a time such as 90s, 2m or 1h/,
+  );
+});
+
+Deno.test("the standard error of a mean falls with the square root of the number of values", () => {
+  const { mean, standardError } = meanWithError([0, 2, 0, 2]);
+  assert.equal(mean, 1);
+  assert.ok(Math.abs(standardError - Math.sqrt(4 / 3) / 2) < 1e-12);
+});
+
+Deno.test("auto is the default model, and options that it does not take select another default", () => {
+  const modelOf = (chosen: object) => settingsFor(chosen).model;
+  assert.equal(modelOf({}), "auto");
+  assert.equal(modelOf({ task: "forecast" }), "auto");
+  assert.equal(modelOf({ online: true }), "auto");
+  assert.equal(modelOf({ epochs: 3 }), "delta");
+  assert.equal(modelOf({ hidden: 8 }), "delta");
+  assert.throws(() => settingsFor({ model: "auto", epochs: 3 }), /the model auto cannot use epochs/);
+  assert.throws(
+    () => settingsFor({ model: "delta", budget: "1m" }),
+    /the model delta cannot use budget.* auto/,
+  );
+});
+
+Deno.test(
+  "auto chooses a model for classes once, and evaluates, moves and predicts with it",
+  withFolder(async (folder) => {
+    const data = await writeWaves(`${folder}/waves.csv`, 24);
+    const run = await startRun(settingsFor({ data }), folder);
+    const lines: string[] = [];
+    const { summary } = await execute(run, { onPlan: (line) => lines.push(line) });
+    assert.match(lines[0], /^comparing models for at most 2 minutes \(budget 2m\)$/);
+    assert.match(lines.at(-1)!, /^chosen: random-convolutions$/);
+    assert.match(summary!.verdict!, /of the series are classified correctly; the most frequent class has/);
+    const record: DataRecord = JSON.parse(await Deno.readTextFile(run.folder.data));
+    assert.equal(record.training!.chosen!.model, "random-convolutions");
+    // Nothing can be better than a model without an error.
+    assert.deepEqual(record.training!.compared!.map(({ model }) => model), ["random-convolutions"]);
+    const report = await Deno.readTextFile(run.folder.report);
+    assert.match(report, /<h2>Compared models<\/h2>/);
+    assert.match(report, /class="verdict">[^<]+classified correctly/);
+    assert.match(report, /<title>[^<]*waves: random-convolutions/);
+
+    const resumed = await execute(await resumeRun(await readRunConfig(run.folder), run.folder));
+    assert.deepEqual(resumed.summary!.test, summary!.test);
+    await Deno.rename(run.folder.path, `${folder}/moved`);
+    const moved = runFolder(`${folder}/moved`);
+    const trained = await openTrained(await readRunConfig(moved), moved);
+    assert.equal((await measureNew(trained, data)).measures.accuracy, 1);
+  }),
+);
+
+testLong(
+  "auto compares all candidates on a hard table, within the time limit",
+  withFolder(async (folder) => {
+    const data = await writeWaves(`${folder}/waves.csv`, 24, 3);
+    const start = performance.now();
+    const run = await startRun(settingsFor({ data, budget: "10s" }), folder);
+    await execute(run);
+    const { training }: DataRecord = JSON.parse(await Deno.readTextFile(run.folder.data));
+    assert.deepEqual(training!.compared!.map(({ model }) => model), [
+      "random-convolutions",
+      "neural-cde",
+      "delta",
+      "s5",
+    ]);
+    assert.ok(training!.compared![0].measures);
+    assert.ok(performance.now() - start < 120_000);
+  }),
+);
+
+Deno.test(
+  "auto chooses a model for forecasts by its errors in the validation period",
+  withFolder(async (folder) => {
+    const data = await writeMonths(`${folder}/months.csv`, 96);
+    const run = await startRun(settingsFor({ data, task: "forecast", horizon: "6 months" }), folder);
+    const { summary } = await execute(run);
+    const { training }: DataRecord = JSON.parse(await Deno.readTextFile(run.folder.data));
+    const errors = training!.compared!.map(({ measures }) => measures?.mase ?? Infinity);
+    const best = training!.compared![errors.indexOf(Math.min(...errors))].model;
+    assert.equal(training!.chosen!.model, best);
+    assert.equal(errors.length, 4);
+    assert.ok(summary!.test.mase < 0.2, `${summary!.test.mase}`);
+    assert.match(summary!.verdict!, /^Better than the seasonal naive forecast \(MASE/);
+    const trained = await openTrained(await readRunConfig(run.folder), run.folder);
+    const set = await trained.model.series!(data);
+    const [forecast] = await trained.model.predict!(set);
+    assert.deepEqual((forecast as { times: readonly unknown[] }).times.slice(0, 2), ["2008-01", "2008-02"]);
+  }),
+);
+
+Deno.test(
+  "a stopped comparison leaves a run that starts anew",
+  withFolder(async (folder) => {
+    const data = await writeWaves(`${folder}/waves.csv`, 24);
+    const run = await startRun(settingsFor({ data }), folder);
+    assert.equal((await execute(run, { signal: AbortSignal.abort() })).interrupted, true);
+    const { summary } = await execute(await resumeRun(await readRunConfig(run.folder), run.folder));
+    assert.equal(summary!.epochs, 1);
+  }),
+);
