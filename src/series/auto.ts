@@ -190,15 +190,16 @@ function comparisonSection(training: RecordedTraining): Section[] {
   const { compared, chosen } = training;
   if (!compared || !chosen) return [];
   const names = [...new Set(compared.flatMap(({ measures = {} }) => Object.keys(measures)))];
+  const hasSteps = compared.some(({ steps }) => steps !== undefined);
   return [{
     kind: "table",
     title: "Compared models",
     text: `The models were compared on data that they did not learn from. ${chosen.model} was chosen.`,
-    head: ["model", ...names.map(measureName), "steps", "time"],
+    head: ["model", ...names.map(measureName), ...hasSteps ? ["steps"] : [], "time"],
     rows: compared.map(({ model, measures, steps, seconds }) => [
       model === chosen.model ? { text: model, mark: "best" } : model,
       ...names.map((name) => measures?.[name] === undefined ? "" : formatMeasure(name, measures[name])),
-      steps === undefined ? "" : `${steps}`,
+      ...hasSteps ? [`${steps ?? ""}`] : [],
       formatDuration(seconds),
     ]),
   }];

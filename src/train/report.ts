@@ -95,8 +95,12 @@ function tiles({ summary, metrics, metric }: ReportContent): string {
   const last = metrics.at(-1);
   const [part, measures] = summary ? ["test", summary.test] : ["validation", last?.validation ?? {}];
   const seconds = summary?.seconds ?? last?.seconds;
+  // The loss is one of these measures, before calibration or under another name.
+  const lossName = ["logLoss", "mse"].find((name) => name in measures) ?? "loss";
+  const names = Object.keys(measures).filter((name) => name !== "loss" || lossName === "loss");
+  const chosen = metric.name === "loss" ? lossName : metric.name;
   const values: [label: string, value: string][] = [
-    ...sortMeasures(Object.keys(measures), metric.name).map((name): [string, string] => [
+    ...sortMeasures(names, chosen).map((name): [string, string] => [
       `${part} ${measureName(name)}`,
       formatMeasure(name, measures[name]),
     ]),
@@ -109,7 +113,7 @@ function tiles({ summary, metrics, metric }: ReportContent): string {
     ...(seconds === undefined ? [] : [["training time", formatDuration(seconds)]] as [string, string][]),
   ];
   const tile = ([label, value]: [string, string]) => {
-    const isChosen = label === `${part} ${measureName(metric.name)}`;
+    const isChosen = label === `${part} ${measureName(chosen)}`;
     return `<div class="tile${isChosen ? " chosen" : ""}"><b>${escapeText(value)}</b><span>${
       escapeText(label)
     }</span></div>`;
