@@ -12,7 +12,7 @@ const typicalChange = 20;
 
 /**
  * Scale of the slope for a pace. The state of a typical series then changes about as much as along a series of
- * duration 5, or with changes that add up to 5.
+ * duration 5, or along a series with changes that add up to 20.
  *
  * @param drive Source of the slope: the values of the series, over time, or the changes of the values.
  */
