@@ -102,7 +102,10 @@ interface SettlingOptions {
  */
 export function settling(
   { parameters, settings, record, samples }: SettlingOptions,
-): Pick<Task, "optimizer" | "schedule" | "clipNorm" | "isEnsemble" | "stop" | "visits" | "epochs"> {
+): Pick<
+  Task,
+  "optimizer" | "schedule" | "checkTraining" | "clipNorm" | "isEnsemble" | "stop" | "visits" | "epochs"
+> {
   const { learningRate, patience, depth = 1 } = settings;
   const { ensemble = 1, found } = record.training ?? {};
   const { epochs, visits, steps } = lengthOfTraining(settings, samples, found?.steps);
@@ -115,9 +118,8 @@ export function settling(
       learningRate,
       multipliers: isWarp ? warpMultipliers(parameters, depth) : {},
     }),
-    schedule: record.version === 1
-      ? refuseSchedule
-      : combineSchedules(warmup({ steps: warm }), cosine({ steps })),
+    schedule: combineSchedules(warmup({ steps: warm }), cosine({ steps })),
+    ...(record.version === 1 ? { checkTraining: rejectVersion } : {}),
     // The loss of an ensemble is the mean over the members, so a member's gradient is divided by their number.
     clipNorm: 1 / ensemble,
     ...(ensemble > 1 ? { isEnsemble: true } : {}),
@@ -139,10 +141,15 @@ export function closedForm(
 }
 
 /** @throws {WeftError} Always: the schedule of runs with version 1 of the record has been replaced. */
-function refuseSchedule(): never {
+function rejectVersion(): never {
   throw new WeftError(
     "unsupported-version",
-    "the run has version 1 of data.json, and this Weft trains version 2",
-    { expected: "version 2", fixes: ["resume it with Weft 0.1.0, which it was started with", "train again"] },
+    "the run has version 1 of data.json, and this version of Weft only trains runs with version 2",
+    {
+      expected: "version 2",
+      fixes: [
+        "resume the run with the version of Weft that started it (starts.jsonl has its commit), or train a new run",
+      ],
+    },
   );
 }

@@ -147,11 +147,15 @@ export async function train<Batch extends Tree>(
 
   let position: Position = { ...startPosition, samples };
   let metrics: EpochMetrics[] = [];
+  const isComplete = () => position.epoch >= epochs || task.stop && stagnated(metrics, task.stop);
   if (options.resume) {
     position = await loadCheckpoint(folder.last, parameters, optimizer);
     checkPosition(position, folder, { epochs, batchSize, samples, isFitted: !optimizer });
     await checkBest(position, folder);
     metrics = await truncateMetrics(folder, position.epoch, position.metrics);
+  }
+  if (!isComplete()) task.checkTraining?.();
+  if (options.resume) {
     await options.onResume?.();
     if (plateau && position.plateau) plateau.state = position.plateau;
   }
@@ -166,7 +170,7 @@ export async function train<Batch extends Tree>(
   const started = performance.now();
   let trained = 0;
   const untrained = (epochs - position.epoch) * samples - position.sums.samples;
-  while (position.epoch < epochs && !(task.stop && stagnated(metrics, task.stop))) {
+  while (!isComplete()) {
     const epoch = position.epoch + 1;
     const fitted = task.fit && !signal?.aborted ? await fitEpoch(task, batchSize) : undefined;
     const batches = fitted ? [] : inBatches(epochOrder(orderKey, epoch, count, visits), batchSize);

@@ -94,6 +94,11 @@ export interface Task<Batch extends Tree = Tree> extends MeasuredModel<Batch> {
    * Measure of the plateau: `"validation"` (default) is the metric; `"training"` is the loss of each step.
    */
   readonly plateauOf?: "validation" | "validation loss" | "training";
+  /**
+   * Throws an error if the parameters can be tested but not trained, such as those of an earlier version. Called
+   * before the first change of the run's folder, unless training is complete.
+   */
+  checkTraining?(): void;
   /** Rule to stop training before the last epoch. */
   readonly stop?: StopRule;
   /** Maximum global norm of the gradients, above 0. Larger gradients are scaled down. */

@@ -72,7 +72,7 @@ testLong(
   "a user's experiment can be resumed after a kill, evaluated, used for predictions and served",
   () =>
     withProgram(async (folder) => {
-      const process = program(folder, ...training, "2000", "--run", "killed").spawn();
+      const process = program(folder, ...training, "40", "--run", "killed").spawn();
       const ended = process.output();
       const file = `${folder}/killed/metrics.jsonl`;
       while (!(await Deno.readTextFile(file).catch(() => "")).includes('"epoch":3,')) {
@@ -80,10 +80,9 @@ testLong(
       }
       process.kill("SIGKILL");
       await ended;
-      const done = (await metricsOf(`${folder}/killed`)).length;
-      const epochs = `${done + 2}`;
-      await run(folder, "train", "--resume", "killed", "--epochs", epochs);
-      await run(folder, ...training, epochs, "--run", "whole");
+      assert.ok((await metricsOf(`${folder}/killed`)).length < 40);
+      await run(folder, "train", "--resume", "killed");
+      await run(folder, ...training, "40", "--run", "whole");
       assert.deepEqual(await metricsOf(`${folder}/killed`), await metricsOf(`${folder}/whole`));
 
       const { test } = JSON.parse(await Deno.readTextFile(`${folder}/killed/summary.json`));

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { execute, type RunConfig, testBest } from "../../src/train/mod.ts";
 import { forecastVerdict } from "../../src/series/forecast_verdict.ts";
 import type { ForecastPrediction } from "../../src/series/predictions.ts";
-import { openTrained, resumeRun, startRun } from "../runs.ts";
+import { experimentNamed, openTrained, resumeRun, startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
 /** Monthly values with growth and a season; the row of an absent month is left out. */
@@ -67,6 +67,21 @@ for (const model of ["seasonal-naive", "exponential-smoothing", "linear"]) {
     }),
   );
 }
+
+Deno.test(
+  "a linear forecaster with version 1 of the record, which gradients trained, is not fitted or trained further",
+  withFolder(async (folder) => {
+    const data = `${folder}/own.csv`;
+    await Deno.writeTextFile(data, months(96));
+    const run = await startRun(config(data, { model: "linear" }), `${folder}/runs`);
+    const earlier = await experimentNamed("own-series").prepare(run.config as never, {
+      ...run.task.record,
+      version: 1,
+    });
+    assert.equal(earlier.fit, undefined);
+    assert.throws(() => earlier.checkTraining!(), { code: "unsupported-version" });
+  }),
+);
 
 Deno.test(
   "exponential smoothing of trend and season has smaller errors than the seasonal naive forecast",

@@ -39,5 +39,9 @@ Deno.test("each member of an ensemble is clipped by itself, for the mean of the 
 });
 
 Deno.test("a run with version 1 of its record is not trained further, and the message names the version", () => {
-  assert.throws(() => taskOf(1).schedule!(0), /version 1 of data\.json.*resume it with Weft 0\.1\.0/);
+  assert.throws(() => taskOf(1).checkTraining!(), {
+    code: "unsupported-version",
+    message: /version 1 of data\.json.*version 2; resume the run with the version of Weft that started it/,
+  });
+  assert.equal(taskOf(2).checkTraining, undefined);
 });

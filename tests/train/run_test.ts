@@ -177,6 +177,24 @@ Deno.test(
 );
 
 Deno.test(
+  "a run that cannot be trained further keeps its files, and can still be tested",
+  withFolder(async (folder) => {
+    const { folder: run, config, result } = await makeRun(folder);
+    const files = async () =>
+      await Promise.all([run.config, run.summary, run.last].map((path) => Deno.readFile(path)));
+    const resumeTo = async (epochs: number) => {
+      const resumed = await resumeRun({ ...config, epochs }, run);
+      const checkTraining = () => assert.fail("this version does not train it");
+      return await execute({ ...resumed, task: { ...resumed.task, checkTraining } }, {});
+    };
+    const before = await files();
+    await assert.rejects(() => resumeTo(3), /this version does not train it/);
+    assert.deepEqual(await files(), before);
+    assert.deepEqual((await resumeTo(2)).summary!.test, result.summary!.test);
+  }),
+);
+
+Deno.test(
   "a run that another process trains is rejected",
   withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
