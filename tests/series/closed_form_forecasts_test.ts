@@ -126,11 +126,11 @@ Deno.test("the verdict compares MASE with the seasonal naive forecast, or the na
   const seasonal = { ...naive, "the season before": { mase: 1.57 } };
   assert.equal(
     forecastVerdict({ mase: 0.8 }, seasonal),
-    "Better than the seasonal naive forecast (MASE 0.80, seasonal naive 1.57)",
+    "Better than the seasonal naive forecast (MASE 0.80, seasonal naive 1.57).",
   );
   assert.equal(
     forecastVerdict({ mase: 2 }, naive),
-    "No better than the naive forecast (MASE 2.00, naive 2.00)",
+    "No better than the naive forecast (MASE 2.00, naive 2.00).",
   );
   assert.equal(forecastVerdict({ mae: 2 }, naive), undefined);
 });

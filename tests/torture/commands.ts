@@ -124,8 +124,11 @@ function faultOfNotice(line: string): string | undefined {
   return line === "" || /^\S+: \S/.test(line) ? undefined : `a line before the error: ${line}`;
 }
 
-/** The output of a command, without times and paths. */
+/** Durations at the end of a line, in one or two units. */
+const durations = /( +\d\S* (second|minute|hour|day)s?){1,2}$/gm;
+
+/** The output of a command, without durations and paths. */
 export function timelessOutput({ stdout }: Outcome): string {
-  return stdout.replaceAll(/ +\d+(\.\d+)? s\b/g, "").replaceAll(/ *\d+:\d\d (min|h)/g, "")
+  return stdout.replaceAll(durations, "")
     .replaceAll(/\/\S+/g, "<path>").trimEnd();
 }
