@@ -8,6 +8,7 @@
  * @module
  */
 export {
+  type ComparedModel,
   type DataRecord,
   describeRecord,
   type RecordedChannel,
