@@ -73,6 +73,7 @@ export interface RecordedTarget extends ChannelStatistics {
 
 /** A model that was compared with others. */
 export interface ComparedModel {
+  /** Name of the model. */
   readonly model: string;
   /** Measures on data that the model did not learn from. Undefined if the time limit ended the training. */
   readonly measures?: Readonly<Record<string, number>>;
