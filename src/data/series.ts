@@ -319,6 +319,7 @@ export interface SeriesArray {
  * @param channels Number of channels of the series.
  * @param length Common length, at least that of the longest series.
  * @param timeScale Factor of the times, 1 by default.
+ * @param origin Time zero; by default the first time of each series.
  * @throws {RangeError} If a series is longer than `length`.
  * @throws {DataError} If a number is too large for float32.
  */
@@ -327,6 +328,7 @@ export function stackSeries(
   channels: number,
   length: number,
   timeScale = 1,
+  origin?: number,
 ): SeriesArray {
   const width = channels + 1;
   const values = new Float32Array(series.length * length * width);
@@ -336,7 +338,8 @@ export function stackSeries(
       throw new RangeError(`stackSeries: series "${name}" has ${own} observations, more than ${length}`);
     }
     const rows = values.subarray(i * length * width, (i + 1) * length * width);
-    for (let t = 0; t < length; t++) rows[t * width] = (times[Math.min(t, own - 1)] - times[0]) * timeScale;
+    const start = origin ?? times[0];
+    for (let t = 0; t < length; t++) rows[t * width] = (times[Math.min(t, own - 1)] - start) * timeScale;
     for (let c = 0; c < channels; c++) {
       const atRest = lastObserved(observed, channels, c);
       for (let t = 0; t < length; t++) {

@@ -28,8 +28,11 @@ export interface DataRecord {
     readonly kind: TimeKind;
     /** Notation in the table, if the data are from a table. */
     readonly unit?: TimeUnit;
-    readonly origin: "first observation of each series";
+    /** Origin of the times: zero if all series share a clock that starts at about zero. */
+    readonly origin: "first observation of each series" | "zero";
     readonly scale: number;
+    /** Grid of the times, if models along splines read a row at each of its points. */
+    readonly grid?: RecordedGrid;
   };
   /** Number of observations of the longest series. Shorter series are padded to this length. */
   readonly length: number;
@@ -51,6 +54,14 @@ export interface DataRecord {
   readonly ignored: readonly string[];
   /** Content of each column of the table, so that another table is read in the same way. */
   readonly columns?: SeriesSet["columns"];
+}
+
+/** Equidistant times. */
+export interface RecordedGrid {
+  /** First time, if series share a clock; by default the first time of each series. */
+  readonly start?: number;
+  /** Time between two points, above 0. */
+  readonly gap: number;
 }
 
 /** A channel. Its mean and standard deviation in the training set scale its values. */

@@ -78,7 +78,7 @@ function streamsOf<State extends PredictionStreamState>(
  */
 export function networkStreams(
   network: Pick<SeriesNetwork, "streams">,
-  { channels, time: { scale } }: Pick<DataRecord, "channels" | "time">,
+  { channels, time: { scale, origin } }: Pick<DataRecord, "channels" | "time">,
   predictionOf: (series: string, outputs: ArrayLike<number>) => Prediction,
 ): TrainedModel["stream"] {
   if (!network.streams) return undefined;
@@ -94,7 +94,7 @@ export function networkStreams(
         const value = (values[channel] - mean) / standardDeviation;
         return Number.isNaN(value) ? state?.held[channel] ?? 0 : value;
       });
-      const row = [(time - first) * scale, ...held];
+      const row = [(time - (origin === "zero" ? 0 : first)) * scale, ...held];
       const wrong = row.findIndex((value) => !Number.isFinite(Math.fround(value)));
       if (wrong >= 0) {
         throw new DataError(

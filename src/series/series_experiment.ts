@@ -49,6 +49,7 @@ import type { SeriesSettings } from "./settings.ts";
 import { type ModelExperiment, modelRules } from "./model_kind.ts";
 import type { SeriesNetworkOptions } from "./series_network.ts";
 import { seriesModels } from "./series_models.ts";
+import { onGrid, recordClock } from "./time_grid.ts";
 import {
   inRecordedOrder,
   recordSeries,
@@ -131,17 +132,19 @@ export function seriesExperiment<Settings extends SeriesSettings>(
       const recordOf = (split: DataRecord["split"], training: RecordedTraining): DataRecord => {
         const train = seriesOf(split.train);
         const channels = scaledChannels(set, train, settings, problem.isScaled ?? true);
+        const time = (rules ? recordTimes : recordClock)(set, problem.timeScale(set));
+        const rowsOf = (series: readonly Series[]) => series.map((one) => onGrid(one, time.grid));
         return {
           version: 2,
           channels,
           ...(set.targets && settings.task === "regress"
             ? { targets: recordTargets(train, set.targets) }
             : {}),
-          time: recordTimes(set, problem.timeScale(set)),
-          length: largest(set.series.map(({ times }) => times.length)),
+          time,
+          length: largest(rowsOf(set.series).map(({ times }) => times.length)),
           classes: set.classes,
           ...(settings.balance ? { counts: countLabels(train, set.classes.length) } : {}),
-          ...(rules ? {} : { training, pace: paceOf(train, channels) }),
+          ...(rules ? {} : { training, pace: paceOf(rowsOf(train), channels) }),
           split,
           ignored: set.ignored ?? [],
           ...(set.columns ? { columns: set.columns } : {}),

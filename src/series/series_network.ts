@@ -23,6 +23,7 @@ import { shrinkReadouts } from "./pace.ts";
 import { kindNamed, type ModelKind } from "./model_kind.ts";
 import { type SeriesModel, type SeriesModelKind, seriesModels } from "./series_models.ts";
 import { seriesForm } from "./series_reading.ts";
+import { onGrid } from "./time_grid.ts";
 
 /** Series in the form that the model reads. */
 export type SeriesInputs = {
@@ -195,19 +196,23 @@ export function seriesNetwork(
   const minLength = Math.max(2, length);
   const commonLength = (series: readonly Series[]) =>
     Math.max(minLength, largest(series.map(({ times }) => times.length)));
+  // Streams cannot add the rows that are absent.
+  const rowsOfSeries = (one: Series) => reads === "spline" && !online ? onGrid(one, time.grid, length) : one;
   const { vectorField = parameters } = parameters as { vectorField?: ParameterTree };
-  const lengthOf = (one: Series) => commonLength([one]);
+  const lengthOf = (one: Series) => commonLength([rowsOfSeries(one)]);
   const network: Omit<SeriesNetwork, "read"> = {
     lengthOf,
     parameters,
     regularised: reads === "observations" ? parameters : vectorField,
-    inputs(series) {
+    inputs(given) {
+      const series = given.map(rowsOfSeries);
       const scaled = normalise(series, channels);
       const { values, shape, lengths } = stackSeries(
         rowsOf(scaled),
         (intensity ? 2 : 1) * read.length,
         commonLength(series),
         time.scale,
+        time.origin === "zero" ? 0 : undefined,
       );
       return {
         coeffs: scope(() => form.read(tensor(values, { shape }))),
