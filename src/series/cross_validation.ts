@@ -7,7 +7,7 @@ import type { Task } from "../train/task.ts";
 import { foldIn, type Key, key } from "../tensor/random.ts";
 import { DataError } from "../device/errors.ts";
 import { DivergenceError } from "../solvers/divergence.ts";
-import { meanWithError, type Score, scoreOutputs } from "./score.ts";
+import { meanOf, meanWithError, type Score, scoreOutputs } from "./score.ts";
 import type { SeriesSettings } from "./settings.ts";
 
 /** A task whose model can predict the validation set. */
@@ -104,21 +104,26 @@ export async function crossValidate<Settings extends SeriesSettings>(
   return chooseLength(candidates);
 }
 
+/** Maximum mean difference to the best training that is not clear, in standard errors. */
+const clearDifference = 2;
+
 /**
- * Chooses the longest training whose loss is not clearly above the lowest one: the mean difference is at most
- * its standard error. Losses of few series are noisy, and an ensemble gains more from long training than the
- * single models that cross-validation trains.
+ * Chooses the longest training that is not clearly worse than the best: the mean difference of the errors is at
+ * most two standard errors. Scores of few series are noisy, and an ensemble gains more from long training than
+ * the single models that cross-validation trains. The loss of classes does not decide: a single model that is
+ * trained for long is too certain of its few mistakes, which an ensemble averages out.
  */
-export function chooseLength<Candidate extends Pick<CrossValidation, "loss" | "losses" | "steps">>(
+export function chooseLength<Candidate extends Pick<CrossValidation, "loss" | "errors" | "steps">>(
   candidates: readonly Candidate[],
 ): Candidate | undefined {
-  const [best] = [...candidates].sort((a, b) => a.loss - b.loss);
-  const isClose = ({ steps, losses, loss }: Candidate) => {
-    if (steps < best.steps || !Number.isFinite(loss)) return false;
-    const { mean, standardError } = meanWithError(losses.map((own, i) => own - best.losses[i]));
-    return mean <= standardError;
+  const finite = candidates.filter(({ loss }) => Number.isFinite(loss));
+  if (finite.length === 0) return candidates[0];
+  const best = finite.toSorted((a, b) => meanOf(a.errors) - meanOf(b.errors))[0];
+  const isClose = ({ errors }: Candidate) => {
+    const { mean, standardError } = meanWithError(errors.map((own, i) => own - best.errors[i]));
+    return mean <= clearDifference * standardError;
   };
-  return candidates.filter(isClose).sort((a, b) => b.steps - a.steps)[0] ?? best;
+  return finite.filter(isClose).toSorted((a, b) => b.steps - a.steps)[0];
 }
 
 /** Scores one number of steps. Returns undefined if the signal ended training. */

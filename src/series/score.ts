@@ -90,6 +90,7 @@ export function meanWithError(values: readonly number[]): { mean: number; standa
   return { mean, standardError: Math.sqrt(variance / length) };
 }
 
-function meanOf(values: readonly number[]): number {
+/** Mean of some numbers. */
+export function meanOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

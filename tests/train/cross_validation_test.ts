@@ -69,14 +69,20 @@ Deno.test("a search past its deadline, or whose signal is aborted, returns nothi
 });
 
 Deno.test("training is longer where the loss is not clearly larger", () => {
-  const candidate = (steps: number, losses: number[]) => ({
-    ...{ steps, losses, loss: losses.reduce((sum, loss) => sum + loss, 0) / losses.length },
-  });
+  const candidate = (steps: number, errors: number[]) => ({ steps, errors, loss: 1 });
   const [short, long] = [candidate(100, [1, 2, 1, 2]), candidate(300, [0, 3.2, 0, 3])];
   assert.equal(chooseLength([short, long]), long);
   assert.equal(chooseLength([short, candidate(300, [2, 3, 2.1, 3.1])]), short);
   assert.equal(chooseLength([candidate(10, [3, 3, 3, 3]), short]), short);
   assert.equal(chooseLength([]), undefined);
+});
+
+Deno.test("wrong classes, and not the loss, decide the length of training", () => {
+  const short = { steps: 100, loss: 0.2, errors: [0, 0, 0, 0, 0, 0, 0, 1] };
+  const long = { steps: 300, loss: 0.9, errors: [0, 0, 0, 0, 0, 1, 1, 0] };
+  assert.equal(chooseLength([short, long]), long);
+  assert.equal(chooseLength([short, { ...long, loss: 0.1, errors: [1, 1, 1, 1, 1, 1, 0, 1] }]), short);
+  assert.equal(chooseLength([short, { steps: 300, loss: Infinity, errors: [] }]), short);
 });
 
 Deno.test("scores of numbers are in units of the variance of the targets", () => {
