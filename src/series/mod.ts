@@ -12,6 +12,7 @@ export {
   type DataRecord,
   describeRecord,
   type RecordedChannel,
+  type RecordedGrid,
   type RecordedPace,
   type RecordedSeries,
   type RecordedTarget,
