@@ -3,12 +3,28 @@ import { foldIn, type Key, permutationArray } from "../tensor/random.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
 
+/** Samples of which only those of a batch become tensors: all of them would take too much memory. */
+export interface BatchSource<Batch extends Tree> {
+  /** Number of samples. */
+  readonly count: number;
+  /** Makes the tensors of some samples. @param positions Positions of the samples, from 0. */
+  batch(positions: ArrayLike<number>): Batch;
+}
+
+/** Whether data are made batch by batch. */
+export function isBatchSource<Batch extends Tree>(
+  data: Batch | BatchSource<Batch>,
+): data is BatchSource<Batch> {
+  return typeof (data as { batch?: unknown }).batch === "function";
+}
+
 /**
  * Number of samples in a structure of tensors: the length of the first axis.
  *
  * @throws {Error} If the tensors' first axes differ in length.
  */
-export function sampleCount(data: Tree): number {
+export function sampleCount<Batch extends Tree>(data: Batch | BatchSource<Batch>): number {
+  if (isBatchSource(data)) return data.count;
   const counts = new Set(leaves(data).map(({ shape }) => shape[0]));
   if (counts.size !== 1) {
     throw new Error(`data: first axes of lengths ${[...counts]}, expected one number of samples`);
@@ -19,10 +35,19 @@ export function sampleCount(data: Tree): number {
 /**
  * Selects samples from each tensor of a structure. Returns a structure of the same kind.
  *
- * @param data Tensors with samples along their first axes.
+ * @param data Tensors with samples along their first axes, or their source.
  * @param positions Positions of the samples, from 0; an int32 tensor `(batch)` or numbers.
  */
-export function takeSamples<Batch extends Tree>(data: Batch, positions: Tensor | ArrayLike<number>): Batch {
+export function takeSamples<Batch extends Tree>(
+  data: Batch | BatchSource<Batch>,
+  positions: ArrayLike<number>,
+): Batch;
+export function takeSamples<Batch extends Tree>(data: Batch, positions: Tensor): Batch;
+export function takeSamples<Batch extends Tree>(
+  data: Batch | BatchSource<Batch>,
+  positions: Tensor | ArrayLike<number>,
+): Batch {
+  if (isBatchSource(data)) return data.batch(positions as ArrayLike<number>);
   const indices = positions instanceof Tensor
     ? positions
     : tensor(Int32Array.from(positions), { dtype: "int32" });

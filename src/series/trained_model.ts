@@ -7,7 +7,7 @@ import type { TableSource } from "../data/table/read_table.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { evaluateBatches } from "../train/evaluate.ts";
 import { requireFinite } from "../train/run.ts";
-import type { Evaluation, MeasuredModel } from "../train/task.ts";
+import type { Evaluation, MeasuredModel, Samples } from "../train/task.ts";
 import type { TrainedRun } from "../train/trained_run.ts";
 import type { Prediction, PredictionStream, PredictionStreamState } from "./predictions.ts";
 
@@ -17,7 +17,7 @@ export type SampleKind = "series" | "window" | "digit";
 /** All samples of a file. */
 export interface FileSamples<Batch extends Tree = Tree> {
   /** Samples in batches of equal length: each sample is read exactly as if it were alone. */
-  readonly batches: readonly Batch[];
+  readonly batches: readonly Samples<Batch>[];
   /** Number of samples. */
   readonly count: number;
   /** Number of samples that the model was trained on. */

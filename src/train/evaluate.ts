@@ -5,7 +5,7 @@ import { scope } from "../tensor/scope.ts";
 import { leaves, type Tree } from "../tensor/tree.ts";
 import { means, Meter } from "./meter.ts";
 import { Pipeline } from "./pipeline.ts";
-import type { Task } from "./task.ts";
+import type { Samples, Task } from "./task.ts";
 
 /**
  * Evaluates a task on data, without training, and returns the means of its measures. If the task scores
@@ -18,7 +18,7 @@ import type { Task } from "./task.ts";
  */
 export async function evaluate<Batch extends Tree>(
   task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores" | "weights">,
-  data: Batch,
+  data: Samples<Batch>,
   batchSize: number,
 ): Promise<Record<string, number>> {
   return await evaluateBatches(task, [data], batchSize);
@@ -27,7 +27,7 @@ export async function evaluate<Batch extends Tree>(
 /** As {@linkcode evaluate}, for batches of samples with different shapes. */
 export async function evaluateBatches<Batch extends Tree>(
   task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores" | "weights">,
-  batches: readonly Batch[],
+  batches: readonly Samples<Batch>[],
   batchSize: number,
 ): Promise<Record<string, number>> {
   const meter = new Meter();

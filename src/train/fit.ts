@@ -1,7 +1,7 @@
 /** Tasks that are fitted in closed form, without optimiser steps. */
 import type { Tree } from "../tensor/tree.ts";
 import { evaluate } from "./evaluate.ts";
-import type { Task } from "./task.ts";
+import type { Samples, Task } from "./task.ts";
 
 /**
  * Checks that a task has exactly one way to learn.
@@ -21,7 +21,7 @@ export function checkFit({ optimizer, fit }: Pick<Task, "optimizer" | "fit">, ep
 
 /** Fits a task, and returns the means of its measures on the training set with the fitted parameters. */
 export async function fitEpoch<Batch extends Tree>(
-  task: Task<Batch>,
+  task: Task<Batch, Samples<Batch>>,
   batchSize: number,
 ): Promise<Record<string, number>> {
   await task.fit!();

@@ -3,12 +3,11 @@ import { checkOptions, type OptionNames } from "../device/options.ts";
 import { epochOrder, inBatches, sampleCount } from "../data/batches.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
-import { tensor } from "../tensor/creation.ts";
 import { leaves, type Tree } from "../tensor/tree.ts";
 import { checkFit } from "./fit.ts";
 import { Pipeline } from "./pipeline.ts";
 import { stepOf } from "./step.ts";
-import type { Task } from "./task.ts";
+import type { Samples, Task } from "./task.ts";
 
 /** Options of {@linkcode trainInMemory}. */
 export interface InMemoryOptions {
@@ -39,7 +38,7 @@ const turnInterval = 50;
  * @returns Number of completed steps: fewer than `steps` if the signal ended training, 0 for a closed form.
  */
 export async function trainInMemory<Batch extends Tree>(
-  task: Task<Batch>,
+  task: Task<Batch, Samples<Batch>>,
   options: InMemoryOptions,
 ): Promise<number> {
   checkOptions("trainInMemory", options, inMemoryNames);
@@ -61,7 +60,7 @@ export async function trainInMemory<Batch extends Tree>(
     for (const positions of inBatches(epochOrder(orderKey, epoch, count, visits), batchSize)) {
       if (step >= steps || signal?.aborted) break;
       const factor = rate * schedule(step);
-      scope(() => void takeStep(tensor(positions, { dtype: "int32" }), foldIn(stepKey, step), factor));
+      scope(() => void takeStep(positions, foldIn(stepKey, step), factor));
       await pipeline.next();
       step++;
       if (performance.now() - turned < turnInterval) continue;

@@ -1,6 +1,5 @@
 import { checkOptions } from "../device/options.ts";
 import { profileOptionNames, trainOptionNames } from "./option_names.ts";
-import { tensor } from "../tensor/creation.ts";
 import { profile, type RunProfile } from "../compile/profile/profile.ts";
 import { epochOrder, inBatches, sampleCount } from "../data/batches.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
@@ -26,7 +25,7 @@ import { checkChoices, checkNames, requireNames } from "./measure_checks.ts";
 import { checkBest, checkPosition } from "./resume_checks.ts";
 import { stepOf } from "./step.ts";
 import { stagnated } from "./stop.ts";
-import type { Task } from "./task.ts";
+import type { Samples, Task } from "./task.ts";
 
 /** Training stopped because the loss, or the validation metric, is not finite. */
 export class NonFiniteLossError extends Error {
@@ -127,7 +126,7 @@ const progressInterval = 200;
  * @throws {Error} If the task does not return a measure of its metric or its stop rule.
  */
 export async function train<Batch extends Tree>(
-  task: Task<Batch>,
+  task: Task<Batch, Samples<Batch>>,
   options: TrainOptions,
 ): Promise<TrainResult> {
   checkOptions("train", options, trainOptionNames);
@@ -192,7 +191,7 @@ export async function train<Batch extends Tree>(
       const positions = batches[batch];
       const key = foldIn(stepKey, step);
       const names = scope(() => {
-        const measures = takeStep!(tensor(positions, { dtype: "int32" }), key, rate! * factor);
+        const measures = takeStep!(positions, key, rate! * factor);
         meter.add(measures, positions.length);
         return Object.keys(measures);
       });
@@ -277,7 +276,7 @@ type Quality = { readonly value: number; readonly loss: number };
  * metric, and no later epoch could be better.
  */
 async function validate<Batch extends Tree>(
-  task: Task<Batch>,
+  task: Task<Batch, Samples<Batch>>,
   batchSize: number,
   epoch: number,
   step: number,
@@ -317,7 +316,7 @@ function isBetter(mode: "min" | "max", one: Quality, other: Quality): boolean {
  * @throws {TypeError} If the task has no optimiser.
  */
 export async function profileStep<Batch extends Tree>(
-  task: Task<Batch>,
+  task: Task<Batch, Samples<Batch>>,
   options: Pick<TrainOptions, "batchSize" | "key">,
 ): Promise<RunProfile> {
   checkOptions("profileStep", options, profileOptionNames);
@@ -330,6 +329,5 @@ export async function profileStep<Batch extends Tree>(
   }
   const takeStep = stepOf({ ...task, optimizer });
   const [positions] = inBatches(epochOrder(key, 1, sampleCount(task.data.train)), batchSize);
-  const batch = tensor(positions, { dtype: "int32" });
-  return await profile(() => scope(() => void takeStep(batch, key, optimizer.learningRate)));
+  return await profile(() => scope(() => void takeStep(positions, key, optimizer.learningRate)));
 }

@@ -3,7 +3,7 @@ import { listed } from "../data/format.ts";
 import { sampleCount, takeSamples } from "../data/batches.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tree } from "../tensor/tree.ts";
-import type { Task } from "./task.ts";
+import type { Samples, Task } from "./task.ts";
 
 /** Names of measures, for each part of the data that a task can use. */
 interface MeasureNames {
@@ -44,7 +44,10 @@ export function checkChoices({ metric, plateauOf, stop }: Pick<Task, "metric" | 
  * @param measured Names of the measures of a training step.
  * @throws {Error} If the task does not return a measure of this name. The message lists its measures.
  */
-export function checkNames<Batch extends Tree>(task: Task<Batch>, measured: readonly string[]): void {
+export function checkNames<Batch extends Tree>(
+  task: Task<Batch, Samples<Batch>>,
+  measured: readonly string[],
+): void {
   const { validation } = task.data;
   if (!validation) return requireNames(task, { train: measured, validation: [] });
   const ranked = task.scores ? rankings : [];

@@ -102,6 +102,7 @@ export type {
   MeasuredModel,
   Measures,
   PlanOptions,
+  Samples,
   Task,
   TaskData,
   WeightedModel,

@@ -1,42 +1,58 @@
 /** A training step: the gradient of the loss of a batch, clipped, and one step of the optimiser. */
 import { vjp } from "../autodiff/grad.ts";
 import { jit } from "../compile/jit.ts";
-import { takeSamples } from "../data/batches.ts";
+import { isBatchSource, takeSamples } from "../data/batches.ts";
 import { JitError } from "../device/capture.ts";
 import { clipByGlobalNorm, clipElements } from "../optim/clip.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import type { Key } from "../tensor/random.ts";
+import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
-import type { Measures, Task } from "./task.ts";
+import type { Measures, Samples, Task } from "./task.ts";
 
 /**
  * Makes a training step. It maps the positions of a batch's samples, a key and a learning rate to the
- * measures before the step.
+ * measures before the step. Tensors of all samples stay on the device; a source makes those of each batch.
  */
 export function stepOf<Batch extends Tree>(
-  task: Task<Batch> & Required<Pick<Task, "optimizer">>,
-): (positions: Tensor, key: Key, learningRate: number) => Measures {
-  const { data, parameters, optimizer } = task;
-  const step = (positions: Tensor, key: Key): Measures => {
-    const batch = takeSamples(data.train, positions);
+  task: Task<Batch, Samples<Batch>> & Required<Pick<Task, "optimizer">>,
+): (positions: Int32Array, key: Key, learningRate: number) => Measures {
+  const { data: { train }, parameters, optimizer } = task;
+  const learn = (batch: Batch, key: Key): Measures => {
     let measures!: Measures;
     const { value, pullback } = vjp((): Tensor => (measures = task.evaluate(batch, key)).loss, parameters);
     const gradients = pullback(value.zerosLike().add(1));
     optimizer.step(clip(gradients, task));
     return measures;
   };
-  let run = jit(step);
+  if (isBatchSource(train)) {
+    const run = whereTraced(learn);
+    return (positions, key, learningRate) => {
+      optimizer.learningRate = learningRate;
+      return run(train.batch(positions), key);
+    };
+  }
+  const run = whereTraced((positions: Tensor, key: Key) => learn(takeSamples(train, positions), key));
   return (positions, key, learningRate) => {
     optimizer.learningRate = learningRate;
+    return run(tensor(positions, { dtype: "int32" }), key);
+  };
+}
+
+/**
+ * Compiles a step if possible. Models that read values on the host, such as adaptive solvers, cannot be compiled:
+ * they run operation by operation.
+ */
+function whereTraced<A extends Tree[], R>(step: (...args: A) => R): (...args: A) => R {
+  let run = jit(step);
+  return (...args) => {
     try {
-      return run(positions, key);
+      return run(...args);
     } catch (error) {
-      // Models that read values on the host, such as adaptive solvers, cannot be compiled: run them operation
-      // by operation.
       if (!(error instanceof JitError)) throw error;
       run = step;
-      return run(positions, key);
+      return run(...args);
     }
   };
 }

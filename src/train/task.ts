@@ -1,3 +1,4 @@
+import type { BatchSource } from "../data/batches.ts";
 import type { Splits } from "../data/series.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
@@ -56,11 +57,20 @@ export interface MeasuredModel<Batch extends Tree = Tree> extends WeightedModel 
   weights?(batch: Batch): { readonly [measure: string]: Tensor };
 }
 
-/** Data of a task by part. */
-export type TaskData<Batch> = Omit<Splits<Batch>, "validation"> & Partial<Pick<Splits<Batch>, "validation">>;
+/** Samples of a part: tensors of all of them, or a source that makes the tensors of a batch. */
+export type Samples<Batch extends Tree> = Batch | BatchSource<Batch>;
 
-/** Input of the training loop: a model, its data, its optimiser or closed-form fit, and its loss. */
-export interface Task<Batch extends Tree = Tree> extends MeasuredModel<Batch> {
+/** Data of a task by part. */
+export type TaskData<Data> = Omit<Splits<Data>, "validation"> & Partial<Pick<Splits<Data>, "validation">>;
+
+/**
+ * Input of the training loop: a model, its data, its optimiser or closed-form fit, and its loss. `Data` is
+ * {@linkcode Samples} if a part of the data may be a source of batches.
+ */
+export interface Task<
+  Batch extends Tree = Tree,
+  Data extends Samples<Batch> = Tree extends Batch ? Samples<Batch> : Batch,
+> extends MeasuredModel<Batch> {
   /** Record of the data, for a task that reads files: plain JSON of a type that the experiment chooses. */
   // deno-lint-ignore no-explicit-any
   readonly record?: any;
@@ -114,7 +124,7 @@ export interface Task<Batch extends Tree = Tree> extends MeasuredModel<Batch> {
    * Tensors in plain objects and arrays, with samples along the first axis. A batch has the same structure.
    * Without a validation set the last weights are the result of training.
    */
-  readonly data: TaskData<Batch>;
+  readonly data: TaskData<Data>;
   /** Number of epochs, if the task decides it instead of the configuration. */
   readonly epochs?: number;
   /**
@@ -123,7 +133,7 @@ export interface Task<Batch extends Tree = Tree> extends MeasuredModel<Batch> {
    * @param options `signal` ends the search; `onLine` is called with lines about its progress.
    * @returns Undefined if the signal ended the search.
    */
-  plan?(options: PlanOptions): Promise<Task<Batch> | undefined>;
+  plan?(options: PlanOptions): Promise<Task<Batch, Data> | undefined>;
   /**
    * Number of visits per epoch to each training sample, 1 by default. With few samples and one visit,
    * validation and checkpoints would take most of an epoch.
