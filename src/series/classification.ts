@@ -11,7 +11,7 @@ import { evaluateClasses } from "./evaluate_classes.ts";
 import { argmax } from "../train/metrics/classes.ts";
 import { coolest, fitTemperature, hottest } from "./temperature.ts";
 import { classExamples } from "../train/report_sections.ts";
-import type { Calibration, Task } from "../train/task.ts";
+import type { Calibration, Samples, Task } from "../train/task.ts";
 import { evenly } from "../train/statistics.ts";
 import { meanLogit, meanOutput, meanProbability } from "./ensemble.ts";
 import { closedForm, settling } from "./learning.ts";
@@ -20,6 +20,7 @@ import type { SeriesTask } from "./cross_validation.ts";
 import {
   dataOf,
   groupsOfOneLength,
+  samplesOf,
   type SeriesInputs,
   seriesNetwork,
   type SeriesNetworkOptions,
@@ -116,10 +117,12 @@ export function classifier(options: ClassifierOptions): Classifier {
     ...network.inputs(series),
     labels: tensor(Int32Array.from(series, ({ label }) => label), { dtype: "int32" }),
   });
+  const toSamples = (series: readonly Series[]) => samplesOf(series, toBatch, network);
   return {
     parameters,
     toBatch,
-    toBatches: (series) => groupsOfOneLength(series, network.lengthOf).map(toBatch),
+    toSamples,
+    toGroups: (series) => groupsOfOneLength(series, network.lengthOf).map(toSamples),
     evaluate(batch, key) {
       const members = network.memberOutputs(batch, key);
       const predicted = asLogits(average(members));
@@ -213,9 +216,11 @@ export interface ClassificationOptions extends ClassifierOptions {
 }
 
 /** Makes the task of training a {@linkcode classifier}. */
-export function classification(options: ClassificationOptions): Task<SeriesBatch> & SeriesTask {
+export function classification(
+  options: ClassificationOptions,
+): Task<SeriesBatch, Samples<SeriesBatch>> & SeriesTask {
   const { record, splits, settings, rules, draw } = options;
-  const { toBatch, toBatches: _, stream: __, fit, ...found } = classifier({
+  const { toBatch: ___, toSamples, toGroups: _, stream: __, fit, ...found } = classifier({
     ...options,
     train: splits.train,
   });
@@ -230,7 +235,7 @@ export function classification(options: ClassificationOptions): Task<SeriesBatch
       : rules
       ? rules.learning(parameters, Math.ceil(samples / settings.batchSize))
       : settling({ parameters, settings, record, samples })),
-    data: dataOf(splits, toBatch),
+    data: dataOf(splits, toSamples),
     metric: rules?.metric ?? { name: "loss", mode: "min" },
     predictValidation: () => classScores(splits.validation),
     calibrate: () => calibrate(splits.validation, splits.train),

@@ -46,6 +46,8 @@ export interface DataRecord {
   readonly windows?: RecordedWindows;
   /** How the model is trained, for classification and regression of users' own series. */
   readonly training?: RecordedTraining;
+  /** How rows become the steps of the model; without it each row is a step, or the settings have a window. */
+  readonly condensing?: RecordedCondensing;
   /** Pace of a typical training series, for models of differential equations. */
   readonly pace?: RecordedPace;
   /** Series of each part, in the order of the model's data. */
@@ -111,11 +113,22 @@ export interface RecordedTraining {
   };
 }
 
-/** Pace of a typical training series: medians over the series. */
+/** How a model shortens long series. */
+export interface RecordedCondensing {
+  /** Form of a step: the mean of the rows of a block, or their log-signature. */
+  readonly by: "means" | "log-signatures";
+  /** Number of rows of a step, at least 2. */
+  readonly rows: number;
+}
+
+/** Pace of a typical training series as the model reads it: medians over the series. */
 export interface RecordedPace {
-  /** Number of gaps between observations. */
+  /** Number of gaps between observations, or between blocks of them. */
   readonly gaps: number;
-  /** Mean over the channels of the sum of absolute changes, in standard deviations of the channel. */
+  /**
+   * Mean over the channels of the sum of absolute changes, in standard deviations of the channel. For
+   * log-signatures, the sum of the absolute values of all words, divided by the number of channels with time.
+   */
   readonly change: number;
 }
 

@@ -14,6 +14,8 @@ export type ModelSetting = Exclude<keyof SeriesModelSettings, "model" | "intensi
 export interface ModelKind {
   /** Settings that the model reads. Other settings are rejected. */
   readonly takes: readonly ModelSetting[];
+  /** Number of steps along a typical series by default, at most; 512 unless given. */
+  readonly typicalSteps?: number;
   /** Defaults of the model, which override those of the experiment. */
   readonly defaults?: Readonly<{ learningRate?: number; hidden?: number; epochs?: number }>;
   /**

@@ -134,6 +134,7 @@ const tasksOf: Readonly<Record<string, readonly TaskKind[]>> = {
   intensity: ["classify", "regress"],
   dataSeed: ["classify", "regress"],
   online: ["classify", "regress"],
+  condense: ["classify", "regress"],
   folds: ["classify", "regress"],
   ensemble: ["classify", "regress"],
   noRefit: ["classify", "regress"],

@@ -1,9 +1,15 @@
 /** Pace of series: how long they are, and how much they change. It decides the scale of slopes. */
-import type { Series, SeriesSet } from "../data/series.ts";
+import { normalise, type Series, type SeriesSet, stackSeries } from "../data/series.ts";
 import type { ParameterTree } from "../nn/layer.ts";
+import { tensor } from "../tensor/creation.ts";
 import { scope } from "../tensor/scope.ts";
 import { flatten } from "../tensor/tree.ts";
+import { evenly } from "../train/statistics.ts";
 import type { DataRecord, RecordedPace } from "./data_record.ts";
+import type { SeriesModelKind } from "./series_models.ts";
+import type { FittedModelKind } from "./series_network.ts";
+import { seriesForm } from "./series_reading.ts";
+import type { SeriesSettings } from "./settings.ts";
 
 /** Duration of a typical series for a model, whatever its number of observations and its unit of time. */
 export const typicalDuration = 5;
@@ -41,6 +47,45 @@ export function paceOf(series: readonly Series[], channels: DataRecord["channels
     return sums.reduce((total, sum) => total + sum, 0) / channels.length;
   });
   return { gaps: median(series.map(({ times }) => times.length - 1)), change: median(changes) };
+}
+
+/** Maximum number of series whose log-signatures are computed for the pace. */
+const maxWindowed = 32;
+
+/**
+ * Pace of a typical series along log-signatures of windows. Areas within windows change a state as well as
+ * increments do, and fast changes that cancel within a window do not.
+ *
+ * @param record Channels, times and condensing of the record.
+ */
+async function paceOfWindows(
+  series: readonly Series[],
+  { channels, time, condensing }: Pick<DataRecord, "channels" | "time" | "condensing">,
+  { window = condensing?.rows, signatureDepth }: Pick<SeriesSettings, "window" | "signatureDepth">,
+): Promise<RecordedPace> {
+  const form = seriesForm("windows", { window, signatureDepth });
+  const paces: RecordedPace[] = [];
+  for (const one of evenly(series, maxWindowed)) {
+    const length = Math.max(2, one.times.length);
+    const { values, shape } = stackSeries(normalise([one], channels), channels.length, length, time.scale);
+    const change = scope(() => {
+      const path = form.read(tensor(values, { shape }));
+      return path.slice(1, 1).sub(path.slice(1, 0, -1)).abs().sum().div(shape[2]);
+    });
+    paces.push({ gaps: form.gridPoints(length) - 1, change: (await change.data())[0] as number });
+  }
+  return { gaps: median(paces.map(({ gaps }) => gaps)), change: median(paces.map(({ change }) => change)) };
+}
+
+/** Pace of a typical series in the form that a kind of model reads. */
+export async function paceFor(
+  kind: SeriesModelKind | FittedModelKind,
+  series: readonly Series[],
+  record: Parameters<typeof paceOfWindows>[1],
+  settings: Parameters<typeof paceOfWindows>[2],
+): Promise<RecordedPace> {
+  if ("reads" in kind && kind.reads === "windows") return await paceOfWindows(series, record, settings);
+  return paceOf(series, record.channels);
 }
 
 /**

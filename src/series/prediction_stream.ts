@@ -2,6 +2,7 @@ import type { Series } from "../data/series.ts";
 import { DataError } from "../device/errors.ts";
 import { isCount, isNumber } from "../files/json.ts";
 import type { SeriesStreams, StreamedOutputs, StreamedSeries } from "../models/series_streams.ts";
+import { BlockMean, type BlockSums } from "./condense.ts";
 import type { DataRecord } from "./data_record.ts";
 import { continuedOf, presentOf, startOf } from "./forecast_windows.ts";
 import type { FollowedState, Prediction, PredictionStreamState, RowsState } from "./predictions.ts";
@@ -73,28 +74,37 @@ function streamsOf<State extends PredictionStreamState>(
  * Streams of a network's predictions. Memory does not grow with the number of observations. Observations of
  * several series that arrive at about the same time are computed in one batch.
  *
+ * If the model reads means of blocks, the mean of an incomplete block is read after each of its rows, from the
+ * state after the last complete block. A prediction so equals that of the whole series up to its observation.
+ *
  * @param predictionOf Converts a network's outputs to a prediction.
  * @returns Undefined if the network has no streams.
  */
 export function networkStreams(
   network: Pick<SeriesNetwork, "streams">,
-  { channels, time: { scale, origin } }: Pick<DataRecord, "channels" | "time">,
+  { channels, time: { scale, origin }, condensing }: Pick<DataRecord, "channels" | "time" | "condensing">,
   predictionOf: (series: string, outputs: ArrayLike<number>) => Prediction,
 ): TrainedModel["stream"] {
   if (!network.streams) return undefined;
+  const { rows } = condensing ?? { rows: 1 };
   const streams = network.streams();
   const push = batched(streams.push);
   return streamsOf<FollowedState>({
     channels,
     lastTime: (_, { last }) => last,
     async step(series, time, values, state) {
-      const first = state?.first ?? time;
+      const block = new BlockMean(channels.length, state?.block);
+      block.add(time, values);
+      /** State after the last complete block. */
+      const before = state?.model === undefined ? undefined : state;
+      const first = before?.first ?? block.time;
+      const means = block.values;
       // As for whole series, a channel has its mean until its first observation.
       const held = channels.map(({ mean, standardDeviation }, channel) => {
-        const value = (values[channel] - mean) / standardDeviation;
-        return Number.isNaN(value) ? state?.held[channel] ?? 0 : value;
+        const value = (means[channel] - mean) / standardDeviation;
+        return Number.isNaN(value) ? before?.held[channel] ?? 0 : value;
       });
-      const row = [(time - (origin === "zero" ? 0 : first)) * scale, ...held];
+      const row = [(block.time - (origin === "zero" ? 0 : first)) * scale, ...held];
       const wrong = row.findIndex((value) => !Number.isFinite(Math.fround(value)));
       if (wrong >= 0) {
         throw new DataError(
@@ -103,13 +113,17 @@ export function networkStreams(
             "those of the series to train on",
         );
       }
-      const { outputs, state: model } = await push(row, state?.model as StreamedSeries | undefined);
+      const { outputs, state: model } = await push(row, before?.model as StreamedSeries | undefined);
       requireFiniteOutputs(series, outputs);
-      return [predictionOf(series, outputs), { first, last: time, held, model }];
+      const next = block.rows < rows
+        ? { first, held: before?.held ?? channels.map(() => 0), model: before?.model, block: block.save() }
+        : { first, held, model };
+      return [predictionOf(series, outputs), { ...next, last: time }];
     },
-    check(series, { count, first, last, held, model }) {
+    check(series, { count, first, last, held, model, block }) {
       const isSaved = isCount(count, 1) && isNumber(first) && isNumber(last) && first <= last &&
-        Array.isArray(held) && held.length === channels.length && held.every(isNumber);
+        Array.isArray(held) && held.length === channels.length && held.every(isNumber) &&
+        (block === undefined || isBlock(block, channels.length, rows));
       if (!isSaved) {
         throw new DataError(
           "invalid-state",
@@ -117,9 +131,17 @@ export function networkStreams(
             `${channels.length} channels`,
         );
       }
-      streams.check(model);
+      if (block === undefined || model !== undefined) streams.check(model);
     },
   });
+}
+
+/** Whether a value is an incomplete block. @param most Number of rows of a complete block. */
+function isBlock(value: unknown, channels: number, most: number): boolean {
+  const { rows, first, since, sums, counts } = value as Partial<BlockSums>;
+  const isRow = (row: unknown) => Array.isArray(row) && row.length === channels && row.every(isNumber);
+  return isCount(rows, 1) && rows < most && isNumber(first) && isNumber(since) && isRow(sums) &&
+    isRow(counts);
 }
 
 type Push = (row: number[], known: unknown) => Promise<StreamedOutputs>;

@@ -1,4 +1,5 @@
 /** Predictions of a trained model, as `predict` and the server return them: plain numbers and texts. */
+import type { BlockSums } from "./condense.ts";
 
 /** The class of a series. */
 export interface ClassPrediction {
@@ -70,14 +71,16 @@ export type PredictionStreamState = FollowedState | RowsState;
 export interface FollowedState {
   /** Number of observations so far. */
   readonly count: number;
-  /** Time of the first observation. */
+  /** Time of the first observation, or of the first block. */
   readonly first: number;
   /** Time of the last observation. */
   readonly last: number;
   /** Last value of each channel, scaled. */
   readonly held: readonly number[];
-  /** State of the model. */
+  /** State of the model; undefined in the first block of a model that reads means of blocks. */
   readonly model: unknown;
+  /** Rows of the block that is not yet complete, of a model that reads means of blocks. */
+  readonly block?: BlockSums;
 }
 
 /** State of a stream of forecasts from a window. */

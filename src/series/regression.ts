@@ -3,7 +3,7 @@ import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { NumberPrediction } from "./predictions.ts";
 import { evaluateNumbers } from "./evaluate_numbers.ts";
-import type { Measures, Task } from "../train/task.ts";
+import type { Measures, Samples, Task } from "../train/task.ts";
 import { networkStreams } from "./prediction_stream.ts";
 import { meanOutput } from "./ensemble.ts";
 import { closedForm, settling } from "./learning.ts";
@@ -11,6 +11,7 @@ import type { SeriesTask } from "./cross_validation.ts";
 import {
   dataOf,
   groupsOfOneLength,
+  samplesOf,
   type SeriesInputs,
   seriesNetwork,
   type SeriesNetworkOptions,
@@ -52,10 +53,12 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
     ...network.inputs(series),
     targets: tensor(targetsOf(series), { shape: [series.length, targets.length] }),
   });
+  const toSamples = (series: readonly Series[]) => samplesOf(series, toBatch, network);
   return {
     parameters: network.parameters,
     toBatch,
-    toBatches: (series) => groupsOfOneLength(series, network.lengthOf).map(toBatch),
+    toSamples,
+    toGroups: (series) => groupsOfOneLength(series, network.lengthOf).map(toSamples),
     evaluate(batch, key) {
       const members = network.memberOutputs(batch, key);
       const errors = knownErrors(meanOutput(members), batch.targets);
@@ -110,9 +113,11 @@ interface RegressionOptions extends SeriesNetworkOptions {
 }
 
 /** Makes the task of training a {@linkcode regressor}. */
-export function regression(options: RegressionOptions): Task<NumbersBatch> & SeriesTask {
+export function regression(
+  options: RegressionOptions,
+): Task<NumbersBatch, Samples<NumbersBatch>> & SeriesTask {
   const { record, splits, settings } = options;
-  const { parameters, evaluate, toBatch, numbers, evaluatePredictions, onLoad, fit } = regressor({
+  const { parameters, evaluate, toSamples, numbers, evaluatePredictions, onLoad, fit } = regressor({
     ...options,
     train: splits.train,
   });
@@ -122,7 +127,7 @@ export function regression(options: RegressionOptions): Task<NumbersBatch> & Ser
     ...(fit
       ? closedForm(fit, splits)
       : settling({ parameters, settings, record, samples: splits.train.length })),
-    data: dataOf(splits, toBatch),
+    data: dataOf(splits, toSamples),
     onLoad,
     evaluate,
     weights: knownCounts,

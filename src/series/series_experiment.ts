@@ -1,15 +1,7 @@
 /** Experiments that classify labelled series. */
 import { OptionError, WeftError } from "../device/errors.ts";
-import type { Panel } from "../charts/chart.ts";
 import { largest } from "../device/extremes.ts";
-import {
-  dropObservations,
-  foldSplit,
-  mapSplits,
-  type Series,
-  type SeriesSet,
-  stratifiedSplit,
-} from "../data/series.ts";
+import { dropObservations, mapSplits, type Series, type SeriesSet } from "../data/series.ts";
 import { hasTables, isTableName, readTable, type TableSource } from "../data/table/read_table.ts";
 import { describeSeries, noticesOf } from "../data/table/describe.ts";
 import type { ReadOptions, TableOptions } from "../data/table/options.ts";
@@ -25,9 +17,7 @@ import {
   type RecordedSeries,
   type RecordedTraining,
   requireSame,
-  takeColumns,
 } from "./data_record.ts";
-import { timeAxis } from "../train/report_sections.ts";
 import type { Task } from "../train/task.ts";
 import type { TrainedModel } from "./trained_model.ts";
 import { exists } from "../files/disk.ts";
@@ -40,13 +30,16 @@ import {
   classifier,
   countLabels,
 } from "./classification.ts";
+import { condense, condensingOf, describeCondensing } from "./condense.ts";
 import type { CandidateProblem, SeriesTask } from "./cross_validation.ts";
-import { paceOf } from "./pace.ts";
+import { drawChannels } from "./draw_channels.ts";
+import { splitSeries } from "./split_series.ts";
+import { paceFor } from "./pace.ts";
 import { isPlanned, planModel, planTraining } from "./plan.ts";
 import { autoModel, choiceOf, wholeSeriesCandidates, withChosen, withComparison } from "./auto.ts";
 import { regression, type Regressor, regressor } from "./regression.ts";
 import type { SeriesSettings } from "./settings.ts";
-import { type ModelExperiment, modelRules } from "./model_kind.ts";
+import { kindNamed, type ModelExperiment, modelRules } from "./model_kind.ts";
 import type { SeriesNetworkOptions } from "./series_network.ts";
 import { seriesModels } from "./series_models.ts";
 import { onGrid, recordClock } from "./time_grid.ts";
@@ -129,11 +122,24 @@ export function seriesExperiment<Settings extends SeriesSettings>(
       const dropped = dropObservations(set, settings.drop ?? 0, keys.drop);
       const seriesOf = (part: readonly RecordedSeries[]) =>
         part.map(({ position }) => dropped.series[position]);
-      const recordOf = (split: DataRecord["split"], training: RecordedTraining): DataRecord => {
-        const train = seriesOf(split.train);
-        const channels = scaledChannels(set, train, settings, problem.isScaled ?? true);
+      const kinds = models ?? seriesModels;
+      const learnedFrom = seriesOf(split.train);
+      const recordOf = async (
+        given: Settings,
+        split: DataRecord["split"],
+        training: RecordedTraining,
+      ): Promise<DataRecord> => {
+        const settings = withChosen(given, training);
+        const kind = kindNamed(kinds, settings.model ?? "neural-cde");
+        const condensing = rules ? undefined : condensingOf(kind, settings, learnedFrom);
+        const blockRows = condensing?.by === "means" ? condensing.rows : 1;
+        // The statistics are those of the rows that the model reads.
         const time = (rules ? recordTimes : recordClock)(set, problem.timeScale(set));
-        const rowsOf = (series: readonly Series[]) => series.map((one) => onGrid(one, time.grid));
+        const train = seriesOf(split.train).map((one) =>
+          condense(onGrid(one, time.grid), set.channels.length, blockRows)
+        );
+        const channels = scaledChannels(set, train, settings, problem.isScaled ?? true);
+        const pace = rules ? undefined : await paceFor(kind, train, { channels, time, condensing }, settings);
         return {
           version: 2,
           channels,
@@ -141,10 +147,11 @@ export function seriesExperiment<Settings extends SeriesSettings>(
             ? { targets: recordTargets(train, set.targets) }
             : {}),
           time,
-          length: largest(rowsOf(set.series).map(({ times }) => times.length)),
+          length: largest(set.series.map((one) => onGrid(one, time.grid).times.length)),
           classes: set.classes,
           ...(settings.balance ? { counts: countLabels(train, set.classes.length) } : {}),
-          ...(rules ? {} : { training, pace: paceOf(rowsOf(train), channels) }),
+          ...(condensing ? { condensing } : {}),
+          ...(rules ? {} : { training, pace }),
           split,
           ignored: set.ignored ?? [],
           ...(set.columns ? { columns: set.columns } : {}),
@@ -166,18 +173,26 @@ export function seriesExperiment<Settings extends SeriesSettings>(
         }) as SeriesTask;
         return withComparison(task, record.training);
       };
-      const kinds = models ?? seriesModels;
+      /** The task with the texts about its data. */
+      const described = (task: SeriesTask, isChosen = true): Task => {
+        const steps = isChosen ? describeCondensing(task.record.condensing, set.series) : undefined;
+        return {
+          ...task,
+          description: [
+            ...(settings.data === undefined ? [] : [describeRecord(task.record), ...describeSeries(set)]),
+            ...(steps ? [steps] : []),
+          ],
+          ...(steps ? { chosen: { ...task.chosen, steps } } : {}),
+          testSize: `${split.test.length} of ${set.series.length} series`,
+        };
+      };
       const isAuto = settings.model === autoModel;
-      const record = earlier ?? recordOf(split, {
+      const record = earlier ?? await recordOf(settings, split, {
         ensemble: settings.ensemble ?? 1,
         // Until a model is chosen, any of them stands in for the choice.
         ...(isAuto ? { chosen: choiceOf(kinds, wholeSeriesCandidates[1]) } : {}),
       });
-      const texts = {
-        description: settings.data === undefined ? [] : [describeRecord(record), ...describeSeries(set)],
-        testSize: `${split.test.length} of ${set.series.length} series`,
-      };
-      const task: Task = { ...taskOf(settings, record), ...texts };
+      const task = described(taskOf(settings, record), !isAuto || earlier !== undefined);
       const isSmall = isPlanned(settings, task, record);
       if (rules || earlier || !isAuto && !isSmall) return task;
       return {
@@ -187,14 +202,11 @@ export function seriesExperiment<Settings extends SeriesSettings>(
           const problem: CandidateProblem<Settings> = {
             series: seriesOf(learned),
             classes: settings.task === "regress" ? 0 : set.classes.length,
-            task: (settings, parts, steps) =>
-              taskOf(
-                settings,
-                recordOf(mapSplits(parts, (places) => places.map((place) => learned[place])), {
-                  ensemble: 1,
-                  found: { steps, temperature: 1 },
-                }),
-              ),
+            async task(settings, parts, steps) {
+              const own = mapSplits(parts, (places) => places.map((place) => learned[place]));
+              const training = { ensemble: 1, found: { steps, temperature: 1 } };
+              return taskOf(settings, await recordOf(settings, own, training));
+            },
           };
           const found = isAuto
             ? await planModel({ problem, settings, kinds, split, isSmall, ...options })
@@ -202,7 +214,9 @@ export function seriesExperiment<Settings extends SeriesSettings>(
           if (!found) return undefined;
           const isRefit = found.found !== undefined && isSmall;
           const final = isRefit ? { ...split, train: learned, validation: [] } : split;
-          return { ...taskOf(settings, recordOf(final, found)), ...texts };
+          const planned = described(taskOf(settings, await recordOf(settings, final, found)));
+          if (isAuto && planned.chosen?.steps) options.onLine?.(planned.chosen.steps);
+          return planned;
         },
       };
     },
@@ -229,7 +243,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
         async samples(path, table) {
           const set = await truthOf(path, table);
           return {
-            batches: model.toBatches(set.series),
+            batches: model.toGroups(set.series),
             count: set.series.length,
             seen: countSeen(
               await recordSeries(set),
@@ -337,71 +351,4 @@ async function asRecorded(made: SeriesSet, record: DataRecord): Promise<SeriesSe
   const series: Series[] = [];
   for (const one of set.series) series[positions.get(one.name)!] = one;
   return { ...set, series };
-}
-
-/**
- * Splits series so that the classes have the same proportions in each part. Series of a group stay together.
- *
- * @throws {Error} If there are too few series for three parts.
- */
-async function splitSeries(
-  set: SeriesSet,
-  key: Key,
-  { folds, fold = 0 }: Pick<SeriesSettings, "folds" | "fold">,
-): Promise<DataRecord["split"]> {
-  const recorded = await recordSeries(set);
-  const isGiven = set.testFrom !== undefined || set.validationFrom !== undefined;
-  if (isGiven && folds === undefined) return splitRest(set, recorded, key);
-  const groups = Map.groupBy(recorded, ({ position }) => set.series[position].group ?? `${position}`);
-  const items = Array.from(groups.values(), (members) => ({
-    label: Math.max(0, set.series[members[0].position].label),
-    members,
-  }));
-  const split = folds === undefined ? stratifiedSplit(items, key) : foldSplit(items, key, folds, fold);
-  const empty = Object.entries(split).find(([, { length }]) => length === 0);
-  if (empty) {
-    const units = items.length < recorded.length ? "groups of series" : "series";
-    throw new Error(
-      `${set.name}: ${items.length} ${units} leave none for the part "${
-        empty[0]
-      }"; expected one to train, one to validate and ` +
-        "one to test",
-    );
-  }
-  return mapSplits(split, (part) => part.flatMap(({ members }) => members));
-}
-
-/** Splits data with a given validation or test set. The other series are split: 15 % for each part not given. */
-function splitRest(
-  { series, validationFrom, testFrom }: SeriesSet,
-  recorded: readonly RecordedSeries[],
-  key: Key,
-): DataRecord["split"] {
-  const own = recorded.slice(0, validationFrom ?? testFrom);
-  const given = {
-    validation: validationFrom === undefined ? undefined : recorded.slice(validationFrom, testFrom),
-    test: testFrom === undefined ? undefined : recorded.slice(testFrom),
-  };
-  if (given.validation && given.test) return { train: own, validation: given.validation, test: given.test };
-  const items = own.map((one) => ({ label: series[one.position].label, one }));
-  const split = mapSplits(
-    stratifiedSplit(items, key, { train: 0.85, validation: 0.15 }),
-    (part) => part.map(({ one }) => one),
-  );
-  const [train, held] = [[...split.train, ...split.test], split.validation];
-  return { train, validation: given.validation ?? held, test: given.test ?? held };
-}
-
-function drawChannels(
-  { times, values }: Series,
-  { channels, time }: Pick<DataRecord, "channels" | "time">,
-): Panel {
-  return {
-    x: timeAxis(time.kind),
-    y: { title: "scaled value" },
-    marks: channels.map(({ name }, channel) => ({
-      ...{ kind: "line", name, x: times },
-      y: takeColumns(values, channels.length, [channel]),
-    })),
-  };
 }

@@ -147,7 +147,7 @@ function alongSpline(
   make: (sizes: PathSizes, weights: Weights) => PathModel,
 ): SeriesModelKind {
   return kindOf(
-    { takes: ["hidden", "online", ...takes], reads: "spline", takesStatic: true },
+    { takes: ["hidden", "online", "condense", ...takes], reads: "spline", takesStatic: true },
     (coeffs) => CubicSpline(coeffs),
     ({ signatureDepth: _, clipWeights: __, fastWeights, pace, ...sizes }) =>
       make({ ...sizes, slopeScale: slopeScaleOf(pace, drive) }, withHeads(fastWeights)),
@@ -175,10 +175,10 @@ function alongWindows(
 function atObservations(
   takes: readonly ModelSetting[],
   make: (sizes: Sizes) => Layer<[rows: ObservationRows, call: SeriesCall]> & Pick<SeriesModel, "streams">,
-  { takesStatic = false } = {},
+  { takesStatic = false, typicalSteps }: Partial<Pick<SeriesModelKind, "takesStatic" | "typicalSteps">> = {},
 ): SeriesModelKind {
   return kindOf(
-    { takes: ["hidden", ...takes], reads: "observations", takesStatic },
+    { takes: ["hidden", "condense", ...takes], reads: "observations", takesStatic, typicalSteps },
     openRows,
     ({ signatureDepth: _, fastWeights: __, pace: ___, ...sizes }) => make(sizes),
   );
@@ -352,7 +352,8 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "transformer": atObservations([], ({ inputChannels, outputChannels, hidden, key }) => {
     const model = Transformer({ inputChannels, outputChannels, modelDim: hidden, heads, key });
     return layer(model.parameters, ({ values }, { lengths }) => model(values, { lengths }));
-  }),
+    // Memory grows with the square of the number of steps.
+  }, { typicalSteps: 256 }),
   // Without the time channel, since WARP has its own time tau: rows are assumed to be equidistant.
   "warp": atObservations(["depth", "clipWeights"], ({ inputChannels, hidden: width, depth, ...sizes }) => {
     const { outputChannels, clipWeights, key } = sizes;
@@ -370,7 +371,7 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "s4d": stateSpace(S4D),
   "lru": stateSpace(LRU),
   "s5": stateSpace(S5),
-  "mamba": stateSpace(Mamba),
+  "mamba": { ...stateSpace(Mamba), typicalSteps: 256 },
   "gru-dt": irregular(() => "nothing"),
   "gru-d": irregular(() => "decay"),
   "ode-rnn": irregular(

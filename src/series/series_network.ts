@@ -5,10 +5,11 @@ import { tensor } from "../tensor/creation.ts";
 import { type Key, split } from "../tensor/random.ts";
 import { rowOf } from "../models/series_streams.ts";
 import { scope } from "../tensor/scope.ts";
+import { concatenate } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import type { Prediction } from "./predictions.ts";
-import type { Evaluation, TaskData } from "../train/task.ts";
+import type { Evaluation, Samples, TaskData } from "../train/task.ts";
 import type { TrainedModel } from "./trained_model.ts";
 import { type DataRecord, takeColumns } from "./data_record.ts";
 import type { SeriesSettings } from "./settings.ts";
@@ -19,6 +20,7 @@ import { NoProgressError } from "../solvers/divergence.ts";
 import type { MethodChoice } from "../solvers/methods.ts";
 import { methodOf } from "../solvers/methods.ts";
 import { type Average, ensembleStreams, meanOutput } from "./ensemble.ts";
+import { condense } from "./condense.ts";
 import { shrinkReadouts } from "./pace.ts";
 import { kindNamed, type ModelKind } from "./model_kind.ts";
 import { type SeriesModel, type SeriesModelKind, seriesModels } from "./series_models.ts";
@@ -74,6 +76,8 @@ export interface SeriesNetwork {
   readonly regularised: ParameterTree;
   /** Converts series to the form that the model reads. */
   inputs(series: readonly Series[]): SeriesInputs;
+  /** Number of bytes of the inputs of a series on the device, if the inputs may be large. */
+  bytesOf?(series: Series): number;
   /** Outputs of the model, or the average of the members of an ensemble. Shape (batch, outputs). */
   outputs(inputs: SeriesInputs, key?: Key): Tensor;
   /** Outputs of each member of the ensemble. Shape of each (batch, outputs). */
@@ -118,8 +122,10 @@ export interface SeriesPredictor<Batch extends Tree, Found extends Prediction> e
   fit?(series: readonly Series[]): Promise<void>;
   /** Converts unscaled series with the record's channels to the form that the model reads. */
   toBatch(series: readonly Series[]): Batch;
-  /** As `toBatch`, in batches of equal length: each series is read exactly as if it were alone. */
-  toBatches(series: readonly Series[]): Batch[];
+  /** As `toBatch`. If the inputs are large, each batch is converted when it is needed. */
+  toSamples(series: readonly Series[]): Samples<Batch>;
+  /** As `toSamples`, in groups of equal length: each series is read exactly as if it were alone. */
+  toGroups(series: readonly Series[]): Samples<Batch>[];
   /** Predicts each series. The series have the channels of the record. */
   predict(series: readonly Series[]): Promise<Found[]>;
   /** Compares the predictions with the known targets of series. */
@@ -138,8 +144,10 @@ export function seriesNetwork(
   outputs: number,
   average: Average = meanOutput,
 ): SeriesNetwork {
-  const { record: { channels, time, length, training, pace }, settings, key, depth } = options;
-  const { model: name = "neural-cde", hidden, method = options.method, stepSize, window } = settings;
+  const { record: { channels, time, length, training, pace, condensing }, settings, key, depth } = options;
+  const { model: name = "neural-cde", hidden, method = options.method, stepSize } = settings;
+  const blockRows = condensing?.by === "means" ? condensing.rows : 1;
+  const window = settings.window ?? (condensing?.by === "log-signatures" ? condensing.rows : undefined);
   const { width = options.width, signatureDepth, online, intensity = false } = settings;
   if (online && intensity) {
     throw new OptionError(
@@ -192,10 +200,11 @@ export function seriesNetwork(
     );
     return tensor(known, { shape: [series.length, first.length] });
   };
+  const readChannels = (intensity ? 2 : 1) * read.length;
+  const rowBytes = (1 + readChannels) * Float32Array.BYTES_PER_ELEMENT;
   // A spline needs at least two observations.
-  const minLength = Math.max(2, length);
   const commonLength = (series: readonly Series[]) =>
-    Math.max(minLength, largest(series.map(({ times }) => times.length)));
+    Math.max(2, Math.ceil(largest([length, ...series.map(({ times }) => times.length)]) / blockRows));
   // Streams cannot add the rows that are absent.
   const rowsOfSeries = (one: Series) => reads === "spline" && !online ? onGrid(one, time.grid, length) : one;
   const { vectorField = parameters } = parameters as { vectorField?: ParameterTree };
@@ -206,20 +215,27 @@ export function seriesNetwork(
     regularised: reads === "observations" ? parameters : vectorField,
     inputs(given) {
       const series = given.map(rowsOfSeries);
-      const scaled = normalise(series, channels);
-      const { values, shape, lengths } = stackSeries(
-        rowsOf(scaled),
-        (intensity ? 2 : 1) * read.length,
-        commonLength(series),
-        time.scale,
-        time.origin === "zero" ? 0 : undefined,
-      );
+      const length = commonLength(series);
+      const most = Math.max(1, Math.floor(maxReadBytes / (length * rowBytes)));
+      const origin = time.origin === "zero" ? 0 : undefined;
+      const parts = chunksOf(series, most).map((some) => {
+        const scaled = normalise(some.map((one) => condense(one, channels.length, blockRows)), channels);
+        const stacked = stackSeries(rowsOf(scaled), readChannels, length, time.scale, origin);
+        return {
+          coeffs: scope(() => form.read(tensor(stacked.values, { shape: stacked.shape }))),
+          lengths: Array.from(stacked.lengths, (length) => form.gridPoints(length)),
+          ...(first.length > 0 ? { staticFeatures: firstOf(scaled) } : {}),
+        };
+      });
+      const joined = (tensors: Tensor[]) => tensors.length === 1 ? tensors[0] : concatenate(tensors);
+      const statics = parts.flatMap(({ staticFeatures }) => staticFeatures ?? []);
       return {
-        coeffs: scope(() => form.read(tensor(values, { shape }))),
-        lengths: tensor(lengths.map((length) => form.gridPoints(length)), { dtype: "int32" }),
-        ...(first.length > 0 ? { staticFeatures: firstOf(scaled) } : {}),
+        coeffs: joined(parts.map(({ coeffs }) => coeffs)),
+        lengths: tensor(parts.flatMap(({ lengths }) => lengths), { dtype: "int32" }),
+        ...(statics.length > 0 ? { staticFeatures: joined(statics) } : {}),
       };
     },
+    bytesOf: (one) => form.numbers(lengthOf(one), 1 + readChannels) * Float32Array.BYTES_PER_ELEMENT,
     outputs: (inputs, key) => average(network.memberOutputs(inputs, key)),
     memberOutputs({ coeffs, lengths, staticFeatures }, key) {
       const keys = key && ensemble > 1 ? split(key, ensemble) : members.map(() => key);
@@ -282,15 +298,42 @@ export async function predicting<T>(series: readonly string[], outputs: Promise<
   }
 }
 
-/** Batches of the parts of a data set. Without validation series the data have no validation set. */
+/** Bytes of rows that are converted at once: conversion takes several times as many. */
+const maxReadBytes = 2 ** 25;
+
+/** Bytes of the inputs of a part of the data that stay on the device. */
+const maxResidentBytes = 2 ** 28;
+
+/** Splits items into lists of limited length. Without items, returns an empty list. */
+function chunksOf<T>(items: readonly T[], most: number): (readonly T[])[] {
+  if (items.length <= most) return [items];
+  const count = Math.ceil(items.length / most);
+  return Array.from({ length: count }, (_, i) => items.slice(i * most, (i + 1) * most));
+}
+
+/** Samples of some series. If their inputs take more than 256 MiB, each batch is converted when it is needed. */
+export function samplesOf<Batch extends Tree>(
+  series: readonly Series[],
+  toBatch: (series: readonly Series[]) => Batch,
+  { bytesOf = () => 0 }: Pick<SeriesNetwork, "bytesOf">,
+): Samples<Batch> {
+  const bytes = series.reduce((sum, one) => sum + bytesOf(one), 0);
+  if (bytes <= maxResidentBytes) return toBatch(series);
+  return {
+    count: series.length,
+    batch: (positions) => toBatch(Array.from(positions, (position) => series[position])),
+  };
+}
+
+/** Samples of the parts of a data set. Without validation series the data have no validation set. */
 export function dataOf<Batch extends Tree>(
   { train, validation, test }: Splits<readonly Series[]>,
-  toBatch: (series: readonly Series[]) => Batch,
-): TaskData<Batch> {
+  toSamples: (series: readonly Series[]) => Samples<Batch>,
+): TaskData<Samples<Batch>> {
   return {
-    train: toBatch(train),
-    ...(validation.length > 0 ? { validation: toBatch(validation) } : {}),
-    test: toBatch(test),
+    train: toSamples(train),
+    ...(validation.length > 0 ? { validation: toSamples(validation) } : {}),
+    test: toSamples(test),
   };
 }
 

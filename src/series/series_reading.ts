@@ -5,7 +5,9 @@
 import { hermiteCubicCoeffs } from "../paths/hermite_cubic.ts";
 import { logsigWindows } from "../paths/logsig_windows.ts";
 import { naturalCubicCoeffs } from "../paths/natural_cubic.ts";
+import { defaultWindow } from "./condense.ts";
 import { forwardFill, observationalIntensity } from "../paths/observations.ts";
+import { logsignatureChannels } from "../paths/signature.ts";
 import { concatenate } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -22,6 +24,8 @@ interface SeriesForm {
    * Converts observations `(batch, length, channels)` at 0, 1, .... Channel 0 is the time; NaN is missing.
    */
   read(x: Tensor): Tensor;
+  /** Number of numbers in the form of a series. @param channels Number of channels, including the time. */
+  numbers(observations: number, channels: number): number;
   /** Number of grid points of a series with a number of observations. */
   gridPoints(observations: number): number;
 }
@@ -45,20 +49,34 @@ interface SeriesFormOptions {
  */
 export function seriesForm(
   reading: SeriesReading,
-  { window = 4, signatureDepth = 2, online = false, marks = 0 }: SeriesFormOptions = {},
+  { window = defaultWindow, signatureDepth = 2, online = false, marks = 0 }: SeriesFormOptions = {},
 ): SeriesForm {
   if (reading === "windows") {
+    const windowPoints = (observations: number) => Math.max(2, Math.ceil((observations - 1) / window) + 1);
     if (online) {
       throw new RangeError("the end of a window is not known online: choose a model that reads none");
     }
     return {
       read: (x) => logsigWindows(x, signatureDepth, Math.min(window, x.shape[1] - 1)),
-      gridPoints: (observations) => Math.max(2, Math.ceil((observations - 1) / window) + 1),
+      gridPoints: windowPoints,
+      numbers: (observations, channels) =>
+        windowPoints(observations) * logsignatureChannels(channels, signatureDepth),
     };
   }
   const gridPoints = (observations: number) => observations;
-  if (reading === "observations") return { read: (x) => observationRows(x, marks), gridPoints };
-  return { read: online ? (x) => hermiteCubicCoeffs(held(x)) : (x) => naturalCubicCoeffs(x), gridPoints };
+  if (reading === "observations") {
+    return {
+      read: (x) => observationRows(x, marks),
+      gridPoints,
+      numbers: (observations, channels) => observations * (channels + 3),
+    };
+  }
+  return {
+    read: online ? (x) => hermiteCubicCoeffs(held(x)) : (x) => naturalCubicCoeffs(x),
+    gridPoints,
+    // Four coefficients for each piece and channel.
+    numbers: (observations, channels) => 4 * observations * channels,
+  };
 }
 
 /**

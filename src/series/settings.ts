@@ -38,7 +38,10 @@ export interface SeriesModelSettings {
   readonly method?: string;
   /** Step size of the solver, in observations, above 0; 1 by default. */
   readonly stepSize?: number;
-  /** Number of observations per window, for models along log-signatures; 4 by default. */
+  /**
+   * Number of observations per window, for models along log-signatures; by default 4, and more for series of
+   * more than 2,048 observations.
+   */
   readonly window?: number;
   /** Depth of log-signatures, from 1 to 4; 2 by default. */
   readonly signatureDepth?: number;
@@ -50,6 +53,11 @@ export interface SeriesModelSettings {
   readonly online?: boolean;
   /** Time limit of the automatic choice of a model, such as `"90s"`, `"2m"` or `"1h"`; 2 minutes by default. */
   readonly budget?: string;
+  /**
+   * Number of rows of a block that the model reads as one row, their mean; 1 leaves rows as they are. By
+   * default, at most 512 blocks remain of a typical series.
+   */
+  readonly condense?: number;
   /** Whether the model reads the observational intensity of each channel, in addition to its values. */
   readonly intensity?: boolean;
 }
@@ -129,7 +137,10 @@ export const modelOptions: OptionSchema = {
   feedForward: sizeOption({ help: "features of the feedforward block of fast weights" }),
   method: textOption({ help: "method of the solver: rk4, midpoint, euler, ..." }, "name"),
   stepSize: numberOption({ help: "step size of the solver, in observations", implied: "1" }, { above: 0 }),
-  window: sizeOption({ help: "observations of a window, for models along log-signatures", implied: "4" }),
+  window: sizeOption({
+    help: "observations of a window, for models along log-signatures",
+    implied: "4, or more for long series",
+  }),
   signatureDepth: numberOption({ help: "depth of log-signatures", implied: "2" }, {
     from: 1,
     below: 5,
@@ -205,6 +216,10 @@ export const taskOptions: OptionSchema = {
   }),
   balance: switchOption({ group: "training", help: "give classes the same total weight in the loss" }),
   online: switchOption({ help: "read series so that the model can predict while observations arrive" }),
+  condense: sizeOption({
+    help: "rows of a block whose mean is one step; 1 leaves rows as they are",
+    implied: "chosen from the length: at most 512 steps",
+  }),
   folds: numberOption({ group: "run", help: "folds of cross-validation" }, { from: 2, whole: true }),
   fold: numberOption(
     { group: "run", help: "fold that is the test set; all of them, one after another, without it" },

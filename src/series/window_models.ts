@@ -132,7 +132,7 @@ export const windowModels: Readonly<Record<string, WindowModelKind>> = {
   },
   ...Object.fromEntries(
     Object.entries(seriesModels).map(([name, { takes }]) => [name, {
-      takes: takes.filter((setting) => setting !== "online"),
+      takes: takes.filter((setting) => setting !== "online" && setting !== "condense"),
       make: (sizes: WindowModelSizes) => besideLinear(sizes, sizes.network(sizes.horizon * sizes.channels)),
     }]),
   ),

@@ -1,0 +1,154 @@
+/** Fewer steps for long series: means of blocks of rows, or longer windows of log-signatures. */
+import { largest, smallest } from "../device/extremes.ts";
+import type { Series } from "../data/series.ts";
+import type { RecordedCondensing } from "./data_record.ts";
+import type { SeriesModelKind } from "./series_models.ts";
+import type { FittedModelKind } from "./series_network.ts";
+import type { SeriesSettings } from "./settings.ts";
+
+/** Maximum number of rows of a typical series that is read row by row, and of steps of a longer one. */
+const defaultSteps = 512;
+/** Maximum number of steps along the longest series, as a multiple of those along a typical series. */
+const longestShare = 4;
+/** Rows of a window of a short series. */
+export const defaultWindow = 4;
+
+/**
+ * Number of rows per step for series of some lengths. It is 1 if the median is at most 512 rows, and the longest
+ * series has at most four times as many.
+ *
+ * @param steps Maximum number of steps for a longer series of median length; at most 512.
+ */
+export function rowsPerStep(lengths: readonly number[], steps = defaultSteps): number {
+  const typical = lengths.toSorted((a, b) => a - b)[lengths.length >> 1];
+  const rows = Math.max(typical / defaultSteps, largest(lengths) / (longestShare * defaultSteps));
+  return rows <= 1 ? 1 : Math.ceil(rows * defaultSteps / steps);
+}
+
+/**
+ * Chooses how a model shortens long series. A given `condense` or `window` takes precedence.
+ *
+ * @param kind Kind of the model. A model that is fitted in closed form reads all rows.
+ * @param series Training series.
+ * @returns Undefined if the rows stay as they are, or the settings have the window.
+ */
+export function condensingOf(
+  kind: SeriesModelKind | FittedModelKind,
+  { condense, window }: Pick<SeriesSettings, "condense" | "window">,
+  series: readonly Pick<Series, "times">[],
+): RecordedCondensing | undefined {
+  if (!("reads" in kind)) return undefined;
+  const rows = rowsPerStep(series.map(({ times }) => times.length), kind.typicalSteps);
+  if (kind.reads === "windows") {
+    return window === undefined && rows > defaultWindow ? { by: "log-signatures", rows } : undefined;
+  }
+  return (condense ?? rows) > 1 ? { by: "means", rows: condense ?? rows } : undefined;
+}
+
+/**
+ * Averages blocks of consecutive rows. A time is the mean of the block's times. A value is the mean of the known
+ * values of its channel, and NaN without a known value. The last block may have fewer rows. A row of the result
+ * does not depend on later blocks.
+ *
+ * @param channels Number of channels.
+ * @param rows Number of rows of a block; 1 returns the series itself.
+ */
+export function condense(series: Series, channels: number, rows: number): Series {
+  if (rows === 1) return series;
+  const blocks = Math.ceil(series.times.length / rows);
+  const [times, values] = [new Float64Array(blocks), new Float64Array(blocks * channels)];
+  for (let block = 0; block < blocks; block++) {
+    const mean = new BlockMean(channels);
+    const end = Math.min((block + 1) * rows, series.times.length);
+    for (let i = block * rows; i < end; i++) {
+      mean.add(series.times[i], series.values.subarray(i * channels, (i + 1) * channels));
+    }
+    times[block] = mean.time;
+    values.set(mean.values, block * channels);
+  }
+  return { ...series, times, values };
+}
+
+/** Sums of a block of rows, as plain JSON. */
+export interface BlockSums {
+  /** Number of rows, at least 1. */
+  readonly rows: number;
+  /** Time of the first row. */
+  readonly first: number;
+  /** Sum of the times since the first row. */
+  readonly since: number;
+  /** Sum of the known values of each channel. */
+  readonly sums: readonly number[];
+  /** Number of known values of each channel. */
+  readonly counts: readonly number[];
+}
+
+/** Mean of the rows of a block, row by row. */
+export class BlockMean {
+  #rows = 0;
+  #first = 0;
+  #since = 0;
+  readonly #sums: Float64Array;
+  readonly #counts: Float64Array;
+
+  /** Starts a block, or resumes a block with some rows. @param channels Number of channels. */
+  constructor(channels: number, saved?: BlockSums) {
+    this.#sums = Float64Array.from(saved?.sums ?? new Array<number>(channels).fill(0));
+    this.#counts = Float64Array.from(saved?.counts ?? new Array<number>(channels).fill(0));
+    if (saved) [this.#rows, this.#first, this.#since] = [saved.rows, saved.first, saved.since];
+  }
+
+  /** Adds a row. @param values Value of each channel, NaN if not observed. */
+  add(time: number, values: ArrayLike<number>): void {
+    if (this.#rows++ === 0) this.#first = time;
+    // Dates are large numbers: their sum would be rounded.
+    this.#since += time - this.#first;
+    for (let channel = 0; channel < this.#sums.length; channel++) {
+      if (Number.isNaN(values[channel])) continue;
+      this.#sums[channel] += values[channel];
+      this.#counts[channel]++;
+    }
+  }
+
+  /** Number of rows so far. */
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** Mean of the times. */
+  get time(): number {
+    return this.#first + this.#since / this.#rows;
+  }
+
+  /** Mean of the known values of each channel; NaN without a known value. */
+  get values(): Float64Array {
+    return this.#sums.map((sum, channel) => sum / this.#counts[channel]);
+  }
+
+  /** The sums, which resume the block later. */
+  save(): BlockSums {
+    return {
+      ...{ rows: this.#rows, first: this.#first, since: this.#since },
+      ...{ sums: Array.from(this.#sums), counts: Array.from(this.#counts) },
+    };
+  }
+}
+
+/** How series are shortened, in words. Undefined if the rows stay as they are. */
+export function describeCondensing(
+  condensing: RecordedCondensing | undefined,
+  series: readonly Pick<Series, "times">[],
+): string | undefined {
+  if (!condensing) return undefined;
+  const { by, rows } = condensing;
+  const lengths = series.map(({ times }) => times.length);
+  const range = (numbers: readonly number[]) => {
+    const [low, high] = [smallest(numbers), largest(numbers)];
+    return low === high ? `${low}` : `${low} to ${high}`;
+  };
+  const steps = range(lengths.map((length) => Math.ceil((by === "means" ? length : length - 1) / rows)));
+  return by === "means"
+    ? `rows are averaged in blocks of ${rows}, from ${range(lengths)} to ${steps} steps; ` +
+      `changes within ${rows} rows are lost`
+    : `log-signatures of windows of ${rows} rows, from ${range(lengths)} rows to ${steps} steps`;
+}

@@ -1,0 +1,59 @@
+/** Splits of series into training, validation and test sets. */
+import { foldSplit, mapSplits, type SeriesSet, stratifiedSplit } from "../data/series.ts";
+import type { Key } from "../tensor/random.ts";
+import type { DataRecord, RecordedSeries } from "./data_record.ts";
+import { recordSeries } from "./recorded_series.ts";
+import type { SeriesSettings } from "./settings.ts";
+
+/**
+ * Splits series so that the classes have the same proportions in each part. Series of a group stay together.
+ *
+ * @throws {Error} If there are too few series for three parts.
+ */
+export async function splitSeries(
+  set: SeriesSet,
+  key: Key,
+  { folds, fold = 0 }: Pick<SeriesSettings, "folds" | "fold">,
+): Promise<DataRecord["split"]> {
+  const recorded = await recordSeries(set);
+  const isGiven = set.testFrom !== undefined || set.validationFrom !== undefined;
+  if (isGiven && folds === undefined) return splitRest(set, recorded, key);
+  const groups = Map.groupBy(recorded, ({ position }) => set.series[position].group ?? `${position}`);
+  const items = Array.from(groups.values(), (members) => ({
+    label: Math.max(0, set.series[members[0].position].label),
+    members,
+  }));
+  const split = folds === undefined ? stratifiedSplit(items, key) : foldSplit(items, key, folds, fold);
+  const empty = Object.entries(split).find(([, { length }]) => length === 0);
+  if (empty) {
+    const units = items.length < recorded.length ? "groups of series" : "series";
+    throw new Error(
+      `${set.name}: ${items.length} ${units} leave none for the part "${
+        empty[0]
+      }"; expected one to train, one to validate and ` +
+        "one to test",
+    );
+  }
+  return mapSplits(split, (part) => part.flatMap(({ members }) => members));
+}
+
+/** Splits data with a given validation or test set. The other series are split: 15 % for each part not given. */
+function splitRest(
+  { series, validationFrom, testFrom }: SeriesSet,
+  recorded: readonly RecordedSeries[],
+  key: Key,
+): DataRecord["split"] {
+  const own = recorded.slice(0, validationFrom ?? testFrom);
+  const given = {
+    validation: validationFrom === undefined ? undefined : recorded.slice(validationFrom, testFrom),
+    test: testFrom === undefined ? undefined : recorded.slice(testFrom),
+  };
+  if (given.validation && given.test) return { train: own, validation: given.validation, test: given.test };
+  const items = own.map((one) => ({ label: series[one.position].label, one }));
+  const split = mapSplits(
+    stratifiedSplit(items, key, { train: 0.85, validation: 0.15 }),
+    (part) => part.map(({ one }) => one),
+  );
+  const [train, held] = [[...split.train, ...split.test], split.validation];
+  return { train, validation: given.validation ?? held, test: given.test ?? held };
+}
