@@ -1,6 +1,6 @@
 import type { Series } from "../data/series.ts";
 import { DataError } from "../device/errors.ts";
-import { isCount, isNumber } from "../files/json.ts";
+import { isCount, isNumber, isRecord } from "../files/json.ts";
 import type { SeriesStreams, StreamedOutputs, StreamedSeries } from "../models/series_streams.ts";
 import { BlockMean, type BlockSums } from "./condense.ts";
 import type { DataRecord } from "./data_record.ts";
@@ -138,6 +138,7 @@ export function networkStreams(
 
 /** Whether a value is an incomplete block. @param most Number of rows of a complete block. */
 function isBlock(value: unknown, channels: number, most: number): boolean {
+  if (!isRecord(value)) return false;
   const { rows, first, since, sums, counts } = value as Partial<BlockSums>;
   const isRow = (row: unknown) => Array.isArray(row) && row.length === channels && row.every(isNumber);
   return isCount(rows, 1) && rows < most && isNumber(first) && isNumber(since) && isRow(sums) &&

@@ -4,7 +4,8 @@ import { classifier } from "../../src/series/classification.ts";
 import type { DataRecord } from "../../src/series/data_record.ts";
 import { regressor } from "../../src/series/regression.ts";
 import { ownSeries } from "../../src/series/own_series.ts";
-import { paceOf, typicalDuration, typicalSpan } from "../../src/series/pace.ts";
+import { condense, condensingOf } from "../../src/series/condense.ts";
+import { paceFor, typicalDuration, typicalSpan } from "../../src/series/pace.ts";
 import { seriesModels } from "../../src/series/series_models.ts";
 import type { SeriesSettings } from "../../src/series/settings.ts";
 import { key, normal } from "../../src/tensor/random.ts";
@@ -29,21 +30,34 @@ async function noise(count: number, length: number): Promise<Series[]> {
   }));
 }
 
-/** Losses of an untrained model on series, in units of the loss of guessing: of classes and of numbers. */
-async function firstLosses(model: string, series: readonly Series[]): Promise<number[]> {
-  const channels = [{ ...channel, name: "x" }, { ...channel, name: "y" }];
+/**
+ * Losses of an untrained model on series, in units of the loss of guessing: of classes and of numbers.
+ *
+ * @param isCondensed Whether long series are condensed.
+ */
+async function firstLosses(
+  model: string,
+  series: readonly Series[],
+  isCondensed: boolean,
+): Promise<number[]> {
+  const settings = settingsOf(ownSeries, { model }) as unknown as SeriesSettings;
+  const kind = seriesModels[model];
+  const condensing = isCondensed ? condensingOf(kind, settings, series) : undefined;
+  const rows = condensing?.by === "means" ? condensing.rows : 1;
+  const channels = ["x", "y"].map((name) => ({ ...channel, standardDeviation: rows ** -0.5, name }));
   const length = series[0].times.length;
+  const time = {
+    ...{ kind: "number", origin: "first observation of each series" } as const,
+    scale: typicalDuration / typicalSpan(series),
+  };
+  const condensed = series.map((one) => condense(one, channels.length, rows));
   const record: DataRecord = {
-    ...{ version: 2, split: { train: [], validation: [], test: [] }, ignored: [], channels, length },
-    time: {
-      ...{ kind: "number", origin: "first observation of each series" },
-      scale: typicalDuration / typicalSpan(series),
-    },
-    pace: paceOf(series, channels),
+    ...{ version: 2, split: { train: [], validation: [], test: [] }, ignored: [], channels, length, time },
+    condensing,
+    pace: await paceFor(kind, condensed, { channels, time, condensing }, settings),
     classes: ["a", "b", "c"],
     targets: [{ name: "n", mean: 0, standardDeviation: 1 }],
   };
-  const settings = settingsOf(ownSeries, { model }) as unknown as SeriesSettings;
   const options = { record, settings, key: key(1), width: 32, depth: 1, method: "midpoint" };
   const [classes, numbers] = [classifier(options), regressor(options)];
   const losses = [
@@ -54,10 +68,14 @@ async function firstLosses(model: string, series: readonly Series[]): Promise<nu
 }
 
 for (const model of Object.keys(seriesModels)) {
-  const check = async (length: number) => {
-    const losses = await firstLosses(model, await noise(12, length));
+  const check = async (length: number, isCondensed = false) => {
+    const losses = await firstLosses(model, await noise(12, length), isCondensed);
     assert.ok(losses.every((loss) => loss < mostLoss), `${losses}`);
   };
   Deno.test(`the first loss of ${model} is about that of guessing on 20 rows`, () => check(20));
   testLong(`the first loss of ${model} is about that of guessing on 1,000 rows`, () => check(1000));
+  testLong(
+    `the first loss of ${model} is about that of guessing on 2,000 rows, condensed`,
+    () => check(2000, true),
+  );
 }
