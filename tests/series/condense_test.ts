@@ -1,16 +1,23 @@
 /** Means of blocks of rows, and how models of long series choose, record and stream them. */
 import assert from "node:assert/strict";
+import { isBatchSource } from "../../src/data/batches.ts";
 import type { Series } from "../../src/data/series.ts";
 import { condense, condensingOf, describeCondensing, rowsPerStep } from "../../src/series/condense.ts";
 import type { DataRecord } from "../../src/series/data_record.ts";
 import type { ClassPrediction, PredictionStreamState } from "../../src/series/predictions.ts";
+import { ownSeries } from "../../src/series/own_series.ts";
+import { samplesOf, seriesNetwork } from "../../src/series/series_network.ts";
+import type { SeriesSettings } from "../../src/series/settings.ts";
+import { tensor } from "../../src/tensor/creation.ts";
+import { key } from "../../src/tensor/random.ts";
+import { settingsOf } from "../../src/train/experiment.ts";
 import { seriesModels } from "../../src/series/series_models.ts";
 import type { TrainedModel } from "../../src/series/trained_model.ts";
 import { configOf } from "../../src/train/config.ts";
 import { execute, type TrainedRun } from "../../src/train/mod.ts";
 import { experimentNamed, openTrained, readRunConfig, startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
-import "../devices.ts";
+import { testLong } from "../devices.ts";
 
 /** A series of two channels. */
 function seriesOf(rows: readonly (readonly number[])[]): Series {
@@ -118,3 +125,36 @@ for (const model of ["neural-cde", "s5"]) {
     }),
   );
 }
+
+Deno.test("series whose inputs take more than 256 MiB are converted batch by batch", () => {
+  const series = Array.from({ length: 5 }, (_, label) => ({ ...seriesOf(rows), label }));
+  const toBatch = (some: readonly Series[]) => tensor(some.map(({ label }) => label));
+  assert.ok(!isBatchSource(samplesOf(series, toBatch, { bytesOf: () => 2 ** 25 })));
+  const source = samplesOf(series, toBatch, { bytesOf: () => 2 ** 26 });
+  assert.ok(isBatchSource(source));
+  assert.equal(source.count, 5);
+  assert.equal(`${source.batch([3, 1])}`, `${tensor([3, 1])}`);
+});
+
+testLong("series that are converted in several parts have the inputs of each series alone", async () => {
+  const length = 120_000;
+  const series = Array.from({ length: 40 }, (_, i): Series => ({
+    ...{ name: `${i}`, label: 0, times: Float64Array.from({ length }, (_, t) => t) },
+    values: Float64Array.from({ length }, (_, t) => Math.sin(t * (i + 1) / 1000)),
+  }));
+  const record: DataRecord = {
+    ...{ version: 2, classes: [], split: { train: [], validation: [], test: [] }, ignored: [], length },
+    channels: [{ name: "x", kind: "number", mean: 0, standardDeviation: 1 }],
+    time: { kind: "number", origin: "first observation of each series", scale: 1e-4 },
+    condensing: { by: "log-signatures", rows: 2000 },
+  };
+  const settings = settingsOf(ownSeries, { model: "neural-rde" }) as unknown as SeriesSettings;
+  const network = seriesNetwork({ record, settings, key: key(0), width: 4, depth: 1 }, 2);
+  const { coeffs, lengths } = network.inputs(series);
+  assert.deepEqual(coeffs.shape, [40, 61, 3]);
+  assert.deepEqual([...await lengths.data()], series.map(() => 61));
+  for (const i of [0, 33, 34, 39]) {
+    const alone = network.inputs([series[i]]).coeffs;
+    assert.deepEqual(await coeffs.slice(0, i, i + 1).data(), await alone.data(), `series ${i}`);
+  }
+});

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { type BatchSource, sampleCount, takeSamples } from "../../src/data/batches.ts";
 import { evaluate } from "../../src/train/evaluate.ts";
 import { trainInMemory } from "../../src/train/in_memory.ts";
 import { train } from "../../src/train/loop.ts";
@@ -38,4 +39,22 @@ Deno.test("training in memory ends between epochs and at the signal", async () =
   assert.equal(await trainInMemory(task, options), 0);
   assert.deepEqual(await evaluate(task, task.data.train, 8), before);
   assert.equal(task.optimizer!.learningRate, 0.05);
+});
+
+Deno.test("batches that are made on demand give the steps and the measures of tensors on the device", async () => {
+  const [whole, other] = [await tinyTask(), await tinyTask()];
+  const { train } = other.data;
+  const made: number[] = [];
+  const source: BatchSource<typeof train> = {
+    count: sampleCount(train),
+    batch(positions) {
+      made.push(positions.length);
+      return takeSamples(train, positions);
+    },
+  };
+  const onDemand = { ...other, data: { ...other.data, train: source } };
+  for (const task of [whole, onDemand]) await trainInMemory(task, { steps: 7, batchSize: 8, key: key(1) });
+  assert.deepEqual(made, [8, 8, 8, 8, 8, 8, 2]);
+  assert.deepEqual(await valuesOf(other.parameters), await valuesOf(whole.parameters));
+  assert.deepEqual(await evaluate(other, source, 8), await evaluate(whole, whole.data.train, 8));
 });
