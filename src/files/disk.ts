@@ -1,9 +1,15 @@
-/** Writes files atomically: readers, and processes that start after a kill, never see a partial file. */
+/**
+ * Writes files atomically: readers, and processes that start after a kill, never see a partial file. Paths may
+ * be those of folders in memory.
+ */
 import { parseJson } from "./json.ts";
+import { memoryFile } from "./memory.ts";
 
 /** Writes a file under a temporary name, flushes it to the disk, and renames it. */
 export async function writeAtomically(path: string, content: string | readonly Uint8Array[]): Promise<void> {
   const chunks = typeof content === "string" ? [new TextEncoder().encode(content)] : content;
+  const inMemory = memoryFile(path);
+  if (inMemory) return inMemory.write(chunks);
   const temporary = `${path}.tmp`;
   try {
     using file = await Deno.open(temporary, { write: true, create: true, truncate: true });
@@ -20,6 +26,8 @@ export async function writeAtomically(path: string, content: string | readonly U
 
 /** Appends text to a file. */
 export async function appendText(path: string, text: string): Promise<void> {
+  const inMemory = memoryFile(path);
+  if (inMemory) return inMemory.write([new TextEncoder().encode(text)], { append: true });
   await Deno.writeTextFile(path, text, { append: true }).catch((error) => {
     throw notWritten(path, error);
   });
@@ -44,6 +52,8 @@ export function whyUnread(error: unknown): string {
 
 /** Whether a path is an existing file or folder. */
 export async function exists(path: string): Promise<boolean> {
+  const inMemory = memoryFile(path);
+  if (inMemory) return inMemory.isPresent;
   try {
     await Deno.stat(path);
     return true;
@@ -55,16 +65,14 @@ export async function exists(path: string): Promise<boolean> {
 
 /** Text of a file; undefined if the file does not exist. */
 export async function readTextIfPresent(path: string): Promise<string | undefined> {
-  try {
-    return await Deno.readTextFile(path);
-  } catch (error) {
-    if (isAbsent(error)) return undefined;
-    throw new Error(`${path}: ${whyUnread(error)}`);
-  }
+  const bytes = await readBytesIfPresent(path);
+  return bytes && new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
 /** Bytes of a file; undefined if the file does not exist. */
 export async function readBytesIfPresent(path: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  const inMemory = memoryFile(path);
+  if (inMemory) return inMemory.read();
   try {
     return await Deno.readFile(path);
   } catch (error) {

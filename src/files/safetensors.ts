@@ -10,6 +10,7 @@ import { formatShape, type Shape, sizeOf } from "../device/shape.ts";
 import { type ErrorCode, WeftError } from "../device/errors.ts";
 import { sha256 } from "./digest.ts";
 import { whyUnread, writeAtomically } from "./disk.ts";
+import { memoryFile } from "./memory.ts";
 import { isCount, isRecord, parseJson } from "./json.ts";
 
 /** A tensor on the host. */
@@ -109,7 +110,7 @@ export async function readCheckedSafetensors(path: string): Promise<SafetensorsF
 }
 
 async function readFile(path: string): Promise<Uint8Array> {
-  return await Deno.readFile(path).catch((error) => {
+  return memoryFile(path)?.read() ?? await Deno.readFile(path).catch((error) => {
     throw new SafetensorsError(path, whyUnread(error), "unreadable-file");
   });
 }

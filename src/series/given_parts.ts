@@ -5,21 +5,22 @@ import type { ReadOptions } from "../data/table/options.ts";
 import { largest } from "../device/extremes.ts";
 import { DataError, OptionError } from "../device/errors.ts";
 import { inRecordedOrder, withRecordedClasses } from "./recorded_series.ts";
-import type { SeriesSettings } from "./settings.ts";
+import type { SeriesSource } from "./series_source.ts";
+import type { DataSources } from "./settings.ts";
 
-/** Reads a file. `columns` are the content of the columns in the training table. */
+/** Reads a source. `columns` are the content of the columns in the training table. */
 export type ReadPart = (
-  path: string,
+  source: SeriesSource,
   columns: Pick<ReadOptions, "columns" | "numericTimes">,
 ) => Promise<SeriesSet>;
 
 /** Reads the sets of the options `validation` and `test` in the form of a set: the same channels, times and classes. */
 export async function readGivenParts(
   set: SeriesSet,
-  settings: Pick<SeriesSettings, "validation" | "test">,
+  sources: Pick<DataSources, "validation" | "test">,
   read: ReadPart,
 ): Promise<{ validation?: SeriesSet; test?: SeriesSet }> {
-  if (settings.test !== undefined && set.testFrom !== undefined) {
+  if (sources.test !== undefined && set.testFrom !== undefined) {
     throw new OptionError(
       "conflicting-options",
       (write) => `${set.name} has a test set of its own, which is kept: leave out ${write("test")}`,
@@ -27,9 +28,11 @@ export async function readGivenParts(
     );
   }
   const numericTimes = set.times === "number" || set.timeUnit !== set.times ? set.timeUnit : undefined;
-  const part = async (path: string | undefined) =>
-    path === undefined ? undefined : inOrderOf(set, await read(path, { columns: set.columns, numericTimes }));
-  const [validation, test] = [await part(settings.validation), await part(settings.test)];
+  const part = async (source: SeriesSource | undefined) =>
+    source === undefined
+      ? undefined
+      : inOrderOf(set, await read(source, { columns: set.columns, numericTimes }));
+  const [validation, test] = [await part(sources.validation), await part(sources.test)];
   return { ...(validation && { validation }), ...(test && { test }) };
 }
 
@@ -46,10 +49,10 @@ function inOrderOf({ channels, kinds, times, classes }: SeriesSet, set: SeriesSe
  */
 export async function withGivenParts(
   set: SeriesSet,
-  settings: Pick<SeriesSettings, "validation" | "test">,
+  sources: Pick<DataSources, "validation" | "test">,
   read: ReadPart,
 ): Promise<SeriesSet> {
-  const { validation, test } = await readGivenParts(set, settings, read);
+  const { validation, test } = await readGivenParts(set, sources, read);
   const named = (part: string, { series }: SeriesSet) =>
     series.map((one) => ({ ...one, name: `${part} ${one.name}` }));
   const own = set.series.slice(0, set.testFrom);
@@ -80,10 +83,10 @@ export interface ContinuedSet {
  */
 export async function withLaterRows(
   set: SeriesSet,
-  settings: Pick<SeriesSettings, "validation" | "test">,
+  sources: Pick<DataSources, "validation" | "test">,
   read: ReadPart,
 ): Promise<ContinuedSet> {
-  const { validation, test } = await readGivenParts(set, settings, read);
+  const { validation, test } = await readGivenParts(set, sources, read);
   if (validation && !test) {
     throw new OptionError(
       "missing-option",

@@ -2,6 +2,7 @@
  * Models for users' own series: reading, scaling, splits, classification, regression, forecasts, calibration,
  * streams, prediction and evaluation.
  *
+ * {@linkcode classify}, {@linkcode regress} and {@linkcode forecast} train a model on data in memory.
  * {@linkcode ownSeries} is the experiment of `deno task train own-series`; {@linkcode seriesExperiment} makes
  * an experiment for other labelled series.
  *
@@ -28,6 +29,16 @@ export {
 } from "./forecast_models.ts";
 export { forecastVerdict } from "./forecast_verdict.ts";
 export type { Horizon } from "./horizon.ts";
+export {
+  classify,
+  type ClassifyOptions,
+  forecast,
+  type ForecastOptions,
+  type LearnedModel,
+  type LearnOptions,
+  regress,
+  type RegressOptions,
+} from "./learn.ts";
 export {
   type ModelExperiment,
   type ModelKind,
@@ -59,7 +70,8 @@ export {
 export * from "./series_models.ts";
 export type { FittedModelKind, SeriesInputs, SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
 export { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";
-export type { SeriesModelSettings, SeriesSettings } from "./settings.ts";
+export type { SeriesSource } from "./series_source.ts";
+export type { DataSources, SeriesModelSettings, SeriesSettings } from "./settings.ts";
 export {
   type FileSamples,
   measureNew,

@@ -10,11 +10,20 @@ import type { TaskKind } from "./predictions.ts";
 import { tableOptions as readingOptions } from "./recorded_series.ts";
 import { typicalDuration, typicalSpan } from "./pace.ts";
 import { randomConvolutions } from "./ridge_network.ts";
-import { readSeries, seriesExperiment, targetsOf } from "./series_experiment.ts";
+import { readSeries } from "./read_series.ts";
+import { seriesExperiment, targetsOf } from "./series_experiment.ts";
 import { withGivenParts } from "./given_parts.ts";
 import { openForecast, prepareForecast } from "./series_forecast.ts";
 import { seriesModels } from "./series_models.ts";
-import { dataOptions, modelOptions, type SeriesSettings, tableOptions, taskOptions } from "./settings.ts";
+import {
+  dataOptions,
+  type DataSources,
+  modelOptions,
+  type SeriesSettings,
+  sourcesOf,
+  tableOptions,
+  taskOptions,
+} from "./settings.ts";
 import { windowModels } from "./window_models.ts";
 
 /** Default number of epochs of forecasts by models that are trained with gradients. */
@@ -91,14 +100,7 @@ export const ownSeries: ModelExperiment<SeriesSettings> = modelRules({
   ],
   models: modelsOf,
   async prepare(settings, earlier) {
-    if (!settings.data) {
-      throw new OptionError(
-        "missing-option",
-        (write) =>
-          `own-series needs data: name a table, or a zip file or folder of .ts files, with ${write("data")}`,
-        { option: "data" },
-      );
-    }
+    if (!sourcesOf(settings).data) throw missingData(earlier);
     return await (settings.task === "forecast"
       ? prepareForecast(settings, earlier)
       : ofWholeSeries.prepare(withRecordedWidth(settings, earlier), earlier));
@@ -114,6 +116,28 @@ export const ownSeries: ModelExperiment<SeriesSettings> = modelRules({
   }),
   check: checkTask,
 });
+
+/** Error of a run without data: a new run, or a run of data in memory. */
+function missingData(earlier?: DataRecord): OptionError {
+  return new OptionError(
+    "missing-option",
+    (write) =>
+      earlier
+        ? "own-series: the run learned from data in memory, which its folder does not contain: name a table " +
+          `with the same data with ${write("data")}, and for evaluate with ${write("testPart")} besides`
+        : `own-series needs data: name a table, or a zip file or folder of .ts files, with ${write("data")}`,
+    { option: "data" },
+  );
+}
+
+/** {@linkcode ownSeries} on data in memory, which override the paths of a run. */
+export function ownSeriesOf(inMemory: DataSources): ModelExperiment<SeriesSettings> {
+  return {
+    ...ownSeries,
+    check: (settings, chosen) => ownSeries.check!({ ...settings, inMemory }, chosen),
+    prepare: (settings, earlier) => ownSeries.prepare({ ...settings, inMemory }, earlier),
+  };
+}
 
 /** Settings with the default width of the vector fields of runs with version 1 of the record. */
 function withRecordedWidth<Settings extends SeriesSettings>(
@@ -157,7 +181,7 @@ function checkTask(settings: SeriesSettings): void {
       { option: unusable[0] },
     );
   }
-  if (settings.folds !== undefined && settings.test !== undefined) {
+  if (settings.folds !== undefined && sourcesOf(settings).test !== undefined) {
     throw new OptionError(
       "conflicting-options",
       (write) => `${write("folds")} and ${write("test")} both choose the test set: leave one out`,
@@ -174,10 +198,11 @@ function checkTask(settings: SeriesSettings): void {
 
 async function readTargets(settings: SeriesSettings): Promise<SeriesSet> {
   const options = { ...readingOptions(settings), targets: targetsOf(settings) };
+  const sources = sourcesOf(settings);
   const set = await withGivenParts(
-    await readSeries(settings.data!, options),
-    settings,
-    (path, columns) => readSeries(path, { ...options, ...columns }),
+    await readSeries(sources.data!, options),
+    sources,
+    (source, columns) => readSeries(source, { ...options, ...columns }),
   );
   if (settings.task !== "regress") requireClasses(set);
   return set;

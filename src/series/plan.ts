@@ -7,7 +7,7 @@ import { type CandidateProblem, crossValidate } from "./cross_validation.ts";
 import type { DataRecord, RecordedTraining } from "./data_record.ts";
 import { defaultSteps } from "./learning.ts";
 import type { ModelKind } from "./model_kind.ts";
-import type { SeriesSettings } from "./settings.ts";
+import { type SeriesSettings, sourcesOf } from "./settings.ts";
 
 /** Maximum number of series, and of observations of a series, of a small table. */
 const [maxSeries, maxLength] = [1000, 1000];
@@ -21,10 +21,12 @@ const lengthShares = [0.1, 0.3, 1];
  * the validation set: for small tables, if no other length of training is asked for.
  */
 export function isPlanned(
-  { epochs, patience, noRefit, validation }: SeriesSettings,
+  settings: SeriesSettings,
   { fit }: Pick<Task, "fit">,
   { split, length }: Pick<DataRecord, "split" | "length">,
 ): boolean {
+  const { epochs, patience, noRefit } = settings;
+  const { validation } = sourcesOf(settings);
   const isSmall = split.train.length + split.validation.length <= maxSeries && length <= maxLength;
   return isSmall && !noRefit && validation === undefined && patience === undefined &&
     (epochs === undefined || fit !== undefined);

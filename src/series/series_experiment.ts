@@ -1,13 +1,8 @@
 /** Experiments that classify labelled series. */
-import { OptionError, WeftError } from "../device/errors.ts";
 import { largest } from "../device/extremes.ts";
 import { dropObservations, mapSplits, type Series, type SeriesSet } from "../data/series.ts";
-import { hasTables, isTableName, readTable, type TableSource } from "../data/table/read_table.ts";
 import { describeSeries, noticesOf } from "../data/table/describe.ts";
 import type { ReadOptions, TableOptions } from "../data/table/options.ts";
-import { readBytes } from "../data/format.ts";
-import { parseTs } from "../data/ts_format.ts";
-import { readUea } from "../data/uea.ts";
 import { type Key, key, permutationArray, split as splitKey } from "../tensor/random.ts";
 import {
   checkDataRecord,
@@ -20,8 +15,6 @@ import {
 } from "./data_record.ts";
 import type { Task } from "../train/task.ts";
 import type { TrainedModel } from "./trained_model.ts";
-import { exists } from "../files/disk.ts";
-import { tableOptionNames } from "../data/option_names.ts";
 import {
   classification,
   type ClassificationOptions,
@@ -38,7 +31,8 @@ import { paceFor } from "./pace.ts";
 import { isPlanned, planModel, planTraining } from "./plan.ts";
 import { autoModel, choiceOf, wholeSeriesCandidates, withChosen, withComparison } from "./auto.ts";
 import { regression, type Regressor, regressor } from "./regression.ts";
-import type { SeriesSettings } from "./settings.ts";
+import type { SeriesSource } from "./series_source.ts";
+import { type SeriesSettings, sourcesOf } from "./settings.ts";
 import { kindNamed, type ModelExperiment, modelRules } from "./model_kind.ts";
 import type { SeriesNetworkOptions } from "./series_network.ts";
 import { seriesModels } from "./series_models.ts";
@@ -64,7 +58,7 @@ export interface SeriesProblem<Settings extends SeriesSettings = SeriesSettings>
   make(settings: Settings, seed: Key): Promise<SeriesSet> | SeriesSet;
   /** Reads other series of the same kind. */
   read(
-    source: TableSource,
+    source: SeriesSource,
     options: TableOptions & ReadOptions & { targets: TargetKind },
     settings: Settings,
   ): Promise<SeriesSet>;
@@ -179,7 +173,9 @@ export function seriesExperiment<Settings extends SeriesSettings>(
         return {
           ...task,
           description: [
-            ...(settings.data === undefined ? [] : [describeRecord(task.record), ...describeSeries(set)]),
+            ...(sourcesOf(settings).data === undefined
+              ? []
+              : [describeRecord(task.record), ...describeSeries(set)]),
             ...(steps ? [steps] : []),
           ],
           ...(steps ? { chosen: { ...task.chosen, steps } } : {}),
@@ -228,10 +224,10 @@ export function seriesExperiment<Settings extends SeriesSettings>(
         : classifier({ ...options, rules: rules?.(settings) });
       const conform = (set: SeriesSet) => requireValues(inRecordedOrder(set, record));
       const own = targetsOf(settings);
-      const read = async (source: TableSource, targets: TargetKind, table?: TableOptions) =>
+      const read = async (source: SeriesSource, targets: TargetKind, table?: TableOptions) =>
         conform(await problem.read(source, { ...tableOptions(settings, record, table), targets }, settings));
-      const truthOf = async (path: string, table?: TableOptions) => {
-        const set = await read(path, own, table);
+      const truthOf = async (source: SeriesSource, table?: TableOptions) => {
+        const set = await read(source, own, table);
         return record.targets ? withTargets(set, record.targets) : withRecordedClasses(set, record);
       };
       return {
@@ -240,8 +236,8 @@ export function seriesExperiment<Settings extends SeriesSettings>(
         scores: model.scores,
         weights: model.weights,
         onLoad: model.onLoad,
-        async samples(path, table) {
-          const set = await truthOf(path, table);
+        async samples(source, table) {
+          const set = await truthOf(source, table);
           return {
             batches: model.toGroups(set.series),
             count: set.series.length,
@@ -271,60 +267,6 @@ export type TargetKind = NonNullable<ReadOptions["targets"]>;
 /** Kind of target of a task. */
 export function targetsOf({ task = "classify" }: Pick<SeriesSettings, "task">): TargetKind {
   return ({ classify: "classes", regress: "numbers", forecast: "channels" } as const)[task];
-}
-
-/** Whether a path is a table or a folder of tables. Otherwise it should be a problem of the UEA archive. */
-async function isTable(path: string, problem?: string): Promise<boolean> {
-  if (isTableName(path)) return true;
-  const info = await Deno.stat(path).catch(() => undefined);
-  if (problem !== undefined || !info || path.toLowerCase().endsWith(".zip")) return false;
-  return info.isFile ? !path.toLowerCase().endsWith(".ts") : await hasTables(path);
-}
-
-/**
- * Why a path that is not a table cannot be a problem of the archive, for a message. Undefined if it may be
- * such a problem.
- */
-async function whyNoSeries(path: string): Promise<string | undefined> {
-  if (!await exists(path)) return "no such file or folder";
-  if (!(await Deno.stat(path)).isDirectory) return undefined;
-  const names = await Array.fromAsync(Deno.readDir(path), ({ name }) => name);
-  return names.some((name) => name.endsWith(".ts"))
-    ? undefined
-    : "a folder without tables and without .ts files";
-}
-
-/**
- * Reads a table, or a problem of the UEA archive (with its name if the path contains several). The set has
- * the path as its name.
- *
- * @throws {WeftError} If the path has neither, or if table options are given for a problem of the archive.
- */
-export async function readSeries(
-  source: TableSource,
-  { problem, ...options }: TableOptions & ReadOptions & { targets: TargetKind; problem?: string },
-): Promise<SeriesSet> {
-  if (typeof source !== "string" || await isTable(source, problem)) return await readTable(source, options);
-  const lacking = problem === undefined ? await whyNoSeries(source) : undefined;
-  if (lacking) {
-    const expected =
-      "a table (.csv, .tsv, .txt, .jsonl, .ndjson, .parquet, also as .gz, or SQLite), a folder of tables, " +
-      "a .ts file, or a zip file or folder of .ts files";
-    throw new WeftError("unreadable-file", `${source}: ${lacking}; expected ${expected}`, { expected });
-  }
-  const set = source.toLowerCase().endsWith(".ts")
-    ? parseTs(await readBytes(source, "a .ts file"), source)
-    : await readUea(source, problem);
-  const unread = Object.keys(options).filter((name) => Object.hasOwn(tableOptionNames, name));
-  if (unread.length === 0) return { ...set, name: source };
-  throw new OptionError(
-    "unusable-option",
-    (write) =>
-      `${source}: ${
-        unread.map(write).join(", ")
-      }: options of tables, and this is a problem of the UEA archive; leave them out`,
-    { option: unread[0] },
-  );
 }
 
 /** A random selection of the series; all of them if no number is given or there are fewer. */

@@ -3,7 +3,6 @@ import { DataError } from "../device/errors.ts";
 import { digestOf } from "../files/digest.ts";
 import type { TableOptions } from "../data/table/options.ts";
 import { describeSeries, noticesOf } from "../data/table/describe.ts";
-import type { TableSource } from "../data/table/read_table.ts";
 import { mapSplits, type Series, type SeriesSet } from "../data/series.ts";
 import { evaluateForecasts, forecastExamples } from "./evaluate_forecasts.ts";
 import { largest } from "../device/extremes.ts";
@@ -33,7 +32,8 @@ import {
   windowsOf,
 } from "./forecast_windows.ts";
 import { windowForecaster } from "./window_forecaster.ts";
-import type { SeriesSettings } from "./settings.ts";
+import { type SeriesSettings, sourcesOf } from "./settings.ts";
+import type { SeriesSource } from "./series_source.ts";
 import { stepsOf } from "./horizon.ts";
 import { settling } from "./learning.ts";
 import { kindNamed } from "./model_kind.ts";
@@ -54,7 +54,7 @@ import {
 import { closedFormOf, windowsOfParts } from "./closed_form.ts";
 import { historyWindows } from "./histories.ts";
 import { typicalGap } from "./pace.ts";
-import { readSeries } from "./series_experiment.ts";
+import { readSeries } from "./read_series.ts";
 
 /**
  * Makes the task of training a forecaster on the series of a table. The model `auto` is chosen in `plan` of the
@@ -90,14 +90,15 @@ interface ForecastData {
 
 async function readForecastData(settings: SeriesSettings, earlier?: DataRecord): Promise<ForecastData> {
   const options = { ...tableOptions(settings), targets: "channels" as const };
-  const read = await readSeries(settings.data!, options);
+  const sources = sourcesOf(settings);
+  const read = await readSeries(sources.data!, options);
   requireValues(read);
   // Months differ in length, so a fixed step in seconds would drift.
   const own = calendarMonths(typicalGap(read)) ? inMonths(read) : read;
   const { set: made, until: given } = await withLaterRows(
     own,
-    settings,
-    (path, columns) => readSeries(path, { ...options, ...columns }),
+    sources,
+    (source, columns) => readSeries(source, { ...options, ...columns }),
   );
   const set = earlier ? inRecordedOrder(made, earlier) : made;
   const recorded = await recordSeries(set);
@@ -267,24 +268,24 @@ export function openForecast(given: SeriesSettings, record: DataRecord): Trained
   const settings = withChosen(given, record.training);
   const own = windowForecaster(settings, record);
   const conform = (other: SeriesSet) => inRecordedOrder(other, record);
-  const read = async (source: TableSource, table?: TableOptions) =>
+  const read = async (source: SeriesSource, table?: TableOptions) =>
     conform(await readSeries(source, { ...tableOptions(settings, record, table), targets: "channels" }));
-  const windowsIn = async (path: string, table?: TableOptions) => {
-    const set = await read(path, table);
+  const windowsIn = async (source: SeriesSource, table?: TableOptions) => {
+    const set = await read(source, table);
     const { series } = set;
     const span = { from: -Infinity, to: Infinity };
     const most = own.model.history && historyWindows.test;
     const windows = windowsOf(series, record.channels.length, record.windows!, span, most);
     if (windows.length > 0) return { windows, series, notices: noticesOf(set) };
-    throw new Error(`${path}: no series is long enough to check ${record.windows!.horizon} steps`);
+    throw new Error(`${set.name}: no series is long enough to check ${record.windows!.horizon} steps`);
   };
   return {
     parameters: own.model.parameters,
     onLoad: own.load,
     evaluate: own.evaluate,
     weights: knownCounts,
-    async samples(path, table) {
-      const { windows, series, notices } = await windowsIn(path, table);
+    async samples(source, table) {
+      const { windows, series, notices } = await windowsIn(source, table);
       return {
         batches: own.toBatches(windows),
         count: windows.length,

@@ -15,6 +15,7 @@ import {
 } from "../train/option.ts";
 import { type Horizon, horizonForms, isHorizon } from "./horizon.ts";
 import { secondsOfBudget } from "./budget.ts";
+import type { SeriesSource } from "./series_source.ts";
 import { type TaskKind, taskKinds } from "./predictions.ts";
 
 /** Settings of a model that reads series. */
@@ -62,6 +63,23 @@ export interface SeriesModelSettings {
   readonly intensity?: boolean;
 }
 
+/** Sources of the data of a run. */
+export interface DataSources {
+  /** Series to learn from. */
+  readonly data?: SeriesSource;
+  /** Separate validation set, in the form of `data`. */
+  readonly validation?: SeriesSource;
+  /** Separate test set, in the form of `data`. */
+  readonly test?: SeriesSource;
+}
+
+/** Sources of the data of a run: paths, or data in memory. */
+export function sourcesOf(
+  { data, validation, test, inMemory }: Pick<SeriesSettings, keyof DataSources | "inMemory">,
+): DataSources {
+  return { data, validation, test, ...inMemory };
+}
+
 /** Settings of an experiment on series. */
 export interface SeriesSettings extends SeriesModelSettings, RunSettings {
   /** Number of members of an ensemble, at least 1; by default 5 for up to 200 series, 3 for up
@@ -77,6 +95,8 @@ export interface SeriesSettings extends SeriesModelSettings, RunSettings {
   readonly validation?: string;
   /** Path of a separate test set, in the form of `data`. */
   readonly test?: string;
+  /** Data in memory, which override the paths. No option: only programs can set them. */
+  readonly inMemory?: DataSources;
   /** Options for reading the table. */
   readonly table?: TableOptions;
   /** Scaling of channels; `"standard"` by default. */

@@ -3,18 +3,18 @@ import { checkOptions } from "../device/options.ts";
 import { tableOptionNames } from "../data/option_names.ts";
 import type { SeriesSet } from "../data/series.ts";
 import type { TableOptions } from "../data/table/options.ts";
-import type { TableSource } from "../data/table/read_table.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { evaluateBatches } from "../train/evaluate.ts";
 import { requireFinite } from "../train/run.ts";
 import type { Evaluation, MeasuredModel, Samples } from "../train/task.ts";
 import type { TrainedRun } from "../train/trained_run.ts";
+import { nameOfSource, type SeriesSource } from "./series_source.ts";
 import type { Prediction, PredictionStream, PredictionStreamState } from "./predictions.ts";
 
 /** Kind of a task's samples. */
 export type SampleKind = "series" | "window" | "digit";
 
-/** All samples of a file. */
+/** All samples of a source. */
 export interface FileSamples<Batch extends Tree = Tree> {
   /** Samples in batches of equal length: each sample is read exactly as if it were alone. */
   readonly batches: readonly Samples<Batch>[];
@@ -33,18 +33,18 @@ export interface FileSamples<Batch extends Tree = Tree> {
 /** A model without its training data. It reads new data in the form of its record. */
 export interface TrainedModel<Batch extends Tree = Tree> extends MeasuredModel<Batch> {
   /**
-   * Reads all samples of a file.
+   * Reads all samples of a file, or of series in memory.
    *
-   * @param table Options that differ from those of the training table, if the file is a table.
+   * @param table Options that differ from those of the training table, if the source is a table.
    */
-  samples(path: string, table?: TableOptions): Promise<FileSamples<Batch>>;
+  samples(source: SeriesSource, table?: TableOptions): Promise<FileSamples<Batch>>;
   /**
    * Reads the series of a table to predict, in the form of {@linkcode TrainedModel.conform}. They need no
    * labels.
    *
    * @param table Options that differ from those of the training table.
    */
-  series?(source: TableSource, table?: TableOptions): Promise<SeriesSet>;
+  series?(source: SeriesSource, table?: TableOptions): Promise<SeriesSet>;
   /**
    * Reorders the channels of a set to match the model, by name.
    *
@@ -88,23 +88,26 @@ export interface NewMeasures {
 }
 
 /**
- * Measures a model on all samples of a file.
+ * Measures a model on all samples of a file, or of series in memory.
  *
- * @param table Options that differ from those of the training table, if the file is a table.
+ * @param table Options that differ from those of the training table, if the source is a table.
  * @throws {Error} If a measure is not finite.
  */
 export async function measureNew(
   run: TrainedRun<TrainedModel>,
-  path: string,
+  source: SeriesSource,
   table?: TableOptions,
 ): Promise<NewMeasures> {
   if (table !== undefined) checkOptions("measureNew", table, tableOptionNames);
   const { model, config } = run;
-  const { batches, count, seen, kind, notices = [], evaluatePredictions } = await model.samples(path, table);
+  const { batches, count, seen, kind, notices = [], evaluatePredictions } = await model.samples(
+    source,
+    table,
+  );
   const evaluated = await evaluatePredictions?.();
   const measures = { ...await evaluateBatches(model, batches, config.batchSize), ...evaluated?.measures };
   return {
-    measures: requireFinite(measures, path),
+    measures: requireFinite(measures, nameOfSource(source)),
     baselines: evaluated?.baselines ?? {},
     count,
     seen,

@@ -96,7 +96,7 @@ async function prepare(settings: ForecastSettings, earlier?: DataRecord): Promis
 function open(settings: ForecastSettings, record: DataRecord): TrainedModel {
   return {
     ...forecaster({ ...training, smooth: settings.smooth, model: modelOf(settings, record) }),
-    async samples(path) {
+    async samples(path: string) {
       const series = withRecordedColumns(await readLongSeries(path), path, record);
       const [gap, every] = [gapOf(series), windowsEvery(series)];
       if (gap * record.time.scale !== 1) {

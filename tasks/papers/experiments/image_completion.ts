@@ -131,7 +131,7 @@ function open(settings: ForecastSettings, record: DataRecord): TrainedModel {
   const { every, context } = pixelsOf(settings);
   return {
     ...forecaster({ ...training, context, model: modelOf(settings, split(key(settings.seed))[1]) }),
-    async samples(path) {
+    async samples(path: string) {
       const { test } = await readImages(path);
       const all = {
         file: "t10k",

@@ -7,7 +7,7 @@ import type { ModelExperiment } from "../../../src/series/model_kind.ts";
 import { drawPath } from "./draw_path.ts";
 import { seriesOptions } from "./options.ts";
 import { paperExperiment } from "./classification_recipe.ts";
-import { readSeries } from "../../../src/series/series_experiment.ts";
+import { readSeries } from "../../../src/series/read_series.ts";
 
 const series = 1000;
 

@@ -6,7 +6,8 @@ import type { DataRecord } from "../../../src/series/data_record.ts";
 import { drawPath } from "./draw_path.ts";
 import { seriesOptions } from "./options.ts";
 import { paperExperiment, type PaperProblem } from "./classification_recipe.ts";
-import { readSeries, type TargetKind } from "../../../src/series/series_experiment.ts";
+import { readSeries } from "../../../src/series/read_series.ts";
+import type { TargetKind } from "../../../src/series/series_experiment.ts";
 
 /** A problem of the UEA archive. */
 interface UeaProblem extends Pick<PaperProblem, "name" | "summary" | "paper" | "draw"> {

@@ -1,0 +1,57 @@
+/** Folders in memory, for runs of programs without access to a disk. The functions of `disk.ts` read and write them. */
+
+/** A folder in memory. Its files exist until the folder is disposed. */
+export interface MemoryFolder extends Disposable {
+  /** Path of the folder, for the functions of `disk.ts`. */
+  readonly path: string;
+  /** Content of each file, by its name in the folder. */
+  readonly files: ReadonlyMap<string, Uint8Array<ArrayBuffer>>;
+}
+
+const folders = new Map<string, Map<string, Uint8Array<ArrayBuffer>>>();
+let made = 0;
+
+/** Makes an empty folder in memory. @param name Name of the folder, for messages about its files. */
+export function memoryFolder(name: string): MemoryFolder {
+  const path = `memory:${name}-${++made}`;
+  const files = new Map<string, Uint8Array<ArrayBuffer>>();
+  folders.set(path, files);
+  return { path, files, [Symbol.dispose]: () => void folders.delete(path) };
+}
+
+/** A place in a folder in memory. */
+export interface MemoryFile {
+  /** Whether the file exists. */
+  readonly isPresent: boolean;
+  /** Content of the file, a copy; undefined if the file does not exist. */
+  read(): Uint8Array<ArrayBuffer> | undefined;
+  /** Writes the file, or appends to it. */
+  write(chunks: readonly Uint8Array[], options?: { append: boolean }): void;
+}
+
+/** The file of a path in a folder in memory; undefined for a path on the disk. */
+export function memoryFile(path: string): MemoryFile | undefined {
+  const end = path.lastIndexOf("/");
+  const files = folders.get(path.slice(0, Math.max(0, end)));
+  if (!files) return undefined;
+  const name = path.slice(end + 1);
+  return {
+    isPresent: files.has(name),
+    // Tensors may use the bytes that a reader gets.
+    read: () => files.get(name)?.slice(),
+    write(chunks, { append } = { append: false }) {
+      const all = [...append && files.has(name) ? [files.get(name)!] : [], ...chunks];
+      files.set(name, joined(all));
+    },
+  };
+}
+
+function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
+  let position = 0;
+  for (const chunk of chunks) {
+    bytes.set(chunk, position);
+    position += chunk.length;
+  }
+  return bytes;
+}
