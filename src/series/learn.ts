@@ -245,7 +245,7 @@ async function learn<Options extends LearnOptions, Answer extends Prediction>(
   const { summary } = await execute(run, { isLocked: true, signal, onPlan, onEpoch, onProgress });
   if (!summary) throw signal!.reason;
   const trained = await openTrained<TrainedModel, DataRecord>(experiment, run.config, run.folder);
-  return learnedModel(task, trained, summary, memory.files);
+  return learnedModel(trained, summary, memory.files);
 }
 
 /** Sorts sources into paths, which the configuration stores, and data in memory. */
@@ -285,7 +285,6 @@ function checkTable(operation: string, source: SeriesSource, table: TableOptions
 }
 
 function learnedModel<Answer extends Prediction>(
-  task: TaskKind,
   run: TrainedRun<TrainedModel, DataRecord>,
   summary: RunSummary,
   written: ReadonlyMap<string, Uint8Array>,
@@ -293,7 +292,7 @@ function learnedModel<Answer extends Prediction>(
   const { model, config, record } = run;
   const files = new Map(written);
   const check = (operation: string, data: SeriesSource, table: TableOptions | undefined) => {
-    const name = `${task}.${operation}`;
+    const name = `LearnedModel.${operation}`;
     checkSource(name, data);
     if (table === undefined) return;
     checkOptions(name, table, tableOptionNames);

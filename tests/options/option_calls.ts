@@ -7,6 +7,15 @@ import * as series from "../../src/series/mod.ts";
 import * as commands from "../../src/commands/mod.ts";
 import { ownSeries } from "../../src/series/own_series.ts";
 
+/** A fitted model of ten short series. */
+let learned: Promise<series.LearnedModel> | undefined;
+const rows = Array.from(
+  { length: 30 },
+  (_, i) => ({ series: `s${i / 3 | 0}`, time: i % 3, x: i % 7, label: i / 3 & 1 ? "a" : "b" }),
+);
+const learn = () =>
+  learned ??= series.classify({ name: "rows", rows }, { model: "random-convolutions", device: "cpu" });
+
 /** A function with options, and valid options, if the test can call it. */
 type Call = readonly [call: (options: never) => unknown, valid: object];
 
@@ -249,6 +258,17 @@ export const calls: Readonly<Record<string, Call>> = {
   "spirals decay": [(decay) => data.spirals(2, key(0), { decay }), { rate: 1 }],
   startServer: [(address) => serve.startServer(nothing, address), { host: "127.0.0.1", port: 0 }],
   serviceOf: [(options) => serve.serviceOf({} as never, options), { limits: {} }],
+  "LearnedModel.predict": [
+    async (options) => await (await learn()).predict({ name: "rows", rows }, options),
+    { series: "series" },
+  ],
+  "LearnedModel.evaluate": [
+    async (options) => await (await learn()).evaluate({ name: "rows", rows }, options),
+    { series: "series" },
+  ],
+  classify: [(options) => series.classify("/nonexistent/table.csv", options), { seed: 1 }],
+  regress: [(options) => series.regress("/nonexistent/table.csv", options), { seed: 1 }],
+  forecast: [(options) => series.forecast("/nonexistent/table.csv", options), { horizon: 3 }],
   "serviceOf limits": [(limits) => serve.serviceOf({ model: {} } as never, { limits }), { streams: 3 }],
   "serviceOf access": [(access) => serve.serviceOf({ model: {} } as never, { access }), { origins: [] }],
   execute: [(options) => train.execute(nothing, options), { isLocked: true }],

@@ -17,11 +17,13 @@ const data = new Set([
   "EpochMetrics",
   "LSTMState",
   "Message",
+  "PredictionStreamState",
   "ReportContent",
   "Run",
   "Series",
   "SeriesInputs",
   "SeriesSet",
+  "SeriesSource",
   "Task",
   "WARPModel",
   // From the file of a run. The table of calls contains `startRun`, whose options come from users.
