@@ -4,7 +4,7 @@ import type { Section } from "../charts/section.ts";
 import { formatMeasure, measureName } from "../train/metrics/names.ts";
 import type { PlanOptions, Task } from "../train/task.ts";
 import type { Splits } from "../data/series.ts";
-import { defaultBudget, secondsOfBudget } from "./budget.ts";
+import { autoBudget, searchBudget, secondsOfBudget } from "./budget.ts";
 import { type CandidateProblem, crossValidate, type CrossValidation } from "./cross_validation.ts";
 import type { ComparedModel, RecordedTraining } from "./data_record.ts";
 import { kindNamed, type ModelKind, type ModelSetting } from "./model_kind.ts";
@@ -32,9 +32,9 @@ export const forecastCandidates: readonly string[] = [
  */
 export function autoKind(epochs?: number): ModelKind {
   return {
-    takes: ["budget", "online"],
+    takes: ["online"],
     defaults: epochs === undefined ? {} : { epochs },
-    rejects: ["epochs", "learningRate", "patience", "noRefit"],
+    rejects: ["epochs", "learningRate", "patience", "noRefit", "search"],
   };
 }
 
@@ -53,7 +53,9 @@ export function withChosen<Settings extends SeriesSettings>(
   settings: Settings,
   training: RecordedTraining | undefined,
 ): Settings {
-  return training?.chosen ? { ...settings, ...training.chosen } : settings;
+  if (!training?.chosen) return settings;
+  const { label: _, ...chosen } = training.chosen;
+  return { ...settings, ...chosen };
 }
 
 /** Settings that the choice of a candidate changes: the name and the defaults of the model. */
@@ -64,33 +66,46 @@ export function choiceOf(
   return { model, ...kindNamed(kinds, model).defaults };
 }
 
-/** Candidates that accept the given settings. */
-export function usableCandidates(
-  names: readonly string[],
+/** Models for classes and numbers that accept the given settings. */
+export function modelCandidates(
   kinds: Readonly<Record<string, ModelKind>>,
   settings: SeriesSettings,
-): string[] {
+): Candidate[] {
   const given = settings as unknown as Readonly<Record<string, unknown>>;
   const optional = ["balance", "positiveWeight", "intensity"];
-  return names.filter((name) => {
+  const usable = wholeSeriesCandidates.filter((name) => {
+    if (!Object.hasOwn(kinds, name)) return false;
     const { takes, rejects = [] } = kindNamed(kinds, name);
     if (settings.online && !takes.includes("online")) return false;
     return !optional.some((option) => given[option] !== undefined && rejects.includes(option));
   });
+  return usable.map((model) => ({ label: model, chosen: choiceOf(kinds, model) }));
 }
 
 /** Time at which a comparison ends, as `performance.now()`. Prints the time limit. */
-export function deadlineOf({ budget = defaultBudget }: SeriesSettings, { onLine }: PlanOptions): number {
+export function deadlineOf(settings: SeriesSettings, { onLine }: PlanOptions): number {
+  const { search, budget = search === undefined ? autoBudget : searchBudget } = settings;
   const seconds = secondsOfBudget(budget);
-  onLine?.(`comparing models for at most ${formatDuration(seconds)} (budget ${budget})`);
+  onLine?.(
+    `comparing ${search === undefined ? "models" : `${search} settings`} for at most ${
+      formatDuration(seconds)
+    } (budget ${budget})`,
+  );
   return performance.now() + 1000 * seconds;
+}
+
+/** A model with its settings, which is compared with others. */
+export interface Candidate {
+  /** Name in the comparison. */
+  readonly label: string;
+  readonly chosen: NonNullable<RecordedTraining["chosen"]>;
 }
 
 /** Options of {@linkcode compareWholeSeries}. */
 interface WholeSeriesComparison<Settings extends SeriesSettings> extends PlanOptions {
   problem: CandidateProblem<Settings>;
   settings: Settings;
-  kinds: Readonly<Record<string, ModelKind>>;
+  candidates: readonly Candidate[];
   /** Number of folds, or the split into a training and a validation set. */
   folds: number | Splits<readonly number[]>;
   /** Numbers of optimiser steps to compare for models that are trained with gradients. */
@@ -114,31 +129,31 @@ export interface ChosenModel {
 export async function compareWholeSeries<Settings extends SeriesSettings>(
   options: WholeSeriesComparison<Settings>,
 ): Promise<ChosenModel | undefined> {
-  const { problem, settings, kinds, folds, steps, signal, onLine } = options;
+  const { problem, settings, candidates, folds, steps, signal, onLine } = options;
   const deadline = deadlineOf(settings, options);
-  const names = usableCandidates(wholeSeriesCandidates, kinds, settings);
   const compared: ComparedModel[] = [];
-  let best: { score: CrossValidation; model: string } | undefined;
-  for (const [place, model] of names.entries()) {
+  let best: { score: CrossValidation; candidate: Candidate } | undefined;
+  for (const [place, candidate] of candidates.entries()) {
     const start = performance.now();
     // Candidates share the rest of the time, so that one slow model does not keep the others from being scored.
-    const share = start + Math.max(0, deadline - start) / (names.length - place);
-    const score = await crossValidate(problem, { ...settings, ...choiceOf(kinds, model) }, {
+    const share = start + Math.max(0, deadline - start) / (candidates.length - place);
+    const score = await crossValidate(problem, { ...settings, ...candidate.chosen }, {
       ...{ folds, steps, signal },
       ...(place === 0 ? {} : { deadline: share }),
     });
     if (signal?.aborted) return undefined;
     const seconds = (performance.now() - start) / 1000;
-    const entry: ComparedModel = { model, seconds, ...(score ? measuresOf(score) : {}) };
+    const entry: ComparedModel = { model: candidate.label, seconds, ...(score ? measuresOf(score) : {}) };
     compared.push(entry);
     onLine?.(`  ${lineOf(entry)}`);
-    if (score && (!best || isBetter(score, best.score))) best = { score, model };
+    if (score && (!best || isBetter(score, best.score))) best = { score, candidate };
     if (score?.accuracy === 1) break;
   }
-  const { model, score } = best ?? { model: names[0], score: { steps: steps.at(-1)!, temperature: 1 } };
-  onLine?.(`chosen: ${model}`);
+  const { candidate, score } = best ??
+    { candidate: candidates[0], score: { steps: steps.at(-1)!, temperature: 1 } };
+  onLine?.(`chosen: ${candidate.label}`);
   return {
-    chosen: choiceOf(kinds, model),
+    chosen: { ...candidate.chosen, ...(settings.search === undefined ? {} : { label: candidate.label }) },
     compared,
     found: { steps: score.steps, temperature: score.temperature },
   };
@@ -181,7 +196,11 @@ export function withComparison<Found extends Task>(
   if (!training?.chosen) return task;
   return {
     ...task,
-    chosen: { ...task.chosen, model: training.chosen.model },
+    chosen: {
+      ...task.chosen,
+      model: training.chosen.model,
+      ...(training.chosen.label ? { settings: training.chosen.label } : {}),
+    },
     examples: async () => [...comparisonSection(training), ...await task.examples?.() ?? []],
   };
 }
@@ -194,10 +213,12 @@ function comparisonSection(training: RecordedTraining): Section[] {
   return [{
     kind: "table",
     title: "Compared models",
-    text: `The models were compared on data that they did not learn from. ${chosen.model} was chosen.`,
+    text: `The models were compared on data that they did not learn from. Chosen: ${
+      chosen.label ?? chosen.model
+    }.`,
     head: ["model", ...names.map(measureName), ...hasSteps ? ["steps"] : [], "time"],
     rows: compared.map(({ model, measures, steps, seconds }) => [
-      model === chosen.model ? { text: model, mark: "best" } : model,
+      model === (chosen.label ?? chosen.model) ? { text: model, mark: "best" } : model,
       ...names.map((name) => measures?.[name] === undefined ? "" : formatMeasure(name, measures[name])),
       ...hasSteps ? [`${steps ?? ""}`] : [],
       formatDuration(seconds),

@@ -1,7 +1,7 @@
 /** Time limits of comparisons of models. */
 
-/** Default time limit. */
-export const defaultBudget = "2m";
+/** Default time limits of the comparison of models, and of a search for settings. */
+export const [autoBudget, searchBudget] = ["2m", "10m"] as const;
 
 /** Seconds of a time limit such as `90s`, `2m` or `1h`. NaN for any other text. */
 export function secondsOfBudget(budget: string): number {

@@ -98,8 +98,13 @@ export interface ComparedModel {
 
 /** Training of a model of users' own series. */
 export interface RecordedTraining {
-  /** Name and settings of the model that an automatic choice selected. They override those of the run. */
-  readonly chosen?: Readonly<{ model: string; learningRate?: number; hidden?: number; epochs?: number }>;
+  /**
+   * Name and settings of the model that a comparison selected. They override those of the run. `label` is its name
+   * in the comparison, if it differs.
+   */
+  readonly chosen?: Readonly<
+    { model: string; label?: string; [setting: string]: number | string | undefined }
+  >;
   /** All models of the comparison. */
   readonly compared?: readonly ComparedModel[];
   /** Number of members of the ensemble, at least 1. */

@@ -34,7 +34,7 @@ export interface LearnOptions
   extends
     Partial<Omit<SeriesModelSettings, "online" | "intensity">>,
     Partial<RunSettings>,
-    Pick<SeriesSettings, "patience" | "scaling" | "table">,
+    Pick<SeriesSettings, "patience" | "scaling" | "table" | "budget">,
     Pick<TrainOptions, "onEpoch" | "onProgress"> {
   /** Separate validation set, in the form of the data. */
   validation?: SeriesSource;
@@ -55,7 +55,7 @@ export interface RegressOptions extends
   LearnOptions,
   Pick<
     SeriesSettings,
-    "online" | "intensity" | "drop" | "dataSeed" | "folds" | "fold" | "ensemble" | "noRefit"
+    "online" | "intensity" | "drop" | "dataSeed" | "folds" | "fold" | "ensemble" | "noRefit" | "search"
   > {}
 
 /** Options of {@linkcode classify}. */
@@ -106,6 +106,7 @@ const regressNames: OptionNames<RegressOptions> = {
   fold: "optional",
   ensemble: "optional",
   noRefit: "optional",
+  search: "optional",
 };
 
 const classifyNames: OptionNames<ClassifyOptions> = {

@@ -1,5 +1,5 @@
 import type { SeriesSet } from "../data/series.ts";
-import { trainingOptions } from "../train/experiment.ts";
+import { type RunSettings, trainingOptions } from "../train/experiment.ts";
 import { DataError, OptionError } from "../device/errors.ts";
 import { pickOptions } from "../train/option.ts";
 import { autoKind, autoModel, canChoose } from "./auto.ts";
@@ -131,11 +131,13 @@ function missingData(earlier?: DataRecord): OptionError {
 }
 
 /** {@linkcode ownSeries} on data in memory, which override the paths of a run. */
-export function ownSeriesOf(inMemory: DataSources): ModelExperiment<SeriesSettings> {
+export function ownSeriesOf(inMemory: DataSources): ModelExperiment {
   return {
     ...ownSeries,
-    check: (settings, chosen) => ownSeries.check!({ ...settings, inMemory }, chosen),
-    prepare: (settings, earlier) => ownSeries.prepare({ ...settings, inMemory }, earlier),
+    check: (settings: SeriesSettings & RunSettings, chosen) =>
+      ownSeries.check!({ ...settings, inMemory }, chosen),
+    prepare: (settings: SeriesSettings & RunSettings, earlier) =>
+      ownSeries.prepare({ ...settings, inMemory }, earlier),
   };
 }
 
@@ -161,6 +163,7 @@ const tasksOf: Readonly<Record<string, readonly TaskKind[]>> = {
   condense: ["classify", "regress"],
   folds: ["classify", "regress"],
   ensemble: ["classify", "regress"],
+  search: ["classify", "regress"],
   noRefit: ["classify", "regress"],
   // Classes and numbers are predicted from all rows. Forecasts split by time, so they cannot keep groups
   // together.
@@ -186,6 +189,17 @@ function checkTask(settings: SeriesSettings): void {
       "conflicting-options",
       (write) => `${write("folds")} and ${write("test")} both choose the test set: leave one out`,
       { option: "folds" },
+    );
+  }
+  const isCompared = settings.model === autoModel || settings.search !== undefined;
+  if (settings.budget !== undefined && !isCompared) {
+    throw new OptionError(
+      "unusable-option",
+      (write) =>
+        `${write("budget")} is the time limit of a comparison: leave it out, or give ${
+          write("model")
+        } auto or ${write("search")}`,
+      { option: "budget" },
     );
   }
   if (settings.balance && settings.positiveWeight !== undefined) {

@@ -2,11 +2,10 @@
 import { formatMeasure } from "../train/metrics/names.ts";
 import type { PlanOptions, Task } from "../train/task.ts";
 import type { Series } from "../data/series.ts";
-import { compareWholeSeries } from "./auto.ts";
+import { type Candidate, compareWholeSeries } from "./auto.ts";
 import { type CandidateProblem, crossValidate } from "./cross_validation.ts";
 import type { DataRecord, RecordedTraining } from "./data_record.ts";
 import { defaultSteps } from "./learning.ts";
-import type { ModelKind } from "./model_kind.ts";
 import { type SeriesSettings, sourcesOf } from "./settings.ts";
 
 /** Maximum number of series, and of observations of a series, of a small table. */
@@ -69,26 +68,26 @@ interface ModelPlanOptions<Settings extends SeriesSettings> extends PlanOptions 
   /** All series of the training set, then those of the validation set. */
   problem: CandidateProblem<Settings>;
   settings: Settings;
-  kinds: Readonly<Record<string, ModelKind>>;
+  candidates: readonly Candidate[];
   split: DataRecord["split"];
   /** Whether cross-validation compares the models; otherwise the validation set does. */
   isSmall: boolean;
 }
 
 /**
- * Chooses a model, and the length of its training for a small table.
+ * Chooses a model, or settings of a model, and the length of its training for a small table.
  *
  * @returns Undefined if the signal ended the comparison.
  */
 export async function planModel<Settings extends SeriesSettings>(
-  { problem, settings, kinds, split, isSmall, ...options }: ModelPlanOptions<Settings>,
+  { problem, settings, candidates, split, isSmall, ...options }: ModelPlanOptions<Settings>,
 ): Promise<RecordedTraining | undefined> {
   const { series } = problem;
   const { length: train } = split.train;
   const places = Array.from(series.keys());
   const validation = places.slice(train);
   const choice = await compareWholeSeries({
-    ...{ problem, settings, kinds, ...options },
+    ...{ problem, settings, candidates, ...options },
     folds: isSmall ? foldsFor(series) : { train: places.slice(0, train), validation, test: validation },
     steps: isSmall ? lengthsFor(series.length, settings) : [defaultSteps(train, settings.batchSize)],
   });

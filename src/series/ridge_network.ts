@@ -56,7 +56,7 @@ const clearlyBetter = 0.9;
 export const randomConvolutions: FittedModelKind = {
   takes: [],
   defaults: { epochs: 1 },
-  rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity"],
+  rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity", "search"],
   network: ridgeNetwork,
 };
 

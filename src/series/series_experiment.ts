@@ -3,7 +3,7 @@ import { largest } from "../device/extremes.ts";
 import { dropObservations, mapSplits, type Series, type SeriesSet } from "../data/series.ts";
 import { describeSeries, noticesOf } from "../data/table/describe.ts";
 import type { ReadOptions, TableOptions } from "../data/table/options.ts";
-import { type Key, key, permutationArray, split as splitKey } from "../tensor/random.ts";
+import { foldIn, type Key, key, permutationArray, split as splitKey } from "../tensor/random.ts";
 import {
   checkDataRecord,
   countSeen,
@@ -29,8 +29,16 @@ import { drawChannels } from "./draw_channels.ts";
 import { splitSeries } from "./split_series.ts";
 import { paceFor } from "./pace.ts";
 import { isPlanned, planModel, planTraining } from "./plan.ts";
-import { autoModel, choiceOf, wholeSeriesCandidates, withChosen, withComparison } from "./auto.ts";
+import {
+  autoModel,
+  choiceOf,
+  modelCandidates,
+  wholeSeriesCandidates,
+  withChosen,
+  withComparison,
+} from "./auto.ts";
 import { regression, type Regressor, regressor } from "./regression.ts";
+import { searchCandidates } from "./search.ts";
 import type { SeriesSource } from "./series_source.ts";
 import { type SeriesSettings, sourcesOf } from "./settings.ts";
 import { kindNamed, type ModelExperiment, modelRules } from "./model_kind.ts";
@@ -190,7 +198,9 @@ export function seriesExperiment<Settings extends SeriesSettings>(
       });
       const task = described(taskOf(settings, record), !isAuto || earlier !== undefined);
       const isSmall = isPlanned(settings, task, record);
-      if (rules || earlier || !isAuto && !isSmall) return task;
+      const { search } = settings;
+      const isCompared = isAuto || search !== undefined;
+      if (rules || earlier || !isCompared && !isSmall) return task;
       return {
         ...task,
         async plan(options) {
@@ -204,8 +214,14 @@ export function seriesExperiment<Settings extends SeriesSettings>(
               return taskOf(settings, await recordOf(settings, own, training));
             },
           };
-          const found = isAuto
-            ? await planModel({ problem, settings, kinds, split, isSmall, ...options })
+          const candidates = search === undefined ? modelCandidates(kinds, settings) : searchCandidates(
+            settings,
+            kindNamed(kinds, settings.model!),
+            search,
+            foldIn(key(settings.seed), 2),
+          );
+          const found = isCompared
+            ? await planModel({ problem, settings, candidates, split, isSmall, ...options })
             : await planTraining(problem, settings, options);
           if (!found) return undefined;
           const isRefit = found.found !== undefined && isSmall;

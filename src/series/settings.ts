@@ -52,8 +52,6 @@ export interface SeriesModelSettings {
    * Whether the model reads a path that never looks ahead, so that it can predict while observations arrive.
    */
   readonly online?: boolean;
-  /** Time limit of the automatic choice of a model, such as `"90s"`, `"2m"` or `"1h"`; 2 minutes by default. */
-  readonly budget?: string;
   /**
    * Number of rows of a block that the model reads as one row, their mean; 1 leaves rows as they are. By
    * default, at most 512 blocks remain of a typical series.
@@ -127,6 +125,13 @@ export interface SeriesSettings extends SeriesModelSettings, RunSettings {
    * never stops early.
    */
   readonly patience?: number;
+  /**
+   * Time limit of a comparison of models or settings, such as `"90s"`, `"2m"` or `"1h"`; 2 minutes by default, 10
+   * for a search.
+   */
+  readonly budget?: string;
+  /** Number of settings of the model that are compared, at least 2. */
+  readonly search?: number;
   /** Whether classes have the same total weight in the loss. */
   readonly balance?: boolean;
   /** Number of folds of cross-validation, at least 2. */
@@ -212,9 +217,17 @@ export const taskOptions: OptionSchema = {
     whole: true,
   }),
   season: sizeOption({ group: "data", help: "season of forecasts, in steps" }),
+  search: numberOption({ group: "training", help: "number of settings of the model to compare" }, {
+    from: 2,
+    whole: true,
+  }),
   budget: {
     ...textOption(
-      { group: "training", help: "time limit of the comparison of --model auto", implied: "2m" },
+      {
+        group: "training",
+        help: "time limit of --model auto or --search",
+        implied: "2m, or 10m for --search",
+      },
       "time",
     ),
     expected: "a time such as 90s, 2m or 1h",

@@ -3,6 +3,10 @@ import assert from "node:assert/strict";
 import { secondsOfBudget } from "../../src/series/budget.ts";
 import type { DataRecord } from "../../src/series/data_record.ts";
 import { ownSeries } from "../../src/series/own_series.ts";
+import { searchCandidates } from "../../src/series/search.ts";
+import { seriesModels } from "../../src/series/series_models.ts";
+import type { SeriesSettings } from "../../src/series/settings.ts";
+import { key } from "../../src/tensor/random.ts";
 import { measureNew } from "../../src/series/trained_model.ts";
 import { meanWithError } from "../../src/series/score.ts";
 import { execute } from "../../src/train/mod.ts";
@@ -60,7 +64,7 @@ Deno.test("auto is the default model, and options that it does not take select a
   assert.throws(() => settingsFor({ model: "auto", epochs: 3 }), /the model auto cannot use epochs/);
   assert.throws(
     () => settingsFor({ model: "delta", budget: "1m" }),
-    /the model delta cannot use budget.* auto/,
+    /budget is the time limit of a comparison: leave it out, or give model auto or search/,
   );
 });
 
@@ -139,5 +143,35 @@ Deno.test(
     assert.equal((await execute(run, { signal: AbortSignal.abort() })).interrupted, true);
     const { summary } = await execute(await resumeRun(await readRunConfig(run.folder), run.folder));
     assert.equal(summary!.epochs, 1);
+  }),
+);
+
+Deno.test("a search draws settings that the model takes, and keeps the sizes that were given", () => {
+  const settings = settingsFor({ model: "delta", depth: 2, search: 8 }) as unknown as SeriesSettings;
+  const candidates = searchCandidates(settings, seriesModels.delta, 8, key(1));
+  assert.equal(candidates.length, 8);
+  assert.deepEqual(candidates[0].chosen, { model: "delta" });
+  for (const { chosen } of candidates.slice(1)) {
+    assert.deepEqual(Object.keys(chosen), ["model", "hidden", "heads", "feedForward", "learningRate"]);
+    assert.ok(Number(chosen.learningRate) >= 0.001 && Number(chosen.learningRate) <= 0.02);
+    assert.equal(Number(chosen.hidden) % Number(chosen.heads), 0);
+  }
+  assert.ok(new Set(candidates.map(({ label }) => label)).size > 5);
+  assert.throws(() => settingsFor({ search: 3, model: "auto" }), /the model auto cannot use search/);
+});
+
+testLong(
+  "a search ranks settings, and trains the chosen ones",
+  withFolder(async (folder) => {
+    const data = await writeWaves(`${folder}/waves.csv`, 24, 3);
+    const run = await startRun(settingsFor({ data, model: "s5", search: 3, budget: "20s" }), folder);
+    const { summary } = await execute(run);
+    const { training }: DataRecord = JSON.parse(await Deno.readTextFile(run.folder.data));
+    assert.equal(training!.compared!.length, 3);
+    assert.equal(training!.compared![0].model, "s5 with the settings of the run");
+    assert.equal(training!.chosen!.model, "s5");
+    const trained = await openTrained(await readRunConfig(run.folder), run.folder);
+    assert.ok(Number.isFinite((await measureNew(trained, data)).measures.logLoss));
+    assert.ok(summary);
   }),
 );
