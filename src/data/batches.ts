@@ -42,6 +42,7 @@ export function takeSamples<Batch extends Tree>(
   data: Batch | BatchSource<Batch>,
   positions: ArrayLike<number>,
 ): Batch;
+/** As above, for tensors alone. */
 export function takeSamples<Batch extends Tree>(data: Batch, positions: Tensor): Batch;
 export function takeSamples<Batch extends Tree>(
   data: Batch | BatchSource<Batch>,

@@ -13,6 +13,7 @@ export {
   type DataRecord,
   describeRecord,
   type RecordedChannel,
+  type RecordedCondensing,
   type RecordedGrid,
   type RecordedPace,
   type RecordedSeries,
@@ -28,6 +29,7 @@ export {
   type ForecastModelSizes,
 } from "./forecast_models.ts";
 export { forecastVerdict } from "./forecast_verdict.ts";
+export type { BlockSums } from "./condense.ts";
 export type { Horizon } from "./horizon.ts";
 export {
   classify,

@@ -40,6 +40,7 @@ import {
 import { regression, type Regressor, regressor } from "./regression.ts";
 import { searchCandidates } from "./search.ts";
 import type { SeriesSource } from "./series_source.ts";
+import type { TableSource } from "../data/table/read_table.ts";
 import { type SeriesSettings, sourcesOf } from "./settings.ts";
 import { kindNamed, type ModelExperiment, modelRules } from "./model_kind.ts";
 import type { SeriesNetworkOptions } from "./series_network.ts";
@@ -66,7 +67,7 @@ export interface SeriesProblem<Settings extends SeriesSettings = SeriesSettings>
   make(settings: Settings, seed: Key): Promise<SeriesSet> | SeriesSet;
   /** Reads other series of the same kind. */
   read(
-    source: SeriesSource,
+    source: TableSource,
     options: TableOptions & ReadOptions & { targets: TargetKind },
     settings: Settings,
   ): Promise<SeriesSet>;
@@ -241,7 +242,14 @@ export function seriesExperiment<Settings extends SeriesSettings>(
       const conform = (set: SeriesSet) => requireValues(inRecordedOrder(set, record));
       const own = targetsOf(settings);
       const read = async (source: SeriesSource, targets: TargetKind, table?: TableOptions) =>
-        conform(await problem.read(source, { ...tableOptions(settings, record, table), targets }, settings));
+        // Only the functions for users' own series are called with a set, and read one.
+        conform(
+          await problem.read(
+            source as TableSource,
+            { ...tableOptions(settings, record, table), targets },
+            settings,
+          ),
+        );
       const truthOf = async (source: SeriesSource, table?: TableOptions) => {
         const set = await read(source, own, table);
         return record.targets ? withTargets(set, record.targets) : withRecordedClasses(set, record);

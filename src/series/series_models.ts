@@ -367,7 +367,8 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
       ({ values }, { lengths }) =>
         statesAtEnd("WARP", model(values.slice(-1, 1), { states: "all" }), lengths),
     );
-  }),
+    // A change of the transition is raised to the power of the number of steps.
+  }, { typicalSteps: 128 }),
   "s4d": stateSpace(S4D),
   "lru": stateSpace(LRU),
   "s5": stateSpace(S5),
