@@ -69,10 +69,18 @@ const leastWarmup = 20;
  * Infinite-Width Neural Networks", 2021). The output is a product of the depth + 1 weights in the state, so
  * its relative change is depth + 1 times that of the state.
  *
+ * Long series, which are condensed, have noise that the powers of A would fit: their factors are also divided by
+ * half the number of steps.
+ *
  * @param depth Number of hidden layers of the root network.
+ * @param steps Number of steps of a condensed series; undefined if series are read row by row.
  */
-function warpMultipliers(parameters: ParameterTree, depth: number): Record<string, number> {
-  const most = 128 / (depth + 1);
+function warpMultipliers(
+  parameters: ParameterTree,
+  depth: number,
+  steps: number | undefined,
+): Record<string, number> {
+  const most = 128 / (depth + 1) * (steps === undefined ? 1 : Math.min(1, 2 / steps));
   return Object.fromEntries(
     flatten(parameters).flatMap(([name, { rank, shape }]) =>
       rank === 2 && shape[1] > most ? [[name, most / shape[1]]] : []
@@ -87,7 +95,7 @@ interface SettlingOptions {
     SeriesSettings,
     "learningRate" | "model" | "patience" | "task" | "depth" | "epochs" | "batchSize"
   >;
-  record: Pick<DataRecord, "version" | "training">;
+  record: Pick<DataRecord, "version" | "training" | "length" | "condensing">;
   /** Number of training samples. */
   samples: number;
 }
@@ -109,6 +117,8 @@ export function settling(
   const { learningRate, patience, depth = 1 } = settings;
   const { ensemble = 1, found } = record.training ?? {};
   const { epochs, visits, steps } = lengthOfTraining(settings, samples, found?.steps);
+  const { length, condensing } = record;
+  const condensedSteps = condensing && Math.ceil(length / condensing.rows);
   // For forecasts, WARP has a smaller default learning rate instead.
   const isWarp = settings.model === "warp" && settings.task !== "forecast";
   const warm = Math.min(steps, Math.max(Math.min(maxWarmup, warmupShare * steps), isWarp ? leastWarmup : 0));
@@ -116,7 +126,7 @@ export function settling(
     ...(settings.epochs === undefined ? { epochs, visits } : {}),
     optimizer: Adam(parameters, {
       learningRate,
-      multipliers: isWarp ? warpMultipliers(parameters, depth) : {},
+      multipliers: isWarp ? warpMultipliers(parameters, depth, condensedSteps) : {},
     }),
     schedule: combineSchedules(warmup({ steps: warm }), cosine({ steps })),
     ...(record.version === 1 ? { checkTraining: rejectVersion } : {}),

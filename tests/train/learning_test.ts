@@ -22,7 +22,7 @@ const settings = { epochs: 10, batchSize: 16, learningRate: 0.01 };
 const taskOf = (version: 1 | 2, ensemble = 1) =>
   settling({
     parameters: { "0": parameter(zeros([2])), "1": parameter(zeros([2])) },
-    ...{ settings, samples: 160, record: { version, training: { ensemble } } },
+    ...{ settings, samples: 160, record: { length: 20, version, training: { ensemble } } },
   });
 
 Deno.test("the learning rate warms up and then falls to zero along half a cosine over all steps", () => {
