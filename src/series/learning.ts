@@ -150,15 +150,15 @@ export function closedForm(
   return { epochs: 1, fit: () => fit(train), refit: () => fit([...train, ...validation]) };
 }
 
-/** @throws {WeftError} Always: the schedule of runs with version 1 of the record has been replaced. */
+/** @throws {WeftError} Always: Weft 0.1 wrote version 1 of the record, and its learning rate schedule no longer exists. */
 function rejectVersion(): never {
   throw new WeftError(
     "unsupported-version",
-    "the run has version 1 of data.json, and this version of Weft only trains runs with version 2",
+    "the run was started with Weft 0.1 (version 1 of data.json), and Weft 0.2 cannot continue its training",
     {
-      expected: "version 2",
+      expected: "version 2 of data.json, which Weft 0.2 writes",
       fixes: [
-        "resume the run with the version of Weft that started it (starts.jsonl has its commit), or train a new run",
+        "continue the training with Weft 0.1 (the file starts.jsonl has the commit), or start a new run",
       ],
     },
   );

@@ -38,10 +38,10 @@ Deno.test("each member of an ensemble is clipped by itself, for the mean of the 
   assert.deepEqual({ isEnsemble, clipNorm }, { isEnsemble: true, clipNorm: 0.5 });
 });
 
-Deno.test("a run with version 1 of its record is not trained further, and the message names the version", () => {
+Deno.test("a run with version 1 of its record is not trained further, and the message names the release", () => {
   assert.throws(() => taskOf(1).checkTraining!(), {
     code: "unsupported-version",
-    message: /version 1 of data\.json.*version 2; resume the run with the version of Weft that started it/,
+    message: /started with Weft 0\.1 .*; continue the training with Weft 0\.1/,
   });
   assert.equal(taskOf(2).checkTraining, undefined);
 });
