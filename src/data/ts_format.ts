@@ -13,7 +13,16 @@
  *
  * With `@timeStamps true` each value has a time: `(0,0.1),(2.5,0.2):(0,1.5):a`.
  */
-import { DataFormatError, linesOf, maxValue, numberOf, type TimeKind, timeKindOf, timeOf } from "./format.ts";
+import {
+  DataFormatError,
+  type FormatErrorDetails,
+  linesOf,
+  maxValue,
+  numberOf,
+  type TimeKind,
+  timeKindOf,
+  timeOf,
+} from "./format.ts";
 import type { Series, SeriesSet } from "./series.ts";
 
 interface Header {
@@ -29,7 +38,7 @@ interface Header {
   times?: TimeKind;
 }
 
-type Fail = (message: string) => never;
+type Fail = (message: string, details?: Pick<FormatErrorDetails, "code" | "expected" | "fixes">) => never;
 
 /**
  * Reads a `.ts` file.
@@ -53,8 +62,8 @@ export function parseTs(text: string | Uint8Array, file: string): SeriesSet {
   const series: Omit<Series, "name">[] = [];
   let inData = false;
   let number = 0;
-  const fail: Fail = (message) => {
-    throw new DataFormatError(file, number, message);
+  const fail: Fail = (message, details) => {
+    throw new DataFormatError(file, number, message, details);
   };
   for (const raw of typeof text === "string" ? text.split("\n") : linesOf(text)) {
     number++;
@@ -64,8 +73,11 @@ export function parseTs(text: string | Uint8Array, file: string): SeriesSet {
     else if (!line.startsWith("@")) fail(`expected a directive such as @data, got ${quote(line)}`);
     else inData = parseDirective(line, header, fail);
   }
-  if (!inData) fail("the file ends before @data");
-  if (series.length === 0) fail("the file ends without a series after @data");
+  const isEmpty = { code: "empty-table", expected: "directives, @data and a line for each series" } as const;
+  if (!inData) fail(`the file ends before @data; expected ${isEmpty.expected}`, isEmpty);
+  if (series.length === 0) {
+    fail(`the file ends without a series after @data; expected ${isEmpty.expected}`, isEmpty);
+  }
   return {
     name: header.name,
     channels: Array.from({ length: header.channels }, (_, i) => `channel ${i + 1}`),
@@ -140,7 +152,11 @@ function parseSeries(line: string, header: Header, fail: Fail): Omit<Series, "na
   const label = header.classes.indexOf(fields.pop()!.trim());
   if (label < 0) {
     const found = quote(line.slice(line.lastIndexOf(":") + 1).trim());
-    fail(`expected one of the classes ${header.classes.join(", ")} after the last colon, got ${found}`);
+    const expected = `one of the classes ${header.classes.join(", ")}`;
+    fail(`expected ${expected} after the last colon, got ${found}`, {
+      expected,
+      fixes: ["add the class to @classLabel, or complete the line"],
+    });
   }
   header.channels ||= fields.length;
   if (fields.length !== header.channels) {
@@ -201,10 +217,10 @@ function parseValue(text: string, channel: number, position: number, fail: Fail)
   if (trimmed === "?" || trimmed.toLowerCase() === "nan") return NaN;
   const value = numberOf(trimmed);
   if (!(Math.abs(value) <= maxValue)) {
+    const expected = `a number up to ${maxValue} or ?`;
     fail(
-      `expected a number up to ${maxValue} or ? as value ${position + 1} of channel ${channel + 1}, got ${
-        quote(trimmed)
-      }`,
+      `expected ${expected} as value ${position + 1} of channel ${channel + 1}, got ${quote(trimmed)}`,
+      { code: "invalid-cell", expected },
     );
   }
   return value;

@@ -1,5 +1,6 @@
 import { exists } from "../files/disk.ts";
 import type { SeriesSet } from "./series.ts";
+import { WeftError } from "../device/errors.ts";
 import { DataFormatError } from "./format.ts";
 import { parseTs } from "./ts_format.ts";
 import { zipEntries } from "./zip.ts";
@@ -17,7 +18,8 @@ interface Member {
  * @param path A zip file or a folder with `<name>_TRAIN.ts` and `<name>_TEST.ts`.
  * @param name Name of the problem, if the path contains several.
  * @throws {DataFormatError} If a file is malformed, with its line.
- * @throws {Error} If the path does not exist, or does not contain the two files.
+ * @throws {Error} If the path does not exist.
+ * @throws {WeftError} If the path does not contain the two files.
  */
 export async function readUea(path: string, name?: string): Promise<SeriesSet> {
   return await mergeParts(await readMembers(path), path, name);
@@ -40,11 +42,13 @@ async function mergeParts(members: readonly Member[], path: string, name?: strin
     if (fitting.length === 1) return fitting[0];
     const files = members.map((member) => member.name);
     const found = files.slice(0, 8).join(", ") + (files.length > 8 ? ", ..." : "") || "no .ts files";
-    throw new Error(
-      `${path}: expected ${fitting.length > 1 ? "one" : "a"} ${
-        name ?? "<name>"
-      }_${suffix}.ts, found ${found}`,
-    );
+    const expected = `${fitting.length > 1 ? "one" : "a"} ${name ?? "<name>"}_${suffix}.ts`;
+    throw new WeftError("unreadable-file", `${path}: expected ${expected}, found ${found}`, {
+      expected,
+      fixes: fitting.length > 1
+        ? ["keep the files of one problem in a folder"]
+        : ["add the file, or name a single .ts file"],
+    });
   };
   const [train, test] = await Promise.all([part("TRAIN"), part("TEST")].map(async ({ name: file, read }) => ({
     file,
@@ -57,7 +61,12 @@ async function mergeParts(members: readonly Member[], path: string, name?: strin
     : train.set.classes.join() !== test.set.classes.join()
     ? `classes ${test.set.classes.join(", ")}, expected ${train.set.classes.join(", ")}`
     : undefined;
-  if (differs) throw new DataFormatError(`${path}/${test.file}`, 1, `${differs} as in ${train.file}`);
+  if (differs) {
+    throw new DataFormatError(`${path}/${test.file}`, 1, `${differs} as in ${train.file}`, {
+      code: "conflicting-columns",
+      fixes: ["take both files from the same archive"],
+    });
+  }
   const named = (part: string, { series }: SeriesSet) =>
     series.map((one) => ({ ...one, name: `${part} ${one.name}` }));
   return {

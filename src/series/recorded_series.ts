@@ -129,6 +129,7 @@ export function withRecordedClasses(set: SeriesSet, { classes }: Pick<DataRecord
       option: "target",
       column: "label",
       expected,
+      fixes: [(write) => `name the column of the classes with ${write("target")}`],
     });
   }
   const unknown = set.classes.filter((name) => !classes.includes(name));

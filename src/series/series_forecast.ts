@@ -127,7 +127,7 @@ async function forecastTask(
         `in the part "${part}"`,
       {
         option: "horizon",
-        fixes: [(write) => `choose a smaller ${write("horizon")}, or give longer series`],
+        fixes: [(write) => `lower ${write("horizon")}, or give longer series`],
       },
     );
   }

@@ -135,7 +135,11 @@ export class TableBuilder {
   finish(): SeriesSet {
     const { file } = this.files[0];
     if (this.rows === 0) {
-      throw new DataFormatError(file, 1, "no rows after the names of the columns", { code: "empty-table" });
+      throw new DataFormatError(file, 1, "no rows after the names of the columns", {
+        code: "empty-table",
+        expected: "a row for each observation",
+        fixes: ["add the rows, or name another file"],
+      });
     }
     this.requireIgnored(file);
     const { options, notices, fail, rows } = this;
