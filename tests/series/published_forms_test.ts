@@ -1,4 +1,4 @@
-/** Tables in the forms in which archives and statistics offices publish them, whole and damaged. */
+/** Whole and damaged tables in the published forms of archives and statistics offices. */
 import assert from "node:assert/strict";
 import { WeftError } from "../../src/device/errors.ts";
 import type { DataRecord } from "../../src/series/data_record.ts";

@@ -14,7 +14,7 @@ function table(count: number, isLabelled: boolean): string {
   return [`series,time,x${isLabelled ? ",label" : ""}`, ...rows, ""].join("\n");
 }
 
-/** Tells when to kill a training: at the first printed line that matches, or when the run has a file. */
+/** When a training is killed: at the first printed line that matches, or when the run has a file. */
 type Moment = RegExp | "metrics.jsonl";
 
 /** Starts a command, and kills it at a moment. */
