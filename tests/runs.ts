@@ -8,7 +8,7 @@ import { experimentNamed as find } from "../src/train/experiment.ts";
 import { defaultsOf } from "../src/train/option.ts";
 import { openRun as open, resumeRun as resume, type Run, startRun as start } from "../src/train/run.ts";
 import type { RunFolder } from "../src/train/run_folder.ts";
-import { runOnce as makeOnce } from "../src/train/run_once.ts";
+import { runOnce as makeOnce } from "../src/commands/run_once.ts";
 import { openTrained as openModel, type TrainedRun } from "../src/train/trained_run.ts";
 
 export { experiments };

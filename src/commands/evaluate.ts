@@ -4,7 +4,7 @@ import { measureNew } from "../series/trained_model.ts";
 import { readRunConfig, type RunConfig } from "../train/config.ts";
 import { type Experiment, experimentNamed } from "../train/experiment.ts";
 import { flag } from "../train/option.ts";
-import { formatMeasure } from "../train/metrics/names.ts";
+import { formatMeasure } from "../train/measure_names.ts";
 import { openRun, testBest } from "../train/run.ts";
 import { findRun, type RunFolder } from "../train/run_folder.ts";
 import type { Evaluation } from "../train/task.ts";

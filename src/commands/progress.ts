@@ -1,6 +1,6 @@
 import type { EpochMetrics, Progress } from "../train/mod.ts";
 import { formatDuration } from "../charts/format.ts";
-import { formatMeasure } from "../train/metrics/names.ts";
+import { formatMeasure } from "../train/measure_names.ts";
 
 const barWidth = 24;
 const eraseLine = "\r\x1b[2K";

@@ -1,7 +1,7 @@
 /** Automatic choice of a model: candidates are compared on series that they did not learn from. */
 import { formatDuration } from "../charts/format.ts";
 import type { Section } from "../charts/section.ts";
-import { formatMeasure, measureName } from "../train/metrics/names.ts";
+import { formatMeasure, measureName } from "../train/measure_names.ts";
 import type { PlanOptions, Task } from "../train/task.ts";
 import type { Splits } from "../data/series.ts";
 import { autoBudget, searchBudget, secondsOfBudget } from "./budget.ts";

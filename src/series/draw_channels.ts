@@ -1,6 +1,6 @@
 import type { Panel } from "../charts/chart.ts";
 import type { Series } from "../data/series.ts";
-import { timeAxis } from "../train/report_sections.ts";
+import { timeAxis } from "./report_sections.ts";
 import { condense, rowsPerStep } from "./condense.ts";
 import { type DataRecord, takeColumns } from "./data_record.ts";
 

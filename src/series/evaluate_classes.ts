@@ -10,14 +10,14 @@ import {
   confusionMatrix,
   logLoss,
   reliability,
-} from "../train/metrics/classes.ts";
+} from "./metrics/classes.ts";
 import {
   classSection,
   confusionSection,
   importanceSection,
   reliabilitySection,
   worstSection,
-} from "../train/report_sections.ts";
+} from "./report_sections.ts";
 import type { Evaluation } from "../train/task.ts";
 
 /** Number of series with the largest errors in a report. */

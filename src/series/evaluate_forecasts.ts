@@ -7,11 +7,11 @@ import type { WindowForecast } from "./window_forecaster.ts";
 import { levels } from "./error_quantiles.ts";
 import { forecastVerdict, lastValue, seasonBefore } from "./forecast_verdict.ts";
 import { describeTime } from "../data/format.ts";
-import { coverage, quantileCrps } from "../train/metrics/forecasts.ts";
-import { numberMeasures } from "../train/metrics/numbers.ts";
+import { coverage, quantileCrps } from "./metrics/forecasts.ts";
+import { numberMeasures } from "./metrics/numbers.ts";
 import { evenly } from "../train/statistics.ts";
 import { channelImportance, withChannel } from "./importance.ts";
-import { importanceSection, timeAxis } from "../train/report_sections.ts";
+import { importanceSection, timeAxis } from "./report_sections.ts";
 import type { Evaluation } from "../train/task.ts";
 
 /** Options of {@linkcode evaluateForecasts}. */

@@ -3,8 +3,8 @@ import type { Series } from "../data/series.ts";
 import type { NumberPrediction } from "./predictions.ts";
 import { type SeriesToEvaluate, worstShown } from "./evaluate_classes.ts";
 import { channelImportance, seriesWithChannel } from "./importance.ts";
-import { numberMeasures } from "../train/metrics/numbers.ts";
-import { importanceSection, scatterSection, worstSection } from "../train/report_sections.ts";
+import { numberMeasures } from "./metrics/numbers.ts";
+import { importanceSection, scatterSection, worstSection } from "./report_sections.ts";
 import type { Evaluation } from "../train/task.ts";
 
 /** Options of {@linkcode evaluateNumbers}. */

@@ -1,5 +1,5 @@
 /** How a model of users' own series is trained: the length of training, found by cross-validation. */
-import { formatMeasure } from "../train/metrics/names.ts";
+import { formatMeasure } from "../train/measure_names.ts";
 import type { PlanOptions, Task } from "../train/task.ts";
 import type { Series } from "../data/series.ts";
 import { type Candidate, compareWholeSeries } from "./auto.ts";

@@ -1,6 +1,6 @@
 /** Scores of predictions for series with known targets. */
 import type { Series } from "../data/series.ts";
-import { argmax } from "../train/metrics/classes.ts";
+import { argmax } from "./metrics/classes.ts";
 import { probabilitiesOf } from "./predictions.ts";
 import { fitTemperature } from "./temperature.ts";
 

@@ -11,7 +11,7 @@ import type {
   NumberPrediction,
   Prediction,
 } from "../series/predictions.ts";
-import { timeAxis } from "../train/report_sections.ts";
+import { timeAxis } from "../series/report_sections.ts";
 import type { GivenAnswer } from "./service.ts";
 
 /** Maximum number of rows of a table, and of charts. */

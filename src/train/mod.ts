@@ -91,7 +91,7 @@ export { evaluate } from "./evaluate.ts";
 export * from "./loop.ts";
 export * from "./option.ts";
 export * from "../device/errors.ts";
-export { formatMeasure, measureName } from "./metrics/names.ts";
+export { formatMeasure, measureName } from "./measure_names.ts";
 export { renderReport, type ReportContent } from "./report.ts";
 export { execute, openRun, resumeRun, type Run, type RunSummary, startRun, testBest } from "./run.ts";
 export { type EpochMetrics, findRun, type RunFolder, runFolder } from "./run_folder.ts";

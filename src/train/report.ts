@@ -4,8 +4,7 @@ import { escapeText, formatDuration } from "../charts/format.ts";
 import { renderPage } from "../charts/page.ts";
 import { renderSection } from "../charts/render.ts";
 import type { Section } from "../charts/section.ts";
-import { formatMeasure, isPercentMeasure, measureName, sortMeasures } from "./metrics/names.ts";
-import { measureSection } from "./report_sections.ts";
+import { formatMeasure, isPercentMeasure, measureName, sortMeasures } from "./measure_names.ts";
 import type { OptionSchema } from "./option.ts";
 import type { EpochMetrics } from "./run_folder.ts";
 import type { Task } from "./task.ts";
@@ -60,7 +59,7 @@ export function renderReport(content: ReportContent): string {
       : `Experiment ${config.experiment}, trained for ${epochs} on ${summary.deviceDescription}. ${best}`
     : `Experiment ${config.experiment}, stopped after ${metrics.length} of ${config.epochs} epochs. --resume continues the run.`;
   const shown: Section[] = [
-    ...(summary?.baselines ? [measureSection(summary.test, summary.baselines, metric.name)] : []),
+    ...(summary?.baselines ? [baselineTable(summary.test, summary.baselines, metric.name)] : []),
     ...sections,
     ...(description.length > 0 ? [{ kind: "text", title: "Data", lines: description } as const] : []),
     configuration(content),
@@ -179,6 +178,32 @@ function settingText(value: unknown): string {
   if (typeof value === "boolean") return value ? "yes" : "no";
   if (Array.isArray(value)) return value.map(settingText).join(", ");
   return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/**
+ * Measures of the model and of the baselines, without those that no baseline has.
+ *
+ * @param chosen Measure that is shown first.
+ */
+function baselineTable(
+  measures: Readonly<Record<string, number>>,
+  baselines: Readonly<Record<string, Readonly<Record<string, number>>>>,
+  chosen?: string,
+): Section {
+  const compared = Object.keys(measures).filter((name) =>
+    Object.values(baselines).some((own) => name in own)
+  );
+  const names = sortMeasures(compared, chosen);
+  const columns = Object.entries({ "the model": measures, ...baselines });
+  return {
+    ...{ kind: "table", title: "The model and simple baselines" },
+    text: "Measures on the test set. A useful model is better than the baselines, which learn nothing.",
+    head: ["measure", ...columns.map(([name]) => name)],
+    rows: names.map((name) => [
+      measureName(name),
+      ...columns.map(([, own]) => name in own ? formatMeasure(name, own[name]) : "–"),
+    ]),
+  };
 }
 
 function epochTable(metrics: readonly EpochMetrics[], chosen: string): Section {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Section } from "../../src/charts/section.ts";
-import { formatMeasure, measureName, sortMeasures } from "../../src/train/metrics/names.ts";
+import { formatMeasure, measureName, sortMeasures } from "../../src/train/measure_names.ts";
 import { renderReport } from "../../src/train/report.ts";
 import {
   classExamples,
@@ -10,7 +10,7 @@ import {
   reliabilitySection,
   scatterSection,
   worstSection,
-} from "../../src/train/report_sections.ts";
+} from "../../src/series/report_sections.ts";
 import type { EpochMetrics } from "../../src/train/run_folder.ts";
 
 const metrics = [0.5, 0.75].map((accuracy, i): EpochMetrics => ({

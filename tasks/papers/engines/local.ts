@@ -1,6 +1,6 @@
 /** Runs the runs of a table as local processes. */
 import { trainWords } from "../../../src/commands/command.ts";
-import { readOutcome } from "../../../src/train/run_once.ts";
+import { readOutcome } from "../../../src/commands/run_once.ts";
 import { type TableRun, trainArguments } from "../tables/table.ts";
 import { makeFolder } from "../../../src/files/disk.ts";
 

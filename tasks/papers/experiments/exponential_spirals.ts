@@ -13,7 +13,7 @@ import { concatenate } from "../../../src/tensor/functions.ts";
 import { type Key, key, split } from "../../../src/tensor/random.ts";
 import { scope } from "../../../src/tensor/scope.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";
-import { classExamples } from "../../../src/train/report_sections.ts";
+import { classExamples } from "../../../src/series/report_sections.ts";
 import type { Task } from "../../../src/train/task.ts";
 import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";

@@ -6,7 +6,7 @@ import { renderSection } from "../../../src/charts/render.ts";
 import type { Cell, Section as PageSection } from "../../../src/charts/section.ts";
 import { csvOf } from "../../../src/series/csv.ts";
 import { markdownTable } from "../../markdown.ts";
-import { readOutcome, type RunOutcome, type Start } from "../../../src/train/run_once.ts";
+import { readOutcome, type RunOutcome, type Start } from "../../../src/commands/run_once.ts";
 import { readJsonLines } from "../../../src/files/disk.ts";
 import type { RunSummary } from "../../../src/train/run.ts";
 import { statistics } from "../../../src/train/statistics.ts";

@@ -2,11 +2,11 @@
 import { appendJsonLine, exists, makeFolder, readTextIfPresent } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
 import { DivergenceError } from "../solvers/divergence.ts";
-import { readRunConfig, type RunConfig, sealedSettings } from "./config.ts";
-import type { Experiment } from "./experiment.ts";
-import { NonFiniteLossError } from "./loop.ts";
-import { resumeRun, type Run, type RunSummary, startRun } from "./run.ts";
-import { lockRun, type RunFolder, writeJson } from "./run_folder.ts";
+import { readRunConfig, type RunConfig, sealedSettings } from "../train/config.ts";
+import type { Experiment } from "../train/experiment.ts";
+import { NonFiniteLossError } from "../train/loop.ts";
+import { resumeRun, type Run, type RunSummary, startRun } from "../train/run.ts";
+import { lockRun, type RunFolder, writeJson } from "../train/run_folder.ts";
 
 /** Start of a process that executes a run: a line of `starts.jsonl`. */
 export interface Start {

@@ -4,33 +4,6 @@ import { type Axis, extent } from "../charts/scale.ts";
 import type { Section } from "../charts/section.ts";
 import type { TimeKind } from "../data/format.ts";
 import type { ReliabilityBin } from "./metrics/classes.ts";
-import { formatMeasure, measureName, sortMeasures } from "./metrics/names.ts";
-
-/**
- * Measures of the model and of the baselines, without those that no baseline has.
- *
- * @param chosen Measure that is shown first.
- */
-export function measureSection(
-  measures: Readonly<Record<string, number>>,
-  baselines: Readonly<Record<string, Readonly<Record<string, number>>>>,
-  chosen?: string,
-): Section {
-  const compared = Object.keys(measures).filter((name) =>
-    Object.values(baselines).some((own) => name in own)
-  );
-  const names = sortMeasures(compared, chosen);
-  const columns = Object.entries({ "the model": measures, ...baselines });
-  return {
-    ...{ kind: "table", title: "The model and simple baselines" },
-    text: "Measures on the test set. A useful model is better than the baselines, which learn nothing.",
-    head: ["measure", ...columns.map(([name]) => name)],
-    rows: names.map((name) => [
-      measureName(name),
-      ...columns.map(([, own]) => name in own ? formatMeasure(name, own[name]) : "–"),
-    ]),
-  };
-}
 
 /** Maximum number of classes in a confusion matrix. */
 const mostClasses = 40;

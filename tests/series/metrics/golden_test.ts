@@ -14,9 +14,9 @@ import {
   meanSquaredError,
   tensor,
 } from "../../../mod.ts";
-import { classMeasures, classScores, confusionMatrix } from "../../../src/train/metrics/classes.ts";
-import { pinballLoss } from "../../../src/train/metrics/forecasts.ts";
-import { numberMeasures } from "../../../src/train/metrics/numbers.ts";
+import { classMeasures, classScores, confusionMatrix } from "../../../src/series/metrics/classes.ts";
+import { pinballLoss } from "../../../src/series/metrics/forecasts.ts";
+import { numberMeasures } from "../../../src/series/metrics/numbers.ts";
 import fixture from "../../fixtures/metrics.json" with { type: "json" };
 import { valuesOf } from "../../golden.ts";
 import { testOnCpu } from "../../devices.ts";

@@ -5,10 +5,10 @@ import {
   classMeasures,
   classScores,
   confusionMatrix,
-} from "../../../src/train/metrics/classes.ts";
+} from "../../../src/series/metrics/classes.ts";
 import { quantileOf } from "../../../src/data/quantile.ts";
-import { coverage, pinballLoss, quantileCrps } from "../../../src/train/metrics/forecasts.ts";
-import { numberMeasures } from "../../../src/train/metrics/numbers.ts";
+import { coverage, pinballLoss, quantileCrps } from "../../../src/series/metrics/forecasts.ts";
+import { numberMeasures } from "../../../src/series/metrics/numbers.ts";
 import { fitTemperature } from "../../../src/series/temperature.ts";
 import { probabilitiesOf } from "../../../src/series/predictions.ts";
 

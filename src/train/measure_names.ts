@@ -1,5 +1,5 @@
 /** Names of measures as people write them, and the format of their values. */
-import { formatNumber, formatPercent } from "../../charts/format.ts";
+import { formatNumber, formatPercent } from "../charts/format.ts";
 
 /** A measure for people. */
 interface MeasureName {
