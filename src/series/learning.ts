@@ -54,6 +54,8 @@ export function lengthOfTraining(
   return { epochs: found, visits, steps: found * perEpoch };
 }
 
+/** Maximum number of rows of a series that is not condensed by default: four times a typical series. */
+const maxUncondensed = 2048;
 /** Minimum number of warmup steps of WARP's learning rate: with few series an epoch has few steps. */
 const leastWarmup = 20;
 
@@ -69,11 +71,11 @@ const leastWarmup = 20;
  * Infinite-Width Neural Networks", 2021). The output is a product of the depth + 1 weights in the state, so
  * its relative change is depth + 1 times that of the state.
  *
- * Long series, which are condensed, have noise that the powers of A would fit: their factors are also divided by
- * half the number of steps.
+ * Long series have noise that the powers of A would fit, also if they are condensed: their factors are also
+ * divided by half the number of steps.
  *
  * @param depth Number of hidden layers of the root network.
- * @param steps Number of steps of a condensed series; undefined if series are read row by row.
+ * @param steps Number of steps of a long series; undefined for short series, which are read row by row.
  */
 function warpMultipliers(
   parameters: ParameterTree,
@@ -118,7 +120,9 @@ export function settling(
   const { ensemble = 1, found } = record.training ?? {};
   const { epochs, visits, steps } = lengthOfTraining(settings, samples, found?.steps);
   const { length, condensing } = record;
-  const condensedSteps = condensing && Math.ceil(length / condensing.rows);
+  const readSteps = Math.ceil(length / (condensing?.rows ?? 1));
+  // Short series, which are read row by row, keep the full rate.
+  const longSteps = condensing || readSteps > maxUncondensed ? readSteps : undefined;
   // For forecasts, WARP has a smaller default learning rate instead.
   const isWarp = settings.model === "warp" && settings.task !== "forecast";
   const warm = Math.min(steps, Math.max(Math.min(maxWarmup, warmupShare * steps), isWarp ? leastWarmup : 0));
@@ -126,7 +130,7 @@ export function settling(
     ...(settings.epochs === undefined ? { epochs, visits } : {}),
     optimizer: Adam(parameters, {
       learningRate,
-      multipliers: isWarp ? warpMultipliers(parameters, depth, condensedSteps) : {},
+      multipliers: isWarp ? warpMultipliers(parameters, depth, longSteps) : {},
     }),
     schedule: combineSchedules(warmup({ steps: warm }), cosine({ steps })),
     ...(record.version === 1 ? { checkTraining: rejectVersion } : {}),

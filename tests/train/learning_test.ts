@@ -45,3 +45,20 @@ Deno.test("a run with version 1 of its record is not trained further, and the me
   });
   assert.equal(taskOf(2).checkTraining, undefined);
 });
+
+Deno.test("WARP's learning rate falls with the length of a long series, also if rows are not condensed", async () => {
+  const changeFor = async (length: number) => {
+    const A = parameter(zeros([2, 400]));
+    const { optimizer } = settling({
+      parameters: { A },
+      ...{ settings: { ...settings, model: "warp" }, samples: 160 },
+      record: { length, version: 2 },
+    });
+    optimizer!.step({ A: zeros([2, 400]).add(1) });
+    return Math.abs((await A.data())[0]);
+  };
+  const short = await changeFor(100);
+  const long = await changeFor(10_000);
+  assert.ok(Math.abs(short / long - 5000) < 5, `${short / long}`);
+  assert.equal(await changeFor(2048), short);
+});
