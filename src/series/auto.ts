@@ -151,13 +151,20 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
   }
   const { candidate, score } = best ??
     { candidate: candidates[0], score: { steps: steps.at(-1)!, temperature: 1 } };
-  onLine?.(`chosen: ${candidate.label}`);
+  const isBeaten = compared.some(({ model, measures }) =>
+    model !== candidate.label && (measures?.accuracy ?? measures?.r2 ?? 0) > (score.accuracy ?? score.r2 ?? 0)
+  );
+  onLine?.(`chosen: ${candidate.label}${isBeaten ? `; ${replacementRule}` : ""}`);
   return {
     chosen: { ...candidate.chosen, ...(settings.search === undefined ? {} : { label: candidate.label }) },
     compared,
     found: { steps: score.steps, temperature: score.temperature },
   };
 }
+
+/** Says why a candidate with a better score may not be chosen. */
+const replacementRule =
+  "a later model replaces an earlier one only if its errors are smaller by more than one standard error";
 
 /**
  * Whether a candidate is clearly better than an earlier, cheaper one: the mean difference of their errors is more
@@ -215,7 +222,7 @@ function comparisonSection(training: RecordedTraining): Section[] {
     title: "Compared models",
     text: `The models were compared on data that they did not learn from. Chosen: ${
       chosen.label ?? chosen.model
-    }.`,
+    }; ${names.includes("mae") ? "its error is the smallest" : replacementRule}.`,
     head: ["model", ...names.map(measureName), ...hasSteps ? ["steps"] : [], "time"],
     rows: compared.map(({ model, measures, steps, seconds }) => [
       model === (chosen.label ?? chosen.model) ? { text: model, mark: "best" } : model,

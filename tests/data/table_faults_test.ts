@@ -132,7 +132,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "no time",
     "series,x\na,1\n",
-    /line 1: no column "time" among series, x; name another with the option time/,
+    /no column "time" among series, x; name another with the option time; if each row is a series, set the option layout rows/,
   ],
   ["a time in capitals", "series,Time,x\na,0,1\n", /no column "time" .* the option time, as "Time"/],
   ["a series in capitals", "Series,time,x\na,0,1\n", /no column "series".* the option series "Series"/],

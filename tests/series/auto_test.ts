@@ -84,6 +84,7 @@ Deno.test(
     assert.deepEqual(record.training!.compared!.map(({ model }) => model), ["random-convolutions"]);
     const report = await Deno.readTextFile(run.folder.report);
     assert.match(report, /<h2>Compared models<\/h2>/);
+    assert.match(report, /Chosen: random-convolutions; a later model replaces an earlier one only if/);
     assert.match(report, /class="verdict">[^<]+classified correctly/);
     assert.match(report, /<title>[^<]*waves: random-convolutions/);
 

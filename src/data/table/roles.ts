@@ -126,6 +126,9 @@ export function rolesOf(
   return all;
 }
 
+/** A table without times may have a series in each row. */
+const seriesPerRow: ErrorText = (write) => `if each row is a series, set ${write("layout")} rows`;
+
 /** Rejects a table without a column. @param option Option that names the column. */
 export function absent(
   fail: (text: ErrorText, details: FormatErrorDetails) => never,
@@ -139,6 +142,9 @@ export function absent(
     code: "missing-column",
     option,
     column: name,
-    fixes: [(write) => `name another with ${write(option)}${similar ? `, as ${quoted(similar)}` : ""}`],
+    fixes: [
+      (write) => `name another with ${write(option)}${similar ? `, as ${quoted(similar)}` : ""}`,
+      ...(option === "time" && !similar ? [seriesPerRow] : []),
+    ],
   });
 }
