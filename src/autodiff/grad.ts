@@ -1,11 +1,13 @@
 import { checkFunction, checkTensor } from "../tensor/checks.ts";
 import { isFloat } from "../device/dtype.ts";
+import { bufferScope } from "../device/scope.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import { scalar, stopGradient, Tensor } from "../tensor/tensor.ts";
-import { record, type Recorder, recordWith, withoutRecording } from "../tensor/primitive.ts";
-import { scope } from "../tensor/scope.ts";
+import { isRecording, record, type Recorder, recordWith, withoutRecording } from "../tensor/primitive.ts";
+import { buffersOf, scope } from "../tensor/scope.ts";
 import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
+import { type PassMemory, passMemory } from "./pass_memory.ts";
 import { Tape } from "./tape.ts";
 
 /**
@@ -53,22 +55,75 @@ export function valueAndGrad<A extends Tree[]>(
   f: (...args: A) => Tensor,
 ): (...args: A) => [value: Tensor, gradient: A[0]] {
   checkFunction("valueAndGrad", "f", f);
-  return (...args) =>
-    scope(() => {
-      if (leaves(args[0]).length === 0) {
-        throw new TypeError(
-          "grad: there is no tensor in the first argument; make one of a number with tensor(2)",
-        );
-      }
-      const { value, pullback } = vjp(() => f(...args), args[0]);
+  return (...args) => {
+    if (leaves(args[0]).length === 0) {
+      throw new TypeError(
+        "grad: there is no tensor in the first argument; make one of a number with tensor(2)",
+      );
+    }
+    const { value, gradients } = differentiate(() => f(...args), args[0], (value) => {
       if (!(value instanceof Tensor) || value.size !== 1) {
         const found = value instanceof Tensor ? `shape ${formatShape(value.shape)}` : typeof value;
         throw new ShapeError(
           `grad: the function must return a tensor of one element, got ${found}; use .sum() or .mean()`,
         );
       }
-      return [value, pullback(scalar(1, value.dtype).broadcastTo(value.shape))];
+      return [scalar(1, value.dtype).broadcastTo(value.shape)];
     });
+    return [value, gradients];
+  };
+}
+
+/**
+ * A function's value and the gradients of given cotangents, in one pass. Each value of `f` is freed after its last use;
+ * the result and kept tensors remain.
+ *
+ * @param f Takes no arguments and closes over what it reads.
+ * @param wrt Tensors to differentiate with respect to: one, or plain objects and arrays of them.
+ * @param cotangentsOf Returns the cotangents of the tensors of the value, in order; `undefined` means zeros.
+ * @throws {TypeError} If a tensor of `wrt` has no floats.
+ */
+export function differentiate<T, W extends Tree>(
+  f: () => T,
+  wrt: W,
+  cotangentsOf: (value: T) => readonly (Tensor | undefined)[],
+): { value: T; gradients: W } {
+  return bufferScope(
+    (made) => {
+      const { tape, value } = recorded(f, wrt);
+      const outputs = leaves(value);
+      const cotangents = cotangentsOf(value);
+      // An outer tape needs all values.
+      const memory = isRecording() ? undefined : passMemory(made);
+      for (const output of outputs) memory?.hold(output);
+      return { value, gradients: gradientsOf(tape, wrt, outputs, cotangents, memory) };
+    },
+    (result, made) => isRecording() ? made : buffersOf(result),
+  );
+}
+
+/** Runs a function and records its operations on a tape. */
+function recorded<T>(f: () => T, wrt: Tree): { tape: Tape; value: T } {
+  const watched = leaves(wrt);
+  const discrete = watched.find((x) => !isFloat(x.dtype));
+  if (discrete) throw new TypeError(`grad: a ${discrete.dtype} tensor has no gradient; only floats do`);
+  for (const x of watched) {
+    // A compiled loop would contain the number of a `zeros` or `full` tensor as a constant without a gradient.
+    if (!(x.storage instanceof Symbolic) && typeof x.storage.source === "number") x.assign(x);
+  }
+  const tape = new Tape(watched);
+  return { tape, value: recordWith(tape, f) };
+}
+
+function gradientsOf<W extends Tree>(
+  tape: Tape,
+  wrt: W,
+  outputs: readonly Tensor[],
+  cotangents: readonly (Tensor | undefined)[],
+  memory?: PassMemory,
+): W {
+  const gradients = tape.pullback(outputs, cotangents, memory);
+  return mapTree(wrt, (x) => gradients.get(x) ?? x.zerosLike());
 }
 
 /**
@@ -85,15 +140,7 @@ export function vjp<T extends Tree, W extends Tree>(
   wrt: W,
 ): { value: T; pullback: (cotangent: T) => W } {
   checkFunction("vjp", "f", f);
-  const watched = leaves(wrt);
-  const discrete = watched.find((x) => !isFloat(x.dtype));
-  if (discrete) throw new TypeError(`grad: a ${discrete.dtype} tensor has no gradient; only floats do`);
-  for (const x of watched) {
-    // A number that stands for all elements would become part of a compiled loop's code, and have no gradient.
-    if (!(x.storage instanceof Symbolic) && typeof x.storage.source === "number") x.assign(x);
-  }
-  const tape = new Tape(watched);
-  const value = recordWith(tape, f);
+  const { tape, value } = recorded(f, wrt);
   const outputs = leaves(value);
   const pullback = (cotangent: T) => {
     const cotangents = leaves(cotangent);
@@ -105,8 +152,11 @@ export function vjp<T extends Tree, W extends Tree>(
       );
       throw new ShapeError(`vjp: the cotangent is ${found}, expected what the value is: ${expected}`);
     }
-    const gradients = tape.pullback(outputs, cotangents);
-    return mapTree(wrt, (x) => gradients.get(x) ?? x.zerosLike());
+    // The caller may call it again, so that it frees none of the values of f.
+    return bufferScope(
+      (made) => gradientsOf(tape, wrt, outputs, cotangents, isRecording() ? undefined : passMemory(made)),
+      (gradients, made) => isRecording() ? made : buffersOf(gradients),
+    );
   };
   return { value, pullback };
 }
@@ -116,7 +166,7 @@ export function vjp<T extends Tree, W extends Tree>(
  * a compiled loop, which computes its steps again anyway, it is `f` itself.
  *
  * @param f A function of tensors. Gradients also flow to the tensors that it closes over.
- * @param args What `f` is called with.
+ * @param args Arguments of `f`.
  */
 export function checkpoint<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A): Tensor {
   checkFunction("checkpoint", "f", f);
@@ -134,12 +184,15 @@ export function checkpoint<A extends Tensor[]>(f: (...args: A) => Tensor, ...arg
   // The gradient of a traced loop is made of the operations themselves.
   if (!output) return f(...args);
   const inputs = [...new Set([...args, ...closure.outside])].filter((x) => isFloat(x.dtype));
-  record(inputs, [output], ([cotangent], wanted) =>
-    scope(() => {
-      const { pullback } = vjp(() => f(...args), inputs.filter((_, i) => wanted[i]));
-      const gradients = pullback(cotangent!);
-      return wanted.map((isWanted) => isWanted ? gradients.shift() : undefined);
-    }));
+  record(inputs, [output], ([cotangent], wanted) => {
+    const { gradients } = differentiate(
+      () => f(...args),
+      inputs.filter((_, i) => wanted[i]),
+      () => [cotangent],
+    );
+    const found = [...gradients];
+    return wanted.map((isWanted) => isWanted ? found.shift() : undefined);
+  });
   return output;
 }
 
@@ -161,7 +214,7 @@ class Closure implements Recorder {
     for (const output of outputs) this.#made.add(output);
   }
 
-  /** Tells that the function reads a tensor or returns it. */
+  /** Adds a tensor that the function reads or returns. */
   read(x: Tensor): void {
     if (!this.#made.has(x)) this.outside.add(x);
   }

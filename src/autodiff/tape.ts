@@ -1,22 +1,23 @@
+import { nextSerial } from "../device/device.ts";
 import { isFloat } from "../device/dtype.ts";
 import { hostSpan } from "../device/profiler.ts";
 import type { Recorder } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-
-interface Entry {
-  readonly inputs: readonly Tensor[];
-  readonly outputs: readonly Tensor[];
-  readonly pullback: Parameters<Recorder["record"]>[2];
-}
+import type { PassMemory } from "./pass_memory.ts";
+import { reversePass, type ReversibleOperation } from "./reverse_pass.ts";
 
 /** The operations that lead from some tensors to others, in order, each with its gradient rule. */
 export class Tape implements Recorder {
-  readonly #entries: Entry[] = [];
+  readonly #operations: ReversibleOperation<Tensor>[] = [];
+  readonly #watched: ReadonlySet<Tensor>;
   /** The tensors that gradients flow through. */
   readonly #tracked: Set<Tensor>;
+  /** Serial of the first buffer made after the last operation. */
+  #firstBuffer = nextSerial();
 
   constructor(watched: Iterable<Tensor>) {
-    this.#tracked = new Set(watched);
+    this.#watched = new Set(watched);
+    this.#tracked = new Set(this.#watched);
   }
 
   watches(x: Tensor): boolean {
@@ -25,7 +26,7 @@ export class Tape implements Recorder {
 
   reads(x: Tensor): boolean {
     const { source } = x.view;
-    return this.#entries.some(({ inputs, outputs }) =>
+    return this.#operations.some(({ inputs, outputs }) =>
       [...inputs, ...outputs].some(({ storage }) =>
         storage === x.storage ||
         "source" in storage && typeof source !== "number" && storage.source === source
@@ -33,30 +34,37 @@ export class Tape implements Recorder {
     );
   }
 
-  record(inputs: readonly Tensor[], outputs: readonly Tensor[], pullback: Entry["pullback"]): void {
+  record(
+    inputs: readonly Tensor[],
+    outputs: readonly Tensor[],
+    reverse: ReversibleOperation<Tensor>["reverse"],
+  ): void {
     if (!inputs.some((input) => this.#tracked.has(input))) return;
     for (const output of outputs) if (isFloat(output.dtype)) this.#tracked.add(output);
-    this.#entries.push({ inputs, outputs, pullback });
+    this.#operations.push({ inputs, outputs, reverse, firstBuffer: this.#firstBuffer });
+    this.#firstBuffer = nextSerial();
   }
 
-  /** Gradients of every tracked tensor that the outputs depend on, given those of the outputs. */
-  pullback(outputs: readonly Tensor[], cotangents: readonly Tensor[]): Map<Tensor, Tensor> {
-    return hostSpan("gradient rules, one after another", () => this.#pullback(outputs, cotangents));
-  }
-
-  #pullback(outputs: readonly Tensor[], cotangents: readonly Tensor[]): Map<Tensor, Tensor> {
+  /**
+   * Gradients of the watched tensors that the outputs depend on, given the cotangents of the outputs.
+   *
+   * @param memory Frees what has been used, also of the values that the tape refers to.
+   */
+  pullback(
+    outputs: readonly Tensor[],
+    cotangents: readonly (Tensor | undefined)[],
+    memory?: PassMemory,
+  ): Map<Tensor, Tensor> {
     const gradients = new Map<Tensor, Tensor>();
-    const accumulate = (x: Tensor, gradient: Tensor) =>
-      gradients.set(x, gradients.get(x)?.add(gradient) ?? gradient);
-    outputs.forEach((output, i) => this.#tracked.has(output) && accumulate(output, cotangents[i]));
-    for (const { inputs, outputs, pullback } of this.#entries.toReversed()) {
-      const arrived = outputs.map((output) => gradients.get(output));
-      if (arrived.every((cotangent) => cotangent === undefined)) continue;
-      const wanted = inputs.map((input) => this.#tracked.has(input));
-      pullback(arrived, wanted).forEach((gradient, i) =>
-        gradient && wanted[i] && accumulate(inputs[i], gradient)
-      );
-    }
+    outputs.forEach((output, i) => {
+      const cotangent = cotangents[i];
+      if (!cotangent || !this.#tracked.has(output)) return;
+      gradients.set(output, gradients.get(output)?.add(cotangent) ?? cotangent);
+    });
+    hostSpan(
+      "gradient rules, one after another",
+      () => reversePass(this.#operations, gradients, (x) => this.#tracked.has(x), this.#watched, memory),
+    );
     return gradients;
   }
 }

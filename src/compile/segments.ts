@@ -2,7 +2,7 @@
  * A loop in segments of time. What a step reads that does not depend on the state is computed for all steps of a segment at
  * once; for the gradient a segment runs again, and keeps what its gradient needs only until that is there.
  */
-import { vjp } from "../autodiff/grad.ts";
+import { differentiate } from "../autodiff/grad.ts";
 import { isFloat } from "../device/dtype.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { isRecording, record, withoutRecording } from "../tensor/primitive.ts";
@@ -99,8 +99,7 @@ export function gradientsOfInputs(
   cotangents: readonly (Tensor | undefined)[],
 ): (Tensor | undefined)[] {
   const watched = [...new Set(inputs.filter((x, i) => wanted[i] && isFloat(x.dtype)))];
-  const { value, pullback } = vjp(f, watched);
-  const gradients = pullback(value.map((x, i) => cotangents[i] ?? x.zerosLike()));
+  const { gradients } = differentiate(f, watched, () => cotangents);
   return inputs.map((x, i) => {
     const position = watched.indexOf(x);
     return inputs.indexOf(x) === i && position >= 0 ? gradients[position] : undefined;

@@ -134,6 +134,13 @@ export interface Device {
   ): void;
 }
 
+let buffersMade = 0;
+
+/** Number of buffers made so far: the serial of the next one. */
+export function nextSerial(): number {
+  return buffersMade;
+}
+
 /**
  * A piece of a device's memory. It is freed by the scope it was made in, or when nothing refers to it any more.
  *
@@ -142,6 +149,8 @@ export interface Device {
 export class Buffer {
   readonly device: Device;
   readonly byteLength: number;
+  /** Number of buffers made before it. */
+  readonly serial: number = buffersMade++;
   /** Whether the garbage collector is to free it, since no scope does. */
   isLeftToCollector = false;
   #memory: unknown;

@@ -38,18 +38,20 @@ export function keepBuffer(buffer: Buffer): void {
 }
 
 /**
- * Runs `body` and frees the buffers made in it, but for those that `survivors` names in its result; those belong to the
- * enclosing scope from then on.
+ * Runs `body` and frees the buffers made in it, except those that `survivors` returns. The enclosing scope owns the
+ * survivors.
+ *
+ * @param body Receives the live set of buffers that this scope owns.
  */
 export function bufferScope<T>(
-  body: () => T,
+  body: (made: ReadonlySet<Buffer>) => T,
   survivors: (result: T, made: Set<Buffer>) => Iterable<Buffer>,
 ): T {
   const parent = current;
   const made = current = new Set<Buffer>();
   let kept: Buffer[] = [];
   try {
-    const result = body();
+    const result = body(made);
     kept = [...survivors(result, made)];
     return result;
   } finally {

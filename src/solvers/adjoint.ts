@@ -4,7 +4,7 @@
  * not depend on the number of steps. The gradient is that of the equation, not of its discrete solution, so it is exact in
  * the limit of small steps only.
  */
-import { vjp } from "../autodiff/grad.ts";
+import { differentiate } from "../autodiff/grad.ts";
 import { Loop, TracedFunction } from "../compile/loop.ts";
 import { tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
@@ -82,8 +82,7 @@ function gradientsThrough(
   cotangents: readonly (Tensor | undefined)[],
 ): (Tensor | undefined)[] {
   const watched = [...new Set(inputs.filter((_, i) => wanted[i]))];
-  const { value, pullback } = vjp(() => [...f()], watched);
-  const gradients = pullback(value.map((x, i) => cotangents[i] ?? x.zerosLike()));
+  const { gradients } = differentiate(f, watched, () => cotangents);
   return inputs.map((x, i) => inputs.indexOf(x) === i ? gradients[watched.indexOf(x)] : undefined);
 }
 

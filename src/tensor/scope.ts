@@ -7,7 +7,8 @@ import { Symbolic } from "./symbolic.ts";
 import type { Tensor } from "./tensor.ts";
 import { leaves } from "./tree.ts";
 
-function* buffersOf(tree: unknown) {
+/** The buffers behind the tensors of a tree. */
+export function* buffersOf(tree: unknown): Generator<Buffer> {
   for (const { storage } of leaves(tree)) {
     if (!(storage instanceof Symbolic) && hasBuffer(storage)) yield storage.source;
   }

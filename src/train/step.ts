@@ -1,5 +1,5 @@
 /** A training step: the gradient of the loss of a batch, clipped, and one step of the optimiser. */
-import { vjp } from "../autodiff/grad.ts";
+import { differentiate } from "../autodiff/grad.ts";
 import { jit } from "../compile/jit.ts";
 import { isBatchSource, takeSamples } from "../data/batches.ts";
 import { JitError } from "../device/capture.ts";
@@ -8,7 +8,7 @@ import type { ParameterTree } from "../nn/layer.ts";
 import type { Key } from "../tensor/random.ts";
 import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { Tree } from "../tensor/tree.ts";
+import { leaves, type Tree } from "../tensor/tree.ts";
 import type { Measures, Samples, Task } from "./task.ts";
 
 /**
@@ -20,11 +20,13 @@ export function stepOf<Batch extends Tree>(
 ): (positions: Int32Array, key: Key, learningRate: number) => Measures {
   const { data: { train }, parameters, optimizer } = task;
   const learn = (batch: Batch, key: Key): Measures => {
-    let measures!: Measures;
-    const { value, pullback } = vjp((): Tensor => (measures = task.evaluate(batch, key)).loss, parameters);
-    const gradients = pullback(value.zerosLike().add(1));
+    const { value, gradients } = differentiate(
+      () => task.evaluate(batch, key),
+      parameters,
+      cotangentsOf,
+    );
     optimizer.step(clip(gradients, task));
-    return measures;
+    return value;
   };
   if (isBatchSource(train)) {
     const run = whereTraced(learn);
@@ -38,6 +40,13 @@ export function stepOf<Batch extends Tree>(
     optimizer.learningRate = learningRate;
     return run(tensor(positions, { dtype: "int32" }), key);
   };
+}
+
+/** 1 for the loss, which another name may repeat, and `undefined` for each other measure. */
+function cotangentsOf(measures: Measures): (Tensor | undefined)[] {
+  const all = leaves(measures);
+  const loss = all.indexOf(measures.loss);
+  return all.map((x, i) => i === loss ? x.zerosLike().add(1) : undefined);
 }
 
 /**

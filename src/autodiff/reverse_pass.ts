@@ -1,0 +1,59 @@
+/** The reverse pass of backpropagation, over the operations of a tape or the nodes of a graph. */
+import type { Tensor } from "../tensor/tensor.ts";
+import type { PassMemory } from "./pass_memory.ts";
+
+/** A recorded operation. `K` identifies values: tensors of a tape, nodes of a graph. */
+export interface ReversibleOperation<K> {
+  readonly inputs: readonly K[];
+  readonly outputs: readonly K[];
+  /** Cotangents of the wanted inputs, from those of the outputs. */
+  readonly reverse: (
+    cotangents: readonly (Tensor | undefined)[],
+    wanted: readonly boolean[],
+  ) => readonly (Tensor | undefined)[];
+  /** Serial of the first buffer made after the operation before this one. */
+  readonly firstBuffer?: number;
+}
+
+/**
+ * Propagates cotangents from the results of operations to their inputs.
+ *
+ * @param operations In the order in which they ran.
+ * @param cotangents Those of the results. At the end: those of `wrt`, and of other values that no operation computed.
+ * @param isDifferentiated Whether a value depends on `wrt`.
+ * @param wrt Values whose cotangents are kept. Each other cotangent is dropped after its last use.
+ * @param memory Frees cotangents and values after their last use; without it nothing is freed.
+ */
+export function reversePass<K>(
+  operations: readonly ReversibleOperation<K>[],
+  cotangents: Map<K, Tensor>,
+  isDifferentiated: (value: K) => boolean,
+  wrt: ReadonlySet<K>,
+  memory?: PassMemory,
+): void {
+  for (const cotangent of cotangents.values()) memory?.hold(cotangent);
+  const accumulate = (value: K, cotangent: Tensor) => {
+    const before = cotangents.get(value);
+    const sum = before?.add(cotangent) ?? cotangent;
+    cotangents.set(value, sum);
+    memory?.hold(sum);
+    if (before) memory?.drop(before);
+  };
+  for (const { inputs, outputs, reverse, firstBuffer = 0 } of operations.toReversed()) {
+    const arrived = outputs.map((output) => cotangents.get(output));
+    const wanted = inputs.map(isDifferentiated);
+    if (arrived.some((cotangent) => cotangent !== undefined) && wanted.includes(true)) {
+      const apply = () => reverse(arrived, wanted).map((x, i) => wanted[i] ? x : undefined);
+      const found = memory ? memory.scope(apply) : apply();
+      for (const x of found) if (x) memory?.hold(x);
+      found.forEach((x, i) => x && accumulate(inputs[i], x));
+      for (const x of found) if (x) memory?.drop(x);
+    }
+    outputs.forEach((output, i) => {
+      if (!arrived[i] || wrt.has(output)) return;
+      cotangents.delete(output);
+      memory?.drop(arrived[i]);
+    });
+    memory?.dropValues(firstBuffer);
+  }
+}
