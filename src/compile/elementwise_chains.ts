@@ -24,7 +24,7 @@ export function chainsOf(
 ): { joined: ReadonlyMap<Node, OperationNode>; parts: ReadonlySet<Node> } {
   const readers = new Map<Node, number>();
   const isElementwise = (node: Node): node is OperationNode =>
-    node.kind === "operation" && "fn" in node.primitive && group(node) !== undefined;
+    node.kind === "operation" && node.primitive.lower === "map" && group(node) !== undefined;
   for (const node of nodes) {
     if (node.kind !== "operation") continue;
     for (const input of node.inputs) readers.set(input, (readers.get(input) ?? 0) + 1);

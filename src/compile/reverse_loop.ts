@@ -2,7 +2,6 @@
 import { isFloat } from "../device/dtype.ts";
 import { sizeOf } from "../device/shape.ts";
 import { concatenate } from "../tensor/functions.ts";
-import { matmul } from "../tensor/primitives/linear_algebra.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { reverse } from "./gradient.ts";
 import { type ClosedOver, type Node, topological } from "./graph.ts";
@@ -151,7 +150,7 @@ function liesTransposed({ shape, view: { strides } }: Tensor): boolean {
 function takesLargeProduct({ body }: SplitLoop, next: Node): boolean {
   const inLoop = new Set<Node>(body);
   return topological([next], { has: (node) => !inLoop.has(node) }).some((node) =>
-    node.kind === "operation" && inLoop.has(node) && node.primitive === matmul &&
+    node.kind === "operation" && inLoop.has(node) && node.primitive.lower === "matmul" &&
     node.inputs.some(({ shape }) => shape.length === 2 && sizeOf(shape) >= largeMatrix)
   );
 }

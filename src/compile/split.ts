@@ -5,8 +5,6 @@
 import { bytesPerElement } from "../device/dtype.ts";
 import { sizeOf } from "../device/shape.ts";
 import { add, sigmoid, tanh } from "../tensor/primitives/elementwise.ts";
-import { matmul } from "../tensor/primitives/linear_algebra.ts";
-import { broadcastTo, permute, reshape } from "../tensor/primitives/structural.ts";
 import { chainsOf } from "./elementwise_chains.ts";
 import {
   dependingOn,
@@ -82,7 +80,7 @@ export class SplitLoop {
     // From the last to the first: what the loop reads and can rebuild from less, it rebuilds.
     const wanted = new Set<Node>();
     for (const node of operations.toReversed()) {
-      const isView = node.primitive === permute && !varying.has(node);
+      const isView = node.primitive.lower === "permute" && !varying.has(node);
       if (wanted.has(node) && !isView && isExpansion(node)) inLoop.add(node);
       if (inLoop.has(node)) node.inputs.forEach((input) => wanted.add(input));
     }
@@ -120,7 +118,7 @@ export class SplitLoop {
     const sources = new Set<Node>();
     const readsSource = ({ inputs }: OperationNode) => inputs.some((input) => sources.has(input));
     for (const node of this.body) {
-      if (node.primitive === matmul || isLinear(node) && readsSource(node)) sources.add(node);
+      if (node.primitive.lower === "matmul" || isLinear(node) && readsSource(node)) sources.add(node);
     }
     return this.body.filter((node) =>
       (node.primitive === tanh || node.primitive === sigmoid) && readsSource(node)
@@ -164,15 +162,16 @@ export class SplitLoop {
 /** Whether a node is a matrix product of each sample of a batch. */
 export function isProductOfSamples({ primitive, shape }: OperationNode, state: Node): boolean {
   const [batch = 1] = state.shape;
-  return primitive === matmul && shape[0] % batch === 0;
+  return primitive.lower === "matmul" && shape[0] % batch === 0;
 }
 
 /** Whether a node is had from its inputs for nothing, or spreads out smaller ones: a broadcast, an outer product. */
 export function isExpansion(node: OperationNode): boolean {
-  if (node.primitive === broadcastTo || node.primitive === permute) return true;
-  if (!("fn" in node.primitive)) return false;
+  const { lower } = node.primitive;
+  if (lower === "broadcastTo" || lower === "permute") return true;
+  if (lower !== "map") return false;
   const source = (input: Node): Node => {
-    while (input.kind === "operation" && input.primitive === broadcastTo) input = input.inputs[0];
+    while (input.kind === "operation" && input.primitive.lower === "broadcastTo") input = input.inputs[0];
     return input;
   };
   const sizes = node.inputs.map((input) => input.kind === "literal" ? 0 : sizeOf(source(input).shape));
@@ -186,5 +185,5 @@ export function bytesOf(nodes: readonly Node[]): number {
 
 /** Whether a node adds to a value, or has all of it in another shape: a part would need the rest computed again. */
 function isLinear({ primitive }: OperationNode): boolean {
-  return primitive === add || primitive === reshape;
+  return primitive === add || primitive.lower === "reshape";
 }

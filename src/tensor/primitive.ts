@@ -1,12 +1,13 @@
 /**
- * A primitive is one entry: a name, a shape rule, how a device runs it, and a gradient rule. Everything else is composed
- * from primitives, so a loop compiler, a gradient tape and two devices each need to know only this list.
+ * A primitive is one entry with all its rules: name, shape, execution on a device, gradient, batch, and operation inside a
+ * compiled loop. All other operations are composed of primitives.
  */
 import { describe } from "../device/describe.ts";
 import type { Device, View } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
 import { currentDevice } from "../device/current.ts";
 import type { Shape } from "../device/shape.ts";
+import type { Batch } from "./batching.ts";
 import type { Pullback } from "./pullback.ts";
 import { Symbolic, watcher } from "./symbolic.ts";
 import { Tensor } from "./tensor.ts";
@@ -16,6 +17,24 @@ export interface TensorSpec {
   readonly shape: Shape;
   readonly dtype: DType;
 }
+
+/** The reason that a primitive has no rule, for error messages. */
+export interface NoRule {
+  readonly none: string;
+}
+
+/** An operation that the compiler of loops knows. Parameters are those of the primitive of this name in `primitives/`. */
+export type LoopOperation =
+  | "map"
+  | "reduce"
+  | "matmul"
+  | "gather"
+  | "reshape"
+  | "permute"
+  | "broadcastTo"
+  | "slice"
+  | "pad"
+  | "concatenate";
 
 /** One operation. `P` holds what is not a tensor: axes, lengths, a scalar function. */
 export interface Primitive<P> {
@@ -33,6 +52,10 @@ export interface Primitive<P> {
    * input.
    */
   readonly pullback: Pullback<P> | "none";
+  /** All calls of a batch at once: of all steps of a loop. */
+  readonly batch: Batch<P> | NoRule;
+  /** The operation that it becomes inside a compiled loop. A loop with a primitive that has none runs step by step. */
+  readonly lower: LoopOperation | NoRule;
 }
 
 /** Watches operations: a gradient tape. */

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { key, normal, scan, stack, type Tensor, valueAndGrad } from "../../mod.ts";
 import { GraphTrace, type Node, topological } from "../../src/compile/graph.ts";
 import { observeLoops } from "../../src/compile/graph_loop.ts";
-import { Uncompilable } from "../../src/compile/uncompilable.ts";
 import { evaluateAllSteps, type Stepwise } from "../../src/compile/vectorize.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { cpu } from "../devices.ts";
@@ -35,20 +34,13 @@ function runAtOnce({ run }: Case, steps: Tensor[][], varies: readonly boolean[])
   return values.get(output)!.tensor;
 }
 
-/** Primitives without a vectorization rule: loops with them run step by step. */
-const withoutRule = ["indexing.scatterAdd"];
-
 for (const [name, list] of Object.entries(cases)) {
-  Deno.test(`${name} ${withoutRule.includes(name) ? "is not vectorized" : "runs for all steps at once"}`, async () => {
+  Deno.test(`${name} runs for all steps at once`, async () => {
     setCurrentDevice(cpu);
     for (const example of list) {
       const steps = stepsOf(example);
       for (let bits = 1; bits < 2 ** steps.length; bits++) {
         const varies = steps.map((_, i) => (bits >> i) % 2 === 1);
-        if (withoutRule.includes(name)) {
-          assert.throws(() => runAtOnce(example, steps, varies), Uncompilable);
-          continue;
-        }
         const found = runAtOnce(example, steps, varies);
         for (const step of [0, 1]) {
           const operands = steps.map((operand, i) => operand[varies[i] ? step : 0]);

@@ -9,11 +9,9 @@ import {
   type Shape,
   sizeOf,
 } from "../../device/shape.ts";
+import type { LoopOperation } from "../../tensor/primitive.ts";
 import type { Elementwise } from "../../tensor/primitives/elementwise.ts";
-import { gather } from "../../tensor/primitives/indexing.ts";
-import { matmul } from "../../tensor/primitives/linear_algebra.ts";
-import * as reduction from "../../tensor/primitives/reduction.ts";
-import * as structural from "../../tensor/primitives/structural.ts";
+import type { Grid } from "../../tensor/primitives/structural.ts";
 import type { Node, OperationNode } from "../graph.ts";
 import type { Operand } from "../program.ts";
 import { maxOperations, operationsOf } from "../expression_size.ts";
@@ -32,39 +30,37 @@ export function lowerOperation(builder: Builder, node: OperationNode): Value {
   if (values.some((value) => value.kind === "summed" || value.kind === "overSamples")) {
     return operationOfSums(builder, node, values);
   }
-  // deno-lint-ignore no-explicit-any
-  const params = node.params as any;
-  if ("fn" in primitive) return elementwise(builder, node, primitive as Elementwise);
-  switch (primitive) {
-    case structural.broadcastTo:
-      return broadcast(builder, node, values[0]);
-    case structural.reshape: {
-      const shape = builder.perSample(node.shape);
-      const operand = builder.sample(inputs[0]);
-      const strides = reshapeStrides(operand.shape, operand.strides, shape);
-      if (strides) return { kind: "sample", operand: { ...operand, shape, strides } };
-      return {
-        kind: "sample",
-        operand: { ...builder.copy(operand), shape, strides: contiguousStrides(shape) },
-      };
-    }
-    case structural.permute:
-      return permute(builder, builder.sample(inputs[0]), params.axes);
-    case structural.slice:
-    case structural.pad:
-      return { kind: "sample", operand: grid(builder, node, params) };
-    case structural.concatenate:
-      return { kind: "sample", operand: concatenate(builder, node, params.axis) };
-    case reduction.sum:
-    case reduction.max:
-    case reduction.min:
-      return reduce(builder, node, params.axes);
-    case matmul:
-      return multiply(builder, node, values);
-    case gather:
-      return gatherRows(builder, node, values[0]);
-  }
-  throw new Uncompilable(`${primitive.name} has no kernel inside a loop`);
+  const { name, lower } = primitive;
+  if (typeof lower !== "string") throw new Uncompilable(`${name}: ${lower.none}`);
+  return rules[lower](builder, node, values, node.params);
+}
+
+// deno-lint-ignore no-explicit-any
+type Rule = (builder: Builder, node: OperationNode, values: readonly Value[], params: any) => Value;
+
+/** How operations become kernels and views of one sample. */
+const rules: { readonly [K in LoopOperation]: Rule } = {
+  map: (builder, node) => elementwise(builder, node, node.primitive as Elementwise),
+  reduce: (builder, node, _, { axes }) => reduce(builder, node, axes),
+  matmul: multiply,
+  gather: (builder, node, [table]) => gatherRows(builder, node, table),
+  reshape,
+  permute: (builder, { inputs }, _, { axes }) => permute(builder, builder.sample(inputs[0]), axes),
+  broadcastTo: (builder, node, [value]) => broadcast(builder, node, value),
+  slice: (builder, node, _, params) => ({ kind: "sample", operand: slice(builder, node, params) }),
+  pad: (builder, node, _, params) => ({ kind: "sample", operand: pad(builder, node, params) }),
+  concatenate: (builder, node, _, { axis }) => ({
+    kind: "sample",
+    operand: concatenate(builder, node, axis),
+  }),
+};
+
+function reshape(builder: Builder, { shape: whole, inputs: [input] }: OperationNode): Value {
+  const shape = builder.perSample(whole);
+  const operand = builder.sample(input);
+  const strides = reshapeStrides(operand.shape, operand.strides, shape);
+  if (strides) return { kind: "sample", operand: { ...operand, shape, strides } };
+  return { kind: "sample", operand: { ...builder.copy(operand), shape, strides: contiguousStrides(shape) } };
 }
 
 function elementwise(builder: Builder, node: OperationNode, { fn }: Elementwise): Value {
@@ -104,7 +100,8 @@ function isOuterProduct({ expression, leaves, operations, shape }: Value & { kin
 function isFusedByReader(builder: Builder, node: Node): boolean {
   const reader = builder.readers.get(node);
   return reader !== undefined &&
-    ("fn" in reader.primitive || isReduction(reader) && !isOverSamples(builder, reader));
+    (reader.primitive.lower === "map" ||
+      reader.primitive.lower === "reduce" && !isOverSamples(builder, reader));
 }
 
 function isOverSamples(builder: Builder, { params }: OperationNode): boolean {
@@ -148,26 +145,37 @@ function permute(builder: Builder, operand: Operand, axes: readonly number[]): V
   };
 }
 
-function grid(builder: Builder, node: OperationNode, { starts, steps }: structural.Grid): Operand {
-  const input = builder.sample(node.inputs[0]);
-  const whole = node.primitive === structural.slice ? node.inputs[0].shape : node.shape;
-  const part = node.primitive === structural.slice ? node.shape : node.inputs[0].shape;
+/** The elements of an operand on a grid. @throws {Uncompilable} If the grid leaves out samples. */
+function window(
+  builder: Builder,
+  operand: Operand,
+  { starts, steps }: Grid,
+  [whole, part]: readonly [whole: Shape, part: Shape],
+): Operand {
   if (builder.batch > 1 && (starts[0] !== 0 || steps[0] !== 1 || whole[0] !== part[0])) {
     throw new Uncompilable("a slice takes some samples and leaves others");
   }
-  const window = (operand: Operand, shape: Shape): Operand => ({
+  return {
     ...operand,
-    shape,
+    shape: builder.perSample(part),
     strides: operand.strides.map((stride, axis) => stride * steps[axis]),
     offset: operand.strides.reduce(
       (offset, stride, axis) => offset + stride * starts[axis],
       operand.offset,
     ),
-  });
-  if (node.primitive === structural.slice) return window(input, builder.perSample(node.shape));
-  const output = builder.newOperand(builder.perSample(node.shape), node.dtype);
-  builder.kernels.push({ kind: "map", expression: constant(0, node.dtype), operands: [], output });
-  builder.copy(input, window(output, input.shape));
+  };
+}
+
+function slice(builder: Builder, { inputs: [input], shape }: OperationNode, grid: Grid): Operand {
+  return window(builder, builder.sample(input), grid, [input.shape, shape]);
+}
+
+function pad(builder: Builder, { inputs: [input], shape, dtype }: OperationNode, grid: Grid): Operand {
+  const operand = builder.sample(input);
+  const output = builder.newOperand(builder.perSample(shape), dtype);
+  const target = window(builder, output, grid, [shape, input.shape]);
+  builder.kernels.push({ kind: "map", expression: constant(0, dtype), operands: [], output });
+  builder.copy(operand, target);
   return output;
 }
 
@@ -285,8 +293,4 @@ function contract(builder: Builder, a: Operand, b: Operand, node: OperationNode)
   const output = builder.newOperand(builder.perSample(node.shape), node.dtype);
   builder.kernels.push({ kind: "contract", a: builder.ascending(a), b: builder.ascending(b), output });
   return { kind: "sample", operand: output };
-}
-
-function isReduction(node: OperationNode): boolean {
-  return [reduction.sum, reduction.max, reduction.min].some((primitive) => primitive === node.primitive);
 }

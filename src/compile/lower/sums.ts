@@ -1,7 +1,6 @@
 /** Sums over samples and steps: gradients of constants. */
 import { add as addition, input } from "../../device/scalar.ts";
 import { sameShape, type Shape, sizeOf } from "../../device/shape.ts";
-import * as structural from "../../tensor/primitives/structural.ts";
 import type { Node, OperationNode } from "../graph.ts";
 import type { AccumulateKernel, Kernel, Operand } from "../program.ts";
 import { Uncompilable } from "../uncompilable.ts";
@@ -12,13 +11,13 @@ import type { Sum, Value } from "./values.ts";
 export function operationOfSums(builder: Builder, node: OperationNode, values: readonly Value[]): Value {
   const [first, second] = values;
   const isAdd = node.primitive.name === "add";
-  if (node.primitive === structural.reshape) {
+  if (node.primitive.lower === "reshape") {
     if (first.kind === "overSamples") return { ...first, shape: node.shape };
     const { sum } = first as Value & { kind: "summed" };
     if (sum.from !== "after") return { kind: "summed", sum: { ...sum, shape: node.shape } };
   }
   if (
-    node.primitive === structural.permute && first.kind === "summed" &&
+    node.primitive.lower === "permute" && first.kind === "summed" &&
     exchangeFactors(builder, node, first.sum)
   ) {
     return { kind: "summed", sum: { ...first.sum, shape: node.shape } as NonNullable<Sum> };

@@ -8,7 +8,22 @@ const kernel = (name: string) => (input: View): SpanName => ({
   name: `${name} of ${formatShape(input.shape)}`,
 });
 
-/** Names of a device's operations in a profile. */
+/** Methods of a device that queue kernels. */
+type KernelMethod = Exclude<
+  keyof Device,
+  | "info"
+  | "allocate"
+  | "release"
+  | "write"
+  | "read"
+  | "readSync"
+  | "capture"
+  | "runOnHost"
+  | "synchronize"
+  | "destroy"
+>;
+
+/** Names of a device's kernels in a profile. A method of `Device` without a name is a type error. */
 const names = {
   map: (fn: ScalarFunction, _inputs: readonly View[], output: View): SpanName => {
     const isCopy = fn === identity;
@@ -30,7 +45,7 @@ const names = {
   gather: kernel("gather"),
   scatterAdd: kernel("scatter-add"),
   tridiagonal: (_lower: View, diagonal: View): SpanName => kernel("tridiagonal solve")(diagonal),
-} satisfies { [K in keyof Device]?: (...args: never[]) => SpanName };
+} satisfies { [K in KernelMethod]: (...args: never[]) => SpanName };
 
 function order({ shape, strides }: View): string {
   const [rows, columns] = strides.slice(-2);

@@ -1,6 +1,8 @@
 /** Reading and writing at positions that are themselves data. */
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { allocateView, copy, makeContiguous, numberView } from "../../device/view.ts";
+import type { Tensor } from "../tensor.ts";
+import { alongBatch } from "../batching.ts";
 import { apply, type Primitive, type TensorSpec } from "../primitive.ts";
 import { forEachInput } from "../pullback.ts";
 
@@ -28,7 +30,33 @@ export const gather: Primitive<void> = {
     (g, [x, indices]) => apply(scatterAdd, [g, indices], { size: x.shape[1] }),
     "none",
   ),
+  batch([x, indices], batch, _, { shape: [outer, count, inner] }) {
+    const size = x.tensor.shape.at(-2)!;
+    if (!indices.varies) {
+      const rows = x.tensor.reshape([batch * outer, size, inner]);
+      return apply(gather, [rows, indices.tensor], undefined).reshape([batch, outer, count, inner]);
+    }
+    const found = x.varies
+      ? apply(gather, [besideRows(x.tensor), indicesOfBatch(indices.tensor, size)], undefined)
+      : apply(gather, [x.tensor, indices.tensor.reshape([batch * count])], undefined);
+    return found.reshape([outer, batch, count, inner]).permute([1, 0, 2, 3]);
+  },
+  lower: "gather",
 };
+
+/** `(batch, outer, rows, inner)` to `(outer, batch * rows, inner)`. */
+function besideRows(x: Tensor): Tensor {
+  const [batch, outer, rows, inner] = x.shape;
+  return x.permute([1, 0, 2, 3]).reshape([outer, batch * rows, inner]);
+}
+
+/** Indices `(batch, count)` into an axis of length `size` as indices `(batch * count)` into one of length `batch * size`. */
+function indicesOfBatch(indices: Tensor, size: number): Tensor {
+  const starts = indices.zerosLike().slice(1, 0, 1).add(1).cumsum(0).sub(1).mul(size);
+  // An index out of range must not address a row of another member of the batch.
+  const isOutside = indices.less(0).or(indices.greaterEqual(size));
+  return isOutside.where(-1, indices.add(starts)).flatten();
+}
 
 /** Zeros (outer, size, inner) to which updates (outer, count, inner) are added at indices (count). */
 export const scatterAdd: Primitive<{ size: number }> = {
@@ -53,4 +81,14 @@ export const scatterAdd: Primitive<{ size: number }> = {
     },
     "none",
   ),
+  batch([updates, indices], batch, { size }, { shape: [outer, , inner] }) {
+    const all = alongBatch(updates, batch);
+    if (!indices.varies) {
+      const rows = all.reshape([batch * outer, -1, inner]);
+      return apply(scatterAdd, [rows, indices.tensor], { size }).reshape([batch, outer, size, inner]);
+    }
+    return apply(scatterAdd, [besideRows(all), indicesOfBatch(indices.tensor, size)], { size: batch * size })
+      .reshape([outer, batch, size, inner]).permute([1, 0, 2, 3]);
+  },
+  lower: { none: "loops have no kernel for scatter-add" },
 };

@@ -2,6 +2,7 @@
 import { isFloat } from "../../device/dtype.ts";
 import { formatShape, sameShape, type Shape, ShapeError } from "../../device/shape.ts";
 import { allocateView, materialize, transposed } from "../../device/view.ts";
+import { alongBatch } from "../batching.ts";
 import { apply, type Primitive } from "../primitive.ts";
 import { forEachInput } from "../pullback.ts";
 import { conjugate, multiply } from "../complex.ts";
@@ -29,6 +30,12 @@ export const matmul: Primitive<void> = {
     return output;
   },
   pullback: forEachInput((g, [, b]) => g.matmul(b.mT), (g, [a]) => a.mT.matmul(g)),
+  batch([a, b], batch) {
+    // A matrix on the right that does not vary makes one large product.
+    if (!b.varies && b.tensor.rank === 2) return a.tensor.matmul(b.tensor);
+    return alongBatch(a, batch).matmul(alongBatch(b, batch));
+  },
+  lower: "matmul",
 };
 
 /**
@@ -78,6 +85,16 @@ export const tridiagonal: Primitive<void> = {
       w,
     ];
   },
+  /** Systems side by side. A band that is the same for all systems stays one row. */
+  batch(inputs, batch, _, { shape: [systems, size] }) {
+    const rows = inputs.map((input, i) => {
+      const isShared = i < inputs.length - 1 && !input.varies && input.tensor.shape[0] === 1;
+      if (isShared) return input.tensor;
+      return alongBatch(input, batch).broadcastTo([batch, systems, size]).reshape([-1, size]);
+    });
+    return apply(tridiagonal, rows, undefined).reshape([batch, systems, size]);
+  },
+  lower: { none: "loops have no kernel for tridiagonal systems" },
 };
 
 /**
@@ -130,6 +147,11 @@ export const linearRecurrence: Primitive<{ axis: number; complex: boolean }> = {
     const [after, before] = [w.slice(axis, 1), x.slice(axis, 0, b.shape[axis] - 1)];
     return [sumTo(complex ? multiply(after, conjugate(before)) : after.mul(before), a.shape), w];
   },
+  batch([a, b], batch, { axis, complex }) {
+    const factors = a.varies ? a.tensor : a.tensor.expandDims(0);
+    return apply(linearRecurrence, [factors, alongBatch(b, batch)], { axis: axis + 1, complex });
+  },
+  lower: { none: "loops have no kernel for linear recurrences" },
 };
 
 /** Sums over the axes that are of length one in a shape of the same rank. */

@@ -2,7 +2,8 @@
 import type { Reduction } from "../../device/device.ts";
 import { contiguousStrides, type Shape, ShapeError } from "../../device/shape.ts";
 import { allocateView, materialize } from "../../device/view.ts";
-import type { Primitive } from "../primitive.ts";
+import { afterBatch } from "../batching.ts";
+import { apply, type Primitive } from "../primitive.ts";
 import { forEachInput, type Pullback } from "../pullback.ts";
 
 interface Axes {
@@ -14,7 +15,7 @@ function dropAxes(shape: Shape, axes: readonly number[]): number[] {
 }
 
 function reduction(name: Reduction, pullback: Pullback<Axes>): Primitive<Axes> {
-  return {
+  const primitive: Primitive<Axes> = {
     name,
     infer([{ shape, dtype }], { axes }) {
       if (dtype === "bool") throw new TypeError(`${name}: takes numbers, got bool; cast first`);
@@ -30,7 +31,10 @@ function reduction(name: Reduction, pullback: Pullback<Axes>): Primitive<Axes> {
       return { ...output, shape, strides: contiguousStrides(shape) };
     },
     pullback,
+    batch: ([x], _batch, { axes }) => apply(primitive, [x.tensor], { axes: afterBatch(axes) }),
+    lower: "reduce",
   };
+  return primitive;
 }
 
 export const sum: Primitive<Axes> = reduction(
@@ -59,6 +63,8 @@ export const argReduce: Primitive<{ reduction: "max" | "min"; axis: number }> = 
     return { ...output, shape, strides: contiguousStrides(shape) };
   },
   pullback: "none",
+  batch: ([x], _batch, { reduction, axis }) => apply(argReduce, [x.tensor], { reduction, axis: axis + 1 }),
+  lower: { none: "loops have no kernel for the position of an extreme element" },
 };
 
 export const cumulativeSum: Primitive<{ axis: number }> = {
@@ -73,4 +79,6 @@ export const cumulativeSum: Primitive<{ axis: number }> = {
     return output;
   },
   pullback: forEachInput((g, _inputs, _output, { axis }) => g.flip(axis).cumsum(axis).flip(axis)),
+  batch: ([x], _batch, { axis }) => x.tensor.cumsum(axis + 1),
+  lower: { none: "loops have no kernel for cumulative sums" },
 };

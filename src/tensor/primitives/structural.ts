@@ -13,6 +13,7 @@ import {
   ShapeError,
 } from "../../device/shape.ts";
 import { allocateView, copy, derived, hasBuffer, makeContiguous, numberView } from "../../device/view.ts";
+import { afterBatch, alongBatch } from "../batching.ts";
 import { apply, type Primitive } from "../primitive.ts";
 import { forEachInput } from "../pullback.ts";
 
@@ -26,6 +27,8 @@ export const reshape: Primitive<{ shape: Shape }> = {
     return { ...makeContiguous(device, view), shape, strides: contiguousStrides(shape) };
   },
   pullback: forEachInput((g, [x]) => g.reshape(x.shape)),
+  batch: ([x], batch, _, { shape }) => x.tensor.reshape([batch, ...shape]),
+  lower: "reshape",
 };
 
 export const permute: Primitive<{ axes: readonly number[] }> = {
@@ -36,6 +39,8 @@ export const permute: Primitive<{ axes: readonly number[] }> = {
   pullback: forEachInput((g, _inputs, _output, { axes }) =>
     g.permute(axes.map((_, axis) => axes.indexOf(axis)))
   ),
+  batch: ([x], _batch, { axes }) => x.tensor.permute([0, ...afterBatch(axes)]),
+  lower: "permute",
 };
 
 export const broadcastTo: Primitive<{ shape: Shape }> = {
@@ -60,6 +65,12 @@ export const broadcastTo: Primitive<{ shape: Shape }> = {
     );
     return stretched.length === 0 ? g : g.sum(stretched).reshape(x.shape);
   }),
+  batch([{ tensor }], batch, _, { shape }) {
+    const [, ...from] = tensor.shape;
+    const aligned = [batch, ...Array(shape.length - from.length).fill(1), ...from];
+    return tensor.reshape(aligned).broadcastTo([batch, ...shape]);
+  },
+  lower: "broadcastTo",
 };
 
 /** A regular grid of positions in a larger array: on each axis `start`, `start + step`, ... */
@@ -76,6 +87,11 @@ function gridView(view: View, { starts, steps }: Grid, shape: Shape): View {
   });
 }
 
+/** A grid in the array of a batch, with the same positions for all of the batch. */
+function batchGrid({ shape, starts, steps }: Grid & { shape: Shape }, batch: number) {
+  return { shape: [batch, ...shape], starts: [0, ...starts], steps: [1, ...steps] };
+}
+
 /** The elements on a grid. */
 export const slice: Primitive<Grid & { shape: Shape }> = {
   name: "slice",
@@ -84,6 +100,8 @@ export const slice: Primitive<Grid & { shape: Shape }> = {
   pullback: forEachInput((g, [x], _, { starts, steps }) =>
     apply(pad, [g], { shape: x.shape, starts, steps })
   ),
+  batch: ([x], batch, params) => apply(slice, [x.tensor], batchGrid(params, batch)),
+  lower: "slice",
 };
 
 /** Zeros with the input's elements on a grid, as `jax.lax.pad` with interior padding: the transpose of {@linkcode slice}. */
@@ -98,6 +116,8 @@ export const pad: Primitive<Grid & { shape: Shape }> = {
   pullback: forEachInput((g, [x], _, { starts, steps }) =>
     apply(slice, [g], { shape: x.shape, starts, steps })
   ),
+  batch: ([x], batch, params) => apply(pad, [x.tensor], batchGrid(params, batch)),
+  lower: "pad",
 };
 
 /** Inputs one after another along an axis. */
@@ -134,4 +154,7 @@ export const concatenate: Primitive<{ axis: number }> = {
       return wanted[i] ? g.slice(axis, start, end) : undefined;
     });
   },
+  batch: (inputs, batch, { axis }) =>
+    apply(concatenate, inputs.map((input) => alongBatch(input, batch)), { axis: axis + 1 }),
+  lower: "concatenate",
 };

@@ -1,0 +1,86 @@
+/** The values that gradient rules read, found by applying each rule to symbols. */
+import { isFloat } from "../device/dtype.ts";
+import type { Primitive, TensorSpec } from "./primitive.ts";
+import { Symbolic, type Trace } from "./symbolic.ts";
+import { Tensor } from "./tensor.ts";
+
+/** The values that the gradient of an operation with respect to one operand reads. */
+export interface Residuals {
+  /** Whether the gradient reads each operand. */
+  readonly inputs: readonly boolean[];
+  /** Whether the gradient reads the result. */
+  readonly output: boolean;
+}
+
+const known = new WeakMap<object, Map<string, readonly Residuals[]>>();
+
+/**
+ * The residuals of an operation, for the gradient of each operand. An operation that is linear in an operand has a gradient that
+ * does not read this operand.
+ */
+export function residualsOf<P>(
+  primitive: Primitive<P>,
+  inputs: readonly TensorSpec[],
+  params: P,
+  output: TensorSpec,
+): readonly Residuals[] {
+  let found = known.get(primitive);
+  if (!found) known.set(primitive, found = new Map());
+  const key = `${inputs.map(({ shape, dtype }) => `${dtype} ${shape}`).join("; ")} | ${
+    JSON.stringify(params)
+  }`;
+  let residuals = found.get(key);
+  if (!residuals) found.set(key, residuals = findResiduals(primitive, inputs, params, output));
+  return residuals;
+}
+
+function findResiduals<P>(
+  { pullback }: Primitive<P>,
+  inputs: readonly TensorSpec[],
+  params: P,
+  output: TensorSpec,
+): readonly Residuals[] {
+  return inputs.map(({ dtype }, wanted) => {
+    // Gradients flow to and from floats alone.
+    if (pullback === "none" || !isFloat(dtype) || !isFloat(output.dtype)) {
+      return { inputs: inputs.map(() => false), output: false };
+    }
+    const trace = new ReadTrace();
+    const operands = inputs.map((input) => trace.symbol(input));
+    const [result, cotangent] = [trace.symbol(output), trace.symbol(output)];
+    const gradient = pullback(
+      cotangent,
+      operands,
+      result,
+      params,
+      inputs.map((_, i) => i === wanted),
+    )[wanted];
+    const read = gradient ? trace.sourcesOf(gradient) : new Set();
+    return { inputs: operands.map((x) => read.has(x.storage)), output: read.has(result.storage) };
+  });
+}
+
+/** A trace that knows for each symbol the values it is computed from. */
+class ReadTrace implements Trace {
+  readonly recorderDepth = Infinity;
+  readonly #sources = new Map<unknown, ReadonlySet<unknown>>();
+
+  /** A symbol that is computed from the given sources, or that is a source. */
+  symbol(spec: TensorSpec, sources?: ReadonlySet<unknown>): Tensor {
+    const symbol = new Symbolic(this, { shape: spec.shape, dtype: spec.dtype });
+    this.#sources.set(symbol, sources ?? new Set([symbol]));
+    return new Tensor(symbol);
+  }
+
+  sourcesOf({ storage }: Tensor): ReadonlySet<unknown> {
+    return this.#sources.get(storage) ?? new Set();
+  }
+
+  apply<P>(_primitive: Primitive<P>, inputs: readonly Tensor[], _params: P, spec: TensorSpec): Tensor {
+    return this.symbol(spec, new Set(inputs.flatMap((x) => [...this.sourcesOf(x)])));
+  }
+
+  lift(x: Tensor): Tensor {
+    return this.symbol(x, new Set());
+  }
+}
