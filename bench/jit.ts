@@ -1,6 +1,6 @@
 /**
  * Times training steps with and without `jit`: a small model, where overhead dominates, and the README's
- * example. Prints the wall time of the fastest repeat, and the mean processor time of the whole process over
+ * example. Also times a chain of elementwise operations, which `jit` fuses. Prints the wall time of the fastest repeat, and the mean processor time of the whole process over
  * all threads, which other programs disturb less.
  */
 import { cpuUsage } from "node:process";
@@ -54,6 +54,25 @@ function readme(): () => Tensor {
   return stepOf(CubicSpline(naturalCubicCoeffs(x, t), t), rose, { width: 16 });
 }
 
+/** One multiplication, a chain of twenty elementwise operations, and its gradient, of 10^6 elements. */
+function elementwise(): Record<string, () => unknown> {
+  const [x, y] = [normal(key(0), [1e6]), normal(key(1), [1e6])];
+  const chain = (x: Tensor) => {
+    for (let i = 0; i < 10; i++) x = x.mul(y).add(0.1);
+    return x;
+  };
+  const gradient = valueAndGrad((x: Tensor) => chain(x).sum());
+  const call = <R>(f: (x: Tensor) => R) => () => f(x);
+  return {
+    multiplication: call((x) => x.mul(y)),
+    "multiplication, jit": call(jit((x: Tensor) => x.mul(y))),
+    chain: call(chain),
+    "chain, jit": call(jit(chain)),
+    "chain and gradient": call(gradient),
+    "chain and gradient, jit": call(jit(gradient)),
+  };
+}
+
 /** Milliseconds of a step: wall time, and processor time of all threads together. */
 interface StepMilliseconds {
   readonly wall: number;
@@ -63,7 +82,7 @@ interface StepMilliseconds {
 /** Measures a step: the wall time of the fastest repeat, and the mean processor time of all repeats. */
 async function timesOf(
   device: Device,
-  step: () => Tensor,
+  step: () => unknown,
   { steps, repeats }: { steps: number; repeats: number },
 ): Promise<StepMilliseconds> {
   const run = async () => {
@@ -99,6 +118,10 @@ await main(async (args) => {
     const plain = await timesOf(device, make(), { steps, repeats });
     const jitted = await timesOf(device, jit(make()), { steps, repeats });
     console.log(JSON.stringify({ workload, device: device.info.kind, plain, jit: jitted }));
+  }
+  for (const [workload, call] of Object.entries(elementwise())) {
+    const times = await timesOf(device, call, { steps, repeats });
+    console.log(JSON.stringify({ workload, device: device.info.kind, ...times }));
   }
   return 0;
 });

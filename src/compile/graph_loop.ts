@@ -1,4 +1,5 @@
 /** A loop with the values that it is given, run by a device's executor or step by step. */
+import { withoutDeferring } from "../device/capture.ts";
 import { isFloat } from "../device/dtype.ts";
 import { postOrder } from "../device/post_order.ts";
 import { span } from "../device/profiler.ts";
@@ -71,7 +72,7 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Ex
   };
   const tensors = inputs.map(tensorOf);
   const device = deviceOf("scan", tensors, execute.device);
-  const views = tensors.map(({ view }) => materialize(device, view));
+  const views = withoutDeferring(() => tensors.map(({ view }) => materialize(device, view)));
   // A program that does not tell the samples apart would take the first one's number for that of all.
   const tellsSettled = settled !== undefined && sizeOf(state[settled].shape) === batch;
   const run = { program, batch, steps, inputs: views, settled: tellsSettled ? settled : undefined };
@@ -79,7 +80,7 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Ex
   const direction = split.graph.backward ? "backward" : "forward";
   const result = span(
     () => ({ kind: "loop", name: `${direction}, ${steps} steps of ${batch} samples` }),
-    () => execute(run),
+    () => withoutDeferring(() => execute(run)),
   );
   const summed = sumsFrom(sums, result, (node) => node.kind === "literal" ? literal(node) : tensorOf(node));
   return {

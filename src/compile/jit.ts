@@ -3,6 +3,7 @@ import {
   capture,
   type Captured,
   type CapturedCommands,
+  flushDeferred,
   isCaptured,
   isCapturing,
   JitError,
@@ -19,6 +20,7 @@ import { isKey, type Key } from "../tensor/random.ts";
 import { Symbolic, watchTensors } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { foldTree, leaves, rebuild, type Tree, withLeaves } from "../tensor/tree.ts";
+import { fuse } from "./fuse.ts";
 import { numberOf } from "./identity.ts";
 
 /** Traces of a function that are kept, those that were used last. */
@@ -177,6 +179,11 @@ function newTensor(device: Device, { shape, dtype }: TensorSpec): Tensor {
   return new Tensor(view);
 }
 
+/** Buffers of the tensors in a result. */
+function buffersOf(result: unknown): Set<Buffer> {
+  return new Set(leaves(result).flatMap(({ view }) => hasBuffer(view) ? [view.source] : []));
+}
+
 /** A traced function: commands that compute it again. */
 class Trace<R> {
   readonly #device: Device;
@@ -232,8 +239,9 @@ class Trace<R> {
             "jit: the function is async, but must return tensors at once; who calls it waits for their values",
           );
         }
+        flushDeferred(buffersOf(result));
         return this.#outputsOf(result, made);
-      })
+      }, isProfiling() ? undefined : fuse)
     );
     this.#captured = captured;
     this.#reads = reads;

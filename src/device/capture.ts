@@ -2,6 +2,7 @@
  * Commands of a device that are kept while a function queues them, to be queued again without the function: what `jit` replays.
  * The memory that the function takes stays the commands' own, so that they find it again.
  */
+import { DeferredKernels, type Fuse } from "./deferred.ts";
 import type { Buffer, BufferView, Device } from "./device.ts";
 import type { TypedArray } from "./dtype.ts";
 import { bufferScope } from "./scope.ts";
@@ -34,6 +35,8 @@ interface Capture {
   readonly commands: DeviceCapture;
   readonly made: Set<Buffer>;
   readonly numbers: HostNumbers[];
+  /** Kernels that wait to be fused, if they are. */
+  readonly deferred: DeferredKernels | undefined;
 }
 
 let current: Capture | undefined;
@@ -61,12 +64,14 @@ export interface Captured<T> {
 /**
  * Runs `body` once and keeps the commands that it queues. What it has allocated is freed, but for what was left to the collector.
  *
+ * @param fuse Fuses kernels before they are queued. By default each kernel is queued at once.
  * @throws {Error} If the body reads values back, or uses another device.
  */
-export function capture<T>(device: Device, body: () => T): Captured<T> {
+export function capture<T>(device: Device, body: () => T, fuse?: Fuse): Captured<T> {
   if (current) throw new Error("commands are being captured already");
   const commands = device.capture();
-  const own: Capture = current = { device, commands, made: new Set(), numbers: [] };
+  const deferred = fuse && new DeferredKernels(device, fuse);
+  const own: Capture = current = { device, commands, made: new Set(), numbers: [], deferred };
   let kept: Buffer[] = [];
   const end = () => {
     current = undefined;
@@ -76,7 +81,10 @@ export function capture<T>(device: Device, body: () => T): Captured<T> {
   let result: T;
   try {
     result = bufferScope(body, () => []);
+    deferred?.flush();
   } catch (error) {
+    // Assignments before the error take effect.
+    deferred?.flush();
     end().free();
     throw error;
   }
@@ -95,6 +103,36 @@ export function outsideCapture<T>(body: () => T): T {
     before.commands.resume();
     current = before;
   }
+}
+
+/** The device that queues kernels: while kernels are captured to be fused, one that defers them. */
+export function kernelDevice(device: Device): Device {
+  return current?.deferred && current.device === device ? current.deferred.device : device;
+}
+
+/**
+ * Queues the deferred kernels.
+ *
+ * @param results Buffers that are read later. All other memory of the capture is released.
+ */
+export function flushDeferred(results: ReadonlySet<Buffer>): void {
+  const { deferred, made } = current!;
+  deferred?.flush((buffer) => made.has(buffer) && !buffer.isLeftToCollector && !results.has(buffer));
+}
+
+/** Runs `body`, which queues kernels on the device itself, after the deferred kernels. */
+export function withoutDeferring<T>(body: () => T): T {
+  return current?.deferred ? current.deferred.suspend(body) : body();
+}
+
+/** Whether a new buffer gets its memory on first use, so that values inside fused kernels take none. */
+export function isAllocationDeferred(): boolean {
+  return current?.deferred !== undefined && !current.deferred.isSuspended;
+}
+
+/** Defers the release of a buffer until the deferred kernels that use it have run. Returns false if there are none. */
+export function deferRelease(buffer: Buffer): boolean {
+  return current?.deferred?.releaseLater(buffer) ?? false;
 }
 
 /** Adds numbers that are written anew before each time that the captured commands are played. */
@@ -118,8 +156,10 @@ export function noteBuffer(buffer: Buffer): void {
  *
  * @throws {Error} If it is on another device.
  */
-export function noteUse({ device }: Buffer): void {
-  if (!current || device === current.device) return;
+export function noteUse(buffer: Buffer): void {
+  const { device } = buffer;
+  if (!current) return;
+  if (device === current.device) return current.deferred?.flushFor(buffer);
   throw new JitError(
     `jit: the function was traced on ${current.device.info.kind}, where its first argument or init is, but uses a tensor on ` +
       `${device.info.kind}; move one with await x.to(device)`,

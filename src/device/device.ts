@@ -1,4 +1,4 @@
-import { type DeviceCapture, noteBuffer, noteUse } from "./capture.ts";
+import { deferRelease, type DeviceCapture, isAllocationDeferred, noteBuffer, noteUse } from "./capture.ts";
 import type { DType, TypedArray } from "./dtype.ts";
 import type { RecurrenceAxes } from "./recurrence.ts";
 import type { ScalarFunction } from "./scalar.ts";
@@ -64,6 +64,8 @@ export interface PreparedMatrix {
 export interface Device {
   /** Description for reports and messages. */
   readonly info: DeviceInfo;
+  /** The device that kernels are deferred for, if this one defers them: see {@linkcode DeferredKernels}. */
+  readonly base?: Device;
 
   /** Takes memory of `byteLength` bytes (a multiple of four, perhaps zero), of undefined content. */
   allocate(byteLength: number): unknown;
@@ -153,38 +155,52 @@ export class Buffer {
   readonly serial: number = buffersMade++;
   /** Whether the garbage collector is to free it, since no scope does. */
   isLeftToCollector = false;
+  /** Undefined until the first use, if allocation is deferred. */
   #memory: unknown;
+  #isFreed = false;
 
   constructor(device: Device, byteLength: number) {
-    this.device = device;
+    this.device = device.base ?? device;
     this.byteLength = byteLength;
     noteBuffer(this);
-    this.#memory = device.allocate(byteLength);
+    if (!isAllocationDeferred()) this.#memory = this.device.allocate(byteLength);
     trackBuffer(this);
   }
 
   /** The device's handle: an address on the CPU, a `GPUBuffer` on a GPU. */
   get memory(): unknown {
-    if (this.#memory === undefined) {
+    if (this.#isFreed) {
       throw new Error(
         "this tensor was freed when the scope that made it ended (grad, valueAndGrad, jit and scope free what they do not " +
           "return): return the tensor from the function, or wrap it in keep(...)",
       );
     }
     noteUse(this);
-    return this.#memory;
+    return this.#memory ??= this.device.allocate(this.byteLength);
   }
 
   /** Whether the memory has been given back. */
   get freed(): boolean {
-    return this.#memory === undefined;
+    return this.#isFreed;
   }
 
-  /** Gives the memory back; a second call does nothing. */
+  /** Gives the memory back, as soon as no deferred kernel needs it; a second call does nothing. */
   free(): void {
-    if (this.#memory === undefined) return;
+    if (this.#isFreed) return;
+    this.#isFreed = true;
     if (this.isLeftToCollector) forgetBuffer(this);
-    this.device.release(this.#memory, this.byteLength);
+    if (!deferRelease(this)) this.release();
+  }
+
+  /** Makes the memory of a freed buffer accessible to the deferred kernels that still use it. */
+  reopen(): void {
+    this.#isFreed = false;
+  }
+
+  /** Gives the memory back at once. */
+  release(): void {
+    this.#isFreed = true;
+    if (this.#memory !== undefined) this.device.release(this.#memory, this.byteLength);
     this.#memory = undefined;
   }
 }

@@ -3,6 +3,7 @@
  * on the way.
  */
 import { vjp } from "../autodiff/grad.ts";
+import { kernelDevice } from "../device/capture.ts";
 import type { BufferView, Device } from "../device/device.ts";
 import { identity } from "../device/scalar.ts";
 import { type Shape, sizeOf } from "../device/shape.ts";
@@ -46,7 +47,7 @@ function applyToBlocks(x: Tensor, f: SeriesFunction): Tensor {
     let at = 0;
     for (const part of f.fit(x.slice(0, first, first + count), first)) {
       const window = { ...output, shape: part.shape, offset: output.offset + at * output.strides.at(-1)! };
-      device.map(identity, [part.view], window);
+      kernelDevice(device).map(identity, [part.view], window);
       at += part.shape.at(-1)!;
     }
   });
@@ -64,7 +65,8 @@ function transposed(g: Tensor, x: Tensor, f: SeriesFunction): Tensor {
   const result = new Tensor(memory);
   eachBlock(device, shape, (first, count) => {
     const [own, arrived] = [x, g].map((all) => all.slice(0, first, first + count));
-    device.map(identity, [pull(arrived, own, first).view], rows(memory, first, count));
+    const gradient = pull(arrived, own, first).view;
+    kernelDevice(device).map(identity, [gradient], rows(memory, first, count));
   });
   record([g], [result], ([h]) => [applyToBlocks(x.isNaN().where(NaN, h!), f)]);
   return result;

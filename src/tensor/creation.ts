@@ -1,3 +1,4 @@
+import { kernelDevice } from "../device/capture.ts";
 import { describe } from "../device/describe.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { currentDevice } from "../device/current.ts";
@@ -185,7 +186,7 @@ export function generate(
 ): Tensor {
   const own = checkedShape(name, shape);
   checkDType(name, dtype);
-  const device = currentDevice();
+  const device = kernelDevice(currentDevice());
   const output = allocateView(device, own, dtype);
   const inputs = numbers.map((number) =>
     (typeof number === "number" ? scalar(number, numbersType) : number).broadcastTo(shape).view

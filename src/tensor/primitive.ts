@@ -2,6 +2,7 @@
  * A primitive is one entry with all its rules: name, shape, execution on a device, gradient, batch, and operation inside a
  * compiled loop. All other operations are composed of primitives.
  */
+import { kernelDevice } from "../device/capture.ts";
 import { describe } from "../device/describe.ts";
 import type { Device, View } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
@@ -191,7 +192,9 @@ export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], par
   const spec = primitive.infer(inputs, params);
   const output = symbolic
     ? (symbolic.storage as Symbolic).trace.apply(primitive, inputs, params, spec)
-    : new Tensor(primitive.run(deviceOf(primitive.name, inputs), inputs.map((x) => x.view), params, spec));
+    : new Tensor(
+      primitive.run(kernelDevice(deviceOf(primitive.name, inputs)), inputs.map((x) => x.view), params, spec),
+    );
   if (sharing) {
     const results = sharing.known.get(primitive) ?? new Map<string, Tensor>();
     sharing.known.set(primitive, results.set(name, output));

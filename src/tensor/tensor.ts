@@ -1,5 +1,5 @@
 import { describe } from "../device/describe.ts";
-import { outsideCapture } from "../device/capture.ts";
+import { kernelDevice, outsideCapture } from "../device/capture.ts";
 import { currentDevice } from "../device/current.ts";
 import type { Device, View } from "../device/device.ts";
 import { checkDType, type DType, isRepresentable, toHostArray, type TypedArray } from "../device/dtype.ts";
@@ -337,7 +337,7 @@ export class Tensor {
     checkTensor("assign: values", values);
     checkAssignment(this, values);
     const { view } = this;
-    const device = deviceOf("assign", [this, values]);
+    const device = kernelDevice(deviceOf("assign", [this, values]));
     noteAssignment(this, values);
     if (hasBuffer(view)) {
       // A view of the same memory may lie in another order.

@@ -1,0 +1,142 @@
+/**
+ * Kernels that wait until the function that queues them has ended. Then it is known which results are read later, so that
+ * elementwise kernels can be fused, kernels without readers dropped, and memory released after its last use.
+ */
+import type { Buffer, BufferView, Device, View } from "./device.ts";
+import type { ScalarFunction } from "./scalar.ts";
+
+/** A deferred kernel. */
+export interface DeferredKernel {
+  /** The scalar function of an elementwise kernel. Other kernels have none. */
+  readonly fn?: ScalarFunction;
+  readonly inputs: readonly View[];
+  readonly output: BufferView;
+  /** Queues the kernel on the device. */
+  readonly run: () => void;
+}
+
+/**
+ * Rewrites kernels to fewer kernels with the same results.
+ *
+ * @param isReleased Whether nothing reads a buffer after these kernels.
+ */
+export type Fuse = (
+  device: Device,
+  kernels: readonly DeferredKernel[],
+  isReleased: (buffer: Buffer) => boolean,
+) => readonly DeferredKernel[];
+
+/** Kernels of a capture that wait to be fused. */
+export class DeferredKernels {
+  /** The device, with kernels that are deferred. */
+  readonly device: Device;
+  /** Whether kernels are queued at once, and buffers get their memory at once. */
+  isSuspended = false;
+  readonly #base: Device;
+  readonly #fuse: Fuse;
+  #kernels: DeferredKernel[] = [];
+  /** Buffers that the kernels read or write. */
+  #used = new Set<Buffer>();
+  /** Buffers among them that were freed. */
+  readonly #freed = new Set<Buffer>();
+
+  constructor(device: Device, fuse: Fuse) {
+    this.#base = device;
+    this.#fuse = fuse;
+    const defer = (inputs: readonly View[], output: BufferView, run: () => void, fn?: ScalarFunction) => {
+      if (this.isSuspended) return run();
+      this.#kernels.push({ fn, inputs, output, run });
+      this.#used.add(output.source);
+      for (const { source } of inputs) if (typeof source !== "number") this.#used.add(source);
+    };
+    this.device = {
+      info: device.info,
+      base: device,
+      allocate: (byteLength) => device.allocate(byteLength),
+      release: (memory, byteLength) => device.release(memory, byteLength),
+      write: (buffer, words) => device.write(buffer, words),
+      read: (views) => device.read(views),
+      readSync: device.readSync && ((view) => device.readSync!(view)),
+      capture: () => device.capture(),
+      runOnHost: (command) => device.runOnHost(command),
+      synchronize: () => device.synchronize(),
+      destroy: () => device.destroy(),
+      map: (fn, inputs, output) => defer(inputs, output, () => device.map(fn, inputs, output), fn),
+      reduce: (name, input, output) => defer([input], output, () => device.reduce(name, input, output)),
+      argReduce: (name, input, axis, output) =>
+        defer([input], output, () => device.argReduce(name, input, axis, output)),
+      cumulativeSum: (input, axis, output) =>
+        defer([input], output, () => device.cumulativeSum(input, axis, output)),
+      linearRecurrence: (a, b, axes, output) =>
+        defer([a, b], output, () => device.linearRecurrence(a, b, axes, output)),
+      matmul: (a, b, output) => defer([a, b], output, () => device.matmul(a, b, output)),
+      gather: (input, indices, output) =>
+        defer([input, indices], output, () => device.gather(input, indices, output)),
+      scatterAdd: (updates, indices, output) =>
+        defer([updates, indices, output], output, () => device.scatterAdd(updates, indices, output)),
+      tridiagonal: (lower, diagonal, upper, rhs, output) =>
+        defer(
+          [lower, diagonal, upper, rhs],
+          output,
+          () => device.tridiagonal(lower, diagonal, upper, rhs, output),
+        ),
+    };
+  }
+
+  /** Queues the deferred kernels if they read or write a buffer whose memory is about to be used otherwise. */
+  flushFor(buffer: Buffer): void {
+    if (this.#used.has(buffer) && !this.isSuspended) this.flush();
+  }
+
+  /** Takes over the release of a buffer that was freed, if deferred kernels use the buffer. */
+  releaseLater(buffer: Buffer): boolean {
+    if (!this.#used.has(buffer) || this.isSuspended) return false;
+    this.#freed.add(buffer);
+    return true;
+  }
+
+  /**
+   * Fuses the deferred kernels and queues them.
+   *
+   * @param isUnread Whether nothing reads a buffer later, besides buffers that were freed.
+   */
+  flush(isUnread: (buffer: Buffer) => boolean = () => false): void {
+    if (this.#kernels.length === 0) return;
+    const used = this.#used;
+    const isReleased = (buffer: Buffer) => this.#freed.has(buffer) || isUnread(buffer);
+    const kernels = this.#fuse(this.#base, this.#kernels, isReleased);
+    this.#kernels = [];
+    this.#used = new Set();
+    const lastUses = new Map<Buffer, number>();
+    kernels.forEach(({ inputs, output }, i) => {
+      for (const { source } of [...inputs, output]) if (typeof source !== "number") lastUses.set(source, i);
+    });
+    const released = kernels.map((): Buffer[] => []);
+    for (const [buffer, i] of lastUses) if (isReleased(buffer)) released[i].push(buffer);
+    for (const buffer of this.#freed) buffer.reopen();
+    const wasSuspended = this.isSuspended;
+    this.isSuspended = true;
+    try {
+      kernels.forEach(({ run }, i) => {
+        run();
+        for (const buffer of released[i]) buffer.free();
+      });
+    } finally {
+      this.isSuspended = wasSuspended;
+      for (const buffer of used) if (isReleased(buffer)) buffer.free();
+      this.#freed.clear();
+    }
+  }
+
+  /** Queues the deferred kernels, and then runs `body`, whose kernels are queued at once. */
+  suspend<T>(body: () => T): T {
+    this.flush();
+    const before = this.isSuspended;
+    this.isSuspended = true;
+    try {
+      return body();
+    } finally {
+      this.isSuspended = before;
+    }
+  }
+}
