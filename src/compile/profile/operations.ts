@@ -12,6 +12,7 @@ const kernel = (name: string) => (input: View): SpanName => ({
 type KernelMethod = Exclude<
   keyof Device,
   | "info"
+  | "base"
   | "allocate"
   | "release"
   | "write"
