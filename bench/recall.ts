@@ -184,8 +184,8 @@ export function recallFigure(runs: readonly RecallRun[]): string {
 
 /** "97.1 ± 0.4": mean and standard deviation. A single value has no standard deviation. */
 export function meanAndDeviation(values: readonly number[]): string {
-  const { mean, deviation } = statistics(values);
-  return values.length > 1 ? `${mean.toFixed(1)} ± ${deviation.toFixed(1)}` : mean.toFixed(1);
+  const { mean, standardDeviation } = statistics(values);
+  return values.length > 1 ? `${mean.toFixed(1)} ± ${standardDeviation.toFixed(1)}` : mean.toFixed(1);
 }
 
 /**

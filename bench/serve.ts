@@ -92,7 +92,7 @@ async function startServer(run: string): Promise<Server> {
   let text = "";
   for await (const part of process.stdout.pipeThrough(new TextDecoderStream())) {
     text += part;
-    const url = /answers on (\S+)/.exec(text)?.[1];
+    const url = /serving .* on (\S+)/.exec(text)?.[1];
     if (url) return { process, url };
   }
   throw new Error("the server has ended");

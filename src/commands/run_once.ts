@@ -44,7 +44,7 @@ export async function readOutcome(folder: RunFolder, epochs?: number): Promise<R
  * Executes a run in a given folder: starts it, resumes it, or returns its outcome if it has ended. Waits
  * while another process executes the run. A run that diverged has failed for good.
  *
- * @param make Executes the prepared run. Its folder is already locked.
+ * @param trainRun Executes the prepared run. Its folder is already locked.
  * @returns Outcome of the run; undefined if it was interrupted.
  * @throws {Error} If the folder has a run with other settings.
  */
@@ -53,14 +53,14 @@ export async function runOnce(
   config: RunConfig,
   folder: RunFolder,
   start: Start,
-  make: (run: Run) => Promise<RunSummary | undefined>,
+  trainRun: (run: Run) => Promise<RunSummary | undefined>,
 ): Promise<RunOutcome | undefined> {
   await makeFolder(folder.path);
   await using _lock = await lockRun(folder, { wait: true });
   const isBegun = await exists(folder.config);
   if (isBegun && sealedSettings(await readRunConfig(folder, [experiment])) !== sealedSettings(config)) {
     throw new Error(
-      `${folder.path}: a run with other settings lies there; choose another folder, or remove it`,
+      `${folder.path}: the folder has a run with other settings; choose another folder, or remove it`,
     );
   }
   const before = await readOutcome(folder, config.epochs);
@@ -70,7 +70,7 @@ export async function runOnce(
     ? await resumeRun(experiment, config, folder)
     : await startRun(experiment, config, folder);
   try {
-    const summary = await make(run);
+    const summary = await trainRun(run);
     return summary && { summary };
   } catch (error) {
     if (!(error instanceof NonFiniteLossError || error instanceof DivergenceError)) throw error;

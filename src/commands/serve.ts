@@ -46,12 +46,12 @@ export async function serve(args: string[], experiments: readonly Experiment[]):
     ? [...loopbackNames, host, ...origins.map((own) => new URL(own).hostname)]
     : undefined;
   const server = await startServer(serviceOf(run, { access: { hosts, origins } }), { host, port });
-  await giveUpPermissions();
-  console.log(`${folder.path} answers on ${server.url}`);
+  await revokePermissions();
+  console.log(`serving ${folder.path} on ${server.url}`);
   if (!hosts) {
     console.log(
-      `everyone who reaches ${host} can send requests and see the latest answers: there is no password; docs/serving.md ` +
-        "describes how to put a proxy in front",
+      `anyone who can connect to ${host} can send requests and see the latest predictions: there is no password; ` +
+        "docs/serving.md describes how to add a proxy",
     );
   }
   await new Promise<void>((resolve) => {
@@ -65,7 +65,7 @@ export async function serve(args: string[], experiments: readonly Experiment[]):
  * Revokes permissions once the model is loaded and the port is open, so that no request can reach files or
  * other machines.
  */
-async function giveUpPermissions(): Promise<void> {
+async function revokePermissions(): Promise<void> {
   for (const name of ["read", "write", "net", "run", "env", "sys", "ffi"] as const) {
     await Deno.permissions.revoke({ name });
   }

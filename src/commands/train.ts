@@ -76,7 +76,7 @@ function overview(experiments: readonly Experiment[]): string {
     "",
     "Train a model. The run's folder gets checkpoints, metrics and a report.",
     "",
-    `Common options; ${callOf("train")} <experiment> --help lists all of an experiment:`,
+    `Common options; ${callOf("train")} <experiment> --help lists all options:`,
     ...lines(common),
     ...lines(runOptions),
     ...Object.entries({ ...placeHelp, "-h, --help": "print this help" }).map(([flags, help]) =>
@@ -230,7 +230,7 @@ export async function train(args: string[], experiments: readonly Experiment[]):
   const parsed = await parse(args, experiments);
   const { resume, profile, run } = parsed.places;
   if (profile) return await profileTraining(parsed);
-  if (run !== undefined) return await makeOnce(parsed, args, signal);
+  if (run !== undefined) return await trainOnce(parsed, args, signal);
   const { folds, fold } = parsed.chosen as { folds?: number; fold?: number };
   if (folds === undefined || fold !== undefined || resume !== undefined) {
     return await finish(await prepare(parsed), signal) ? 0 : 130;
@@ -245,15 +245,15 @@ export async function train(args: string[], experiments: readonly Experiment[]):
   // Folds whose test set has a single class lack the area under the curve.
   const common = Object.keys(tested[0]).filter((name) => tested.every((test) => name in test));
   const means = common.map((name) => {
-    const { mean, deviation } = statistics(tested.map((test) => test[name]));
-    return `${name} ${formatMeasure(name, mean)} ± ${formatMeasure(name, deviation)}`;
+    const { mean, standardDeviation } = statistics(tested.map((test) => test[name]));
+    return `${name} ${formatMeasure(name, mean)} ± ${formatMeasure(name, standardDeviation)}`;
   });
   console.log(`test of ${folds} folds ${means.join(", ")}`);
   return 0;
 }
 
 /** Starts or resumes the run in the given folder, or reads its outcome if it has ended. */
-async function makeOnce({ experiment, places, chosen }: Parsed, args: string[], signal: AbortSignal) {
+async function trainOnce({ experiment, places, chosen }: Parsed, args: string[], signal: AbortSignal) {
   if (places.resume !== undefined || chosen.folds !== undefined) {
     throw new OptionError(
       "conflicting-options",
@@ -269,14 +269,14 @@ async function makeOnce({ experiment, places, chosen }: Parsed, args: string[], 
     commit: await checkoutCommit("."),
     time: new Date().toISOString(),
   };
-  let isMade = false;
-  const made = await runOnce(experiment, configOf(experiment, chosen), folder, start, (run) => {
-    isMade = true;
+  let isTrained = false;
+  const outcome = await runOnce(experiment, configOf(experiment, chosen), folder, start, (run) => {
+    isTrained = true;
     return finish(run, signal, true);
   });
-  if (!made) return 130;
-  if ("failure" in made) throw new Error(made.failure);
-  if (!isMade) console.log(`${folder.path} has ended: test ${measuresText(made.summary.test)}`);
+  if (!outcome) return 130;
+  if ("failure" in outcome) throw new Error(outcome.failure);
+  if (!isTrained) console.log(`${folder.path} has ended: test ${measuresText(outcome.summary.test)}`);
   return 0;
 }
 

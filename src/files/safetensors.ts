@@ -101,7 +101,7 @@ export async function readSafetensors(path: string): Promise<SafetensorsFile> {
 }
 
 /**
- * Reads a file that this module wrote, as those of a run's folder: a checksum must be there.
+ * Reads a file that this module wrote, such as a checkpoint in a run's folder. It must have a checksum.
  *
  * @throws {SafetensorsError} As {@linkcode readSafetensors} does, and if the file has no checksum.
  */

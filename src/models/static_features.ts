@@ -80,12 +80,12 @@ export function checkStaticFeatures(
   if (!features && !options) return;
   if (!features) {
     throw new TypeError(
-      `${model}: staticFeatures are missing, expected (..., ${options!.channels}) as the model was made for`,
+      `${model}: staticFeatures is missing; expected shape (..., ${options!.channels})`,
     );
   }
   if (!options) {
     throw new TypeError(
-      `${model}: staticFeatures given to a model that was made without; give it the option staticFeatures`,
+      `${model}: the call has staticFeatures, but the model was created without them; create the model with the option staticFeatures`,
     );
   }
   checkTensor(`${model}: staticFeatures`, features);

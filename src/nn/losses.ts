@@ -40,9 +40,9 @@ function checkLabels(loss: string, logits: Tensor, labels: Tensor): Tensor {
   checkShape(loss, "labels", labels, logits.shape.slice(0, -1));
   if (labels.dtype !== "int32") throw new TypeError(`${loss}: labels must be int32, got ${labels.dtype}`);
   const classes = logits.shape.at(-1)!;
-  const what = `classes count from 0, logits of shape ${
-    formatShape(logits.shape)
-  } have ${classes}, and -1 is no label`;
+  const what = `logits of shape ${formatShape(logits.shape)} have classes 0 to ${
+    classes - 1
+  }, and -1 marks a missing label`;
   const zero = scalar(0, logits.dtype);
   if (checkWithin(loss, "labels", labels, [-1, classes - 1], what)) return zero;
   return labels.greaterEqual(-1).and(labels.less(classes)).where(zero, NaN).sum();

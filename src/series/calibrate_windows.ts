@@ -84,7 +84,7 @@ export async function calibrateWindows(
   for (let steps = Math.floor(from / 2); steps >= 1; steps = Math.floor(steps / 2)) {
     const cut = some.filter(({ observed }) => observed >= steps)
       .map((window) => withShorterPast(window, steps, width, sizes!));
-    const forecasts = cut.length > 0 ? await forecast(cut).catch(unlessDiverged) : undefined;
+    const forecasts = cut.length > 0 ? await forecast(cut).catch(ignoreDivergence) : undefined;
     if (!forecasts) continue;
     add(`${steps}`, cut, forecasts, cut.map((window) => isHistory ? unitOf(window) : inData));
     short.push({ steps, errors: samples.get(`${steps}`)!.quantiles() });
@@ -108,8 +108,8 @@ export async function calibrateWindows(
   };
 }
 
-/** Ignores divergence after a very short history: the model makes no forecast there. */
-function unlessDiverged(error: unknown): undefined {
+/** Returns undefined for a divergence, which can follow from a very short history, and rethrows other errors. */
+function ignoreDivergence(error: unknown): undefined {
   if (!(error instanceof DivergenceError)) throw error;
 }
 

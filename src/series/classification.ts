@@ -12,7 +12,7 @@ import { argmax } from "./metrics/classes.ts";
 import { coolest, fitTemperature, hottest } from "./temperature.ts";
 import { classExamples } from "./report_sections.ts";
 import type { Calibration, Samples, Task } from "../train/task.ts";
-import { evenly } from "../train/statistics.ts";
+import { selectEvenly } from "./select_evenly.ts";
 import { meanLogit, meanOutput, meanProbability } from "./ensemble.ts";
 import { closedForm, settling } from "./learning.ts";
 import { networkStreams } from "./prediction_stream.ts";
@@ -242,7 +242,7 @@ export function classification(
     evaluatePredictions: () => evaluatePredictions(splits.test),
     async examples() {
       // Spread the choice evenly: the series are sorted by class.
-      const shown = evenly(splits.test, samplesShown);
+      const shown = selectEvenly(splits.test, samplesShown);
       const predictions = await predict(shown);
       const scaled = normalise(shown, record.channels);
       return [

@@ -269,16 +269,13 @@ export function requireSame(file: string, now: readonly RecordedSeries[], { spli
       what: "changed",
       names: [...after.keys()].filter((name) => before.has(name) && before.get(name) !== after.get(name)),
     },
-    { what: "gone", names: [...before.keys()].filter((name) => !after.has(name)) },
+    { what: "missing", names: [...before.keys()].filter((name) => !after.has(name)) },
     { what: "new", names: [...after.keys()].filter((name) => !before.has(name)) },
   ].filter(({ names }) => names.length > 0);
   if (differences.length === 0) return;
-  const told = differences.map(({ what, names }) => `${names.length} series ${what} (${listed(names)})`);
+  const counts = differences.map(({ what, names }) => `${names.length} series ${what} (${listed(names)})`);
   throw new Error(
-    `${file}: not the data that the run was started with: ${
-      told.join(", ")
-    }; a run goes on, and is tested, with the ` +
-      "data that it was started with",
+    `${file}: not the data that the run was started with: ${counts.join(", ")}; expected the original data`,
   );
 }
 

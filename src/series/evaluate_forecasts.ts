@@ -9,7 +9,7 @@ import { forecastVerdict, lastValue, seasonBefore } from "./forecast_verdict.ts"
 import { describeTime } from "../data/format.ts";
 import { coverage, quantileCrps } from "./metrics/forecasts.ts";
 import { numberMeasures } from "./metrics/numbers.ts";
-import { evenly } from "../train/statistics.ts";
+import { selectEvenly } from "./select_evenly.ts";
 import { channelImportance, withChannel } from "./importance.ts";
 import { importanceSection, timeAxis } from "./report_sections.ts";
 import type { Evaluation } from "../train/task.ts";
@@ -58,7 +58,7 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
   const { channels } = record;
   const { measures, baselines } = await measuresOf(options);
   const importanceOf = async () => {
-    const some = evenly(windows, permuted);
+    const some = selectEvenly(windows, permuted);
     const errorOf = async (windows: readonly ForecastWindow[]) =>
       (await measuresOf({ ...options, windows })).measures.mse;
     // Computed on first use: channelImportance returns early for a single channel.
@@ -163,7 +163,7 @@ export async function forecastExamples(
 ): Promise<Section> {
   const { channels, windows: sizes, time } = record;
   const { context, gap, horizon } = sizes!;
-  const chosen = evenly(windows, shown);
+  const chosen = selectEvenly(windows, shown);
   const forecasts = await forecast(chosen);
   const [name, of] = Object.entries(baselinesOf(record)).at(-1)!;
   const from = Math.max(0, context - shownHorizons * horizon);

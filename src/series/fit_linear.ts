@@ -107,7 +107,9 @@ function meanDeviations(
   for (const [name, own] of Map.groupBy(windows, ({ series }) => series)) {
     const sums = statistics.map(() => 0);
     for (const { grid } of own) {
-      scalesOf(grid, statistics).forEach(({ deviation }, channel) => sums[channel] += deviation);
+      scalesOf(grid, statistics).forEach(({ standardDeviation }, channel) =>
+        sums[channel] += standardDeviation
+      );
     }
     means.set(name, sums.map((sum) => sum / own.length));
   }
@@ -128,14 +130,14 @@ function rowsOf(
     if (Number.isNaN(window.grid[channel])) return [];
     const following = followingSteps(window, channel, statistics, horizon);
     if (following.some(Number.isNaN)) return [];
-    const { mean, deviation } = scales[channel];
+    const { mean, standardDeviation } = scales[channel];
     const unit = unitOf(window.series, channel);
     const x = Float64Array.from(
       { length: context + 1 },
-      (_, step) => (step === context ? deviation : window.grid[step * width + channel] - mean) / unit,
+      (_, step) => (step === context ? standardDeviation : window.grid[step * width + channel] - mean) / unit,
     );
     const y = following.map((value, h) => (value - mean) / unit - x[naiveStep(h, sizes)]);
-    return [{ x, y, z: known.map((value) => value * deviation / unit), at: channel * ahead }];
+    return [{ x, y, z: known.map((value) => value * standardDeviation / unit), at: channel * ahead }];
   });
 }
 

@@ -189,7 +189,7 @@ function stateSpace(cell: StateSpaceForecasterOptions["cell"]): (sizes: Forecast
 /** A neural ODE that starts from the first observation, for deterministic series. It ignores later inputs. */
 function neuralOde({ channels, length, hidden, key, leastDeviation }: ForecastModelSizes): ForecastModel {
   if (leastDeviation !== undefined) {
-    throw new RangeError("neural-ode predicts no deviations: choose another model");
+    throw new RangeError("neural-ode predicts no standard deviations; choose another model");
   }
   // One channel more than observed, in addition to the time: a scalar differential equation cannot reverse
   // its direction.

@@ -123,9 +123,9 @@ function missingData(earlier?: DataRecord): OptionError {
     "missing-option",
     (write) =>
       earlier
-        ? "own-series: the run learned from data in memory, which its folder does not contain: name a table " +
-          `with the same data with ${write("data")}, and for evaluate with ${write("testPart")} besides`
-        : `own-series needs data: name a table, or a zip file or folder of .ts files, with ${write("data")}`,
+        ? "own-series: the run was trained on data in memory, which its folder does not contain; give a table " +
+          `with the same data with ${write("data")}; evaluate also needs ${write("testPart")}`
+        : `own-series needs data; give a table, or a zip file or folder of .ts files, with ${write("data")}`,
     { option: "data" },
   );
 }

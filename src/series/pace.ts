@@ -4,7 +4,7 @@ import type { ParameterTree } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
 import { scope } from "../tensor/scope.ts";
 import { flatten } from "../tensor/tree.ts";
-import { evenly } from "../train/statistics.ts";
+import { selectEvenly } from "./select_evenly.ts";
 import type { DataRecord, RecordedPace } from "./data_record.ts";
 import type { SeriesModelKind } from "./series_models.ts";
 import type { FittedModelKind } from "./series_network.ts";
@@ -65,7 +65,7 @@ async function paceOfWindows(
 ): Promise<RecordedPace> {
   const form = seriesForm("windows", { window, signatureDepth });
   const paces: RecordedPace[] = [];
-  for (const one of evenly(series, maxWindowed)) {
+  for (const one of selectEvenly(series, maxWindowed)) {
     const length = Math.max(2, one.times.length);
     const { values, shape } = stackSeries(normalise([one], channels), channels.length, length, time.scale);
     const change = scope(() => {

@@ -1,6 +1,6 @@
 /** Season of series: from the calendar, or from autocorrelations. */
 import type { Series, SeriesSet } from "../data/series.ts";
-import { evenly } from "../train/statistics.ts";
+import { selectEvenly } from "./select_evenly.ts";
 import { historyOf, wholePast } from "./histories.ts";
 
 /** Seconds of a day. */
@@ -51,7 +51,7 @@ export function seasonOf(data: SeasonData): number {
  * Lags are up to a third of the longest history; a history shorter than three lags has no part in their mean.
  */
 function autocorrelations({ gap, series, channels, continued }: SeasonData): Float64Array {
-  const histories = evenly(series, maxSeries).flatMap((one) => {
+  const histories = selectEvenly(series, maxSeries).flatMap((one) => {
     const past = wholePast(one, channels, continued);
     return past
       ? continued.map((channel) => historyOf(past, channel, channels, { gap, context: maxSteps }))

@@ -282,8 +282,8 @@ function stateSpace(make: (options: StateSpaceOptions) => StateSpaceModel): Seri
   });
 }
 
-/** The mean of several models, trained jointly. All must read the same form and the same settings. */
-function mean(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
+/** Averages the outputs of several models, trained jointly. All must read the same form and the same settings. */
+function ensembleOf(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
   return {
     make(sizes) {
       const keys = split(sizes.key, kinds.length);
@@ -321,7 +321,7 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
     "values",
     ({ hidden, ...sizes }) => withoutDropout(DirectNODE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
   ),
-  "delta": mean(controlled(delta(), "derivative"), direct(delta())),
+  "delta": ensembleOf(controlled(delta(), "derivative"), direct(delta())),
   "hebb-ode": direct(hebb()),
   "oja-ode": direct(oja()),
   "delta-ode": direct(delta()),

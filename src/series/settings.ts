@@ -255,7 +255,7 @@ export const taskOptions: OptionSchema = {
   }),
   folds: numberOption({ group: "run", help: "folds of cross-validation" }, { from: 2, whole: true }),
   fold: numberOption(
-    { group: "run", help: "fold that is the test set; all of them, one after another, without it" },
+    { group: "run", help: "index of the only fold to train and test" },
     { from: 0, whole: true },
   ),
   scaling: choiceOption(
@@ -266,10 +266,10 @@ export const taskOptions: OptionSchema = {
 
 /** Options for reading the table. The configuration stores them in `table`. */
 export const tableOptions: OptionSchema = within("table", {
-  series: column("column that names the series", "series"),
-  time: column("column of the time", "time"),
-  target: columns("columns to learn", "label"),
-  group: column("column of what series have in common, such as a patient"),
+  series: column("column with the names of the series", "the column series"),
+  time: column("column of times", "the column time"),
+  target: columns("columns to predict", "the column label"),
+  group: column("column of groups, such as patients; the splits never divide a group"),
   static: columns("columns with one value for a whole series"),
   known: columns("columns known ahead of time, such as holidays"),
   category: columns("columns of categories that look like numbers"),
@@ -298,7 +298,10 @@ export const tableOptions: OptionSchema = within("table", {
     expected: "one of , ; | or tab",
     parse: (text) => text === "tab" || text === "\\t" ? "\t" : text,
   },
-  decimal: choiceOption({ group: "data", help: "decimal sign of numbers" }, [".", ","]),
+  decimal: {
+    ...choiceOption({ group: "data", help: "decimal separator of numbers" }, [".", ","]),
+    range: "'.' or ','",
+  },
   query: textOption({ group: "data", help: "query on a SQLite file that returns the table" }, "sql"),
 });
 

@@ -6,7 +6,7 @@ export interface HistoryForecast {
   /** Expected value of each step; medians if logarithms are smoothed. */
   readonly steps: Float64Array;
   /** Standard deviation of the error of each step, according to the model. */
-  readonly deviations: Float64Array;
+  readonly standardDeviations: Float64Array;
 }
 
 /** Number of errors that the standard deviation in training counts for. */
@@ -41,15 +41,15 @@ export function forecastHistory(
   const growth = growthOf(form, horizon);
   return {
     steps,
-    deviations: growth.map((factor, h) => Math.sqrt(variance * factor) * (isLog ? steps[h] : 1)),
+    standardDeviations: growth.map((factor, h) => Math.sqrt(variance * factor) * (isLog ? steps[h] : 1)),
   };
 }
 
 /** Standard deviation of the errors of one step, in the unit of `relativeDeviation`. */
 export function relativeDeviationOf(form: SmoothingForm, y: Float64Array): number {
   const { errors } = smoothHistory(form, form.isLog ? y.map(Math.log) : y);
-  const deviation = Math.sqrt(sumOfSquares(errors) / Math.max(1, countKnown(y) - 2 - form.period));
-  return form.isLog ? deviation : deviation / (meanAbsolute(y) || 1);
+  const standardDeviation = Math.sqrt(sumOfSquares(errors) / Math.max(1, countKnown(y) - 2 - form.period));
+  return form.isLog ? standardDeviation : standardDeviation / (meanAbsolute(y) || 1);
 }
 
 /** 1 + c_1^2 + ... + c_{h-1}^2 for each step h. */

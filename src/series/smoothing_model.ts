@@ -1,7 +1,7 @@
 /** Exponential smoothing and the seasonal naive forecast as models of users' own series. */
 import { layer, parameter } from "../nn/layer.ts";
 import { tensor, zeros } from "../tensor/creation.ts";
-import { evenly } from "../train/statistics.ts";
+import { selectEvenly } from "./select_evenly.ts";
 import type { ForecastWindow } from "./forecast_windows.ts";
 import { historyOf, wholePast } from "./histories.ts";
 import {
@@ -13,10 +13,10 @@ import {
 import { smoothHistory, type SmoothingForm, sumOfSquares } from "./smoothing.ts";
 import type { FitData, Given, HistoryModel, WindowModel, WindowModelSizes } from "./window_models.ts";
 
-/** Parameters of a channel of a series: those of its form, and the relative deviation of its errors. */
+/** Parameters of a channel of a series: those of its form, and the relative standard deviation of its errors. */
 interface ChannelSmoothing {
   readonly form: SmoothingForm;
-  readonly deviation: number;
+  readonly relativeDeviation: number;
 }
 
 /** Number of parameters of a channel of a series. */
@@ -59,11 +59,14 @@ export function smoothingModel(
   /** Parameters of a channel of a series; those of new series for an unknown name. */
   const smoothingOf = (series: string, channel: number): ChannelSmoothing => {
     const at = ((rowOf.get(series) ?? names.length) * channels + channel) * size;
-    const [period, level, trend, season, damping, isLog, deviation] = Array.from(
+    const [period, level, trend, season, damping, isLog, relativeDeviation] = Array.from(
       { length: size },
       (_, i) => host![at + i],
     );
-    return { form: { period: period || 1, level, trend, season, damping, isLog: isLog === 1 }, deviation };
+    return {
+      form: { period: period || 1, level, trend, season, damping, isLog: isLog === 1 },
+      relativeDeviation,
+    };
   };
 
   let forecasts = new WeakMap<ForecastWindow, readonly HistoryForecast[]>();
@@ -74,12 +77,12 @@ export function smoothingModel(
   const forecastAll = (window: ForecastWindow): HistoryForecast[] =>
     Array.from({ length: channels }, (_, channel) => {
       if (!host || !continued.includes(channel)) {
-        return { steps: new Float64Array(horizon), deviations: new Float64Array(horizon) };
+        return { steps: new Float64Array(horizon), standardDeviations: new Float64Array(horizon) };
       }
-      const { form, deviation } = smoothingOf(window.series, channel);
+      const { form, relativeDeviation } = smoothingOf(window.series, channel);
       return forecastHistory(
         form,
-        deviation,
+        relativeDeviation,
         historyOf(window, channel, channels, { gap, context }),
         horizon,
       );
@@ -95,10 +98,10 @@ export function smoothingModel(
 
   async function fit({ series }: FitData): Promise<void> {
     const fitted = new Float32Array(smoothing.size);
-    const write = (row: number, channel: number, { form, deviation }: ChannelSmoothing) => {
+    const write = (row: number, channel: number, { form, relativeDeviation }: ChannelSmoothing) => {
       const { period, level, trend, season, damping, isLog } = form;
       fitted.set(
-        [period, level, trend, season, damping, +isLog, deviation],
+        [period, level, trend, season, damping, +isLog, relativeDeviation],
         (row * channels + channel) * size,
       );
     };
@@ -114,14 +117,14 @@ export function smoothingModel(
         const y = historyOf(past, channel, channels, { gap, context });
         if (countKnown(y) === 0) continue;
         const form = chooseForm(y, season);
-        own.push({ row, y, smoothing: { form, deviation: relativeDeviationOf(form, y) } });
+        own.push({ row, y, smoothing: { form, relativeDeviation: relativeDeviationOf(form, y) } });
         if (performance.now() - turned > turnInterval) {
           await new Promise((resolve) => setTimeout(resolve));
           turned = performance.now();
         }
       }
       const common = commonOf(own) ??
-        { form: { ...seasonalNaiveForm(1), isLog: false }, deviation: 1 };
+        { form: { ...seasonalNaiveForm(1), isLog: false }, relativeDeviation: 1 };
       for (let row = 0; row <= names.length; row++) write(row, channel, common);
       for (const { row, smoothing } of own) write(row, channel, smoothing);
     }
@@ -136,7 +139,7 @@ export function smoothingModel(
 function commonOf(
   fitted: readonly { readonly y: Float64Array; readonly smoothing: ChannelSmoothing }[],
 ): ChannelSmoothing | undefined {
-  const compared = evenly(fitted, maxCompared);
+  const compared = selectEvenly(fitted, maxCompared);
   const costOf = ({ form }: ChannelSmoothing) =>
     compared.reduce((sum, { y }) => {
       const isLog = form.isLog && !y.some((value) => value <= 0);
@@ -146,6 +149,9 @@ function commonOf(
       return sum + Math.log(Math.max(sumOfSquares(errors) / countKnown(y), 1e-300)) / 2 + jacobian;
     }, 0);
   if (fitted.length <= 1) return fitted[0]?.smoothing;
-  const costs = evenly(fitted, maxForms).map(({ smoothing }) => ({ smoothing, cost: costOf(smoothing) }));
+  const costs = selectEvenly(fitted, maxForms).map(({ smoothing }) => ({
+    smoothing,
+    cost: costOf(smoothing),
+  }));
   return costs.reduce((best, one) => one.cost < best.cost ? one : best).smoothing;
 }

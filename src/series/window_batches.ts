@@ -35,7 +35,7 @@ const leastSpread = 0.01;
 /** Mean and standard deviation of a channel over the grid of a window, in the units of the data. */
 export interface WindowScale {
   readonly mean: number;
-  readonly deviation: number;
+  readonly standardDeviation: number;
 }
 
 /**
@@ -46,7 +46,7 @@ export function scalesOf(grid: Float64Array, channels: DataRecord["channels"]): 
   const width = channels.length;
   const context = grid.length / width;
   return channels.map(({ mean: overall, standardDeviation }, channel) => {
-    if (Number.isNaN(grid[channel])) return { mean: overall, deviation: standardDeviation };
+    if (Number.isNaN(grid[channel])) return { mean: overall, standardDeviation };
     let [sum, squares, most] = [0, 0, 0];
     for (let t = channel; t < grid.length; t += width) {
       sum += grid[t];
@@ -55,7 +55,7 @@ export function scalesOf(grid: Float64Array, channels: DataRecord["channels"]): 
     const mean = sum / context;
     for (let t = channel; t < grid.length; t += width) squares += (grid[t] - mean) ** 2;
     const least = leastSpread * Math.min(standardDeviation, most || standardDeviation);
-    return { mean, deviation: Math.max(Math.sqrt(squares / context), least) };
+    return { mean, standardDeviation: Math.max(Math.sqrt(squares / context), least) };
   });
 }
 
@@ -102,9 +102,9 @@ export function windowBatches(
     given.forEach((window, i) => {
       const scales = scalesOf(window.grid, channels);
       history!.forecast(window).forEach((own, channel) => {
-        const { mean, deviation } = scales[channel];
+        const { mean, standardDeviation } = scales[channel];
         own.steps.forEach((value, step) => {
-          steps[(i * horizon + step) * width + channel] = (value - mean) / deviation;
+          steps[(i * horizon + step) * width + channel] = (value - mean) / standardDeviation;
         });
       });
     });
@@ -114,21 +114,21 @@ export function windowBatches(
     const count = given.length;
     const [grid, level, spread] = [context, 1, 1].map((rows) => new Float32Array(count * rows * width));
     const past = given.map((window, i) => {
-      const own = scalesOf(window.grid, channels);
+      const scales = scalesOf(window.grid, channels);
       window.grid.forEach((value, at) => {
         const channel = at % width;
         grid[i * context * width + at] = Number.isNaN(value)
           ? 0
-          : (value - own[channel].mean) / own[channel].deviation;
+          : (value - scales[channel].mean) / scales[channel].standardDeviation;
       });
-      own.forEach(({ mean, deviation }, channel) => {
+      scales.forEach(({ mean, standardDeviation }, channel) => {
         level[i * width + channel] = (mean - channels[channel].mean) / channels[channel].standardDeviation;
-        spread[i * width + channel] = deviation / channels[channel].standardDeviation;
+        spread[i * width + channel] = standardDeviation / channels[channel].standardDeviation;
       });
       return {
         ...window.past,
         values: window.past.values.map((value, at) =>
-          (value - own[at % width].mean) / own[at % width].deviation
+          (value - scales[at % width].mean) / scales[at % width].standardDeviation
         ),
       };
     });

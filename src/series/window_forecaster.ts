@@ -95,13 +95,14 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
    */
   const unitOf = (window: ForecastWindow, inDataUnits: readonly number[] = []): ErrorUnit => {
     if (history) {
-      const own = history.forecast(window);
-      return (channel, step) => Math.max(own[channel].deviations[step - 1], leastUnit * deviations[channel]);
+      const forecast = history.forecast(window);
+      return (channel, step) =>
+        Math.max(forecast[channel].standardDeviations[step - 1], leastUnit * deviations[channel]);
     }
     const isShort = window.observed < context;
     const scales = isShort ? [] : scalesOf(window.grid, channels);
     return (channel) =>
-      isShort || inDataUnits.includes(channel) ? deviations[channel] : scales[channel].deviation;
+      isShort || inDataUnits.includes(channel) ? deviations[channel] : scales[channel].standardDeviation;
   };
 
   /**

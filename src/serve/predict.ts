@@ -44,7 +44,7 @@ function kindOf(request: Request): "text" | "json" {
   const expected = Object.keys(tableTypes).join(", ");
   throw new RequestError(
     415,
-    `${type === "" ? "no content-type" : "a content-type that is no table's"}; expected ${expected}`,
+    `${type === "" ? "no content-type" : `the content-type ${type} is not supported`}; expected ${expected}`,
     { "accept-post": expected },
   );
 }
@@ -56,7 +56,7 @@ function tableOf(bytes: Uint8Array, kind: "text" | "json", names: ColumnNames, l
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
-    throw new RequestError(400, "the body is not UTF-8, which JSON is written in");
+    throw new RequestError(400, "the body is not UTF-8; JSON must be UTF-8");
   }
   return { ...own, rows: rowsOf(jsonOf(text, limits.jsonDepth), names) };
 }
@@ -88,7 +88,7 @@ async function answersOf(
   const end = performance.now() + 1000 * predictionSeconds;
   const answers: Prediction[] = [];
   for (let start = 0; start < set.series.length; start += together) {
-    if (signal.aborted) throw new RequestError(400, "the client has gone");
+    if (signal.aborted) throw new RequestError(400, "the client disconnected");
     if (performance.now() > end) {
       throw busy(`the predictions took more than ${predictionSeconds} s: send fewer series at once`);
     }

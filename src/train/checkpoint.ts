@@ -114,7 +114,7 @@ export async function epochOfWeights(path: string): Promise<number> {
  */
 function readEpoch(path: string, metadata: Metadata): number {
   const epoch = parseJson(metadata[epochKey] ?? "");
-  return isCount(epoch, 1) ? epoch : fail(path, "damaged: it does not tell the epoch of its weights");
+  return isCount(epoch, 1) ? epoch : fail(path, "damaged: the metadata have no epoch");
 }
 
 /** Saves everything needed to resume training bit for bit. A task without an optimiser has no such state. */
@@ -169,10 +169,10 @@ export async function chainDigest(digest: string, text: string): Promise<string>
 
 function parsePosition(path: string, text: string | undefined): Position {
   if (text === undefined) {
-    return fail(path, "holds weights alone and no training to go on with; expected a last.safetensors");
+    return fail(path, "has weights but no training position; expected a last.safetensors");
   }
   const position = parseJson(text);
-  return isPosition(position) ? position : fail(path, `damaged: ${text} is no place in a training`);
+  return isPosition(position) ? position : fail(path, `damaged: ${text} is not a valid training position`);
 }
 
 function isPosition(value: unknown): value is Position {
@@ -223,7 +223,7 @@ function assign(path: string, parameters: ParameterTree, values: Record<string, 
 function requireFinite(path: string, values: Record<string, HostTensor>): void {
   for (const [name, { dtype, values: own }] of Object.entries(values)) {
     const wrong = isFloat(dtype) ? own.find((value) => !Number.isFinite(value)) : undefined;
-    if (wrong !== undefined) throw new SafetensorsError(path, `damaged: ${name} holds ${wrong}`);
+    if (wrong !== undefined) throw new SafetensorsError(path, `damaged: ${name} contains ${wrong}`);
   }
 }
 
@@ -235,7 +235,7 @@ async function toFiniteHost(
   const read = await toHost(tensors);
   for (const [name, { dtype, values }] of Object.entries(read)) {
     if (isFloat(dtype) && !values.every(Number.isFinite)) {
-      throw new RangeError(`${path}: not written, since ${name} has values that are not finite`);
+      throw new RangeError(`${path}: not written, because ${name} has values that are not finite`);
     }
   }
   return read;

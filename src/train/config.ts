@@ -70,7 +70,7 @@ export async function readRunConfig(
   if (text === undefined) {
     const found = await whyNoFolder(folder.path);
     const reason = found ? `: ${found}` : ", since it has no config.json";
-    const expected = "one as runs/<experiment>/<time>";
+    const expected = "a folder such as runs/<experiment>/<time>";
     throw new WeftError(
       "unreadable-file",
       `${folder.path}: not a run's folder${reason}; expected ${expected}`,
@@ -109,7 +109,7 @@ export async function readRunConfig(
       {
         option,
         expected: `a version in which ${experiment.name} has the option ${option}`,
-        fixes: ["start it anew"],
+        fixes: ["train again"],
       },
     );
   }
@@ -146,9 +146,7 @@ export function checkSettings(folder: RunFolder, config: RunConfig, file: string
   const name = Object.keys({ ...made, ...found }).find((name) => text(made[name]) !== text(found[name]));
   throw new Error(
     sealed === undefined || name === undefined
-      ? `${file}: damaged: the settings that its weights were made with are missing`
-      : `${folder.config}: ${name} is ${text(found[name])}, and was ${
-        text(made[name])
-      } when ${file} was made`,
+      ? `${file}: damaged: the metadata have no settings`
+      : `${folder.config}: ${name} is ${text(found[name])}, but ${file} was trained with ${text(made[name])}`,
   );
 }

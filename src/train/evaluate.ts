@@ -54,7 +54,7 @@ export async function evaluateBatches<Batch extends Tree>(
   }
   const sums = await meter.read();
   if (sums.weights?.loss === 0) {
-    throw new Error("none of the values to be predicted is known: there is nothing to measure by");
+    throw new Error("evaluate: all true values are missing; expected at least one known value");
   }
   return { ...means(sums), ...rankingOf(await Promise.all(scored)) };
 }

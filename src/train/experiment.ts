@@ -109,12 +109,12 @@ export function trainingOptions(
   return {
     epochs: sizeOption({
       group: "training",
-      help: "passes over the training set",
-      ...(epochs === undefined ? { implied: "found" } : { default: epochs }),
+      help: "number of passes over the training set",
+      ...(epochs === undefined ? { implied: "chosen by validation" } : { default: epochs }),
     }),
-    batchSize: sizeOption({ group: "training", help: "samples of a batch", default: batchSize }),
+    batchSize: sizeOption({ group: "training", help: "batch size", default: batchSize }),
     learningRate: numberOption(
-      { group: "training", help: "learning rate of the optimiser", default: learningRate },
+      { group: "training", help: "learning rate", default: learningRate },
       { above: 0 },
     ),
   };

@@ -60,7 +60,9 @@ export class Meter {
       }
       const begun = Object.keys(this.#totals);
       if (begun.length > 0 && begun.join() !== this.#names.join()) {
-        throw new Error(`sums of ${begun.join(", ")} cannot go on with ${this.#names.join(", ")}`);
+        throw new Error(
+          `the checkpoint has sums of ${begun.join(", ")}, but the task measures ${this.#names.join(", ")}`,
+        );
       }
       const table = this.#table = parameter(
         zeros([maxPending, this.#names.length + this.#weighted.length]),

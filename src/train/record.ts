@@ -35,7 +35,9 @@ export async function readRecord(path: string): Promise<DataDescription | undefi
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw new Error(`${path}: damaged: its content does not fit its digest; train again, or restore the file`);
+  throw new Error(
+    `${path}: damaged: the content does not match its digest; restore the file, or train again`,
+  );
 }
 
 /**
@@ -51,7 +53,7 @@ export async function requireRecordOf(
 ): Promise<void> {
   if (record && digest !== await recordDigest(record)) {
     throw new Error(
-      `${data}: not of the data that ${weights} was trained on; restore the file, or train again`,
+      `${data}: does not describe the data that ${weights} was trained on; restore the file, or train again`,
     );
   }
 }

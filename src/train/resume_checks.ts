@@ -20,20 +20,20 @@ export function checkPosition(
 ): void {
   if (before !== samples) {
     throw new Error(
-      `${last}: saved while training on ${before} samples, and now there are ${samples}: ` +
-        "a run goes on with the data that it was started with",
+      `${last}: saved while training on ${before} samples, but the training set now has ${samples}; ` +
+        "expected the original data",
     );
   }
   if (epoch > epochs) {
     throw new Error(
-      `${last}: ${epoch} epochs are complete, expected ${epochs} at most, as the run is to have`,
+      `${last}: ${epoch} epochs are complete, but the run has ${epochs} epochs`,
     );
   }
   const batches = Math.ceil(samples / batchSize);
   const steps = isFitted ? 0 : epoch * batches + batch;
   if (batch >= batches || step !== steps || sums.samples !== batch * batchSize) {
     throw new Error(
-      `${last}: damaged: step ${step} and sums of ${sums.samples} samples are not those of epoch ${epoch}, ` +
+      `${last}: damaged: step ${step} and sums of ${sums.samples} samples do not match epoch ${epoch}, ` +
         `batch ${batch} of ${batches}`,
     );
   }
@@ -49,6 +49,6 @@ export async function checkBest({ epoch, best }: Position, folder: RunFolder): P
   const found = await epochOfWeights(folder.best);
   // The process may have been killed after saving an epoch's best weights and before its checkpoint.
   if (found !== best.epoch && found !== epoch + 1) {
-    throw new Error(`${folder.best}: from epoch ${found}, and the best one was epoch ${best.epoch}`);
+    throw new Error(`${folder.best}: has the weights of epoch ${found}, but the best epoch is ${best.epoch}`);
   }
 }

@@ -139,7 +139,7 @@ export async function openRun(
   for (const file of new Set([weights, folder.best])) await checkOrigin(folder, config, record, file);
   if (config.data === undefined && experiment.options.data?.default !== undefined) {
     throw new Error(
-      `${folder.config}: damaged: data is missing, expected the path of what the run learns from`,
+      `${folder.config}: damaged: data is missing, expected the path of the training data`,
     );
   }
   for (const name of dataPaths) {
@@ -147,13 +147,13 @@ export async function openRun(
     if (path === undefined || await exists(path)) continue;
     throw new WeftError(
       "unreadable-file",
-      `${path}: no such file or folder, and the run was started with it`,
+      `${path}: no such file or folder; the run was started with this path`,
       {
         option: name,
         fixes: [
           (write) =>
-            `name its new place with ${write(name)}` +
-            (name === "data" ? `, and for evaluate with ${write("testPart")} besides` : ""),
+            `give the new path with ${write(name)}` +
+            (name === "data" ? `; evaluate also needs ${write("testPart")}` : ""),
         ],
       },
     );
@@ -199,16 +199,16 @@ async function prepare(
 
 /**
  * Whether there is a checkpoint to resume from. A run that was killed before its first checkpoint starts
- * anew.
+ * again.
  *
  * @throws {Error} If the checkpoint is missing, but other files show that it existed.
  */
 async function hasCheckpoint(folder: RunFolder): Promise<boolean> {
   if (await exists(folder.last)) return true;
-  for (const made of [folder.best, folder.summary, folder.metrics]) {
-    if (await exists(made)) {
+  for (const file of [folder.best, folder.summary, folder.metrics]) {
+    if (await exists(file)) {
       throw new Error(
-        `${folder.last}: no such file, though ${made} is there: the run cannot go on without it`,
+        `${folder.last}: no such file, but ${file} exists: without a checkpoint the run cannot be resumed`,
       );
     }
   }
@@ -345,7 +345,7 @@ export async function loadBest(
   if (!await exists(best)) {
     throw new WeftError("unreadable-file", `${best}: no such file: no epoch of the run has ended`, {
       option: "resume",
-      fixes: [(write) => `go on with it with ${write("resume")}`],
+      fixes: [(write) => `resume the run with ${write("resume")}`],
     });
   }
   await loadWeights(best, model.parameters);
@@ -382,8 +382,8 @@ export function requireFinite(measures: Record<string, number>, what: string): R
   for (const [name, value] of Object.entries(measures)) {
     if (Number.isFinite(value)) continue;
     throw new Error(
-      `the ${what} ${name} is ${value}: some of the data are too far from those that the model learned from; look for ` +
-        "values, or times, that are extreme",
+      `the ${what} ${name} is ${value}: some values or times are far outside the range of the training data; check the data ` +
+        "for extreme values and times",
     );
   }
   return measures;

@@ -35,7 +35,9 @@ export async function openTrained<Model extends WeightedModel, Record = any>(
 ): Promise<TrainedRun<Model, Record>> {
   const { name, open } = experiment;
   if (!open) {
-    throw new Error(`${folder.path}: ${name} makes its data from the seed, and its models take no others`);
+    throw new Error(
+      `${folder.path}: ${name} generates its data from the seed; its models cannot be used on other data`,
+    );
   }
   await init({ device: config.device });
   const record = await readRecord(folder.data);

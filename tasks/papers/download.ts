@@ -14,10 +14,13 @@ const folder = "data";
 export async function download(args: string[]): Promise<number> {
   const program = command(
     "download",
-    `Fetches public data sets into ${folder}/; without a name, lists them. What has come is kept and gone on from.`,
+    `Downloads public data sets into ${folder}/. Without a name, lists them. Interrupted downloads can be resumed.`,
   )
     .addArgument(
-      new Argument("[names...]", "which ones").choices([...dataSets.map(({ name }) => name), "all"]),
+      new Argument("[names...]", "data sets to download").choices([
+        ...dataSets.map(({ name }) => name),
+        "all",
+      ]),
     )
     .parse(args, { from: "user" });
   const chosen: string[] = program.processedArgs[0];
@@ -43,7 +46,7 @@ export async function fetchChecked(file: SourceFile, folder: string, options?: F
   const path = join(folder, file.path);
   if (await exists(path)) {
     await check(file, path);
-    console.log(`${path} is there already`);
+    console.log(`${path} exists already`);
     return;
   }
   console.log(`${file.url} to ${path}`);
@@ -56,8 +59,8 @@ export async function fetchChecked(file: SourceFile, folder: string, options?: F
     const { message, cause } = error as Error;
     const reason = cause instanceof Error ? `${message}: ${cause.message}` : message;
     throw new Error(
-      `${file.url} could not be fetched (${reason}); call it again to go on, or put the file at ${path} by hand, or name ` +
-        `another place with ${callOf("train")} --data`,
+      `${file.url} cannot be downloaded (${reason}); run the command again to resume the download, copy the file to ${path}, or ` +
+        `give another path to ${callOf("train")} with --data`,
     );
   } finally {
     display.end();
@@ -66,7 +69,7 @@ export async function fetchChecked(file: SourceFile, folder: string, options?: F
     await check(file, part);
   } catch (error) {
     await Deno.remove(part);
-    throw new Error(`${file.url}: ${(error as Error).message}: it was removed`);
+    throw new Error(`${file.url}: ${(error as Error).message}: the file was removed`);
   }
   await Deno.rename(part, path);
 }

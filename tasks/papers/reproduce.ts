@@ -184,7 +184,7 @@ async function make(
   if (options.engine === "local") await runLocally(runs, { ...follow, jobs });
   else {
     const onStart = (job: string) =>
-      console.log(`job ${job} of Slurm; stopping this command leaves it there`);
+      console.log(`Slurm job ${job}: the job continues if this command is stopped`);
     await runOnSlurm(runs, {
       ...follow,
       array: arrayOf(table, options),
@@ -198,7 +198,7 @@ async function make(
     `${measuresText(filled)}\n\nScale ${scale}: ${scaleOf(table, scale).differs}\n${files.join("\n")}`,
   );
   for (const failure of failures) console.error(`error: ${failure}`);
-  if (stop.signal.aborted) console.log("stopped; the same command goes on");
+  if (stop.signal.aborted) console.log("stopped; run the same command again to resume");
   return stop.signal.aborted ? 130 : failures.length > 0 ? 1 : 0;
 }
 

@@ -52,7 +52,7 @@ Deno.test(
     assert.equal(await readOutcome(folder, 3), undefined);
     await assert.rejects(
       runOnce({ ...config, seed: 1 }, folder, start, make),
-      /a run with other settings lies there; choose another folder/,
+      /the folder has a run with other settings; choose another folder/,
     );
   }),
 );

@@ -198,8 +198,11 @@ Deno.test("a layer norm of values requires a separate value projection", () => {
 Deno.test("models reject unexpected, missing and wrongly shaped static features", () => {
   const { model, X, call } = poseAlongControl(fixture.cases.at(-1)!, "float64");
   const plain = FastWeightODE({ ...sizes, inputChannels: 3, dtype: "float64" });
-  assert.throws(() => plain(X, call), /FastWeightODE: staticFeatures given to a model that was made without/);
-  assert.throws(() => model(X), /FastWeightCDE: staticFeatures are missing, expected \(\.\.\., 5\)/);
+  assert.throws(
+    () => plain(X, call),
+    /FastWeightODE: the call has staticFeatures, but the model was created without them/,
+  );
+  assert.throws(() => model(X), /FastWeightCDE: staticFeatures is missing; expected shape \(\.\.\., 5\)/);
   const short = call!.staticFeatures!.slice(-1, 0, 4);
   assert.throws(
     () => model(X, { staticFeatures: short }),

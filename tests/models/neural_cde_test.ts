@@ -88,7 +88,7 @@ Deno.test("z(t0) depends on static features, with or without X(t0)", async () =>
     assert.ok(await differ(first, firstOf(model, X, staticFeatures.add(1))));
     assert.equal(await differ(first, firstOf(model, shifted, staticFeatures)), model === both);
   }
-  assert.throws(() => both(X), /NeuralCDE: staticFeatures are missing, expected \(\.\.\., 3\)/);
+  assert.throws(() => both(X), /NeuralCDE: staticFeatures is missing; expected shape \(\.\.\., 3\)/);
 });
 
 Deno.test("a Neural CDE passes gradients to its observations", async () => {

@@ -73,7 +73,7 @@ for (const [name, output] of Object.entries(models)) {
     const expected = output(x, features);
     const changed = [output(x, features.add(1)), output(x.add(1), features)];
     for (const other of changed) assert.ok(await expected.sub(other).abs().max().item() > 1e-6);
-    assert.throws(() => output(x), /staticFeatures are missing, expected \(\.\.\., 3\)/);
+    assert.throws(() => output(x), /staticFeatures is missing; expected shape \(\.\.\., 3\)/);
     assert.throws(
       () => output(x, features.slice(1, 1)),
       /staticFeatures of shape \(2, 2\), expected \(2, 3\)/,

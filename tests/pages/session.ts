@@ -34,7 +34,7 @@ function shell(line: string, cwd: string): Deno.Command {
 async function untilServed({ stdout }: Deno.ChildProcess): Promise<void> {
   const reader = stdout.pipeThrough(new TextDecoderStream()).getReader();
   let output = "";
-  while (!output.includes("answers on")) {
+  while (!/serving .* on http/.test(output)) {
     const { value, done } = await reader.read();
     assert.ok(!done, `the server ended: ${output}`);
     output += value;

@@ -113,14 +113,17 @@ Deno.test("the seasonal naive forecast repeats the last known value of each step
   assertNear(forecastHistory(seasonalNaiveForm(1), 0, y, 2).steps, [7, 7], 1e-9);
 });
 
-Deno.test("the deviation of a random walk's forecast grows with the root of the horizon", async () => {
+Deno.test("the standard deviation of a random walk's forecast grows with the root of the horizon", async () => {
   const noise = await normal(key(2), [400]).data();
   let level = 0;
   const y = Float64Array.from(noise, (value) => level += value);
   const form = seasonalNaiveForm(1);
-  const { deviations } = forecastHistory(form, relativeDeviationOf(form, y), y, 9);
-  assertNear([deviations[3] / deviations[0], deviations[8] / deviations[0]], [2, 3], 1e-9);
-  assert.ok(Math.abs(deviations[0] - 1) < 0.1, `${deviations[0]}`);
+  const { standardDeviations } = forecastHistory(form, relativeDeviationOf(form, y), y, 9);
+  assertNear([standardDeviations[3] / standardDeviations[0], standardDeviations[8] / standardDeviations[0]], [
+    2,
+    3,
+  ], 1e-9);
+  assert.ok(Math.abs(standardDeviations[0] - 1) < 0.1, `${standardDeviations[0]}`);
 });
 
 Deno.test("the simplex method finds the minimum of a curved valley", () => {

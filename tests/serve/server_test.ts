@@ -14,7 +14,7 @@ Deno.test(
     const child = task("serve", [path, "--port", "0", "--device", "cpu"]).spawn();
     const stdout = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
     const { value: line } = await stdout.read();
-    const [, address] = /answers on (http:\/\/127\.0\.0\.1:\d+)/.exec(line!)!;
+    const [, address] = /serving .* on (http:\/\/127\.0\.0\.1:\d+)/.exec(line!)!;
     const response = await fetch(`${address}/predict`, {
       method: "POST",
       body: csv,

@@ -54,7 +54,10 @@ Deno.test(
   "an interrupted download resumes at the same byte, within a call and in the next call",
   withFolder((folder) =>
     withServer([{ breakAt: 40_000 }, { breakAt: 70_000 }, { status: 404 }], async (url, requested) => {
-      await assert.rejects(fetchChecked(fileAt(url), folder, quick), /404.*call it again to go on/);
+      await assert.rejects(
+        fetchChecked(fileAt(url), folder, quick),
+        /404.*run the command again to resume the download/,
+      );
       await fetchChecked(fileAt(url), folder, quick);
       assert.deepEqual(requested, [null, "bytes=40000-", "bytes=70000-", "bytes=70000-"]);
       assert.deepEqual(await Deno.readFile(`${folder}/set/file.bin`), content);
@@ -84,7 +87,7 @@ Deno.test(
         await assert.rejects(fetchChecked(file, folder, quick), message);
         assert.deepEqual(await Array.fromAsync(Deno.readDir(`${folder}/set`)), []);
       };
-      await assertRemoved({ ...fileAt(url), size: 7 }, /100000 bytes, expected 7: it was removed/);
+      await assertRemoved({ ...fileAt(url), size: 7 }, /100000 bytes, expected 7: the file was removed/);
       await assertRemoved(fileAt(url, "00"), /its SHA256 is [0-9a-f]{64}, expected 00/);
       const holding = (find: () => string) => ({ ...fileAt(url), content: { expected: "2 rows", find } });
       await assertRemoved(holding(() => "1 rows"), /1 rows, expected 2 rows/);

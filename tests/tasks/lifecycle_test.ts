@@ -49,7 +49,7 @@ async function serve(run: string, csv: string): Promise<{ predicted: string; str
   const stdout = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   try {
     const { value: line } = await stdout.read();
-    const [, address] = /answers on (http:\/\/127\.0\.0\.1:\d+)/.exec(line ?? "")!;
+    const [, address] = /serving .* on (http:\/\/127\.0\.0\.1:\d+)/.exec(line ?? "")!;
     const response = await fetch(`${address}/predict`, {
       method: "POST",
       body: csv,

@@ -60,7 +60,7 @@ Deno.test(
     const missing = await runTask("evaluate", run, "--device", "cpu");
     assert.match(
       missing.stderr,
-      /own\.csv: no such file or folder, and the run was started with it; name its new place with --data,/,
+      /own\.csv: no such file or folder; the run was started with this path; give the new path with --data;/,
     );
     const predicted = await runTask("predict", run, fresh, "--device", "cpu");
     assert.equal(predicted.code, 0, predicted.stderr);

@@ -152,7 +152,7 @@ Deno.test(
         table({ labels: ["a_low", "high"] }),
         /own\.csv: unknown label "a_low"; the model tells apart "high", "low"/,
       ],
-      [table({ count: 23 }), /own\.csv: not the data that the run .*: 1 series gone \("s23"\)/],
+      [table({ count: 23 }), /own\.csv: not the data that the run .*: 1 series missing \("s23"\)/],
       [table({ count: 25 }), /: 1 series new \("s24"\)/],
       [[header, [...rows[0].with(2, "5")], ...rows.slice(1)], /: 1 series changed \("s0"\)/],
       [table({ columns: ["height", "depth"] }), /own\.csv: no column "width", unknown column "depth"/],
@@ -238,7 +238,7 @@ Deno.test(
     };
     const digit = text.replace(/("mean": \d+\.\d)\d/, (_, start) => `${start}x`.replace("x", "7"));
     assert.notEqual(digit, text);
-    await assert.rejects(() => opened(digit), /data\.json: damaged: its content does not fit its digest/);
+    await assert.rejects(() => opened(digit), /data\.json: damaged: the content does not match its digest/);
     await assert.rejects(() => opened(text.slice(0, 99)), /data\.json: damaged/);
     await assert.rejects(() => opened("null"), /data\.json: damaged/);
     await Deno.remove(path);
@@ -265,7 +265,7 @@ Deno.test(
     await Deno.writeTextFile(run.folder.data, record);
     await assert.rejects(
       () => trained(run.folder),
-      /data\.json: not of the data that .*best\.safetensors was trained on/,
+      /data\.json: does not describe the data that .*best\.safetensors was trained on/,
     );
   }),
 );
@@ -280,7 +280,7 @@ Deno.test(
     await writeSafetensors(run.folder.best, file);
     await assert.rejects(
       () => trained(run.folder),
-      new RegExp(`best\\.safetensors: damaged: ${name} holds NaN`),
+      new RegExp(`best\\.safetensors: damaged: ${name} contains NaN`),
     );
   }),
 );
@@ -324,7 +324,7 @@ Deno.test("a metric that is NaN is an error", () => {
 Deno.test("an experiment with generated data rejects other data", async () => {
   await assert.rejects(
     () => openTrained({ ...settings, experiment: "sine" }, runFolder("runs/sine/one")),
-    /runs\/sine\/one: sine makes its data from the seed, and its models take no others/,
+    /runs\/sine\/one: sine generates its data from the seed; its models cannot be used on other data/,
   );
 });
 

@@ -228,7 +228,10 @@ Deno.test(
       resume: true,
       signal: controller.signal,
     });
-    await assert.rejects(resumed, /last\.safetensors: not written, since \w+ has values that are not finite/);
+    await assert.rejects(
+      resumed,
+      /last\.safetensors: not written, because \w+ has values that are not finite/,
+    );
     assert.deepEqual(await Deno.readFile(folder.last), before);
   }),
 );
@@ -252,7 +255,7 @@ Deno.test(
     const fewer = { ...task, data: { ...task.data, train: task.data.validation } };
     await assert.rejects(
       () => train(fewer, { epochs: 2, ...batches, folder, resume: true }),
-      /last\.safetensors: saved while training on 50 samples, and now there are 20/,
+      /last\.safetensors: saved while training on 50 samples, but the training set now has 20/,
     );
   }),
 );
@@ -264,7 +267,7 @@ Deno.test(
     await Deno.copyFile(folder.best, folder.last);
     await assert.rejects(
       () => run(folder, { resume: true }),
-      /last\.safetensors: holds weights alone and no training/,
+      /last\.safetensors: has weights but no training position/,
     );
   }),
 );
@@ -473,6 +476,6 @@ Deno.test("a data set without known targets cannot be used for metrics", async (
   const nothing = { ...task, weights: () => ({ loss: zeros([]) }) };
   await assert.rejects(
     () => evaluate(nothing, task.data.validation, 8),
-    /none of the values to be predicted is known/,
+    /evaluate: all true values are missing/,
   );
 });

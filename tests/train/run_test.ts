@@ -84,7 +84,7 @@ Deno.test(
   withFolder(async (folder) => {
     const { config, folder: run } = await makeRun(folder);
     await Deno.writeTextFile(run.config, JSON.stringify({ ...config, seed: 1 }));
-    const message = /config\.json: seed is 1, and was 0 when .*\.safetensors was made/;
+    const message = /config\.json: seed is 1, but .*\.safetensors was trained with 0/;
     await assert.rejects(() => evaluateRun(run.path), message);
     await assert.rejects(() => resume(run.path, { epochs: 3 }), message);
   }),
@@ -94,20 +94,24 @@ Deno.test("settings that differ only at the end of a long value are reported", (
   const config = { experiment: "own-series", seed: 0, epochs: 1 } as RunConfig;
   const of = (last: string) => ({ ...config, table: { ignore: [..."abcdefghijklmnopqrstuvw", last] } });
   const check = () => checkSettings(runFolder("a run"), of("x"), "last.safetensors", sealedSettings(of("y")));
-  assert.throws(check, /config\.json: table is .*"x"\]\}, and was .*"y"\]\} when last\.safetensors was made/);
+  assert.throws(check, /config\.json: table is .*"x"\]\}, but last\.safetensors was trained with .*"y"\]\}/);
 });
 
 /** Changes to the position in `last.safetensors`, with their errors. */
 const positions: [name: string, changed: object, message: RegExp][] = [
-  ["a batch of -1", { batch: -1 }, /damaged: .* is no place in a training/],
-  ["an epoch of -1", { epoch: -1 }, /damaged: .* is no place in a training/],
-  ["a batch of 9999", { batch: 9999 }, /damaged: step 12 .* not those of epoch 2, batch 9999 of 6/],
-  ["epoch 9999", { epoch: 9999 }, /9999 epochs are complete, expected 3 at most/],
-  ["a step of 9999", { step: 9999 }, /damaged: step 9999 .* not those of epoch 2, batch 0 of 6/],
-  ["no sums", { sums: null }, /damaged: .* is no place in a training/],
-  ["invalid sums", { sums: { samples: 0, totals: { loss: "x" } } }, /is no place in a training/],
-  ["an invalid best epoch", { best: { epoch: 0, value: 1, loss: 1 } }, /is no place in a training/],
-  ["another best epoch", { best: { epoch: 5, value: 1, loss: 1 } }, /best\.safetensors: from epoch \d/],
+  ["a batch of -1", { batch: -1 }, /damaged: .* is not a valid training position/],
+  ["an epoch of -1", { epoch: -1 }, /damaged: .* is not a valid training position/],
+  ["a batch of 9999", { batch: 9999 }, /damaged: step 12 .* do not match epoch 2, batch 9999 of 6/],
+  ["epoch 9999", { epoch: 9999 }, /9999 epochs are complete, but the run has 3 epochs/],
+  ["a step of 9999", { step: 9999 }, /damaged: step 9999 .* do not match epoch 2, batch 0 of 6/],
+  ["no sums", { sums: null }, /damaged: .* is not a valid training position/],
+  ["invalid sums", { sums: { samples: 0, totals: { loss: "x" } } }, /is not a valid training position/],
+  ["an invalid best epoch", { best: { epoch: 0, value: 1, loss: 1 } }, /is not a valid training position/],
+  [
+    "another best epoch",
+    { best: { epoch: 5, value: 1, loss: 1 } },
+    /best\.safetensors: has the weights of epoch \d/,
+  ],
 ];
 
 Deno.test("an inconsistent checkpoint is rejected", async (t) =>
@@ -160,7 +164,7 @@ Deno.test(
     const best = await Deno.readFile(run.best);
     await assert.rejects(
       () => resume(run.path),
-      /last\.safetensors: no such file, though .*best\.safetensors is there: the run cannot go on without it/,
+      /last\.safetensors: no such file, but .*best\.safetensors exists: without a checkpoint the run cannot be resumed/,
     );
     assert.deepEqual(await Deno.readFile(run.best), best);
   }),
@@ -171,7 +175,10 @@ Deno.test(
   withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
     const before = await Deno.readTextFile(run.config);
-    await assert.rejects(() => resume(run.path, { epochs: 1 }), /2 epochs are complete, expected 1 at most/);
+    await assert.rejects(
+      () => resume(run.path, { epochs: 1 }),
+      /2 epochs are complete, but the run has 1 epochs/,
+    );
     assert.equal(await Deno.readTextFile(run.config), before);
   }),
 );
@@ -255,7 +262,7 @@ Deno.test(
     await Deno.copyFile(run.last, run.best);
     const { code, stderr } = await runTask("evaluate", run.path);
     assert.equal(code, 1);
-    assert.match(stderr, /best\.safetensors: damaged: it does not tell the epoch/);
+    assert.match(stderr, /best\.safetensors: damaged: the metadata have no epoch/);
   }),
 );
 
@@ -284,7 +291,7 @@ Deno.test(
     await Deno.writeTextFile(`${folder}/notes`, "");
     await assert.rejects(
       () => resume(`${folder}/notes`),
-      /notes: not a run's folder: a file, not a folder; expected one as/,
+      /notes: not a run's folder: a file, not a folder; expected a folder such as/,
     );
   }),
 );

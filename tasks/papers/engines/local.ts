@@ -13,7 +13,7 @@ export interface Follow {
 }
 
 /** Whether a run has completed all its epochs. */
-export async function isMade({ folder, config }: TableRun): Promise<boolean> {
+export async function hasEnded({ folder, config }: TableRun): Promise<boolean> {
   return await readOutcome(folder, config.epochs) !== undefined;
 }
 
@@ -31,9 +31,9 @@ export async function runLocally(runs: readonly TableRun[], options: LocalOption
   const waiting = [...runs];
   const worker = async () => {
     for (let run = waiting.shift(); run && !signal?.aborted; run = waiting.shift()) {
-      if (await isMade(run)) continue;
+      if (await hasEnded(run)) continue;
       const error = await trainProcess(run, options);
-      await onEnd(run, await isMade(run) ? undefined : error);
+      await onEnd(run, await hasEnded(run) ? undefined : error);
     }
   };
   await Promise.all(Array.from({ length: jobs }, worker));

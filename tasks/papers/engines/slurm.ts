@@ -2,7 +2,7 @@
 import { setTimeout } from "node:timers/promises";
 import { quoted, trainWords } from "../../../src/commands/command.ts";
 import { readTextIfPresent, writeAtomically } from "../../../src/files/disk.ts";
-import { type Follow, isMade } from "./local.ts";
+import { type Follow, hasEnded } from "./local.ts";
 import { type TableRun, trainArguments } from "../tables/table.ts";
 
 /** Resources of a job. */
@@ -44,15 +44,15 @@ export function slurmScript(count: number, array: SlurmArray, resources: SlurmRe
     ...["--open-mode=append", `--output=${quoted(`${array.path}-%a.txt`)}`, ...others],
   ];
   return `#!/bin/bash
-# The runs of ${name}: job n of the array makes the run of line n of the commands.
+# The runs of ${name}: job n of the array executes line n of the file of commands.
 ${options.map((option) => `#SBATCH ${option}\n`).join("")}
 deno=${quoted(array.deno)}
 cd ${quoted(array.folder)} || exit
 eval "$(sed -n "\${SLURM_ARRAY_TASK_ID}p" ${quoted(`${array.path}.commands`)})"
 code=$?
-# What was killed, as for its memory, goes on from its checkpoint; what failed would fail again.
+# A killed run resumes from its checkpoint, for example after out of memory. A failed run would fail again.
 if ((code > 128 && \${SLURM_RESTART_COUNT:-0} < ${restarts})); then
-  # By its own number, the last job of an array would stand for all of them.
+  # SLURM_JOB_ID of the last job is the id of the whole array.
   scontrol requeue "\${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"
 fi
 exit $code
@@ -85,8 +85,8 @@ const unanswered = 20;
  */
 export async function runOnSlurm(runs: readonly TableRun[], options: SlurmOptions): Promise<void> {
   const { array: { path }, signal, onEnd, onStart } = options;
-  const made = await Promise.all(runs.map(isMade));
-  const waiting = new Set(runs.filter((_, i) => !made[i]));
+  const ended = await Promise.all(runs.map(hasEnded));
+  const waiting = new Set(runs.filter((_, i) => !ended[i]));
   if (waiting.size === 0) return;
   const earlier = (await readTextIfPresent(`${path}.job`))?.trim();
   const job = earlier && await isQueued(earlier) ? earlier : await submit([...waiting], options);
@@ -100,11 +100,13 @@ export async function runOnSlurm(runs: readonly TableRun[], options: SlurmOption
       failures = 0;
     } catch (error) {
       if (++failures > unanswered) {
-        throw new Error(`${(error as Error).message}; job ${job} goes on: follow it by the same command`);
+        throw new Error(
+          `${(error as Error).message}; job ${job} continues; run the same command again to follow it`,
+        );
       }
     }
     for (const run of waiting) {
-      if (!await isMade(run) || !waiting.delete(run)) continue;
+      if (!await hasEnded(run) || !waiting.delete(run)) continue;
       await onEnd(run);
     }
     if (!isLast) await setTimeout(interval, undefined, { signal }).catch(() => {});

@@ -90,13 +90,13 @@ function leaders(filled: FilledTable, column: TableColumn): TableRow[] {
 function measured(runs: readonly MadeRun[], column: TableColumn): string {
   const values = valuesOf(runs, column);
   const failed = runs.filter(({ outcome }) => outcome && "failure" in outcome).length;
-  const { mean, deviation } = statistics(values);
-  const [own, spread] = [mean, deviation].map((value) => value.toFixed(column.digits));
+  const { mean, standardDeviation } = statistics(values);
+  const [center, spread] = [mean, standardDeviation].map((value) => value.toFixed(column.digits));
   return [
     ...(values.length > 1
-      ? [`${own} ± ${spread} (${values.length})`]
+      ? [`${center} ± ${spread} (${values.length})`]
       : values.length > 0
-      ? [`${own} (1)`]
+      ? [`${center} (1)`]
       : []),
     ...(failed > 0 ? [`${failed} diverged`] : []),
   ].join(", ");
@@ -143,10 +143,10 @@ function tests(filled: FilledTable): Section | undefined {
   const compared = table.rows.find(({ model }) => model === reference);
   if (!test || !compared) return undefined;
   const probability = (row: TableRow, column: TableColumn) => {
-    const [own, others] = [row, compared].map((one) => valuesOf(runsOf(filled, one, column), column));
-    const isTold = own.length > 1 && others.length > 1 &&
-      [own, others].some((values) => new Set(values).size > 1);
-    return isTold ? test(own, others).toPrecision(2) : "";
+    const [values, others] = [row, compared].map((one) => valuesOf(runsOf(filled, one, column), column));
+    const isComparable = values.length > 1 && others.length > 1 &&
+      [values, others].some((numbers) => new Set(numbers).size > 1);
+    return isComparable ? test(values, others).toPrecision(2) : "";
   };
   const rows = table.rows.filter((row) => row !== compared).map((row) => [
     row.title,

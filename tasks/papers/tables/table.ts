@@ -15,7 +15,7 @@ export const scales = ["paper", "small"] as const;
 export type Scale = typeof scales[number];
 
 /** A published number in the unit of its column: a mean and, if published, the standard deviation. */
-export type Published = readonly [mean: number, deviation?: number];
+export type Published = readonly [mean: number, standardDeviation?: number];
 
 /** Settings of a row, a column or a table that differ from the experiment's defaults. */
 export type Chosen = Partial<Omit<PaperSeriesSettings & ForecastSettings, "seed" | "data">>;
