@@ -17,12 +17,23 @@ export const autoModel = "auto";
 /** Models that are compared for classes and numbers, the cheapest first. */
 export const wholeSeriesCandidates: readonly string[] = ["random-convolutions", "neural-cde", "delta", "s5"];
 
-/** Models that are compared for forecasts, the cheapest first. */
+/** Models that are compared for forecasts of regular series, the cheapest first. */
 export const forecastCandidates: readonly string[] = [
   "seasonal-naive",
   "exponential-smoothing",
   "linear",
   "neural-cde",
+];
+
+/**
+ * Models that are compared for forecasts of irregular series. Exponential smoothing is last: it interpolates
+ * between the observations, and should not take the time of the Neural CDE, which reads their times.
+ */
+export const irregularForecastCandidates: readonly string[] = [
+  "seasonal-naive",
+  "linear",
+  "neural-cde",
+  "exponential-smoothing",
 ];
 
 /**

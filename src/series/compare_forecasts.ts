@@ -6,9 +6,8 @@ import { NonFiniteLossError } from "../train/loop.ts";
 import type { PlanOptions, Task } from "../train/task.ts";
 import { sampleCount } from "../data/batches.ts";
 import { key } from "../tensor/random.ts";
-import { choiceOf, deadlineOf, forecastCandidates, lineOf } from "./auto.ts";
+import { deadlineOf, lineOf } from "./auto.ts";
 import type { ComparedModel, RecordedTraining } from "./data_record.ts";
-import type { ModelKind } from "./model_kind.ts";
 import type { SeriesSettings } from "./settings.ts";
 
 /** A task whose model can be compared with others. */
@@ -20,67 +19,103 @@ export interface ForecastTask extends Task {
 /** Measures that are compared and reported: the first one decides. */
 const reported = ["mase", "mae"] as const;
 
+/** Steps of a trial training: the first ones, which also compile kernels, and those whose time is measured. */
+const [compileSteps, timedSteps] = [3, 10];
+/** Share of the time left for training: its speed varies, and the forecasts need time too. */
+const trainingShare = 0.8;
+
 /**
  * Compares forecasting models: each learns from the training period and forecasts the validation period. The
- * model with the smallest MASE is chosen; without a MASE, the one with the smallest mean absolute error.
+ * model with the smallest MASE is chosen; without a MASE, the one with the smallest mean absolute error. A
+ * training with gradients that would exceed the time limit has fewer epochs.
  *
+ * @param candidates Settings of each candidate. The first one takes no training, and is always scored.
  * @param taskOf Makes the task of a candidate.
  * @returns Undefined if the signal ended the comparison.
  */
 export async function compareForecasts(
   settings: SeriesSettings,
-  kinds: Readonly<Record<string, ModelKind>>,
+  candidates: readonly NonNullable<RecordedTraining["chosen"]>[],
   taskOf: (settings: SeriesSettings) => Promise<ForecastTask>,
   options: PlanOptions,
 ): Promise<RecordedTraining | undefined> {
   const { signal, onLine } = options;
   const deadline = deadlineOf(settings, options);
   const compared: ComparedModel[] = [];
-  for (const [place, model] of forecastCandidates.entries()) {
+  for (const [place, candidate] of candidates.entries()) {
     const start = performance.now();
-    // The first candidate takes no training, and is always scored.
     const left = place === 0 ? Infinity : deadline - start;
-    const own = { ...settings, ...choiceOf(kinds, model) };
-    const measures = left > 0 ? await score(own, taskOf, left, signal) : undefined;
+    const own = { ...settings, ...candidate };
+    const score = left > 0 ? await scoreWithin(left, own, taskOf, options) : undefined;
     if (signal?.aborted) return undefined;
     const seconds = (performance.now() - start) / 1000;
-    compared.push({ model, ...(measures ? { measures } : {}), seconds });
+    compared.push({ model: candidate.model, ...score, seconds });
     onLine?.(`  ${lineOf(compared.at(-1)!)}`);
   }
   const errorOf = ({ measures }: ComparedModel) => measures?.mase ?? measures?.mae ?? Infinity;
-  const { model } = compared.reduce((best, one) => errorOf(one) < errorOf(best) ? one : best);
-  onLine?.(`chosen: ${model}`);
-  return { ensemble: 1, chosen: choiceOf(kinds, model), compared };
+  const best = compared.reduce((best, one) => errorOf(one) < errorOf(best) ? one : best);
+  onLine?.(`chosen: ${best.model}`);
+  return { ensemble: 1, chosen: candidates[compared.indexOf(best)], compared };
 }
 
 /**
- * Measures of a candidate in the validation period. Undefined if the time limit or the signal ended its training,
- * or it cannot read the data.
+ * Measures of a candidate in the validation period, and its number of optimiser steps if the time limit
+ * shortened its training. Undefined if the time limit or the signal ended its training in the first epoch, or
+ * it cannot read the data.
  *
  * @param milliseconds Time limit.
  */
-async function score(
+async function scoreWithin(
+  milliseconds: number,
   settings: SeriesSettings,
   taskOf: (settings: SeriesSettings) => Promise<ForecastTask>,
-  milliseconds: number,
-  signal: AbortSignal | undefined,
-): Promise<Readonly<Record<string, number>> | undefined> {
+  { signal, onLine }: PlanOptions,
+): Promise<Pick<ComparedModel, "measures" | "steps"> | undefined> {
+  const end = performance.now() + milliseconds;
   const limit = milliseconds === Infinity ? [] : [AbortSignal.timeout(Math.min(2 ** 31 - 1, milliseconds))];
+  const { batchSize, epochs = 1 } = settings;
+  const options = {
+    ...{ batchSize, key: key(settings.seed) },
+    signal: AbortSignal.any([...signal ? [signal] : [], ...limit]),
+  };
+  const train = async (task: ForecastTask, steps: number) => {
+    const start = performance.now();
+    const done = await trainInMemory(task, { ...options, steps });
+    return { done, milliseconds: performance.now() - start };
+  };
   try {
-    const task = await taskOf(settings);
-    const steps = (settings.epochs ?? 1) * Math.ceil(sampleCount(task.data.train) / settings.batchSize);
-    const done = await trainInMemory(task, {
-      ...{ steps, batchSize: settings.batchSize, key: key(settings.seed) },
-      signal: AbortSignal.any([...signal ? [signal] : [], ...limit]),
-    });
-    if (task.optimizer && done < steps) return undefined;
-    const measures = await task.scoreValidation();
-    const finite = reported.filter((name) => Number.isFinite(measures[name]));
-    return Object.fromEntries(finite.map((name) => [name, measures[name]]));
+    let task = await taskOf(settings);
+    if (!task.optimizer) {
+      await trainInMemory(task, { ...options, steps: 1 });
+      return { measures: await measuresOf(task) };
+    }
+    const perEpoch = Math.ceil(sampleCount(task.data.train) / batchSize);
+    await train(task, compileSteps);
+    const { done, milliseconds: taken } = await train(task, timedSteps);
+    if (done < timedSteps) return undefined;
+    const left = trainingShare * (end - performance.now());
+    const fitting = Math.min(epochs, Math.floor(left / (taken / timedSteps * perEpoch)));
+    if (fitting < 1) return undefined;
+    if (fitting < epochs) {
+      onLine?.(`  ${settings.model}: trains for ${fitting} of ${epochs} epochs, the time left`);
+    }
+    // The learning rate falls to zero over the shorter training, so its result is that of a whole training.
+    task = await taskOf({ ...settings, epochs: fitting });
+    const { done: steps } = await train(task, fitting * perEpoch);
+    if (steps < perEpoch) return undefined;
+    const measures = await measuresOf(task);
+    return { measures, ...(steps < epochs * perEpoch ? { steps } : {}) };
   } catch (error) {
     const isUnsuitable = error instanceof NonFiniteLossError || error instanceof DivergenceError ||
       error instanceof DataError || error instanceof OptionError;
     if (!isUnsuitable) throw error;
     return undefined;
   }
+}
+
+/** Finite measures of the forecasts in the validation period. */
+async function measuresOf(task: ForecastTask): Promise<Readonly<Record<string, number>>> {
+  const measures = await task.scoreValidation();
+  const finite = reported.filter((name) => Number.isFinite(measures[name]));
+  return Object.fromEntries(finite.map((name) => [name, measures[name]]));
 }

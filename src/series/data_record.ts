@@ -90,7 +90,10 @@ export interface ComparedModel {
   readonly model: string;
   /** Measures on data that the model did not learn from. Undefined if the time limit ended the training. */
   readonly measures?: Readonly<Record<string, number>>;
-  /** Number of optimiser steps of the best length of training. */
+  /**
+   * Number of optimiser steps of the best length of training. For forecasts, that of a training that the time
+   * limit shortened.
+   */
   readonly steps?: number;
   /** Duration of the comparison in seconds. */
   readonly seconds: number;

@@ -112,8 +112,25 @@ function median(values: readonly number[]): number {
 }
 
 /** Median time between consecutive observations; 1 if no series has two observations. */
-export function typicalGap({ series }: Pick<SeriesSet, "series">): number {
-  const gaps = series.flatMap(({ times }) => Array.from(times.subarray(1), (time, i) => time - times[i]))
-    .sort((a, b) => a - b);
-  return gaps[Math.floor(gaps.length / 2)] ?? 1;
+export function typicalGap(set: Pick<SeriesSet, "series">): number {
+  const gaps = gapsOf(set);
+  return gaps.length > 0 ? median(gaps) : 1;
+}
+
+/** Relative deviation from the typical gap that a gap of regular series does not exceed. */
+const regularDeviation = 0.1;
+
+/**
+ * Whether most gaps between observations differ from the typical gap by more than 10 %. Series with equal gaps
+ * and some absent rows are regular.
+ */
+export function isIrregular(set: Pick<SeriesSet, "series">): boolean {
+  const typical = typicalGap(set);
+  const deviations = gapsOf(set).map((gap) => Math.abs(gap / typical - 1));
+  return deviations.length > 0 && median(deviations) > regularDeviation;
+}
+
+/** Times between consecutive observations of all series. */
+function gapsOf({ series }: Pick<SeriesSet, "series">): number[] {
+  return series.flatMap(({ times }) => Array.from(times.subarray(1), (time, i) => time - times[i]));
 }

@@ -39,7 +39,14 @@ import { settling } from "./learning.ts";
 import { kindNamed } from "./model_kind.ts";
 import { seasonOf } from "./season.ts";
 import { windowModels } from "./window_models.ts";
-import { autoModel, choiceOf, forecastCandidates, withChosen, withComparison } from "./auto.ts";
+import {
+  autoModel,
+  choiceOf,
+  forecastCandidates,
+  irregularForecastCandidates,
+  withChosen,
+  withComparison,
+} from "./auto.ts";
 import { compareForecasts, type ForecastTask } from "./compare_forecasts.ts";
 import { knownCounts } from "./regression.ts";
 import {
@@ -53,7 +60,7 @@ import {
 } from "./recorded_series.ts";
 import { closedFormOf, windowsOfParts } from "./closed_form.ts";
 import { historyWindows } from "./histories.ts";
-import { typicalGap } from "./pace.ts";
+import { isIrregular, typicalGap } from "./pace.ts";
 import { readSeries } from "./read_series.ts";
 
 /**
@@ -65,13 +72,14 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
   if (settings.model !== autoModel) return await forecastTask(settings, data);
   if (earlier) return await forecastTask(withChosen(settings, earlier.training), data);
   // Until a model is chosen, one of them stands in for the choice.
-  const standIn = await forecastTask({ ...settings, ...choiceOf(windowModels, forecastCandidates[0]) }, data);
+  const candidates = isIrregular(data.set) ? irregularForecastCandidates : forecastCandidates;
+  const standIn = await forecastTask({ ...settings, ...choiceOf(windowModels, candidates[0]) }, data);
   return {
     ...standIn,
     async plan(options) {
       const training = await compareForecasts(
         settings,
-        windowModels,
+        candidates.map((model) => choiceOf(windowModels, model)),
         (own) => forecastTask(own, data),
         options,
       );
