@@ -1,0 +1,113 @@
+/** The comparison of forecasting models within a time limit. */
+import assert from "node:assert/strict";
+import { compareForecasts, type ForecastTask } from "../../src/series/compare_forecasts.ts";
+import { isIrregular } from "../../src/series/pace.ts";
+import type { SeriesSettings } from "../../src/series/settings.ts";
+import { Adam } from "../../src/optim/adam.ts";
+import { ones } from "../../src/tensor/creation.ts";
+import type { Tensor } from "../../src/tensor/tensor.ts";
+import { ownSeries } from "../../src/series/own_series.ts";
+import { configOf } from "../../src/train/config.ts";
+import { startRun } from "../runs.ts";
+import { withFolder } from "../tasks/command_line.ts";
+import { execute } from "../../src/train/mod.ts";
+import type { DataRecord } from "../../src/series/data_record.ts";
+
+const settings = { batchSize: 4, seed: 0, epochs: 1e6, budget: "2s" } as unknown as SeriesSettings;
+
+/** A task with 8 training samples and one parameter, whose MASE is the given number. */
+function taskWith(mase: number, parts: Partial<ForecastTask>): ForecastTask {
+  const data = { train: ones([8]), test: ones([8]) };
+  const parameters = { w: ones([]) };
+  return {
+    parameters,
+    data,
+    metric: { name: "loss", mode: "min" },
+    evaluate: (x: Tensor) => ({ loss: x.mul(parameters.w).square().mean() }),
+    ...{ scoreValidation: () => Promise.resolve({ mase }), ...parts },
+  } as unknown as ForecastTask;
+}
+
+const closed = (mase: number) => taskWith(mase, { fit: () => Promise.resolve() });
+
+function trained(mase: number): ForecastTask {
+  const task = taskWith(mase, {});
+  return { ...task, optimizer: Adam(task.parameters, { learningRate: 0.01 }) };
+}
+
+Deno.test("a training that exceeds the time limit has fewer epochs, and its error counts", async () => {
+  const lines: string[] = [];
+  const epochs: (number | undefined)[] = [];
+  const found = await compareForecasts(
+    settings,
+    [{ model: "linear" }, { model: "neural-cde" }],
+    (own) => {
+      if (own.model === "linear") return Promise.resolve(closed(0.8));
+      epochs.push(own.epochs);
+      return Promise.resolve(trained(0.7));
+    },
+    { onLine: (line) => lines.push(line) },
+  );
+  assert.equal(found!.chosen!.model, "neural-cde");
+  const { measures, steps } = found!.compared![1];
+  assert.deepEqual(measures, { mase: 0.7 });
+  const shortened = epochs[1]!;
+  assert.ok(shortened >= 1 && shortened < 1e6, `${shortened} epochs`);
+  // Two steps per epoch. The time limit may still end the training early.
+  assert.ok(steps! >= 2 && steps! <= 2 * shortened, `${steps} steps`);
+  assert.equal(lines[2], `  neural-cde: trains for ${shortened} of 1000000 epochs, the time left`);
+});
+
+Deno.test("a training within the time limit is as long as that of the chosen model", async () => {
+  const found = await compareForecasts(
+    { ...settings, epochs: 20, budget: "10m" },
+    [{ model: "linear" }, { model: "neural-cde" }],
+    (own) => Promise.resolve(own.model === "linear" ? closed(0.6) : trained(0.7)),
+    {},
+  );
+  assert.equal(found!.chosen!.model, "linear");
+  assert.deepEqual(found!.compared![1].measures, { mase: 0.7 });
+  assert.equal(found!.compared![1].steps, undefined);
+});
+
+Deno.test("series are irregular if most of their gaps differ from the typical gap", () => {
+  const withTimes = (...times: number[][]) =>
+    ({
+      series: times.map((own) => ({ name: "s", times: Float64Array.from(own), values: new Float64Array() })),
+    }) as unknown as Parameters<typeof isIrregular>[0];
+  assert.equal(isIrregular(withTimes([0, 1, 2, 3, 4, 5])), false);
+  // Rows on business days, and absent rows.
+  assert.equal(isIrregular(withTimes([0, 1, 2, 3, 4, 7, 8, 9, 10, 11, 14])), false);
+  assert.equal(isIrregular(withTimes([0, 1, 3, 4, 5, 8, 9])), false);
+  assert.equal(isIrregular(withTimes([0, 0.2, 1.9, 2.5, 2.6, 5, 5.9])), true);
+  assert.equal(isIrregular(withTimes([0], [])), false);
+});
+
+/** Values of a sine at irregular times. */
+function irregularRows(count: number): string {
+  let time = 0;
+  const rows = Array.from({ length: count }, (_, i) => {
+    time += 0.2 + (i * i * 0.37) % 1.6;
+    return `${time.toFixed(4)},${Math.sin(time / 2).toFixed(4)}`;
+  });
+  return ["time,x", ...rows].join("\n");
+}
+
+Deno.test(
+  "auto trains the Neural CDE before exponential smoothing on irregular series",
+  withFolder(async (folder) => {
+    await Deno.writeTextFile(`${folder}/waves.csv`, irregularRows(60));
+    const settings = configOf(ownSeries, {
+      ...{ device: "cpu", data: `${folder}/waves.csv`, task: "forecast", horizon: 4, budget: "5m" },
+    });
+    const run = await startRun(settings, folder);
+    await execute(run);
+    const { training }: DataRecord = JSON.parse(await Deno.readTextFile(run.folder.data));
+    assert.deepEqual(training!.compared!.map(({ model }) => model), [
+      "seasonal-naive",
+      "linear",
+      "neural-cde",
+      "exponential-smoothing",
+    ]);
+  }),
+);
