@@ -26,8 +26,8 @@ export const forecastCandidates: readonly string[] = [
 ];
 
 /**
- * Models that are compared for forecasts of irregular series. Exponential smoothing is last: it interpolates
- * between the observations, and should not take the time of the Neural CDE, which reads their times.
+ * Models that are compared for forecasts of irregular series. Exponential smoothing is last: it reads rows
+ * at regular steps, and should not take the time of the Neural CDE, which reads the times of the observations.
  */
 export const irregularForecastCandidates: readonly string[] = [
   "seasonal-naive",
