@@ -45,8 +45,8 @@ const together = 64;
  * the map of the values known ahead of time. The penalty holds for the difference from the naive forecast,
  * which repeats the last season or the last value: with few windows the forecast is close to it. The penalty is
  * chosen on the latest of the windows `tuning`, by default of all windows. A row is weighted by the standard
- * deviation of its past, divided by the mean of its series: errors count in the units of the data, and each series
- * counts as much as others.
+ * deviation of its past, divided by that of its channel in its series: errors count in the unit of the measures,
+ * and each series counts as much as others.
  *
  * @param tuning Windows to choose the penalty on. Fits to different periods have the same penalty if it is chosen
  * on the same windows.
@@ -85,7 +85,7 @@ function momentsOf(windows: readonly ForecastWindow[], sizes: LinearSizes): Mome
   const { statistics, continued, ahead, context, horizon } = sizes;
   const every = Math.ceil(windows.length * continued.length * (context + 1) ** 2 / maxProducts);
   const used = windows.filter((_, i) => i % every === 0);
-  const unitOf = meanDeviations(used, statistics);
+  const unitOf = standardDeviationsOf(used, statistics);
   const moments = emptyMoments({ inputs: context + 1, outputs: horizon, shared: ahead * statistics.length });
   for (let start = 0; start < used.length; start += together) {
     addRows(moments, used.slice(start, start + together).flatMap((window) => rowsOf(window, sizes, unitOf)));
@@ -98,22 +98,28 @@ function naiveStep(h: number, { context, season }: Pick<LinearSizes, "context" |
   return context - (season <= context ? season - h % season : 1);
 }
 
-/** Mean standard deviation of the pasts of each series, by channel. */
-function meanDeviations(
+/** Standard deviation of all values in the pasts of each series, by channel. */
+function standardDeviationsOf(
   windows: readonly ForecastWindow[],
   statistics: LinearSizes["statistics"],
 ): (series: string, channel: number) => number {
-  const means = new Map<string, number[]>();
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const standardDeviations = new Map<string, number[]>();
   for (const [name, own] of Map.groupBy(windows, ({ series }) => series)) {
-    const sums = statistics.map(() => 0);
-    for (const { grid } of own) {
-      scalesOf(grid, statistics).forEach(({ standardDeviation }, channel) =>
-        sums[channel] += standardDeviation
-      );
-    }
-    means.set(name, sums.map((sum) => sum / own.length));
+    const scales = own.map(({ grid }) => scalesOf(grid, statistics));
+    standardDeviations.set(
+      name,
+      statistics.map((_, channel) => {
+        const overall = mean(scales.map((scale) => scale[channel].mean));
+        // The variance of all values is the mean variance within windows plus the variance of the windows' means.
+        const variances = scales.map((scale) =>
+          scale[channel].standardDeviation ** 2 + (scale[channel].mean - overall) ** 2
+        );
+        return Math.sqrt(mean(variances));
+      }),
+    );
   }
-  return (series, channel) => means.get(series)![channel];
+  return (series, channel) => standardDeviations.get(series)![channel];
 }
 
 /** A row for each channel to forecast that is observed in the past and at the following steps. */

@@ -100,3 +100,22 @@ Deno.test("wrong data and options are rejected with the name of the function", a
     /waves is rows in memory, which cannot use wide/,
   );
 });
+
+Deno.test("the linear forecast counts errors of a channel in units of its standard deviation", async () => {
+  const random = Array.from({ length: 800 }, (_, i) => Math.sin(77 * i * i));
+  // The values of x alternate. The level of y varies by 1000, so its noise of 1 hardly counts.
+  const x = random.slice(0, 400);
+  for (let i = 1; i < x.length; i++) x[i] -= 0.9 * x[i - 1];
+  x[x.length - 1] = 3;
+  const rows = x.map((x, time) => ({ time, x, y: 1000 * Math.sin(time / 60) + random[400 + time] }));
+  const options = { model: "linear", horizon: 1, context: 8, device: "cpu" } as const;
+  const meanOf = async (rows: readonly { readonly x: number }[]) => {
+    const data = { name: "alternating", rows };
+    const [{ channels }] = await (await forecast(data, options)).predict(data);
+    return channels.x.mean[0];
+  };
+  const alone = await meanOf(rows.map(({ time, x }) => ({ time, x })));
+  const both = await meanOf(rows);
+  assert.ok(alone < -1.5, `${alone}`);
+  assert.ok(Math.abs(both - alone) < 0.25 * Math.abs(alone), `${both}, expected about ${alone}`);
+});
