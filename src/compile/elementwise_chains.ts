@@ -4,7 +4,7 @@ import { constant, type Scalar } from "../device/scalar.ts";
 import { type Elementwise, elementwise } from "../tensor/primitives/elementwise.ts";
 import type { Node, OperationNode } from "./graph.ts";
 import { maxOperations, operationsOf } from "./expression_size.ts";
-import { numberText } from "./identity.ts";
+import { numberText } from "../device/structure_text.ts";
 
 /** Operands of a chain, which a GPU binds side by side. */
 const maxOperands = 6;

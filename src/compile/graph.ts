@@ -2,11 +2,12 @@
 import type { View } from "../device/device.ts";
 import { postOrder } from "../device/post_order.ts";
 import { sameShape } from "../device/shape.ts";
+import { numberText } from "../device/structure_text.ts";
 import { numberView } from "../device/view.ts";
 import { apply, type Primitive, record, recorderDepth, type TensorSpec } from "../tensor/primitive.ts";
 import { Symbolic, type Trace } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { numberOf, numberText } from "./identity.ts";
+import { numberOf } from "./identity.ts";
 import { Uncompilable } from "./uncompilable.ts";
 
 /** A value that the body is given. */

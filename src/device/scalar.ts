@@ -52,7 +52,7 @@ export interface Scalar {
 }
 
 /**
- * A named function of scalars; the name is unique, since compiled kernels are cached by it and the operands' types.
+ * A function of scalars, with a name for messages. Kernels are cached by the expression: names need not be unique.
  *
  * @internal
  */

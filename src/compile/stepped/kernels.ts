@@ -1,10 +1,9 @@
 /** Kernels of a program as calls of a device's kernels, for all samples at once. */
 import { collapse } from "../../device/collapse.ts";
 import type { BufferView, Device } from "../../device/device.ts";
-import type { Scalar, ScalarFunction } from "../../device/scalar.ts";
+import type { ScalarFunction } from "../../device/scalar.ts";
 import { makeContiguous, transposed } from "../../device/view.ts";
 import type { AccumulateKernel, ContractKernel, GatherKernel, Kernel } from "../program.ts";
-import { textOf } from "../identity.ts";
 import type { Arrays, Window } from "./arrays.ts";
 
 /** An instruction of a step, at its row. */
@@ -19,7 +18,7 @@ export function instructionFor(
   const output = arrays.window(kernel.output);
   switch (kernel.kind) {
     case "map": {
-      const fn = functionOf(kernel.expression);
+      const fn: ScalarFunction = { name: "loop", build: () => kernel.expression };
       const operands = kernel.operands.map((operand) => arrays.window(operand));
       return (row) => device.map(fn, operands.map((window) => window(row)), output(row));
     }
@@ -32,16 +31,6 @@ export function instructionFor(
     case "gather":
       return gathering(device, kernel, arrays, output);
   }
-}
-
-const functions = new Map<string, ScalarFunction>();
-
-/** The function of an expression: equal ones have the same, since devices keep kernels by its name. */
-function functionOf(root: Scalar): ScalarFunction {
-  const key = textOf(root);
-  let fn = functions.get(key);
-  if (!fn) functions.set(key, fn = { name: `loop ${functions.size}`, build: () => root });
-  return fn;
 }
 
 /** A matrix product: one large one where all samples multiply by the same matrix. */

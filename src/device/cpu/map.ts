@@ -6,8 +6,10 @@ import { collapse } from "../collapse.ts";
 import type { BufferView, View } from "../device.ts";
 import { bytesPerElement, type DType } from "../dtype.ts";
 import { lower } from "../float32_math.ts";
+import { RecentMap } from "../recent_map.ts";
 import { instantiate, type Scalar, type ScalarFunction, topological } from "../scalar.ts";
 import { contiguousStrides, isContiguous, sizeOf } from "../shape.ts";
+import { textOf } from "../structure_text.ts";
 import { addressOf } from "./address.ts";
 import { writeAxes } from "./axes.ts";
 import { emitMap, Spacing, word } from "./map_kernel.ts";
@@ -17,6 +19,8 @@ import { Executable } from "./executable.ts";
 
 const maximumOperands = 20;
 const maximumAxes = 32;
+/** Number of expressions whose kernels are cached, beside those of functions in use. */
+const maximumExpressions = 1024;
 /** Bytes that a descriptor may take. */
 const bytesFor = (operands: number, axes: number) => 4 * (word.header + 4 * operands + axes * (1 + operands));
 const descriptorLength = bytesFor(maximumOperands, maximumAxes);
@@ -42,7 +46,8 @@ export class Mapper {
   readonly #pool: Pool;
   /** Instances of each function, by a number made of the operands' types. */
   readonly #functions = new WeakMap<ScalarFunction, Map<number, Typed>>();
-  readonly #byName = new Map<string, Map<number, Typed>>();
+  /** Instances by expression, which equal functions share. */
+  readonly #byExpression = new RecentMap<string, Typed>(maximumExpressions);
   readonly #shared: number;
   /** Address of the job's description. */
   #descriptor: number;
@@ -55,11 +60,7 @@ export class Mapper {
 
   #typed(fn: ScalarFunction, inputs: readonly View[], output: DType): Typed {
     let instances = this.#functions.get(fn);
-    if (!instances) {
-      instances = this.#byName.get(fn.name);
-      if (!instances) this.#byName.set(fn.name, instances = new Map());
-      this.#functions.set(fn, instances);
-    }
+    if (!instances) this.#functions.set(fn, instances = new Map());
     let key = dtypeCodes[output];
     for (let i = 0; i < inputs.length; i++) key = key * 5 + dtypeCodes[inputs[i].dtype];
     let typed = instances.get(key);
@@ -69,14 +70,17 @@ export class Mapper {
           `${fn.name}: ${inputs.length} operands, at most ${maximumOperands - 2} are possible`,
         );
       }
-      const root = lower(instantiate(fn, inputs.map((input) => input.dtype)));
-      const nodes = topological(root);
-      typed = {
-        root,
-        usesIndex: nodes.some((node) => node.op === "index"),
-        operations: nodes.length,
-        kernels: new Map(),
-      };
+      const expression = instantiate(fn, inputs.map((input) => input.dtype));
+      typed = this.#byExpression.getOrMake(`${key} ${textOf(expression)}`, () => {
+        const root = lower(expression);
+        const nodes = topological(root);
+        return {
+          root,
+          usesIndex: nodes.some((node) => node.op === "index"),
+          operations: nodes.length,
+          kernels: new Map(),
+        };
+      });
       instances.set(key, typed);
     }
     return typed;

@@ -1,5 +1,6 @@
 /** From WGSL to pipelines. */
 import type { DType } from "../dtype.ts";
+import { RecentMap } from "../recent_map.ts";
 import type { Faults } from "./faults.ts";
 
 /** A compiled kernel. */
@@ -92,13 +93,16 @@ export function kernelSource(
 
 const bindingTypes = { r: "read-only-storage", w: "storage", u: "uniform" } as const;
 
-/** Compiles kernels, once each. */
+/** Number of cached kernels. */
+const maximumKernels = 1024;
+
+/** Compiles kernels, and keeps those used last. */
 export class KernelCache {
   readonly #device: GPUDevice;
   readonly #faults: Faults;
   readonly #paramsLayout: GPUBindGroupLayout;
   readonly #hint: string;
-  readonly #kernels = new Map<string, Kernel>();
+  readonly #kernels = new RecentMap<string, Kernel>(maximumKernels);
   readonly #layouts = new Map<string, { group: GPUBindGroupLayout; pipeline: GPUPipelineLayout }>();
   #compiled = 0;
 
@@ -116,9 +120,7 @@ export class KernelCache {
 
   /** The kernel of a key, which must determine its source. */
   get(key: string, source: () => KernelSource): Kernel {
-    let kernel = this.#kernels.get(key);
-    if (!kernel) this.#kernels.set(key, kernel = this.#compile(source()));
-    return kernel;
+    return this.#kernels.getOrMake(key, () => this.#compile(source()));
   }
 
   #compile({ name, code, access, entryPoint = "main" }: KernelSource): Kernel {

@@ -1,0 +1,35 @@
+/** Structures as text, to compare them. */
+
+/** A number as text. Distinguishes -0 from 0, as a template does not. */
+export function numberText(value: number): string {
+  return Object.is(value, -0) ? "-0" : String(value);
+}
+
+/**
+ * A structure of objects, arrays, numbers and strings as text: equal structures have equal texts. A repeated object is
+ * written once, so that the length of the text is proportional to the number of nodes, not to the number of paths.
+ */
+export function textOf(value: unknown): string {
+  const numbers = new Map<object, number>();
+  let text = "";
+  /** A stack of values to write, each with the text before it. */
+  const waiting: { readonly before: string; readonly value: unknown }[] = [{ before: "", value }];
+  while (waiting.length > 0) {
+    const { before, value } = waiting.pop()!;
+    text += before;
+    if (typeof value === "number") text += numberText(value);
+    else if (typeof value !== "object" || value === null) text += String(value);
+    else if (numbers.has(value)) text += `#${numbers.get(value)}`;
+    else {
+      numbers.set(value, numbers.size);
+      const isArray = Array.isArray(value);
+      const members = Object.entries(value).map(([name, own]) => ({
+        before: isArray ? "," : `,${name}:`,
+        value: own,
+      }));
+      text += isArray ? "[" : "{";
+      waiting.push({ before: isArray ? "]" : "}", value: "" }, ...members.reverse());
+    }
+  }
+  return text;
+}
