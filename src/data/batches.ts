@@ -72,6 +72,11 @@ export function inBatches(order: Int32Array, size: number): Int32Array[] {
   );
 }
 
+/** Different sizes of the batches of {@linkcode inBatches}: one or two, the larger first. */
+export function batchSizes(samples: number, size: number): number[] {
+  return [...new Set([Math.min(size, samples), samples % size])].filter((count) => count > 0);
+}
+
 /**
  * Order of the samples in an epoch. It depends on the arguments alone.
  *

@@ -1,5 +1,13 @@
-import { deferRelease, type DeviceCapture, isAllocationDeferred, noteBuffer, noteUse } from "./capture.ts";
+import {
+  deferRelease,
+  type DeviceCapture,
+  isAllocationDeferred,
+  isCapturing,
+  noteBuffer,
+  noteUse,
+} from "./capture.ts";
 import type { DType, TypedArray } from "./dtype.ts";
+import { chargeMemory, creditMemory, type MemoryAccount } from "./memory_limit.ts";
 import type { RecurrenceAxes } from "./recurrence.ts";
 import type { ScalarFunction } from "./scalar.ts";
 import { forgetBuffer, trackBuffer } from "./scope.ts";
@@ -157,13 +165,15 @@ export class Buffer {
   isLeftToCollector = false;
   /** Undefined until the first use, if allocation is deferred. */
   #memory: unknown;
+  /** The account that counts the memory. */
+  #account: MemoryAccount | undefined;
   #isFreed = false;
 
   constructor(device: Device, byteLength: number) {
     this.device = device.base ?? device;
     this.byteLength = byteLength;
     noteBuffer(this);
-    if (!isAllocationDeferred()) this.#memory = this.device.allocate(byteLength);
+    if (!isAllocationDeferred()) this.#memory = this.#allocate();
     trackBuffer(this);
   }
 
@@ -176,7 +186,12 @@ export class Buffer {
       );
     }
     noteUse(this);
-    return this.#memory ??= this.device.allocate(this.byteLength);
+    return this.#memory ??= this.#allocate();
+  }
+
+  #allocate(): unknown {
+    this.#account = chargeMemory(this.byteLength);
+    return this.device.allocate(this.byteLength);
   }
 
   /** Whether the memory has been given back. */
@@ -202,5 +217,7 @@ export class Buffer {
     this.#isFreed = true;
     if (this.#memory !== undefined) this.device.release(this.#memory, this.byteLength);
     this.#memory = undefined;
+    if (this.#account) creditMemory(this.#account, this.byteLength, isCapturing());
+    this.#account = undefined;
   }
 }

@@ -46,7 +46,10 @@ export interface LearnOptions
   blas?: string;
   /** Ends the training. The function then throws the reason of the signal. */
   signal?: AbortSignal;
-  /** Called with lines about the comparison of models and the search for the length of training. */
+  /**
+   * Called with lines about the comparison of models, the search for the length of training, and batches that are
+   * split, since they take too much memory.
+   */
   onPlan?: (line: string) => void;
 }
 

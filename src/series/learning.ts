@@ -90,6 +90,12 @@ function warpMultipliers(
   );
 }
 
+/**
+ * Memory in bytes that training may take for the values of its batches. With the data and the program, a run stays
+ * below about 3 GB.
+ */
+export const trainingMemory = 2 * 2 ** 30;
+
 /** Options of {@linkcode settling}. */
 interface SettlingOptions {
   parameters: ParameterTree;
@@ -114,7 +120,15 @@ export function settling(
   { parameters, settings, record, samples }: SettlingOptions,
 ): Pick<
   Task,
-  "optimizer" | "schedule" | "checkTraining" | "clipNorm" | "isEnsemble" | "stop" | "visits" | "epochs"
+  | "optimizer"
+  | "schedule"
+  | "checkTraining"
+  | "clipNorm"
+  | "isEnsemble"
+  | "memory"
+  | "stop"
+  | "visits"
+  | "epochs"
 > {
   const { learningRate, patience, depth = 1 } = settings;
   const { ensemble = 1, found } = record.training ?? {};
@@ -136,6 +150,7 @@ export function settling(
     ...(record.version === 1 ? { checkTraining: rejectVersion } : {}),
     // The loss of an ensemble is the mean over the members, so a member's gradient is divided by their number.
     clipNorm: 1 / ensemble,
+    memory: trainingMemory,
     ...(ensemble > 1 ? { isEnsemble: true } : {}),
     ...(patience === undefined ? {} : {
       stop: { after: patience, unless: [{ part: "validation", measure: "loss", mode: "min", threshold: 0 }] },

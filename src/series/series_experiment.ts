@@ -28,6 +28,7 @@ import type { CandidateProblem, SeriesTask } from "./cross_validation.ts";
 import { drawChannels } from "./draw_channels.ts";
 import { splitSeries } from "./split_series.ts";
 import { paceFor } from "./pace.ts";
+import { trainingMemory } from "./learning.ts";
 import { isPlanned, planModel, planTraining } from "./plan.ts";
 import {
   autoModel,
@@ -259,6 +260,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
         evaluate: model.evaluate,
         scores: model.scores,
         weights: model.weights,
+        ...(rules ? {} : { memory: trainingMemory }),
         onLoad: model.onLoad,
         async samples(source, table) {
           const set = await truthOf(source, table);

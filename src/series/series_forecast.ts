@@ -35,7 +35,7 @@ import { windowForecaster } from "./window_forecaster.ts";
 import { type SeriesSettings, sourcesOf } from "./settings.ts";
 import type { SeriesSource } from "./series_source.ts";
 import { stepsOf } from "./horizon.ts";
-import { settling } from "./learning.ts";
+import { settling, trainingMemory } from "./learning.ts";
 import { kindNamed } from "./model_kind.ts";
 import { seasonOf } from "./season.ts";
 import { windowModels } from "./window_models.ts";
@@ -292,6 +292,7 @@ export function openForecast(given: SeriesSettings, record: DataRecord): Trained
     onLoad: own.load,
     evaluate: own.evaluate,
     weights: knownCounts,
+    memory: trainingMemory,
     async samples(source, table) {
       const { windows, series, notices } = await windowsIn(source, table);
       return {

@@ -5,7 +5,7 @@ import type { SeriesSet } from "../data/series.ts";
 import type { TableOptions } from "../data/table/options.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { evaluateBatches } from "../train/evaluate.ts";
-import { requireFinite } from "../train/run.ts";
+import { requireFinite } from "../train/measure_checks.ts";
 import type { Evaluation, MeasuredModel, Samples } from "../train/task.ts";
 import type { TrainedRun } from "../train/trained_run.ts";
 import { nameOfSource, type SeriesSource } from "./series_source.ts";

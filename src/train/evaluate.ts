@@ -1,5 +1,6 @@
 /** Measures of a task on data, without training. */
-import { inBatches, sampleCount, takeSamples } from "../data/batches.ts";
+import { sampleCount, takeSamples } from "../data/batches.ts";
+import { MemoryLimitError, withMemoryLimit } from "../device/memory_limit.ts";
 import { areaUnderCurve, averagePrecision } from "../nn/ranking.ts";
 import { scope } from "../tensor/scope.ts";
 import { leaves, type Tree } from "../tensor/tree.ts";
@@ -7,17 +8,21 @@ import { means, Meter } from "./meter.ts";
 import { Pipeline } from "./pipeline.ts";
 import type { Samples, Task } from "./task.ts";
 
+/** Part of a task's memory that evaluation may take, besides the memory of compiled training steps. */
+const evaluationShare = 1 / 4;
+
 /**
  * Evaluates a task on data, without training, and returns the means of its measures. If the task scores
  * samples of two classes and both classes occur, the results include the area under the curve `auc` and the
  * average precision `averagePrecision` of all samples. If values are missing, means are over the known
  * values. If classes have weights, the loss is weighted.
  *
- * @param batchSize Batch size of training. Evaluation uses batches four times as large.
+ * @param batchSize Batch size of training. Evaluation uses batches four times as large, or smaller ones if a
+ * batch takes more than a quarter of `memory`.
  * @throws {Error} If no value is known.
  */
 export async function evaluate<Batch extends Tree>(
-  task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores" | "weights">,
+  task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores" | "weights" | "memory">,
   data: Samples<Batch>,
   batchSize: number,
 ): Promise<Record<string, number>> {
@@ -26,31 +31,45 @@ export async function evaluate<Batch extends Tree>(
 
 /** As {@linkcode evaluate}, for batches of samples with different shapes. */
 export async function evaluateBatches<Batch extends Tree>(
-  task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores" | "weights">,
+  task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores" | "weights" | "memory">,
   batches: readonly Samples<Batch>[],
   batchSize: number,
 ): Promise<Record<string, number>> {
   const meter = new Meter();
   const pipeline = new Pipeline(leaves(task.parameters)[0].device);
   // Evaluation stores no intermediate values for gradients, so larger batches fit into memory.
-  const evaluated = 4 * batchSize;
+  let evaluated = 4 * batchSize;
+  const limit = (task.memory ?? Infinity) * evaluationShare;
   const scored: Promise<Scored>[] = [];
-  const parts = batches.flatMap((data) =>
-    inBatches(Int32Array.from({ length: sampleCount(data) }, (_, i) => i), evaluated)
-      .map((positions) => ({ data, positions }))
-  );
-  for (const { data, positions } of parts) {
-    scope(() => {
-      const batch = takeSamples(data, positions);
-      meter.add(task.evaluate(batch), positions.length, task.weights?.(batch));
-      const ranked = task.scores?.(batch);
-      if (ranked) {
-        const read = Promise.all([ranked.scores.data(), ranked.labels.data()]);
-        scored.push(read.then(([scores, labels]) => ({ scores, labels })));
+  for (const data of batches) {
+    const positions = Int32Array.from({ length: sampleCount(data) }, (_, i) => i);
+    for (let start = 0; start < positions.length;) {
+      const part = positions.subarray(start, start + evaluated);
+      try {
+        scope(() => {
+          const { measures, weights, ranked } = withMemoryLimit(part.length === 1 ? Infinity : limit, () => {
+            const batch = takeSamples(data, part);
+            return {
+              measures: task.evaluate(batch),
+              weights: task.weights?.(batch),
+              ranked: task.scores?.(batch),
+            };
+          });
+          meter.add(measures, part.length, weights);
+          if (ranked) {
+            const read = Promise.all([ranked.scores.data(), ranked.labels.data()]);
+            scored.push(read.then(([scores, labels]) => ({ scores, labels })));
+          }
+        });
+      } catch (error) {
+        if (!(error instanceof MemoryLimitError)) throw error;
+        evaluated = Math.ceil(part.length / 2);
+        continue;
       }
-    });
-    await pipeline.next();
-    if (meter.isFull) await meter.read();
+      start += part.length;
+      await pipeline.next();
+      if (meter.isFull) await meter.read();
+    }
   }
   const sums = await meter.read();
   if (sums.weights?.loss === 0) {

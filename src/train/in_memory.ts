@@ -1,6 +1,6 @@
 /** Training in memory, without a run's folder. */
 import { checkOptions, type OptionNames } from "../device/options.ts";
-import { epochOrder, inBatches, sampleCount } from "../data/batches.ts";
+import { batchSizes, epochOrder, inBatches, sampleCount } from "../data/batches.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
 import { leaves, type Tree } from "../tensor/tree.ts";
@@ -51,7 +51,7 @@ export async function trainInMemory<Batch extends Tree>(
   }
   const [orderKey, stepKey] = split(key);
   const count = sampleCount(task.data.train);
-  const takeStep = stepOf({ ...task, optimizer });
+  const takeStep = stepOf({ ...task, optimizer }, { sizes: batchSizes(visits * count, batchSize) });
   const pipeline = new Pipeline(leaves(task.parameters)[0].device);
   const rate = optimizer.learningRate;
   let step = 0;

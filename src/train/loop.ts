@@ -1,7 +1,7 @@
 import { checkOptions } from "../device/options.ts";
 import { profileOptionNames, trainOptionNames } from "./option_names.ts";
 import { profile, type RunProfile } from "../compile/profile/profile.ts";
-import { epochOrder, inBatches, sampleCount } from "../data/batches.ts";
+import { batchSizes, epochOrder, inBatches, sampleCount } from "../data/batches.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
 import { leaves, type Tree } from "../tensor/tree.ts";
@@ -23,7 +23,7 @@ import { Pipeline } from "./pipeline.ts";
 import { type EpochMetrics, type RunFolder, truncateMetrics } from "./run_folder.ts";
 import { checkChoices, checkNames, requireNames } from "./measure_checks.ts";
 import { checkBest, checkPosition } from "./resume_checks.ts";
-import { stepOf } from "./step.ts";
+import { stepOf, type StepSplit } from "./step.ts";
 import { stagnated } from "./stop.ts";
 import type { Samples, Task } from "./task.ts";
 
@@ -90,6 +90,8 @@ export interface TrainOptions {
    * often.
    */
   onProgress?: (progress: Progress) => void;
+  /** Called when a step takes more memory than the task allows, so that it is computed in parts. */
+  onSplit?: (split: StepSplit) => void;
 }
 
 /** Result of {@linkcode train}. */
@@ -163,7 +165,9 @@ export async function train<Batch extends Tree>(
   const save = (next: Position) => saveCheckpoint(folder.last, parameters, optimizer, next, options.metadata);
   if (!options.resume) await save(position);
 
-  const takeStep = optimizer && stepOf({ ...task, optimizer });
+  const { onSplit } = options;
+  const takeStep = optimizer &&
+    stepOf({ ...task, optimizer }, { sizes: batchSizes(samples, batchSize), onSplit });
   let isChecked = false;
   const pipeline = new Pipeline(leaves(parameters)[0].device);
   const started = performance.now();
@@ -327,7 +331,7 @@ export async function profileStep<Batch extends Tree>(
       "profileStep: the task has no optimiser, so it has no training step; leave --profile out",
     );
   }
-  const takeStep = stepOf({ ...task, optimizer });
+  const takeStep = stepOf({ ...task, optimizer }, { sizes: [batchSize] });
   const [positions] = inBatches(epochOrder(key, 1, sampleCount(task.data.train)), batchSize);
   return await profile(() => scope(() => void takeStep(positions, key, optimizer.learningRate)));
 }

@@ -82,3 +82,21 @@ function unknownNames({ data, metric, stop }: Pick<Task, "data" | "metric" | "st
   ];
   return used.filter(({ part, measure }) => !names[part].includes(measure));
 }
+
+/**
+ * Returns measures that are all finite.
+ *
+ * @param what Name of the measured data.
+ *
+ * @throws {Error} If a measure is not finite.
+ */
+export function requireFinite(measures: Record<string, number>, what: string): Record<string, number> {
+  for (const [name, value] of Object.entries(measures)) {
+    if (Number.isFinite(value)) continue;
+    throw new Error(
+      `the ${what} ${name} is ${value}: some values or times are far outside the range of the training data; check the data ` +
+        "for extreme values and times",
+    );
+  }
+  return measures;
+}

@@ -89,6 +89,7 @@ export type {
 } from "../charts/section.ts";
 export { evaluate } from "./evaluate.ts";
 export * from "./loop.ts";
+export type { StepSplit } from "./step.ts";
 export * from "./option.ts";
 export * from "../device/errors.ts";
 export { formatMeasure, measureName } from "./measure_names.ts";

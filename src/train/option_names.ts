@@ -34,4 +34,5 @@ export const trainOptionNames: OptionNames<TrainOptions> = {
   signal: "optional",
   onEpoch: "optional",
   onProgress: "optional",
+  onSplit: "optional",
 };

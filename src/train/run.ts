@@ -24,8 +24,10 @@ import { isRecord, parseJson } from "../files/json.ts";
 import { evaluate } from "./evaluate.ts";
 import { readCheckedSafetensors } from "../files/safetensors.ts";
 import { train, type TrainOptions, type TrainResult } from "./loop.ts";
+import { requireFinite } from "./measure_checks.ts";
 import { renderReport } from "./report.ts";
 import { createRun, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
+import { describeSplit, type StepSplit } from "./step.ts";
 import { type Evaluation, parameterCount, type Task, type WeightedModel } from "./task.ts";
 
 /** Result of a completed run, the content of `summary.json`. */
@@ -48,6 +50,8 @@ export interface RunSummary {
   readonly seconds: number;
   /** Peak memory of the process so far, in bytes. It includes the data, and about 60 MB of Deno. */
   readonly peakMemory: number;
+  /** Number of parts of a batch whose gradients are summed, if a whole batch takes too much memory. */
+  readonly gradientParts?: number;
   /** Kind of device. */
   readonly device: DeviceInfo["kind"];
   /** Name of the processor or the GPU adapter. */
@@ -221,8 +225,9 @@ async function hasCheckpoint(folder: RunFolder): Promise<boolean> {
  * @param run Run of {@linkcode startRun} or {@linkcode resumeRun}, or of a custom task with an existing
  * folder.
  * @param options Callbacks and signal of {@linkcode train}. `isLocked`: the caller has locked the folder.
- * `onWarning` is called with a line if a run resumes with an arithmetic that differs from its checkpoint; by
- * default `console.warn`. `onPlan` is called with lines about the search for the length of training, and
+ * `onWarning` is called with a line if a run resumes with an arithmetic that differs from its checkpoint, or if a
+ * step of one sample takes too much memory; by default `console.warn`. `onPlan` is called with lines about the
+ * search for the length of training, and about batches that are split, since they take too much memory, and
  * `onEpochs` with the number of epochs before training starts.
  * @returns Result of training, with the summary if the run is complete.
  * @throws {Error} If another process trains in the folder, or files in the folder are damaged or have other
@@ -264,8 +269,15 @@ export async function execute(
     ...(task.record ? { [recordKey]: await recordDigest(task.record) } : {}),
     ...arithmeticMetadata(arithmetic),
   };
+  let split: StepSplit | undefined;
   const result = await train(task, {
     ...callbacks,
+    onSplit(found) {
+      split = found;
+      const line = describeSplit(found, task.memory!);
+      if (found.isOverLimit) onWarning(`weft: ${line}`);
+      else onPlan?.(line);
+    },
     epochs,
     batchSize: config.batchSize,
     // A key that differs from those that experiments split from the seed's key.
@@ -297,6 +309,7 @@ export async function execute(
     parameters: parameterCount(task),
     seconds: result.position.seconds,
     peakMemory: 1024 * process.resourceUsage().maxRSS,
+    ...(split ? { gradientParts: split.parts } : {}),
     device: device.kind,
     deviceDescription: device.description,
     seed: config.seed,
@@ -312,7 +325,7 @@ export async function execute(
       summary,
       metric: task.metric,
       options: run.options,
-      chosen: task.chosen,
+      chosen: split ? { ...task.chosen, memory: describeSplit(split, task.memory!) } : task.chosen,
       description: task.description,
       sections: [...await task.examples?.() ?? [], ...await tested?.sections() ?? []],
     }),
@@ -371,20 +384,4 @@ export async function testBest({ task, folder, config }: Omit<Run, "resume">): P
     verdict: evaluated?.verdict,
     sections: async () => await evaluated?.sections() ?? [],
   };
-}
-
-/**
- * @param what Name of the measured data.
- *
- * @throws {Error} If a measure is not finite.
- */
-export function requireFinite(measures: Record<string, number>, what: string): Record<string, number> {
-  for (const [name, value] of Object.entries(measures)) {
-    if (Number.isFinite(value)) continue;
-    throw new Error(
-      `the ${what} ${name} is ${value}: some values or times are far outside the range of the training data; check the data ` +
-        "for extreme values and times",
-    );
-  }
-  return measures;
 }

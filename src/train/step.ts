@@ -1,52 +1,131 @@
 /** A training step: the gradient of the loss of a batch, clipped, and one step of the optimiser. */
-import { differentiate } from "../autodiff/grad.ts";
 import { jit } from "../compile/jit.ts";
-import { isBatchSource, takeSamples } from "../data/batches.ts";
-import { JitError } from "../device/capture.ts";
+import { isBatchSource, sampleCount, takeSamples } from "../data/batches.ts";
+import { JitError, withoutDeferring } from "../device/capture.ts";
+import { MemoryLimitError, withMemoryLimit } from "../device/memory_limit.ts";
 import { clipByGlobalNorm, clipElements } from "../optim/clip.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import type { Key } from "../tensor/random.ts";
 import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { leaves, type Tree } from "../tensor/tree.ts";
+import { mapTree, type Tree } from "../tensor/tree.ts";
+import { gradientInParts, gradientOf } from "./split_gradient.ts";
 import type { Measures, Samples, Task } from "./task.ts";
 
+/** A training step: positions of a batch's samples, a key and a learning rate to the measures before the step. */
+export type TakeStep = (positions: Int32Array, key: Key, learningRate: number) => Measures;
+
+/** How a step was split, since it takes more memory than the task allows. */
+export interface StepSplit {
+  /** Number of parts of a batch. */
+  readonly parts: number;
+  /** Whether a part of one sample takes more memory than the limit, too. */
+  readonly isOverLimit: boolean;
+}
+
+/** Describes a split, for a message and a report. @param memory Limit of the task, in bytes. */
+export function describeSplit({ parts, isOverLimit }: StepSplit, memory: number): string {
+  const limit = `${+(memory / 2 ** 30).toPrecision(2)} GiB`;
+  return isOverLimit
+    ? `a training step of one sample takes more than ${limit} of memory; shorter series or a smaller model take less`
+    : `a training step would take more than ${limit} of memory: the gradient of a batch is the sum over ${parts} parts`;
+}
+
+/** Options of {@linkcode stepOf}. */
+export interface StepOptions {
+  /** Batch sizes of an epoch. The compiled steps of all sizes share the memory. */
+  sizes: readonly number[];
+  /** Called after the first step that was split, and when a later step has more parts. */
+  onSplit?: (split: StepSplit) => void;
+}
+
+/** Smallest fraction of the memory of a task that a step of few samples may take. */
+const leastShare = 1 / 4;
+
 /**
- * Makes a training step. It maps the positions of a batch's samples, a key and a learning rate to the
- * measures before the step. Tensors of all samples stay on the device; a source makes those of each batch.
+ * Makes a training step. Tensors of all samples stay on the device; a source makes those of each batch.
+ *
+ * Whether a batch is split depends only on the task and the batch sizes, so a resumed run splits it equally.
  */
 export function stepOf<Batch extends Tree>(
   task: Task<Batch, Samples<Batch>> & Required<Pick<Task, "optimizer">>,
-): (positions: Int32Array, key: Key, learningRate: number) => Measures {
-  const { data: { train }, parameters, optimizer } = task;
-  const learn = (batch: Batch, key: Key): Measures => {
-    const { value, gradients } = differentiate(
-      () => task.evaluate(batch, key),
-      parameters,
-      cotangentsOf,
-    );
+  { sizes, onSplit }: StepOptions,
+): TakeStep {
+  const { data: { train }, memory = Infinity, optimizer } = task;
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  /** Splits by batch size. */
+  const splits = new Map<number, StepSplit>();
+  let most = 1;
+  const learn = (
+    take: (start: number, end: number) => Batch,
+    parts: readonly number[],
+    key: Key,
+  ): Measures => {
+    const samples = parts.reduce((sum, part) => sum + part, 0);
+    const limit = splits.get(samples)?.isOverLimit
+      ? Infinity
+      : memory * Math.max(leastShare, Math.min(1, samples / total));
+    const { measures, gradients } = withMemoryLimit(limit, () => {
+      const found = parts.length === 1
+        ? gradientOf(task, take(0, samples), key)
+        : gradientInParts(task, take, parts, key);
+      // Deferred kernels take their memory when they are queued.
+      return limit === Infinity ? found : withoutDeferring(() => found);
+    });
     optimizer.step(clip(gradients, task));
-    return value;
+    return measures;
+  };
+  const split = (samples: number, run: (parts: number[]) => Measures): Measures => {
+    for (;;) {
+      const { parts, isOverLimit } = splits.get(samples) ?? { parts: 1, isOverLimit: false };
+      try {
+        const measures = run(partsOf(samples, parts));
+        if (parts > most || isOverLimit && most < Infinity) onSplit?.({ parts, isOverLimit });
+        most = Math.max(most, isOverLimit ? Infinity : parts);
+        return measures;
+      } catch (error) {
+        // Nothing has changed the parameters yet.
+        if (!(error instanceof MemoryLimitError)) throw error;
+        splits.set(samples, { parts: Math.min(samples, 2 * parts), isOverLimit: parts === samples });
+      }
+    }
   };
   if (isBatchSource(train)) {
-    const run = whereTraced(learn);
+    const run = whereTraced((batch: Batch, parts: number[], key: Key) =>
+      learn(
+        (start, end) =>
+          end - start === sampleCount(batch) ? batch : mapTree(batch, (x) => x.slice(0, start, end)),
+        parts,
+        key,
+      )
+    );
     return (positions, key, learningRate) => {
       optimizer.learningRate = learningRate;
-      return run(train.batch(positions), key);
+      const batch = train.batch(positions);
+      return split(positions.length, (parts) => run(batch, parts, key));
     };
   }
-  const run = whereTraced((positions: Tensor, key: Key) => learn(takeSamples(train, positions), key));
+  const run = whereTraced((positions: Tensor, parts: number[], key: Key) =>
+    learn(
+      (start, end) =>
+        takeSamples(train, end - start === positions.size ? positions : positions.slice(0, start, end)),
+      parts,
+      key,
+    )
+  );
   return (positions, key, learningRate) => {
     optimizer.learningRate = learningRate;
-    return run(tensor(positions, { dtype: "int32" }), key);
+    const places = tensor(positions, { dtype: "int32" });
+    return split(positions.length, (parts) => run(places, parts, key));
   };
 }
 
-/** 1 for the loss, which another name may repeat, and `undefined` for each other measure. */
-function cotangentsOf(measures: Measures): (Tensor | undefined)[] {
-  const all = leaves(measures);
-  const loss = all.indexOf(measures.loss);
-  return all.map((x, i) => i === loss ? x.zerosLike().add(1) : undefined);
+/** Sizes of parts that differ by at most one. */
+function partsOf(samples: number, parts: number): number[] {
+  return Array.from(
+    { length: parts },
+    (_, i) => Math.floor((i + 1) * samples / parts) - Math.floor(i * samples / parts),
+  );
 }
 
 /**

@@ -55,6 +55,12 @@ export interface MeasuredModel<Batch extends Tree = Tree> extends WeightedModel 
    * known values, or the weights of the classes. Evaluation weights the means with it.
    */
   weights?(batch: Batch): { readonly [measure: string]: Tensor };
+  /**
+   * Limit in bytes of the values of a batch that training keeps on the device at one time; no limit by default.
+   * A batch that needs more is split into 2, 4, 8 ... parts of equal size, whose gradients are summed. Evaluation
+   * uses smaller batches. The loss must be a mean over samples, or have its weight in `weights`.
+   */
+  readonly memory?: number;
 }
 
 /** Samples of a part: tensors of all of them, or a source that makes the tensors of a batch. */

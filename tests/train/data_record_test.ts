@@ -4,7 +4,7 @@ import { execute, type RunConfig, type RunFolder, runFolder, testBest } from "..
 import type { ClassPrediction } from "../../src/series/predictions.ts";
 import { measureNew } from "../../src/series/trained_model.ts";
 import { openRun, openTrained, readRunConfig, resumeRun, startRun } from "../runs.ts";
-import { requireFinite } from "../../src/train/run.ts";
+import { requireFinite } from "../../src/train/measure_checks.ts";
 import { readSafetensors, writeSafetensors } from "../../src/files/safetensors.ts";
 import { withFolder } from "../tasks/command_line.ts";
 

@@ -1,0 +1,62 @@
+/** A limit of the memory that the buffers of a computation take at one time. */
+
+/** The buffers of a computation take more memory than its limit. */
+export class MemoryLimitError extends Error {
+  /** `"MemoryLimitError"`. */
+  override name = "MemoryLimitError";
+}
+
+/** Memory that a computation has taken and not given back. */
+export interface MemoryAccount {
+  /** Largest sum, in bytes. */
+  readonly limit: number;
+  /** Sum so far, in bytes. */
+  used: number;
+  /** Numbers of freed buffers by size, whose memory captured commands keep for other buffers of the size. */
+  readonly idle: Map<number, number>;
+}
+
+let current: MemoryAccount | undefined;
+
+/**
+ * Runs `body` and counts the memory of the buffers that it makes, which does not depend on the number of threads.
+ * Kernels' own working memory is not counted.
+ *
+ * @param limit Bytes that the buffers may take at one time; Infinity counts nothing.
+ * @throws {MemoryLimitError} By the allocation that exceeds the limit.
+ */
+export function withMemoryLimit<T>(limit: number, body: () => T): T {
+  const outer = current;
+  current = limit === Infinity ? undefined : { limit, used: 0, idle: new Map() };
+  try {
+    return body();
+  } finally {
+    current = outer;
+  }
+}
+
+/**
+ * Counts a buffer before its allocation. Returns the account that counts it.
+ *
+ * @throws {MemoryLimitError} If the buffer exceeds the limit.
+ */
+export function chargeMemory(byteLength: number): MemoryAccount | undefined {
+  if (!current) return undefined;
+  const idle = current.idle.get(byteLength) ?? 0;
+  if (idle > 0) {
+    current.idle.set(byteLength, idle - 1);
+    return current;
+  }
+  const used = current.used + byteLength;
+  if (used > current.limit) {
+    throw new MemoryLimitError(`the buffers take ${used} bytes, and the limit is ${current.limit}`);
+  }
+  current.used = used;
+  return current;
+}
+
+/** Counts a freed buffer. @param isKept Whether captured commands keep its memory for buffers of the same size. */
+export function creditMemory(account: MemoryAccount, byteLength: number, isKept: boolean): void {
+  if (isKept) account.idle.set(byteLength, (account.idle.get(byteLength) ?? 0) + 1);
+  else account.used -= byteLength;
+}
