@@ -35,6 +35,16 @@ export function withMemoryLimit<T>(limit: number, body: () => T): T {
   }
 }
 
+/** As {@linkcode withMemoryLimit}. Returns undefined if `body` exceeds the limit. */
+export function withinMemory<T>(limit: number, body: () => T): T | undefined {
+  try {
+    return withMemoryLimit(limit, body);
+  } catch (error) {
+    if (error instanceof MemoryLimitError) return undefined;
+    throw error;
+  }
+}
+
 /**
  * Counts a buffer before its allocation. Returns the account that counts it.
  *

@@ -1,5 +1,6 @@
 import { addIntensity, normalise, type Series, type Splits, stackSeries } from "../data/series.ts";
 import { largest } from "../device/extremes.ts";
+import { withinMemory } from "../device/memory_limit.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
 import { type Key, split } from "../tensor/random.ts";
@@ -337,8 +338,10 @@ export function dataOf<Batch extends Tree>(
   };
 }
 
-/** Number of samples per batch. */
+/** Number of samples per batch of predictions. */
 const alike = 16;
+/** Memory in bytes that the values of such a batch may take. */
+const predictionMemory = 2 ** 29;
 
 /**
  * Groups samples by length. A spline depends on the padding of its series, which must not depend on the other
@@ -350,24 +353,34 @@ export function groupsOfOneLength<T>(samples: readonly T[], lengthOf: (sample: T
 
 /**
  * Computes the outputs of samples in batches of a fixed size, padded with the last sample. Kernels for other
- * batch sizes sum in another order, so the last digits of a prediction would depend on the number of samples.
+ * batch sizes sum in another order, so the last digits of a prediction would depend on the number of samples. The
+ * size is 16, or 8, 4, 2 or 1 if a batch takes too much memory: it depends only on the model and the length.
  *
  * @param lengthOf Length of a sample. Only samples of equal length share a batch, as in
  * {@linkcode groupsOfOneLength}.
- * @param outputs Maps `alike` samples to their outputs `(alike, ...)`.
+ * @param outputs Maps samples to their outputs `(samples, ...)`.
+ * @param memory Limit in bytes of the values of a batch; 512 MiB by default.
  */
 export async function readAlike<T>(
   samples: readonly T[],
   lengthOf: (sample: T) => number,
   outputs: (samples: readonly T[]) => Tensor,
+  memory = predictionMemory,
 ): Promise<Float32Array[]> {
   const rows: Float32Array[] = [];
   for (const places of Map.groupBy(samples.keys(), (i) => lengthOf(samples[i])).values()) {
-    for (let start = 0; start < places.length; start += alike) {
-      const own = places.slice(start, start + alike);
-      const filled = Array.from({ length: alike }, (_, i) => samples[own[Math.min(i, own.length - 1)]]);
-      const values = await scope(() => outputs(filled)).data() as Float32Array;
-      own.forEach((place, i) => rows[place] = rowOf(values, i, alike) as Float32Array);
+    let size = alike;
+    for (let start = 0; start < places.length;) {
+      const own = places.slice(start, start + size);
+      const filled = Array.from({ length: size }, (_, i) => samples[own[Math.min(i, own.length - 1)]]);
+      const found = withinMemory(size > 1 ? memory : Infinity, () => scope(() => outputs(filled)));
+      if (!found) {
+        size /= 2;
+        continue;
+      }
+      const values = await found.data() as Float32Array;
+      own.forEach((place, i) => rows[place] = rowOf(values, i, size) as Float32Array);
+      start += size;
     }
   }
   return rows;
