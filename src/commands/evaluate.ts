@@ -18,13 +18,13 @@ type Options = { device: RunConfig["device"]; data?: string; testPart?: true };
 export async function evaluate(args: string[], experiments: readonly Experiment[]): Promise<number> {
   const program = command(
     "evaluate",
-    "Measure a run's best weights: on the test set of the run, or on all of other data, with the scaling and the classes " +
+    "Measure a run's best weights: on its test set, or on other data with --data, with the scaling and the classes " +
       "of the run.",
   )
     .argument("<run>", "folder of the run, or of runs: the newest", path)
     .addOption(deviceOption())
     .option("--data <path>", "other data to evaluate: a table, zip file or folder", path)
-    .option("--test-part", "--data is the new place of the run's data: measure their test set alone");
+    .option("--test-part", "--data is the new path of the run's data: measure only their test set");
   addTableOptions(program).parse(args, { from: "user" });
   prepareDrivers();
   const folder = await findRun(program.processedArgs[0]);

@@ -38,7 +38,7 @@ export async function predict(args: string[], experiments: readonly Experiment[]
   const table = tableOf(program, experiment);
   const { model } = await openTrained(experiment, { ...config, device }, folder);
   if (!model.predict || !model.series) {
-    throw new Error(`${folder.path}: ${config.experiment} predicts nothing about other series`);
+    throw new Error(`${folder.path}: ${config.experiment} cannot predict other series`);
   }
   const set = await model.series(file, table);
   for (const notice of noticesOf(set)) console.error(`${file}: ${notice}`);

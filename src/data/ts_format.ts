@@ -131,7 +131,7 @@ function parseDirective(line: string, header: Header, fail: Fail): boolean {
       if (!flag()) fail("expected @classLabel true and the classes: only classification data can be read");
       header.classes = values.slice(1);
       if (header.classes.length === 0) fail("expected the classes after @classLabel true");
-      if (new Set(header.classes).size < header.classes.length) fail("@classLabel names a class twice");
+      if (new Set(header.classes).size < header.classes.length) fail("@classLabel lists a class twice");
       return false;
     case "@targetlabel":
       return flag() ? fail("@targetLabel true is regression: only classification data can be read") : false;

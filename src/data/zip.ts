@@ -101,7 +101,7 @@ function unpack(view: DataView, { isEncrypted, method, checksum, packed, size, s
     );
   }
   if (bytes.length !== size) throw new Error(`${name}: damaged: ${bytes.length} bytes, expected ${size}`);
-  if (crc32(bytes) !== checksum) throw new Error(`${name}: damaged: its content does not fit its checksum`);
+  if (crc32(bytes) !== checksum) throw new Error(`${name}: damaged: the content does not match its checksum`);
   return bytes;
 }
 

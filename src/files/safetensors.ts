@@ -148,7 +148,7 @@ export async function decodeSafetensors(
   const { [checksumKey]: checksum, ...rest } = metadata as Record<string, string>;
   if (checksum === undefined && requiresChecksum) fail("damaged: its checksum is missing");
   if (checksum !== undefined && checksum !== await blankedChecksum(bytes, text, checksum)) {
-    fail("damaged: its content does not fit its checksum");
+    fail("damaged: the content does not match its checksum");
   }
   return { tensors, metadata: rest };
 }
@@ -174,7 +174,7 @@ function readTable(
       ? entry
       : fail(`no entry ${name}`);
     if (!isLengths(shape) || !isLengths(offsets) || offsets.length !== 2 || typeof format !== "string") {
-      return fail(`damaged: tensor ${name} is described by ${JSON.stringify(entry)}`);
+      return fail(`damaged: tensor ${name} has an invalid entry ${JSON.stringify(entry)}`);
     }
     const dtype = dtypes.get(format);
     if (!dtype) {

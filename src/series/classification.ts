@@ -81,7 +81,7 @@ export function classifier(options: ClassifierOptions): Classifier {
   const { record: { classes, channels }, settings, rules } = options;
   const { positiveWeight } = settings;
   if (positiveWeight !== undefined && classes.length !== 2) {
-    throw new RangeError(`a weight for positives needs two classes, and there are ${classes.length}`);
+    throw new RangeError(`positiveWeight needs two classes, but the data have ${classes.length}`);
   }
   const isBinary = classes.length === 2 && (rules?.isBinary || positiveWeight !== undefined);
   const average = isBinary ? meanLogit : meanProbability;

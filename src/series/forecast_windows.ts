@@ -192,7 +192,7 @@ export function presentOf(series: Series, width: number, continued: readonly num
   if (present >= 0) return present;
   throw new DataError(
     "empty-series",
-    `series "${series.name}": no value at all: there is nothing to continue`,
+    `series "${series.name}": all values are missing; a forecast needs at least one value`,
     { fixes: ["leave it out"] },
   );
 }

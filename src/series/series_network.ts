@@ -272,7 +272,7 @@ export function requireFiniteOutputs(series: string, outputs: ArrayLike<number>)
   if (Array.prototype.every.call(outputs, Number.isFinite)) return;
   throw new DataError(
     "no-prediction",
-    `series "${series}": the model's prediction is not a number; its values or its times are too far from those that the model ` +
+    `series "${series}": the model's prediction is not a number; its values or times are far outside the range that the model ` +
       "learned from",
   );
 }
@@ -292,7 +292,7 @@ export async function predicting<T>(series: readonly string[], outputs: Promise<
       "no-prediction",
       `series ${
         listed(series)
-      }: the model's prediction is not a number; some values or times are too far from those that the ` +
+      }: the model's prediction is not a number; some values or times are far outside the range that the ` +
         "model learned from",
       { cause: error },
     );

@@ -124,7 +124,7 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
       if (expected[i].every(Number.isFinite)) return;
       throw new DataError(
         "no-prediction",
-        `series "${series}": the forecast is not a number; its values or its times are too far from those ` +
+        `series "${series}": the forecast is not a number; its values or times are far outside the range ` +
           "that the model learned from",
       );
     });

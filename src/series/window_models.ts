@@ -202,7 +202,8 @@ function requireNothingAhead(name: string, ahead: number): void {
   if (ahead === 0) return;
   throw new OptionError(
     "unusable-option",
-    (write) => `${name} reads nothing ahead of time: choose another model, or leave out ${write("known")}`,
+    (write) =>
+      `${name} uses no values known ahead of time: choose another model, or leave out ${write("known")}`,
     { option: "known" },
   );
 }

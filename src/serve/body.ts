@@ -30,7 +30,7 @@ export async function receiveBody(request: Request, room: Room, limits: Limits):
     );
   const encoding = request.headers.get("content-encoding")?.toLowerCase() ?? "identity";
   if (encoding !== "identity" && encoding !== "gzip") {
-    throw new RequestError(415, "a content-encoding that is not known; expected gzip, or none", {
+    throw new RequestError(415, "unsupported content-encoding; expected gzip, or no content-encoding", {
       "accept-encoding": "gzip",
     });
   }

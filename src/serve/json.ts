@@ -14,7 +14,7 @@ export function jsonOf(text: string, depth: number): unknown {
   // Check the depth before parsing, since parsing allocates an object for each bracket.
   if (depthOf(text, depth) > depth) throw new RequestError(400, `JSON of more than ${depth} levels`);
   const value = parseJson(text);
-  if (value === undefined) throw new RequestError(400, "the text is no JSON");
+  if (value === undefined) throw new RequestError(400, "invalid JSON");
   return value;
 }
 
@@ -123,7 +123,7 @@ export function notationOf(parameters: URLSearchParams): TableOptions {
     if (choices.includes(value)) continue;
     if (choices.length === 0) {
       const expected = Object.keys(tableNotations).join(", ");
-      throw new RequestError(400, `an unknown parameter; there is ${expected}`, {}, {
+      throw new RequestError(400, `unknown parameter; expected ${expected}`, {}, {
         ...{ code: "unknown-option", option: name, expected },
       });
     }

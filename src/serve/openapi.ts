@@ -66,7 +66,7 @@ export function openApiOf(service: Service): Schema {
           responses: { "101": { description: "The WebSocket is open." }, ...problems(403, 426, 501, 503) },
         },
       },
-      "/latest": get("latest", "The latest answers, the last one first", {
+      "/latest": get("latest", "The latest answers, newest first", {
         ...content(reference("Latest")),
         ...content(text, "text/html"),
       }),
@@ -89,7 +89,7 @@ export function openApiOf(service: Service): Schema {
       }),
       "/": get(
         "page",
-        "A page that shows the model and its latest answers, and tries a table",
+        "A page with the model, a form for a table, and the latest answers",
         content(text, "text/html"),
         { description: "The page." },
       ),

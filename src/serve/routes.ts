@@ -57,7 +57,7 @@ export function handlerOf(service: Service): Handler {
       const url = addressOf(request, service);
       const found = Object.hasOwn(routes, url.pathname) ? routes[url.pathname] : undefined;
       if (!found) {
-        throw new RequestError(404, `nothing here; there is ${Object.keys(routes).join(", ")}`);
+        throw new RequestError(404, `no such route; expected ${Object.keys(routes).join(", ")}`);
       }
       path = url.pathname;
       response = await routeOf(found, request.method, path)(request, service);
@@ -109,7 +109,7 @@ function addressOf(request: Request, { access, limits }: Pick<Service, "access" 
     throw new RequestError(414, `an address of more than ${limits.urlLength} characters`);
   }
   const url = URL.parse(request.url);
-  if (!url) throw new RequestError(400, "an address that is none");
+  if (!url) throw new RequestError(400, "invalid request address");
   requireAccess(url, request.headers.get("origin"), access);
   return url;
 }
@@ -120,7 +120,7 @@ function addressOf(request: Request, { access, limits }: Pick<Service, "access" 
  */
 function requireAccess({ host, hostname }: URL, origin: string | null, { hosts, origins }: Access): void {
   if (hosts && !hosts.includes(hostname)) {
-    throw new RequestError(403, "this server does not answer to that name of a host");
+    throw new RequestError(403, "this host name is not allowed; start the server with --origin to allow it");
   }
   if (origin === null || origins.includes(origin) || URL.parse(origin)?.host === host) return;
   throw new RequestError(403, "web pages of another origin may not ask this server");

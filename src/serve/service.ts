@@ -103,7 +103,7 @@ export function serviceOf(
   if (options.access !== undefined) checkOptions("serviceOf: access", options.access, accessNames);
   const { series, predict, stream } = model;
   if (!series || !predict) {
-    throw new Error(`${folder.path}: ${config.experiment} answers nothing about other series`);
+    throw new Error(`${folder.path}: ${config.experiment} cannot predict other series`);
   }
   const limits = { ...defaultLimits, ...options.limits };
   const predictions = queueOf(limits.predictions);

@@ -128,7 +128,7 @@ export function streamsOf(service: StreamService): Streams {
   };
 
   const restore = (series: string, state: unknown, client: Client): Message => {
-    if (!isRecord(state)) throw new RequestError(400, "expected state, an object that was saved");
+    if (!isRecord(state)) throw new RequestError(400, "expected state: the object of an earlier response");
     let stream: PredictionStream;
     try {
       stream = open!(series, state as unknown as PredictionStreamState);
@@ -152,7 +152,7 @@ export function streamsOf(service: StreamService): Streams {
     await reading;
     if (type === "restore") return restore(series, state, client);
     const stream = streamOf(series);
-    if (!stream) throw new RequestError(404, "no such series is followed");
+    if (!stream) throw new RequestError(404, "no stream of this series");
     if (type === "save") return { type: "state", series, state: await stream.save() };
     if (type !== "drop") {
       throw new RequestError(400, "an unknown type; expected observation, save, restore or drop");

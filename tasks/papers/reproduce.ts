@@ -71,7 +71,7 @@ function reproduceProgram(): Command {
   )
     .addArgument(new Argument("[table]", "which one").choices(tables.map(({ name }) => name)))
     .addOption(
-      new Option("--scale <name>", "the paper's sizes, or those that two cores train in minutes")
+      new Option("--scale <name>", "the paper's sizes, or small sizes that train in minutes on two cores")
         .choices(scales).default("paper"),
     )
     .option("--models <names>", "rows, divided by commas (default: all)", (text) => text.split(","))
@@ -86,7 +86,7 @@ function reproduceProgram(): Command {
     .option("--out <folder>", "where runs and tables are written", path, "runs/tables")
     .option(
       "--jobs <number>",
-      "runs at a time; on this machine one, which uses all cores already, on a cluster as many as there is room for",
+      "maximum number of parallel runs; 1 on this machine, since a run uses all cores; unlimited on a cluster",
       wholeFrom(1),
     )
     .addOption(new Option("--engine <name>", "what runs them").choices(["local", "slurm"]).default("local"))
@@ -137,7 +137,7 @@ export async function reproduce(args: string[]): Promise<number> {
   const isThere = ({ config }: TableRun) => !lacking.includes(config.data ?? "");
   const wanted = runs.filter(isThere);
   const how = `deno task download ${downloadsOf(table).join(" ")}, or --data`;
-  if (wanted.length === 0) throw new Error(`${lacking.join(", ")}: no such data: ${how}`);
+  if (wanted.length === 0) throw new Error(`${lacking.join(", ")}: data not found: ${how}`);
   if (lacking.length > 0) console.log(`left out what needs ${lacking.join(", ")}: ${how}`);
   const shown = await tableRuns(table, { ...options, models: undefined, experiments: undefined });
   return await make(table, wanted, shown.filter(isThere), options);

@@ -252,7 +252,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "Unix times in ms after one in seconds",
     `${head}a,${day}000,1,u\n`,
-    /line 2: expected seconds since 1970 .*, got "1717113600000" .* in milliseconds; the option timeUnit milliseconds/,
+    /line 2: expected seconds since 1970 .*, got "1717113600000" .* in milliseconds; use the option timeUnit milliseconds/,
     { numericTimes: "seconds" },
   ],
   [
@@ -266,7 +266,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "fractional Unix times after one in ms",
     `${head}a,${day}.5,1,u\n`,
-    /in seconds; the option timeUnit seconds/,
+    /in seconds; use the option timeUnit seconds/,
     {
       numericTimes: "milliseconds",
     },
@@ -314,9 +314,14 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
       duplicates: "mean",
     },
   ],
-  ["a query for a file that is not SQLite", "time,x\n0,1\n", /; the query is not used: this is no SQ/, {
-    query: "select 1",
-  }],
+  [
+    "a query for a file that is not SQLite",
+    "time,x\n0,1\n",
+    /; the query is not used: the file is not a SQ/,
+    {
+      query: "select 1",
+    },
+  ],
   ["numeric times with a time zone", "time,x\n0,1\n", /; the zone Asia\/Tokyo is not used: /, {
     zone: "Asia/Tokyo",
   }],

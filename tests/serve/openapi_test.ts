@@ -21,7 +21,7 @@ Deno.test(
     const { detail } = await (await handler(new Request(`${address}/nowhere`))).json();
     assert.deepEqual(
       Object.keys(paths).sort(),
-      detail.replace("nothing here; there is ", "").split(", ").sort(),
+      detail.replace("no such route; expected ", "").split(", ").sort(),
     );
     for (const [path, methods] of Object.entries(paths)) {
       const rejected = await handler(new Request(address + path, { method: "DELETE" }));

@@ -87,7 +87,7 @@ Deno.test(
     const one = { name, times, values };
     const cases: [request: Request, status: number, detail: RegExp][] = [
       [new Request(`${address}/health`, { method: "DELETE" }), 405, /./],
-      [new Request(`${address}/etc/passwd`), 404, /nothing here/],
+      [new Request(`${address}/etc/passwd`), 404, /no such route/],
       [new Request(`${address}/predict`), 405, /takes POST/],
       [new Request(`${address}/predict?${"x".repeat(3000)}`), 414, /more than 2048 characters/],
       [post(csv, "application/x-www-form-urlencoded"), 415, /expected text\/csv/],
@@ -111,7 +111,7 @@ Deno.test(
       [post(csv.replace("icu", "\0")), 422, /a byte of zero/],
       [post("PAR1 and so on"), 422, /parquet, which is read from files alone/],
       [post("{", "application/x-ndjson"), 422, /the body, line 1: expected a JSON object/],
-      [post('{"series":', "application/json"), 400, /no JSON/],
+      [post('{"series":', "application/json"), 400, /invalid JSON/],
       [post(new Uint8Array([0xff, 0xfe, 0xfd]), "application/json"), 400, /not UTF-8/],
       [post("[".repeat(1e5), "application/json"), 400, /more than 16 levels/],
       [json([]), 400, /expected \{"series"/],

@@ -158,7 +158,7 @@ Deno.test(
     const { state } = before as { state: FollowedState };
     const model = state.model as { state: number[] }[];
     const cases: [message: unknown, detail: RegExp][] = [
-      ["", /no JSON/],
+      ["", /invalid JSON/],
       ["[".repeat(1000), /more than 16 levels/],
       ["3", /expected an object/],
       [{}, /expected series/],
@@ -171,7 +171,7 @@ Deno.test(
       [{ ...observation("a", 2), values: { y: 1 } }, /unknown column "y"/],
       [{ ...observation("a", 2), values: { x: [1] } }, /flatten/],
       [{ ...observation("a", 2), values: { x: 1e39 } }, /up to 3\.4e\+?38/],
-      [{ type: "save", series: "b" }, /no such series/],
+      [{ type: "save", series: "b" }, /no stream of this series/],
       [{ type: "open", series: "a" }, /unknown type/],
       ...[null, {}, { ...state, held: [1] }, { ...state, count: -1 }, { ...state, model: {} }, {
         ...state,

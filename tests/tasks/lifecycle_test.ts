@@ -110,7 +110,7 @@ async function usesOf(run: string, folder: string) {
   };
 }
 
-/** Checks that a run that is killed at some moments, resumed each time and moved has the uses of a whole run. */
+/** Checks that a run that is killed at some moments, resumed each time and moved, works like an uninterrupted run. */
 function checkKilled(options: readonly string[], moments: readonly Moment[], count = 24) {
   return withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/own.csv`, table(count, true));

@@ -144,10 +144,10 @@ const cases: readonly Case[] = [
       folder,
     ) => ["uea-fast-weights", "--scale", "small", "--data", place, "--out", `${folder}/new`, ...cpu],
     {
-      missing: /: no such data: deno task download/,
-      below: /: no such data: deno task download/,
-      text: /: no such data: deno task download/,
-      bare: /: no such data: deno task download/,
+      missing: /: data not found: deno task download/,
+      below: /: data not found: deno task download/,
+      text: /: data not found: deno task download/,
+      bare: /: data not found: deno task download/,
     },
   ],
   [

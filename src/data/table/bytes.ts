@@ -100,7 +100,7 @@ async function recognised(
     const plain = gunzipped(joined(head, raw), path);
     const inner = await first(plain);
     if (inner.length === 0) {
-      throw new DataFormatError(path, 1, "nothing in the gzip file", { code: "empty-table", ...noTable });
+      throw new DataFormatError(path, 1, "the gzip file is empty", { code: "empty-table", ...noTable });
     }
     const kind = kindOf(inner);
     if (kind === "gzip") {

@@ -346,7 +346,7 @@ export function timeColumn(
             ...cellDetails(
               name,
               `${unit} since 1970`,
-              (write) => `${write("timeUnit")} ${epoch} reads it so`,
+              (write) => `use ${write("timeUnit")} ${epoch}`,
             ),
             option: "timeUnit",
           },

@@ -129,7 +129,7 @@ async function addFile(
     );
   }
   if (options.query !== undefined && kind !== "sqlite" && typeof source === "string") {
-    builder.notices.push("the query is not used: this is no SQLite file");
+    builder.notices.push("the query is not used: the file is not a SQLite file");
   }
   switch (kind) {
     case "parquet":

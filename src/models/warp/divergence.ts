@@ -14,7 +14,7 @@ const usualLimit = 1e6;
 const advice =
   "a spectral radius of A above one, or predictions that are fed back, let states grow with the length of " +
   "the series: a lower learning rate, clipped gradients, bounded predictions (bound) or clipWeights may help, or a larger " +
-  "limit where such weights are meant";
+  "limit if such large weights are intended";
 
 const adviceForNaN = "a missing value (NaN) in the series does that: fill it, with forwardFill say; else " +
   advice;

@@ -21,7 +21,7 @@ const modes: readonly WARPModeOption[] = ["auto", "recurrent", "chunked", "convo
  */
 export function checkMode(mode: WARPModeOption, { clip }: Dynamics): void {
   if (!modes.includes(mode)) {
-    throw new RangeError(`WARP: there is no mode "${mode}"; valid: ${modes.join(", ")}`);
+    throw new RangeError(`WARP: mode is "${mode}", expected one of ${modes.join(", ")}`);
   }
   if (clip !== undefined && mode !== "recurrent" && mode !== "auto") {
     throw new TypeError(

@@ -40,7 +40,7 @@ export async function* tarEntries(
     const sum = header.reduce((sum, byte, i) => sum + (i >= start && i < start + length ? 32 : byte), 0);
     const [size, type] = [parseInt(text(fields.size), 8), String.fromCharCode(header[fields.type[0]])];
     if (parseInt(text(fields.checksum), 8) !== sum || !(size >= 0)) {
-      throw new Error(`${path}: not a tar archive, or damaged: a header does not fit its checksum`);
+      throw new Error(`${path}: not a tar archive, or damaged: a header does not match its checksum`);
     }
     const prefix = text(fields.prefix);
     const name = `${prefix === "" ? "" : `${prefix}/`}${text(fields.name)}`.replace(/^\.\//, "");
