@@ -1,7 +1,5 @@
 /** Tasks that are fitted in closed form, without optimiser steps. */
-import type { Tree } from "../tensor/tree.ts";
-import { evaluate } from "./evaluate.ts";
-import type { Samples, Task } from "./task.ts";
+import type { Task } from "./task.ts";
 
 /**
  * Checks that a task has exactly one way to learn.
@@ -17,13 +15,4 @@ export function checkFit({ optimizer, fit }: Pick<Task, "optimizer" | "fit">, ep
   if (fit && epochs !== 1) {
     throw new RangeError(`train: epochs is ${epochs}; expected 1, since the task is fitted in closed form`);
   }
-}
-
-/** Fits a task, and returns the means of its measures on the training set with the fitted parameters. */
-export async function fitEpoch<Batch extends Tree>(
-  task: Task<Batch, Samples<Batch>>,
-  batchSize: number,
-): Promise<Record<string, number>> {
-  await task.fit!();
-  return await evaluate(task, task.data.train, batchSize);
 }

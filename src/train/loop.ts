@@ -16,7 +16,7 @@ import {
 } from "./checkpoint.ts";
 import { describeBounds, isWithin, size } from "./bounds.ts";
 import { evaluate } from "./evaluate.ts";
-import { checkFit, fitEpoch } from "./fit.ts";
+import { checkFit } from "./fit.ts";
 import { appendText } from "../files/disk.ts";
 import { means, Meter } from "./meter.ts";
 import { Pipeline } from "./pipeline.ts";
@@ -175,7 +175,11 @@ export async function train<Batch extends Tree>(
   const untrained = (epochs - position.epoch) * samples - position.sums.samples;
   while (!isComplete()) {
     const epoch = position.epoch + 1;
-    const fitted = task.fit && !signal?.aborted ? await fitEpoch(task, batchSize) : undefined;
+    let fitted: Record<string, number> | undefined;
+    if (task.fit && !signal?.aborted) {
+      await task.fit();
+      fitted = await evaluate(task, task.data.train, batchSize);
+    }
     const batches = fitted ? [] : inBatches(epochOrder(orderKey, epoch, count, visits), batchSize);
     const meter = new Meter(position.sums);
     let { batch, step } = position;
