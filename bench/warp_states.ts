@@ -1,6 +1,6 @@
 /**
- * Plots the states of a trained WARP along series: the correlation of each weight with time, the states' path
- * on its first two principal components compared with gradient descent, the read-out matrix, and A.
+ * Plots the states of a trained WARP along series: the correlation of each weight with time, and the states' path
+ * on its first two principal components compared with gradient descent.
  */
 import {
   Adam,
@@ -10,7 +10,6 @@ import {
   key,
   meanSquaredError,
   principalComponents,
-  readoutMatrix,
   scope,
   stack,
   type Tensor,
@@ -20,7 +19,9 @@ import {
   WARP,
 } from "../mod.ts";
 import { sineWaves } from "../tasks/papers/data/dynamics.ts";
-import { largest } from "../src/device/extremes.ts";
+import type { Chart, Mark } from "../src/charts/chart.ts";
+import { chartFile } from "../src/charts/file.ts";
+import { formatPercent } from "../src/charts/format.ts";
 
 const length = 64;
 const trainingSteps = 1200;
@@ -47,114 +48,46 @@ async function trained() {
   return { model, loss };
 }
 
-const panel = { width: 320, height: 280, left: 48, right: 16, top: 34, bottom: 44 };
-const colour = (share: number) => `hsl(${Math.round(240 - 240 * share)}, 70%, 45%)`;
+const thirds = ["first third of the steps", "second third", "last third"];
 
-interface Axes {
-  readonly title: string;
-  readonly x: readonly [low: number, high: number, name: string];
-  readonly y: readonly [low: number, high: number, name: string];
-}
-
-/** A panel's frame, and the mapping from values to positions. */
-function frame({ title, x, y }: Axes) {
-  const at = (value: number, [low, high]: Axes["x"], from: number, to: number) =>
-    (from + (value - low) / (high - low) * (to - from)).toFixed(1);
-  const place = (px: number, py: number) => [
-    at(px, x, panel.left, panel.width - panel.right),
-    at(py, y, panel.height - panel.bottom, panel.top),
-  ];
-  const middle = (panel.top + panel.height - panel.bottom) / 2;
-  const ticks = [0, 1].flatMap((share) => {
-    const [valueX, valueY] = [x[0] + share * (x[1] - x[0]), y[0] + share * (y[1] - y[0])];
-    const [px, py] = place(valueX, valueY);
-    const short = (value: number) => `${Number(value.toPrecision(2))}`;
-    return [
-      `<text x="${px}" y="${panel.height - panel.bottom + 14}" text-anchor="middle">${short(valueX)}</text>`,
-      `<text x="${panel.left - 5}" y="${py}" text-anchor="end">${short(valueY)}</text>`,
-      `<path class="grid" d="M${panel.left},${py}H${panel.width - panel.right}"/>`,
-    ];
-  });
-  const labels = `<text class="title" x="${panel.left}" y="18">${title}</text>` +
-    `<text x="${panel.width / 2}" y="${panel.height - 12}" text-anchor="middle">${x[2]}</text>` +
-    `<text transform="translate(12 ${middle}) rotate(-90)" text-anchor="middle">${y[2]}</text>`;
-  return { place, parts: [labels, ...ticks] };
-}
-
-/** The correlations of several series, each sorted. */
-function drawCorrelations(values: ArrayLike<number>, series: number, weights: number): string {
-  const { place, parts } = frame({
+/** Sorted correlations of the weights with the time, a line for each wave. */
+function correlationChart(values: ArrayLike<number>, waves: number, weights: number): Chart {
+  const x = Array.from({ length: weights }, (_, k) => k + 1);
+  return {
     title: "Correlation of the weights with the time",
-    x: [1, weights, "weights, sorted"],
-    y: [-1, 1, "correlation with tau"],
-  });
-  const lines = Array.from({ length: series }, (_, i) => {
-    const sorted = Float32Array.from({ length: weights }, (_, k) => values[i * weights + k]).sort();
-    const points = Array.from(sorted, (value, k) => place(k + 1, value).join(","));
-    return `<path class="line" stroke="${colour(i / Math.max(1, series - 1))}" d="M${points.join("L")}"/>`;
-  });
-  return [...parts, ...lines].join("\n");
+    panels: [{
+      x: { title: "weights, sorted", isWhole: true },
+      y: { title: "correlation with the time", includes: [-1, 1] },
+      marks: Array.from({ length: waves }, (_, i): Mark => ({
+        ...{ kind: "line", name: `wave ${i + 1}`, x },
+        y: Float32Array.from(x, (_, k) => values[i * weights + k]).sort(),
+      })),
+    }],
+  };
 }
 
-/** Points of paths on two components: coloured by time, or grey for gradient descent. */
-function drawPaths(
-  values: ArrayLike<number>,
-  descent: ArrayLike<number>,
-  series: number,
-  shares: ArrayLike<number>,
-): string {
-  const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
-  const all = [...Array.from(values), ...Array.from(descent)];
-  const bounds = (component: number, name: string) => {
-    const coordinates = all.filter((_, i) => i % 2 === component);
-    return [Math.min(...coordinates), Math.max(...coordinates), name] as const;
+/** Weights on two principal components, by thirds of the time, and the path of gradient descent. */
+function pathChart(path: ArrayLike<number>, descent: ArrayLike<number>, shares: ArrayLike<number>): Chart {
+  const points = (name: string, values: ArrayLike<number>, has: (point: number) => boolean): Mark => {
+    const chosen = Array.from({ length: values.length / 2 }, (_, i) => i).filter(has);
+    const coordinates = (k: number) => chosen.map((i) => values[2 * i + k]);
+    return { kind: "points", name, x: coordinates(0), y: coordinates(1) };
   };
-  const { place, parts } = frame({
-    title: "Paths; grey: gradient descent",
-    x: bounds(0, `first component, ${percent(shares[0])} of the variance`),
-    y: bounds(1, `second component, ${percent(shares[1])}`),
+  const axis = (name: string, k: number) => ({
+    title: `${name} component, ${formatPercent(shares[k], 0)}`,
   });
-  const dot = (points: ArrayLike<number>, i: number, fill: string) => {
-    const [x, y] = place(points[2 * i], points[2 * i + 1]);
-    return `<circle cx="${x}" cy="${y}" r="2" fill="${fill}"/>`;
+  const thirdOf = (point: number) => Math.floor(3 * (point % length) / length);
+  return {
+    title: "Paths of the weights and of gradient descent",
+    panels: [{
+      x: axis("first", 0),
+      y: axis("second", 1),
+      marks: [
+        ...thirds.map((name, third) => points(name, path, (point) => thirdOf(point) === third)),
+        points("gradient descent", descent, () => true),
+      ],
+    }],
   };
-  const steps = Array.from({ length: descent.length / 2 }, (_, i) => dot(descent, i, "#999"));
-  const dots = Array.from(
-    { length: series * length },
-    (_, i) => dot(values, i, colour(i % length / (length - 1))),
-  );
-  return [...parts, ...steps, ...dots].join("\n");
-}
-
-/** Number of shades of a heat map on either side of zero. */
-const shades = 8;
-
-/** A square matrix as a heat map: blue below zero, red above. */
-function drawMatrix(values: ArrayLike<number>, title: string, x: string, y: string): string {
-  const side = Math.round(Math.sqrt(values.length));
-  const { place, parts } = frame({ title, x: [0, side - 1, x], y: [side - 1, 0, y] });
-  const most = largest(Float64Array.from(values, Math.abs));
-  const [left, top] = place(0, 0).map(Number);
-  const [right, bottom] = place(side - 1, side - 1).map(Number);
-  // Cells of the same shade share one SVG path. Adjacent cells of a row form one segment.
-  const pieces = new Map<number, string[]>();
-  const shadeAt = (i: number) => Math.round(shades * values[i] / most);
-  for (let start = 0; start < values.length;) {
-    let end = start + 1;
-    while (end % side !== 0 && shadeAt(end) === shadeAt(start)) end++;
-    const segments = pieces.get(shadeAt(start)) ?? [];
-    segments.push(`M${start % side} ${Math.floor(start / side)}h${end - start}v1h${start - end}z`);
-    pieces.set(shadeAt(start), segments);
-    start = end;
-  }
-  const cells = [...pieces].filter(([shade]) => shade !== 0).map(([shade, segments]) =>
-    `<path fill="${shade < 0 ? "#2f6fde" : "#c2293f"}" fill-opacity="${Math.abs(shade) / shades}" d="${
-      segments.join("")
-    }"/>`
-  );
-  const scale = `scale(${((right - left) / side).toFixed(3)} ${((bottom - top) / side).toFixed(3)})`;
-  const heat = `<g transform="translate(${left} ${top}) ${scale}">${cells.join("")}</g>`;
-  return [...parts, heat].join("\n");
 }
 
 const { model, loss } = await trained();
@@ -169,37 +102,11 @@ const descent = gradientDescentPath(model, test.at(0, 0), { steps: 300, learning
 const plane = principalComponents(concatenate([states.flatten(0, 1), descent]));
 const [path, descentPath] = [await plane.project(states).data(), await plane.project(descent).data()];
 const variance = await plane.shares.data();
-const readout = await readoutMatrix(model, states.at(0, 0)).squeeze(2).data();
-const identity = tensor(
-  Float32Array.from({ length: model.stateSize ** 2 }, (_, i) => +(i % (model.stateSize + 1) === 0)),
-);
-const change = await model.transitionMatrix().flatten().sub(identity).data();
 const weights = model.stateSize;
 const near = correlations.filter((value) => Math.abs(value) > 0.9).length / correlations.length;
 console.log(`loss ${loss}, |correlation| above 0.9: ${(100 * near).toFixed(0)} % of the weights`);
 console.log(`shares of the variance: ${[...variance].map((share) => share.toFixed(3)).join(", ")}`);
-const panels = [
-  drawCorrelations(correlations, shown, weights),
-  drawPaths(path, descentPath, shown, variance),
-  drawMatrix(readout, "Read-out matrix of one wave", "time tau'", "step t of the state"),
-  drawMatrix(change, "A, less the identity", "weight", "weight"),
-];
-const style = `text { font: 10px sans-serif; fill: #444 } .title { font-size: 12px; font-weight: bold }
-.grid { stroke: #ddd } .line { stroke-width: 1.5; fill: none }`;
 await Deno.writeTextFile(
   "docs/figures/warp_states.svg",
-  `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${2 * panel.width} ${2 * panel.height}" width="${
-    2 * panel.width
-  }">
-<style>${style}</style>
-<rect width="100%" height="100%" fill="white"/>
-${
-    panels.map((drawn, i) =>
-      `<g transform="translate(${(i % 2) * panel.width} ${
-        Math.floor(i / 2) * panel.height
-      })">\n${drawn}\n</g>`
-    ).join("\n")
-  }
-</svg>
-`,
+  chartFile([correlationChart(correlations, shown, weights), pathChart(path, descentPath, variance)]),
 );

@@ -14,9 +14,9 @@ const lineHeight = 16;
 /** Size of each panel of a chart. A phone shows a normal chart nearly at this width, so texts stay readable. */
 export function panelSize({ panels, size = "normal" }: Chart): Size {
   const categories = panels[0]?.y.categories;
-  if (categories) return [400, 60 + 24 * categories.length];
-  if (size === "small") return [190, 160];
-  return [400, panels.length > 1 ? 170 : 250];
+  if (categories) return [360, 60 + 24 * categories.length];
+  if (size === "small") return [170, 150];
+  return [360, panels.length > 1 ? 160 : 230];
 }
 
 /** Space above the axes, and below them for the labels of ticks and the title. */
@@ -74,12 +74,19 @@ function valueRange(marks: readonly Mark[], axis: "x" | "y"): [number, number] {
 
 /** The scale with the most ticks whose labels fit side by side. */
 function fitting(axis: Axis, range: readonly [number, number], width: number, isTight: boolean): Scale {
-  for (let most = Math.max(3, Math.floor(width / 40));; most--) {
+  const fits = ({ ticks, place }: Scale) => {
+    const space = (ticks.length - 1) * (characterWidth * longest(ticks) + 12);
+    return ticks.length < 2 ||
+      space <= width * Math.abs(place(ticks.at(-1)!.value) - place(ticks[0].value));
+  };
+  let ends: Scale | undefined;
+  for (let most = Math.max(5, Math.floor(width / 40));; most--) {
     const scale = scaleOf(axis, range, most, isTight);
-    const space = (scale.ticks.length - 1) * (characterWidth * longest(scale.ticks) + 12);
-    const used = scale.ticks.length < 2 ? 0 : width *
-      Math.abs(scale.place(scale.ticks.at(-1)!.value) - scale.place(scale.ticks[0].value));
-    if (most <= 2 || space <= used) return scale;
+    // One tick shows no scale: the first and the last of closer ticks do.
+    if (scale.ticks.length < 2 && ends) return ends;
+    if (most <= 2 || fits(scale)) return scale;
+    const outer = { ...scale, ticks: [scale.ticks[0], scale.ticks.at(-1)!] };
+    if (fits(outer)) ends = outer;
   }
 }
 
@@ -89,7 +96,7 @@ function longest(ticks: readonly Tick[]): number {
 
 /** Shortens labels that would take more than a third of the width. */
 function withCutLabels(scale: Scale, width: number): Scale {
-  const most = Math.floor(width / 3 / characterWidth);
+  const most = Math.floor(0.4 * width / characterWidth);
   return { ...scale, ticks: scale.ticks.map(({ value, label }) => ({ value, label: cut(label, most) })) };
 }
 
@@ -132,23 +139,27 @@ function drawAxes(
     return `<path class="grid" d="M${at},${bottom}v4"/>` +
       text(round(Math.max(half, Math.min(width - half - 2, at))), bottom + lineHeight, "middle", label);
   });
-  const shown = (title: string, length: number) =>
-    cut(title, Math.max(4, Math.floor(length / characterWidth)));
+  const shown = (titles: readonly string[], length: number) => {
+    const most = Math.max(4, Math.floor(length / characterWidth));
+    return titles.find((title) => title.length <= most) ?? cut(titles.at(-1)!, most);
+  };
   const middle = round((top + bottom) / 2);
-  const nameX = shown(titleOf(panel.x, x), width - 8);
+  const nameX = shown(titlesOf(panel.x, x), width - 8);
   // A long title is moved to the left of the middle of its axis, so that it fits.
   const center = Math.min((left + right) / 2, width - 4 - characterWidth * nameX.length / 2);
   return `<g class="axes">${rows.join("")}${columns.join("")}` +
     `<path class="axis" d="M${left},${top}V${bottom}H${right}"/>` +
     text(round(center), height - 5, "middle", nameX, "title") +
     `<g transform="rotate(-90 12 ${middle})">${
-      text(12, middle, "middle", shown(titleOf(panel.y, y), bottom - top + 24), "title")
+      text(12, middle, "middle", shown(titlesOf(panel.y, y), bottom - top + 24), "title")
     }</g></g>`;
 }
 
-function titleOf({ title, unit }: Axis, { start }: Scale): string {
-  const notes = [unit, start && `from ${start}`].filter(Boolean);
-  return notes.length > 0 ? `${title} (${notes.join(", ")})` : title;
+/** Titles of an axis, the longest first. A date names a time axis where there is no space for more. */
+function titlesOf({ title, unit }: Axis, { start }: Scale): string[] {
+  const notes = [unit, start && `from ${start}`].filter(Boolean).join(", ");
+  if (notes === "") return [title];
+  return [`${title} (${notes})`, start === undefined ? title : notes];
 }
 
 function text(x: number, y: number, anchor: string, content: string, name = "tick"): string {

@@ -62,10 +62,12 @@ th, td { text-align: left; vertical-align: top; padding: 6px 14px; border-top: 1
 thead:first-child th, tbody:first-child tr:first-child > * { border-top: 0; }
 th { color: var(--soft); font-weight: 400; }
 th[scope="row"] { min-width: 7em; }
+th.long { min-width: 11em; }
 td:not(.number) { min-width: 6em; }
 .confusion td { min-width: 0; text-align: center; }
 td.number, th.number { text-align: right; }
 td.number, td.short { white-space: nowrap; }
+@media (max-width: 600px) { th, td { padding: 6px 8px; } }
 ${shadeStyle}
 `;
 

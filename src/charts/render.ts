@@ -78,6 +78,8 @@ const mostWithoutBreak = 19;
 /** A table that scrolls inside its frame where it is wider than the page. */
 export function renderTable({ head, rows, texts = [] }: Omit<TableSection, "kind">): string {
   const isText = (column: number) => column === 0 || texts.includes(column);
+  const nameClass = (cell: Cell) =>
+    typeof cell === "string" && cell.length > mostWithoutBreak ? ' class="long"' : "";
   const classOf = (column: number, cell: Cell) => {
     if (!isText(column)) return ` class="number"`;
     return typeof cell === "string" && cell.length > mostWithoutBreak ? "" : ` class="short"`;
@@ -89,7 +91,7 @@ export function renderTable({ head, rows, texts = [] }: Omit<TableSection, "kind
     `<tr>${
       row.map((cell, i) =>
         i === 0
-          ? `<th scope="row">${renderCell(cell)}</th>`
+          ? `<th scope="row"${nameClass(cell)}>${renderCell(cell)}</th>`
           : `<td${classOf(i, cell)}>${renderCell(cell)}</td>`
       ).join("")
     }</tr>`

@@ -4,7 +4,7 @@ import { measureNew } from "../series/trained_model.ts";
 import { readRunConfig, type RunConfig } from "../train/config.ts";
 import { type Experiment, experimentNamed } from "../train/experiment.ts";
 import { flag } from "../train/option.ts";
-import { formatMeasure } from "../train/measure_names.ts";
+import { measuresInWords } from "../train/measure_names.ts";
 import { openRun, testBest } from "../train/run.ts";
 import { findRun, type RunFolder } from "../train/run_folder.ts";
 import type { Evaluation } from "../train/task.ts";
@@ -37,22 +37,19 @@ export async function evaluate(args: string[], experiments: readonly Experiment[
     program.error(`error: ${flag(given)} describes another table: name it with --data`);
   }
   if (testPart && data !== undefined) await requireOwnData(data);
-  const { measures, baselines } =
+  const { measures, baselines, verdict } =
     await (data === undefined || testPart
       ? measureTestSet(experiment, { ...config, data: data ?? config.data }, folder)
       : measureAll(experiment, config, folder, data, table));
-  for (const [name, value] of Object.entries(measures)) {
-    console.log(`test ${name} ${formatMeasure(name, value)}`);
-  }
+  if (verdict !== undefined) console.log(verdict);
+  for (const [name, value] of measuresInWords(measures)) console.log(`test ${name} ${value}`);
   for (const [baseline, own] of Object.entries(baselines)) {
-    for (const [name, value] of Object.entries(own)) {
-      console.log(`${baseline}: ${name} ${formatMeasure(name, value)}`);
-    }
+    for (const [name, value] of measuresInWords(own)) console.log(`${baseline}: ${name} ${value}`);
   }
   return 0;
 }
 
-type Measured = Pick<Evaluation, "measures" | "baselines">;
+type Measured = Pick<Evaluation, "measures" | "baselines" | "verdict">;
 
 async function measureTestSet(
   experiment: Experiment,
@@ -75,9 +72,9 @@ async function measureAll(
   table: TableOptions,
 ): Promise<Measured> {
   const run = await openTrained(experiment, config, folder);
-  const { measures, baselines, count, seen, kind, notices } = await measureNew(run, data, table);
+  const { count, seen, kind, notices, ...measured } = await measureNew(run, data, table);
   for (const notice of notices) console.error(`${data}: ${notice}`);
   console.log(`all of ${data}: ${plural(count, kind)}`);
   if (seen > 0) console.log(`the model was trained on ${seen} of them: it knows their answers`);
-  return { measures, baselines };
+  return measured;
 }

@@ -1,6 +1,6 @@
 import type { EpochMetrics, Progress } from "../train/mod.ts";
 import { formatDuration } from "../charts/format.ts";
-import { formatMeasure } from "../train/measure_names.ts";
+import { measuresInWords } from "../train/measure_names.ts";
 
 const barWidth = 24;
 const eraseLine = "\r\x1b[2K";
@@ -62,9 +62,9 @@ function bar(share: number): string {
   return "█".repeat(filled) + "░".repeat(barWidth - filled);
 }
 
-/** Formats measures with their names. */
+/** Measures as a line of text. */
 export function measuresText(measures: Readonly<Record<string, number>>): string {
-  return Object.entries(measures).map(([name, value]) => `${name} ${formatMeasure(name, value)}`).join(", ");
+  return measuresInWords(measures).map(([name, value]) => `${name} ${value}`).join(", ");
 }
 
 /**

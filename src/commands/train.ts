@@ -15,7 +15,7 @@ import { profileStep } from "../train/loop.ts";
 import { flag, type OptionSchema } from "../train/option.ts";
 import { OptionError } from "../device/errors.ts";
 import { formatDuration } from "../charts/format.ts";
-import { formatMeasure } from "../train/measure_names.ts";
+import { formatMeasure, measuresInWords } from "../train/measure_names.ts";
 import { execute, prepareNew, resumeRun, type Run, type RunSummary, startRun } from "../train/run.ts";
 import { runFolder } from "../train/run_folder.ts";
 import { runOnce } from "./run_once.ts";
@@ -244,11 +244,13 @@ export async function train(args: string[], experiments: readonly Experiment[]):
   }
   // Folds whose test set has a single class lack the area under the curve.
   const common = Object.keys(tested[0]).filter((name) => tested.every((test) => name in test));
-  const means = common.map((name) => {
-    const { mean, standardDeviation } = statistics(tested.map((test) => test[name]));
-    return `${name} ${formatMeasure(name, mean)} ± ${formatMeasure(name, standardDeviation)}`;
+  const found = common.map((name) => [name, statistics(tested.map((test) => test[name]))] as const);
+  const means = measuresInWords(Object.fromEntries(found.map(([name, { mean }]) => [name, mean])));
+  const shown = means.map(([name, mean], i) => {
+    const [own, { standardDeviation }] = found[i];
+    return `${name} ${mean} ± ${formatMeasure(own, standardDeviation)}`;
   });
-  console.log(`test of ${folds} folds ${means.join(", ")}`);
+  console.log(`test of ${folds} folds ${shown.join(", ")}`);
   return 0;
 }
 

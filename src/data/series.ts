@@ -79,6 +79,11 @@ export interface SeriesSet {
   readonly notices?: readonly string[];
 }
 
+/** Whether the only channel has no name of its own, as in a wide table, whose columns name the series. */
+export function isUnnamed(channels: readonly string[], columns: SeriesSet["columns"]): boolean {
+  return columns === undefined && channels.length === 1 && channels[0] === "value";
+}
+
 /** One value for each part of a data set. */
 export interface Splits<T> {
   /** Value for the training set. */

@@ -212,12 +212,14 @@ export function withComparison<Found extends Task>(
   training: RecordedTraining | undefined,
 ): Found {
   if (!training?.chosen) return task;
+  const { label, ...chosen } = training.chosen;
+  const known = Object.entries(chosen).filter(([, value]) => value !== undefined);
   return {
     ...task,
     chosen: {
       ...task.chosen,
-      model: training.chosen.model,
-      ...(training.chosen.label ? { settings: training.chosen.label } : {}),
+      ...Object.fromEntries(known.map(([name, value]) => [name, `${value}`])),
+      ...(label ? { settings: label } : {}),
     },
     examples: async () => [...comparisonSection(training), ...await task.examples?.() ?? []],
   };
@@ -239,7 +241,7 @@ function comparisonSection(training: RecordedTraining): Section[] {
       model === (chosen.label ?? chosen.model) ? { text: model, mark: "best" } : model,
       ...names.map((name) => measures?.[name] === undefined ? "" : formatMeasure(name, measures[name])),
       ...hasSteps ? [`${steps ?? ""}`] : [],
-      formatDuration(seconds),
+      measures ? formatDuration(seconds) : "not finished",
     ]),
   }];
 }

@@ -9,6 +9,7 @@ import { DataError, WeftError } from "../device/errors.ts";
 import {
   type ChannelKind,
   type ChannelStatistics,
+  isUnnamed,
   mapSplits,
   type SeriesSet,
   type Splits,
@@ -294,16 +295,19 @@ export function countSeen(
 
 /** Summary of a record: the number of series of each part, windows, channels, times and classes. */
 export function describeRecord(record: DataRecord): string {
-  const { channels, time, classes, targets = [], windows, split } = record;
+  const { channels, time, classes, targets = [], windows, split, training } = record;
   const { train, validation, test } = mapSplits(split, ({ length }) => length);
+  const names = channels.map(({ name }) => name);
   const timeOf = (value: number) => describeTime(value, time.kind);
   return [
     windows
       ? `${train} series, up to ${timeOf(windows.until.train)} to train, up to ${
         timeOf(windows.until.validation)
       } to validate, the rest to test; ${describeWindows(record)}`
+      : training?.found && validation === 0
+      ? `${train + test} series, ${train} for cross-validation and then to train, ${test} to test`
       : `${train + validation + test} series, ${train} to train, ${validation} to validate, ${test} to test`,
-    `channels ${channels.map(({ name }) => name).join(", ")}`,
+    ...(isUnnamed(names, record.columns) ? [] : [`channels ${names.join(", ")}`]),
     `times are ${time.kind}s`,
     ...(classes.length > 0 ? [`classes ${classes.join(", ")}`] : []),
     ...(targets.length > 0 ? [`numbers ${targets.map(({ name }) => name).join(", ")}`] : []),

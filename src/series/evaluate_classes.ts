@@ -73,6 +73,7 @@ export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evalu
   return {
     measures,
     baselines,
+    verdictMeasure: "accuracy",
     verdict: accuracyVerdict(measures.accuracy, baselines[mostFrequent].accuracy),
     sections: async () => [
       ...confusionSection(classes, matrix),

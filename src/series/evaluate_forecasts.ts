@@ -1,6 +1,7 @@
 import type { Chart } from "../charts/chart.ts";
 import { forecastPanel } from "../charts/forecast.ts";
 import type { Section } from "../charts/section.ts";
+import { isUnnamed } from "../data/series.ts";
 import { type DataRecord, takeColumns } from "./data_record.ts";
 import { continuedOf, type ForecastWindow, gridValue } from "./forecast_windows.ts";
 import type { WindowForecast } from "./window_forecaster.ts";
@@ -87,6 +88,7 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
     measures,
     baselines,
     verdict: forecastVerdict(measures, baselines),
+    verdictMeasure: "mase",
     sections: async () => [
       ...importanceSection("scaled squared error", await importanceOf(), "window"),
     ],
@@ -178,7 +180,7 @@ export async function forecastExamples(
         const { mean, quantiles } = forecasts[i][channel];
         const column = (rows: Float64Array) => Array.from(takeColumns(rows, channels.length, [channel]));
         return forecastPanel(timeAxis(time.kind), {
-          name: channels[channel].name,
+          name: isUnnamed([channels[channel].name], record.columns) ? window.series : channels[channel].name,
           observed: {
             x: [...past, ...ahead],
             y: [...column(window.grid).slice(from), ...column(window.targets)],

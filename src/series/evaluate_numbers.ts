@@ -59,6 +59,7 @@ export async function evaluateNumbers(
   return {
     measures,
     baselines,
+    verdictMeasure: targets.length > 1 ? undefined : "mse",
     verdict: share < 1
       ? `The squared error is ${formatPercent(share, 1)} of that of the mean.`
       : `No better than the mean: the squared error is ${formatPercent(share, 0)} of that of the mean.`,

@@ -94,6 +94,17 @@ export function modelRules<Settings>(
   };
 }
 
+/**
+ * Settings without effect on a model: the number of hidden channels of a model without a hidden state, and the
+ * settings of gradient descent for a model that is fitted in closed form.
+ */
+export function withoutEffect({ takes }: ModelKind, isClosedForm: boolean): string[] {
+  return [
+    ...(takes.includes("hidden") ? [] : ["hidden"]),
+    ...(isClosedForm ? ["epochs", "learningRate", "batchSize"] : []),
+  ];
+}
+
 function rejectedError({ model }: ModelChoice, rejected: string): OptionError {
   return new OptionError(
     "unusable-option",

@@ -1,5 +1,5 @@
 /** How a model of users' own series is trained: the length of training, found by cross-validation. */
-import { formatMeasure } from "../train/measure_names.ts";
+import { formatMeasure, measureName } from "../train/measure_names.ts";
 import type { PlanOptions, Task } from "../train/task.ts";
 import type { Series } from "../data/series.ts";
 import { type Candidate, compareWholeSeries } from "./auto.ts";
@@ -50,17 +50,24 @@ export async function planTraining<Settings extends SeriesSettings>(
     steps: lengthsFor(series.length, settings),
     onScore: ({ loss, accuracy, r2 }, steps) => {
       const measures = Object.entries({ loss, accuracy, r2 })
-        .flatMap(([name, value]) => value === undefined ? [] : `${name} ${formatMeasure(name, value)}`);
+        .flatMap(([name, value]) =>
+          value === undefined ? [] : `${measureName(name)} ${formatMeasure(name, value)}`
+        );
       onLine?.(`  ${steps} steps: ${measures.join(", ")}`);
     },
   });
   if (!found) return undefined;
   const { steps, temperature } = found;
   const ensemble = settings.ensemble ?? (steps === 0 ? 1 : repetitions);
-  const learned = `the final model learns from all ${series.length} series`;
-  const members = ensemble > 1 ? ` by ${ensemble} models, whose predictions are averaged` : "";
-  onLine?.(steps === 0 ? learned : `${learned} for ${steps} steps${members}`);
+  onLine?.(finalTraining(series.length, steps, ensemble));
   return { ensemble, found: { steps, temperature } };
+}
+
+/** Line about the final training after cross-validation. */
+function finalTraining(series: number, steps: number, ensemble: number): string {
+  const learned = `the final model learns from all ${series} series of the training and the validation set`;
+  const members = ensemble > 1 ? ` by ${ensemble} models, whose predictions are averaged` : "";
+  return steps === 0 ? learned : `${learned} for ${steps} steps${members}`;
 }
 
 /** Options of {@linkcode planModel}. */
@@ -94,6 +101,7 @@ export async function planModel<Settings extends SeriesSettings>(
   if (!choice) return undefined;
   const { chosen, compared, found } = choice;
   const ensemble = settings.ensemble ?? (found.steps === 0 || !isSmall ? 1 : repetitionsFor(series.length));
+  if (isSmall) options.onLine?.(finalTraining(series.length, found.steps, ensemble));
   return { ensemble, chosen, compared, ...(isSmall ? { found } : {}) };
 }
 

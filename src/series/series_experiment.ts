@@ -43,7 +43,7 @@ import { searchCandidates } from "./search.ts";
 import type { SeriesSource } from "./series_source.ts";
 import type { TableSource } from "../data/table/read_table.ts";
 import { type SeriesSettings, sourcesOf } from "./settings.ts";
-import { kindNamed, type ModelExperiment, modelRules } from "./model_kind.ts";
+import { kindNamed, type ModelExperiment, modelRules, withoutEffect } from "./model_kind.ts";
 import type { SeriesNetworkOptions } from "./series_network.ts";
 import { seriesModels } from "./series_models.ts";
 import { onGrid, recordClock } from "./time_grid.ts";
@@ -175,7 +175,9 @@ export function seriesExperiment<Settings extends SeriesSettings>(
           rules: rules?.(settings),
           draw: (series) => draw(series, record),
         }) as SeriesTask;
-        return withComparison(task, record.training);
+        const kind = kindNamed(kinds, settings.model ?? "neural-cde");
+        const unused = withoutEffect(kind, task.fit !== undefined);
+        return withComparison({ ...task, unused }, record.training);
       };
       /** The task with the texts about its data. */
       const described = (task: SeriesTask, isChosen = true): Task => {

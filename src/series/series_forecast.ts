@@ -36,7 +36,7 @@ import { type SeriesSettings, sourcesOf } from "./settings.ts";
 import type { SeriesSource } from "./series_source.ts";
 import { stepsOf } from "./horizon.ts";
 import { settling, trainingMemory } from "./learning.ts";
-import { kindNamed } from "./model_kind.ts";
+import { kindNamed, withoutEffect } from "./model_kind.ts";
 import { seasonOf } from "./season.ts";
 import { windowModels } from "./window_models.ts";
 import {
@@ -150,6 +150,9 @@ async function forecastTask(
     description: [
       describeRecord(record),
       ...describeSeries(set),
+      ...(closed && until.validation > until.train
+        ? ["the final model learns from the training and the validation part"]
+        : []),
       ...describeUnused(set.series, record.windows!),
     ],
     testSize: plural(windows.test.length, "window"),
@@ -170,6 +173,7 @@ async function forecastTask(
     evaluatePredictions: () =>
       evaluateForecasts({ windows: windows.test, record, forecast: forecaster.forecast }),
     chosen: windowsInWords(record),
+    unused: withoutEffect(kindNamed(windowModels, settings.model ?? "linear"), closed !== undefined),
     examples: async () => [
       await forecastExamples({ windows: windows.test, record, forecast: forecaster.forecast }),
     ],

@@ -142,7 +142,7 @@ export interface SeriesSettings extends SeriesModelSettings, RunSettings {
 
 const horizonOption: Option<Horizon> = {
   group: "data",
-  help: "length of a forecast, in steps or in time",
+  help: "length of a forecast",
   placeholder: "steps",
   expected: `a ${horizonForms}`,
   range: horizonForms,
@@ -212,11 +212,14 @@ export const taskOptions: OptionSchema = {
     taskKinds,
   ),
   horizon: horizonOption,
-  context: numberOption({ group: "data", help: "observations that a forecast starts from" }, {
-    from: 2,
-    whole: true,
-  }),
-  season: sizeOption({ group: "data", help: "season of forecasts, in steps" }),
+  context: {
+    ...numberOption({ group: "data", help: "length of the past that a forecast reads" }, {
+      from: 2,
+      whole: true,
+    }),
+    placeholder: "steps",
+  },
+  season: { ...sizeOption({ group: "data", help: "season of forecasts" }), placeholder: "steps" },
   search: numberOption({ group: "training", help: "number of settings of the model to compare" }, {
     from: 2,
     whole: true,

@@ -77,6 +77,8 @@ export interface NewMeasures {
   readonly measures: Readonly<Record<string, number>>;
   /** Measures of each baseline, by the name of the baseline. */
   readonly baselines: Evaluation["baselines"];
+  /** The main result in a sentence, compared with a baseline. */
+  readonly verdict?: string;
   /** Number of samples in the data. */
   readonly count: number;
   /** Number of samples in the data that the model was trained on. */
@@ -109,6 +111,7 @@ export async function measureNew(
   return {
     measures: requireFinite(measures, nameOfSource(source)),
     baselines: evaluated?.baselines ?? {},
+    verdict: evaluated?.verdict,
     count,
     seen,
     kind,

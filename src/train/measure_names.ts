@@ -67,6 +67,19 @@ export function formatMeasure(name: string, value: number): string {
   return isPercentMeasure(name) ? formatPercent(shown) : formatNumber(shown);
 }
 
+/**
+ * Names and values of measures as people write them. Beside the log loss, which is measured after calibration,
+ * the loss is named as the one before calibration.
+ */
+export function measuresInWords(
+  measures: Readonly<Record<string, number>>,
+): [name: string, value: string][] {
+  return Object.entries(measures).map(([name, value]) => [
+    name === "loss" && "logLoss" in measures ? "loss before calibration" : measureName(name),
+    formatMeasure(name, value),
+  ]);
+}
+
 /** Sorts names of measures for a report: the chosen one first, the others in the order of the table. */
 export function sortMeasures(names: Iterable<string>, chosen?: string): string[] {
   const order = Object.keys(measureNames);

@@ -17,13 +17,17 @@ export interface ReportContent {
   readonly options?: OptionSchema;
   /** Settings that were chosen from the data, in words: see {@linkcode Task.chosen}. */
   readonly chosen?: Readonly<Record<string, string>>;
+  /** Settings without effect on the model, which are omitted: see {@linkcode Task.unused}. */
+  readonly unused?: readonly string[];
   /** Lines about the data. */
   readonly description?: readonly string[];
   /** The main result in a sentence, shown first. */
   readonly verdict?: string;
+  /** Measure that the verdict compares; by default {@linkcode ReportContent.metric}. It is shown before the others. */
+  readonly verdictMeasure?: string;
   /** Metrics of each complete epoch, drawn as curves and shown in a table. */
   readonly metrics: readonly EpochMetrics[];
-  /** Measure that decides which epoch is the best. It is shown before the others. */
+  /** Measure that decides which epoch is the best. */
   readonly metric: Task["metric"];
   /** Result of a completed run: see {@linkcode RunSummary}. */
   readonly summary?: {
@@ -50,16 +54,18 @@ const parts = [["train", "training"], ["validation", "validation"]] as const;
 export function renderReport(content: ReportContent): string {
   const { config, metrics, metric, summary, verdict, description = [], sections = [] } = content;
   const epochs = `${metrics.length} epoch${metrics.length === 1 ? "" : "s"}`;
-  const best = `The best epoch has the ${metric.mode === "max" ? "largest" : "smallest"} validation ${
-    measureName(metric.name)
-  }.`;
+  const best = !isValidated(metrics)
+    ? ""
+    : ` The best epoch has the ${metric.mode === "max" ? "largest" : "smallest"} validation ${
+      measureName(metric.name)
+    }.`;
   const state = summary
     ? isClosedForm(metrics)
       ? `Experiment ${config.experiment}, fitted in closed form on ${summary.deviceDescription}.`
-      : `Experiment ${config.experiment}, trained for ${epochs} on ${summary.deviceDescription}. ${best}`
+      : `Experiment ${config.experiment}, trained for ${epochs} on ${summary.deviceDescription}.${best}`
     : `Experiment ${config.experiment}, stopped after ${metrics.length} of ${config.epochs} epochs. --resume continues the run.`;
   const shown: Section[] = [
-    ...(summary?.baselines ? [baselineTable(summary.test, summary.baselines, metric.name)] : []),
+    ...(summary?.baselines ? [baselineTable(summary.test, summary.baselines, firstMeasure(content))] : []),
     ...sections,
     ...(description.length > 0 ? [{ kind: "text", title: "Data", lines: description } as const] : []),
     configuration(content),
@@ -83,6 +89,16 @@ function isClosedForm(metrics: readonly EpochMetrics[]): boolean {
   return metrics.length > 0 && metrics[0].learningRate === undefined;
 }
 
+/** Measure that is shown first. */
+function firstMeasure({ metric, verdictMeasure = metric.name }: ReportContent): string {
+  return verdictMeasure;
+}
+
+/** Whether there is a validation set. Without it, the last weights are the result of training. */
+function isValidated(metrics: readonly EpochMetrics[]): boolean {
+  return metrics.some(({ validation }) => Object.keys(validation).length > 0);
+}
+
 /** Title of a run: its data, or its experiment if it has no data, and its model. */
 export function runTitle({ experiment, data, model }: ReportContent["config"]): string {
   const file = typeof data === "string" ? data.replace(/[\\/]+$/, "").replace(/^.*[\\/]/, "") : "";
@@ -90,14 +106,16 @@ export function runTitle({ experiment, data, model }: ReportContent["config"]): 
   return [name || experiment, ...(typeof model === "string" ? [model] : [])].join(": ");
 }
 
-function tiles({ summary, metrics, metric }: ReportContent): string {
+function tiles(content: ReportContent): string {
+  const { summary, metrics } = content;
   const last = metrics.at(-1);
   const [part, measures] = summary ? ["test", summary.test] : ["validation", last?.validation ?? {}];
   const seconds = summary?.seconds ?? last?.seconds;
   // The loss is one of these measures, before calibration or under another name.
   const lossName = ["logLoss", "mse"].find((name) => name in measures) ?? "loss";
   const names = Object.keys(measures).filter((name) => name !== "loss" || lossName === "loss");
-  const chosen = metric.name === "loss" ? lossName : metric.name;
+  const first = firstMeasure(content);
+  const chosen = first === "loss" ? lossName : first;
   const values: [label: string, value: string][] = [
     ...sortMeasures(names, chosen).map((name): [string, string] => [
       `${part} ${measureName(name)}`,
@@ -105,7 +123,7 @@ function tiles({ summary, metrics, metric }: ReportContent): string {
     ]),
     ...(summary
       ? [
-        ...(isClosedForm(metrics) ? [] : [["best epoch", `${summary.bestEpoch}`]]),
+        ...(isClosedForm(metrics) || !isValidated(metrics) ? [] : [["best epoch", `${summary.bestEpoch}`]]),
         ["parameters", summary.parameters.toLocaleString("en")],
       ] as [string, string][]
       : []),
@@ -130,7 +148,8 @@ function trainingCharts({ metrics, metric, summary }: ReportContent): Chart[] {
       x: metrics.map(({ epoch }) => epoch),
       y: metrics.map((line) => line[part][name] ?? NaN),
     }));
-    const best = name === metric.name && metrics.find(({ epoch }) => epoch === summary?.bestEpoch);
+    const best = name === metric.name && isValidated(metrics) &&
+      metrics.find(({ epoch }) => epoch === summary?.bestEpoch);
     return {
       title: measureName(name),
       panels: [{
@@ -150,7 +169,7 @@ function trainingCharts({ metrics, metric, summary }: ReportContent): Chart[] {
   });
 }
 
-function configuration({ config, options = {}, chosen = {} }: ReportContent): Section {
+function configuration({ config, options = {}, chosen = {}, unused = [] }: ReportContent): Section {
   const settings = Object.entries({ ...config, ...chosen }).flatMap(([name, value]) =>
     isPlainObject(value) ? Object.entries(value) : [[name, value] as [string, unknown]]
   );
@@ -158,7 +177,7 @@ function configuration({ config, options = {}, chosen = {} }: ReportContent): Se
     kind: "table",
     title: "Configuration",
     head: ["setting", "value", "meaning"],
-    rows: settings.filter(([, value]) => value !== undefined)
+    rows: settings.filter(([name, value]) => value !== undefined && !unused.includes(name))
       .map(([name, value]) => [wordsOf(name), settingText(value), options[name]?.help ?? ""]),
     texts: [0, 1, 2],
   };

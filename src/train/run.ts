@@ -321,11 +321,13 @@ export async function execute(
       // Reports may be shared: omit the local path of the data.
       config: withDataPaths(config, (path) => basename(path)),
       verdict: summary?.verdict,
+      verdictMeasure: tested?.verdictMeasure,
       metrics: result.metrics,
       summary,
       metric: task.metric,
       options: run.options,
       chosen: split ? { ...task.chosen, memory: describeSplit(split, task.memory!) } : task.chosen,
+      unused: task.unused,
       description: task.description,
       sections: [...await task.examples?.() ?? [], ...await tested?.sections() ?? []],
     }),
@@ -382,6 +384,7 @@ export async function testBest({ task, folder, config }: Omit<Run, "resume">): P
     measures: requireFinite({ ...measures, ...evaluated?.measures }, "test"),
     baselines: evaluated?.baselines ?? {},
     verdict: evaluated?.verdict,
+    verdictMeasure: evaluated?.verdictMeasure,
     sections: async () => await evaluated?.sections() ?? [],
   };
 }

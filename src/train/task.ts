@@ -19,6 +19,8 @@ export type Calibration = Readonly<Record<string, unknown>>;
 export interface Evaluation {
   /** The main result in a sentence, compared with a baseline. */
   readonly verdict?: string;
+  /** Name of the measure that the verdict compares. Reports show it before the others. */
+  readonly verdictMeasure?: string;
   /** Measures of the predictions by name. */
   readonly measures: Readonly<Record<string, number>>;
   /** Measures of each baseline, by the name of the baseline. */
@@ -84,6 +86,8 @@ export interface Task<
   readonly description?: readonly string[];
   /** Settings that were chosen from the data, in words, for the report: `{ season: "12 months" }`. */
   readonly chosen?: Readonly<Record<string, string>>;
+  /** Settings that have no effect on the model. Reports omit them. */
+  readonly unused?: readonly string[];
   /** Size of the test set, such as `"75 of 500 series"`. */
   readonly testSize?: string;
   /**

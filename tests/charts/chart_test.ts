@@ -50,6 +50,21 @@ Deno.test("every panel of a chart has both axes with titles, units and at least 
   assert.match(drawPanels(every)[2], />time \(from 1970-01-01\)</);
 });
 
+Deno.test("a small panel of some hours shows its date in full, and two times", () => {
+  const start = Date.UTC(2024, 4, 1, 8, 5) / 1000;
+  for (const [seconds, last] of [[8000, "10:00"], [11_400, "11:00"]] as const) {
+    const panel = {
+      x: { title: "time", unit: "UTC", scale: "date" },
+      y: { title: "scaled value" },
+      marks: [line([start, start + seconds], [-2, 2])],
+    } as const;
+    const [svg] = drawPanels({ title: "t", panels: [panel], size: "small" });
+    const texts = [...svg.matchAll(/<text[^>]*>([^<]*)</g)].map(([, text]) => text);
+    assert.ok(texts.includes("UTC, from 2024-05-01"), `${texts}`);
+    assert.deepEqual(texts.filter((text) => text.includes(":")), ["09:00", last]);
+  }
+});
+
 Deno.test("a chart places values in order, larger ones higher", () => {
   const [[x1, y1], [x2, y2], [x3, y3]] = circles(renderChart(chartOf(line([1, 2, 3], [1, 3, 2]))));
   assert(x1 < x2 && x2 < x3);

@@ -76,7 +76,8 @@ Deno.test(
     const lines: string[] = [];
     const { summary } = await execute(run, { onPlan: (line) => lines.push(line) });
     assert.match(lines[0], /^comparing models for at most 2 minutes \(budget 2m\)$/);
-    assert.match(lines.at(-1)!, /^chosen: random-convolutions$/);
+    assert.match(lines.at(-2)!, /^chosen: random-convolutions$/);
+    assert.match(lines.at(-1)!, /^the final model learns from all 20 series/);
     assert.match(summary!.verdict!, /of the series are classified correctly; the most frequent class has/);
     const record: DataRecord = JSON.parse(await Deno.readTextFile(run.folder.data));
     assert.equal(record.training!.chosen!.model, "random-convolutions");
@@ -87,6 +88,9 @@ Deno.test(
     assert.match(report, /Chosen: random-convolutions; a later model replaces an earlier one only if/);
     assert.match(report, /class="verdict">[^<]+classified correctly/);
     assert.match(report, /<title>[^<]*waves: random-convolutions/);
+    assert.match(report, /<div class="tiles"><div class="tile chosen"><b>[^<]*<\/b><span>test accuracy</);
+    assert.match(report, /24 series, 20 for cross-validation and then to train, 4 to test/);
+    assert.doesNotMatch(report, />(hidden|epochs|batch size|learning rate)</);
 
     const resumed = await execute(await resumeRun(await readRunConfig(run.folder), run.folder));
     assert.deepEqual(resumed.summary!.test, summary!.test);
@@ -129,10 +133,33 @@ Deno.test(
     assert.equal(errors.length, 4);
     assert.ok(summary!.test.mase < 0.2, `${summary!.test.mase}`);
     assert.match(summary!.verdict!, /^Better than the seasonal naive forecast \(MASE/);
+    const report = await Deno.readTextFile(run.folder.report);
+    assert.match(
+      report,
+      /<div class="tiles"><div class="tile chosen"><b>[^<]*<\/b><span>test mean absolute scaled/,
+    );
+    assert.match(report, /<td[^>]*>12 months<\/td><td[^>]*>season of forecasts</);
     const trained = await openTrained(await readRunConfig(run.folder), run.folder);
     const set = await trained.model.series!(data);
     const [forecast] = await trained.model.predict!(set);
     assert.deepEqual((forecast as { times: readonly unknown[] }).times.slice(0, 2), ["2008-01", "2008-02"]);
+  }),
+);
+
+Deno.test(
+  "forecasts of a wide table have the name of the series on their axis",
+  withFolder(async (folder) => {
+    const rows = Array.from({ length: 60 }, (_, i) => `${i},${Math.sin(i).toFixed(3)},${i % 5}`);
+    await Deno.writeTextFile(`${folder}/wide.csv`, ["time,north,south", ...rows].join("\n"));
+    const table = { wide: true };
+    const chosen = { data: `${folder}/wide.csv`, task: "forecast", model: "linear", horizon: 4, table };
+    const run = await startRun(settingsFor(chosen), folder);
+    await execute(run);
+    const report = await Deno.readTextFile(run.folder.report);
+    const axes = [...report.matchAll(/class="title"[^>]*>([^<]*)</g)].map(([, title]) => title);
+    assert.deepEqual(new Set(axes), new Set(["time", "north", "south"]));
+    assert.doesNotMatch(report, /channels:? value/);
+    assert.match(report, /the final model learns from the training and the validation part/);
   }),
 );
 

@@ -40,7 +40,10 @@ Deno.test(
     const { test } = JSON.parse(await Deno.readTextFile(`${run}/summary.json`));
     const tested = await runTask("evaluate", run, "--device", "cpu");
     assert.match(tested.stdout, /^the test part of .*own\.csv: 6 of 40 series\n/);
-    assert.ok(tested.stdout.includes(`test loss ${Number(test.loss.toPrecision(4))}\n`), tested.stdout);
+    assert.ok(
+      tested.stdout.includes(`test loss before calibration ${Number(test.loss.toPrecision(4))}\n`),
+      tested.stdout,
+    );
     await Deno.rename(data, `${folder}/moved.csv`);
     const measured = await runTask("evaluate", run, "--data", `${folder}/moved.csv`, "--device", "cpu");
     assert.match(
@@ -114,7 +117,7 @@ Deno.test(
         ...["--positive-weight", "2"],
       );
       assert.equal(code, 0, stderr);
-      assert.match(stdout, /auc .*averagePrecision/);
+      assert.match(stdout, /area under the ROC curve .*average precision/);
     }
   }),
 );
@@ -126,12 +129,15 @@ Deno.test(
     await writeTable(data, Array.from({ length: 7 }, (_, i) => `series ${i}`), true);
     const options = ["--data", data, "--out", folder, "--device", "cpu", "--hidden", "4", "--epochs", "1"];
     const { stdout, stderr } = await runTask("train", "own-series", ...options, "--folds", "6");
-    const tests = Array.from(stdout.matchAll(/^test loss (\S+),/gm), ([, loss]) => Number(loss));
+    const tests = Array.from(
+      stdout.matchAll(/^test loss before calibration (\S+),/gm),
+      ([, loss]) => Number(loss),
+    );
     assert.equal(tests.length, 6, stdout + stderr);
-    const printed = /\ntest of 6 folds loss (\S+) ± /.exec(stdout);
+    const printed = /\ntest of 6 folds loss before calibration (\S+) ± /.exec(stdout);
     const mean = tests.reduce((sum, loss) => sum + loss, 0) / 6;
     assert.ok(Math.abs(Number(printed?.[1]) / mean - 1) < 1e-3, stdout);
-    assert.match(stdout, /^test .* auc /m, "of one fold");
+    assert.match(stdout, /^test .* area under the ROC curve /m, "of one fold");
     assert.doesNotMatch(stdout, /NaN/);
   }),
 );

@@ -126,7 +126,7 @@ Deno.test(
     const evaluate = (...options: string[]) => runTask("evaluate", run, ...options);
     const measured = await evaluate("--data", fresh, ...flags);
     assert.match(measured.stdout, /^all of .*new: 4 series\n/, measured.stderr);
-    const printed = Number(/test logLoss (\S+)/.exec(measured.stdout)?.[1]);
+    const printed = Number(/test log loss (\S+)/.exec(measured.stdout)?.[1]);
     assert.ok(Math.abs(printed / logLoss - 1) < 1e-3, `${printed} printed, ${logLoss} from predictions`);
     const withSeries = await evaluate("--series", "who");
     assert.equal(withSeries.code, 1);

@@ -55,10 +55,13 @@ Deno.test(
     const sizes = ["--epochs", "1", "--hidden", "2", "--device", "cpu", "--out", folder];
     const trained = await weft("train", "spirals", ...sizes);
     assert.equal(trained.code, 0, trained.stderr);
-    const tested = /\ntest loss (\S+),/.exec(trained.stdout)?.[1];
+    const tested = /\ntest loss before calibration (\S+),/.exec(trained.stdout)?.[1];
     assert.ok(tested, trained.stdout);
     const measured = await weft("evaluate", `${folder}/spirals`, "--device", "cpu");
-    assert.ok(measured.stdout.includes(`test loss ${tested}\n`), measured.stdout + measured.stderr);
+    assert.ok(
+      measured.stdout.includes(`test loss before calibration ${tested}\n`),
+      measured.stdout + measured.stderr,
+    );
   }),
 );
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Section } from "../../src/charts/section.ts";
-import { formatMeasure, measureName, sortMeasures } from "../../src/train/measure_names.ts";
+import { formatMeasure, measureName, measuresInWords, sortMeasures } from "../../src/train/measure_names.ts";
 import { renderReport } from "../../src/train/report.ts";
 import {
   classExamples,
@@ -115,6 +115,31 @@ Deno.test("a report contains the verdict, the comparison with baselines, the dat
   assert.equal(valueOf("season"), "12 months");
   assert.equal(valueOf("drop"), undefined);
   assert.match(html, /<li>2 &#60;series&#62;<\/li>/);
+});
+
+Deno.test("a report shows the measure of the verdict before the metric and all others", () => {
+  const html = renderReport({ ...content, summary, verdict: "0.8.", verdictMeasure: "macroF1" });
+  assert.match(html, /<div class="tiles"><div class="tile chosen"><b>0.8<\/b><span>test macro F1</);
+  assert.match(html, /<tbody><tr><th scope="row">macro F1</);
+});
+
+Deno.test("a report without a validation set names no best epoch", () => {
+  const trained = metrics.map((line) => ({ ...line, validation: {} }));
+  assert.doesNotMatch(renderReport({ ...content, summary, metrics: trained }), /best epoch/i);
+  assert.match(renderReport({ ...content, summary }), /The best epoch has the largest validation accuracy/);
+});
+
+Deno.test("a report omits settings without effect on the model", () => {
+  assert.doesNotMatch(renderReport({ ...content, summary, unused: ["batchSize"] }), />batch size</);
+});
+
+Deno.test("beside the log loss, the loss is the one before calibration", () => {
+  assert.deepEqual(measuresInWords({ loss: 0.5, logLoss: 0.25, accuracy: 0.5 }), [
+    ["loss before calibration", "0.5"],
+    ["log loss", "0.25"],
+    ["accuracy", "50.00 %"],
+  ]);
+  assert.deepEqual(measuresInWords({ loss: 0.5 }), [["loss", "0.5"]]);
 });
 
 Deno.test("a report escapes texts of the data", () => {

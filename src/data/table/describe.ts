@@ -2,12 +2,13 @@
 import { formatSteps } from "../../charts/format.ts";
 import { largest, smallest } from "../../device/extremes.ts";
 import { describeTime } from "../format.ts";
-import type { SeriesSet } from "../series.ts";
+import { isUnnamed, type SeriesSet } from "../series.ts";
 
 /** Lines about a set: its series, times, channels, classes, ignored columns and notices. */
 export function describeSeries(set: SeriesSet): string[] {
   const { series, channels, classes, ignored = [], notices = [] } = set;
   const lengths = series.map(({ times }) => times.length);
+  const described = channels.map((_, i) => describeChannel(set, i));
   const alone = lengths.filter((length) => length === 1).length;
   const members = classes.map((name, i) => `${name} (${series.filter(({ label }) => label === i).length})`);
   const groups = new Set(series.flatMap(({ group }) => group ?? []));
@@ -16,7 +17,7 @@ export function describeSeries(set: SeriesSet): string[] {
     (alone > 0 ? `; ${alone} with a single observation, which shows no change` : "") +
     (groups.size > 0 ? `; ${groups.size} groups` : ""),
     describeTimes(set),
-    `channels: ${channels.map((_, i) => describeChannel(set, i)).join(", ")}`,
+    ...(isUnnamed(described, set.columns) ? [] : [`channels: ${described.join(", ")}`]),
     ...(classes.length > 0 ? [`classes: ${firstNames(members)}`] : []),
     ...(set.targets ?? []).map((name, i) =>
       `target ${name}: ${range(series.map(({ targets }) => targets![i]))}`
