@@ -48,6 +48,9 @@ function vectorized(
   steps: number,
 ): Tensor {
   const { name, batch } = primitive;
+  if (batch === "elementwise") {
+    return apply(primitive, inputs.map((input) => alongSteps(input, steps)), params);
+  }
   if (typeof batch !== "function") throw new Uncompilable(`${name} has no batching rule: ${batch.none}`);
   return batch(inputs, steps, params, output);
 }

@@ -53,8 +53,11 @@ export interface Primitive<P> {
    * input.
    */
   readonly pullback: Pullback<P> | "none";
-  /** All calls of a batch at once: of all steps of a loop. */
-  readonly batch: Batch<P> | NoRule;
+  /**
+   * All calls of a batch at once: of all steps of a loop. `"elementwise"`: the primitive itself, with the batch as the first
+   * axis of each operand.
+   */
+  readonly batch: Batch<P> | "elementwise" | NoRule;
   /** The operation that it becomes inside a compiled loop. A loop with a primitive that has none runs step by step. */
   readonly lower: LoopOperation | NoRule;
 }

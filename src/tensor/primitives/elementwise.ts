@@ -7,8 +7,7 @@ import * as s from "../../device/scalar.ts";
 import type { Scalar, ScalarFunction } from "../../device/scalar.ts";
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import { allocateView } from "../../device/view.ts";
-import { alongBatch } from "../batching.ts";
-import { apply, type Primitive, type TensorSpec } from "../primitive.ts";
+import type { Primitive, TensorSpec } from "../primitive.ts";
 import { forEachInput } from "../pullback.ts";
 import type { Tensor } from "../tensor.ts";
 
@@ -46,7 +45,7 @@ export function elementwise<A extends Scalar[]>(
 ): Elementwise {
   const fn: ScalarFunction = { name, build: build as ScalarFunction["build"] };
   const typeOf = typeRule(fn);
-  const primitive: Elementwise = {
+  return {
     name,
     fn,
     infer(inputs) {
@@ -63,10 +62,9 @@ export function elementwise<A extends Scalar[]>(
       return output;
     },
     pullback: gradients === "none" ? "none" : forEachInput<void>(...gradients),
-    batch: (inputs, batch) => apply(primitive, inputs.map((input) => alongBatch(input, batch)), undefined),
+    batch: "elementwise",
     lower: "map",
   };
-  return primitive;
 }
 
 export const add: Elementwise = elementwise("add", s.add, [(g) => g, (g) => g]);
@@ -122,7 +120,6 @@ function gradientOfChosen(g: Tensor, isChosen: Tensor, isOtherChosen: Tensor): T
 export const stopGradient: Elementwise = {
   ...elementwise("stopGradient", s.identity.build, "none"),
   run: (_device, [view]) => view,
-  batch: ([x]) => apply(stopGradient, [x.tensor], undefined),
 };
 export const neg: Elementwise = elementwise("neg", s.neg, [(g) => g.neg()]);
 /** The gradient is 0 at 0 and NaN of NaN. */
