@@ -1,5 +1,5 @@
 /**
- * The `.ts` text format of the UEA and UCR time series classification archives
+ * The `.ts` text format of the UEA, UCR and TSER archives of time series classification and regression
  * (https://www.timeseriesclassification.com): a header of directives, then one line per series. Colons
  * separate its channels, and its class is the last field:
  *
@@ -11,7 +11,8 @@
  *     @data
  *     0.1,0.2,?:1.5,1.25,1.0:a
  *
- * With `@timeStamps true` each value has a time: `(0,0.1),(2.5,0.2):(0,1.5):a`.
+ * With `@timeStamps true` each value has a time: `(0,0.1),(2.5,0.2):(0,1.5):a`. With `@targetLabel true` in place of
+ * `@classLabel`, the last field is the number to predict.
  */
 import {
   DataFormatError,
@@ -34,9 +35,14 @@ interface Header {
   /** Number of observations of each series; 0 while unknown. */
   length: number;
   classes: string[];
+  /** Whether the last field is a number to predict, not a class. */
+  hasTarget: boolean;
   /** Notation of the times; undefined until the first time is read. */
   times?: TimeKind;
 }
+
+/** Name of the number to predict, which the format does not name. */
+const targetName = "target";
 
 type Fail = (message: string, details?: Pick<FormatErrorDetails, "code" | "expected" | "fixes">) => never;
 
@@ -58,6 +64,7 @@ export function parseTs(text: string | Uint8Array, file: string): SeriesSet {
     equalLength: false,
     length: 0,
     classes: [],
+    hasTarget: false,
   };
   const series: Omit<Series, "name">[] = [];
   let inData = false;
@@ -82,6 +89,7 @@ export function parseTs(text: string | Uint8Array, file: string): SeriesSet {
     name: header.name,
     channels: Array.from({ length: header.channels }, (_, i) => `channel ${i + 1}`),
     classes: header.classes,
+    ...(header.hasTarget ? { targets: [targetName] } : {}),
     times: header.times ?? "number",
     series: series.map((one, i) => ({ ...one, name: `${i + 1}` })),
   };
@@ -128,15 +136,18 @@ function parseDirective(line: string, header: Header, fail: Fail): boolean {
       flag();
       return false;
     case "@classlabel":
-      if (!flag()) fail("expected @classLabel true and the classes: only classification data can be read");
+      if (!flag()) return false;
       header.classes = values.slice(1);
       if (header.classes.length === 0) fail("expected the classes after @classLabel true");
       if (new Set(header.classes).size < header.classes.length) fail("@classLabel lists a class twice");
       return false;
     case "@targetlabel":
-      return flag() ? fail("@targetLabel true is regression: only classification data can be read") : false;
+      header.hasTarget = flag();
+      return false;
     case "@data":
-      if (header.classes.length === 0) fail("expected @classLabel true and the classes before @data");
+      if (header.hasTarget === header.classes.length > 0) {
+        fail("expected either @classLabel true and the classes or @targetLabel true before @data");
+      }
       return true;
     default:
       return fail(
@@ -149,18 +160,15 @@ function parseDirective(line: string, header: Header, fail: Fail): boolean {
 function parseSeries(line: string, header: Header, fail: Fail): Omit<Series, "name"> {
   // Colons inside parentheses belong to dates.
   const fields = line.split(header.timeStamps ? /:(?![^(]*\))/ : ":");
-  const label = header.classes.indexOf(fields.pop()!.trim());
-  if (label < 0) {
-    const found = quote(line.slice(line.lastIndexOf(":") + 1).trim());
-    const expected = `one of the classes ${header.classes.join(", ")}`;
-    fail(`expected ${expected} after the last colon, got ${found}`, {
-      expected,
-      fixes: ["add the class to @classLabel, or complete the line"],
-    });
-  }
+  const last = fields.pop()!.trim();
+  const answer = header.hasTarget ? parseTarget(last, fail) : parseClass(last, header, fail);
   header.channels ||= fields.length;
   if (fields.length !== header.channels) {
-    fail(`expected ${header.channels} channels and a class between colons, got ${fields.length} channels`);
+    fail(
+      `expected ${header.channels} channels and a ${
+        header.hasTarget ? "target" : "class"
+      } between colons, got ${fields.length} channels`,
+    );
   }
   const { times, values } = header.timeStamps ? parseStamped(fields, header, fail) : parsePlain(fields, fail);
   if (header.equalLength) {
@@ -169,7 +177,28 @@ function parseSeries(line: string, header: Header, fail: Fail): Omit<Series, "na
       fail(`expected ${header.length} observations, as @equalLength promises, got ${times.length}`);
     }
   }
-  return { times, values, label };
+  return { times, values, ...answer };
+}
+
+function parseClass(text: string, { classes }: Header, fail: Fail): Pick<Series, "label"> {
+  const label = classes.indexOf(text);
+  if (label >= 0) return { label };
+  const expected = `one of the classes ${classes.join(", ")}`;
+  return fail(`expected ${expected} after the last colon, got ${quote(text)}`, {
+    expected,
+    fixes: ["add the class to @classLabel, or complete the line"],
+  });
+}
+
+function parseTarget(text: string, fail: Fail): Pick<Series, "label" | "targets"> {
+  const value = isMissing(text) ? NaN : numberOf(text);
+  if (isMissing(text) || Math.abs(value) <= maxValue) return { label: -1, targets: Float64Array.of(value) };
+  const expected = `a number up to ${maxValue} or ?`;
+  return fail(`expected ${expected} after the last colon, got ${quote(text)}`, {
+    code: "invalid-cell",
+    expected,
+    fixes: ["complete the line"],
+  });
 }
 
 function parsePlain(fields: string[], fail: Fail): Pick<Series, "times" | "values"> {
@@ -214,7 +243,7 @@ function parseStamped(fields: string[], header: Header, fail: Fail): Pick<Series
 
 function parseValue(text: string, channel: number, position: number, fail: Fail): number {
   const trimmed = text.trim();
-  if (trimmed === "?" || trimmed.toLowerCase() === "nan") return NaN;
+  if (isMissing(trimmed)) return NaN;
   const value = numberOf(trimmed);
   if (!(Math.abs(value) <= maxValue)) {
     const expected = `a number up to ${maxValue} or ?`;
@@ -224,6 +253,10 @@ function parseValue(text: string, channel: number, position: number, fail: Fail)
     );
   }
   return value;
+}
+
+function isMissing(text: string): boolean {
+  return text === "?" || text.toLowerCase() === "nan";
 }
 
 function parseTime(text: string, header: Header, channel: number, position: number, fail: Fail): number {

@@ -58,6 +58,8 @@ async function mergeParts(members: readonly Member[], path: string, name?: strin
     ? `${test.set.channels.length} channels, expected ${train.set.channels.length}`
     : train.set.times !== test.set.times
     ? `times as ${test.set.times}s, expected ${train.set.times}s`
+    : train.set.targets?.length !== test.set.targets?.length
+    ? `${test.set.targets ? "a target" : "classes"}, expected ${train.set.targets ? "a target" : "classes"}`
     : train.set.classes.join() !== test.set.classes.join()
     ? `classes ${test.set.classes.join(", ")}, expected ${train.set.classes.join(", ")}`
     : undefined;

@@ -6,7 +6,7 @@ import type { ReadOptions, TableOptions } from "../data/table/options.ts";
 import { hasTables, isTableName, readTable } from "../data/table/read_table.ts";
 import { parseTs } from "../data/ts_format.ts";
 import { readUea } from "../data/uea.ts";
-import { OptionError, WeftError } from "../device/errors.ts";
+import { DataError, OptionError, WeftError } from "../device/errors.ts";
 import { exists } from "../files/disk.ts";
 import type { TargetKind } from "./series_experiment.ts";
 import { checkSet, isSeriesSet, type SeriesSource } from "./series_source.ts";
@@ -58,6 +58,7 @@ export async function readSeries(
     ? parseTs(await readBytes(source, "a .ts file"), source)
     : await readUea(source, problem);
   const unread = Object.keys(options).filter((name) => Object.hasOwn(tableOptionNames, name));
+  requireTargets(source, set, options.targets);
   if (unread.length === 0) return { ...set, name: source };
   throw new OptionError(
     "unusable-option",
@@ -66,5 +67,21 @@ export async function readSeries(
         unread.map(write).join(", ")
       }: options of tables, and this is a problem of the UEA archive; leave them out`,
     { option: unread[0] },
+  );
+}
+
+/** @throws {DataError} If a `.ts` file has classes and numbers are needed, or numbers and classes are needed. */
+function requireTargets(source: string, { targets }: SeriesSet, kind: TargetKind): void {
+  const isRegression = targets !== undefined;
+  if (!(isRegression ? kind === "classes" : kind === "numbers")) return;
+  const [found, expected] = isRegression ? ["numbers", "classes"] : ["classes", "numbers"];
+  throw new DataError(
+    "conflicting-columns",
+    `${source}: a .ts file with ${found} to predict; expected ${expected}`,
+    {
+      option: "task",
+      expected,
+      fixes: [(write) => `use ${write("task")} ${isRegression ? "regress" : "classify"}`],
+    },
   );
 }

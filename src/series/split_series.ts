@@ -18,11 +18,7 @@ export async function splitSeries(
   const recorded = await recordSeries(set);
   const isGiven = set.testFrom !== undefined || set.validationFrom !== undefined;
   if (isGiven && folds === undefined) return splitRest(set, recorded, key);
-  const groups = Map.groupBy(recorded, ({ position }) => set.series[position].group ?? `${position}`);
-  const items = Array.from(groups.values(), (members) => ({
-    label: Math.max(0, set.series[members[0].position].label),
-    members,
-  }));
+  const items = itemsOf(set, recorded);
   const split = folds === undefined ? stratifiedSplit(items, key) : foldSplit(items, key, folds, fold);
   const empty = Object.entries(split).find(([, { length }]) => length === 0);
   if (empty) {
@@ -49,11 +45,22 @@ function splitRest(
     test: testFrom === undefined ? undefined : recorded.slice(testFrom),
   };
   if (given.validation && given.test) return { train: own, validation: given.validation, test: given.test };
-  const items = own.map((one) => ({ label: series[one.position].label, one }));
   const split = mapSplits(
-    stratifiedSplit(items, key, { train: 0.85, validation: 0.15 }),
-    (part) => part.map(({ one }) => one),
+    stratifiedSplit(itemsOf({ series }, own), key, { train: 0.85, validation: 0.15 }),
+    (part) => part.flatMap(({ members }) => members),
   );
   const [train, held] = [[...split.train, ...split.test], split.validation];
   return { train, validation: given.validation ?? held, test: given.test ?? held };
+}
+
+/** Groups of series, which stay together, with the class of their first series; 0 without classes. */
+function itemsOf(
+  { series }: Pick<SeriesSet, "series">,
+  recorded: readonly RecordedSeries[],
+): { label: number; members: RecordedSeries[] }[] {
+  const groups = Map.groupBy(recorded, ({ position }) => series[position].group ?? `${position}`);
+  return Array.from(groups.values(), (members) => ({
+    label: Math.max(0, series[members[0].position].label),
+    members,
+  }));
 }

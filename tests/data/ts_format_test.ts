@@ -36,6 +36,17 @@ Deno.test("dates with colons are read as seconds", () => {
   assert.deepEqual([...one.values], [2, 3, 1, NaN]);
 });
 
+Deno.test("the last field of a .ts file for regression is a number or missing", () => {
+  const set = parseTs(
+    "@problemName x\n@classLabel false\n@targetLabel true\n@data\n1,2:-0.5\n3,4:?\n",
+    "x.ts",
+  );
+  assert.deepEqual(set.targets, ["target"]);
+  assert.deepEqual(set.classes, []);
+  assert.deepEqual(set.series.map(({ targets }) => [...targets!]), [[-0.5], [NaN]]);
+  assert.deepEqual([...set.series[1].values], [3, 4]);
+});
+
 const malformed: [name: string, text: string, line: number, message: RegExp][] = [
   ["a word among numbers", `${header}1,2:3,x:a`, 9, /number .*or \? as value 2 of channel 2, got "x"/],
   ["an empty value", `${header}1,:3,4:a`, 9, /number .*or \? as value 2 of channel 1, got nothing/],
@@ -54,8 +65,25 @@ const malformed: [name: string, text: string, line: number, message: RegExp][] =
   ["channels of different lengths", `${header}1,2:3:a`, 9, /channel 2 has 1 values, expected 2/],
   ["an unknown directive", "@problem x\n", 1, /unknown directive "@problem"; expected @problemName/],
   ["data before the header", "1,2:3,4:a\n", 1, /expected a directive/],
-  ["no classes", "@problemName x\n@data\n", 2, /expected @classLabel true and the classes before @data/],
-  ["regression", "@targetLabel true\n", 1, /only classification/],
+  [
+    "no classes",
+    "@problemName x\n@data\n",
+    2,
+    /expected either @classLabel true and the classes or @targetLabel true/,
+  ],
+  [
+    "classes and a target",
+    `@targetLabel true\n${header}`,
+    9,
+    /either @classLabel true .* or @targetLabel true/,
+  ],
+  [
+    "a word as a target",
+    "@targetLabel true\n@data\n1,2:high",
+    3,
+    /number .* after the last colon, got "high"/,
+  ],
+  ["a truncated target", "@targetLabel true\n@data\n1,2:3\n1,2:", 4, /after the last colon, got nothing/],
   [
     "an invalid flag",
     "@timeStamps maybe\n",

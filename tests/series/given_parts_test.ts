@@ -49,6 +49,25 @@ Deno.test(
 );
 
 Deno.test(
+  "numbers are predicted with a separate test file, and groups stay in one part",
+  withFolder(async (folder) => {
+    const numbers = (names: readonly string[]) =>
+      [
+        "series,time,x,size,pair",
+        ...names.flatMap((name, i) => [0, 1].map((t) => `${name},${t},${t + i},${i},p${i >> 1}`)),
+      ].join("\n");
+    const { data, test } = await write(folder, { data: numbers(many), test: numbers(["a", "b"]) });
+    const table = { target: ["size"], group: "pair" };
+    const { split } = await recordOf({ data, test, task: "regress", table });
+    const pairs = split.validation.map(({ name }) => many.indexOf(name) >> 1);
+    assert.equal(pairs.length, 2);
+    assert.equal(pairs[0], pairs[1]);
+    assert.equal(split.train.length, 6);
+    assert.equal(split.test.length, 2);
+  }),
+);
+
+Deno.test(
   "given validation and test sets leave the whole table for training",
   withFolder(async (folder) => {
     const { data, validation, test } = await write(folder, {

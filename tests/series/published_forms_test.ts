@@ -60,6 +60,18 @@ const uea = (test: string, train = pens(penLines(8))): Case => ({
   options: { data: "Pens" },
 });
 
+/** A file in the exact form of the TSER archive. */
+const rates = (count: number) =>
+  [
+    "@problemname Rates\n@timestamps false\n@missing false\n@univariate true\n@equallength true\n@targetlabel true\n@data",
+    ...Array.from({ length: count }, (_, i) => `0.0,1.0,${i}.0:0.${i}25`),
+    "",
+  ].join("\n");
+const tser = (options: Case["options"], test = rates(4)): Case => ({
+  files: { "Rates/Rates_TRAIN.ts": rates(8), "Rates/Rates_TEST.ts": test },
+  options,
+});
+
 /** Labelled series of a long table. */
 const labelled = (names: string, { label = "up,down", time = (t: number) => `${t}`, channel = "x" } = {}) =>
   [
@@ -113,6 +125,14 @@ const wholeForms: [form: string, files: Case, found: (record: DataRecord) => unk
     ({ classes, channels, split }) => [classes, channels.length, split.test.map(({ name }) => name)],
     [["a", "b"], 2, ["TEST 1", "TEST 2", "TEST 3", "TEST 4"]],
   ],
+  ...[{ data: "Rates" }, { data: "Rates/Rates_TRAIN.ts", test: "Rates/Rates_TEST.ts" }].map((
+    parts,
+  ): typeof wholeForms[number] => [
+    `.ts files for regression in a ${Object.keys(parts).length === 1 ? "folder" : "file each"}`,
+    tser({ ...parts, task: "regress" }),
+    ({ targets, split }) => [targets!.map(({ name }) => name), split.test.length],
+    [["target"], 4],
+  ]),
   [
     "tables of the training, validation and test set",
     parts(labelled("kl")),
@@ -205,7 +225,7 @@ const damages: readonly Damage[] = [
     ["without classes", pens(penLines(4)).replace("@classLabel true a b\r\n", ""), {
       code: "invalid-row",
       row: 9,
-    }, /expected @classLabel true and the classes before @data/],
+    }, /expected either @classLabel true and the classes or @targetLabel true before @data/],
     [
       "with a short series",
       pens([pen(0), "1,2:1,2:a"]),
@@ -233,6 +253,27 @@ const damages: readonly Damage[] = [
     fields,
     message,
   ]),
+  [
+    "a .ts file with numbers for a classification",
+    tser({ data: "Rates" }),
+    { code: "conflicting-columns", option: "task" },
+    /numbers to predict; expected classes; use the option task regress/,
+  ],
+  [
+    "a .ts file with classes for a regression",
+    { ...uea(pens(penLines(4))), options: { data: "Pens", task: "regress" } },
+    { code: "conflicting-columns", option: "task" },
+    /classes to predict; expected numbers; use the option task classify/,
+  ],
+  [
+    "a .ts test file with classes beside a training file with numbers",
+    tser(
+      { data: "Rates", task: "regress" },
+      rates(4).replace("@targetlabel true", "@classlabel true 0.025 0.125 0.225 0.325"),
+    ),
+    { code: "conflicting-columns" },
+    /classes, expected a target as in Rates_TRAIN\.ts; take both files from the same archive/,
+  ],
   [
     "a folder with a .ts test file alone",
     { files: { "Pens/Pens_TEST.ts": pens(penLines(4)) }, options: { data: "Pens" } },
