@@ -21,19 +21,22 @@ export const wholeSeriesCandidates: readonly string[] = ["random-convolutions", 
 export const forecastCandidates: readonly string[] = [
   "seasonal-naive",
   "exponential-smoothing",
+  "autoregression",
   "linear",
   "neural-cde",
 ];
 
 /**
- * Models that are compared for forecasts of irregular series. Exponential smoothing is last: it reads rows
- * at regular steps, and should not take the time of the Neural CDE, which reads the times of the observations.
+ * Models that are compared for forecasts of irregular series. Exponential smoothing and autoregression are
+ * last: they read rows at regular steps, and should not take the time of the Neural CDE, which reads the times of
+ * the observations.
  */
 export const irregularForecastCandidates: readonly string[] = [
   "seasonal-naive",
   "linear",
   "neural-cde",
   "exponential-smoothing",
+  "autoregression",
 ];
 
 /**

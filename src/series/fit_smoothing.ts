@@ -1,4 +1,5 @@
 /** Fits exponential smoothing to a history, and chooses its form. */
+import { correctedAkaike } from "./akaike.ts";
 import { minimise } from "./nelder_mead.ts";
 import { smoothHistory, type Smoothing, type SmoothingForm, sumOfSquares } from "./smoothing.ts";
 
@@ -70,13 +71,6 @@ function fitForm(y: Float64Array, known: number, period: number, trend: typeof t
   const { point, value } = minimise(errorAt, starts);
   const estimated = point.length + 1 + (trend === "none" ? 0 : 1) + (isSeasonal ? period - 1 : 0) + 1;
   return { smoothing: smoothingAt(point), criterion: correctedAkaike(value, known, estimated) };
-}
-
-/** AICc of normal errors with a sum of squares. */
-function correctedAkaike(squares: number, count: number, estimated: number): number {
-  if (count - estimated - 1 <= 0) return Infinity;
-  return count * Math.log(Math.max(squares, 1e-300) / count) + 2 * estimated +
-    2 * estimated * (estimated + 1) / (count - estimated - 1);
 }
 
 function logistic(x: number): number {

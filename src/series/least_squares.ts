@@ -177,7 +177,7 @@ function dot(a: Float64Array, b: Float64Array, start = 0): number {
  *
  * @throws {RangeError} If the matrix is not positive definite.
  */
-function cholesky(matrix: Float64Array, size: number): Float64Array {
+export function cholesky(matrix: Float64Array, size: number): Float64Array {
   for (let k = 0; k < size; k++) {
     const row = k * size;
     const pivot = Math.sqrt(matrix[row + k]);
@@ -194,7 +194,7 @@ function cholesky(matrix: Float64Array, size: number): Float64Array {
 }
 
 /** Solves R'R x = b in place. */
-function solveInPlace(factor: Float64Array, size: number, b: Float64Array): void {
+export function solveInPlace(factor: Float64Array, size: number, b: Float64Array): void {
   for (let i = 0; i < size; i++) {
     const value = b[i] /= factor[i * size + i];
     for (let j = i + 1; j < size; j++) b[j] -= factor[i * size + j] * value;

@@ -6,6 +6,7 @@ import { tensor } from "../tensor/creation.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { autoregressionModel } from "./autoregression_model.ts";
 import type { DataRecord } from "./data_record.ts";
 import { fitLinear } from "./fit_linear.ts";
 import { fitSmoothing } from "./fit_smoothing.ts";
@@ -128,6 +129,14 @@ export const windowModels: Readonly<Record<string, WindowModelKind>> = {
     make(sizes) {
       requireNothingAhead("exponential-smoothing", sizes.ahead);
       return smoothingModel(sizes, fitSmoothing);
+    },
+  },
+  "autoregression": {
+    ...closedForm,
+    contextOf: historyLength,
+    make(sizes) {
+      requireNothingAhead("autoregression", sizes.ahead);
+      return autoregressionModel(sizes);
     },
   },
   ...Object.fromEntries(

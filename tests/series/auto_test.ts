@@ -130,7 +130,7 @@ Deno.test(
     const errors = training!.compared!.map(({ measures }) => measures?.mase ?? Infinity);
     const best = training!.compared![errors.indexOf(Math.min(...errors))].model;
     assert.equal(training!.chosen!.model, best);
-    assert.equal(errors.length, 4);
+    assert.equal(errors.length, 5);
     assert.ok(summary!.test.mase < 0.2, `${summary!.test.mase}`);
     assert.match(summary!.verdict!, /^Better than the seasonal naive forecast \(MASE/);
     const report = await Deno.readTextFile(run.folder.report);

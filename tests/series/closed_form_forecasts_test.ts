@@ -22,7 +22,7 @@ function config(data: string, more: Partial<RunConfig>): RunConfig {
   };
 }
 
-for (const model of ["seasonal-naive", "exponential-smoothing", "linear"]) {
+for (const model of ["seasonal-naive", "exponential-smoothing", "autoregression", "linear"]) {
   Deno.test(
     `${model} gives the same forecasts after training, from its folder, in a stream, and after it is resumed`,
     withFolder(async (folder) => {

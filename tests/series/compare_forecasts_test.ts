@@ -108,6 +108,7 @@ Deno.test(
       "linear",
       "neural-cde",
       "exponential-smoothing",
+      "autoregression",
     ]);
   }),
 );
