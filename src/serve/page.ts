@@ -2,6 +2,7 @@
 import { escapeText } from "../charts/format.ts";
 import { renderPage } from "../charts/page.ts";
 import { renderTable } from "../charts/render.ts";
+import { withChosen } from "../series/auto.ts";
 import { windowsInWords } from "../series/data_record.ts";
 import type { SeriesSettings } from "../series/settings.ts";
 import type { RunConfig } from "../train/config.ts";
@@ -26,7 +27,7 @@ export function pageOf(service: Service): Response {
 
 function render(service: Service, nonce: string): string {
   return renderPage({
-    title: runTitle(service.config),
+    title: runTitle({ ...service.config, model: settingsOf(service).model }),
     nonce,
     style,
     body: `${renderTable({ head: [], rows: factsOf(service), texts: [1] })}
@@ -51,8 +52,14 @@ function columnNames({ record, names }: Service): string[] {
   return [names.series, names.time, ...Object.keys(columnsOf(record))];
 }
 
-function factsOf({ config, record, model, names, name }: Service): [name: string, value: string][] {
-  const { task = "classify", model: modelName = "neural-cde" } = config as RunConfig & SeriesSettings;
+/** Settings of the run, with the model that a comparison chose. */
+function settingsOf({ config, record }: Service): RunConfig & SeriesSettings {
+  return withChosen(config as RunConfig & SeriesSettings, record.training);
+}
+
+function factsOf(service: Service): [name: string, value: string][] {
+  const { record, model, names, name } = service;
+  const { task = "classify", model: modelName = "neural-cde" } = settingsOf(service);
   const columns = Object.entries(columnsOf(record)).map(([name, kind]) =>
     kind === "number" ? name : `${name} (${kind.join(", ")})`
   );

@@ -42,6 +42,22 @@ Deno.test(
   }),
 );
 
+Deno.test(
+  "the page names the model that a comparison chose",
+  withFolder(async (folder) => {
+    const run = await trainedRun(folder);
+    const training = { ensemble: 1, chosen: { model: "delta" } };
+    const service = serviceOf({
+      ...run,
+      config: { ...run.config, model: "auto" },
+      record: { ...run.record, training },
+    });
+    const page = await (await handlerOf(service)(new Request(`${address}/`))).text();
+    assert.match(page, /<h1>own: delta<\/h1>/);
+    assert.match(page, /<th scope="row">model<\/th><td[^>]*>delta</);
+  }),
+);
+
 Deno.test("a forecast is shown as a chart with its interval and as a table", () => {
   const answer = {
     series: "a",
