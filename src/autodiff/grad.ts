@@ -6,9 +6,9 @@ import { Symbolic } from "../tensor/symbolic.ts";
 import { scalar, stopGradient, Tensor } from "../tensor/tensor.ts";
 import { isRecording, record, type Recorder, recordWith, withoutRecording } from "../tensor/primitive.ts";
 import { buffersOf, scope } from "../tensor/scope.ts";
-import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
-import { type PassMemory, passMemory } from "./pass_memory.ts";
-import { Tape } from "./tape.ts";
+import { leaves, type Tree } from "../tensor/tree.ts";
+import { differentiate, gradientsOf, recorded } from "./differentiate.ts";
+import { passMemory } from "./pass_memory.ts";
 
 /**
  * The gradient of a scalar function with respect to its first argument.
@@ -72,58 +72,6 @@ export function valueAndGrad<A extends Tree[]>(
     });
     return [value, gradients];
   };
-}
-
-/**
- * A function's value and the gradients of given cotangents, in one pass. Each value of `f` is freed after its last use;
- * the result and kept tensors remain.
- *
- * @param f Takes no arguments and closes over what it reads.
- * @param wrt Tensors to differentiate with respect to: one, or plain objects and arrays of them.
- * @param cotangentsOf Returns the cotangents of the tensors of the value, in order; `undefined` means zeros.
- * @throws {TypeError} If a tensor of `wrt` has no floats.
- */
-export function differentiate<T, W extends Tree>(
-  f: () => T,
-  wrt: W,
-  cotangentsOf: (value: T) => readonly (Tensor | undefined)[],
-): { value: T; gradients: W } {
-  return bufferScope(
-    (made) => {
-      const { tape, value } = recorded(f, wrt);
-      const outputs = leaves(value);
-      const cotangents = cotangentsOf(value);
-      // An outer tape needs all values.
-      const memory = isRecording() ? undefined : passMemory(made);
-      for (const output of outputs) memory?.hold(output);
-      return { value, gradients: gradientsOf(tape, wrt, outputs, cotangents, memory) };
-    },
-    (result, made) => isRecording() ? made : buffersOf(result),
-  );
-}
-
-/** Runs a function and records its operations on a tape. */
-function recorded<T>(f: () => T, wrt: Tree): { tape: Tape; value: T } {
-  const watched = leaves(wrt);
-  const discrete = watched.find((x) => !isFloat(x.dtype));
-  if (discrete) throw new TypeError(`grad: a ${discrete.dtype} tensor has no gradient; only floats do`);
-  for (const x of watched) {
-    // A compiled loop would contain the number of a `zeros` or `full` tensor as a constant without a gradient.
-    if (!(x.storage instanceof Symbolic) && typeof x.storage.source === "number") x.assign(x);
-  }
-  const tape = new Tape(watched);
-  return { tape, value: recordWith(tape, f) };
-}
-
-function gradientsOf<W extends Tree>(
-  tape: Tape,
-  wrt: W,
-  outputs: readonly Tensor[],
-  cotangents: readonly (Tensor | undefined)[],
-  memory?: PassMemory,
-): W {
-  const gradients = tape.pullback(outputs, cotangents, memory);
-  return mapTree(wrt, (x) => gradients.get(x) ?? x.zerosLike());
 }
 
 /**

@@ -2,7 +2,7 @@
  * A loop in segments of time. What a step reads that does not depend on the state is computed for all steps of a segment at
  * once; for the gradient a segment runs again, and keeps what its gradient needs only until that is there.
  */
-import { differentiate } from "../autodiff/grad.ts";
+import { differentiate } from "../autodiff/differentiate.ts";
 import { isFloat } from "../device/dtype.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { isRecording, record, withoutRecording } from "../tensor/primitive.ts";

@@ -4,7 +4,7 @@
  * not depend on the number of steps. The gradient is that of the equation, not of its discrete solution, so it is exact in
  * the limit of small steps only.
  */
-import { differentiate } from "../autodiff/grad.ts";
+import { differentiate } from "../autodiff/differentiate.ts";
 import { Loop, TracedFunction } from "../compile/loop.ts";
 import { tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";

@@ -1,5 +1,5 @@
 /** The gradient of a batch's loss, computed for parts of the batch if the whole takes too much memory. */
-import { differentiate } from "../autodiff/grad.ts";
+import { differentiate } from "../autodiff/differentiate.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import { foldIn, type Key } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";

@@ -13,7 +13,8 @@ import {
   valueAndGrad,
 } from "../../mod.ts";
 import { watchMemory } from "../../bench/timing.ts";
-import { differentiate, vjp } from "../../src/autodiff/grad.ts";
+import { differentiate } from "../../src/autodiff/differentiate.ts";
+import { vjp } from "../../src/autodiff/grad.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { cpu } from "../devices.ts";
 import { assertTensor } from "../tensor/nd.ts";

@@ -14,6 +14,7 @@ const data = new Set([
   "AttentionMemory",
   "Bounds",
   "DataRecord",
+  "Device",
   "EpochMetrics",
   "LSTMState",
   "Message",
