@@ -1,14 +1,15 @@
 import type { Buffer } from "../device/device.ts";
-import { bufferScope } from "../device/scope.ts";
+import { isLarge, listLargeBuffers } from "../device/scope.ts";
 import { hasBuffer } from "../device/view.ts";
-import { buffersOf } from "../tensor/scope.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
+type Cotangents = readonly (Tensor | undefined)[];
+
 /** Frees the memory of a reverse pass after its last use. */
 export interface PassMemory {
-  /** Runs a gradient rule, and frees what it made and did not return. */
-  scope(rule: () => (Tensor | undefined)[]): (Tensor | undefined)[];
+  /** Runs a gradient rule, holds its wanted results, and frees the other buffers that it made. */
+  scope(rule: () => Cotangents, wanted: readonly boolean[]): Cotangents;
   /** Counts one more use of a tensor's buffer. */
   hold(x: Tensor): void;
   /** Counts one use less. A buffer without uses is freed. */
@@ -18,19 +19,25 @@ export interface PassMemory {
 }
 
 /**
- * Counts the uses of buffers. Each value of the forward pass has one use: the operations recorded after it was made,
- * which alone can read it.
+ * Counts the uses of large buffers. Each value of the forward pass has one use: only the operations recorded after it was
+ * made can read it.
  *
- * @param owned The live set of buffers that the pass may free: those of a scope that ends with the pass. What it holds
- * now are the values of the forward pass.
+ * @param owned The live set of buffers that the pass may free: those of a scope that ends with the pass. Its present
+ * members are the values of the forward pass.
  */
 export function passMemory(owned: ReadonlySet<Buffer>): PassMemory {
-  const values = [...owned].sort((a, b) => a.serial - b.serial);
+  const values: Buffer[] = [];
+  for (const buffer of owned) if (isLarge(buffer)) values.push(buffer);
+  values.sort((a, b) => a.serial - b.serial);
   const uses = new Map<Buffer, number>(values.map((buffer) => [buffer, 1]));
-  const ownBuffer = (x: Tensor): Buffer | undefined => {
-    const { storage } = x;
+  const bufferOf = ({ storage }: Tensor): Buffer | undefined => {
     if (storage instanceof Symbolic || !hasBuffer(storage)) return undefined;
-    return owned.has(storage.source) ? storage.source : undefined;
+    const { source } = storage;
+    return isLarge(source) && owned.has(source) ? source : undefined;
+  };
+  const hold = (x: Tensor) => {
+    const buffer = bufferOf(x);
+    if (buffer) uses.set(buffer, (uses.get(buffer) ?? 0) + 1);
   };
   const dropBuffer = (buffer: Buffer) => {
     const left = uses.get(buffer)! - 1;
@@ -40,17 +47,19 @@ export function passMemory(owned: ReadonlySet<Buffer>): PassMemory {
     if (owned.has(buffer)) buffer.free();
   };
   return {
-    scope: (rule) => bufferScope(rule, (found) => buffersOf(found)),
-    hold(x) {
-      const buffer = ownBuffer(x);
-      if (buffer) uses.set(buffer, (uses.get(buffer) ?? 0) + 1);
+    hold,
+    scope(rule, wanted) {
+      const { result, made } = listLargeBuffers(rule);
+      result.forEach((x, i) => x && wanted[i] && hold(x));
+      for (const buffer of made) if (!uses.has(buffer) && owned.has(buffer)) buffer.free();
+      return result;
     },
     drop(x) {
-      const buffer = ownBuffer(x);
+      const buffer = bufferOf(x);
       if (buffer && uses.has(buffer)) dropBuffer(buffer);
     },
     dropValues(firstSerial) {
-      while (values.length > 0 && values.at(-1)!.serial >= firstSerial) dropBuffer(values.pop()!);
+      while (values.length > 0 && values[values.length - 1].serial >= firstSerial) dropBuffer(values.pop()!);
     },
   };
 }

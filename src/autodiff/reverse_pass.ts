@@ -32,22 +32,23 @@ export function reversePass<K>(
   memory?: PassMemory,
 ): void {
   for (const cotangent of cotangents.values()) memory?.hold(cotangent);
-  const accumulate = (value: K, cotangent: Tensor) => {
-    const before = cotangents.get(value);
-    const sum = before?.add(cotangent) ?? cotangent;
-    cotangents.set(value, sum);
-    memory?.hold(sum);
-    if (before) memory?.drop(before);
-  };
-  for (const { inputs, outputs, reverse, firstBuffer = 0 } of operations.toReversed()) {
+  for (let at = operations.length - 1; at >= 0; at--) {
+    const { inputs, outputs, reverse, firstBuffer = 0 } = operations[at];
     const arrived = outputs.map((output) => cotangents.get(output));
     const wanted = inputs.map(isDifferentiated);
     if (arrived.some((cotangent) => cotangent !== undefined) && wanted.includes(true)) {
-      const apply = () => reverse(arrived, wanted).map((x, i) => wanted[i] ? x : undefined);
-      const found = memory ? memory.scope(apply) : apply();
-      for (const x of found) if (x) memory?.hold(x);
-      found.forEach((x, i) => x && accumulate(inputs[i], x));
-      for (const x of found) if (x) memory?.drop(x);
+      const rule = () => reverse(arrived, wanted);
+      const found = memory ? memory.scope(rule, wanted) : rule();
+      found.forEach((cotangent, i) => {
+        if (!cotangent || !wanted[i]) return;
+        const before = cotangents.get(inputs[i]);
+        if (!before) return cotangents.set(inputs[i], cotangent);
+        const sum = before.add(cotangent);
+        cotangents.set(inputs[i], sum);
+        memory?.hold(sum);
+        memory?.drop(before);
+        memory?.drop(cotangent);
+      });
     }
     outputs.forEach((output, i) => {
       if (!arrived[i] || wrt.has(output)) return;

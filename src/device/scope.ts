@@ -5,16 +5,26 @@
  */
 import type { Buffer } from "./device.ts";
 
-/** Buffers smaller than this carry no ballast: the tensor's own objects weigh enough. */
-const ballastThreshold = 16 * 1024;
+/**
+ * Buffers smaller than this carry no ballast: the tensor's own objects weigh enough. A reverse pass leaves them to its
+ * scope: freeing them earlier would cost more time than the kernels of small tensors take.
+ */
+const largeBytes = 16 * 1024;
+
+/** Whether freeing a buffer early is worth the time. */
+export function isLarge({ byteLength }: Buffer): boolean {
+  return byteLength >= largeBytes;
+}
 
 const collected = new FinalizationRegistry<() => void>((release) => release());
 const ballast = new WeakMap<Buffer, ArrayBuffer>();
 
 let current: Set<Buffer> | undefined;
+let largeBuffers: Buffer[] | undefined;
 
 /** Enters a new buffer into the current scope, or leaves it to the collector. */
 export function trackBuffer(buffer: Buffer): void {
+  if (largeBuffers && isLarge(buffer)) largeBuffers.push(buffer);
   if (current) current.add(buffer);
   else leaveToCollector(buffer);
 }
@@ -23,7 +33,7 @@ function leaveToCollector(buffer: Buffer): void {
   const { device, memory, byteLength } = buffer;
   collected.register(buffer, () => device.release(memory, byteLength), buffer);
   buffer.isLeftToCollector = true;
-  if (byteLength >= ballastThreshold) ballast.set(buffer, new ArrayBuffer(byteLength));
+  if (isLarge(buffer)) ballast.set(buffer, new ArrayBuffer(byteLength));
 }
 
 /** Tells the collector that a buffer has been freed before its time. */
@@ -59,5 +69,17 @@ export function bufferScope<T>(
     // Some a kernel made for itself and has freed already.
     for (const buffer of kept) if (made.delete(buffer) && !buffer.freed) trackBuffer(buffer);
     for (const buffer of made) buffer.free();
+  }
+}
+
+/** Runs `body` and lists the large buffers made in it, perhaps some twice. */
+export function listLargeBuffers<T>(body: () => T): { result: T; made: readonly Buffer[] } {
+  const outer = largeBuffers;
+  const made: Buffer[] = largeBuffers = [];
+  try {
+    return { result: body(), made };
+  } finally {
+    largeBuffers = outer;
+    for (const buffer of made) if (!buffer.freed) outer?.push(buffer);
   }
 }
