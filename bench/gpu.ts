@@ -185,7 +185,11 @@ if (import.meta.main) {
         .default("paper"),
     )
     .option("--implementation <name>", "WebGPU implementation: native or dawn", "native")
-    .option("--python <path>", "a Python with the packages that the scripts in bench/peers name", "python3")
+    .option(
+      "--python <path>",
+      "path of a Python with the packages that the scripts in bench/peers import",
+      "python3",
+    )
     .option("--checkouts <folder>", "a folder with the checkouts that the scripts name", path)
     .option("--repeats <number>", "turns per implementation", wholeFrom(1), 5)
     .option("--out <folder>", "folder for gpu.md and gpu.jsonl", path, "bench/results");

@@ -10,7 +10,7 @@ import type { Chart } from "../src/charts/chart.ts";
 import { chartFile } from "../src/charts/file.ts";
 import { type DeviceOptions, openDevice, timeStep, withTimingOptions } from "./timing.ts";
 
-/** The base sizes: those of CharacterTrajectories. */
+/** The base sizes: the sizes of CharacterTrajectories. */
 const base: NeuralCdeSizes = { batch: 32, length: 101, channels: 4, hidden: 32, width: 32, depth: 3 };
 
 interface Series {

@@ -1,6 +1,6 @@
 /**
  * Times training steps with and without `jit`: a small model, where overhead dominates, and the README's
- * example. Also times a chain of elementwise operations, which `jit` fuses. Prints the wall time of the fastest repeat, and the mean processor time of the whole process over
+ * example. Also times a chain of elementwise operations, which `jit` fuses. Prints the wall time of the fastest repeat, and the mean CPU time of the whole process over
  * all threads, which other programs disturb less.
  */
 import { cpuUsage } from "node:process";
@@ -73,13 +73,13 @@ function elementwise(): Record<string, () => unknown> {
   };
 }
 
-/** Milliseconds of a step: wall time, and processor time of all threads together. */
+/** Milliseconds of a step: wall time, and CPU time of all threads together. */
 interface StepMilliseconds {
   readonly wall: number;
   readonly processor: number;
 }
 
-/** Measures a step: the wall time of the fastest repeat, and the mean processor time of all repeats. */
+/** Measures a step: the wall time of the fastest repeat, and the mean CPU time of all repeats. */
 async function timesOf(
   device: Device,
   step: () => unknown,
@@ -109,7 +109,7 @@ await main(async (args) => {
     50,
   ).addHelpText(
     "after",
-    "\nMilliseconds per step: wall time of the fastest repeat, and mean processor time of all threads.",
+    "\nMilliseconds per step: wall time of the fastest repeat, and mean CPU time of all threads.",
   );
   program.parse(args, { from: "user" });
   const { steps, repeats, ...options } = program.opts<DeviceOptions & { steps: number; repeats: number }>();

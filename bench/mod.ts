@@ -40,7 +40,7 @@ async function bench(args: string[]): Promise<number> {
   }
   program.addHelpText(
     "after",
-    "\ndeno task bench <program> --help shows the options of a program. Without a program, the options are those of deno bench.",
+    "\ndeno task bench <program> --help shows the options of a program. Without a program, deno task bench has the options of deno bench.",
   );
   await program.parseAsync(args, { from: "user" });
   return code;

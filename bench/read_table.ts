@@ -1,5 +1,5 @@
 /**
- * Reads a table of a million rows and 20,000 series. Prints a line of JSON with seconds, processor time and
+ * Reads a table of a million rows and 20,000 series. Prints a line of JSON with seconds, CPU time and
  * peak memory.
  */
 import { Buffer } from "node:buffer";

@@ -1,6 +1,6 @@
 /**
  * Measures a server whose clients send one observation per second for each of many series: response times,
- * and the server's processor time and memory. Server and clients run as separate processes on one machine.
+ * and the server's CPU time and memory. Server and clients run as separate processes on one machine.
  */
 import { execute } from "../src/train/mod.ts";
 import { startRun } from "../src/train/run.ts";
@@ -9,7 +9,7 @@ import { main, wholeFrom } from "../src/commands/command.ts";
 import { benchCommand } from "./programs.ts";
 import { sendMalformed } from "./malformed.ts";
 
-/** The metric of processor time. */
+/** Prometheus metric of the server's CPU time. */
 const processor = "process_cpu_seconds_total";
 
 const program = benchCommand("serve")

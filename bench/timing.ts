@@ -44,13 +44,13 @@ export interface PreparedWorkload {
 
 /** Seconds and bytes of a step. */
 export interface StepTimes {
-  /** The fastest forward pass. */
+  /** Seconds of the fastest forward pass. */
   forward?: number;
-  /** The fastest step. */
+  /** Seconds of the fastest step. */
   step: number;
-  /** The first step, including tracing and compilation. */
+  /** Seconds of the first step, including tracing and compilation. */
   first: number;
-  /** Peak memory of a step, besides data and parameters. Only available on the CPU device. */
+  /** Peak memory of a step in bytes, besides data and parameters. Only available on the CPU device. */
   memory?: number;
 }
 

@@ -167,7 +167,7 @@ await main(async (args) => {
   ];
   const text = [
     "# WARP's modes",
-    `Processor seconds (of all threads together) of a training step of the states alone, value and gradient of A, B ` +
+    `CPU seconds (of all threads together) of a training step of the states alone, value and gradient of A, B ` +
     `and theta_0, float32; the fastest of ${repeats} repeats if below one second. All states or the last state; one initial state for all samples (a ` +
     "learned theta_0) or one per sample (phi). *Faster*: speedup of the fastest mode over the recurrent mode. *Predicted*: " +
     "the mode with the fewest operations, which is the default. The last column names the fastest mode if it differs, " +

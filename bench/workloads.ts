@@ -33,13 +33,13 @@ import {
   withTimingOptions,
 } from "./timing.ts";
 
-/** Sizes that override those of a workload. */
+/** Sizes that override the sizes of a workload. */
 interface Sizes {
   readonly batch?: number;
   readonly length?: number;
 }
 
-/** Makes a workload's data. The adjoint, if given, overrides that of the workload. */
+/** Makes a workload's data. The adjoint, if given, overrides the workload's adjoint. */
 type Workload = (sizes: Sizes, adjoint?: SolveOptions["adjoint"]) => PreparedWorkload;
 
 /** A step of a model solved by the 3/8 rule with one step per observation. */
@@ -214,7 +214,7 @@ if (import.meta.main) {
   const program = withTimingOptions(
     benchCommand("workloads"),
   )
-    .option("--adjoint <name>", "direct, checkpoint or continuous; default: that of the workload")
+    .option("--adjoint <name>", "direct, checkpoint or continuous; default: the workload's adjoint")
     .argument(
       "[workloads...]",
       `some of ${workloadNames.join(", ")}, also with sizes: warp-msd@1024x256; all by default`,

@@ -1,4 +1,4 @@
-/** Runs every program and every command of README.md and docs/, except those that a marker skips. */
+/** Runs every program and every command of README.md and docs/, except blocks that a marker skips. */
 import assert from "node:assert/strict";
 import { testLong } from "./devices.ts";
 import { type Block, blocksOf, commandsOf, isSkipped, readMarker } from "./pages/blocks.ts";

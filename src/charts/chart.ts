@@ -7,9 +7,9 @@ export interface LineMark {
   readonly kind: "line";
   /** Name in the legend. Marks with the same name have the same colour. */
   readonly name: string;
-  /** Places of the points on the horizontal axis. */
+  /** Horizontal values of the points. */
   readonly x: ArrayLike<number>;
-  /** Values of the points. */
+  /** Vertical values of the points. */
   readonly y: ArrayLike<number>;
   /** `"solid"` by default. `"reference"` is a thin grey line, such as the diagonal of a scatter plot. */
   readonly style?: "solid" | "dashed" | "reference";
@@ -23,13 +23,13 @@ export interface PointsMark {
   readonly isHollow?: boolean;
   /** Name in the legend. */
   readonly name: string;
-  /** Places of the points on the horizontal axis. */
+  /** Horizontal values of the points. */
   readonly x: ArrayLike<number>;
-  /** Values of the points. */
+  /** Vertical values of the points. */
   readonly y: ArrayLike<number>;
 }
 
-/** The area between two curves. Where a wide band leaves the plot, it is cut off. */
+/** The area between two curves. Parts outside the plot are clipped. */
 export interface BandMark {
   /** Kind of the mark. */
   readonly kind: "band";
@@ -37,7 +37,7 @@ export interface BandMark {
   readonly of?: string;
   /** Name in the legend. */
   readonly name: string;
-  /** Places of the points on the horizontal axis. */
+  /** Horizontal values of the points. */
   readonly x: ArrayLike<number>;
   /** Lower bound at each place. */
   readonly low: ArrayLike<number>;
@@ -82,11 +82,11 @@ export interface Panel {
   readonly isPlane?: boolean;
 }
 
-/** A chart: a title, a legend, and panels below each other. */
+/** A chart: a title, a legend, and panels from top to bottom. */
 export interface Chart {
   /** Title above the chart. */
   readonly title: string;
-  /** Panels below each other. */
+  /** Panels, from top to bottom. */
   readonly panels: readonly Panel[];
   /** Text below the panels. */
   readonly note?: string;

@@ -53,7 +53,7 @@ function drawPanel(
     marks.map((mark) => drawMark(mark, colours.get(mark.name) ?? "", frame)).join("");
 }
 
-/** Smallest and largest value along an axis. A band counts up to twice the range of the other marks beyond them. */
+/** Smallest and largest value along an axis. Bands extend it by at most twice the range of the other marks. */
 function valueRange(marks: readonly Mark[], axis: "x" | "y"): [number, number] {
   const values = marks.flatMap((mark): ArrayLike<number>[] => {
     if (mark.kind === "region") return axis === "x" ? [[mark.from, mark.to]] : [];
@@ -155,7 +155,7 @@ function drawAxes(
     }</g></g>`;
 }
 
-/** Titles of an axis, the longest first. A date names a time axis where there is no space for more. */
+/** Titles of an axis, the longest first. Without space for the title of a time axis, its start date remains. */
 function titlesOf({ title, unit }: Axis, { start }: Scale): string[] {
   const notes = [unit, start && `from ${start}`].filter(Boolean).join(", ");
   if (notes === "") return [title];

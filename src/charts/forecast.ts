@@ -1,4 +1,4 @@
-/** Panels of forecasts: what was observed, what is predicted, and how certain the prediction is. */
+/** Panels of forecasts: observations, predictions and prediction intervals. */
 import type { Mark, Panel } from "./chart.ts";
 import type { Axis } from "./scale.ts";
 
@@ -22,7 +22,7 @@ export interface ForecastChannel {
   readonly baseline?: Points & { readonly name: string };
 }
 
-/** Values `y` at the places `x` of the time axis. */
+/** Values `y` at the times `x`. */
 export interface Points {
   readonly x: ArrayLike<number>;
   readonly y: ArrayLike<number>;

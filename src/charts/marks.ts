@@ -3,7 +3,7 @@ import type { BandMark, LineMark, Mark, PointsMark } from "./chart.ts";
 import { escapeText, formatDate, formatNumber, formatPercent } from "./format.ts";
 import type { Axis } from "./scale.ts";
 
-/** Places of values in a drawing, and the box of the axes. */
+/** Positions of values in a drawing, and the box of the axes. */
 export interface Frame {
   readonly x: (value: number) => number;
   readonly y: (value: number) => number;
@@ -54,7 +54,7 @@ export function drawMark(mark: Mark, colour: string, frame: Frame): string {
 
 type Point = readonly [x: number, y: number, at: number];
 
-/** Places of finite values, with their positions in the data. */
+/** Positions of finite values in the drawing, with their indices in the data. */
 function pointsOf(xs: ArrayLike<number>, ys: ArrayLike<number>, { x, y }: Frame): Point[] {
   return Array.from(xs, (value, i): Point => [round(x(value)), round(y(ys[i])), i])
     .filter(([a, b]) => Number.isFinite(a) && Number.isFinite(b));

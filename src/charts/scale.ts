@@ -1,4 +1,4 @@
-/** Scales of axes: from values to places along an axis, with ticks at round numbers or dates. */
+/** Scales of axes: from values to positions along an axis, with ticks at round numbers or dates. */
 import { dateTicks, monthTicks } from "./dates.ts";
 import { formatDate, formatNumber } from "./format.ts";
 
@@ -29,7 +29,7 @@ export interface Tick {
   readonly label: string;
 }
 
-/** Maps values to places along an axis, from 0 at its start to 1 at its end. */
+/** Maps values to positions along an axis, from 0 at its start to 1 at its end. */
 export interface Scale {
   readonly ticks: readonly Tick[];
   readonly isLogarithmic: boolean;
@@ -37,7 +37,7 @@ export interface Scale {
   readonly start?: string;
   /** Smallest and largest value of the axis. */
   readonly range: readonly [low: number, high: number];
-  /** Place of a value; not finite if the scale is logarithmic and the value is not positive. */
+  /** Position of a value; not finite if the scale is logarithmic and the value is not positive. */
   place(value: number): number;
 }
 

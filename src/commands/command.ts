@@ -19,7 +19,7 @@ export function callOf(name: string): string {
   return name === caller ? name : `${caller} ${name}`;
 }
 
-/** Arguments of this process's executable to train: that of `deno task compile`, or Deno. */
+/** Arguments that start a training with this process's executable: `weft` of `deno task compile`, or Deno. */
 export const trainWords: readonly string[] = Deno.build.standalone ? ["train"] : ["task", "--quiet", "train"];
 
 /**

@@ -21,10 +21,10 @@ export async function evaluate(args: string[], experiments: readonly Experiment[
     "Measure a run's best weights: on its test set, or on other data with --data, with the scaling and the classes " +
       "of the run.",
   )
-    .argument("<run>", "folder of the run, or of runs: the newest", path)
+    .argument("<run>", "folder of a run, or of several runs (uses the newest)", path)
     .addOption(deviceOption())
     .option("--data <path>", "other data to evaluate: a table, zip file or folder", path)
-    .option("--test-part", "--data is the new path of the run's data: measure only their test set");
+    .option("--test-part", "measure only the test set of --data, which is the new path of the run's data");
   addTableOptions(program).parse(args, { from: "user" });
   prepareDrivers();
   const folder = await findRun(program.processedArgs[0]);
@@ -34,7 +34,7 @@ export async function evaluate(args: string[], experiments: readonly Experiment[
   const table = tableOf(program, experiment);
   const [given] = Object.keys(table);
   if (given && (data === undefined || testPart)) {
-    program.error(`error: ${flag(given)} describes another table: name it with --data`);
+    program.error(`error: ${flag(given)} describes another table; set --data to its path`);
   }
   if (testPart && data !== undefined) await requireOwnData(data);
   const { measures, baselines, verdict } =

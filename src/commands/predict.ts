@@ -17,7 +17,7 @@ export async function predict(args: string[], experiments: readonly Experiment[]
     "Print a run's predictions about each series of a table: its class, its numbers, or a forecast. The run's folder is " +
       "all that is needed of the run.",
   )
-    .argument("<run>", "folder of the run, or of runs: the newest", path)
+    .argument("<run>", "folder of a run, or of several runs (uses the newest)", path)
     .argument(
       "<table>",
       "a table with the columns that the run was trained on, in any order; targets are not read",

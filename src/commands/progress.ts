@@ -6,7 +6,7 @@ const barWidth = 24;
 const eraseLine = "\r\x1b[2K";
 
 const write = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text));
-/** Replaces the current line of the terminal. */
+/** Overwrites the current line of the terminal. */
 const show = (line: string) => write(eraseLine + line.slice(0, Deno.consoleSize().columns - 1));
 
 /**

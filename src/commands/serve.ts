@@ -18,7 +18,7 @@ export async function serve(args: string[], experiments: readonly Experiment[]):
     "Serve predictions of a run's best weights until Ctrl-C: for whole series in tables and JSON, and for observations of many " +
       "series as they arrive. docs/serving.md describes the requests.",
   )
-    .argument("<run>", "folder of the run, or of runs: the newest", path)
+    .argument("<run>", "folder of a run, or of several runs (uses the newest)", path)
     .option("--host <address>", "address to listen on; by default only this machine can connect", "127.0.0.1")
     .option(
       "--port <number>",

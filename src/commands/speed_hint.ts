@@ -3,14 +3,14 @@ import type { DeviceInfo } from "../device/device.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import { leaves } from "../tensor/tree.ts";
 
-/** Smallest number of rows and of columns of a weight for which the advice names a native BLAS. */
+/** The line suggests a native BLAS if a weight has at least this number of rows and of columns. */
 const wide = 256;
 
 /**
  * Returns a line about the settings that would make training faster, and what they cost. Returns undefined on a
  * GPU, and if every setting that helps is in use.
  *
- * @param arch Architecture of the processor. Only V8 for x86-64 knows the switches. Deno cannot read whether the
+ * @param arch Architecture of the processor. V8 has the switches on x86-64 only. Deno cannot read whether the
  * processor has AVX2.
  */
 export function speedHint(

@@ -260,9 +260,9 @@ async function trainOnce({ experiment, places, chosen }: Parsed, args: string[],
     throw new OptionError(
       "conflicting-options",
       (write) =>
-        `${write("run")} resumes by itself, and is a single run: leave out ${write("resume")} and ${
-          write("folds")
-        }`,
+        `${write("run")} resumes its run automatically and trains a single run; remove ${
+          write("resume")
+        } and ${write("folds")}`,
     );
   }
   const folder = runFolder(places.run!);

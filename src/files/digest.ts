@@ -7,7 +7,7 @@ const hexDigits = 16;
 
 /** Short digest of a name and numbers. In practice, different inputs have different digests. */
 export async function digestOf(name: string, ...arrays: readonly Float64Array[]): Promise<string> {
-  // NaN has many bit patterns: use one of them.
+  // NaN has many bit patterns. Replace them all by one, so that equal data has equal digests.
   const parts = arrays.map((values) => values.map((value) => Number.isNaN(value) ? NaN : value));
   const text = JSON.stringify([name, ...arrays.map(({ length }) => length)]);
   const bytes = await new Blob([text, ...parts]).arrayBuffer();

@@ -1,6 +1,6 @@
 /**
- * Writes files atomically: readers, and processes that start after a kill, never see a partial file. Paths may
- * be those of folders in memory.
+ * Writes files atomically: readers, and processes that start after a kill, never see a partial file. A path
+ * may belong to a folder in memory.
  */
 import { parseJson } from "./json.ts";
 import { memoryFile } from "./memory.ts";
@@ -97,8 +97,8 @@ export async function makeFolder(path: string): Promise<void> {
     await Deno.mkdir(path, { recursive: true });
   } catch (error) {
     const isFile = error instanceof Deno.errors.AlreadyExists || error instanceof Deno.errors.NotADirectory;
-    const reason = isFile ? "a file has its name, or that of a folder above it" : (error as Error).message;
-    throw new Error(`${path}: cannot be made a folder (${reason}); name another place`);
+    const reason = isFile ? "the path or a parent of it is a file" : (error as Error).message;
+    throw new Error(`${path}: cannot create the folder (${reason}); give another path`);
   }
 }
 
@@ -111,7 +111,9 @@ export async function readJsonLines<T>(path: string): Promise<T[]> {
   const text = await readTextIfPresent(path) ?? "";
   return text.split("\n").filter((line) => line !== "").map((line, i) => {
     const value = parseJson(line);
-    if (value === undefined) throw new Error(`${path}, line ${i + 1}: damaged: no JSON; remove the line`);
+    if (value === undefined) {
+      throw new Error(`${path}, line ${i + 1}: damaged: invalid JSON; remove the line`);
+    }
     return value as T;
   });
 }

@@ -1,4 +1,7 @@
-/** Folders in memory, for runs of programs without access to a disk. The functions of `disk.ts` read and write them. */
+/**
+ * Folders in memory, for runs of programs without access to a disk. The functions of `disk.ts` read
+ * and write files in these folders.
+ */
 
 /** A folder in memory. Its files exist until the folder is disposed. */
 export interface MemoryFolder extends Disposable {
@@ -19,7 +22,7 @@ export function memoryFolder(name: string): MemoryFolder {
   return { path, files, [Symbol.dispose]: () => void folders.delete(path) };
 }
 
-/** A place in a folder in memory. */
+/** A file in a folder in memory, which may not exist yet. */
 export interface MemoryFile {
   /** Whether the file exists. */
   readonly isPresent: boolean;

@@ -136,7 +136,11 @@ export async function decodeSafetensors(
     fail(`not a safetensors file: it would start with a header of ${headerBytes} bytes`);
   }
   if (8 + headerBytes > bytes.length) {
-    fail(`truncated: the header takes ${headerBytes} bytes, and ${bytes.length - 8} are there`);
+    fail(
+      `truncated: the header takes ${headerBytes} bytes, but the file has only ${
+        bytes.length - 8
+      } after its length field`,
+    );
   }
   const text = new TextDecoder().decode(bytes.subarray(8, 8 + headerBytes));
   const header = parseHeader(text, fail);

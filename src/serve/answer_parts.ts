@@ -72,7 +72,7 @@ function isClass(answer: Prediction): answer is ClassPrediction {
   return "label" in answer;
 }
 
-/** An answer in a line. */
+/** A prediction as one line of text. */
 function textOf(answer: Prediction): string {
   if (isClass(answer)) return `${answer.label}, ${formatPercent(answer.probability, 1)}`;
   const numbers = isForecast(answer)

@@ -69,7 +69,7 @@ function unpacked(bytes: Uint8Array, tooLarge: () => RequestError, { bodyBytes }
     const { code = "" } = error as { code?: string };
     if (code === "ERR_BUFFER_TOO_LARGE") throw tooLarge();
     if (code.startsWith("Z_") && code !== "Z_MEM_ERROR") {
-      throw new RequestError(400, "the body: its gzip is damaged, or cut off");
+      throw new RequestError(400, "the body: gzip is damaged or truncated");
     }
     throw error;
   }

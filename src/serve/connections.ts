@@ -15,7 +15,7 @@ export function connectionsOf(server: Server, most: number) {
     });
   });
   return {
-    /** Waits until all connections end. After `seconds`, closes those that are still open. */
+    /** Waits until all connections end. After `seconds`, closes the open ones. */
     async end(seconds: number) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       await new Promise<void>((resolve) => {

@@ -23,7 +23,7 @@ const mapOf = (additionalProperties: Schema): Schema => ({ type: "object", addit
 const reference = (name: string): Schema => ({ $ref: `#/components/schemas/${name}` });
 const content = (schema: Schema, type = "application/json") => ({ [type]: { schema } });
 
-/** Members of problem details, in addition to those of RFC 9457. */
+/** Members of problem details, in addition to the members of RFC 9457. */
 const problemFields: Readonly<Record<keyof ProblemFields, Schema>> = {
   code: text,
   option: text,
@@ -89,7 +89,7 @@ export function openApiOf(service: Service): Schema {
       }),
       "/": get(
         "page",
-        "A page with the model, a form for a table, and the latest answers",
+        "A page with the model, a form that predicts a table, and the latest answers",
         content(text, "text/html"),
         { description: "The page." },
       ),
@@ -105,7 +105,7 @@ function get(
   content: Readonly<Record<string, unknown>>,
   { description = `${summary}.`, responses = {} }: {
     description?: string;
-    /** Responses by status, in addition to those of every path. */
+    /** Responses by status, in addition to the responses of every path. */
     responses?: Readonly<Record<string, unknown>>;
   } = {},
 ) {

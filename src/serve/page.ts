@@ -1,4 +1,4 @@
-/** Web page of a server: its model, a form that tries a table, and the latest answers. */
+/** Web page of a server: its model, a form that predicts a table, and the latest answers. */
 import { escapeText } from "../charts/format.ts";
 import { renderPage } from "../charts/page.ts";
 import { renderTable } from "../charts/render.ts";
@@ -126,7 +126,7 @@ async function showLatest() {
     const response = await fetch("latest", { headers: { accept: "text/html" } });
     if (!response.ok) throw new Error(response.statusText);
     const html = await response.text();
-    // A reader may have scrolled or selected: keep what has not changed.
+    // Keep unchanged content: replacing it would lose the scroll position and selected text.
     if (html !== shown) element("latest").innerHTML = shown = html;
   } catch {
     element("latest").textContent = shown = "The server does not answer.";

@@ -30,7 +30,7 @@ export const problemStatuses: readonly ProblemStatus[] = Object.keys(titles).map
 /** Media type of problem details. */
 export const problemType = "application/problem+json";
 
-/** Members of problem details, in addition to those of RFC 9457. */
+/** Members of problem details, in addition to the members of RFC 9457. */
 export interface ProblemFields extends ErrorFields {
   /** Code of the error. */
   readonly code: string;
@@ -84,7 +84,7 @@ export function refusalOf(error: unknown): RequestError | undefined {
 /** Response to an internal error. The details may contain file names, so they are only logged. */
 export const internalFailure: RequestError = new RequestError(
   500,
-  "the server failed; the reason is in the log of the server",
+  "the server failed; the server's log has the reason",
 );
 
 /** Response for a rejected request. */

@@ -111,12 +111,11 @@ function optionsOf({ headerSeconds, headerBytes, bodySeconds, idleSeconds }: Lim
   return {
     maxHeaderSize: headerBytes,
     headersTimeout: 1000 * headerSeconds,
-    // The handler rejects a late body with a message. This timeout closes connections that are late even
-    // then.
+    // Longer than the handler's timeout for a body, so that late clients first get an error response.
     requestTimeout: 1000 * (headerSeconds + 2 * bodySeconds),
     keepAliveTimeout: 1000 * idleSeconds,
     connectionsCheckingInterval: 1000,
-    // Java clients offer an upgrade to HTTP/2. Ignore the offer.
+    // Ignore offers of an upgrade to HTTP/2, which Java clients send.
     shouldUpgradeCallback: ({ headers }: IncomingMessage) => headers.upgrade?.toLowerCase() === "websocket",
   };
 }

@@ -26,7 +26,7 @@ export interface GivenAnswer {
 
 /** A trained run as a service. */
 export interface Service {
-  /** Name of the run: that of its folder. */
+  /** Name of the run, which is the name of its folder. */
   readonly name: string;
   /** Configuration of the run. */
   readonly config: RunConfig;
@@ -192,7 +192,7 @@ function gaugesOf(
       () => predictions.count,
     ),
     gauge("process_resident_memory_bytes", "Memory of the process.", () => Deno.memoryUsage().rss),
-    gauge("process_cpu_seconds_total", "Seconds of processor time, of all threads.", () => {
+    gauge("process_cpu_seconds_total", "Seconds of CPU time, of all threads.", () => {
       const { user, system } = cpuUsage();
       return (user + system) / 1e6;
     }, "counter"),

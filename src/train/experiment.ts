@@ -109,7 +109,7 @@ export function trainingOptions(
   return {
     epochs: sizeOption({
       group: "training",
-      help: "number of passes over the training set",
+      help: "number of epochs",
       ...(epochs === undefined ? { implied: "chosen by validation" } : { default: epochs }),
     }),
     batchSize: sizeOption({ group: "training", help: "batch size", default: batchSize }),

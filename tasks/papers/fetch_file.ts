@@ -54,7 +54,7 @@ async function fetchRest(
     await response.body?.cancel();
     if (Number(all) === there) return;
     await Deno.remove(part);
-    throw new Error(`what is there of it, ${there} bytes, does not fit`);
+    throw new Error(`the partial file of ${there} bytes does not match the download and was removed`);
   }
   if (!response.ok) {
     await response.body?.cancel();

@@ -74,11 +74,11 @@ function reproduceProgram(): Command {
       new Option("--scale <name>", "the paper's sizes, or small sizes that train in minutes on two cores")
         .choices(scales).default("paper"),
     )
-    .option("--models <names>", "rows, divided by commas (default: all)", (text) => text.split(","))
-    .option("--experiments <names>", "columns, divided by commas (default: all)", (text) => text.split(","))
+    .option("--models <names>", "rows, separated by commas (default: all)", (text) => text.split(","))
+    .option("--experiments <names>", "columns, separated by commas (default: all)", (text) => text.split(","))
     .option(
       "--seeds <numbers>",
-      "divided by commas (default: the scale's)",
+      "separated by commas (default: the scale's)",
       (text) => text.split(",").map(seedOf),
     )
     .addOption(deviceOption())
@@ -120,7 +120,7 @@ export async function reproduce(args: string[]): Promise<number> {
     program.getOptionValueSource(name) === "cli"
   );
   if (ofSlurm && options.engine === "local" && !options.dryRun) {
-    program.error(`error: --${ofSlurm} is for jobs of Slurm: choose --engine slurm, or leave it out`);
+    program.error(`error: --${ofSlurm} is for jobs of Slurm: add --engine slurm, or remove the option`);
   }
   if (!table) {
     for (const one of tables) console.log(await described(one, options));
@@ -261,7 +261,7 @@ async function described(table: PaperTable, options: Options): Promise<string> {
   const counts = await Promise.all(
     scales.filter((scale) => table.scales[scale]).map(async (scale) => {
       const runs = await tableRuns(table, { ...options, scale });
-      return `${scale}: ${runs.length} runs, some ${roughly(scaleOf(table, scale).hours)} on two cores`;
+      return `${scale}: ${runs.length} runs, about ${roughly(scaleOf(table, scale).hours)} on two cores`;
     }),
   );
   return `${table.name}\n  ${table.title} (${table.source})\n  ${counts.join("; ")}\n  data: ${

@@ -1,4 +1,4 @@
-/** Memory of the reverse pass: what it frees, and what it must not free. */
+/** Memory of the reverse pass: tensors that it frees, and tensors that it must keep. */
 import assert from "node:assert/strict";
 import {
   checkpoint,

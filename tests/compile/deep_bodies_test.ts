@@ -39,7 +39,7 @@ const bodies: Record<string, (y: Tensor, p: Tensor, n: number) => Tensor> = {
   "a chain of sums and products": (y, p, n) =>
     repeat(n / 2, y.add(p), (x, i) => x.mul(0.9999).add(1e-4 * i / n)),
   "a chain of functions": (y, p, n) => repeat(n / 2, y.add(p), (x) => x.mul(1.001).tanh()),
-  "many readers of one value": (y, p, n) =>
+  "one value that many operations read": (y, p, n) =>
     Array.from({ length: n / 2 }, (_, i) => y.mul(1 / (i + 1))).reduce((a, b) => a.add(b)).mul(0.1).add(p),
   "readers of a parameter": (y, p, n) => repeat(n / 3, y, (x, i) => x.add(p.mul(1 / (i + 1))).mul(0.99)),
   "readers of a matrix": (y, p, n) => repeat(n / 4, y, (x) => x.matmul(weight).add(p).mul(0.99)),

@@ -1,5 +1,5 @@
 /**
- * Gradient rules that compute only with numbers, such as that of a power. These operations have no operand in
+ * Gradient rules that compute only with numbers, such as the rule of a power. These operations have no operand in
  * memory.
  */
 import {

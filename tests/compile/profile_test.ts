@@ -96,7 +96,7 @@ testOnCpu("events of a trace are nested", async () => {
     const end = ts + dur;
     assert.ok(
       open.length === 0 || end <= open.at(-1)!.end + rounding,
-      "an event ends after the one that it is in",
+      "an event ends after its enclosing event",
     );
     open.push({ end });
   }

@@ -235,7 +235,7 @@ Deno.test("a loop over bool and int32 rows whose gradient runs step by step has 
 const cells: Record<string, (...x: Tensor[]) => Tensor> = {
   "another float": (h, x, c) => h.mul(c).cast("float32").sum(1).cast("float64").expandDims(1).add(x),
   "a product over the samples": (h, x, c) => h.add(x.matmul(stopGradient(h.mT.matmul(h)).mul(c))),
-  "a product inside and ahead": (h, x, c) => {
+  "a product inside and ahead of the loop": (h, x, c) => {
     const product = x.slice(1, 0, 1).mul(c);
     return h.mul(product).add(product.exp()).tanh();
   },

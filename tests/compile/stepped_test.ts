@@ -132,7 +132,7 @@ testOnDevices("a transposed matrix or a slice of it is read without a copy", asy
   assert.ok(largest <= 1e-5 * await exact.abs().max().item(), `gradients differ by ${largest}`);
 });
 
-/** Runs the loops of `body` within bounds and compares the results with those of the fused loop. */
+/** Runs the loops of `body` within bounds and compares the results with the fused loop's. */
 function checkLoops(device: CpuDevice, body: () => void, bounds: Bounds): Run[] {
   const valuesOf = ({ finals, outputs, stepSums, sums, weightGradients }: RunResult) =>
     [...finals, ...outputs, ...stepSums, ...sums, ...weightGradients]

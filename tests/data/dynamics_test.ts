@@ -90,7 +90,7 @@ Deno.test("the number of trajectories does not change the first ones, and anothe
   }
 });
 
-Deno.test("the Lotka-Volterra parameters are those of the paper or of the authors' code", async () => {
+Deno.test("the Lotka-Volterra parameters match the paper or the authors' code", async () => {
   // At (1, 1) the slopes are alpha - beta and delta - gamma. Predators die out with the paper's ranges, and
   // thrive with the code's ranges.
   const length = 1001;

@@ -88,7 +88,7 @@ export const computations: Record<string, (dtype: DType) => Tensor[]> = {
   },
 };
 
-/** A hash of values, for comparison with those of another process. */
+/** A hash of values, for comparison with the values of another process. */
 export async function digest(values: TypedArray): Promise<string> {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", values as Float32Array<ArrayBuffer>)).toHex();
 }

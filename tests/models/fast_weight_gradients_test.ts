@@ -61,7 +61,7 @@ const cheap = { method: "euler" } as const;
 type Model = { parameters: ParameterTree; output: () => Tensor; isAdaptive?: true };
 
 /**
- * The gradient is that of the function itself. The differences use a replay, unless steps depend on values.
+ * The gradient is the exact gradient of the function. The differences use a replay, unless steps depend on values.
  */
 async function check({ parameters, output, isAdaptive }: Model): Promise<void> {
   const f = (_: ParameterTree) => output();

@@ -48,7 +48,7 @@ type Model =
 
 const mapSizes = { inputChannels: 3, modelDim: 8, outputChannels: 2, stepsPerPiece: 2, key: key(1) };
 const sizes = { ...mapSizes, heads: 2 };
-/** Models, and whether their prediction at the first observation equals that of the whole series. */
+/** Models, and whether their prediction at the first observation equals the prediction of the whole series. */
 const models: Record<string, { model: (options?: { dtype: DType }) => Model; fromFirst: boolean }> = {
   NeuralCDE: { model: makeModel, fromFirst: true },
   FastWeightODE: {

@@ -69,7 +69,7 @@ testOnDevices("series end at the last observation of any channel", async () => {
 });
 
 testOnDevices(
-  "the derivative at a grid point is that of the piece on the requested side",
+  "the derivative at a grid point belongs to the piece on the requested side",
   async () => {
     const X = LinearInterpolation(tensor([[0], [1], [3], [2]]), [0, 1, 2, 4]);
     const left = [1, 1, 2, -0.5], right = [1, 2, -0.5, -0.5];

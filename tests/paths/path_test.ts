@@ -266,7 +266,7 @@ testOnDevices("rectilinear paths move in time first and then to the new values",
     backward.slice(-1, 2),
     [2, 2, 2, 2, 2],
     0,
-    "what is missing at the start is filled backward",
+    "missing values at the start are filled backward",
   );
   const last = linearCoeffs(x.slice(-1, 0, 2).flip(-1), undefined, { rectilinear: 1 });
   await assertClose(last, [5, 0, 5, 1, 5, 1, 5, 3, 7, 3], 0, "time is the last channel");

@@ -63,7 +63,7 @@ function naiveSignature(points: number[][], depth: number): number[] {
   return level.slice(1).flat();
 }
 
-testOnDevices("signatures of a batch equal those of its paths", async (device) => {
+testOnDevices("signatures of a batch equal the signatures of its paths", async (device) => {
   for (const depth of [1, 2, 3, 4]) {
     const x = normal(key(depth), [2, 3, 6, 3]);
     const found = signature(x, depth);

@@ -234,8 +234,8 @@ async function compare(
     const [a, b] = [await found[name].data(), await x.data()];
     const wrong = difference(a, b, allowed, mayReorder && name.includes("gradient"));
     if (!wrong) continue;
-    // An ill-conditioned program amplifies rounding errors: its differences may be as large as those of
-    // perturbed inputs.
+    // An ill-conditioned program amplifies rounding errors: its differences may be as large as the
+    // differences of perturbed inputs.
     other ??= perturbed?.();
     if (!other || await isWorse(a, b, other[name])) return `${name}: ${wrong}`;
   }

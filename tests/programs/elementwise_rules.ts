@@ -100,8 +100,8 @@ export const numbers = [0.5, 2, -1.5, 0, 1, -1, 3, 0.25, -0.75];
 const exponents = [0, 1, 2, 3, 4, 5, -1, -2, -3, 0.5, 1.5, -0.5, 2.5];
 
 /**
- * Draws a number, or a value of the type of an operand that broadcasts against a shape, by default that of
- * the operand.
+ * Draws a number, or a value of the type of an operand that broadcasts against a shape, by default the
+ * type of the operand.
  */
 function secondOperand(
   draw: Draw,
@@ -250,7 +250,7 @@ const cast: Rule = {
   margin: ([x, to]: [Value, DType]) =>
     x.dtype !== "float64"
       ? Infinity
-      // Rounding to float32 is a step function, but its gradient is that of the identity.
+      // Rounding to float32 is a step function, but its gradient is the identity's.
       : to === "float32"
       ? leastDistance([x], () => 0)
       : leastDistance(

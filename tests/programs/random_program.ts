@@ -132,7 +132,7 @@ function evaluateOperation({ name, args }: Operation, values: readonly Value[]) 
 /**
  * Evaluates a program by naive loops.
  *
- * @param changed Values of the inputs, in place of those of the set.
+ * @param changed Values of the inputs, in place of the set's values.
  * @param frozen An evaluation that supplies the results of `stopGradient`, so that differences do not see
  * them change.
  */
@@ -248,8 +248,8 @@ const weights: Readonly<Record<string, number>> = {
 const weightedNames = Object.keys(rules).flatMap((name) => new Array<string>(weights[name] ?? 1).fill(name));
 
 /**
- * Operations whose gradient must not reach what they do not select, even if it is infinite, as that of a
- * square root at 0.
+ * Operations whose gradient must not reach operands that they do not select, even if it is infinite, as the
+ * gradient of a square root at 0.
  */
 const selections = ["relu", "maximum", "minimum", "clip", "max", "min"];
 

@@ -75,7 +75,7 @@ export interface Rule {
   draw(draw: Draw): readonly Argument[] | undefined;
   /** Computes the result by naive loops. */
   evaluate(args: Drawn): Nd;
-  /** The type of the result. By default that of the first tensor. */
+  /** The type of the result. By default the type of the first tensor. */
   dtype?(args: Drawn): DType;
   /** The activity of the result. */
   active(args: Drawn, result: Nd): Nd;

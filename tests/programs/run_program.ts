@@ -122,7 +122,7 @@ export interface LoopRun {
 
 /**
  * Runs a program as the body of a loop with one step for each set. A state moves towards a value of the same
- * shape. In programs with edge cases it stays as it is, so that exact numbers stay exact.
+ * shape. In programs with edge cases it is unchanged, so that exact numbers stay exact.
  */
 export function runInLoop(program: Program, options: ScanOptions, second: boolean, shift = 0): LoopRun {
   const { inputs, hasEdgeCases } = program;

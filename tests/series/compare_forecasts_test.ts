@@ -58,7 +58,7 @@ Deno.test("a training that exceeds the time limit has fewer epochs, and its erro
   assert.equal(lines[2], `  neural-cde: trains for ${shortened} of 1000000 epochs, the time left`);
 });
 
-Deno.test("a training within the time limit is as long as that of the chosen model", async () => {
+Deno.test("a training within the time limit is as long as the training of the chosen model", async () => {
   const found = await compareForecasts(
     { ...settings, epochs: 20, budget: "10m" },
     [{ model: "linear" }, { model: "neural-cde" }],

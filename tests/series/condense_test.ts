@@ -97,7 +97,7 @@ async function trained(folder: string, options: Record<string, unknown>): Promis
 
 for (const model of ["neural-cde", "s5"]) {
   Deno.test(
-    `predictions of ${model} from blocks have equal digits alone and in a table, and its stream gives those of each prefix`,
+    `predictions of ${model} from blocks are bitwise equal alone and in a table, and its stream predicts each prefix`,
     withFolder(async (folder) => {
       const { model: own, record } = await trained(folder, { model, online: true, condense: 3 });
       assert.deepEqual((record as DataRecord).condensing, { by: "means", rows: 3 });

@@ -47,7 +47,7 @@ Deno.test("one input with a penalty gives sum(xy) / (sum(xx) + n penalty)", () =
   assert.ok(Math.abs(weight[0] - 10 / (10 + 4 * 0.5)) < 1e-9, `${weight}`);
 });
 
-Deno.test("coefficients with shared ones have a vanishing gradient, and their errors are those of the rows", async () => {
+Deno.test("the gradient of coefficients with shared ones is 0, and their errors match the errors of the rows", async () => {
   const own = await rows(30);
   const penalty = 0.1;
   const { weight, shared } = solveRidge(momentsOf(own), penalty);

@@ -89,7 +89,7 @@ Deno.test("thresholds are quantiles of convolutions, and the features are their 
   });
 });
 
-Deno.test("features of equal keys are equal, and those of other keys have other channels", () => {
+Deno.test("equal keys give equal features, and different keys give features of different channels", () => {
   const featuresOf = (seed: number) => {
     const sizes = { channels: 4, points: 12, biases: 2, operators: 1, key: key(seed) };
     const convolutions = convolutionFeatures(sizes);

@@ -43,7 +43,7 @@ async function opened(path: string) {
 }
 
 Deno.test(
-  "classes that only a frequency separates are learned, with equal digits after a stop, a resumption and a move",
+  "classes that only a frequency separates are learned, with equal results after a stop, a resumption and a move",
   withFolder(async (folder) => {
     const data = await write(`${folder}/waves.csv`, "x,label", waves(24));
     const fresh = await write(`${folder}/fresh.csv`, "x,label", waves(12, 100));

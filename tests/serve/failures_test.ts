@@ -161,7 +161,7 @@ Deno.test(
       const answer = await ask(service, observation(2));
       assert.equal(
         (answer as { detail: string }).detail,
-        "the server failed; the reason is in the log of the server",
+        "the server failed; the server's log has the reason",
       );
     } finally {
       cpu.allocate = allocate;

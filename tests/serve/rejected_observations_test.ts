@@ -32,7 +32,7 @@ function tableFor(task: string): string {
 
 const runs: Record<string, Partial<RunConfig>> = {
   "classify with a mean of two models": { task: "classify", online: true, model: "delta" },
-  "classify from row to row": { task: "classify", online: true, model: "s4d" },
+  "online classification": { task: "classify", online: true, model: "s4d" },
   "regress": { task: "regress", online: true, model: "neural-cde" },
   "forecast": { task: "forecast", model: "linear", horizon: 3, context: 6, epochs: 1 },
 };
@@ -195,7 +195,7 @@ function rejectedMessages(last: number): Record<string, unknown> {
     "a numeric series name": observation(next, { x: 5 }, 3),
     "a blank series name": observation(next, { x: 5 }, "  "),
     "a series name that is too long": observation(next, { x: 5 }, "a".repeat(300)),
-    "no JSON": `{"series":"a","time":${next},"values":{"x":5`,
+    "invalid JSON": `{"series":"a","time":${next},"values":{"x":5`,
     "JSON with too many levels": "[".repeat(1000),
     "no object": "3",
     "an unknown type": { type: "forget", series: "a" },

@@ -135,7 +135,7 @@ Deno.test("per-sample steps run in a compiled loop", () => {
 });
 
 for (const compile of [true, false]) {
-  Deno.test(`the gradient is that of the per-sample steps${compile ? "" : ", step by step"}`, async () => {
+  Deno.test(`the gradient matches the gradient of the per-sample steps${compile ? "" : ", step by step"}`, async () => {
     const dtype = "float64";
     const inputs = {
       y0: normal(key(1), [3, 2], { dtype }),

@@ -1,6 +1,6 @@
 /**
  * Every differentiable primitive in a vector field. Each adjoint, compiled and step by step, must give the
- * same gradient, and central differences in float64 must confirm it. The cases are those of
+ * same gradient, and central differences in float64 must confirm it. The cases come from
  * `primitive_cases.ts`, so that new primitives are included.
  */
 import assert from "node:assert/strict";

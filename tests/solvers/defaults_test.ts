@@ -1,4 +1,4 @@
-/** The defaults of solvers (those of torchdiffeq and torchcde) and of models. */
+/** The defaults of solvers, which equal torchdiffeq's and torchcde's, and of models. */
 import assert from "node:assert/strict";
 import {
   cdeint,

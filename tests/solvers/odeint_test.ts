@@ -95,7 +95,7 @@ for (const adjoint of ["direct", "checkpoint", "continuous"] as Adjoint[]) {
     async (device) => {
       const dtype: DType = device.info.kind === "cpu" ? "float64" : "float32";
       for (const t of [[0, 0.3, 1], [1, 0.4, 0]]) {
-        // y(t) = y0 exp(k (t - t0)): the gradient of k is the sum of (t - t0) y(t), of y0 that of exp(k (t -
+        // y(t) = y0 exp(k (t - t0)): the gradient of k is the sum of (t - t0) y(t), of y0 the sum of exp(k (t -
         // t0)).
         const inputs = { y0: tensor([[1], [2]], { dtype }), k: tensor([-0.7], { dtype }) };
         const loss = () =>

@@ -11,7 +11,7 @@ export interface Outcome {
 }
 
 /**
- * The process of a task with some arguments. @param env Environment variables in addition to those of this
+ * The process of a task with some arguments. @param env Environment variables in addition to the variables of this
  * process.
  */
 export function task(name: string, args: string[], env: Record<string, string> = {}): Deno.Command {

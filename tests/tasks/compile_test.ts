@@ -41,8 +41,8 @@ function loadedFiles({ roots, modules }: Graph): string[] {
 }
 
 /**
- * Loads large packages that no executable includes: Dawn's, and that of Welch's test, without which tables
- * are still written.
+ * Loads large packages that no executable includes: Dawn's, and the package of Welch's test. Tables
+ * are written without a test if it is missing.
  */
 const leftOut = /await import\((dawnPackage|testPackage)\)/;
 
@@ -59,7 +59,7 @@ async function neededFiles(cwd: URL | string, entry: string): Promise<string[]> 
     assert.doesNotMatch(
       text,
       /\bimport\((?!["'])/,
-      `${file}: what is imported by an expression is not embedded`,
+      `${file}: a module imported by an expression is not embedded`,
     );
     const paths = text.matchAll(/new URL\("(\.[^"]+)", import\.meta\.url\)/g);
     return Array.from(paths, ([, path]) => new URL(path, `file://${file}`).pathname);

@@ -7,7 +7,7 @@ const { tasks } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root))
   tasks: Record<string, { command: string }>;
 };
 
-/** Command lines of the programs of the project. The options of `test` are those of `deno test`. */
+/** Command lines of the programs of the project. `test` has the options of `deno test`. */
 const commandLines = [
   ...Object.keys(tasks).filter((name) => name !== "test" && /^deno run .*\.ts$/.test(tasks[name].command)),
   ...Object.keys(benchPrograms).map((name) => `bench ${name}`),
@@ -31,7 +31,7 @@ testLong("every command prints only its options with --help", async () => {
   }
 });
 
-testLong("bench jit prints wall time and processor time of every workload", async () => {
+testLong("bench jit prints wall time and CPU time of every workload", async () => {
   const words = ["task", "--quiet", "bench", "jit", "--steps", "1", "--repeats", "1"];
   const { code, stdout, stderr } = await run(words);
   assert.equal(code, 0, stderr);

@@ -1,4 +1,4 @@
-/** Prints the permissions that remain after dropping all but those to read. */
+/** Prints the permissions that remain after dropping all except the permissions to read. */
 import { keepOnly } from "../../tasks/weft.ts";
 
 await keepOnly(["read"]);

@@ -1,4 +1,4 @@
-/** Runs that are killed, resumed and moved: every later use gives the digits of an uninterrupted run. */
+/** Runs that are killed, resumed and moved: every later use gives the bits of an uninterrupted run. */
 import assert from "node:assert/strict";
 import { testLong } from "../devices.ts";
 import { stateOf } from "../torture/world.ts";
@@ -134,7 +134,7 @@ function checkKilled(options: readonly string[], moments: readonly Moment[], cou
 }
 
 Deno.test(
-  "an ensemble that is killed between epochs and resumed in another folder gives equal digits in every use",
+  "an ensemble that is killed between epochs and resumed in another folder gives bitwise equal results in every use",
   checkKilled(
     ["--model", "s5", "--hidden", "4", "--ensemble", "2", "--epochs", "6", "--online"],
     ["metrics.jsonl"],
@@ -142,12 +142,12 @@ Deno.test(
 );
 
 Deno.test(
-  "a choice that is killed while models are compared and refitted gives equal digits in every use",
+  "a choice that is killed while models are compared and refitted gives bitwise equal results in every use",
   checkKilled([], [/comparing models/, "metrics.jsonl"]),
 );
 
 testLong(
-  "an ensemble that is killed in its cross-validation and in its training gives equal digits in every use",
+  "an ensemble that is killed in its cross-validation and in its training gives bitwise equal results in every use",
   checkKilled(
     ["--model", "s5", "--hidden", "4", "--ensemble", "2", "--online"],
     [/ steps: /, "metrics.jsonl"],
@@ -155,6 +155,6 @@ testLong(
 );
 
 testLong(
-  "an online choice that is killed in the comparison and in training gives equal digits in every use",
+  "an online choice that is killed in the comparison and in training gives bitwise equal results in every use",
   checkKilled(["--online", "--budget", "1h"], [/comparing models/, "metrics.jsonl"]),
 );

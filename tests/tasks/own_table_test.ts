@@ -130,7 +130,7 @@ Deno.test(
     assert.ok(Math.abs(printed / logLoss - 1) < 1e-3, `${printed} printed, ${logLoss} from predictions`);
     const withSeries = await evaluate("--series", "who");
     assert.equal(withSeries.code, 1);
-    assert.match(withSeries.stderr, /--series describes another table: name it with --data/);
+    assert.match(withSeries.stderr, /--series describes another table; set --data to its path/);
   }),
 );
 

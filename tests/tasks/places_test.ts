@@ -1,4 +1,4 @@
-/** Commands with paths that do not contain what the commands need. */
+/** Errors of commands whose paths do not contain the expected files. */
 import assert from "node:assert/strict";
 import { execute } from "../../src/train/mod.ts";
 import { startRun } from "../runs.ts";
@@ -83,7 +83,7 @@ const noFolder = {
   text: /: a file, not a folder; expected/,
   bare: /: a folder without .*; expected/,
 };
-const noDirectory = { below: /: cannot be made a folder/, text: /: cannot be made a folder/ };
+const noDirectory = { below: /: cannot create the folder/, text: /: cannot create the folder/ };
 const cpu = ["--device", "cpu"];
 
 const cases: readonly Case[] = [

@@ -68,7 +68,7 @@ Deno.test("in a mean of models, the readout of each model has the larger learnin
 });
 
 for (const model of ["neural-cde", "gru-ode", "ode-rnn"]) {
-  Deno.test(`the weight penalty of ${model} applies only in training, to all weights or to those of its vector field`, async () => {
+  Deno.test(`the weight penalty of ${model} applies only in training, to all weights or to the vector field's weights`, async () => {
     const task = await spirals.prepare({ ...paper, model, intensity: true }) as Task<SeriesBatch>;
     const batch = takeSamples(task.data.test, Int32Array.of(0, 1, 2));
     const { vectorField } = task.parameters as { vectorField: ParameterTree };

@@ -72,10 +72,10 @@ for (const model of Object.keys(seriesModels)) {
     const losses = await firstLosses(model, await noise(12, length), isCondensed);
     assert.ok(losses.every((loss) => loss < mostLoss), `${losses}`);
   };
-  Deno.test(`the first loss of ${model} is about that of guessing on 20 rows`, () => check(20));
-  testLong(`the first loss of ${model} is about that of guessing on 1,000 rows`, () => check(1000));
+  Deno.test(`the first loss of ${model} is about the loss of guessing on 20 rows`, () => check(20));
+  testLong(`the first loss of ${model} is about the loss of guessing on 1,000 rows`, () => check(1000));
   testLong(
-    `the first loss of ${model} is about that of guessing on 2,000 rows, condensed`,
+    `the first loss of ${model} is about the loss of guessing on 2,000 rows, condensed`,
     () => check(2000, true),
   );
 }

@@ -36,7 +36,7 @@ function withRun(body: (folder: RunFolder) => Promise<void>): () => Promise<void
 }
 
 Deno.test(
-  "a fitted task has one epoch without steps, and its metrics and best weights are those of the fit",
+  "a fitted task has one epoch without steps, and its metrics and best weights come from the fit",
   withRun(async (folder) => {
     const { task, fits } = await fittedTask();
     const { metrics, position } = await train(task, { ...options, folder });

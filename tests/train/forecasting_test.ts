@@ -169,7 +169,7 @@ testOnCpu("the test metrics include the baselines mean of the training series an
       for (const [measure, error] of Object.entries(metrics)) {
         assert.ok(Math.abs(baselines[name][measure] - error) < 1e-6, `${name}, ${measure}: ${error}`);
       }
-      // The metric of a baseline is reported next to that of the model.
+      // The metric of a baseline is reported next to the model's metric.
       const model = { ...task.evaluate(task.data.test), ...(await task.evaluatePredictions!()).measures };
       assert.ok(Object.keys(metrics).every((measure) => measure in model));
     }

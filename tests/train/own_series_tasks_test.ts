@@ -227,7 +227,7 @@ Deno.test(
     });
     assert.ok(test.coverage > 0.75 && test.coverage < 0.85, `${test.coverage}`);
     assert.deepEqual(Object.keys(baselines!), ["the last value", "the season before"]);
-    // The variance of two independent errors is twice that of one.
+    // The variance of two independent errors is twice the variance of one.
     const ratio = test.mse / baselines!["the season before"].mse;
     assert.ok(ratio > 0.45 && ratio < 0.7, `${ratio}`);
     assert.ok(test.crps < baselines!["the season before"].crps);
@@ -249,7 +249,7 @@ Deno.test(
 
 for (const model of ["linear", "neural-cde", "seasonal-naive"]) {
   Deno.test(
-    `streamed forecasts of ${model} equal those of the whole series, with a state of bounded size`,
+    `streamed forecasts of ${model} equal the forecasts of the whole series, with a state of bounded size`,
     withFolder(async (folder) => {
       // Uneven times, some within a step. y is observed occasionally. A holiday is known in advance.
       const row = (i: number) => [
@@ -465,7 +465,7 @@ Deno.test(
       );
       return metrics.at(-1)!.train.loss;
     };
-    // The entropy of one half, compared with that of one eighth.
+    // The entropy of one half, compared with the entropy of one eighth.
     assert.ok(Math.abs(await rareOf(true) - Math.log(2)) < 0.1);
     assert.ok(await rareOf(false) < 0.5);
   }),
@@ -494,7 +494,7 @@ Deno.test(
 );
 
 Deno.test(
-  "streamed predictions of an online model equal those of the whole series, also from a saved state",
+  "streamed predictions of an online model equal the predictions of the whole series, also from a saved state",
   withFolder(async (folder) => {
     const rows = levels((i) => level(i)).map((row, i) => i % 5 === 3 ? row.with(2, "") : row);
     const data = await write(`${folder}/own.csv`, "series,time,x,label", rows);

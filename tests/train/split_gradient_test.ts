@@ -45,7 +45,7 @@ async function regressionTask() {
 }
 
 for (const [name, isKnown] of [["values that are all known", true], ["unknown values", false]] as const) {
-  Deno.test(`the gradient in parts of unequal sizes equals that of the batch, with ${name}`, async () => {
+  Deno.test(`the gradient in parts of unequal sizes equals the batch's gradient, with ${name}`, async () => {
     const { parameters, predict, batch } = await regressionTask();
     type Batch = typeof batch;
     const task = {
@@ -133,7 +133,7 @@ Deno.test("a batch that exceeds the memory is split until its parts fit, and the
   }
 });
 
-Deno.test("a step that fits into the memory has the digits of a step without a limit", async () => {
+Deno.test("a step that fits into the memory limit is bitwise equal to a step without a limit", async () => {
   const [free, limited] = [await tinyTask(), { ...await tinyTask(), memory: 2 ** 30 }];
   for (const task of [free, limited]) await trainInMemory(task, { steps: 9, batchSize: 16, key: key(0) });
   assert.deepEqual(await weightsOf(limited), await weightsOf(free));
@@ -148,7 +148,7 @@ Deno.test("evaluation uses smaller batches if they take too much memory, with th
 });
 
 Deno.test(
-  "a run whose batches are split resumes with equal digits and reports the number of parts",
+  "a run whose batches are split resumes bitwise equally and reports the number of parts",
   withFolder(async (folder) => {
     const splits: StepSplit[] = [];
     const options = {

@@ -73,7 +73,7 @@ export type LotkaVolterraRanges = Readonly<
 >;
 
 /**
- * Parameters of {@linkcode lotkaVolterra}: those of table 6, and those of the authors' code, which swaps
+ * Parameters of {@linkcode lotkaVolterra}: the ranges of table 6, and the ranges of the authors' code, which swaps
  * gamma and delta.
  */
 export const lotkaVolterraRanges: Readonly<Record<"paper" | "code", LotkaVolterraRanges>> = {

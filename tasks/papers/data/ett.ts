@@ -54,7 +54,7 @@ export function parseLongSeries(text: string, file: string): LongSeries {
  * @throws {Error} If the file cannot be read, or is not in UTF-8.
  */
 export async function readLongSeries(path: string): Promise<LongSeries> {
-  const bytes = await readBytes(path, "a table with a column date and a column a channel");
+  const bytes = await readBytes(path, "a table with a column date and a column for each channel");
   return parseLongSeries(decodeUtf8(bytes, path), path);
 }
 
@@ -88,7 +88,7 @@ export interface WindowOptions {
  * row of these sets is predicted.
  *
  * @param options `hours`: hours of each set, {@linkcode ettHours} by default; `statistics`: statistics of
- * each channel, by default those of the training months.
+ * each channel, by default the statistics of the training months.
  * @returns Windows `(windows, context + horizon, channels)` of each set, and the channels' statistics.
  * @throws {RangeError} If the series is shorter than the sets together.
  */

@@ -35,7 +35,7 @@ export async function readDigits(folder: string, part: DigitsPart): Promise<Digi
   if (images.shape.length !== 3 || labels.shape.length !== 1 || labels.shape[0] !== count) {
     throw new Error(
       `${folder}: images of ${images.shape.join(" by ")} and labels of ${labels.shape.join(" by ")}, ` +
-        "expected as many labels as images",
+        "expected one label for each image",
     );
   }
   return { images: images.values, shape: [count, rows, columns], labels: labels.values };

@@ -52,7 +52,7 @@ export async function readSepsis(folder: string, options: SepsisOptions = {}): P
         throw new DataFormatError(
           file,
           1,
-          `its columns differ from those of the first file, ${columns.join("|")}`,
+          `its columns differ from the first file's, ${columns.join("|")}`,
         );
       }
       if (patient.last < 3) continue;

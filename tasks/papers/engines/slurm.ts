@@ -19,7 +19,7 @@ export interface SlurmResources {
   readonly others?: readonly string[];
 }
 
-/** Files of an array. */
+/** Files of a Slurm job array. */
 export interface SlurmArray {
   /** Common path, without extensions, of the script, of the commands (one line per run) and of the job id. */
   readonly path: string;

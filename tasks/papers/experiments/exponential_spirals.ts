@@ -48,7 +48,7 @@ const models: Readonly<Record<string, SpiralsModelKind>> = {
     });
     return layer(model.parameters, (x: Tensor) => model(x));
   }),
-  // Chosen so that the number of parameters is close to that of WARP with the same `hidden`.
+  // Chosen so that the number of parameters is close to WARP's with the same `hidden`.
   "neural-cde": kind((hidden, key) => {
     const model = NeuralCDE({
       ...{ inputChannels: 3, hiddenChannels: 2 * hidden, outputChannels: 2, key },

@@ -37,8 +37,8 @@ export const lotkaVolterra: ModelExperiment = modelRules({
     const { clipWeights = settings.recipe === "paper" ? 0 : 1 } = settings;
     const task = taskOf(length);
     const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
-    // The ranges of the authors' code. With those of table 6, predicting the mean of the training series is
-    // better than the error that the paper reports.
+    // The ranges of the authors' code. With the ranges of table 6, the mean of the training series as a
+    // forecast has a smaller error than the paper reports.
     const options = { length, ranges: "code" } as const;
     const made = {
       train: await makeTrajectories(samples, trainKey, options),

@@ -6,8 +6,8 @@ import { combineSchedules, cosine, reduceOnPlateau, warmup } from "../../../src/
 import type { Task } from "../../../src/train/task.ts";
 
 /**
- * Optimizer, schedule and stopping rule: `"short"`, for runs of minutes, or `"paper"`, that of WARP's paper
- * for forecasts and of the Neural CDE paper for classification.
+ * Optimizer, schedule and stopping rule: `"short"`, for runs of minutes, or `"paper"`, the recipe of
+ * WARP's paper for forecasts and of the Neural CDE paper for classification.
  */
 export type Recipe = "short" | "paper";
 

@@ -11,13 +11,13 @@ import type { TargetKind } from "../../../src/series/series_experiment.ts";
 
 /** A problem of the UEA archive. */
 interface UeaProblem extends Pick<PaperProblem, "name" | "summary" | "paper" | "draw"> {
-  /** The problem's name in the archive, and that of its file in `data/`. */
+  /** The problem's name in the archive, and the name of its file in `data/`. */
   problem: string;
   /** Defaults of this problem that differ from {@linkcode defaultSettings}. */
   defaults?: Partial<typeof defaultSettings>;
   /** Number of hidden layers of a vector field, 1 by default. */
   depth?: number;
-  /** Names of the classes in the archive's order. By default those of the archive. */
+  /** Names of the classes in the archive's order. By default the archive's names. */
   classes?: readonly string[];
   /** Factor on times before they become a channel. */
   timeScale: number;
@@ -93,7 +93,7 @@ const problems: readonly UeaProblem[] = [
   {
     name: "self-regulation-scp2",
     problem: "SelfRegulationSCP2",
-    summary: "the same, of a paralysed person",
+    summary: "a cursor moved by cortical potentials of a paralysed person",
     timeScale: 0.01,
   },
 ];

@@ -61,7 +61,7 @@ export const fastWeightsTable2: PaperTable = {
       },
       seeds: 5,
       differs:
-        "The paper's settings (appendix B), with 32 channels and a rate of 0.01 for NRDE and NCDE. The paper does not state these values, the sizes of its two layers (here those of one layer) and its number " +
+        "The paper's settings (appendix B), with 32 channels and a rate of 0.01 for NRDE and NCDE. The paper does not state these values, the sizes of its two layers (Weft uses the sizes of one layer) and its number " +
         "of epochs.",
       hours: 500,
     },

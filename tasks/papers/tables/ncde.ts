@@ -67,7 +67,7 @@ export const ncdeTable1: PaperTable = {
       settings: { ...ofCharacters, recipe: "paper", epochs: 1000, learningRate: 0.001, method: "rk4" },
       seeds: 5,
       differs:
-        "The paper's settings (appendix D.2), with the factor of the authors' code for the weight penalty. The paper's memory is that of the GPU, ours that of the whole process, 60 MB of it for Deno.",
+        "The paper's settings (appendix D.2), with the factor of the authors' code for the weight penalty. The paper's memory is GPU memory. Weft's is the memory of the whole process, including 60 MB for Deno.",
       hours: 60,
     },
     small: {
@@ -105,7 +105,7 @@ export const ncdeTable2: PaperTable = {
     paper: {
       seeds: 5,
       differs:
-        "The paper's settings (appendix D.3). Its memory is that of the GPU alone, ours that of the whole process.",
+        "The paper's settings (appendix D.3). The paper's memory is GPU memory. Weft's is the memory of the whole process.",
       hours: 1000,
     },
     small: {
@@ -133,7 +133,7 @@ export const ncdeTable3: PaperTable = {
     paper: {
       seeds: 5,
       differs:
-        "The paper's settings (appendix D.4). Its memory is that of the GPU alone, ours that of the whole process.",
+        "The paper's settings (appendix D.4). The paper's memory is GPU memory. Weft's is the memory of the whole process.",
       hours: 2000,
     },
     small: {

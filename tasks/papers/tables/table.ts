@@ -22,7 +22,7 @@ export type Chosen = Partial<Omit<PaperSeriesSettings & ForecastSettings, "seed"
 
 /**
  * A column: a problem and a metric. Columns with the same settings share runs. Settings of a column override
- * those of the scale, and settings of a row override both.
+ * settings of the scale, and settings of a row override both.
  */
 export interface TableColumn {
   /** For example `30 % dropped`. */
@@ -120,11 +120,11 @@ export interface TableRun {
 /** Options of {@linkcode tableRuns}. */
 interface TableRunsOptions {
   readonly scale: Scale;
-  /** Seeds of each row and column; by default those of the scale. */
+  /** Seeds of each row and column; by default the seeds of the scale. */
   readonly seeds?: readonly number[];
-  /** Models; by default those of all rows. */
+  /** Models; by default the models of all rows. */
   readonly models?: readonly string[];
-  /** Experiments; by default those of all columns. */
+  /** Experiments; by default the experiments of all columns. */
   readonly experiments?: readonly string[];
   readonly device?: RunConfig["device"];
   /** Folder of the data, `data` by default. */
