@@ -144,12 +144,14 @@ async function measureFigures(device: Device, scale: Scale, repeats: number): Pr
     },
     {
       figure: "sums",
-      meaning: "the same with the gradient of the weights",
+      meaning:
+        "largest bytes of weights for which fused loops with the gradient of the weights are not slower than stepped loops",
       value: await crossing(device, { ...at, single: false, gradient: true }),
     },
     {
       figure: "copies",
-      meaning: "the same without the gradient, for a single sample",
+      meaning:
+        "largest bytes of weights for which fused loops of a single sample are not slower than stepped loops",
       value: await crossing(device, { ...at, single: true, gradient: false }),
     },
   ];

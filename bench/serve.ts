@@ -16,7 +16,11 @@ const program = benchCommand("serve")
   .option("--streams <number>", "series, each observed once a second", wholeFrom(1), 1000)
   .option("--sockets <number>", "number of connections", wholeFrom(1), 100)
   .option("--seconds <number>", "duration", wholeFrom(1), 20)
-  .option("--malformed <number>", "send this number of malformed requests instead", wholeFrom(1))
+  .option(
+    "--malformed <number>",
+    "send this number of malformed requests instead of observations",
+    wholeFrom(1),
+  )
   .option("--seed <number>", "seed of the malformed requests", wholeFrom(0), 0)
   .option("--hidden <number>", "hidden size of the model", wholeFrom(1), 32);
 

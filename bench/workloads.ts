@@ -217,7 +217,9 @@ if (import.meta.main) {
     .option("--adjoint <name>", "direct, checkpoint or continuous; default: the workload's adjoint")
     .argument(
       "[workloads...]",
-      `some of ${workloadNames.join(", ")}, also with sizes: warp-msd@1024x256; all by default`,
+      `names from ${
+        workloadNames.join(", ")
+      }, optionally with sizes, such as warp-msd@1024x256 (default: all)`,
     );
   await main(async (args) => {
     program.parse(args, { from: "user" });

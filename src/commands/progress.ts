@@ -68,7 +68,7 @@ export function measuresText(measures: Readonly<Record<string, number>>): string
 }
 
 /**
- * Line of an epoch. It has only those validation measures that training also has; `metrics.jsonl` has all.
+ * Line of an epoch. The line has only validation measures that training also has; `metrics.jsonl` has all.
  */
 export function epochLine({ epoch, train, validation, seconds }: EpochMetrics, epochs: number): string {
   const number = `${epoch}`.padStart(`${epochs}`.length);

@@ -14,8 +14,8 @@ const schema = Object.fromEntries(Object.entries(tableOptions).filter(([name]) =
 export function addTableOptions(program: Command): Command {
   return addOptions(program, schema).addHelpText(
     "after",
-    "\nOptions of data describe a table that is written otherwise than the one that the run was trained on.",
-  ).option("--no-wide", "a row is an observation");
+    "\nOptions of data describe a table in another format than the run's training table.",
+  ).option("--no-wide", "each row is an observation of one series");
 }
 
 /**

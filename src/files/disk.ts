@@ -90,7 +90,7 @@ export async function whyNoFolder(path: string): Promise<string | undefined> {
 /**
  * Makes a folder and its parents, if missing.
  *
- * @throws {Error} If the folder cannot be made. The message contains the path.
+ * @throws {Error} If the folder cannot be created. The message contains the path.
  */
 export async function makeFolder(path: string): Promise<void> {
   try {

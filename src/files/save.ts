@@ -112,7 +112,9 @@ function checkMetadata(metadata: Readonly<Record<string, string>>): void {
     if (typeof text !== "string") {
       throw new TypeError(`save: metadata ${name} is ${typeof text} ${text}, expected a text`);
     }
-    if (name === checksumKey) throw new TypeError(`save: the name ${name} in the metadata is the checksum's`);
+    if (name === checksumKey) {
+      throw new TypeError(`save: the metadata key ${name} is reserved for the checksum; choose another key`);
+    }
   }
 }
 

@@ -154,7 +154,7 @@ function checkLoops(device: CpuDevice, body: () => void, bounds: Bounds): Run[] 
 
 testOnCpu("weight gradients that sum a few steps per product are correct", (device) => {
   const body = () => void recurrence(5, 8, 7)();
-  // Two steps of one matrix, which is more than the log may take of all.
+  // 700 bytes hold the rows of about two steps, so each product sums only a few steps.
   const runs = checkLoops(device as CpuDevice, body, { maxOperands: 7, productRowBytes: 700 });
   assert.ok(runs.some(({ program }) => program.weightGradients.length > 0));
 });

@@ -83,7 +83,7 @@ Deno.test("save rejects invalid names, metadata and paths by name", async () => 
     save(ones([1]), { metadata: { epoch: 3 as unknown as string } }),
     /save: metadata epoch is number 3, expected a text/,
   );
-  await assert.rejects(save(ones([1]), { metadata: { sha256: "" } }), /the checksum's/);
+  await assert.rejects(save(ones([1]), { metadata: { sha256: "" } }), /sha256 is reserved for the checksum/);
   await assert.rejects(
     save(ones([1]), "no/such/folder/a.safetensors"),
     /no\/such\/folder\/a\.safetensors: cannot be/,

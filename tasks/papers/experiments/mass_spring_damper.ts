@@ -28,7 +28,7 @@ export const massSpringDamper: ModelExperiment = oscillations(
 /** The same with random initial positions and velocities (MSD-Zero). */
 export const massSpringDamperZero: ModelExperiment = oscillations(
   "mass-spring-damper-zero",
-  "the same, from varying initial states",
+  "forecast oscillations from random initial states",
   true,
 );
 

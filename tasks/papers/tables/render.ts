@@ -198,7 +198,7 @@ export function runText(run: MadeRun): string {
 function origins({ runs }: FilledTable): Section {
   return {
     title: "Runs",
-    note: "The command of each, and the commit that it ran from.",
+    note: "The command and the Git commit of each run.",
     rows: [
       ["model", "seed", "measures", "commit", "command"],
       ...runs.filter(({ outcome }) => outcome).map((run) => [
