@@ -89,7 +89,7 @@ const cases: [name: string, call: () => unknown, expected: Expected][] = [
     code: "invalid-cell",
     row: 3,
     column: "x",
-    expected: "a number, or nothing where there is none",
+    expected: "a number, or nothing if the value is missing",
   }],
   ["a time that is a word", csv("time,x\n0,1\nnoon,2\n"), { code: "invalid-cell", row: 3, column: "time" }],
   ["a label that is missing", csv("series,time,x,label\na,0,1,\n"), {

@@ -11,7 +11,7 @@ export interface BatchSource<Batch extends Tree> {
   batch(positions: ArrayLike<number>): Batch;
 }
 
-/** Whether data are made batch by batch. */
+/** Whether data are a source that makes each batch on demand, instead of tensors. */
 export function isBatchSource<Batch extends Tree>(
   data: Batch | BatchSource<Batch>,
 ): data is BatchSource<Batch> {

@@ -128,7 +128,7 @@ export function requireDistinct(columns: readonly string[], file: string): void 
   throw new DataFormatError(file, 1, `two columns are called ${quoted(twice)}`, {
     code: "conflicting-columns",
     column: twice,
-    fixes: ["rename one, or take it out"],
+    fixes: ["rename one, or remove it"],
   });
 }
 
@@ -172,7 +172,7 @@ const hyphenated =
   /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d(?:[.,]\d+)?))?\s?(Z|UTC|[+-]\d\d(?::?\d\d)?)?)?$/;
 const eightDigits = /^((?:19|20)\d\d)(\d\d)(\d\d)$/;
 
-/** Whether a text has the form of a date with hyphens. The day may not exist. */
+/** Whether a text has the form of a date with hyphens. Does not check that the day exists. */
 export function isHyphenated(text: string): boolean {
   return hyphenated.test(text);
 }
@@ -200,7 +200,7 @@ export function timeKindOf(texts: readonly string[]): TimeKind {
  *
  * @param text For example `2.5`, or `2004-10-01`, `20041001`, `2004-10-01 18:00:00` or
  * `2004-10-01T18:00:00+01:00`.
- * @param zone Time zone of dates without one, such as `Europe/Berlin`.
+ * @param zone Time zone of dates without a zone, such as `Europe/Berlin`.
  */
 export function timeOf(text: string, kind: TimeKind, zone = "UTC"): number {
   if (kind === "number") return numberOf(text);

@@ -73,13 +73,13 @@ export interface SeriesSet {
   readonly columns?: Readonly<Record<string, "number" | "text" | readonly string[]>>;
   /** Names of the targets in {@linkcode Series.targets}. */
   readonly targets?: readonly string[];
-  /** Time zone of dates without one, such as `"Europe/Berlin"`. `"UTC"` by default. */
+  /** Time zone of dates without a zone, such as `"Europe/Berlin"`. `"UTC"` by default. */
   readonly zone?: string;
   /** Remarks of the reader for the user, such as merged or sorted rows and recognised notations. */
   readonly notices?: readonly string[];
 }
 
-/** Whether the only channel has no name of its own, as in a wide table, whose columns name the series. */
+/** Whether the only channel has no name, as in a wide table, whose columns name the series. */
 export function isUnnamed(channels: readonly string[], columns: SeriesSet["columns"]): boolean {
   return columns === undefined && channels.length === 1 && channels[0] === "value";
 }
@@ -338,17 +338,21 @@ export function stackSeries(
   const width = channels + 1;
   const values = new Float32Array(series.length * length * width);
   series.forEach(({ name, times, values: observed }, i) => {
-    const own = times.length;
-    if (own > length) {
-      throw new RangeError(`stackSeries: series "${name}" has ${own} observations, more than ${length}`);
+    const observations = times.length;
+    if (observations > length) {
+      throw new RangeError(
+        `stackSeries: series "${name}" has ${observations} observations, more than ${length}`,
+      );
     }
     const rows = values.subarray(i * length * width, (i + 1) * length * width);
     const start = origin ?? times[0];
-    for (let t = 0; t < length; t++) rows[t * width] = (times[Math.min(t, own - 1)] - start) * timeScale;
+    for (let t = 0; t < length; t++) {
+      rows[t * width] = (times[Math.min(t, observations - 1)] - start) * timeScale;
+    }
     for (let c = 0; c < channels; c++) {
       const atRest = lastObserved(observed, channels, c);
       for (let t = 0; t < length; t++) {
-        rows[t * width + 1 + c] = t < own ? observed[t * channels + c] : atRest;
+        rows[t * width + 1 + c] = t < observations ? observed[t * channels + c] : atRest;
       }
     }
     const tooLarge = rows.findIndex((value) => Math.abs(value) === Infinity);
@@ -358,7 +362,7 @@ export function stackSeries(
         `series "${name}", observation ${
           Math.floor(tooLarge / width) + 1
         }: a value is too large for float32, ` +
-          "compared with those of the series to train on",
+          "compared with those of the training series",
       );
     }
   });

@@ -52,15 +52,15 @@ export function spirals(count: number, key: Key, options: SpiralOptions = {}): S
   else checkWord("spirals", "decay", decay, ["hyperbolic"]);
   const radiusAt = (time: number) =>
     decay === "hyperbolic" ? 1 / (1 + 2 * Math.PI * time) : Math.exp(-decay.rate * time);
-  const series = split(key, count).map((own, i): Series => {
+  const series = split(key, count).map((seriesKey, i): Series => {
     const label = i % 2;
-    const start = 2 * Math.PI * unitPair(own, 0)[0];
+    const start = 2 * Math.PI * unitPair(seriesKey, 0)[0];
     const times = Float64Array.from({ length }, (_, t) => t / Math.max(1, length - 1));
     const values = new Float64Array(2 * length);
     times.forEach((time, t) => {
       const angle = start + (label === 0 ? 1 : -1) * 2 * Math.PI * turns * time;
       const radius = radiusAt(time);
-      const [dx, dy] = normalPair(own, t + 1);
+      const [dx, dy] = normalPair(seriesKey, t + 1);
       values[2 * t] = radius * Math.cos(angle) + noise * dx;
       values[2 * t + 1] = radius * Math.sin(angle) + noise * dy;
     });

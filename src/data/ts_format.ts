@@ -161,7 +161,7 @@ function parseSeries(line: string, header: Header, fail: Fail): Omit<Series, "na
   // Colons inside parentheses belong to dates.
   const fields = line.split(header.timeStamps ? /:(?![^(]*\))/ : ":");
   const last = fields.pop()!.trim();
-  const answer = header.hasTarget ? parseTarget(last, fail) : parseClass(last, header, fail);
+  const output = header.hasTarget ? parseTarget(last, fail) : parseClass(last, header, fail);
   header.channels ||= fields.length;
   if (fields.length !== header.channels) {
     fail(
@@ -177,7 +177,7 @@ function parseSeries(line: string, header: Header, fail: Fail): Omit<Series, "na
       fail(`expected ${header.length} observations, as @equalLength promises, got ${times.length}`);
     }
   }
-  return { times, values, ...answer };
+  return { times, values, ...output };
 }
 
 function parseClass(text: string, { classes }: Header, fail: Fail): Pick<Series, "label"> {

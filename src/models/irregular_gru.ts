@@ -12,7 +12,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { BetweenObservations, type BetweenOptions } from "./between_observations.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 import { checkReadout, chooseStates, type ReadoutOptions } from "./readout_states.ts";
-import { checkSequences, perSeries, type SequenceOptions } from "./sequences.ts";
+import { checkSequences, type SequenceOptions, toTimeMajor } from "./sequences.ts";
 
 /** Options of {@linkcode IrregularGRU}. */
 export interface IrregularGRUOptions extends SequenceOptions {
@@ -94,8 +94,8 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
     const first = ofStatic.addTo(zeroState(x, hiddenChannels), call.staticFeatures);
     const rows = {
       x: x.transpose(0, 1),
-      gap: perSeries("IrregularGRU: gaps", gaps, x),
-      observed: observed && perSeries("IrregularGRU: observed", observed, x),
+      gap: toTimeMajor("IrregularGRU: gaps", gaps, x),
+      observed: observed && toTimeMajor("IrregularGRU: observed", observed, x),
     };
     const [, hs] = scan(
       (h: Tensor, row: typeof rows) => {

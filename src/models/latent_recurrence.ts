@@ -10,7 +10,7 @@ import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence_lower_bound.ts";
-import { checkSequences, perSeries } from "./sequences.ts";
+import { checkSequences, toTimeMajor } from "./sequences.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 
 /** Options of a call of a latent model. */
@@ -113,7 +113,7 @@ export function LatentRecurrence<S extends Tree>(
     checkSequences(name, x, inputChannels);
     const missing = x.isNaN();
     const known = missing.where(0, x);
-    const gap = perSeries(`${name}: gaps`, gaps, x);
+    const gap = toTimeMajor(`${name}: gaps`, gaps, x);
     const encoded = encoder(concatenate([known, missing.cast(x.dtype), gap.transpose(0, 1)], -1));
     const q = posteriorOf(ofStatic.addTo(encoded, staticFeatures));
     const state = cell.start(x, key ? draw(q, key) : q.mean);

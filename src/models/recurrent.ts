@@ -8,7 +8,7 @@ import { type Layer, layer } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import { LSTMCell, type LSTMState } from "../nn/lstm.ts";
 import type { MLPParameters } from "../nn/mlp.ts";
-import { carryThrough, type GateParameters, zeroState } from "../nn/recurrent.ts";
+import { type GateParameters, scanSequences, zeroState } from "../nn/recurrent.ts";
 import { checkWord } from "../tensor/checks.ts";
 import { type Key, split } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -108,7 +108,7 @@ export function Recurrent(
       h: first.slice(-1, 0, hiddenChannels),
       c: first.slice(-1, stateFeatures - hiddenChannels),
     };
-    const shown = carryThrough("Recurrent", x, start, (input, state) => {
+    const shown = scanSequences("Recurrent", x, start, (input, state) => {
       const next = cell.step(input, state);
       return [next, next.h];
     });

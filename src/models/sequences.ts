@@ -21,10 +21,10 @@ export function checkSequences(model: string, x: Tensor, channels: number): void
 }
 
 /**
- * Arranges a value per row of sequences `x`, `(length)` or `(batch, length)`, for a loop over rows: `(length,
- * batch, 1)`.
+ * Arranges one value per row of sequences `x` for a loop over rows: `(length)` or `(batch, length)` becomes
+ * `(length, batch, 1)`.
  */
-export function perSeries(name: string, values: Tensor | undefined, x: Tensor): Tensor {
+export function toTimeMajor(name: string, values: Tensor | undefined, x: Tensor): Tensor {
   checkTensor(name, values);
   const [batch, length] = x.shape;
   if (!sameShape(values.shape, [length]) && !sameShape(values.shape, [batch, length])) {

@@ -149,8 +149,8 @@ export class Stream {
     const { name, method = modelMethod } = model;
     if (!causalPaths.includes(path)) {
       throw new RangeError(
-        `${name}.stream: a path "${path}" is none that depends on past observations only, as a stream's must (the pieces of ` +
-          'a natural cubic spline depend on all of them); use "hermite" or "rectilinear"',
+        `${name}.stream: path is "${path}", expected a path that depends only on past observations: "hermite" or ` +
+          '"rectilinear"',
       );
     }
     const { kind, name: methodName } = methodOf(method);

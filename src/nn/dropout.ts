@@ -21,7 +21,7 @@ export interface DropoutOptions {
  * import { Dropout, key, ones } from "@weft/weft";
  *
  * const dropout = Dropout({ rate: 0.1 });
- * dropout(ones([4]), key(0)); // in training, with a key of its own for every step
+ * dropout(ones([4]), key(0)); // in training, with a different key for every step
  * dropout(ones([4])); // in evaluation
  * ```
  *

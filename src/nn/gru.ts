@@ -3,11 +3,11 @@ import { recurrentOptionNames } from "./option_names.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkFeatures, type Layer, layer } from "./layer.ts";
 import {
-  carryThrough,
   gatedProducts,
   type GateParameters,
   gateParameters,
   type RecurrentOptions,
+  scanSequences,
   zeroState,
 } from "./recurrent.ts";
 
@@ -55,7 +55,7 @@ export function GRU(options: RecurrentOptions): Layer<[x: Tensor], GateParameter
   const cell = GRUCell(options);
   return layer(cell.parameters, (x: Tensor) => {
     checkFeatures("GRU", x, options.inputs);
-    return carryThrough("GRU", x, zeroState(x, options.hidden), (input, h) => {
+    return scanSequences("GRU", x, zeroState(x, options.hidden), (input, h) => {
       const next = cell(input, h);
       return [next, next];
     });

@@ -84,19 +84,19 @@ export function loadParameters(parameters: ParameterTree, values: Readonly<Recor
       `loadParameters: the values are ${describe(values)}, expected tensors by their names`,
     );
   }
-  const own = flatten(parameters);
-  const names = new Set(own.map(([name]) => name));
+  const named = flatten(parameters);
+  const names = new Set(named.map(([name]) => name));
   const unknown = Object.keys(values).filter((name) => !names.has(name));
-  const missing = own.flatMap(([name]) => Object.hasOwn(values, name) ? [] : [name]);
+  const missing = named.flatMap(([name]) => Object.hasOwn(values, name) ? [] : [name]);
   if (unknown.length > 0 || missing.length > 0) {
     const list = (label: string, found: string[]) => found.length > 0 ? [`${label} ${found.join(", ")}`] : [];
     throw new Error(
       `loadParameters: ${[...list("missing", missing), ...list("unknown", unknown)].join("; ")}: ` +
-        "the values belong to another model, or to one of other options",
+        "the values belong to another model, or to a model with other options",
     );
   }
-  for (const [name, x] of own) checkSame("loadParameters", name, values[name], x);
-  for (const [name, x] of own) x.assign(values[name]);
+  for (const [name, x] of named) checkSame("loadParameters", name, values[name], x);
+  for (const [name, x] of named) x.assign(values[name]);
 }
 
 /** Throws unless a tensor has the shape and the type of another. */

@@ -3,11 +3,11 @@ import { recurrentOptionNames } from "./option_names.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkFeatures, type Layer, layer } from "./layer.ts";
 import {
-  carryThrough,
   gatedProducts,
   type GateParameters,
   gateParameters,
   type RecurrentOptions,
+  scanSequences,
   zeroState,
 } from "./recurrent.ts";
 
@@ -67,7 +67,7 @@ export function LSTM(options: RecurrentOptions): Layer<[x: Tensor], GateParamete
   return layer(cell.parameters, (x: Tensor) => {
     checkFeatures("LSTM", x, options.inputs);
     const zero = zeroState(x, options.hidden);
-    return carryThrough("LSTM", x, { h: zero, c: zero }, (input, state) => {
+    return scanSequences("LSTM", x, { h: zero, c: zero }, (input, state) => {
       const next = cell(input, state);
       return [next, next.h];
     });

@@ -50,10 +50,10 @@ function groups(
 export function areaUnderCurve(scores: ArrayLike<number>, labels: ArrayLike<number>): number {
   let [won, positivesAbove, negatives] = [0, 0, 0];
   for (const { positives, samples } of groups("areaUnderCurve", scores, labels)) {
-    const own = samples - positives;
-    won += own * (positivesAbove + positives / 2);
+    const groupNegatives = samples - positives;
+    won += groupNegatives * (positivesAbove + positives / 2);
     positivesAbove += positives;
-    negatives += own;
+    negatives += groupNegatives;
   }
   if (positivesAbove === 0 || negatives === 0) {
     throw new RangeError(

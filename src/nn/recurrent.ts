@@ -58,8 +58,11 @@ export function zeroState(x: Tensor, hidden: number): Tensor {
   return zeros([x.shape[0], hidden], { dtype: x.dtype });
 }
 
-/** Runs a state through sequences `(batch, length, inputs)`. Returns the outputs, `(batch, length, ...)`. */
-export function carryThrough<C extends Tree>(
+/**
+ * Scans sequences `(batch, length, inputs)` with a recurrent step, from an initial state. Returns the outputs,
+ * `(batch, length, ...)`.
+ */
+export function scanSequences<C extends Tree>(
   name: string,
   x: Tensor,
   state: C,

@@ -6,13 +6,13 @@ import type { ParameterTree } from "../nn/layer.ts";
 import { type AdamOptions, adaptiveNumbers, average, descendAdaptively } from "./adam.ts";
 import { checkBetas, checkNonNegative, fusedKernel, makeOptimizer, type Optimizer } from "./optimizer.ts";
 
-const averageSurprise = fusedKernel<
+const averageSquaredDistance = fusedKernel<
   [s: Tensor, gradient: Tensor, m: Tensor, decay: number, weight: number, eps: number]
 >(
-  "moving average of surprise",
+  "moving average of squared distances",
   (variance, gradient, m, decay, weight, eps) => {
-    const surprise = s.sub(gradient, m);
-    return s.add(s.fma(s.mul(surprise, surprise), weight, s.mul(variance, decay)), eps);
+    const distance = s.sub(gradient, m);
+    return s.add(s.fma(s.mul(distance, distance), weight, s.mul(variance, decay)), eps);
   },
 );
 
@@ -37,7 +37,7 @@ export function AdaBelief(parameters: ParameterTree, options: AdamOptions): Opti
       update(parameter, gradient, state, [keep, rate, correction]) {
         const { dtype } = parameter;
         const m = average(dtype, state[0], gradient, 1 - beta1);
-        const belief = averageSurprise(dtype, state[1], gradient, m, beta2, 1 - beta2, eps);
+        const belief = averageSquaredDistance(dtype, state[1], gradient, m, beta2, 1 - beta2, eps);
         return {
           parameter: descendAdaptively(dtype, parameter, m, belief, keep, rate, correction, eps),
           state: [m, belief],

@@ -123,11 +123,11 @@ class RuleOptimizer implements Optimizer {
       }
     }
     this.#names = named.map(([name]) => name);
-    const once = named.filter(([, own], i) => named.findIndex(([, x]) => x === own) === i);
-    this.#groups = once.map(([name, own]) => ({
+    const once = named.filter(([, tensor], i) => named.findIndex(([, x]) => x === tensor) === i);
+    this.#groups = once.map(([name, tensor]) => ({
       name,
-      parameter: own,
-      state: rule.state.map(() => parameter(zeros(own.shape, { dtype: own.dtype }))),
+      parameter: tensor,
+      state: rule.state.map(() => parameter(zeros(tensor.shape, { dtype: tensor.dtype }))),
       multiplier: multiplierOf(name, multipliers),
     }));
   }

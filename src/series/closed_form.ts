@@ -7,7 +7,10 @@ import { historyWindows } from "./histories.ts";
 import type { WindowBatch } from "./window_batches.ts";
 import type { WindowForecaster } from "./window_forecaster.ts";
 
-/** Number of windows that is enough to calibrate intervals with one fit, and number of fits with fewer windows. */
+/**
+ * With at least `enoughWindows` windows, one fit is enough to calibrate intervals. With fewer windows, the model is
+ * fitted `rollingFits` times.
+ */
 const [enoughWindows, rollingFits] = [50, 4];
 
 /** Data of a run. */

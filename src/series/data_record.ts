@@ -238,7 +238,7 @@ export function channelPlaces(
       fixes: [
         `the model reads ${expected}, in any order: rename columns` +
         (unknown.length > 0
-          ? ", or take out those that are unknown"
+          ? ", or remove the unknown columns"
           : ", or add them, empty where nothing is known"),
       ],
     },

@@ -120,7 +120,7 @@ function blocksOf(size: number): number {
   );
 }
 
-/** Number of parameters of a WARP of some sizes, excluding those of a dynamic tanh. */
+/** Number of parameters of a WARP with the given sizes, excluding those of a dynamic tanh. */
 export function warpParameters(sizes: ForecastModelSizes): number {
   const { channels, initial = "network", time } = sizes;
   const size = warpStateSize(sizes);

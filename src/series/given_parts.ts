@@ -1,4 +1,4 @@
-/** Validation and test sets that the user gives as files of their own. */
+/** Validation and test sets that the user gives as separate files. */
 import { formatTime } from "../data/format.ts";
 import type { Series, SeriesSet } from "../data/series.ts";
 import type { ReadOptions } from "../data/table/options.ts";
@@ -23,7 +23,7 @@ export async function readGivenParts(
   if (sources.test !== undefined && set.testFrom !== undefined) {
     throw new OptionError(
       "conflicting-options",
-      (write) => `${set.name} has a test set of its own, which is kept: leave out ${write("test")}`,
+      (write) => `${set.name} already has a test set; leave out ${write("test")}`,
       { option: "test" },
     );
   }

@@ -54,8 +54,8 @@ const modelSettings = Object.keys(modelOptions).filter((name) =>
 ) as ModelSetting[];
 
 /**
- * Default model: an automatic choice. With an option that it does not take, such as a number of epochs, the delta
- * rule, or for forecasts a linear map.
+ * Default model: the automatic choice. If an option is given that the automatic choice does not accept, such as
+ * the number of epochs, the default is the delta rule, or a linear map for forecasts.
  */
 function defaultModel(chosen: Readonly<Record<string, unknown>>): string {
   if (canChoose(chosen, modelSettings)) return autoModel;

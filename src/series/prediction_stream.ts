@@ -110,7 +110,7 @@ export function networkStreams(
         throw new DataError(
           "invalid-observation",
           `series "${series}": a ${wrong === 0 ? "time" : "value"} is too large for float32, compared with ` +
-            "those of the series to train on",
+            "those of the training series",
         );
       }
       const { outputs, state: model } = await push(row, before?.model as StreamedSeries | undefined);

@@ -54,7 +54,10 @@ export function seriesForm(
   if (reading === "windows") {
     const windowPoints = (observations: number) => Math.max(2, Math.ceil((observations - 1) / window) + 1);
     if (online) {
-      throw new RangeError("the end of a window is not known online: choose a model that reads none");
+      throw new RangeError(
+        "a model that reads windows cannot predict online, because the end of a window is not known in advance; " +
+          "choose a model that reads observations",
+      );
     }
     return {
       read: (x) => logsigWindows(x, signatureDepth, Math.min(window, x.shape[1] - 1)),

@@ -221,8 +221,8 @@ function assign(path: string, parameters: ParameterTree, values: Record<string, 
 
 /** @throws {SafetensorsError} If a value is not finite: such weights give no valid prediction. */
 function requireFinite(path: string, values: Record<string, HostTensor>): void {
-  for (const [name, { dtype, values: own }] of Object.entries(values)) {
-    const wrong = isFloat(dtype) ? own.find((value) => !Number.isFinite(value)) : undefined;
+  for (const [name, { dtype, values: numbers }] of Object.entries(values)) {
+    const wrong = isFloat(dtype) ? numbers.find((value) => !Number.isFinite(value)) : undefined;
     if (wrong !== undefined) throw new SafetensorsError(path, `damaged: ${name} contains ${wrong}`);
   }
 }

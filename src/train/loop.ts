@@ -278,7 +278,7 @@ export async function train<Batch extends Tree>(
 type Quality = { readonly value: number; readonly loss: number };
 
 /**
- * Measures the validation set; returns no measures if the task has none.
+ * Evaluates the validation set. Returns an empty object if the task has no validation set.
  *
  * @throws {NonFiniteLossError} If the loss or the metric is not finite. A checkpoint cannot store such a
  * metric, and no later epoch could be better.
@@ -300,7 +300,7 @@ async function validate<Batch extends Tree>(
   return validation;
 }
 
-/** Quality of an epoch by the validation set, or by the training loss without one. */
+/** Quality of an epoch by the validation set, or by the training loss if there is no validation set. */
 function qualityOf(
   { data, metric }: Pick<Task, "data" | "metric">,
   train: Readonly<Record<string, number>>,

@@ -27,18 +27,18 @@ const measureNames: Readonly<Record<string, MeasureName>> = {
 };
 
 /** The part of a name that is a measure: `mse` of `age mse` and of `mse after 100`. */
-function partsOf(name: string): { before: string; own: string; after: string } {
+function partsOf(name: string): { before: string; measure: string; after: string } {
   const words = name.split(" ");
   for (
-    const [own, before, after] of [
+    const [measure, before, after] of [
       [name, "", ""],
       [words.at(-1)!, words.slice(0, -1).join(" "), ""],
       [words[0], "", words.slice(1).join(" ")],
     ]
   ) {
-    if (Object.hasOwn(measureNames, own)) return { before, own, after };
+    if (Object.hasOwn(measureNames, measure)) return { before, measure, after };
   }
-  return { before: "", own: name, after: "" };
+  return { before: "", measure: name, after: "" };
 }
 
 /**
@@ -46,14 +46,14 @@ function partsOf(name: string): { before: string; own: string; after: string } {
  * Other names stay as they are.
  */
 export function measureName(name: string): string {
-  const { before, own, after } = partsOf(name);
-  const known = measureNames[own]?.name ?? own;
+  const { before, measure, after } = partsOf(name);
+  const known = measureNames[measure]?.name ?? measure;
   return `${before ? `${before}: ` : ""}${known}${after ? ` ${after}` : ""}`;
 }
 
 /** Whether the values of a measure are fractions, which are shown as percentages. */
 export function isPercentMeasure(name: string): boolean {
-  return measureNames[partsOf(name).own]?.isPercent ?? false;
+  return measureNames[partsOf(name).measure]?.isPercent ?? false;
 }
 
 /**
@@ -84,7 +84,7 @@ export function measuresInWords(
 export function sortMeasures(names: Iterable<string>, chosen?: string): string[] {
   const order = Object.keys(measureNames);
   const rank = (name: string) => {
-    const place = order.indexOf(partsOf(name).own);
+    const place = order.indexOf(partsOf(name).measure);
     return name === chosen ? -1 : place < 0 ? order.length : place;
   };
   return [...new Set(names)].sort((a, b) => rank(a) - rank(b));

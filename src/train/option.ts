@@ -113,7 +113,7 @@ export function textOption(text: OptionText<string>, placeholder = "text"): Opti
   });
 }
 
-/** Makes an option with a fixed set of texts. */
+/** Makes an option whose value is one of a fixed set of words. */
 export function choiceOption<const Choice extends string>(
   text: OptionText<Choice>,
   choices: readonly Choice[],

@@ -210,7 +210,7 @@ function baselineTable(
   chosen?: string,
 ): Section {
   const compared = Object.keys(measures).filter((name) =>
-    Object.values(baselines).some((own) => name in own)
+    Object.values(baselines).some((baseline) => name in baseline)
   );
   const names = sortMeasures(compared, chosen);
   const columns = Object.entries({ "the model": measures, ...baselines });

@@ -94,10 +94,10 @@ export async function startRun(
   place: string | RunFolder,
 ): Promise<Run> {
   const prepared = await prepareNew(experiment, config);
-  const own = withDataPaths(config, resolve);
-  const folder = typeof place === "string" ? await createRun(place, config.experiment, own) : place;
-  if (typeof place !== "string") await writeJson(folder.config, own);
-  return { ...prepared, config: own, folder, resume: false };
+  const resolved = withDataPaths(config, resolve);
+  const folder = typeof place === "string" ? await createRun(place, config.experiment, resolved) : place;
+  if (typeof place !== "string") await writeJson(folder.config, resolved);
+  return { ...prepared, config: resolved, folder, resume: false };
 }
 
 /**

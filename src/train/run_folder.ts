@@ -52,18 +52,18 @@ export interface EpochMetrics {
  * @param path Folder of the run, which need not exist.
  */
 export function runFolder(path: string): RunFolder {
-  const own = path.replace(/(?<=.)\/+$/, "");
+  const folder = path.replace(/(?<=.)\/+$/, "");
   return {
-    path: own,
-    config: `${own}/config.json`,
-    data: `${own}/data.json`,
-    metrics: `${own}/metrics.jsonl`,
-    last: `${own}/last.safetensors`,
-    best: `${own}/best.safetensors`,
-    summary: `${own}/summary.json`,
-    failure: `${own}/failure.json`,
-    starts: `${own}/starts.jsonl`,
-    report: `${own}/report.html`,
+    path: folder,
+    config: `${folder}/config.json`,
+    data: `${folder}/data.json`,
+    metrics: `${folder}/metrics.jsonl`,
+    last: `${folder}/last.safetensors`,
+    best: `${folder}/best.safetensors`,
+    summary: `${folder}/summary.json`,
+    failure: `${folder}/failure.json`,
+    starts: `${folder}/starts.jsonl`,
+    report: `${folder}/report.html`,
   };
 }
 
@@ -72,17 +72,17 @@ export function runFolder(path: string): RunFolder {
  * the paths for a run in the folder itself.
  */
 export async function findRun(path: string): Promise<RunFolder> {
-  const own = runFolder(path);
+  const given = runFolder(path);
   const isRun = (folder: RunFolder) => exists(folder.config);
-  if (await isRun(own)) return own;
-  if (await whyNoFolder(own.path)) return own;
-  const entries = await Array.fromAsync(Deno.readDir(own.path));
+  if (await isRun(given)) return given;
+  if (await whyNoFolder(given.path)) return given;
+  const entries = await Array.fromAsync(Deno.readDir(given.path));
   const names = entries.filter(({ isDirectory }) => isDirectory).map(({ name }) => name);
   for (const name of names.sort(new Intl.Collator("en", { numeric: true }).compare).reverse()) {
-    const run = runFolder(`${own.path}/${name}`);
+    const run = runFolder(`${given.path}/${name}`);
     if (await isRun(run)) return run;
   }
-  return own;
+  return given;
 }
 
 /** Makes the folder `<out>/<experiment>/<time>` of a new run, and writes its configuration. */

@@ -51,8 +51,8 @@ export function gradientInParts<Batch extends Tree>(
   sizes.forEach((size, part) => {
     sums = scope(() => {
       const batch = take(start, start + size);
-      const own = gradientOf(task, batch, foldIn(key, part));
-      return add(sums, weighted(own, size / samples, task.weights?.(batch) ?? {}));
+      const gradient = gradientOf(task, batch, foldIn(key, part));
+      return add(sums, weighted(gradient, size / samples, task.weights?.(batch) ?? {}));
     });
     start += size;
   });
@@ -70,10 +70,10 @@ function weighted(
   share: number,
   weights: Readonly<Record<string, Tensor>>,
 ): Sums {
-  const own = mapTree(weights, (weight) => weight.mul(share));
-  const times = (x: Tensor, name: string) => x.mul(own[name]?.cast(x.dtype) ?? share);
+  const partWeights = mapTree(weights, (weight) => weight.mul(share));
+  const times = (x: Tensor, name: string) => x.mul(partWeights[name]?.cast(x.dtype) ?? share);
   return {
-    weights: own,
+    weights: partWeights,
     measures: mapNamed(measures, times) as Measures,
     gradients: mapTree(gradients, (gradient) => times(gradient, "loss")),
   };

@@ -156,7 +156,9 @@ function clip(
 ): ParameterTree {
   const elements = limit === undefined ? gradients : clipElements(gradients, limit);
   if (clipNorm === undefined) return elements;
-  const clipped = (own: ParameterTree) => clipByGlobalNorm(own, clipNorm).gradients;
+  const clipped = (memberGradients: ParameterTree) => clipByGlobalNorm(memberGradients, clipNorm).gradients;
   if (!isEnsemble) return clipped(elements);
-  return Object.fromEntries(Object.entries(elements).map(([name, own]) => [name, clipped(own)]));
+  return Object.fromEntries(
+    Object.entries(elements).map(([name, memberGradients]) => [name, clipped(memberGradients)]),
+  );
 }

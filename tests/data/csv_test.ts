@@ -102,7 +102,7 @@ const malformed: [name: string, text: string, line: number, message: RegExp][] =
   ["no time", `${header}a,,1,b\n`, 2, /a number or a date as time, got ""/],
   ["a time twice", `${header}a,0,1,b\na,0,2,b\n`, 3, /"a" has two observations at time 0/],
   ["two labels", `${header}a,0,1,b\na,1,2,c\n`, 3, /"a" is labelled "b" and "c"/],
-  ["an empty label", `${header}a,0,1,b\nc,0,1,\n`, 3, /expected a label, got ""; name the class/],
+  ["an empty label", `${header}a,0,1,b\nc,0,1,\n`, 3, /expected a label, got ""; fill in the label/],
   ["a missing label", `${header}a,0,1,NaN\n`, 2, /expected a label, got "NaN"/],
   ["a missing series name", `${header},0,1,b\n`, 2, /no name in the column "series"/],
   ["a column twice", "series,time,x,x\na,0,1,2\n", 1, /two columns are called "x"; rename one/],

@@ -46,39 +46,39 @@ const manyDigits = (column: string) =>
 type Options = TableOptions & ReadOptions;
 const cases: [name: string, content: string | Uint8Array, expected: string | RegExp, options?: Options][] = [
   ["a whole table", good, read],
-  ["tabs", good.replaceAll(",", "\t"), `${read}; fields are divided by "\\t"`],
-  ["bars", good.replaceAll(",", "|"), `${read}; fields are divided by "|"`],
+  ["tabs", good.replaceAll(",", "\t"), `${read}; fields are separated by "\\t"`],
+  ["bars", good.replaceAll(",", "|"), `${read}; fields are separated by "|"`],
   [
     "a delimiter that Excel announces",
     `sep=;\n${good.replaceAll(",", ";")}`,
-    `${read}; fields are divided by ";"`,
+    `${read}; fields are separated by ";"`,
   ],
   [
     "a decimal comma",
     "series;time;x\na;0;1,5\n",
-    'x; a 0 | 1.5; fields are divided by ";"; numbers have a decimal comma',
+    'x; a 0 | 1.5; fields are separated by ";"; numbers have a decimal comma',
   ],
   [
     "a decimal comma in quotes",
     'series,time,x\na,0,"1,5"\n',
-    /line 2: .* "x", got "1,5"; .*the option decimal ,/,
+    /line 2: .* "x", got "1,5"; .*the option decimal to ,/,
   ],
   ["the option for decimal commas", 'series,time,x\na,0,"1,5"\n', "x; a 0 | 1.5", { decimal: "," }],
   [
     "a decimal point with the option for decimal commas",
     'series,time,x\na,0,"1,5"\na,1,1.234\n',
-    /line 3: .* "x", got "1\.234"; if the point divides thousands, .*; if .* sign, the option decimal \. says so$/,
+    /line 3: .* "x", got "1\.234"; if the point separates thousands, .*; if .* sign, set the option decimal to \.$/,
     { decimal: "," },
   ],
   [
     "a decimal point after detected decimal commas",
     `series;time;x\n${Array.from({ length: 1000 }, (_, i) => `a;${i};1,5\n`).join("")}a;1000;1.234\n`,
-    /line 1002: .* "x", got "1\.234"; if the point divides thousands/,
+    /line 1002: .* "x", got "1\.234"; if the point separates thousands/,
   ],
   [
     "a decimal point in a time with decimal commas",
     'series;time;x\na;1.5;"1,5"\n',
-    /line 2: .* got "1\.5" in column "time"; if the point is the decimal sign, the option decimal \. says so$/,
+    /line 2: .* got "1\.5" in column "time"; if the point is the decimal sign, set the option decimal to \.$/,
     { decimal: "," },
   ],
   ["a mark of UTF-8", `\uFEFF${good}`, read],
@@ -135,7 +135,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     /no column "time" among series, x; name another with the option time; if each row is a series, set the option layout rows/,
   ],
   ["a time in capitals", "series,Time,x\na,0,1\n", /no column "time" .* the option time, as "Time"/],
-  ["a series in capitals", "Series,time,x\na,0,1\n", /no column "series".* the option series "Series"/],
+  ["a series in capitals", "Series,time,x\na,0,1\n", /no column "series".* the option series to "Series"/],
   [
     "no series",
     "time,x\n0,1\n1,2\n",
@@ -145,7 +145,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "a word among numbers",
     `${head}a,0,1,u\na,1,high,u\n`,
-    /line 3: .* "x", got "high"; the option category or the option ignore "x"/,
+    /line 3: .* "x", got "high"; use the option category or the option ignore "x"/,
   ],
   ["a formula", `${head}a,0,=A1+1,u\n`, /line 2: .* "x", got "=A1\+1"/],
   ["a formula in place of a name", `${head}=A1,0,1,u\n`, /line 2: a formula in column "series"/],
@@ -205,7 +205,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "unsorted rows",
     `${head}a,1,2,u\na,0,1,u\n`,
-    "x; a 0 1 | 1 2 u; 1 row stood before an earlier one of the same series: sorted by time",
+    "x; a 0 1 | 1 2 u; 1 row came before an earlier row of the same series: sorted by time",
   ],
   ["a row twice", `${head}a,0,1,u\na,0,1,u\n`, /^x; a 0 \| 1 u; 1 row merged .* did not differ$/],
   [
@@ -239,11 +239,11 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   [
     "amounts of money",
     `${head}a,0,$5.20,u\n`,
-    /line 2: expected a number, .* got "\$5.20"; the option category/,
+    /line 2: expected a number, .* got "\$5.20"; use the option category/,
   ],
   ["negative numbers in brackets", `${head}a,0,(5),u\n`, /line 2: expected a number, .* got "\(5\)"/],
   ["a Unicode minus", `${head}a,0,\u22125,u\n`, /line 2: expected a number, .* got "\u22125"/],
-  ["thousands", `${head}a,0,"1,234,000",u\n`, /line 2: .*; if the comma divides thousands, take it out$/],
+  ["thousands", `${head}a,0,"1,234,000",u\n`, /line 2: .*; if the comma separates thousands, remove it$/],
   [
     "epochs in ms",
     `${head}a,${day}000,1,u\n`,
@@ -360,7 +360,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
   ["a number as series in JSON", '{"series":9007199254740991,"time":0,"x":1}\n', "x; 9007199254740991 0 | 1"],
   ["gzip", packed, read],
   ["gzip of two parts", Uint8Array.of(...gzipSync(head), ...gzipSync(good.slice(20))), read],
-  ["truncated gzip", packed.subarray(0, -12), /not whole: the gzip file is cut short or damaged/],
+  ["truncated gzip", packed.subarray(0, -12), /incomplete: the gzip file is truncated or damaged/],
   ["Parquet", parquet, "x; a 0 1 | 1.5 NaN u; b 0 | 2.5 v"],
   [
     "Parquet without a time zone",

@@ -239,7 +239,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   [
     "a path that looks ahead",
     () => makeModel().stream({ path: "natural_cubic" as CausalPath }),
-    /NeuralCDE.stream: a path "natural_cubic" is none that depends on past.*use "hermite" or "rectilinear"/,
+    /NeuralCDE.stream: path is "natural_cubic", expected a path that depends only on past.*"hermite" or "rectilinear"/,
   ],
   [
     "an adaptive method",

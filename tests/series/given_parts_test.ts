@@ -165,7 +165,7 @@ Deno.test(
     assert.equal(Object.values(alone.split).flat().length, 8);
     await assert.rejects(
       recordOf({ data: folder, test: `${folder}/Steps_TEST.ts` }),
-      /has a test set of its own, which is kept: leave out test/,
+      /already has a test set; leave out test/,
     );
     await Deno.writeTextFile(`${folder}/Steps_TEST.ts`, header + "0,1,x:up");
     await assert.rejects(recordOf({ data: folder }), /Steps_TEST\.ts, line 5: /);

@@ -201,7 +201,7 @@ const damages: readonly Damage[] = [
     "a UCR file without labels",
     ucr(gunPoint(4), gunPoint(8, (line) => line.replace(/^\d/, ""))),
     { code: "invalid-cell", row: 1, column: "label" },
-    /expected a label, got ""; name the class/,
+    /expected a label, got ""; fill in the label/,
   ],
   ...([
     [

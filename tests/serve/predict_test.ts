@@ -106,7 +106,7 @@ Deno.test(
       [
         post(csv.replace("0.01", '"0,01"')),
         422,
-        /; if the comma is the decimal sign, the parameter decimal , says so$/,
+        /; if the comma is the decimal sign, set the parameter decimal to ,$/,
       ],
       [post(csv.replace("icu", "\0")), 422, /a byte of zero/],
       [post("PAR1 and so on"), 422, /parquet, which is read from files alone/],

@@ -39,7 +39,7 @@ Deno.test(
         /channels: height, ward=er, ward=icu, age \(static\)/,
         /classes: down \(10\), up \(10\)/,
         /left out: column "note" \(text of 100 different values\)/,
-        /fields are divided by ";"/,
+        /fields are separated by ";"/,
         /numbers have a decimal comma/,
       ]
     ) assert.match(summary, line, stderr);

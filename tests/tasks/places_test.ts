@@ -123,7 +123,7 @@ const cases: readonly Case[] = [
     {
       missing: /: no such file: /,
       below: /: no such file: /,
-      text: /: not whole/,
+      text: /: incomplete/,
       bare: /: a folder, not a file: /,
     },
   ],

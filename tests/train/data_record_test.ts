@@ -191,7 +191,7 @@ const unsuitable: [name: string, options: TableOptions, message: RegExp][] = [
   [
     "an unknown column",
     { columns: ["height,x", "width"] },
-    /new\.csv: unknown column "x"; the model reads .* take out those that are unknown/,
+    /new\.csv: unknown column "x"; the model reads .* remove the unknown columns/,
   ],
   [
     "dates instead of numbers",

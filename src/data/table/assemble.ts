@@ -31,7 +31,7 @@ export function longSeries(table: TableColumns): SeriesSet {
   if (!codes) notices.push(`no column "series": all rows are one series, "${table.onlyName}"`);
   const { order, starts, unsorted } = sortedRows(codes, names.length, times.values);
   if (unsorted > 0) {
-    notices.push(`${plural(unsorted, "row")} stood before an earlier one of the same series: sorted by time`);
+    notices.push(`${plural(unsorted, "row")} came before an earlier row of the same series: sorted by time`);
   }
   const channels = table.values.filter(({ role }) => role !== "target").flatMap((column) =>
     channelsOf(column, table)
@@ -57,47 +57,47 @@ export function longSeries(table: TableColumns): SeriesSet {
   };
   const merge = mergeRule(table, times);
   const series = names.map((name, i): Series => {
-    const own = order.subarray(starts[i], starts[i + 1]);
-    const perSeries = (
+    const seriesRows = order.subarray(starts[i], starts[i + 1]);
+    const singleValue = (
       what: string,
       column: string,
       value: (row: number) => number,
-      tell: (value: number) => string,
+      format: (value: number) => string,
     ) =>
       onlyValue(
-        own,
+        seriesRows,
         value,
         (row, a, b) =>
-          fail(row, `series ${quoted(name)} has two values of ${what}: ${tell(a)} and ${tell(b)}`, {
+          fail(row, `series ${quoted(name)} has two values of ${what}: ${format(a)} and ${format(b)}`, {
             code: "conflicting-rows",
             column,
           }),
       );
-    const observed = merge(own, channels, name);
+    const observed = merge(seriesRows, channels, name);
     channels.forEach(({ name, kind, at }, c) => {
       if (kind.role !== "static") return;
-      const tell = (value: number) => kind.category === undefined ? `${value}` : value ? "it" : "another";
-      const only = perSeries(`the static ${quoted(name)}`, kind.column, at, tell);
+      const format = (value: number) => kind.category === undefined ? `${value}` : value ? "it" : "another";
+      const only = singleValue(`the static ${quoted(name)}`, kind.column, at, format);
       for (let j = c; j < observed.values.length; j += channels.length) observed.values[j] = only;
     });
     return {
       name,
       ...observed,
-      label: labels ? labels.of(own, name) : -1,
+      label: labels ? labels.of(seriesRows, name) : -1,
       ...(targets.length > 0
         ? {
           targets: Float64Array.from(targets, ({ name, values }) =>
             requireTarget(
-              perSeries(quoted(name), name, (row) => values[row], String),
+              singleValue(quoted(name), name, (row) => values[row], String),
               name,
-              own[0],
+              seriesRows[0],
             )),
         }
         : {}),
       ...(groups
         ? {
           group: table.group!.texts[
-            perSeries("the group", options.group!, (row) =>
+            singleValue("the group", options.group!, (row) =>
               groups[row] < 0 ? NaN : groups[row], (code) =>
               quoted(table.group!.texts[code]))
           ] ?? name,
@@ -105,7 +105,7 @@ export function longSeries(table: TableColumns): SeriesSet {
         : {}),
     };
   });
-  merge.tell();
+  merge.reportMerged();
   return {
     ...common(table, times),
     columns: Object.fromEntries(table.values.map(({ name, column }) => [name, contentOf(column.finish())])),
@@ -123,19 +123,19 @@ export function wideSeries(table: TableColumns): SeriesSet {
   const times = table.times.finish();
   const { order, unsorted } = sortedRows(undefined, 1, times.values);
   if (unsorted > 0) {
-    table.notices.push(`${plural(unsorted, "row")} stood before an earlier one: sorted by time`);
+    table.notices.push(`${plural(unsorted, "row")} came before an earlier row: sorted by time`);
   }
   const merge = mergeRule(table, times);
   let missing = 0;
   const series = table.values.map((column): Series => {
     const values = numbersOf(column);
-    const own = order.filter((row) => !Number.isNaN(values[row]));
-    missing += rows - own.length;
+    const seriesRows = order.filter((row) => !Number.isNaN(values[row]));
+    missing += rows - seriesRows.length;
     const kind = { column: column.name, role: "observed" } as const;
     const channel = { name: "value", kind, at: (row: number) => values[row] };
-    return { name: column.name, ...merge(own, [channel], column.name), label: -1 };
+    return { name: column.name, ...merge(seriesRows, [channel], column.name), label: -1 };
   });
-  merge.tell();
+  merge.reportMerged();
   const empty = series.find(({ times }) => times.length === 0);
   if (empty) {
     throw fail(0, `no value at all in the column ${quoted(empty.name)}, which is a series`, {
@@ -184,10 +184,13 @@ function sortedRows(codes: Int32Array | undefined, series: number, times: Float6
   for (let row = 0; row < times.length; row++) order[next[code(row)]++] = row;
   let unsorted = 0;
   for (let i = 0; i < series; i++) {
-    const own = order.subarray(starts[i], starts[i + 1]);
-    const late = own.reduce((count, row, j) => count + (j > 0 && times[row] < times[own[j - 1]] ? 1 : 0), 0);
+    const rows = order.subarray(starts[i], starts[i + 1]);
+    const late = rows.reduce(
+      (count, row, j) => count + (j > 0 && times[row] < times[rows[j - 1]] ? 1 : 0),
+      0,
+    );
     unsorted += late;
-    if (late > 0) own.sort((a, b) => times[a] - times[b] || a - b);
+    if (late > 0) rows.sort((a, b) => times[a] - times[b] || a - b);
   }
   return { order, starts, unsorted };
 }
@@ -195,7 +198,7 @@ function sortedRows(codes: Int32Array | undefined, series: number, times: Float6
 function numbersOf({ name, column }: NamedColumn): Float64Array {
   const content = column.finish();
   if (content.kind === "number") return content.values;
-  throw new Error(`"${name}" holds no numbers`);
+  throw new Error(`column "${name}" is not numeric`);
 }
 
 /** Channels of a column: one for a column of numbers, or one for each category. */
@@ -255,10 +258,10 @@ function onlyValue(
 ): number {
   let found = NaN;
   for (const row of rows) {
-    const own = value(row);
-    if (Number.isNaN(own) || own === found) continue;
-    if (!Number.isNaN(found)) throw differ(row, found, own);
-    found = own;
+    const current = value(row);
+    if (Number.isNaN(current) || current === found) continue;
+    if (!Number.isNaN(found)) throw differ(row, found, current);
+    found = current;
   }
   return found;
 }
@@ -274,7 +277,7 @@ function labelsOf({ label, options, fail }: TableColumns) {
   return {
     classes,
     of(rows: Int32Array, name: string): number {
-      const own = codes[rows[0]];
+      const first = codes[rows[0]];
       for (const row of rows) {
         const code = codes[row];
         if (code < 0 || places[code] < 0) {
@@ -282,18 +285,18 @@ function labelsOf({ label, options, fail }: TableColumns) {
             code: "invalid-cell",
             column,
             expected: "a label",
-            fixes: ["name the class, or leave out the rows of a series without one"],
+            fixes: ["fill in the label, or leave out series without a label"],
           });
         }
-        if (code !== own) {
-          const [a, b] = [own, code].map((one) => quoted(texts[one]));
+        if (code !== first) {
+          const [a, b] = [first, code].map((one) => quoted(texts[one]));
           throw fail(Math.max(row, rows[0]), `series ${quoted(name)} is labelled ${a} and ${b}`, {
             code: "conflicting-rows",
             column,
           });
         }
       }
-      return places[own];
+      return places[first];
     },
   };
 }
@@ -332,30 +335,32 @@ function mergeRule(table: TableColumns, { values: times, kind }: Times) {
     );
   };
   const merge = (
-    own: Int32Array,
+    rows: Int32Array,
     channels: readonly ChannelValues[],
     name: string,
   ): Pick<Series, "times" | "values"> => {
     const width = channels.length;
     let count = 0;
-    for (let j = 0; j < own.length; j++) if (j === 0 || times[own[j]] !== times[own[j - 1]]) count++;
-    merged += own.length - count;
-    const [ownTimes, values] = [new Float64Array(count), new Float64Array(count * width)];
-    for (let j = 0, place = 0; j < own.length; place++) {
+    for (let j = 0; j < rows.length; j++) {
+      if (j === 0 || times[rows[j]] !== times[rows[j - 1]]) count++;
+    }
+    merged += rows.length - count;
+    const [mergedTimes, values] = [new Float64Array(count), new Float64Array(count * width)];
+    for (let j = 0, place = 0; j < rows.length; place++) {
       let end = j + 1;
-      while (end < own.length && times[own[end]] === times[own[j]]) end++;
-      ownTimes[place] = times[own[j]];
+      while (end < rows.length && times[rows[end]] === times[rows[j]]) end++;
+      mergedTimes[place] = times[rows[j]];
       for (let c = 0; c < width; c++) {
         values[place * width + c] = end === j + 1
-          ? channels[c].at(own[j])
-          : combine(own.subarray(j, end), channels[c], name);
+          ? channels[c].at(rows[j])
+          : combine(rows.subarray(j, end), channels[c], name);
       }
       j = end;
     }
-    return { times: ownTimes, values };
+    return { times: mergedTimes, values };
   };
   return Object.assign(merge, {
-    tell() {
+    reportMerged() {
       if (merged === 0) return;
       const how = differing > 0
         ? `; of values that differ, the ${duplicates} was taken`

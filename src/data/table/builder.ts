@@ -106,7 +106,7 @@ export class TableBuilder {
         if (this.rows * width > maxFields) {
           throw this.fail(row, `more than ${maxFields} fields`, {
             code: "too-large",
-            fixes: ["take out columns or rows"],
+            fixes: ["remove columns or rows"],
           });
         }
         for (let i = 0; i < order.length; i++) order[i]?.(cells[i], row);
@@ -260,8 +260,8 @@ export class TableBuilder {
   /** The reason why a column without a name is ignored. Throws if the column has other content. */
   private unnamedReason({ name, column }: NamedColumn): string {
     const place = Number(name.slice(1));
-    const own = this.names[place];
-    const title = own === "" ? `column ${place + 1}, which has no name` : `column ${quoted(own)}`;
+    const heading = this.names[place];
+    const title = heading === "" ? `column ${place + 1}, which has no name` : `column ${quoted(heading)}`;
     const content = column.finish();
     if (content.kind === "number" && content.values.every(Number.isNaN)) return `${title} (empty)`;
     const counts = content.kind === "number" &&
@@ -269,8 +269,8 @@ export class TableBuilder {
     if (place === 0 && counts) return `${title} (row numbers)`;
     throw this.fail(-1, `${title}, is neither empty nor row numbers`, {
       code: "unknown-column",
-      column: own,
-      fixes: ["name it, or take it out"],
+      column: heading,
+      fixes: ["name the column, or remove it"],
     });
   }
 }

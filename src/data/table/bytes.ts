@@ -51,7 +51,7 @@ function kindOf(head: Uint8Array): FileKind | "gzip" {
   return first === "{" ? "json" : first === "[" ? "array" : "text";
 }
 
-const noTable: Pick<ErrorDetails, "expected" | "fixes"> = {
+const expectedTable: Pick<ErrorDetails, "expected" | "fixes"> = {
   expected: "a table",
   fixes: [
     (write) => `expected a table: .csv, .tsv, .jsonl, .parquet, or a SQLite file with ${write("query")}`,
@@ -69,7 +69,7 @@ export async function openFile(source: string | TableContent): Promise<OpenFile>
   try {
     file = await Deno.open(source);
   } catch (error) {
-    throw new WeftError("unreadable-file", `${source}: ${whyUnread(error)}`, noTable);
+    throw new WeftError("unreadable-file", `${source}: ${whyUnread(error)}`, expectedTable);
   }
   return await recognised(source, chunksOf(file, source), () => file.close());
 }
@@ -84,7 +84,7 @@ async function recognised(
   try {
     const head = await first(raw);
     if (head.length === 0) {
-      throw new DataFormatError(path, 1, "an empty file", { code: "empty-table", ...noTable });
+      throw new DataFormatError(path, 1, "an empty file", { code: "empty-table", ...expectedTable });
     }
     if (kindOf(head) !== "gzip") {
       const chunks = () => joined(head, raw);
@@ -100,7 +100,7 @@ async function recognised(
     const plain = gunzipped(joined(head, raw), path);
     const inner = await first(plain);
     if (inner.length === 0) {
-      throw new DataFormatError(path, 1, "the gzip file is empty", { code: "empty-table", ...noTable });
+      throw new DataFormatError(path, 1, "the gzip file is empty", { code: "empty-table", ...expectedTable });
     }
     const kind = kindOf(inner);
     if (kind === "gzip") {
@@ -130,7 +130,7 @@ async function* chunksOf(file: Deno.FsFile, path: string): AsyncGenerator<Uint8A
   for (;;) {
     const chunk = new Uint8Array(chunkBytes);
     const count = await file.read(chunk).catch((error) => {
-      throw new WeftError("unreadable-file", `${path}: ${whyUnread(error)}`, noTable);
+      throw new WeftError("unreadable-file", `${path}: ${whyUnread(error)}`, expectedTable);
     });
     if (count === null) return;
     yield chunk.subarray(0, count);
@@ -159,7 +159,7 @@ export async function* gunzipped(
     if (error instanceof WeftError || !(error instanceof Error && "code" in error)) throw error;
     throw new DataError(
       "damaged-file",
-      `${path}: not whole: the gzip file is cut short or damaged (${error.message})`,
+      `${path}: incomplete: the gzip file is truncated or damaged (${error.message})`,
       { fixes: ["fetch it again"] },
     );
   }

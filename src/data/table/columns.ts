@@ -132,9 +132,9 @@ function signFixes(text: string): ErrorText[] {
   const withComma = sign === "," ? text : text.replaceAll(/[.,]/g, (one) => one === "." ? "," : ".");
   const isThousands = /^[+-]?\d{1,3}(,\d{3})+(\.\d+)?$/.test(withComma);
   const isDecimal = /^[+-]?\d*,\d+$/.test(withComma);
-  const fixes: ErrorText[] = isThousands ? [`if the ${name} divides thousands, take it out`] : [];
+  const fixes: ErrorText[] = isThousands ? [`if the ${name} separates thousands, remove it`] : [];
   if (isDecimal) {
-    fixes.push((write) => `if the ${name} is the decimal sign, ${write("decimal")} ${sign} says so`);
+    fixes.push((write) => `if the ${name} is the decimal sign, set ${write("decimal")} to ${sign}`);
   }
   return fixes;
 }
@@ -216,11 +216,9 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
       if (wrong) {
         const fixes = signFixes(wrong.text);
         if (fixes.length === 0 && kind !== "number") {
-          fixes.push((write) =>
-            `${write("category")} or ${write("ignore")} ${quoted(name)} reads it otherwise`
-          );
+          fixes.push((write) => `use ${write("category")} or ${write("ignore")} ${quoted(name)}`);
         }
-        const expected = "a number, or nothing where there is none";
+        const expected = "a number, or nothing if the value is missing";
         throw fail(
           wrong.row,
           `expected ${expected}, in column ${quoted(name)}, got ${quoted(wrong.text)}`,
@@ -273,19 +271,19 @@ const [epoch2001, epoch2100] = [1e9, 4102444800];
 /** Notations of the cells of a column of times: a number, a written date, a written month or quarter. */
 const [numeric, written, calendar] = [0, 1, 2];
 
-/** Notation of the cells of a unit. */
+/** Notation of the cells in a column of times, by the unit of the times. */
 function notationOf(unit: TimeUnit): number {
   return unit === "date" ? written : unit === "month" ? calendar : numeric;
 }
 
 /**
- * Makes a column of times. They are dates if one of them has hyphens, or if all are eight digits that form a
- * day from 1900 to 2099. They are months if one of them is written as a month or a quarter. They are epochs if all are integers that as epochs are from 2001 to 2100. Otherwise
- * they are numbers.
+ * Makes a column of times. Times are dates if one has hyphens, or if all are eight digits that form a day from
+ * 1900 to 2099. They are months if one is written as a month or a quarter. They are epochs if all are integers
+ * and, read as epochs, lie between 2001 and 2100. All other times are numbers.
  *
  * @param unit Notation of the times, if it is given.
  * @param numericTimes Notation of numeric times in an earlier table. Epochs in another unit are rejected.
- * @param zone Time zone of dates without one.
+ * @param zone Time zone of dates without a zone.
  */
 export function timeColumn(
   options: {

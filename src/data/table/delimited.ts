@@ -149,7 +149,7 @@ export class DelimitedRows {
           this.fail(
             line,
             `${quoted(behind)} after the closing quote of field ${fields.length}`,
-            { fixes: ["a quote in a field is written twice"] },
+            { fixes: ["write a quote in a quoted field twice"] },
           );
         }
       } else {
@@ -160,7 +160,7 @@ export class DelimitedRows {
           this.fail(
             line,
             `a quote in field ${fields.length}, which does not begin with one`,
-            { fixes: ["write the whole field in quotes, and its own quotes twice"] },
+            { fixes: ["enclose the field in quotes, and double the quotes inside it"] },
           );
         }
       }

@@ -15,6 +15,6 @@ export function escapeFormula(text: string): string {
 /** Inverse of {@linkcode escapeFormula}. Returns undefined if the text was not escaped. */
 export function unescapeFormula(text: string): string | undefined {
   if (!text.startsWith("'")) return undefined;
-  const own = text.slice(1);
-  return escapeFormula(own) === text ? own : undefined;
+  const unescaped = text.slice(1);
+  return escapeFormula(unescaped) === text ? unescaped : undefined;
 }

@@ -55,7 +55,7 @@ export interface TableOptions {
   layout?: "observations" | "rows";
   /** Notation of the times. */
   timeUnit?: TimeUnit;
-  /** Time zone of dates without one, such as `"Europe/Berlin"`: `"UTC"`. */
+  /** Time zone of dates without a zone, such as `"Europe/Berlin"`: `"UTC"`. */
   zone?: string;
   /** Rule for observations of one series with the same time and different values: `"refuse"`. */
   duplicates?: "refuse" | "mean" | "first" | "last";
@@ -98,7 +98,7 @@ export class FileDate {
   /** Makes a date from milliseconds since 1970 in UTC. */
   constructor(readonly milliseconds: number, private readonly seconds = milliseconds / 1000) {}
 
-  /** Seconds since 1970. @param zone Time zone of a date without one. */
+  /** Seconds since 1970. @param zone Time zone of a date without a zone. */
   in(zone?: string): number {
     return this.isLocal ? instantOf(this.seconds, zone) : this.seconds;
   }

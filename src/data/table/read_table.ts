@@ -176,7 +176,7 @@ function rowsOf(file: string, kind: string, text: string, builder: TableBuilder,
   if (kind === "json") return new JsonRows(builder.file(file, "line"), file, builder.columns);
   const dialect = dialectOf(text, options);
   if (dialect.delimiter !== ",") {
-    builder.notices.push(`fields are divided by ${JSON.stringify(dialect.delimiter)}`);
+    builder.notices.push(`fields are separated by ${JSON.stringify(dialect.delimiter)}`);
   }
   if (dialect.decimal === "," && !options.decimal) builder.notices.push("numbers have a decimal comma");
   return new DelimitedRows(dialect, builder.file(file, "line", () => dialect.decimal), file);

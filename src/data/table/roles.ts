@@ -91,7 +91,12 @@ export function rolesOf(
         code: "missing-column",
         option: "series",
         column: series,
-        fixes: [(write) => `if it is ${quoted(alike)}, ${write("series")} ${quoted(alike)} says so`],
+        fixes: [
+          (write) =>
+            `if column ${quoted(alike)} has the names of the series, set ${write("series")} to ${
+              quoted(alike)
+            }`,
+        ],
       });
     }
   }

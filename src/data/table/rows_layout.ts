@@ -54,10 +54,10 @@ export function rowsLayout(
   };
   const row: RowSink["row"] = (cells, line) => {
     count++;
-    const own = [...hasName ? [] : [`series ${count}`], ...kept.map((place) => cells[place])];
+    const common = [...hasName ? [] : [`series ${count}`], ...kept.map((place) => cells[place])];
     const observed = [...values.keys()].filter((i) => !isMissing(cells[values[i]]));
     // A series without any value keeps one row, so that it is reported and not lost.
-    for (const i of observed.length > 0 ? observed : [0]) sink.row([...own, i, cells[values[i]]], line);
+    for (const i of observed.length > 0 ? observed : [0]) sink.row([...common, i, cells[values[i]]], line);
   };
   return {
     header(names) {

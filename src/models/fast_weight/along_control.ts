@@ -86,7 +86,7 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
   const { solve: solveEquation = solveByStages, key, dtype } = options;
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key, dtype });
   const predict = (read: Reading, w: Tensor, key?: Key, first?: Reading) =>
-    readout(equation.answer(read, w, key, first));
+    readout(equation.output(read, w, key, first));
   const solve = (X: Path, w: Tensor, times: ArrayLike<number>, chosen: CdeSolveOptions) =>
     solveEquation(X, slope, w, times, {
       ...chosen,
@@ -112,9 +112,9 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
     const all = w.transpose(0, 1);
     const everyPoint = at(X, X.times);
     if (!lengths) return predict(everyPoint, all, key, at(X, [start]));
-    const own = (states: Tensor) => statesAtEnd(name, states, lengths);
-    const last = own(all.flatten(2)).reshape(w0.shape);
-    return predict((source) => own(everyPoint(source)), last, key, at(X, start));
+    const atEnd = (states: Tensor) => statesAtEnd(name, states, lengths);
+    const last = atEnd(all.flatten(2)).reshape(w0.shape);
+    return predict((source) => atEnd(everyPoint(source)), last, key, at(X, start));
   });
 
   const streamed = {

@@ -69,6 +69,6 @@ export function FastWeightDirectMap(options: FastWeightDirectMapOptions): FastWe
       const matrix = map.reshape([...map.shape.slice(0, -1), size, inputChannels]);
       return asMatrix(product(matrix, read("derivative")));
     },
-    answer: (read, w, key) => block(product(w, read("value")).expandDims(-2), { key }),
+    output: (read, w, key) => block(product(w, read("value")).expandDims(-2), { key }),
   }, { name, inputChannels, outputChannels, modelDim, staticFeatures, solver, key: keys[3], dtype });
 }

@@ -3,7 +3,7 @@ import { checkOptions } from "../../device/options.ts";
 import { sequenceCallNames } from "./option_names.ts";
 import { checkCount, type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
-import { carryThrough, zeroState } from "../../nn/recurrent.ts";
+import { scanSequences, zeroState } from "../../nn/recurrent.ts";
 import { zeros } from "../../tensor/creation.ts";
 import { foldIn, type Key, split } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -35,13 +35,13 @@ export interface DiscreteKind {
   rule: LearningRule;
   /** Whether the slow network outputs a learning rate. */
   rates: boolean;
-  /** Whether the slow network also reads the previous answer. */
+  /** Whether the slow network also reads the previous output. */
   feedback: boolean;
 }
 
 /**
  * Updates W by the rule, then reads it with the query (Irie et al., 2022, equations 16 and 17). Returns the
- * new W and the answers `(..., heads, values)`.
+ * new W and the outputs `(..., heads, values)`.
  */
 export function writeAndRead(
   slow: SlowNetwork,
@@ -49,7 +49,7 @@ export function writeAndRead(
   read: Reading,
   w: Tensor,
   previous?: Tensor,
-): [w: Tensor, answers: Tensor] {
+): [w: Tensor, outputs: Tensor] {
   const written = w.add(rule(slow.signals(read, previous), w));
   return [written, product(written, slow.query(read, previous))];
 }
@@ -94,11 +94,11 @@ export function DiscreteFastWeight(
         w: zeroWeights(x, modelDim, heads),
         y: feedback ? zeroState(x, modelDim) : undefined,
       };
-      const answers = carryThrough(name, x, start, (input, { w, y }) => {
-        const [next, answers] = writeAndRead(slow, rule, () => input, w, y);
-        return [{ w: next, y: feedback ? answers.flatten(-2) : undefined }, answers];
+      const outputs = scanSequences(name, x, start, (input, { w, y }) => {
+        const [next, outputs] = writeAndRead(slow, rule, () => input, w, y);
+        return [{ w: next, y: feedback ? outputs.flatten(-2) : undefined }, outputs];
       });
-      return block(answers, { residual: slow.embed(() => x), key: call.key && foldIn(call.key, l) });
+      return block(outputs, { residual: slow.embed(() => x), key: call.key && foldIn(call.key, l) });
     }, x);
     return readout(chooseStates(name, features, call));
   });

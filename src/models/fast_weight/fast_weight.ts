@@ -20,8 +20,8 @@ export interface FastWeightOptions
   /** Features of the output. */
   outputChannels: number;
   /**
-   * The control of the second and later layers during the solve: `"weights"` (default), the answer of the
-   * weights of the layer below (equation 34); `"slopes"`, the answer of their slope dW/ds, as in the authors'
+   * The control of the second and later layers during the solve: `"weights"` (default), the output of the
+   * weights of the layer below (equation 34); `"slopes"`, the output of their slope dW/ds, as in the authors'
    * code of two layers.
    */
   controlsFrom?: "weights" | "slopes";
@@ -43,8 +43,8 @@ export interface FastWeightOptions
   /** Whether to transpose W for the query: needed for keys from x and values from x' (equation 25). */
   transposeQuery?: boolean;
   /**
-   * A network of static features, which do not change over time. W(t0) is computed from them instead of from
-   * x(t0) (section 4, sepsis). Calls then need `staticFeatures`.
+   * A network that computes W(t0) from static features, which do not change over time (section 4, sepsis).
+   * Without it, W(t0) is computed from x(t0). With it, calls need `staticFeatures`.
    */
   staticFeatures?: StaticFeaturesOptions;
   /** The dropout probability of the features of the last block in training, 0 by default. */
@@ -63,7 +63,7 @@ export type FastWeightModelOptions = Omit<
  * slow network reads the control and outputs keys, values and a learning rate. A learning rule integrates
  * them into the weights of a fast network: dW/ds = rule(k(s), v(s), beta(s), W), from W(t0) = rule(k(t0),
  * v(t0), beta(t0)). The paper does not specify W(t0); this is the choice of the authors' code. The fast
- * network is queried at the end. Its answer passes through a projection, a Transformer feed-forward block and
+ * network is queried at the end. Its output passes through a projection, a Transformer feed-forward block and
  * a linear readout.
  *
  * All of the paper's models along a control are choices of `rule`, `keysFrom` and `valuesFrom`; see
@@ -120,7 +120,7 @@ export function fastWeightAlongControl(
   checkWord(name, "controlsFrom", controlsFrom, ["weights", "slopes"]);
   if (normalizeValues && valuesFrom === "keys") {
     throw new TypeError(
-      `${name}: normalizeValues needs values with a projection of their own, and these come from the keys' network; choose ` +
+      `${name}: normalizeValues needs a separate projection of the values, but the keys' network computes them; choose ` +
         'valuesFrom "value" or "derivative"',
     );
   }

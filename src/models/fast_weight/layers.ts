@@ -10,7 +10,7 @@ import { checkRule } from "./rules.ts";
 import { type ControlSource, type Reading, SlowNetwork } from "./slow_network.ts";
 import { StaticWeights } from "./static_weights.ts";
 
-/** The differential equation of fast weights along a control, and their answers to queries. */
+/** The differential equation of fast weights along a control, and their outputs for queries. */
 export interface WeightEquation {
   readonly parameters: { readonly [name: string]: ParameterTree };
   /** Names of the axes of W after the batch. */
@@ -20,9 +20,9 @@ export interface WeightEquation {
   /** dW/ds. */
   slope(read: Reading, w: Tensor): Tensor;
   /**
-   * The answer of W to the query, `(..., modelDim)`. `key` turns dropout on; `first` reads the control at t0.
+   * Output of W for the query, `(..., modelDim)`. `key` turns dropout on; `first` reads the control at t0.
    */
-  answer(read: Reading, w: Tensor, key?: Key, first?: Reading): Tensor;
+  output(read: Reading, w: Tensor, key?: Key, first?: Reading): Tensor;
 }
 
 /** Options of {@linkcode FastWeightLayers}. */
@@ -37,10 +37,10 @@ export type FastWeightLayersOptions =
 
 /**
  * Layers of fast weights that are solved together (Irie et al., 2022, equations 33 to 35). The control of
- * layer l + 1 is x(t, l) = FFN(W(t, l) q): the answer of the weights of layer l to their control, passed
- * through a feed-forward block. The answer of the last layer is projected before its block, as in the
- * authors' code. For the controlled form, which the paper calls analogous, the derivative of x(t, l) is
- * approximated by the answer of dW/ds, passed through the same block, because the derivative of the query
+ * layer l + 1 is x(t, l) = FFN(W(t, l) q): the output of the weights of layer l for the query,
+ * passed through a feed-forward block. The output of the last layer passes through a linear map before its
+ * block, as in the authors' code. For the controlled form, which the paper calls analogous, the derivative of x(t, l) is
+ * approximated by the output of dW/ds, passed through the same block, because the derivative of the query
  * would need x''.
  *
  * The first layer starts from its rule at x(t0), or from a network of static features. Later layers start
@@ -78,12 +78,12 @@ export function FastWeightLayers(model: string, options: FastWeightLayersOptions
   const controls = (read: Reading, weights: readonly Tensor[], from = "weights") => {
     const all = [onceEach(read)];
     for (let l = 1; l < count; l++) {
-      const [below, own] = [l - 1, all[l - 1]];
+      const [below, control] = [l - 1, all[l - 1]];
       all.push(onceEach((source) => {
         const w = source === "value" && from === "weights"
           ? weights[below]
-          : slopeOf(below, own, weights[below]);
-        return layers[below].block(recall(below, own, w));
+          : slopeOf(below, control, weights[below]);
+        return layers[below].block(recall(below, control, w));
       }));
     }
     return all;
@@ -104,9 +104,9 @@ export function FastWeightLayers(model: string, options: FastWeightLayersOptions
     slope(read, w) {
       const weights = separate(w);
       const reads = controls(read, weights, options.controlsFrom);
-      return join(weights.map((own, l) => slopeOf(l, reads[l], own)));
+      return join(weights.map((layerWeights, l) => slopeOf(l, reads[l], layerWeights)));
     },
-    answer(read, w, key) {
+    output(read, w, key) {
       const weights = separate(w);
       const last = count - 1;
       return layers[last].block(recall(last, controls(read, weights)[last], weights[last]), { key });

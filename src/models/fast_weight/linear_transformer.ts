@@ -11,7 +11,7 @@ import { additive } from "./rules.ts";
  *     W_t = W_(t-1) + v_t (x) softmax(k_t)
  *     y_t = W_t softmax(q_t)
  *
- * Softmax is the feature map of keys and queries. They sum to one, so the answer needs no other
+ * Softmax is the feature map of keys and queries. Its values sum to one, so the output needs no other
  * normalization. It is the discrete-time counterpart of {@linkcode FastWeightODE} with Hebb's rule.
  *
  * The model takes sequences `(batch, length, inputChannels)`. It returns `(batch, outputChannels)`, or

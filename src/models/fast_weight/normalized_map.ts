@@ -8,7 +8,8 @@ import type { Tensor } from "../../tensor/tensor.ts";
 export type LinearLayer = Layer<[x: Tensor], LinearParameters>;
 
 /**
- * A linear map, a layer norm and another linear map: B (g (A x + a - mean) / deviation + h) + b. Everything
+ * A linear map, a layer norm and another linear map: B (g (A x + a - mean) / sd + h) + b, with
+ * the mean and the standard deviation sd over the features. Everything
  * but the standard deviation is linear. If the norm has more features than x has channels, the product B g A
  * is computed once for all rows of x, provided that this saves multiplications.
  */

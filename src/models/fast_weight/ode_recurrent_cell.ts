@@ -74,14 +74,14 @@ export function ODERecurrentCell(model: string, options: ODERecurrentOptions): O
       w: layers.map(() => zeroWeights(x, modelDim, heads)),
       h: layers.map(() => zeroState(x, modelDim)),
     }),
-    evolve: ({ w, h }, gap) => ({ w, h: h.map((own, l) => layers[l].between.evolve(own, gap)) }),
+    evolve: ({ w, h }, gap) => ({ w, h: h.map((state, l) => layers[l].between.evolve(state, gap)) }),
     observe({ w, h }, x) {
       const next = { w: [] as Tensor[], h: [] as Tensor[] };
       layers.forEach(({ slow, block }, l) => {
         const below = l === 0 ? x : next.h[l - 1];
-        const [written, answers] = writeAndRead(slow, rule, () => below, w[l], h[l]);
+        const [written, outputs] = writeAndRead(slow, rule, () => below, w[l], h[l]);
         next.w.push(written);
-        next.h.push(block(answers));
+        next.h.push(block(outputs));
       });
       return next;
     },
@@ -99,7 +99,7 @@ export function whereObserved(
 ): ODERecurrentState {
   if (!observed) return seen;
   return {
-    w: seen.w.map((own, l) => observed.expandDims([-1, -2]).where(own, unseen.w[l])),
-    h: seen.h.map((own, l) => observed.where(own, unseen.h[l])),
+    w: seen.w.map((w, l) => observed.expandDims([-1, -2]).where(w, unseen.w[l])),
+    h: seen.h.map((h, l) => observed.where(h, unseen.h[l])),
   };
 }

@@ -11,7 +11,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { IrregularCall } from "../irregular_gru.ts";
 import { type StaticFeaturesOptions, StaticState } from "../static_features.ts";
 import { checkReadout, chooseStates } from "../readout_states.ts";
-import { checkSequences, perSeries } from "../sequences.ts";
+import { checkSequences, toTimeMajor } from "../sequences.ts";
 import {
   ODERecurrentCell,
   type ODERecurrentOptions,
@@ -41,7 +41,7 @@ export interface ODERFWPOptions extends ODERecurrentOptions {
  * An ODE-RFWP (Irie et al., 2022, equations 26 and 27): a continuous-time recurrent fast weight programmer
  * without a control. Between observations a differential equation carries the recurrent state: u_n = h(t_n)
  * with dh/dt = f(h) from h_(n-1). At an observation, x_n and u_n drive one discrete update of the fast
- * weights, whose answer is the next state:
+ * weights, whose output is the next state:
  *
  *     W_n = W_(n-1) + rule(k_n, v_n, beta_n, W_(n-1)),  h_n = block(W_n q_n)
  *
@@ -87,12 +87,12 @@ export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: Irregu
     checkReadout("ODERFWP", call);
     checkSequences("ODERFWP", x, inputChannels);
     const h = ofStatic.addTo(zeroState(x, layers * modelDim), call.staticFeatures);
-    const gaps = perSeries("ODERFWP: gaps", call.gaps, x);
+    const gaps = toTimeMajor("ODERFWP: gaps", call.gaps, x);
     const rows = {
       x: x.transpose(0, 1),
       // Gaps since the previous row, or until the next row.
       gap: update === "after" ? gaps : gaps.slice(0, 1).pad([[0, 1], [0, 0], [0, 0]]),
-      observed: call.observed && perSeries("ODERFWP: observed", call.observed, x),
+      observed: call.observed && toTimeMajor("ODERFWP: observed", call.observed, x),
     };
     const [, shown] = scan(
       (state: ODERecurrentState, { x, gap, observed }: typeof rows) => {

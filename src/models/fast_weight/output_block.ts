@@ -10,7 +10,7 @@ export interface OutputBlockOptions extends ParameterOptions {
   modelDim: number;
   /** Features inside the feed-forward block. */
   feedForward: number;
-  /** Whether to project the concatenated answers of the heads first. `true` by default. */
+  /** Whether to project the concatenated outputs of the heads first. `true` by default. */
   project?: boolean;
   /** The dropout probability of a feature in training, 0 by default. */
   dropout?: number;
@@ -31,13 +31,13 @@ export interface OutputBlockCall {
 }
 
 /**
- * The block after fast weights. It projects the concatenated answers of the heads `(..., heads, values)`,
+ * The block after fast weights. It projects the concatenated outputs of the heads `(..., heads, values)`,
  * then applies a Transformer's feed-forward block, the FFN of equation 34 of Irie et al., 2022 (layer norm,
  * two linear maps with ReLU between them, residual). Returns `(..., modelDim)`.
  */
 export function OutputBlock(
   { modelDim, feedForward, project = true, dropout = 0, key, dtype }: OutputBlockOptions,
-): Layer<[answers: Tensor, call?: OutputBlockCall], OutputBlockParameters> {
+): Layer<[outputs: Tensor, call?: OutputBlockCall], OutputBlockParameters> {
   const keys = split(key, 3);
   const output = project ? Linear({ inputs: modelDim, outputs: modelDim, key: keys[0], dtype }) : undefined;
   const norm = LayerNorm({ features: modelDim, dtype });
@@ -48,12 +48,12 @@ export function OutputBlock(
   const drop = Dropout({ rate: dropout });
   const parameters = {
     ...(output ? { output: output.parameters } : {}),
-    feedForward: { norm: norm.parameters, layers: layers.map((own) => own.parameters) },
+    feedForward: { norm: norm.parameters, layers: layers.map(({ parameters }) => parameters) },
   };
-  return layer(parameters, (answers: Tensor, { residual, key }: OutputBlockCall = {}) => {
+  return layer(parameters, (outputs: Tensor, { residual, key }: OutputBlockCall = {}) => {
     const dropKeys = key ? split(key, 3) : [];
-    const together = answers.flatten(-2);
-    const projected = drop(output ? output(together) : together, dropKeys[0]);
+    const joined = outputs.flatten(-2);
+    const projected = drop(output ? output(joined) : joined, dropKeys[0]);
     const x = residual ? projected.add(residual) : projected;
     const inner = drop(layers[0](norm(x)).relu(), dropKeys[1]);
     return drop(layers[1](inner), dropKeys[2]).add(x);

@@ -79,10 +79,10 @@ export function FastWeightRDE(options: FastWeightRDEOptions): Layer<[X: Path, op
       const first = embedFirst(read);
       return equation.start(() => first);
     },
-    answer(read, w, key, first) {
-      if (queryFrom === "last") return equation.answer(() => read("derivative"), w, key);
+    output(read, w, key, first) {
+      if (queryFrom === "last") return equation.output(() => read("derivative"), w, key);
       const embedded = embedFirst(first!);
-      return equation.answer(() => embedded, w, key);
+      return equation.output(() => embedded, w, key);
     },
   });
   const valuesFrom = form === "ode" ? "keys" : "value";

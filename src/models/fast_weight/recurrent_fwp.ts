@@ -7,7 +7,7 @@ import { delta } from "./rules.ts";
  * A recurrent fast weight programmer (Irie, Schlag, Csordás, Schmidhuber, "Going Beyond Linear Transformers
  * with Recurrent Fast Weight Programmers", 2021: the recurrent delta network). It is a {@linkcode DeltaNet}
  * whose k_t, v_t, beta_t and q_t are linear in the features of x_t and in tanh(y_(t-1)), where y_(t-1) is the
- * previous answer.
+ * previous output.
  *
  * The model takes sequences `(batch, length, inputChannels)`. It returns `(batch, outputChannels)`, or
  * `(batch, length, outputChannels)` for all states.

@@ -79,7 +79,7 @@ export interface SlowNetworkOptions extends QueryNetworkOptions {
   normalizeValues?: boolean;
   /** Whether the network outputs a learning rate, `true` by default. If false, rules receive zeros. */
   rates?: boolean;
-  /** Whether keys, values, rates and the query also depend on the previous answer. `false` by default. */
+  /** Whether keys, values, rates and the query also depend on the previous output. `false` by default. */
   feedback?: boolean;
   /** Whether feedback also applies to the query. `true` by default. */
   queryFeedback?: boolean;
@@ -138,8 +138,11 @@ export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
     embed: asking.embed,
     mapFeatures: asking.mapFeatures,
     signals(read, previous) {
-      const own = emit(read);
-      const emitted = inHeads(back && previous ? own.add(back.slow(previous.tanh())) : own, heads);
+      const fromInput = emit(read);
+      const emitted = inHeads(
+        back && previous ? fromInput.add(back.slow(previous.tanh())) : fromInput,
+        heads,
+      );
       const part = (start: number, end: number) => emitted.slice(-1, start, end);
       const k = part(0, headDim);
       return {

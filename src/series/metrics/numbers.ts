@@ -1,4 +1,4 @@
-/** Measures of numbers against the truth, on the host. */
+/** Error measures of numeric predictions, computed on the host. */
 
 /**
  * Mean squared error, mean absolute error and R2 of predictions. Unknown truths (NaN) are skipped.
