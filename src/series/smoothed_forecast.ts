@@ -35,7 +35,7 @@ export function forecastHistory(
   const smoothed = continueState(form, last, y.length, horizon);
   const steps = isLog ? smoothed.map(Math.exp) : smoothed;
   const prior = relativeDeviation * (isLog ? 1 : meanAbsolute(y));
-  // The initial state fits as many values as it has numbers.
+  // Degrees of freedom: each number of the initial state takes one.
   const free = Math.max(0, countKnown(y) - 2 - form.period);
   const variance = (sumOfSquares(errors) + priorErrors * prior ** 2) / (free + priorErrors);
   const growth = growthOf(form, horizon);

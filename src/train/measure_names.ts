@@ -1,4 +1,4 @@
-/** Names of measures as people write them, and the format of their values. */
+/** Display names of measures, and the format of their values. */
 import { formatNumber, formatPercent } from "../charts/format.ts";
 
 /** A measure for people. */
@@ -42,7 +42,7 @@ function partsOf(name: string): { before: string; measure: string; after: string
 }
 
 /**
- * Name of a measure as people write it: `log loss` for `logLoss`, `age: mean squared error` for `age mse`.
+ * Display name of a measure: `log loss` for `logLoss`, `age: mean squared error` for `age mse`.
  * Other names stay as they are.
  */
 export function measureName(name: string): string {
@@ -68,7 +68,7 @@ export function formatMeasure(name: string, value: number): string {
 }
 
 /**
- * Names and values of measures as people write them. Beside the log loss, which is measured after calibration,
+ * Display names and formatted values of measures. Beside the log loss, which is measured after calibration,
  * the loss is named as the one before calibration.
  */
 export function measuresInWords(

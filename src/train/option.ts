@@ -61,7 +61,7 @@ const optionTextNames: OptionNames<OptionText<unknown>> = {
   implied: "optional",
 };
 
-/** Makes an option of a kind. The kind has the expected values, the parser and the placeholder. */
+/** Makes an option from its text and its kind: the expected values, the parser and the placeholder. */
 function make<Value>(
   operation: string,
   text: OptionText<Value>,
