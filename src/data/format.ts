@@ -291,7 +291,7 @@ export function requireZone(zone: string): void {
   try {
     new Intl.DateTimeFormat("en", { timeZone: zone });
   } catch {
-    const expected = "a name as Europe/Berlin, America/New_York or UTC";
+    const expected = "a name such as Europe/Berlin, America/New_York or UTC";
     throw new OptionError("invalid-option", `no time zone "${zone}"; expected ${expected}`, {
       option: "zone",
       expected,

@@ -225,7 +225,7 @@ async function readTargets(settings: SeriesSettings): Promise<SeriesSet> {
 function requireClasses({ name, classes, series, validationFrom, testFrom }: SeriesSet): void {
   if (classes.length < 2) {
     const found = classes.length === 0 ? "no column label" : `only the label "${classes[0]}"`;
-    const expected = "two labels or more to tell apart";
+    const expected = "at least two different labels";
     throw new DataError(
       classes.length === 0 ? "missing-column" : "too-small",
       `${name}: ${found}; expected ${expected}`,

@@ -172,7 +172,7 @@ export async function truncateMetrics(
   }
   if (found !== digest) {
     throw new Error(
-      `${folder.metrics}: its first ${epochs} lines are not those that ${folder.last} was saved with`,
+      `${folder.metrics}: its first ${epochs} lines differ from the lines at the time of ${folder.last}`,
     );
   }
   await writeAtomically(folder.metrics, lines.map((line) => `${line}\n`).join(""));

@@ -288,7 +288,7 @@ const cases: [name: string, content: string | Uint8Array, expected: string | Reg
     /line 3: .* the option duplicates as mean, first or last decides$/,
     { zone: "Europe/Berlin" },
   ],
-  ["an unknown time zone", good, /no time zone "Mars\/Olympus"; expected a name as Europe\/Berlin/, {
+  ["an unknown time zone", good, /no time zone "Mars\/Olympus"; expected a name such as Europe\/Berlin/, {
     zone: "Mars/Olympus",
   }],
   [

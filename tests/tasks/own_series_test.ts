@@ -76,7 +76,11 @@ Deno.test(
 
 for (
   const [problem, table, message] of [
-    ["no label", "series,time,x\na,0,1\n", /own.csv: no column label; expected two labels or more/],
+    [
+      "no label",
+      "series,time,x\na,0,1\n",
+      /own.csv: no column label; expected at least two different labels/,
+    ],
     [
       "too few series",
       "series,time,x,label\na,0,1,b\nc,0,1,d\n",

@@ -142,7 +142,7 @@ Deno.test("changed metrics are rejected or ignored", async (t) =>
       [
         "in a number",
         text.replace(/"loss":0/, '"loss":1'),
-        /its first 2 lines are not those that .*last\.safetensors/,
+        /its first 2 lines differ from the lines at the time of .*last\.safetensors/,
       ],
       ["by an extra line", text + text, /^no error$/],
     ];

@@ -9,7 +9,7 @@ import type { Readout } from "./readout.ts";
 export interface Feeding {
   /** theta_0, `(batch, D)`. */
   readonly start: Tensor;
-  /** Observations, `(batch, T, channels)`. Observations that are not fed are ignored. */
+  /** Observations, `(batch, T, channels)`. Observations where `given` is false are ignored. */
   readonly x: Tensor;
   /** Whether each observation from the second on is fed, bool `(batch, T - 1, 1)`. */
   readonly given: Tensor;
@@ -78,7 +78,7 @@ export interface FeedingSteps {
   decode(theta: Tensor, row: FeedingRow, before: Said, input: Tensor): Tensor;
 }
 
-/** Prepares the steps of a run. */
+/** Makes the functions that compute the steps of an autoregressive run. */
 export function feedingSteps(readout: Readout, feeding: Omit<Feeding, "start">): FeedingSteps {
   const { x, given, noise, tau, tauStep, readsPrediction = false } = feeding;
   const [batch, , channels] = x.shape;
