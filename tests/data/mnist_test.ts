@@ -48,7 +48,10 @@ Deno.test("different numbers of images and labels are rejected", async () => {
     "t10k-images-idx3-ubyte": images,
     "t10k-labels-idx1-ubyte": Uint8Array.of(...header(1), 7),
   });
-  await assert.rejects(readDigits(folder, "t10k"), /images of 2 by 2 by 3 and labels of 1, expected as many/);
+  await assert.rejects(
+    readDigits(folder, "t10k"),
+    /images of 2 by 2 by 3 and labels of 1, expected one label for each image/,
+  );
 });
 
 Deno.test("pixels become series in [-1, 1], row by row, with an optional stride", () => {

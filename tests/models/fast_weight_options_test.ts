@@ -191,7 +191,7 @@ Deno.test("a layer norm of values requires a separate value projection", () => {
   const options = { ...sizes, inputChannels: 3, normalizeValues: true };
   assert.throws(
     () => FastWeight(options),
-    /FastWeight: normalizeValues needs values with a projection of their own/,
+    /FastWeight: normalizeValues needs a separate projection of the values/,
   );
 });
 

@@ -86,7 +86,11 @@ for (
       "series,time,x,label\na,0,1,b\nc,0,1,d\n",
       /own.csv: fewer than 3 series of the label "b"/,
     ],
-    ["one label", "series,time,x,label\na,0,1,b\n", /own.csv: only the label "b"; expected two labels/],
+    [
+      "one label",
+      "series,time,x,label\na,0,1,b\n",
+      /own.csv: only the label "b"; expected at least two different labels/,
+    ],
   ] as const
 ) {
   Deno.test(

@@ -93,7 +93,7 @@ const problems: readonly UeaProblem[] = [
   {
     name: "self-regulation-scp2",
     problem: "SelfRegulationSCP2",
-    summary: "a cursor moved by cortical potentials of a paralysed person",
+    summary: "cortical potentials of a paralysed person",
     timeScale: 0.01,
   },
 ];
