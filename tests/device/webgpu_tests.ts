@@ -1,0 +1,47 @@
+/** Tests that run on a WebGPU device. */
+import type { Tensor } from "../../mod.ts";
+import { setCurrentDevice } from "../../src/device/current.ts";
+import type { BufferView } from "../../src/device/device.ts";
+import { createWebGpuDevice, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { cpu, useDevice, webgpu } from "../devices.ts";
+
+export const shared = webgpu as WebGpuDevice | undefined;
+
+/** A test on a WebGPU device, by default the device that all tests share. Ignored without a device. */
+export function test(
+  name: string,
+  body: (device: WebGpuDevice) => Promise<void>,
+  open?: () => Promise<WebGpuDevice>,
+): void {
+  Deno.test({
+    name: `${name} [webgpu]`,
+    ignore: !shared,
+    sanitizeOps: false,
+    sanitizeResources: false,
+    async fn() {
+      useDevice(shared!);
+      const device = open ? await open() : shared!;
+      setCurrentDevice(device);
+      try {
+        await body(device);
+      } finally {
+        setCurrentDevice(cpu);
+        if (open) device.destroy();
+      }
+    },
+  });
+}
+
+/** Opens a separate device, for tests that would disturb others. */
+export const fresh = (maxWorkgroups?: number) => () =>
+  createWebGpuDevice({ implementation: shared!.implementation, maxWorkgroups });
+
+export const viewOf = (x: Tensor) => x.view as BufferView;
+
+/** A kernel that writes its parameter to its output. */
+export const copyOne = `
+  @group(0) @binding(0) var<storage, read_write> output: array<f32>;
+  struct Params { value: u32 }
+  @group(1) @binding(0) var<uniform> params: Params;
+  @compute @workgroup_size(1) fn main() { output[0] = f32(params.value); }
+`;
