@@ -4,8 +4,8 @@ import { checkProgram } from "../programs/check.ts";
 import { asCode as asCodeOfProgram } from "../programs/print.ts";
 import { type Program, randomProgram } from "../programs/random_program.ts";
 import { shrink as shrinkProgram } from "../programs/shrink.ts";
-import { asCode, difference, optionsOf, randomBody, shrink, tolerances } from "./random_body.ts";
-import type { RandomBody } from "./random_body.ts";
+import { asCode, type RandomBody, randomBody, shrink } from "./random_body.ts";
+import { difference, optionsOf, tolerances } from "./run_body.ts";
 import { command, main, number, wholeFrom } from "../../src/commands/command.ts";
 import { Option } from "commander";
 

@@ -26,7 +26,8 @@ import { cpuDevice } from "../../src/device/current.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { longOnSoftware, testOnCpu, testOnDevices } from "../devices.ts";
-import { difference, optionsOf, randomBody, tolerances } from "./random_body.ts";
+import { randomBody } from "./random_body.ts";
+import { difference, optionsOf, tolerances } from "./run_body.ts";
 
 const values = async (x: Tensor) => [...await x.data()];
 

@@ -3,7 +3,8 @@ import { explain, key, normal, scan, type ScanOptions, split, type Tensor, value
 import { type GraphLoop, observeLoops } from "../../src/compile/graph_loop.ts";
 import { testOnDevices } from "../devices.ts";
 import { solved } from "../loops.ts";
-import { compare, randomBody, runBody, tolerances } from "./random_body.ts";
+import { randomBody } from "./random_body.ts";
+import { compare, runBody, tolerances } from "./run_body.ts";
 
 /** Compares a random loop in segments of time with the same one step by step. */
 async function checkSegments(

@@ -23,7 +23,8 @@ import { setCurrentDevice } from "../../src/device/current.ts";
 import { createWebGpuDevice, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { testOnBoth, testOnCpu, testOnDevices } from "../devices.ts";
 import { solved } from "../loops.ts";
-import { compare, optionsOf, randomBody, runBody } from "./random_body.ts";
+import { randomBody } from "./random_body.ts";
+import { compare, optionsOf, runBody } from "./run_body.ts";
 
 for (let i = 0; i < 40; i++) {
   testOnCpu(

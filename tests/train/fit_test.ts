@@ -9,10 +9,9 @@ import { evaluate } from "../../src/train/evaluate.ts";
 import { settingsOf } from "../../src/train/experiment.ts";
 import { profileStep, train } from "../../src/train/loop.ts";
 import { execute } from "../../src/train/run.ts";
-import { createRun, type RunFolder } from "../../src/train/run_folder.ts";
 import { init } from "../../src/device/init.ts";
-import { withFolder } from "../tasks/command_line.ts";
 import type { Task } from "../../src/train/task.ts";
+import { withRun } from "./tiny_run.ts";
 import { tinyTask } from "./tiny_task.ts";
 
 const options = { epochs: 1, batchSize: 8, key: key(1) };
@@ -29,10 +28,6 @@ async function fittedTask() {
     return Promise.resolve();
   };
   return { task: { ...task, fit }, fits };
-}
-
-function withRun(body: (folder: RunFolder) => Promise<void>): () => Promise<void> {
-  return withFolder(async (out) => await body(await createRun(out, "tiny", {})));
 }
 
 Deno.test(
