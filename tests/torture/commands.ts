@@ -85,10 +85,14 @@ const raw = new RegExp(
 );
 
 /**
- * Removes quoted text and paths: a series or a folder may be called NaN, and a field may contain "undefined".
+ * Removes quoted text, lists of column names and paths: a series or a folder may be called NaN, and a column or a
+ * field "undefined".
  */
 function withoutNames(text: string): string {
-  return text.replaceAll(/"[^"]*"/g, '""').replaceAll(/\S*\/[a-z]\S*/g, "<path>");
+  return text.replaceAll(/"[^"]*"/g, '""').replaceAll(/ among [^;]*;/g, " among <names>;").replaceAll(
+    /\S*\/[a-z]\S*/g,
+    "<path>",
+  );
 }
 
 /** Describes the fault of a message, if any. */
