@@ -88,7 +88,7 @@ testLong(
       const { test } = JSON.parse(await Deno.readTextFile(`${folder}/killed/summary.json`));
       assert.match(
         await run(folder, "evaluate", "killed"),
-        new RegExp(`test loss ${Number(test.loss.toPrecision(4))}\n`),
+        new RegExp(`test loss before calibration ${Number(test.loss.toPrecision(4))}\n`),
       );
       assert.match(await Deno.readTextFile(`${folder}/killed/report.html`), /leaky-tones/);
 
