@@ -17,6 +17,7 @@ import { allocateView, copy, hasBuffer } from "../device/view.ts";
 import { collectHostReads, type HostRead, takeOverHostValues } from "../tensor/host.ts";
 import { isRecording, type TensorSpec } from "../tensor/primitive.ts";
 import { isKey, type Key } from "../tensor/random.ts";
+import { buffersOf } from "../tensor/scope.ts";
 import { Symbolic, watchTensors } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { foldTree, leaves, rebuild, type Tree, withLeaves } from "../tensor/tree.ts";
@@ -179,11 +180,6 @@ function newTensor(device: Device, { shape, dtype }: TensorSpec): Tensor {
   return new Tensor(view);
 }
 
-/** Buffers of the tensors in a result. */
-function buffersOf(result: unknown): Set<Buffer> {
-  return new Set(leaves(result).flatMap(({ view }) => hasBuffer(view) ? [view.source] : []));
-}
-
 /** A traced function: commands that compute it again. */
 class Trace<R> {
   readonly #device: Device;
@@ -239,7 +235,7 @@ class Trace<R> {
             "jit: the function is async, but must return tensors at once; who calls it waits for their values",
           );
         }
-        flushDeferred(buffersOf(result));
+        flushDeferred(new Set(buffersOf(result)));
         return this.#outputsOf(result, made);
       }, isProfiling() ? undefined : fuse)
     );
