@@ -12,14 +12,15 @@ import { evaluate, literal, type LoopNodes, type Node, topological } from "./gra
 import type { Sum } from "./lower/values.ts";
 import type { Executor, Run, RunResult } from "./run.ts";
 import type { SplitLoop } from "./split.ts";
-import { alongSteps, evaluateAllSteps, type Stepwise } from "./vectorize.ts";
+import { alongBatch, type Batched } from "../tensor/batching.ts";
+import { evaluateAllSteps } from "./vectorize.ts";
 
 /** A loop with the values that it is given. */
 export interface GraphLoop {
   readonly split: SplitLoop;
   readonly steps: number;
   /** Values that were given or computed before the loop. */
-  readonly values: ReadonlyMap<Node, Stepwise>;
+  readonly values: ReadonlyMap<Node, Batched>;
   /** Those of all steps that the loop reads, a row a step. */
   readonly rows: ReadonlyMap<Node, Tensor>;
   /** Those that are the same in all steps. */
@@ -40,7 +41,7 @@ export interface LoopResult {
  * @param values Those of the given nodes; it takes up those that are computed here.
  * @throws {Uncompilable} If an operation cannot be computed for all steps at once.
  */
-export function bind(split: SplitLoop, values: Map<Node, Stepwise>, steps: number): GraphLoop {
+export function bind(split: SplitLoop, values: Map<Node, Batched>, steps: number): GraphLoop {
   if (split.before.length > 0) {
     span(
       () => ({ kind: "batched pass", name: `${split.before.length} operations for ${steps} steps at once` }),
@@ -126,7 +127,7 @@ export function outputsOf(
   return nodes.map((node) => {
     const position = split.outputs.indexOf(node);
     if (position >= 0) return computed[position];
-    return alongSteps(
+    return alongBatch(
       node.kind === "literal" ? { tensor: literal(node), varies: false } : values.get(node)!,
       steps,
     );
@@ -136,7 +137,7 @@ export function outputsOf(
 /** The same as operations one after another: for what cannot be compiled, and to differentiate a gradient. */
 export function runStepByStep(
   { state, next, outputs, sums }: LoopNodes,
-  values: ReadonlyMap<Node, Stepwise>,
+  values: ReadonlyMap<Node, Batched>,
   initial: readonly Tensor[],
   steps: number,
 ): LoopResult {

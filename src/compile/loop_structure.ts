@@ -14,7 +14,7 @@ import {
 import { bytesOf, isProductOfSamples, type LoopGraph, SplitLoop } from "./split.ts";
 import { statesForGradient } from "./saved_states.ts";
 import { Uncompilable } from "./uncompilable.ts";
-import type { Stepwise } from "./vectorize.ts";
+import type { Batched } from "../tensor/batching.ts";
 
 /** Nodes of a body. */
 export interface TracedBody extends LoopNodes {
@@ -85,14 +85,14 @@ export class LoopStructure {
    * @param keepsBytes Bytes of a step's values that a gradient may find kept, besides the states: all of them or none are.
    * @throws {Uncompilable} If it cannot be compiled.
    */
-  split(values: ReadonlyMap<Node, Stepwise>, keepsBytes = 0): SplitLoop {
+  split(values: ReadonlyMap<Node, Batched>, keepsBytes = 0): SplitLoop {
     const loop = this.#split(values, []);
     if (keepsBytes === 0 || !isRecording()) return loop;
     const kept = loop.keepable;
     return kept.length > 0 && bytesOf(kept) <= keepsBytes ? this.#split(values, kept) : loop;
   }
 
-  #split(values: ReadonlyMap<Node, Stepwise>, kept: readonly Node[]): SplitLoop {
+  #split(values: ReadonlyMap<Node, Batched>, kept: readonly Node[]): SplitLoop {
     const saves = isRecording();
     const mask = Array.from(saves ? values.values() : [], ({ tensor }) => isWatched(tensor));
     const key = `${saves} ${mask.map(Number).join("")} ${kept.length}`;
@@ -115,8 +115,8 @@ export class LoopStructure {
   }
 
   /** The values of rows and constants, by node. */
-  values(sequences: readonly Tensor[], constants: readonly Tensor[]): Map<Node, Stepwise> {
-    return new Map<Node, Stepwise>([
+  values(sequences: readonly Tensor[], constants: readonly Tensor[]): Map<Node, Batched> {
+    return new Map<Node, Batched>([
       ...this.#rows.map((node, i) => [node, { tensor: sequences[i], varies: true }] as const),
       ...this.#constants.map((node, i) => [node, { tensor: constants[i], varies: false }] as const),
     ]);

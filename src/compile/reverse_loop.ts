@@ -9,7 +9,7 @@ import { bind, type GraphLoop, outputsOf, runLoop } from "./graph_loop.ts";
 import { piecesOf, runPieces } from "./pieces.ts";
 import type { Executor } from "./run.ts";
 import { SplitLoop } from "./split.ts";
-import type { Stepwise } from "./vectorize.ts";
+import type { Batched } from "../tensor/batching.ts";
 
 /** Gradients that arrive at a loop's results, and what is wanted of it. */
 export interface Arriving {
@@ -171,7 +171,7 @@ export function reverseLoop(
 ): Map<Node, Tensor | undefined> {
   const { split, outputs, sums, rows, fixed, transposed, closedOver } = reversed(loop, arriving);
   const { steps } = loop;
-  const values = new Map<Node, Stepwise>(loop.values);
+  const values = new Map<Node, Batched>(loop.values);
   const give = (
     nodes: readonly (Node | undefined)[],
     tensors: readonly (Tensor | undefined)[],

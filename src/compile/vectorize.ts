@@ -7,12 +7,6 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { literal, type Node, type OperationNode } from "./graph.ts";
 import { Uncompilable } from "./uncompilable.ts";
 
-/** A value of all steps, `(steps, ...shape)`, or one that is the same in every step. */
-export type Stepwise = Batched;
-
-/** A value with the steps as its first axis, whether it varies or not. */
-export const alongSteps: (value: Stepwise, steps: number) => Tensor = alongBatch;
-
 /**
  * Evaluates nodes in order for all steps.
  *
@@ -21,7 +15,7 @@ export const alongSteps: (value: Stepwise, steps: number) => Tensor = alongBatch
  */
 export function evaluateAllSteps(
   nodes: readonly Node[],
-  values: Map<Node, Stepwise>,
+  values: Map<Node, Batched>,
   steps: number,
   joined: ReadonlyMap<Node, OperationNode> = new Map(),
 ): void {
@@ -44,12 +38,12 @@ export function evaluateAllSteps(
 
 function vectorized(
   { primitive, params, ...output }: OperationNode,
-  inputs: readonly Stepwise[],
+  inputs: readonly Batched[],
   steps: number,
 ): Tensor {
   const { name, batch } = primitive;
   if (batch === "elementwise") {
-    return apply(primitive, inputs.map((input) => alongSteps(input, steps)), params);
+    return apply(primitive, inputs.map((input) => alongBatch(input, steps)), params);
   }
   if (typeof batch !== "function") throw new Uncompilable(`${name} has no batching rule: ${batch.none}`);
   return batch(inputs, steps, params, output);

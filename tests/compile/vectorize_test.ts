@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { key, normal, scan, stack, type Tensor, valueAndGrad } from "../../mod.ts";
 import { GraphTrace, type Node, topological } from "../../src/compile/graph.ts";
 import { observeLoops } from "../../src/compile/graph_loop.ts";
-import { evaluateAllSteps, type Stepwise } from "../../src/compile/vectorize.ts";
+import type { Batched } from "../../src/tensor/batching.ts";
+import { evaluateAllSteps } from "../../src/compile/vectorize.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { cpu } from "../devices.ts";
 import { assertTensor, fromTensor, toTensor } from "../tensor/nd.ts";
@@ -23,7 +24,7 @@ function runAtOnce({ run }: Case, steps: Tensor[][], varies: readonly boolean[])
   const trace = new GraphTrace();
   const inputs = steps.map(([x]) => trace.input(x));
   const output = trace.nodeOf(run(...inputs.map((input) => input.tensor)));
-  const values = new Map<Node, Stepwise>(
+  const values = new Map<Node, Batched>(
     inputs.map((
       { node },
       i,
