@@ -18,8 +18,9 @@ export interface ReversibleOperation<K> {
 /**
  * Propagates cotangents from the results of operations to their inputs.
  *
- * @param operations In the order in which they ran.
- * @param cotangents Those of the results. At the end: those of `wrt`, and of other values that no operation computed.
+ * @param operations Operations in the order of execution.
+ * @param cotangents Cotangents of the results. The pass adds the cotangents of `wrt`, and of other values without an
+ * operation, and removes all others.
  * @param isDifferentiated Whether a value depends on `wrt`.
  * @param wrt Values whose cotangents are kept. Each other cotangent is dropped after its last use.
  * @param memory Frees cotangents and values after their last use; without it nothing is freed.

@@ -92,7 +92,7 @@ function usesOf(kernels: readonly DeferredKernel[], needed: readonly boolean[]) 
   return { readers, writers };
 }
 
-/** The group that contains all readers of a kernel's result, if there is one. */
+/** The group with all readers of a kernel's result. Returns undefined if the readers belong to several groups or none. */
 function groupOfReaders(
   { output }: MapKernel,
   readers: ReadonlyMap<Buffer, readonly number[]>,

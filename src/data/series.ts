@@ -79,7 +79,7 @@ export interface SeriesSet {
   readonly notices?: readonly string[];
 }
 
-/** Whether the only channel has no name, as in a wide table, whose columns name the series. */
+/** Whether the only channel has no name. In a wide table the columns are series, so the channel has no name. */
 export function isUnnamed(channels: readonly string[], columns: SeriesSet["columns"]): boolean {
   return columns === undefined && channels.length === 1 && channels[0] === "value";
 }

@@ -130,7 +130,7 @@ export function isAllocationDeferred(): boolean {
   return current?.deferred !== undefined && !current.deferred.isSuspended;
 }
 
-/** Defers the release of a buffer until the deferred kernels that use it have run. Returns false if there are none. */
+/** Defers the release of a buffer until the deferred kernels that use the buffer have run. Returns false if no kernel does. */
 export function deferRelease(buffer: Buffer): boolean {
   return current?.deferred?.releaseLater(buffer) ?? false;
 }

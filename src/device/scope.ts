@@ -6,8 +6,9 @@
 import type { Buffer } from "./device.ts";
 
 /**
- * Buffers smaller than this carry no ballast: the tensor's own objects weigh enough. A reverse pass leaves them to its
- * scope: freeing them earlier would cost more time than the kernels of small tensors take.
+ * Smallest size of a large buffer, in bytes. Smaller buffers have no ballast, since the objects of a tensor are large enough
+ * for the garbage collector. A reverse pass frees smaller buffers at its end, since freeing each of them early would take
+ * longer than the kernels of small tensors.
  */
 const largeBytes = 16 * 1024;
 

@@ -10,7 +10,7 @@ export interface Batched {
 }
 
 /**
- * All calls of a batch at once, as JAX's batching rules: from the operands, at least one of which varies, to
+ * Computes all calls of a batch at once, as JAX's batching rules. At least one operand varies. The result has shape
  * `(batch, ...output.shape)`.
  */
 export type Batch<P> = (inputs: readonly Batched[], batch: number, params: P, output: TensorSpec) => Tensor;

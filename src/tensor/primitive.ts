@@ -1,6 +1,6 @@
 /**
- * A primitive is one entry with all its rules: name, shape, execution on a device, gradient, batch, and operation inside a
- * compiled loop. All other operations are composed of primitives.
+ * A primitive is an object with the rules of an operation: name, shape, execution on a device, gradient, batching, and the
+ * operation inside a compiled loop. All other operations are composed of primitives.
  */
 import { kernelDevice } from "../device/capture.ts";
 import { describe } from "../device/describe.ts";
@@ -54,11 +54,11 @@ export interface Primitive<P> {
    */
   readonly pullback: Pullback<P> | "none";
   /**
-   * All calls of a batch at once: of all steps of a loop. `"elementwise"`: the primitive itself, with the batch as the first
-   * axis of each operand.
+   * Computes all calls of a batch, such as all steps of a loop, at once. `"elementwise"`: apply the primitive to operands
+   * with the batch as the first axis.
    */
   readonly batch: Batch<P> | "elementwise" | NoRule;
-  /** The operation that it becomes inside a compiled loop. A loop with a primitive that has none runs step by step. */
+  /** The operation inside a compiled loop. A loop with a primitive without such an operation runs step by step. */
   readonly lower: LoopOperation | NoRule;
 }
 

@@ -71,7 +71,7 @@ function reproduceProgram(): Command {
   )
     .addArgument(new Argument("[table]", "which one").choices(tables.map(({ name }) => name)))
     .addOption(
-      new Option("--scale <name>", "the paper's sizes, or small sizes that train in minutes on two cores")
+      new Option("--scale <name>", "the paper's sizes, or small sizes: minutes of training on two cores")
         .choices(scales).default("paper"),
     )
     .option("--models <names>", "rows, separated by commas (default: all)", (text) => text.split(","))

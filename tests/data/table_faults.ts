@@ -19,10 +19,10 @@ export function shown({ series, channels, classes, notices = [], ignored = [] }:
 
 export const head = "series,time,x,label\n";
 export const good = `${head}a,0,1,u\na,1,2,u\nb,0,3,v\n`;
-/** What reading {@linkcode good} shows. */
+/** The text of {@linkcode good} after reading. */
 export const read = "x; a 0 1 | 1 2 u; b 0 | 3 v";
 
-/** A table, and what reading it shows or the message of its error. */
+/** A table, and the text after reading it or the message of its error. */
 export type Case = readonly [
   name: string,
   content: string | Uint8Array,
