@@ -65,18 +65,18 @@ export * from "./src/device/errors.ts";
 export { SafetensorsError } from "./src/files/safetensors.ts";
 export * from "./src/autodiff/grad.ts";
 export * from "./src/autodiff/check.ts";
-export { jit } from "./src/compile/jit.ts";
+export { jit } from "./src/compile/jit/jit.ts";
 export { JitError } from "./src/device/capture.ts";
-export { scan, type ScanOptions } from "./src/compile/scan.ts";
-export { explain } from "./src/compile/explain.ts";
+export { scan, type ScanOptions } from "./src/compile/loop/scan.ts";
+export { explain } from "./src/compile/inspect/explain.ts";
 export {
   profile,
   type ProfileRow,
   type ProfileSpan,
   type RunProfile,
-} from "./src/compile/profile/profile.ts";
+} from "./src/compile/inspect/profile/profile.ts";
 export type { SpanKind } from "./src/device/profiler.ts";
-export { tune } from "./src/compile/tune.ts";
+export { tune } from "./src/compile/inspect/tune.ts";
 export * from "./src/paths/mod.ts";
 export * from "./src/solvers/mod.ts";
 export * from "./src/nn/mod.ts";

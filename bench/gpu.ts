@@ -1,12 +1,12 @@
 /**
  * Benchmarks for machines with a GPU: the large workloads on WebGPU compared with PyTorch and JAX on the same
- * GPU, and the constants that `src/compile/cost.ts` uses to choose executors. Writes a table and a file of
+ * GPU, and the constants that `src/compile/program/cost.ts` uses to choose executors. Writes a table and a file of
  * JSON lines.
  */
 import { join } from "node:path";
 import { Option } from "commander";
 import { key, normal, scan, type Tensor, valueAndGrad, zeros } from "../mod.ts";
-import { Uncompilable } from "../src/compile/uncompilable.ts";
+import { Uncompilable } from "../src/compile/trace/uncompilable.ts";
 import type { Device } from "../src/device/device.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { main, path, prepareDrivers, wholeFrom } from "../src/commands/command.ts";
@@ -58,7 +58,7 @@ interface Options extends PeerOptions {
   readonly out: string;
 }
 
-/** A constant of the machine, as in `machineOf` in `src/compile/cost.ts`. */
+/** A constant of the machine, as in `machineOf` in `src/compile/program/cost.ts`. */
 interface Figure {
   readonly figure: "rate" | "launch" | "read" | "sums" | "copies";
   readonly meaning: string;
@@ -163,7 +163,7 @@ function page(device: Device, comparisons: readonly Comparison[], figures: reado
     `Measured by \`deno task bench gpu\` on ${device.info.description}; seconds of a training step (of splines: coefficients; of ` +
     "matmul: one product), medians of repeats in turns.",
     comparisonTable(comparisons),
-    "Constants that `src/compile/cost.ts` uses to choose executors:",
+    "Constants that `src/compile/program/cost.ts` uses to choose executors:",
     markdownTable(
       [
         ["constant", "meaning", "measured"],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { explain } from "../mod.ts";
-import { observeLoops } from "../src/compile/graph_loop.ts";
+import { observeLoops } from "../src/compile/loop/graph_loop.ts";
 
 /** Number of compiled loops that run in a solve, counting loops whose description begins with `kind`. */
 export function countLoops(solve: () => unknown, kind = "(forward|backward) loop"): number {

@@ -111,7 +111,7 @@ async function choose(
     if (device === "webgpu") throw new Error(`init: ${noAdapterMessage(implementation)}`);
   }
   if (blas === undefined) return cpuDevice(threads);
-  const { openBlas } = await import("./cpu/blas.ts");
+  const { openBlas } = await import("./cpu/matmul/blas.ts");
   return cpuDevice(threads, { name: blas, open: await openBlas(blas) });
 }
 

@@ -9,7 +9,7 @@ import { isAdaptive, methodOf } from "../solvers/methods.ts";
 import { odeint } from "../solvers/odeint.ts";
 import { modelSolver } from "./model_solver.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
-import { rungeKuttaSteps } from "../solvers/tableau.ts";
+import { rungeKuttaSteps } from "../solvers/fixed/tableau.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 

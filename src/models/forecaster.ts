@@ -1,7 +1,7 @@
 /** Forecasters: a cell that reads values one by one and, after a context, its predictions; and a readout. */
 import { checkOptions } from "../device/options.ts";
 import { forecastCallNames } from "./option_names.ts";
-import { scan } from "../compile/scan.ts";
+import { scan } from "../compile/loop/scan.ts";
 import { checkCount, type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import { arange } from "../tensor/creation.ts";

@@ -1,7 +1,7 @@
 import { betweenOptionNames, irregularCallNames } from "./option_names.ts";
 import { checkOptions } from "../device/options.ts";
 import { irregularGRUOptionNames } from "./option_names.ts";
-import { scan } from "../compile/scan.ts";
+import { scan } from "../compile/loop/scan.ts";
 import type { DType } from "../device/dtype.ts";
 import { GRUCell } from "../nn/gru.ts";
 import { type Layer, layer, type ParameterTree } from "../nn/layer.ts";

@@ -1,7 +1,7 @@
 /** Latent models that read observation by observation: an encoder, a recurrent cell and a decoder. */
 import { checkOptions } from "../device/options.ts";
 import { latentCallNames, latentLossNames } from "./option_names.ts";
-import { scan } from "../compile/scan.ts";
+import { scan } from "../compile/loop/scan.ts";
 import { type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { checkWord } from "../tensor/checks.ts";

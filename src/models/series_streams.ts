@@ -3,7 +3,7 @@ import type { DType, TypedArray } from "../device/dtype.ts";
 import { type Shape, sizeOf } from "../device/shape.ts";
 import { DataError } from "../device/errors.ts";
 import { isCount, isNumber, isRecord } from "../files/json.ts";
-import { jit } from "../compile/jit.ts";
+import { jit } from "../compile/jit/jit.ts";
 import { parameter } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
 import { withoutRecording } from "../tensor/primitive.ts";

@@ -1,5 +1,5 @@
 /** Options, parameters and initialization that recurrent layers share. */
-import { scan } from "../compile/scan.ts";
+import { scan } from "../compile/loop/scan.ts";
 import { refuseShape } from "../device/shape.ts";
 import { zeros } from "../tensor/creation.ts";
 import { split, uniform } from "../tensor/random.ts";

@@ -9,7 +9,7 @@ import { withoutRecording } from "../tensor/primitive.ts";
 import { scope } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { cdeDefaults } from "./defaults.ts";
-import { checkOutputTimes, checkStepCount } from "./grid.ts";
+import { checkOutputTimes, checkStepCount } from "./fixed/grid.ts";
 import { isAdaptive, type Method, methodOf } from "./methods.ts";
 import { type FieldSince, findStepsSince, solveSince } from "./odeint.ts";
 import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";

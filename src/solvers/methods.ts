@@ -1,8 +1,8 @@
 /** Every method: those that have a name, and tableaus that users bring. */
-import { type AdamsMethod, explicitAdams, implicitAdams } from "./adams.ts";
-import { checkTableau } from "./check_tableau.ts";
-import type { AdaptiveMethod, EmbeddedMethod, EmbeddedTableau } from "./embedded.ts";
-import { type ImplicitMethod, withSteps } from "./implicit_step.ts";
+import { type AdamsMethod, explicitAdams, implicitAdams } from "./fixed/adams.ts";
+import { checkTableau } from "./fixed/check_tableau.ts";
+import type { AdaptiveMethod, EmbeddedMethod, EmbeddedTableau } from "./adaptive/embedded.ts";
+import { type ImplicitMethod, withSteps } from "./implicit/implicit_step.ts";
 import { adaptiveHeun } from "./methods/adaptive_heun.ts";
 import { bosh3 } from "./methods/bosh3.ts";
 import { dopri5 } from "./methods/dopri5.ts";
@@ -19,10 +19,10 @@ import { reversibleHeun } from "./methods/reversible_heun.ts";
 import { rk4 } from "./methods/rk4.ts";
 import { rk4Classic } from "./methods/rk4_classic.ts";
 import { tsit5 } from "./methods/tsit5.ts";
-import type { ReversibleMethod } from "./reversible.ts";
-import { reversible } from "./reversible_runge_kutta.ts";
-import type { Tolerances } from "./step_control.ts";
-import type { ButcherTableau } from "./tableau.ts";
+import type { ReversibleMethod } from "./adjoints/reversible.ts";
+import { reversible } from "./adjoints/reversible_runge_kutta.ts";
+import type { Tolerances } from "./adaptive/step_control.ts";
+import type { ButcherTableau } from "./fixed/tableau.ts";
 
 /** A method of solving equations; `kind` tells which. */
 export type Method = ButcherTableau | EmbeddedMethod | ImplicitMethod | AdamsMethod | ReversibleMethod;

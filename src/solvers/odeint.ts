@@ -3,14 +3,14 @@ import { checkOptions } from "../device/options.ts";
 import { solveOptionNames } from "./option_names.ts";
 import { hostTimes } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { count, searchSteps, solveAdaptively } from "./adaptive.ts";
-import { type AdaptiveOptions, searchLater } from "./adaptive_search.ts";
+import { count, searchSteps, solveAdaptively } from "./adaptive/adaptive.ts";
+import { type AdaptiveOptions, searchLater } from "./adaptive/adaptive_search.ts";
 import {
   memoryAhead,
   solveBackwardsAdaptively,
   solveBackwardsInSteps,
   solveThereAndBack,
-} from "./adjoint.ts";
+} from "./adjoints/adjoint.ts";
 import {
   adaptiveOptions,
   checkCoupling,
@@ -20,14 +20,14 @@ import {
   checkTolerances,
 } from "./checks.ts";
 import { odeDefaults, type SolveDefaults } from "./defaults.ts";
-import { solveOnGrid } from "./fixed_steps.ts";
-import { checkOutputTimes, since, stepTimes } from "./grid.ts";
+import { solveOnGrid } from "./fixed/fixed_steps.ts";
+import { checkOutputTimes, since, stepTimes } from "./fixed/grid.ts";
 import { hasCoarseMiddle, isAdaptive, type MethodChoice, methodOf, solvedTo } from "./methods.ts";
 import { checkOptionUse } from "./option_use.ts";
 import { rk4 } from "./methods/rk4.ts";
 import type { AdaptiveSteps, Adjoint, SolveOptions } from "./solve_options.ts";
-import type { ErrorNorm } from "./step_control.ts";
-import type { VectorField } from "./tableau.ts";
+import type { ErrorNorm } from "./adaptive/step_control.ts";
+import type { VectorField } from "./fixed/tableau.ts";
 import { checkTimesSeen, originOf, usesTime } from "./time_origin.ts";
 
 const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "reversible"];

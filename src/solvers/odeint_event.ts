@@ -7,15 +7,15 @@ import { checkResolution } from "../paths/times.ts";
 import { hostTimes } from "../tensor/host.ts";
 import { isRecording, recorderDepth, withoutRecording } from "../tensor/primitive.ts";
 import { scalar, stopGradient, type Tensor } from "../tensor/tensor.ts";
-import { findEvent } from "./adaptive.ts";
+import { findEvent } from "./adaptive/adaptive.ts";
 import { isAdaptive, methodOf, solvedTo } from "./methods.ts";
 import { adaptiveOptions, checkField, checkState } from "./checks.ts";
 import { odeDefaults } from "./defaults.ts";
 import { rk4 } from "./methods/rk4.ts";
 import { solveSince } from "./odeint.ts";
 import type { SolveOptions } from "./solve_options.ts";
-import { type ErrorNorm, readNumber } from "./step_control.ts";
-import { rungeKuttaStep, type VectorField } from "./tableau.ts";
+import { type ErrorNorm, readNumber } from "./adaptive/step_control.ts";
+import { rungeKuttaStep, type VectorField } from "./fixed/tableau.ts";
 import { usesTime } from "./time_origin.ts";
 
 /** Options of a solve up to an event. */

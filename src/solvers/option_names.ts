@@ -3,7 +3,7 @@ import type { OptionNames } from "../device/options.ts";
 import type { CdeSolveOptions } from "./controlled.ts";
 import type { EventOptions } from "./odeint_event.ts";
 import type { SolveOptions } from "./solve_options.ts";
-import type { StepController } from "./step_control.ts";
+import type { StepController } from "./adaptive/step_control.ts";
 
 export const solveOptionNames: OptionNames<SolveOptions> = {
   method: "optional",

@@ -1,4 +1,4 @@
-import { scan } from "../compile/scan.ts";
+import { scan } from "../compile/loop/scan.ts";
 import type { Path } from "../paths/path.ts";
 import { tensor } from "../tensor/creation.ts";
 import { hostTimes } from "../tensor/host.ts";
@@ -6,11 +6,11 @@ import { concatenate, stack } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type CdeSolveOptions, checkStepsPerPiece, countSteps } from "./controlled.ts";
 import { checkStates } from "./divergence.ts";
-import { checkStepSize } from "./grid.ts";
+import { checkStepSize } from "./fixed/grid.ts";
 import { methodOf } from "./methods.ts";
 import { odeint } from "./odeint.ts";
 import { checkOptionUse } from "./option_use.ts";
-import { rungeKuttaSteps } from "./tableau.ts";
+import { rungeKuttaSteps } from "./fixed/tableau.ts";
 
 /**
  * Solves dy/ds = f(dX/ds, y) along a path of straight pieces, as that of log-signatures: the log-ODE method of Morrill et al.,

@@ -1,10 +1,10 @@
 /** Options of a solve. */
-import type { ScanOptions } from "../compile/scan.ts";
-import type { SolveStatistics } from "./adaptive.ts";
-import type { Steps } from "./adaptive_search.ts";
-import type { EmbeddedTableau } from "./embedded.ts";
-import type { ErrorNorm, StepController } from "./step_control.ts";
-import type { ButcherTableau } from "./tableau.ts";
+import type { ScanOptions } from "../compile/loop/scan.ts";
+import type { SolveStatistics } from "./adaptive/adaptive.ts";
+import type { Steps } from "./adaptive/adaptive_search.ts";
+import type { EmbeddedTableau } from "./adaptive/embedded.ts";
+import type { ErrorNorm, StepController } from "./adaptive/step_control.ts";
+import type { ButcherTableau } from "./fixed/tableau.ts";
 
 /** A way of computing the gradient of a solve. */
 export type Adjoint = "direct" | "checkpoint" | "continuous" | "reversible";

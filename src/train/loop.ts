@@ -1,6 +1,6 @@
 import { checkOptions } from "../device/options.ts";
 import { profileOptionNames, trainOptionNames } from "./option_names.ts";
-import { profile, type RunProfile } from "../compile/profile/profile.ts";
+import { profile, type RunProfile } from "../compile/inspect/profile/profile.ts";
 import { batchSizes, epochOrder, inBatches, sampleCount } from "../data/batches.ts";
 import { foldIn, type Key, split } from "../tensor/random.ts";
 import { scope } from "../tensor/scope.ts";

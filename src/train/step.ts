@@ -1,5 +1,5 @@
 /** A training step: the gradient of the loss of a batch, clipped, and one step of the optimiser. */
-import { jit } from "../compile/jit.ts";
+import { jit } from "../compile/jit/jit.ts";
 import { isBatchSource, sampleCount, takeSamples } from "../data/batches.ts";
 import { JitError, withoutDeferring } from "../device/capture.ts";
 import { MemoryLimitError, withMemoryLimit } from "../device/memory_limit.ts";

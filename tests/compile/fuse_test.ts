@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { jit, key, normal, type Tensor, tensor, valueAndGrad } from "../../mod.ts";
 import { capture, flushDeferred } from "../../src/device/capture.ts";
 import type { Device } from "../../src/device/device.ts";
-import { fuse } from "../../src/compile/fuse.ts";
+import { fuse } from "../../src/compile/jit/fuse.ts";
 import { testOnCpu, testOnDevices } from "../devices.ts";
 
 const values = async (x: Tensor) => [...await x.data()];

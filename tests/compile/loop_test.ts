@@ -12,9 +12,9 @@ import {
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
-import { observeLoops } from "../../src/compile/graph_loop.ts";
-import { Loop } from "../../src/compile/loop.ts";
-import type { Program } from "../../src/compile/program.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
+import { Loop } from "../../src/compile/loop/loop.ts";
+import type { Program } from "../../src/compile/program/program.ts";
 import { testOnDevices } from "../devices.ts";
 import { solved } from "../loops.ts";
 

@@ -1,7 +1,7 @@
 /** A primitive defined outside the library: one entry with all rules works in every transformation. */
 import assert from "node:assert/strict";
 import { checkGradients, grad, jit, odeint, scan, type Tensor } from "../../mod.ts";
-import { observeLoops } from "../../src/compile/graph_loop.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { View } from "../../src/device/device.ts";
 import { identity, max } from "../../src/device/scalar.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { grad, key, normal, ones, scan, type Tensor, tensor, valueAndGrad, zeros } from "../../mod.ts";
-import { observeLoops } from "../../src/compile/graph_loop.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { testOnCpu } from "../devices.ts";
 import { solved } from "../loops.ts";
 

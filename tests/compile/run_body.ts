@@ -13,7 +13,7 @@ import {
   valueAndGrad,
 } from "../../mod.ts";
 import { cpuDevice, currentDevice, setCurrentDevice } from "../../src/device/current.ts";
-import { observeLoops } from "../../src/compile/graph_loop.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import type { RandomBody, Step } from "./random_body.ts";
 
 /**

@@ -18,7 +18,7 @@ import {
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
-import { observeLoops } from "../../src/compile/graph_loop.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { testOnDevices } from "../devices.ts";
 import { assertAgree } from "../golden.ts";
 import { solved } from "../loops.ts";

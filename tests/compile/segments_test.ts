@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { explain, key, normal, scan, type ScanOptions, split, type Tensor, valueAndGrad } from "../../mod.ts";
-import { type GraphLoop, observeLoops } from "../../src/compile/graph_loop.ts";
+import { type GraphLoop, observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { testOnDevices } from "../devices.ts";
 import { solved } from "../loops.ts";
 import { randomBody } from "./random_body.ts";

@@ -11,12 +11,12 @@ import {
   type Tensor,
   valueAndGrad,
 } from "../../mod.ts";
-import { chooseExecutor } from "../../src/compile/cost.ts";
-import type { Run, RunResult } from "../../src/compile/run.ts";
-import { observeLoops } from "../../src/compile/graph_loop.ts";
-import { type Bounds, runStepped } from "../../src/compile/stepped/run_stepped.ts";
-import { simplify } from "../../src/compile/stepped/simplify.ts";
-import { runOnCpu } from "../../src/compile/wasm/run_on_cpu.ts";
+import { chooseExecutor } from "../../src/compile/program/cost.ts";
+import type { Run, RunResult } from "../../src/compile/executors/run.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
+import { type Bounds, runStepped } from "../../src/compile/executors/stepped/run_stepped.ts";
+import { simplify } from "../../src/compile/program/passes/simplify.ts";
+import { runOnCpu } from "../../src/compile/executors/wasm/run_on_cpu.ts";
 import { makeContiguous } from "../../src/device/view.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { explain, key, normal, ones, scan, type Tensor, tune, valueAndGrad } from "../../mod.ts";
-import type { Run } from "../../src/compile/run.ts";
-import { keepSchedule, runAs, schedulesOf } from "../../src/compile/choose_executor.ts";
-import { observeLoops } from "../../src/compile/graph_loop.ts";
-import { runOnCpu } from "../../src/compile/wasm/run_on_cpu.ts";
+import type { Run } from "../../src/compile/executors/run.ts";
+import { keepSchedule, runAs, schedulesOf } from "../../src/compile/executors/choose_executor.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
+import { runOnCpu } from "../../src/compile/executors/wasm/run_on_cpu.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { makeContiguous, uploadView } from "../../src/device/view.ts";

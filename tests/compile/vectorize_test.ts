@@ -1,10 +1,10 @@
 /** Every primitive vectorized over all steps of a loop, compared with step-by-step execution. */
 import assert from "node:assert/strict";
 import { key, normal, scan, stack, type Tensor, valueAndGrad } from "../../mod.ts";
-import { GraphTrace, type Node, topological } from "../../src/compile/graph.ts";
-import { observeLoops } from "../../src/compile/graph_loop.ts";
+import { GraphTrace, type Node, topological } from "../../src/compile/trace/graph.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import type { Batched } from "../../src/tensor/batching.ts";
-import { evaluateAllSteps } from "../../src/compile/vectorize.ts";
+import { evaluateAllSteps } from "../../src/compile/trace/vectorize.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { cpu } from "../devices.ts";
 import { assertTensor, fromTensor, toTensor } from "../tensor/nd.ts";

@@ -12,11 +12,11 @@ import {
   uniform,
   valueAndGrad,
 } from "../../mod.ts";
-import type { Run, RunResult } from "../../src/compile/run.ts";
-import { observeLoops } from "../../src/compile/graph_loop.ts";
-import { runOnCpu } from "../../src/compile/wasm/run_on_cpu.ts";
-import { emitWgsl } from "../../src/compile/wgsl/emitter.ts";
-import { adapterOf, runOnWebGpu } from "../../src/compile/wgsl/run_on_webgpu.ts";
+import type { Run, RunResult } from "../../src/compile/executors/run.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
+import { runOnCpu } from "../../src/compile/executors/wasm/run_on_cpu.ts";
+import { emitWgsl } from "../../src/compile/executors/wgsl/emitter.ts";
+import { adapterOf, runOnWebGpu } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
 import {
   type Adapter,
   chooseWorkgroup,
@@ -24,8 +24,8 @@ import {
   layOutOnGpu,
   otherWorkgroups,
   type WorkgroupShape,
-} from "../../src/compile/wgsl/gpu_layout.ts";
-import { portionsOf, stepsWithin } from "../../src/compile/wgsl/schedule.ts";
+} from "../../src/compile/executors/wgsl/gpu_layout.ts";
+import { portionsOf, stepsWithin } from "../../src/compile/executors/wgsl/schedule.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { makeContiguous, uploadView } from "../../src/device/view.ts";

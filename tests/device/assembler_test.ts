@@ -1,7 +1,7 @@
 /** The assembler of WebAssembly modules. */
 import assert from "node:assert/strict";
 import { below, fround, randomNumbers } from "./random_views.ts";
-import { type FunctionBuilder, ModuleBuilder } from "../../src/device/cpu/wasm.ts";
+import { type FunctionBuilder, ModuleBuilder } from "../../src/device/cpu/assembler/wasm.ts";
 
 /** Assembles and runs a function without parameters. */
 function assembleAndRun(result: "i32" | "f32" | "f64", fill: (f: FunctionBuilder) => void): number {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { init, jit, key, normal, scan, split, type Tensor, valueAndGrad } from "../../mod.ts";
-import { type Blas, type BlasMatrix, checkLibrary } from "../../src/device/cpu/blas.ts";
+import { type Blas, type BlasMatrix, checkLibrary } from "../../src/device/cpu/matmul/blas.ts";
 import { type CpuDevice, createCpuDevice } from "../../src/device/cpu/device.ts";
-import { hasMemory64 } from "../../src/device/cpu/memory64.ts";
+import { hasMemory64 } from "../../src/device/cpu/runtime/memory64.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { cpu } from "../devices.ts";
 

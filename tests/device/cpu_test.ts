@@ -4,7 +4,7 @@ import { allocateView } from "../../src/device/view.ts";
 import type { BufferView, Reduction, View } from "../../src/device/device.ts";
 import type { DType } from "../../src/device/dtype.ts";
 import { createCpuDevice } from "../../src/device/cpu/device.ts";
-import type { Block } from "../../src/device/cpu/memory.ts";
+import type { Block } from "../../src/device/cpu/runtime/memory.ts";
 import * as s from "../../src/device/scalar.ts";
 import {
   below,

@@ -1,8 +1,8 @@
 /** Failures of worker threads are reported to the caller of a job. */
 import assert from "node:assert/strict";
-import type { Executable } from "../../src/device/cpu/executable.ts";
-import { Memory } from "../../src/device/cpu/memory.ts";
-import { Pool } from "../../src/device/cpu/pool.ts";
+import type { Executable } from "../../src/device/cpu/runtime/executable.ts";
+import { Memory } from "../../src/device/cpu/runtime/memory.ts";
+import { Pool } from "../../src/device/cpu/runtime/pool.ts";
 
 /** A module with invalid bytes for workers, and a task for the main thread. */
 function brokenModule(memory: Memory, task: () => void): Executable {

@@ -3,7 +3,7 @@ import { Buffer, type BufferView, type View } from "../../src/device/device.ts";
 import { bytesPerElement, type DType } from "../../src/device/dtype.ts";
 import { sizeOf } from "../../src/device/shape.ts";
 import { type CpuDevice, createCpuDevice } from "../../src/device/cpu/device.ts";
-import type { Block } from "../../src/device/cpu/memory.ts";
+import type { Block } from "../../src/device/cpu/runtime/memory.ts";
 
 /** A device that runs all tested kernels. */
 export const device: CpuDevice = createCpuDevice({ threads: 1 });

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
-import { type VectorEvidence, vectorsPerRegisterOf } from "../../src/device/cpu/vectors_per_register.ts";
+import {
+  type VectorEvidence,
+  vectorsPerRegisterOf,
+} from "../../src/device/cpu/runtime/vectors_per_register.ts";
 import { runProgram } from "../run_program.ts";
 
 const program = `
@@ -83,7 +86,7 @@ Deno.test({
   ignore: Deno.build.arch !== "x86_64",
   fn: async () => {
     const program = `
-      import { vectorsPerRegister } from "./src/device/cpu/vectors_per_register.ts";
+      import { vectorsPerRegister } from "./src/device/cpu/runtime/vectors_per_register.ts";
       console.log(vectorsPerRegister);
     `;
     const both = `${join},${unchecked}`;

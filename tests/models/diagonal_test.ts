@@ -18,7 +18,7 @@ import {
   tensor,
   type Tree,
 } from "../../mod.ts";
-import { observeLoops } from "../../src/compile/graph_loop.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { runInChunks } from "../../src/models/diagonal/chunks.ts";
 import { legSEigenvectors, legSFrequencies } from "../../src/models/diagonal/hippo.ts";
 import { testOnCpu, testOnDevices } from "../devices.ts";

@@ -10,7 +10,7 @@ import {
   type Tensor,
   tensor,
 } from "../../mod.ts";
-import { observeLoops } from "../../src/compile/graph_loop.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { isMethod } from "./print.ts";
 import { type Program, resultsOf, rules } from "./random_program.ts";
 import type { Argument, Constant, Reference } from "./rule.ts";

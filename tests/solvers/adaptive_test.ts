@@ -13,7 +13,7 @@ import {
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
-import { embeddedStep, type Parts } from "../../src/solvers/embedded.ts";
+import { embeddedStep, type Parts } from "../../src/solvers/adaptive/embedded.ts";
 import { adaptiveMethods } from "../../src/solvers/methods.ts";
 import { webgpu } from "../devices.ts";
 import fixture from "../fixtures/odeint.json" with { type: "json" };

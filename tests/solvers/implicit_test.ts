@@ -26,10 +26,10 @@ import {
   type Parts,
   type StepSupport,
   supportOf,
-} from "../../src/solvers/embedded.ts";
-import { factorize, invertFactorized, solveFactorized } from "../../src/solvers/linear_systems.ts";
+} from "../../src/solvers/adaptive/embedded.ts";
+import { factorize, invertFactorized, solveFactorized } from "../../src/solvers/implicit/linear_systems.ts";
 import { implicitMethods } from "../../src/solvers/methods.ts";
-import { jacobian } from "../../src/solvers/newton.ts";
+import { jacobian } from "../../src/solvers/implicit/newton.ts";
 import { webgpu } from "../devices.ts";
 
 const float64 = { dtype: "float64" } as const;

@@ -10,7 +10,7 @@ import {
   type Tensor,
   tensor,
 } from "../../mod.ts";
-import { growth, integralController } from "../../src/solvers/step_control.ts";
+import { growth, integralController } from "../../src/solvers/adaptive/step_control.ts";
 
 const start = tensor([[2, 0]], { dtype: "float64" });
 const vanDerPol = (_t: Tensor, y: Tensor) => {

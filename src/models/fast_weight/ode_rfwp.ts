@@ -1,7 +1,7 @@
 import { irregularCallNames } from "../option_names.ts";
 import { checkOptions } from "../../device/options.ts";
 import { odeRFWPOptionNames } from "./option_names.ts";
-import { scan } from "../../compile/scan.ts";
+import { scan } from "../../compile/loop/scan.ts";
 import { type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { zeroState } from "../../nn/recurrent.ts";

@@ -4,7 +4,7 @@
  * share theta_0, A^t theta_0 and the kernel K_l = A^l B are the same for the whole batch. A sample then takes
  * T^2 Dx D / 2 operations instead of T D^2.
  */
-import { scan } from "../../compile/scan.ts";
+import { scan } from "../../compile/loop/scan.ts";
 import { zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";

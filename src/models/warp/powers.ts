@@ -1,4 +1,4 @@
-import { scan } from "../../compile/scan.ts";
+import { scan } from "../../compile/loop/scan.ts";
 import { zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";

@@ -1,4 +1,4 @@
-import { scan } from "../../compile/scan.ts";
+import { scan } from "../../compile/loop/scan.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { advance, type Dynamics } from "./dynamics.ts";

@@ -1,4 +1,4 @@
-import type { ButcherTableau } from "../tableau.ts";
+import type { ButcherTableau } from "../fixed/tableau.ts";
 
 /**
  * Ralston's method of order 2, with the least bound on the truncation error. (Ralston, "Runge-Kutta

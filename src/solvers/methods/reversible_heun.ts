@@ -1,6 +1,6 @@
 import type { Tensor } from "../../tensor/tensor.ts";
 import { heun2 } from "./heun2.ts";
-import type { Pair, ReversibleMethod } from "../reversible.ts";
+import type { Pair, ReversibleMethod } from "../adjoints/reversible.ts";
 
 /** The slope at the other state runs along, so that each step takes one evaluation. */
 interface Carried extends Pair {

@@ -1,4 +1,4 @@
-import type { ButcherTableau } from "../tableau.ts";
+import type { ButcherTableau } from "../fixed/tableau.ts";
 
 /**
  * The classical Runge-Kutta method, order 4. (Kutta, "Beitrag zur naeherungsweisen Integration totaler

@@ -1,6 +1,6 @@
 /** Arguments of a kernel of matrix products. */
-import type { TaskBuilder } from "../executable.ts";
-import type { Local } from "../wasm.ts";
+import type { TaskBuilder } from "../runtime/executable.ts";
+import type { Local } from "../assembler/wasm.ts";
 
 /** Words of the descriptor; addresses and strides are in words. */
 export const word = {

@@ -1,8 +1,8 @@
 /** Products with few rows or columns, of matrices that both lie along the sum. */
-import { addTask } from "../executable.ts";
-import { emitMultiplyAdd } from "../multiply_add.ts";
-import { vectorsPerRegister } from "../vectors_per_register.ts";
-import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../wasm.ts";
+import { addTask } from "../runtime/executable.ts";
+import { emitMultiplyAdd } from "../assembler/multiply_add.ts";
+import { vectorsPerRegister } from "../runtime/vectors_per_register.ts";
+import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 import { reader, word } from "./descriptor.ts";
 import { setPointers } from "./pointers.ts";
 import type { Vectors } from "./tile.ts";

@@ -2,8 +2,8 @@
 import { collapse, type Walk } from "../../collapse.ts";
 import type { BufferView } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
-import { addressOf } from "../address.ts";
-import type { Blas, BlasMatrix } from "../blas.ts";
+import { addressOf } from "../assembler/address.ts";
+import type { Blas, BlasMatrix } from "./blas.ts";
 
 /** Rows, columns and terms of the smallest product that is worth a call: a thinner one takes as long as its matrix is read. */
 const minLength = 24;

@@ -3,8 +3,8 @@
  * and long pieces of memory are read in order: of every block of terms the left matrix in groups of a tile's rows, and the
  * panels of the right one.
  */
-import { addTask } from "../executable.ts";
-import type { FunctionBuilder, ModuleBuilder } from "../wasm.ts";
+import { addTask } from "../runtime/executable.ts";
+import type { FunctionBuilder, ModuleBuilder } from "../assembler/wasm.ts";
 import { reader } from "./descriptor.ts";
 import { emitCallTile, emitGroupTile, groupRows, tileVectors, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";

@@ -2,10 +2,10 @@
 import type { BufferView, PreparedMatrix } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
 import { allocateView, transposed } from "../../view.ts";
-import { addressOf } from "../address.ts";
+import { addressOf } from "../assembler/address.ts";
 import type { CpuDevice } from "../device.ts";
-import { maxTasks } from "../kernels.ts";
-import type { Block, Memory } from "../memory.ts";
+import { maxTasks } from "../kernels/kernels.ts";
+import type { Block, Memory } from "../runtime/memory.ts";
 import type { word } from "./descriptor.ts";
 import { panelBytes, panelPadding } from "./packing.ts";
 import { panelsAtOnce } from "./products.ts";

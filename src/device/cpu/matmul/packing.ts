@@ -1,5 +1,5 @@
 /** Copying parts of matrices to where a tile reads them one after the other. */
-import type { FunctionBuilder, ModuleBuilder, Opcode } from "../wasm.ts";
+import type { FunctionBuilder, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 import { setPointers } from "./pointers.ts";
 import { groupRows, tileVectors, type Vectors } from "./tile.ts";
 

@@ -1,5 +1,5 @@
 /** Pointers to the rows or the columns that a kernel reads side by side. */
-import type { FunctionBuilder, Local, Operand } from "../wasm.ts";
+import type { FunctionBuilder, Local, Operand } from "../assembler/wasm.ts";
 
 /**
  * Sets pointers to addresses a stride apart, from `first` on.

@@ -1,7 +1,7 @@
 /** Products tile by tile. */
-import { addTask } from "../executable.ts";
-import { vectorsPerRegister } from "../vectors_per_register.ts";
-import type { FunctionBuilder, ModuleBuilder } from "../wasm.ts";
+import { addTask } from "../runtime/executable.ts";
+import { vectorsPerRegister } from "../runtime/vectors_per_register.ts";
+import type { FunctionBuilder, ModuleBuilder } from "../assembler/wasm.ts";
 import { reader, word } from "./descriptor.ts";
 import { panelBytes, panelPadding } from "./packing.ts";
 import { emitCallTile, emitTile, tileRows, tileVectors, type Vectors } from "./tile.ts";

@@ -1,8 +1,8 @@
 /** The microkernel: a tile of the result in registers. */
-import { emitMultiplyAdd } from "../multiply_add.ts";
-import { setSplat } from "../splat.ts";
-import { vectorsPerRegister } from "../vectors_per_register.ts";
-import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../wasm.ts";
+import { emitMultiplyAdd } from "../assembler/multiply_add.ts";
+import { setSplat } from "../assembler/splat.ts";
+import { vectorsPerRegister } from "../runtime/vectors_per_register.ts";
+import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 import { setPointers } from "./pointers.ts";
 
 /** Rows and vectors of a tile, whose vectors fill two registers. */

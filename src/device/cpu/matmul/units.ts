@@ -1,7 +1,7 @@
 /** Units of work: blocks of rows and columns of a product. */
-import { emitSeek } from "../axes.ts";
-import type { TaskBuilder } from "../executable.ts";
-import type { Local } from "../wasm.ts";
+import { emitSeek } from "../kernels/axes.ts";
+import type { TaskBuilder } from "../runtime/executable.ts";
+import type { Local } from "../assembler/wasm.ts";
 import { word } from "./descriptor.ts";
 import type { Vectors } from "./tile.ts";
 

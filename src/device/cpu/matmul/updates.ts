@@ -1,7 +1,7 @@
 /** Products with few rows and a large right matrix whose rows are contiguous: each of its rows is read once, in order. */
-import { addTask } from "../executable.ts";
-import { emitMultiplyAdd } from "../multiply_add.ts";
-import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../wasm.ts";
+import { addTask } from "../runtime/executable.ts";
+import { emitMultiplyAdd } from "../assembler/multiply_add.ts";
+import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 import { reader, word } from "./descriptor.ts";
 import { tileRows, tileVectors, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";

@@ -1,0 +1,165 @@
+/** The memory of a stepped run: an array of all samples for each slot. */
+import type { BufferView, Device, PreparedMatrix } from "../../../device/device.ts";
+import { identity } from "../../../device/scalar.ts";
+import { contiguousStrides, isContiguous, sizeOf } from "../../../device/shape.ts";
+import { allocateView, makeContiguous, numberView } from "../../../device/view.ts";
+import type { Run } from "../run.ts";
+import { livesOf } from "../../program/layout.ts";
+import type { Operand, Program } from "../../program/program.ts";
+
+/** The view of an operand, for all samples, at a row; the samples are its first axis. */
+export type Window = (row: number) => BufferView;
+
+/** Memory of a slot or an input: its first element, and the distances of samples and rows. */
+interface SlotMemory {
+  readonly memory: BufferView;
+  readonly sampleStride: number;
+  readonly rowStride: number;
+}
+
+/** Rows and constants are read where they are given, if they lie as they are read; every other slot has memory here. */
+export class Arrays {
+  readonly batch: number;
+  readonly #device: Device;
+  readonly #slots: readonly (SlotMemory | undefined)[];
+  readonly #shared: readonly (SlotMemory | undefined)[];
+  /** The states, `(batch, size)`, in the order of the inputs. */
+  readonly states: readonly BufferView[];
+  /** Sums over the steps, `(batch, size)`, zero at first. */
+  readonly sums: readonly BufferView[];
+  readonly #prepared: PreparedMatrix[] = [];
+  /** Memory that the other slots share. */
+  readonly #scratch: readonly BufferView[];
+
+  constructor(device: Device, program: Program, { batch, inputs }: Run) {
+    this.batch = batch;
+    this.#device = device;
+    const slots = new Array<SlotMemory | undefined>(program.slots.length).fill(undefined);
+    const own = (slot: number): BufferView => {
+      const { size, dtype } = program.slots[slot];
+      const memory = allocateView(device, [batch, size], dtype);
+      slots[slot] = { memory, sampleStride: size, rowStride: 0 };
+      return memory;
+    };
+    this.states = program.inputs.flatMap(({ role, slot }, i) => {
+      if (role !== "state") return [];
+      const memory = own(slot!);
+      const source = makeContiguous(device, inputs[i]);
+      device.map(identity, [{ ...source, shape: memory.shape, strides: memory.strides }], memory);
+      return [memory];
+    });
+    this.sums = program.sums.map(({ slot }) => {
+      const memory = own(slot);
+      device.map(identity, [numberView(0, memory.shape, memory.dtype)], memory);
+      return memory;
+    });
+    this.#shared = program.inputs.map(({ role, slot, size }, i) => {
+      if (role === "state") return undefined;
+      const sampleStride = slot === undefined ? 0 : size;
+      const rowStride = role === "row" ? (slot === undefined ? size : batch * size) : 0;
+      // Matrices that samples share are large, and may lie transposed.
+      const staysInPlace = role === "constant" && slot === undefined;
+      const memory = staysInPlace ? inputs[i] : makeContiguous(device, inputs[i]);
+      const place = { memory, sampleStride, rowStride };
+      if (slot !== undefined) slots[slot] = place;
+      return place;
+    });
+    this.#scratch = shareScratch(device, program, batch, slots);
+    this.#slots = slots;
+  }
+
+  /** The view of an operand, at each row. */
+  window(operand: Operand): Window {
+    const { slot, shared, shape, dtype } = operand;
+    const { memory, sampleStride, rowStride } =
+      (slot === undefined ? this.#shared[shared!] : this.#slots[slot])!;
+    const strides = stridesOn(memory, operand);
+    const { source, offset } = strides ? memory : makeContiguous(this.#device, memory);
+    const view: BufferView = {
+      source,
+      dtype,
+      shape: [this.batch, ...shape],
+      strides: [sampleStride, ...strides ?? operand.strides],
+      offset: offset + operand.offset,
+    };
+    if (rowStride === 0) return () => view;
+    return (row) => ({ ...view, offset: view.offset + row * rowStride });
+  }
+
+  /**
+   * All rows from one to before another of an operand that is an entire input, as a matrix with so many columns; nothing
+   * if it is anything else.
+   */
+  rowsOf(
+    { slot, shape, strides, offset }: Operand,
+    columns: number,
+  ): ((first: number, end: number) => BufferView) | undefined {
+    const place = slot === undefined ? undefined : this.#slots[slot];
+    const size = sizeOf(shape);
+    if (!place || place.rowStride === 0 || place.sampleStride !== size || offset !== 0) return undefined;
+    const isWhole = shape.every((length, axis) =>
+      length === 1 || strides[axis] === sizeOf(shape.slice(axis + 1))
+    );
+    if (!isWhole) return undefined;
+    const { memory, rowStride } = place;
+    return (first, end) => ({
+      ...memory,
+      shape: [(end - first) * rowStride / columns, columns],
+      strides: [columns, 1],
+      offset: memory.offset + first * rowStride,
+    });
+  }
+
+  /** The matrix, if it is the same in every step, copied for its products with so many rows, if that pays. */
+  prepare({ slot, shared }: Operand, matrix: BufferView, rows: number): PreparedMatrix | undefined {
+    if (slot !== undefined || this.#shared[shared!]!.rowStride !== 0) return undefined;
+    const prepared = this.#device.prepare?.(matrix, rows);
+    if (prepared) this.#prepared.push(prepared);
+    return prepared;
+  }
+
+  /** Frees what is not a result. */
+  free(): void {
+    for (const { source } of this.#scratch) source.free();
+    for (const matrix of this.#prepared) matrix.free();
+  }
+}
+
+/**
+ * The strides of an operand, which takes its input to be row-major, where that lies in memory; nothing if its axes are not
+ * some of the input's.
+ */
+function stridesOn(input: BufferView, { shape, strides, offset }: Operand): readonly number[] | undefined {
+  if (isContiguous(input.shape, input.strides)) return strides;
+  const rowMajor = contiguousStrides(input.shape);
+  const axes = strides.map((stride, i) => {
+    if (stride === 0 || shape[i] === 1) return undefined;
+    return rowMajor.findIndex((own, axis) => own === stride && shape[i] <= input.shape[axis]);
+  });
+  const walked = axes.filter((axis) => axis !== undefined);
+  if (offset > 0 || walked.includes(-1) || new Set(walked).size < walked.length) return undefined;
+  return axes.map((axis) => axis === undefined ? 0 : input.strides[axis]);
+}
+
+/** Gives the slots that hold nothing from step to step memory, one after another the same where they allow it. */
+function shareScratch(
+  device: Device,
+  program: Program,
+  batch: number,
+  slots: (SlotMemory | undefined)[],
+): BufferView[] {
+  const taken: { memory: BufferView; until: number }[] = [];
+  const lives = [...livesOf(program)].filter(([slot]) => !slots[slot]).sort(([, a], [, b]) =>
+    a.first - b.first
+  );
+  for (const [slot, { first, last }] of lives) {
+    const { size, dtype } = program.slots[slot];
+    let home = taken.find(({ memory, until }) =>
+      until < first && memory.shape[1] === size && memory.dtype === dtype
+    );
+    if (!home) taken.push(home = { memory: allocateView(device, [batch, size], dtype), until: last });
+    home.until = last;
+    slots[slot] = { memory: home.memory, sampleStride: size, rowStride: 0 };
+  }
+  return taken.map(({ memory }) => memory);
+}

@@ -1,0 +1,93 @@
+/** Kernels of a program as calls of a device's kernels, for all samples at once. */
+import { collapse } from "../../../device/collapse.ts";
+import type { BufferView, Device } from "../../../device/device.ts";
+import type { ScalarFunction } from "../../../device/scalar.ts";
+import { makeContiguous, transposed } from "../../../device/view.ts";
+import type { AccumulateKernel, ContractKernel, GatherKernel, Kernel } from "../../program/program.ts";
+import type { Arrays, Window } from "./arrays.ts";
+
+/** An instruction of a step, at its row. */
+export type Instruction = (row: number) => void;
+
+/** The instruction for a kernel of a simplified program. */
+export function instructionFor(
+  device: Device,
+  kernel: Exclude<Kernel, AccumulateKernel>,
+  arrays: Arrays,
+): Instruction {
+  const output = arrays.window(kernel.output);
+  switch (kernel.kind) {
+    case "map": {
+      const fn: ScalarFunction = { name: "loop", build: () => kernel.expression };
+      const operands = kernel.operands.map((operand) => arrays.window(operand));
+      return (row) => device.map(fn, operands.map((window) => window(row)), output(row));
+    }
+    case "reduce": {
+      const [source] = kernel.operands.map((operand) => arrays.window(operand));
+      return (row) => device.reduce(kernel.reduction, source(row), output(row));
+    }
+    case "contract":
+      return contraction(device, kernel, arrays, output);
+    case "gather":
+      return gathering(device, kernel, arrays, output);
+  }
+}
+
+/** A matrix product: one large one where all samples multiply by the same matrix. */
+function contraction(
+  device: Device,
+  kernel: ContractKernel,
+  arrays: Arrays,
+  output: Window,
+): Instruction {
+  let [a, b, target] = [arrays.window(kernel.a), arrays.window(kernel.b), output];
+  const [rows, columns] = kernel.output.shape.slice(-2);
+  // A matrix times a column is a row times the transposed matrix.
+  const transposes = columns === 1 && rows > 1;
+  if (transposes) {
+    [a, b, target] = [b, a, output].map((window): Window => (row) => transposed(window(row)));
+  }
+  const first = joinedRows(a(0), b(0));
+  if (!first) return (row) => device.matmul(a(row), b(row), target(row));
+  const matrix = (view: BufferView) => ({
+    ...view,
+    shape: view.shape.slice(-2),
+    strides: view.strides.slice(-2),
+  });
+  const prepared = transposes ? undefined : arrays.prepare(kernel.b, matrix(b(0)), first.shape[0]);
+  return (row) => {
+    const [right, result] = [matrix(b(row)), target(row)];
+    const joined = joinedRows(a(row), b(row))!;
+    const [m, n] = [joined.shape[0], right.shape[1]];
+    device.matmul(joined, right, { ...result, shape: [m, n], strides: [n, 1] }, prepared);
+  };
+}
+
+/** Rows of a table, for all samples at once. */
+function gathering(device: Device, kernel: GatherKernel, arrays: Arrays, output: Window): Instruction {
+  const [table, indices] = [kernel.table, kernel.indices].map((operand) => arrays.window(operand));
+  const [rows, columns] = kernel.table.shape;
+  const count = arrays.batch * kernel.indices.shape[0];
+  return (row) => {
+    const [one, own] = [table(row), indices(row)];
+    const source = makeContiguous(device, { ...one, shape: [1, rows, columns] });
+    const at = makeContiguous(device, own);
+    device.gather(source, { ...at, shape: [count], strides: [1] }, {
+      ...output(row),
+      shape: [1, count, columns],
+      strides: [count * columns, columns, 1],
+    });
+    if (source.source !== one.source) source.source.free();
+    if (at.source !== own.source) at.source.free();
+  };
+}
+
+/** The rows of all left matrices as those of one, if they lie at equal distances and all right matrices are one. */
+function joinedRows(left: BufferView, right: BufferView): BufferView | undefined {
+  const rank = left.shape.length;
+  const isOne = right.strides.slice(0, -2).every((stride, axis) => stride === 0 || right.shape[axis] === 1);
+  if (!isOne) return undefined;
+  const { shape, strides: [[stride]] } = collapse(left.shape.slice(0, -1), [left.strides.slice(0, -1)]);
+  if (shape.length > 1) return undefined;
+  return { ...left, shape: [shape[0], left.shape[rank - 1]], strides: [stride, left.strides[rank - 1]] };
+}

@@ -1,0 +1,143 @@
+/**
+ * Runs programs one kernel of a step at a time, each for all samples: what a body with large matrices needs, which a
+ * workgroup or a tile of a few samples would read again and again. Gradients of weights are products of matrices with a row
+ * for each sample and step: a run writes those rows down and multiplies when there are enough of them.
+ */
+import type { BufferView, Device } from "../../../device/device.ts";
+import { identity } from "../../../device/scalar.ts";
+import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
+import { allocateView } from "../../../device/view.ts";
+import { Tensor } from "../../../tensor/tensor.ts";
+import { WebGpuDevice } from "../../../device/webgpu/device.ts";
+import { costOf } from "../../program/cost.ts";
+import type { Run, RunResult } from "../run.ts";
+import type { Program } from "../../program/program.ts";
+import { Arrays, type Window } from "./arrays.ts";
+import { type Instruction, instructionFor } from "./kernels.ts";
+import { ProductRows } from "./product_rows.ts";
+import { simplify } from "../../program/passes/simplify.ts";
+
+/** Limits of a run. */
+export interface Bounds {
+  /** Operands of an elementwise kernel. With its result, they are as many as any adapter binds. */
+  readonly maxOperands: number;
+  /** Bytes of the rows that are kept for the gradients of weights. */
+  readonly productRowBytes: number;
+}
+
+const defaultBounds: Bounds = { maxOperands: 7, productRowBytes: 2 ** 28 };
+
+/** Scalar operations that a GPU is given at once: less than half a second's work for the slowest. */
+const operationsPerSubmission = 2 ** 36;
+
+/** Runs a program. */
+export function runStepped(
+  device: Device,
+  run: Run,
+  { maxOperands, productRowBytes }: Bounds = defaultBounds,
+): RunResult {
+  const { batch, steps } = run;
+  const program = simplify(run.program, maxOperands);
+  const { dtype, backward } = program;
+  const arrays = new Arrays(device, program, run);
+  const outputs = program.outputs.map(({ shape, dtype }) =>
+    allocateView(device, [steps, batch, sizeOf(shape)], dtype)
+  );
+  const stepSums = program.stepSums.map(({ shape }) => allocateView(device, [steps, sizeOf(shape)], dtype));
+  const productRows = new ProductRows(device, program, arrays, run, productRowBytes);
+  const instructions = instructionsOf(device, program, arrays, { productRows, outputs, stepSums });
+  for (let start = 0; start < steps; start += productRows.steps) {
+    const end = Math.min(steps, start + productRows.steps);
+    productRows.begin(backward ? steps - end : start);
+    const [first, direction] = backward ? [steps - 1 - start, -1] : [start, 1];
+    const step = (iteration: number) => {
+      for (const instruction of instructions) instruction(first + direction * iteration);
+    };
+    repeat(device, end - start, costOf(program).operations * batch, step);
+    productRows.multiply(backward ? steps - start : end);
+  }
+  arrays.free();
+  productRows.free();
+  return {
+    finals: arrays.states,
+    outputs,
+    stepSums,
+    sums: program.sums.map(({ over }, i) =>
+      over === "steps" ? arrays.sums[i] : new Tensor(arrays.sums[i]).sum(0).view as BufferView
+    ),
+    weightGradients: productRows.weightGradients,
+  };
+}
+
+/** A description of how a program is run. */
+export function describeStepped(run: Run): string {
+  const { kernels, outputs, stepSums, next } = simplify(run.program, defaultBounds.maxOperands);
+  return `${kernels.length} kernels and ${
+    outputs.length + stepSums.length + next.length
+  } copies and sums a step, ` +
+    "each for all samples";
+}
+
+/** Takes so many iterations of a loop, each of so many scalar operations. */
+function repeat(
+  device: Device,
+  iterations: number,
+  operations: number,
+  iteration: (index: number) => void,
+): void {
+  if (!(device instanceof WebGpuDevice)) {
+    for (let i = 0; i < iterations; i++) iteration(i);
+    return;
+  }
+  const recording = device.record(iteration);
+  const atOnce = Math.max(1, Math.floor(operationsPerSubmission / operations));
+  for (let i = 0; i < iterations; i++) {
+    recording.play(i);
+    if ((i + 1) % atOnce === 0) device.submit();
+  }
+  recording.free();
+}
+
+/** Instructions of a step. */
+function instructionsOf(
+  device: Device,
+  program: Program,
+  arrays: Arrays,
+  { productRows, outputs, stepSums }: {
+    productRows: ProductRows;
+    outputs: readonly BufferView[];
+    stepSums: readonly BufferView[];
+  },
+): Instruction[] {
+  const { batch } = arrays;
+  const kept = productRows.instructions;
+  const states = program.inputs.filter(({ role }) => role === "state");
+  return [
+    ...program.kernels.map((kernel) =>
+      kernel.kind === "accumulate" ? kept.shift()! : instructionFor(device, kernel, arrays)
+    ),
+    ...program.outputs.map((operand, i) =>
+      copying(device, arrays.window(operand), rowsOf(outputs[i], [batch, ...operand.shape]))
+    ),
+    ...program.stepSums.map((operand, i): Instruction => {
+      const [source, target] = [arrays.window(operand), rowsOf(stepSums[i], [1, ...operand.shape])];
+      return (row) => device.reduce("sum", source(row), target(row));
+    }),
+    ...program.next.flatMap((operand, i) => {
+      if (operand.slot === states[i].slot) return [];
+      const shape = [batch, ...operand.shape];
+      const state = { ...arrays.states[i], shape, strides: contiguousStrides(shape) };
+      return [copying(device, arrays.window(operand), () => state)];
+    }),
+  ];
+}
+
+/** The rows of an array with one for each step, in a shape. */
+function rowsOf({ source, dtype, strides: [stride] }: BufferView, shape: Shape): Window {
+  const strides = contiguousStrides(shape);
+  return (row) => ({ source, dtype, shape, strides, offset: row * stride });
+}
+
+function copying(device: Device, from: Window, to: Window): Instruction {
+  return (row) => device.map(identity, [from(row)], to(row));
+}

@@ -1,0 +1,177 @@
+/** Kernels of fused expressions: element by element, and along axes. */
+import { ScalarEmitter } from "../../../device/cpu/assembler/scalar_wasm.ts";
+import type { FunctionBuilder, Local, Opcode } from "../../../device/cpu/assembler/wasm.ts";
+import { collapse } from "../../../device/collapse.ts";
+import { lower as lowerMath } from "../../../device/float32_math.ts";
+import { type Scalar, topological } from "../../../device/scalar.ts";
+import type { MapKernel, Operand, ReduceKernel } from "../../program/program.ts";
+import { loadKey, type Tile } from "./tile.ts";
+
+/** An operand's pointer, and the bytes that it moves at each turn of an axis, outermost first. */
+interface Pointer {
+  readonly operand: Operand;
+  readonly local: Local;
+  readonly steps: readonly number[];
+}
+
+export function mapKernel(tile: Tile, kernel: MapKernel): FunctionBuilder {
+  const { output, operands, expression } = kernel;
+  const all = [output, ...operands];
+  const walk = collapse(output.shape, all.map((operand) => operand.strides));
+  const key = `map ${expressionText(expression)} ${walk.shape} | ${walk.strides.join(" ; ")} | ${
+    operands.map(loadKey)
+  }`;
+  return tile.function(key, all.map(() => "address"), (f) => {
+    const pointers = f.params.map((local, i): Pointer => ({
+      operand: all[i],
+      local,
+      steps: walk.strides[i].map((stride) => stride * tile.unitOf(all[i])),
+    }));
+    const [target, ...sources] = pointers;
+    walkElements(
+      tile,
+      f,
+      expression,
+      walk.shape,
+      sources,
+      [target],
+      (pushes, element) => {
+        const results = pushes.map((push) => () => {
+          push();
+          if (expression.type === "bool") f.op("i32x4.neg"); // All ones become 1.
+        });
+        f.storeVectors(target.local, results, element * (target.steps.at(-1) ?? 0));
+      },
+    );
+  });
+}
+
+export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder {
+  const { output, operands, expression, axes, shape, reduction } = kernel;
+  const key = `${reduction} ${expressionText(expression)} ${shape} over ${axes} | ${output.strides} | ${
+    operands.map((operand) => operand.strides).join(" ; ")
+  } | ${operands.map(loadKey)}`;
+  return tile.function(key, [output, ...operands].map(() => "address"), (f) => {
+    const kept = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
+    const lengths = (along: readonly number[]) => along.map((axis) => shape[axis]);
+    const inner = collapse(lengths(axes), operands.map(({ strides }) => axes.map((axis) => strides[axis])));
+    const bytes = (strides: readonly number[], i: number) =>
+      strides.map((stride) => stride * tile.unitOf(operands[i]));
+    const sources = operands.map((operand, i): Pointer => ({
+      operand,
+      local: f.params[1 + i],
+      steps: bytes(inner.strides[i], i),
+    }));
+    const target = { local: f.params[0], steps: kept.map((axis) => output.strides[axis] * tile.unit) };
+    const outer = operands.map(({ strides }, i) => ({
+      local: f.params[1 + i],
+      steps: bytes(kept.map((axis) => strides[axis]), i),
+    }));
+    const isEmpty = axes.some((axis) => shape[axis] === 0);
+    const sums = f.locals("v128", tile.vectors);
+    const { vector, add, start } = output.dtype === "int32"
+      ? {
+        vector: "i32x4",
+        add: { sum: "add", max: "max_s", min: "min_s" }[reduction],
+        start: { sum: 0, max: -(2 ** 31), min: 2 ** 31 - 1 }[reduction],
+      }
+      : {
+        vector: tile.floats,
+        add: { sum: "add", max: "max", min: "min" }[reduction],
+        start: { sum: 0, max: -Infinity, min: Infinity }[reduction],
+      };
+    const pushStart = () =>
+      vector === "i32x4" ? f.i32x4(start) : vector === "f32x4" ? f.f32x4(start) : f.f64x2(start);
+    tile.nest(f, lengths(kept), [target, ...outer], () => {
+      for (const sum of sums) f.set(sum, pushStart);
+      if (!isEmpty) {
+        walkElements(
+          tile,
+          f,
+          expression,
+          inner.shape,
+          sources,
+          [],
+          (pushes) =>
+            sums.forEach((sum, v) => f.set(sum, () => f.op(`${vector}.${add}` as Opcode, sum, pushes[v]))),
+        );
+        // Back to where the reduction began: the outer axes step from there.
+        for (const { local, steps } of sources) {
+          if (inner.shape.length > 0 && steps[0] !== 0) f.increment(local, -inner.shape[0] * steps[0]);
+        }
+      }
+      f.storeVectors(f.params[0], sums);
+    });
+  });
+}
+
+/** Operations of the elements that are written out one after another in a loop's body. */
+const maxUnrolled = 64;
+
+/**
+ * Loops over elements, the innermost axis a few at a time, and computes an expression for each. What does not change along
+ * that axis is loaded and computed before it.
+ *
+ * @param others Pointers that move along.
+ * @param use Takes the code that pushes each vector of element number `element` from where the pointers are.
+ */
+function walkElements(
+  tile: Tile,
+  f: FunctionBuilder,
+  expression: Scalar,
+  shape: readonly number[],
+  operands: readonly Pointer[],
+  others: readonly Pointer[],
+  use: (pushes: readonly (() => void)[], element: number) => void,
+): void {
+  const length = shape.at(-1) ?? 1;
+  const stepOf = ({ steps }: Pointer) => steps.at(-1) ?? 0;
+  const uniform = new Set(operands.flatMap((pointer, i) => length > 1 && stepOf(pointer) === 0 ? [i] : []));
+  const root = lowerMath(expression);
+  const emitters = Array.from(
+    { length: tile.vectors },
+    () => new ScalarEmitter(tile.module, f, root, uniform),
+  );
+  emitters.forEach((emitter) => emitter.emitConstants());
+  const leaves = (v: number, element: number) => ({
+    input: (i: number) => {
+      const { operand, local } = operands[i];
+      tile.loadVector(f, operand, local, v, element * stepOf(operands[i]));
+    },
+    index: () => {
+      throw new Error("a position has no meaning inside a loop");
+    },
+  });
+  const all = [...others, ...operands];
+  const most = all.some((pointer) => stepOf(pointer) < 0)
+    ? 1
+    : Math.max(1, Math.floor(maxUnrolled / Math.max(1, emitters[0].operations)));
+  const together = [8, 7, 6, 5, 4, 3, 2].find((count) => count <= most && length % count === 0) ?? 1;
+  const pointers = all.map(({ local, steps }) => ({
+    local,
+    steps: steps.map((step, axis) => axis === steps.length - 1 ? step * together : step),
+  }));
+  const lengths = shape.map((length, axis) => axis === shape.length - 1 ? length / together : length);
+  tile.nest(f, lengths, pointers, () => {
+    for (let element = 0; element < together; element++) {
+      use(emitters.map((emitter, v) => () => emitter.emit(leaves(v, element))), element);
+    }
+  }, () => {
+    if (uniform.size > 0) emitters.forEach((emitter, v) => emitter.emitUniform(leaves(v, 0)));
+  });
+}
+
+const descriptions = new WeakMap<Scalar, string>();
+
+/** An expression as text, equal for equal ones. */
+export function expressionText(root: Scalar): string {
+  let text = descriptions.get(root);
+  if (text !== undefined) return text;
+  const nodes = topological(root);
+  const names = new Map(nodes.map((scalar, name) => [scalar, name]));
+  const lines = nodes.map(({ op, type, value, args }) =>
+    `${op} ${type} ${value ?? ""} ${args.map((arg) => names.get(arg))}`
+  );
+  descriptions.set(root, text = lines.join(","));
+  return text;
+}

@@ -1,0 +1,300 @@
+/**
+ * A {@link ../../program/program.ts Program} as WebAssembly. A lane of a vector owns a sample: a tile of samples runs the whole loop,
+ * and every scalar operation of the program is one vector instruction for four (float32) or two (float64) of them. A slot
+ * holds, for each element, the tile's samples side by side. Each kernel is a function of addresses, so that the stages of
+ * a Runge-Kutta step, which differ in nothing else, share their code, and the engine optimises it early.
+ */
+import type { FunctionBuilder, Local, ModuleBuilder } from "../../../device/cpu/assembler/wasm.ts";
+import { bytesPerElement } from "../../../device/dtype.ts";
+import { addTask } from "../../../device/cpu/runtime/executable.ts";
+import { sizeOf } from "../../../device/shape.ts";
+import { type Layout, layOut } from "../../program/layout.ts";
+import type { Operand, Program } from "../../program/program.ts";
+import { emitAccumulate, layOutWeightGradients, type WeightGradient } from "./accumulate.ts";
+import { mapKernel, reduceKernel } from "./elementwise.ts";
+import { gatherKernel } from "./gather.ts";
+import { joinMaps } from "../../program/passes/join_maps.ts";
+import { contractKernel, layOutPackedMatrices, packedKey, type PackedMatrices, packer } from "./products.ts";
+import { Tile } from "./tile.ts";
+import { copier, laneSum, loader, storer, zeroer } from "./transfers.ts";
+
+/** Words of the description that a run is given; addresses are in words. */
+export const runWords = {
+  batch: 0,
+  steps: 1,
+  tasks: 2,
+  /** Memory for slots, a piece a task. */
+  scratch: 3,
+  /** Memory for gradients of weights and for sums over samples, a piece a task, zero at first. */
+  weightGradients: 4,
+  /** Memory for sums of each step, a piece a task, zero at first. */
+  stepSums: 5,
+  /** Then the addresses of inputs, final states, outputs and sums over steps. */
+  addresses: 6,
+} as const;
+
+/** A program's module, and what it needs to know of memory. */
+export interface WasmLoop {
+  readonly module: ModuleBuilder;
+  /** Samples of a tile. */
+  readonly samples: number;
+  /** Bytes of slots that a task needs. */
+  readonly scratchBytes: number;
+  /** Bytes of gradients of weights that a task needs. */
+  readonly gradientBytes: number;
+  /** Start of each gradient of weights in a task's memory, in elements, and its columns with padding. */
+  readonly weightGradients: readonly { offset: number; rows: number; columns: number; stride: number }[];
+  /** Start of each sum over samples in a task's memory, in elements; none for others. */
+  readonly sums: readonly (number | undefined)[];
+}
+
+/** Emits a program for tiles of `vectors` vectors; `settled` as a run has it. */
+export function emitWasm(program: Program, vectors: number, settled?: number): WasmLoop {
+  return new Emitter(joinMaps(program), vectors, settled).emit();
+}
+
+class Emitter {
+  readonly #program: Program;
+  readonly #layout: Layout;
+  readonly #tile: Tile;
+  readonly #settled: number | undefined;
+  #packs: PackedMatrices = new Map();
+
+  constructor(program: Program, vectors: number, settled: number | undefined) {
+    this.#settled = settled;
+    this.#program = program;
+    this.#layout = layOut(program);
+    this.#tile = new Tile(program.dtype, vectors);
+  }
+
+  emit(): WasmLoop {
+    const { weightGradients, size, end } = layOutWeightGradients(
+      this.#tile,
+      this.#program,
+      this.#layout.size * this.#tile.unit,
+    );
+    let elements = size;
+    const overSamples = this.#program.sums.map(({ slot, over }) => {
+      if (over === "steps") return undefined;
+      elements += this.#program.slots[slot].size;
+      return elements - this.#program.slots[slot].size;
+    });
+    const gradientBytes = Math.ceil(elements * this.#tile.bytes / 64) * 64;
+    const { packs, end: packed } = layOutPackedMatrices(this.#tile, this.#program, end);
+    this.#packs = packs;
+    const scratchBytes = Math.ceil(packed / 64) * 64;
+    this.#run(weightGradients, overSamples, scratchBytes, gradientBytes);
+    return {
+      module: this.#tile.module,
+      samples: this.#tile.samples,
+      scratchBytes,
+      gradientBytes,
+      weightGradients,
+      sums: overSamples,
+    };
+  }
+
+  /** The function of a task: tiles number task, task + tasks, ... */
+  #run(
+    weightGradients: readonly WeightGradient[],
+    overSamples: readonly (number | undefined)[],
+    scratchBytes: number,
+    gradientBytes: number,
+  ): void {
+    const { inputs, kernels, next, outputs, stepSums, sums, slots, backward } = this.#program;
+    const { f, task, descriptor } = addTask(this.#tile.module, "run");
+    const [batch, steps, tasks, first, valid, done, step] = f.locals("i32", 7);
+    const [scratch, gradientsAt, stepSum] = f.locals("address", 3);
+    const word = (index: number) => () => f.load("i32.load", descriptor, 4 * index);
+    const addressAt = (index: number) => () => f.loadAddress(descriptor, 4 * index);
+    f.set(batch, word(runWords.batch));
+    f.set(steps, word(runWords.steps));
+    f.set(tasks, word(runWords.tasks));
+    const piece = (base: number, bytes: number) => () =>
+      f.op("address.add", addressAt(base), () => f.op("address.mul", task, bytes));
+    f.set(scratch, piece(runWords.scratch, scratchBytes));
+    f.set(gradientsAt, piece(runWords.weightGradients, gradientBytes));
+
+    const elementsOf = (operand: Operand) => sizeOf(operand.shape);
+    /** Elements of a step's sums. */
+    const stepSize = stepSums.reduce((sum, operand) => sum + elementsOf(operand), 0);
+    f.set(
+      stepSum,
+      () =>
+        f.op(
+          "address.add",
+          addressAt(runWords.stepSums),
+          () => f.op("address.mul", () => f.op("address.mul", task, steps), stepSize * this.#tile.bytes),
+        ),
+    );
+
+    const states = inputs.flatMap((input, i) => input.role === "state" ? [i] : []);
+    const finals = runWords.addresses + inputs.length;
+    const outputsAt = finals + states.length;
+    const sumsAt = outputsAt + outputs.length;
+    const at = (slot: number) => () =>
+      f.op("address.add", scratch, this.#layout.offsets[slot]! * this.#tile.unit);
+    /** The address of this tile's part of an array of rows of `size` elements a sample. */
+    const tileOf = (index: number, size: number, row?: Local, bytes: number = this.#tile.bytes) => () => {
+      f.push(addressAt(index));
+      f.push(first, "address");
+      if (row) f.op("address.add", () => f.op("address.mul", row, batch));
+      f.op("address.mul", size * bytes);
+      f.op("address.add");
+    };
+    const load = (i: number, row?: Local) => {
+      const { slot, size, dtype, padding } = inputs[i];
+      if (slot === undefined || this.#layout.offsets[slot] === undefined || size === 0) return;
+      const bytes = bytesPerElement(dtype);
+      const from = tileOf(runWords.addresses + i, size, row, bytes);
+      f.call(loader(this.#tile, bytes, padding), at(slot), from, size, valid);
+    };
+    const store = (index: number, slot: number, offset: number, size: number, row?: Local) => {
+      if (size === 0) return;
+      const from = () =>
+        f.op("address.add", scratch, (this.#layout.offsets[slot]! + offset) * this.#tile.unit);
+      f.call(storer(this.#tile), tileOf(index, size, row), from, size, valid);
+    };
+
+    for (const pack of this.#packs.values()) {
+      f.call(packer(this.#tile, pack), () => f.op("address.add", scratch, pack.offset), () => {
+        f.push(addressAt(runWords.addresses + pack.operand.shared!));
+        f.op("address.add", pack.operand.offset * this.#tile.bytes);
+      });
+    }
+    f.set(first, () => f.op("i32.mul", task, this.#tile.samples));
+    f.while(() => f.op("i32.lt_u", first, batch), () => {
+      f.set(valid, () => f.op("i32.sub", batch, first));
+      f.if(() => f.op("i32.gt_u", valid, this.#tile.samples), () => f.set(valid, this.#tile.samples));
+      inputs.forEach(({ role }, i) => role !== "row" && load(i));
+      for (const { slot } of sums) {
+        if (slots[slot].size > 0) f.call(zeroer(this.#tile), at(slot), slots[slot].size);
+      }
+      f.set(done, 0);
+      f.while(() => f.op("i32.lt_u", done, steps), () => {
+        if (backward) f.set(step, () => f.op("i32.sub", () => f.op("i32.sub", steps, done), 1));
+        else f.set(step, done);
+        inputs.forEach(({ role }, i) => role === "row" && load(i, step));
+        /** Address of an operand, as a kernel's parameter. */
+        const address = (operand: Operand) => () => {
+          if (operand.slot !== undefined) {
+            return f.op(
+              "address.add",
+              scratch,
+              (this.#layout.offsets[operand.slot]! + operand.offset) * this.#tile.unit,
+            );
+          }
+          const { role, size, dtype } = inputs[operand.shared!];
+          const bytes = bytesPerElement(dtype);
+          f.push(addressAt(runWords.addresses + operand.shared!));
+          if (role === "row") f.op("address.add", () => f.op("address.mul", step, size * bytes));
+          if (operand.offset !== 0) f.op("address.add", operand.offset * bytes);
+        };
+        const filled = weightGradients.map(() => 0);
+        kernels.forEach((kernel, position) => {
+          if ("output" in kernel && elementsOf(kernel.output) === 0) return;
+          if (kernel.kind === "map") {
+            f.call(mapKernel(this.#tile, kernel), address(kernel.output), ...kernel.operands.map(address));
+          } else if (kernel.kind === "reduce") {
+            f.call(reduceKernel(this.#tile, kernel), address(kernel.output), ...kernel.operands.map(address));
+          } else if (kernel.kind === "contract") {
+            const side = (operand: Operand) => {
+              const pack = this.#packs.get(packedKey(this.#tile, kernel, operand));
+              return pack ? () => f.op("address.add", scratch, pack.offset) : address(operand);
+            };
+            f.call(
+              contractKernel(this.#tile, kernel, this.#packs),
+              address(kernel.output),
+              side(kernel.a),
+              side(kernel.b),
+              ...kernel.start ? [address(kernel.start)] : [],
+              ...kernel.then?.operands.map(address) ?? [],
+            );
+          } else if (kernel.kind === "gather") {
+            const addresses = [kernel.output, kernel.table, kernel.indices].map(address);
+            f.call(gatherKernel(this.#tile, kernel), ...addresses);
+          } else {
+            const gradient = weightGradients[kernel.gradient];
+            const later = kernels.slice(position + 1).filter((other) =>
+              other.kind === "accumulate" && other.gradient === kernel.gradient
+            );
+            const addresses = {
+              gradient: () => f.op("address.add", gradientsAt, gradient.offset * this.#tile.bytes),
+              panelA: () => f.op("address.add", scratch, gradient.panels.a),
+              panelB: () => f.op("address.add", scratch, gradient.panels.b),
+              a: address(kernel.a),
+              b: address(kernel.b),
+            };
+            filled[kernel.gradient] = emitAccumulate(
+              this.#tile,
+              f,
+              kernel,
+              gradient,
+              addresses,
+              filled[kernel.gradient],
+              later.length,
+            );
+          }
+        });
+        outputs.forEach((operand, i) =>
+          store(outputsAt + i, operand.slot!, operand.offset, elementsOf(operand), step)
+        );
+        let within = 0;
+        for (const operand of stepSums) {
+          const size = elementsOf(operand);
+          if (size === 0) continue;
+          const offset = within * this.#tile.bytes;
+          const target = () => {
+            f.op("address.add", stepSum, () => f.op("address.mul", step, stepSize * this.#tile.bytes));
+            f.op("address.add", offset);
+          };
+          const source = () => f.op("address.add", at(operand.slot!), operand.offset * this.#tile.unit);
+          f.call(laneSum(this.#tile), target, source, size);
+          within += size;
+        }
+        // All new states are known before the first old one is overwritten, unless one is another's old state.
+        this.#moveStates(f, next, states.map((i) => inputs[i].slot!), at);
+        f.increment(done, 1);
+        if (this.#settled !== undefined) {
+          const flag = at(inputs[states[this.#settled]].slot!);
+          f.if(() => this.#isNonZero(f, flag), () => f.set(done, steps));
+        }
+      });
+      states.forEach((i, n) => store(finals + n, inputs[i].slot!, 0, inputs[i].size));
+      sums.forEach(({ slot, over }, i) => {
+        if (over === "steps") return store(sumsAt + i, slot, 0, slots[slot].size);
+        const target = () => f.op("address.add", gradientsAt, overSamples[i]! * this.#tile.bytes);
+        if (slots[slot].size > 0) f.call(laneSum(this.#tile), target, at(slot), slots[slot].size);
+      });
+      f.set(first, () => f.op("i32.add", first, () => f.op("i32.mul", tasks, this.#tile.samples)));
+    });
+  }
+
+  #moveStates(
+    f: FunctionBuilder,
+    next: readonly Operand[],
+    slots: readonly number[],
+    at: (slot: number) => () => void,
+  ) {
+    next.forEach(({ slot, shape, offset }, i) => {
+      const size = sizeOf(shape);
+      if (slot === slots[i] || size === 0) return;
+      const source = () => {
+        at(slot!)();
+        if (offset !== 0) f.op("address.add", offset * this.#tile.unit);
+      };
+      f.call(copier(this.#tile), at(slots[i]), source, size);
+    });
+  }
+
+  /** Pushes whether an element is zero in no sample of the tile. */
+  #isNonZero(f: FunctionBuilder, address: () => void): void {
+    const { floats, vectors } = this.#tile;
+    for (let v = 0; v < vectors; v++) {
+      f.op(`${floats}.eq`, () => f.load("v128.load", address, 16 * v), () => f.i32x4(0));
+      if (v > 0) f.op("v128.or");
+    }
+    f.op("v128.any_true");
+    f.op("i32.eqz");
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * Runs programs on the CPU: tiles of samples on as many threads as there are. How samples are shared out, and with it the
+ * order of every sum, depends on the run alone, so that any number of threads gives the same bits.
+ */
+import { addressOf } from "../../../device/cpu/assembler/address.ts";
+import type { CpuDevice } from "../../../device/cpu/device.ts";
+import type { Block } from "../../../device/cpu/runtime/memory.ts";
+import { Executable } from "../../../device/cpu/runtime/executable.ts";
+import type { BufferView } from "../../../device/device.ts";
+import { bytesPerElement } from "../../../device/dtype.ts";
+import { RecentMap } from "../../../device/recent_map.ts";
+import { sizeOf } from "../../../device/shape.ts";
+import { allocateView, makeContiguous } from "../../../device/view.ts";
+import { Tensor } from "../../../tensor/tensor.ts";
+import { costOf } from "../../program/cost.ts";
+import { identityOf } from "../../program/identity.ts";
+import type { Run, RunResult } from "../run.ts";
+import type { Operand, Program } from "../../program/program.ts";
+import { emitWasm, runWords, type WasmLoop } from "./emitter.ts";
+
+interface Compiled extends WasmLoop {
+  readonly executable: Executable;
+  /** Memory for the description of a run. */
+  readonly descriptor: Block;
+}
+
+/** Operations that are worth a task, a few hundred microseconds: waking a thread takes longer on a busy machine. */
+const operationsPerTask = 2 ** 22;
+/** Each task has sums of its own, which take memory and are added in the end. */
+const maxTasks = 16;
+
+/** Most programs that a device keeps compiled: a number that changes from call to call makes others. */
+const maxCompiled = 512;
+
+const compiled = new WeakMap<CpuDevice, RecentMap<string, Compiled>>();
+
+function compile(device: CpuDevice, { program, settled }: Run, vectors: number): Compiled {
+  let programs = compiled.get(device);
+  if (!programs) compiled.set(device, programs = new RecentMap(maxCompiled));
+  return programs.getOrMake(`${identityOf(program)} ${vectors} ${settled}`, () => {
+    const loop = emitWasm(program, vectors, settled);
+    const executable = new Executable(device.memory, loop.module);
+    const descriptor = executable.allocate(descriptorLength(program));
+    return { ...loop, executable, descriptor };
+  });
+}
+
+/** Bytes that describe a run: where its inputs, final states, outputs and sums are, among others. */
+function descriptorLength({ inputs, outputs, sums }: Program): number {
+  return 4 * (runWords.addresses + 2 * inputs.length + outputs.length + sums.length);
+}
+
+/** Tasks that a run is worth, and vectors of samples that a tile is wide: two keep the multipliers of two cores busy. */
+function partition({ batch, steps, program }: Run): { worth: number; vectors: number } {
+  const lanes = program.dtype === "float32" ? 4 : 2;
+  const operations = costOf(program).operations * batch * steps;
+  const worth = Math.max(1, Math.min(maxTasks, Math.ceil(operations / operationsPerTask)));
+  return { worth, vectors: Math.ceil(batch / Math.min(2, worth)) > lanes ? 2 : 1 };
+}
+
+/** Runs a program on the CPU device's threads. */
+export function runOnCpu(device: CpuDevice, run: Run): RunResult {
+  const { program, batch, steps } = run;
+  const inputs = run.inputs.map((view) => makeContiguous(device, view));
+  const { dtype } = program;
+  const { worth, vectors } = partition(run);
+  const loop = compile(device, run, vectors);
+  const tasks = Math.max(1, Math.min(worth, Math.ceil(batch / loop.samples)));
+  const elementsOf = (operand: Operand) => sizeOf(operand.shape);
+  const finals = program.inputs.flatMap((input) =>
+    input.role === "state" ? [allocateView(device, [batch, input.size], dtype)] : []
+  );
+  const outputs = program.outputs.map((operand) =>
+    allocateView(device, [steps, batch, elementsOf(operand)], dtype)
+  );
+  const perSample = program.sums.map(({ slot, over }) =>
+    over === "steps" ? allocateView(device, [batch, program.slots[slot].size], dtype) : undefined
+  );
+  const partial = loop.gradientBytes / bytesPerElement(dtype);
+  const gradients = zeroed(device, [tasks, partial], dtype);
+  const stepSizes = program.stepSums.map(elementsOf);
+  const stepSize = stepSizes.reduce((sum, size) => sum + size, 0);
+  const stepSums = zeroed(device, [tasks, steps, stepSize], dtype);
+  const scratch = device.memory.allocate(tasks * loop.scratchBytes);
+  const addresses = [...inputs, ...finals, ...outputs, ...perSample].map((view) =>
+    view ? addressOf(view) / 4 : 0
+  );
+  const descriptor = device.pool.describe(loop.descriptor.address, descriptorLength(program));
+  const description = device.memory.u32.subarray(descriptor / 4);
+  description[runWords.batch] = batch;
+  description[runWords.steps] = steps;
+  description[runWords.tasks] = tasks;
+  description[runWords.scratch] = scratch.address / 4;
+  description[runWords.weightGradients] = addressOf(gradients) / 4;
+  description[runWords.stepSums] = addressOf(stepSums) / 4;
+  description.set(addresses, runWords.addresses);
+  try {
+    device.pool.run(loop.executable, "run", tasks, descriptor);
+  } finally {
+    device.memory.release(scratch);
+  }
+
+  const overTasks = (view: BufferView) =>
+    sizeOf(view.shape) > 0 ? new Tensor(view).sum(0).view as BufferView : view;
+  const all = overTasks(gradients);
+  const allSteps = overTasks(stepSums);
+  const window = (offset: number, shape: number[], strides: number[]): BufferView => ({
+    ...all,
+    offset,
+    shape,
+    strides,
+  });
+  return {
+    finals,
+    outputs,
+    stepSums: stepSizes.map((size, i) => {
+      const offset = stepSizes.slice(0, i).reduce((sum, own) => sum + own, 0);
+      return { ...allSteps, offset, shape: [steps, size], strides: [stepSize, 1] };
+    }),
+    sums: program.sums.map(({ slot }, i) =>
+      perSample[i] ?? window(loop.sums[i]!, [program.slots[slot].size], [1])
+    ),
+    weightGradients: loop.weightGradients.map(({ offset, rows, columns, stride }) =>
+      window(offset, [rows, columns], [stride, 1])
+    ),
+  };
+}
+
+function zeroed(device: CpuDevice, shape: number[], dtype: "float32" | "float64"): BufferView {
+  const view = allocateView(device, shape, dtype);
+  device.clear(view);
+  return view;
+}

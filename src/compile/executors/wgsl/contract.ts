@@ -1,0 +1,89 @@
+/** Matrix products as WGSL functions. */
+import { collapse } from "../../../device/collapse.ts";
+import { sizeOf } from "../../../device/shape.ts";
+import type { ContractKernel, Operand } from "../../program/program.ts";
+import { type ChainCode, eachElement, scattered } from "./elements.ts";
+import { coordinatesOf, indent } from "./function_text.ts";
+import { pathOf, type Pointer } from "./memory.ts";
+
+/** Largest number of outputs that an invocation computes at once. */
+const maxTileWidth = 4;
+
+/** output[..., i, j] = sum over k of a[..., i, k] b[..., k, j]: a tile of elements of the last axis at once. */
+export function contractText(
+  { f, memory, lanes, finish }: ChainCode,
+  { a, b, output }: ContractKernel,
+): void {
+  const rank = output.shape.length;
+  const without = ({ strides }: Operand, axis: number) => strides.map((stride, i) => i === axis ? 0 : stride);
+  const walk = collapse(output.shape, [output.strides, without(a, rank - 1), without(b, rank - 2)]);
+  const last = walk.shape.length - 1;
+  const columns = walk.shape[last];
+  const depth = a.shape[rank - 1];
+  const side = (view: number, stride: number) => ({
+    shape: [...walk.shape, depth],
+    strides: [...walk.strides[view], stride],
+  });
+  const store = scattered(f, output, pathOf(walk, 0), memory);
+  const left = memory.pointer(f, "a", a, side(1, a.strides[rank - 1]), "read any");
+  const right = memory.pointer(f, "b", b, side(2, b.strides[rank - 2]), "read any");
+  const terms = f.param("terms", depth);
+
+  /** Statements that leave the sums of a tile, of elements `lanes` apart from the first one on, in sum0, sum1 ... */
+  const sums = (width: number, first: readonly string[]) => {
+    const elements = Array.from({ length: width }, (_, t) => t);
+    /** One side of the products, read once where all elements of the tile need the same. */
+    const operand = (name: string, pointer: Pointer) => {
+      const hop = pointer.strides[last];
+      const step = pointer.strides[last + 1];
+      const distinct = hop === undefined ? [0] : elements;
+      // Values read past the last column are not used.
+      const address = (t: number) => t === 0 ? `${name}_at` : `${name}_at + ${t * lanes}u * ${hop}`;
+      return {
+        start: `var ${name}_at = ${pointer.at(first)};`,
+        reads: distinct.map((t) => `let ${name}${t} = ${pointer.read(address(t))};`),
+        steps: step ? [`${name}_at += ${step};`] : [],
+        value: (t: number) => `${name}${hop === undefined ? 0 : t}`,
+      };
+    };
+    const [x, y] = [operand("a", left), operand("b", right)];
+    return [
+      x.start,
+      y.start,
+      ...elements.map((t) => `var sum${t} = 0.0;`),
+      `for (var k = 0u; k < ${terms}; k++) {`,
+      ...[...x.reads, ...y.reads].map(indent),
+      ...elements.map((t) => indent(`sum${t} = fma(${x.value(t)}, ${y.value(t)}, sum${t});`)),
+      ...[...x.steps, ...y.steps].map(indent),
+      "}",
+    ];
+  };
+
+  // Tiles are of one line of outputs; where there are several, the outputs are numbered through, so that no lane is idle.
+  const width = last > 0 ? 1 : tileWidth(columns, lanes);
+  const { lines, names } = coordinatesOf(f, walk.shape);
+  const others = Array.from({ length: width - 1 }, (_, t) => t + 1).flatMap((t) => [
+    `let i${t} = i + ${t * lanes}u;`,
+    `if (i${t} < count) {`,
+    ...[...store([`i${t}`], `sum${t}`), ...finish(`i${t}`, `sum${t}`, `_${t}`)].map(indent),
+    "}",
+  ]);
+  eachElement(f, sizeOf(output.shape), width * lanes, [
+    ...lines,
+    ...sums(width, names),
+    ...store(names, "sum0"),
+    ...finish("i", "sum0"),
+    ...others,
+  ]);
+}
+
+/** Elements of a tile: what leaves the fewest of the tiles' places empty, and then the most. */
+function tileWidth(columns: number, lanes: number): number {
+  const most = Math.max(1, Math.min(maxTileWidth, Math.floor(columns / lanes)));
+  /** Each iteration reads the other operand, which costs about as much as this many elements. */
+  const overhead = 4;
+  let best = 1;
+  const cost = (width: number) => Math.ceil(columns / (width * lanes)) * (width + overhead);
+  for (let width = 2; width <= most; width++) if (cost(width) <= cost(best)) best = width;
+  return best;
+}

@@ -1,0 +1,110 @@
+/** Code that functions of all kinds of kernels share: the loop over elements, and the statements for one element. */
+import type { Scalar } from "../../../device/scalar.ts";
+import { sizeOf } from "../../../device/shape.ts";
+import { emitScalar, type EmittedScalar } from "../../../device/webgpu/scalar_wgsl.ts";
+import type { MapKernel, Operand } from "../../program/program.ts";
+import { type Chain, type Item, lineKey, lineOf, readsOf, writeOf } from "./chains.ts";
+import { type FunctionText, indent, toWord } from "./function_text.ts";
+import type { Memory, Path, Pointer, Use } from "./memory.ts";
+
+/** Statements for a computed element, given its row-major position and its value. */
+export type Finish = (position: string, value: string, suffix?: string) => string[];
+
+/** A chain's function under construction. */
+export interface ChainCode {
+  readonly f: FunctionText;
+  readonly memory: Memory;
+  /** Invocations that share the elements of a sample. */
+  readonly lanes: number;
+  readonly finish: Finish;
+}
+
+/** Names of the values of a chain's elements while it runs, by their {@linkcode lineKey}. */
+type Values = Map<string, string>;
+
+/** Writes the first item's element to memory, where anyone needs it there, and runs the others on it. */
+export function finishing(f: FunctionText, chain: Chain, memory: Memory): Finish {
+  const computed = new Set<string>();
+  const steps = chain.map((item, k) => {
+    const compute = k === 0 ? undefined : following(f, item, k, computed, memory);
+    const target = writeOf(item);
+    if (!target) return { compute };
+    const key = lineKey(target);
+    if (key !== undefined) computed.add(key);
+    // An element that does not lie in a line is written by the first item itself.
+    const isWritten = memory.has(target.slot!) && lineOf(target) !== undefined;
+    return {
+      compute,
+      key,
+      pointer: isWritten ? linePointer(f, `y${k}`, target, memory, "write own") : undefined,
+    };
+  });
+  return (position, value, suffix = "") => {
+    const values: Values = new Map();
+    return steps.flatMap(({ compute, key, pointer }) => {
+      const { lines, result } = compute?.(position, values, suffix) ?? { lines: [], result: value };
+      if (key !== undefined) values.set(key, result);
+      return pointer ? [...lines, pointer.write(pointer.at([position]), result)] : lines;
+    });
+  };
+}
+
+function linePointer(f: FunctionText, name: string, operand: Operand, memory: Memory, use: Use): Pointer {
+  const path = { shape: [sizeOf(operand.shape)], strides: [lineOf(operand)!] };
+  return memory.pointer(f, name, operand, path, use);
+}
+
+/** An item behind a chain's first. */
+function following(
+  f: FunctionText,
+  item: Item,
+  k: number,
+  computed: ReadonlySet<string>,
+  memory: Memory,
+): (position: string, values: Values, suffix: string) => EmittedScalar {
+  const reads = readsOf(item).map((operand, i) => {
+    const key = lineKey(operand);
+    if (key !== undefined && computed.has(key)) return { key };
+    const name = `x${k}_${i}`;
+    const pointer = linePointer(f, name, operand, memory, "read own");
+    if (pointer.isConstant) f.push(`let ${name} = ${pointer.read(pointer.at(["0u"]))};`);
+    return { name, pointer };
+  });
+  const element = item.kind === "store" ? memory.member(f, `array${k}`, item.place) : undefined;
+  return (position, values, suffix) => {
+    const lines: string[] = [];
+    const inputs = reads.map(({ key, name, pointer }) => {
+      if (!pointer) return values.get(key)!;
+      if (pointer.isConstant) return name;
+      lines.push(`let ${name}${suffix} = ${pointer.read(pointer.at([position]))};`);
+      return `${name}${suffix}`;
+    });
+    if (item.kind === "store") {
+      const word = toWord(item.place.group.word, item.operands[0].dtype, inputs[0]);
+      return { lines: [...lines, `if (own < valid) { ${element!(position)} = ${word}; }`], result: "" };
+    }
+    const emitted = expression((item as MapKernel).expression, inputs, `v${k}${suffix}_`);
+    return { lines: [...lines, ...emitted.lines], result: emitted.result };
+  };
+}
+
+/** Writes a loop over `i`, the elements that an invocation takes: every so many-th of `count`, from its lane on. */
+export function eachElement(f: FunctionText, count: number, step: number, body: readonly string[]): void {
+  f.push(`for (var i = lane; i < ${f.param("count", count)}; i += ${step}u) {`, ...body.map(indent), "}");
+}
+
+export function expression(root: Scalar, inputs: readonly string[], prefix: string): EmittedScalar {
+  return emitScalar(root, { inputs, index: "0u", zero: "params.zero", prefix });
+}
+
+/** The statement that stores an element which does not lie in a line with its neighbours. */
+export function scattered(
+  f: FunctionText,
+  output: Operand,
+  path: Path,
+  memory: Memory,
+): (coordinates: readonly string[], value: string) => string[] {
+  if (lineOf(output) !== undefined) return () => [];
+  const target = memory.pointer(f, "output", output, path, "write own");
+  return (coordinates, value) => [target.write(target.at(coordinates), value)];
+}

@@ -1,0 +1,215 @@
+/**
+ * A {@link ../../program/program.ts Program} as WGSL. A workgroup owns one sample or a few, whose slots lie in its memory, or in a
+ * storage buffer where they do not fit; its invocations share the elements of each kernel. A step is a list of calls, which
+ * the shader walks through: which function, whether to wait before it, and its arguments, that is addresses, lengths and
+ * strides. So a function that the stages of a Runge-Kutta step share is compiled once. (Bounds of loops that are constants
+ * would also make some drivers unroll for seconds.) Gradients of weights are products of matrices with a row for each sample
+ * and step: the shader only writes those rows down, and the device's matrix product does the rest.
+ */
+import { largest } from "../../../device/extremes.ts";
+import loopSource from "../../../../kernels/loop.wgsl" with { type: "text" };
+import { type Binding, type KernelSource, kernelSource } from "../../../device/webgpu/kernel.ts";
+import type { Program } from "../../program/program.ts";
+import { type Chain, elementsOf, wholeSlot } from "./chains.ts";
+import type { Access } from "./function_text.ts";
+import { chainText } from "./kernels.ts";
+import { Memory } from "./memory.ts";
+import type { GpuLayout, Group, Place, WorkgroupShape } from "./gpu_layout.ts";
+
+/** A program's shader. */
+export interface WgslLoop extends KernelSource {
+  /** Names of the buffers, in order. */
+  readonly bindings: readonly string[];
+  /** Words of the buffer `args`. */
+  readonly args: Uint32Array;
+  /** Number of iterations that an invocation takes in loops at most: in a step, and before and after all steps. */
+  readonly iterations: { readonly step: number; readonly ends: number };
+}
+
+/** A call of a chain's function. */
+interface Call {
+  readonly chain: Chain;
+  /** Position of the function among the {@linkcode Emitter.functions}. */
+  readonly index: number;
+  readonly args: readonly number[];
+  readonly accesses: readonly Access[];
+}
+
+/** All arrays' buffers. */
+export function groupsOf({ carry, inputs, outputs, productRows }: GpuLayout): Group[] {
+  return [carry, ...inputs, ...outputs, productRows].filter(({ members }) => members.length > 0);
+}
+
+/** Emits a program. */
+export function emitWgsl(program: Program, layout: GpuLayout): WgslLoop {
+  return new Emitter(program, layout).emit();
+}
+
+class Emitter {
+  readonly #program: Program;
+  readonly #layout: GpuLayout;
+  readonly #memory: Memory;
+  /** Position of each function, by its text. */
+  readonly #functions = new Map<string, { index: number; arity: number }>();
+
+  constructor(program: Program, layout: GpuLayout) {
+    this.#program = program;
+    this.#layout = layout;
+    this.#memory = new Memory(layout);
+  }
+
+  emit(): WgslLoop {
+    const { inputs, sums, slots } = this.#program;
+    const { carry, inputAt, chains } = this.#layout;
+    const whole = (slot: number) => wholeSlot(this.#program, slot);
+    const carried = [
+      ...inputs.flatMap(({ role, slot }) => role === "state" ? [slot!] : []),
+      ...sums.map(({ slot }) => slot),
+    ].filter((slot) => slots[slot].size > 0);
+    const placeOf = (member: number): Place => ({ group: carry, member });
+    const load = (slot: number, place: Place) => this.#call([{ kind: "load", place, output: whole(slot) }]);
+    const before = [
+      ...carried.map((slot, i) => load(slot, placeOf(i))),
+      ...inputs.flatMap(({ role, slot, size }, i) =>
+        role === "constant" && slot !== undefined && size > 0 ? [load(slot, inputAt[i]!)] : []
+      ),
+    ];
+    const step = chains.map((chain) => this.#call(chain));
+    const after = carried.map((slot, i) =>
+      this.#call([{ kind: "store", place: placeOf(i), operands: [whole(slot)] }])
+    );
+    const calls = [...before, ...step, ...after];
+    const waits = findWaits(before, step, after);
+    const size = 2 + largest(calls.map(({ args }) => args.length));
+    const args = new Uint32Array(size * calls.length);
+    calls.forEach((call, i) => args.set([call.index, waits.has(call) ? 1 : 0, ...call.args], i * size));
+    return {
+      ...this.#shader(
+        args.length,
+        size,
+        [before.length, before.length + step.length, calls.length],
+        waits.size > 0,
+      ),
+      args,
+      iterations: {
+        step: this.#iterationsOf(step),
+        ends: this.#iterationsOf(before) + this.#iterationsOf(after),
+      },
+    };
+  }
+
+  /** Makes a call of a chain's function, which is emitted unless another has the same text. */
+  #call(chain: Chain): Call {
+    const { text, args, accesses } = chainText(chain, this.#memory, this.#layout);
+    let known = this.#functions.get(text);
+    if (!known) this.#functions.set(text, known = { index: this.#functions.size, arity: args.length });
+    return { chain, index: known.index, args, accesses };
+  }
+
+  /** Processors that play a GPU enter the loops of the functions that are not called too, with no effect. */
+  #iterationsOf(calls: readonly Call[]): number {
+    const loops = [...this.#functions.keys()].join().split("for (").length;
+    const own = calls.map(({ chain }) => iterationsOf(chain, this.#layout));
+    return own.reduce((sum, iterations) => sum + iterations + loops, 1);
+  }
+
+  /**
+   * @param words Words of the buffer `args`.
+   * @param size Words of a call.
+   * @param ends Numbers of calls to the end of each section.
+   * @param waits Whether any call waits.
+   */
+  #shader(
+    words: number,
+    size: number,
+    ends: readonly number[],
+    waits: boolean,
+  ): KernelSource & Pick<WgslLoop, "bindings"> {
+    const { samples, lanes, local, spilled, word } = this.#layout;
+    const groups = groupsOf(this.#layout);
+    const areArgsUniform = words <= this.#layout.uniformWords;
+    const bindings: Binding[] = [
+      areArgsUniform
+        ? { name: "args", type: `array<vec4<u32>, ${Math.ceil(words / 4)}>`, access: "uniform" }
+        : { name: "args", type: "u32", access: "read" },
+    ];
+    for (const { name, word, access } of groups) bindings.push({ name, type: word, access });
+    if (spilled.size > 0) bindings.push({ name: "spill", type: word, access: "read_write" });
+    const params = [
+      ...["zero", "batch", "first_sample", "last_sample", "steps", "first_step", "count"],
+      ...["first_product_step", "product_volume"],
+      ...groups.map(({ name }) => `${name}_offset`),
+    ];
+    const functions = [...this.#functions];
+    const variables = ["lane", "own", "valid", "position", "row", "product_step", "spill_start"];
+    const source = kernelSource("loop", bindings, params, [
+      `const samples = ${samples}u;`,
+      `const lanes = ${lanes}u;`,
+      `const slot_size = ${spilled.size * samples}u;`,
+      `const call_size = ${size}u;`,
+      ...["before", "step", "after"].map((section, i) => `const ${section}_end = ${ends[i]}u;`),
+      ...variables.map((name) => `var<private> ${name}: u32;`),
+      ...local.size > 0 ? [`var<workgroup> slots: array<${word}, ${local.size * samples}>;`] : [],
+      ...functions.map(([text, { index }]) => `fn kernel${index}${text}`),
+      "fn argument(i: u32) -> u32 {",
+      `  return ${areArgsUniform ? "args[i / 4u][i % 4u]" : "args[i]"};`,
+      "}",
+      "fn row_of(done: u32) -> u32 {",
+      `  return ${this.#program.backward ? "params.steps - 1u - done" : "done"};`,
+      "}",
+      "fn synchronize() {",
+      ...waits && spilled.size > 0 ? ["  storageBarrier();"] : [],
+      ...waits ? ["  workgroupBarrier();"] : [],
+      "}",
+      "fn invoke(kernel: u32, at: u32) {",
+      ...Array.from({ length: size - 2 }, (_, i) => `  let a${i} = argument(at + ${i}u);`),
+      "  switch kernel {",
+      ...functions.map(([, { index, arity }]) => {
+        const args = Array.from({ length: arity }, (_, i) => `a${i}`);
+        return `    case ${index}u: { kernel${index}(${args.join(", ")}); }`;
+      }),
+      "    default: {}",
+      "  }",
+      "}",
+      loopSource,
+    ]);
+    return { ...source, bindings: bindings.map(({ name }) => name) };
+  }
+}
+
+/** Number of iterations that an invocation takes in the loops of a chain's function. */
+function iterationsOf([head]: Chain, { lanes }: WorkgroupShape): number {
+  const nest = (times: number, inside: number) => (times + 1) * (1 + inside);
+  const inside = head.kind === "contract"
+    ? nest(head.a.shape.at(-1)!, 0)
+    : head.kind === "reduce"
+    ? head.axes.reduce((inside, axis) => nest(head.shape[axis], inside), 0)
+    : 0;
+  return nest(Math.ceil(elementsOf(head) / lanes), inside);
+}
+
+/**
+ * The calls before which invocations must wait for each other, since they need what another wrote, or overwrite what
+ * another reads.
+ */
+function findWaits(before: readonly Call[], step: readonly Call[], after: readonly Call[]): Set<Call> {
+  const waits = new Set<Call>();
+  let pending: Access[] = [];
+  // The step twice: its end meets its beginning.
+  for (const call of [...before, ...step, ...step, ...after]) {
+    const { accesses } = call;
+    const depends = () => accesses.some((access) => pending.some((other) => conflict(access, other)));
+    if (waits.has(call) || depends()) {
+      waits.add(call);
+      pending = [];
+    }
+    for (const access of accesses) pending.push(access);
+  }
+  return waits;
+}
+
+function conflict(a: Access, b: Access): boolean {
+  if (!a.isWrite && !b.isWrite || a.space !== b.space) return false;
+  if (a.owner !== undefined && a.owner === b.owner) return false;
+  return a.start < b.end && b.start < a.end;
+}

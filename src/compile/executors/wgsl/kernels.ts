@@ -1,0 +1,144 @@
+/** Chains of kernels as WGSL functions. Each invocation takes every so many-th element, from its lane on. */
+import { collapse } from "../../../device/collapse.ts";
+import { add, constant, input, max, min } from "../../../device/scalar.ts";
+import { contiguousStrides, sizeOf } from "../../../device/shape.ts";
+import type { GatherKernel, MapKernel, Operand, ReduceKernel } from "../../program/program.ts";
+import { type Chain, elementsOf, type Load, type Store } from "./chains.ts";
+import { contractText } from "./contract.ts";
+import { type ChainCode, eachElement, expression, finishing, scattered } from "./elements.ts";
+import { coordinatesOf, fromWord, FunctionText, toWord } from "./function_text.ts";
+import { type Memory, pathOf } from "./memory.ts";
+import type { WorkgroupShape } from "./gpu_layout.ts";
+
+/** Emits a chain. */
+export function chainText(chain: Chain, memory: Memory, { lanes }: WorkgroupShape): FunctionText {
+  const f = new FunctionText();
+  const [head] = chain;
+  const code: ChainCode = { f, memory, lanes, finish: finishing(f, chain, memory) };
+  switch (head.kind) {
+    case "load":
+      loadText(code, head);
+      break;
+    case "store":
+      storeText(code, head);
+      break;
+    case "map":
+      mapText(code, head);
+      break;
+    case "reduce":
+      reduceText(code, head);
+      break;
+    case "contract":
+      contractText(code, head);
+      break;
+    case "gather":
+      gatherText(code, head);
+      break;
+  }
+  return f;
+}
+
+/** output[i] = expression(operands[0][i], ...). */
+function mapText({ f, memory, lanes, finish }: ChainCode, kernel: MapKernel): void {
+  const { expression: root, operands, output } = kernel;
+  const walk = collapse(output.shape, [output, ...operands].map(({ strides }) => strides));
+  const store = scattered(f, output, pathOf(walk, 0), memory);
+  const sources = operands.map((operand, i) =>
+    memory.pointer(f, `input${i}`, operand, pathOf(walk, i + 1), "read own")
+  );
+  const { lines, names } = coordinatesOf(f, walk.shape);
+  const inputs = operands.map((_, i) => `x${i}`);
+  const value = expression(root, inputs, "v");
+  inputs.forEach((name, i) => {
+    if (sources[i].isConstant) f.push(`let ${name} = ${sources[i].read(sources[i].at(names))};`);
+  });
+  eachElement(f, sizeOf(output.shape), lanes, [
+    ...lines,
+    ...inputs.flatMap((name, i) =>
+      sources[i].isConstant ? [] : [`let ${name} = ${sources[i].read(sources[i].at(names))};`]
+    ),
+    ...value.lines,
+    ...store(names, value.result),
+    ...finish("i", value.result),
+  ]);
+}
+
+/** output[i] = combination over axes of expression(operands[0][i, axes], ...). */
+function reduceText({ f, memory, lanes, finish }: ChainCode, kernel: ReduceKernel): void {
+  const { reduction, axes, shape, expression: root, operands, output } = kernel;
+  const kept = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
+  const walkOf = (chosen: readonly number[], views: readonly Operand[]) => {
+    const pick = (values: readonly number[]) => chosen.map((axis) => values[axis]);
+    return collapse(pick(shape), views.map(({ strides }) => pick(strides)));
+  };
+  const outer = walkOf(kept, [output, ...operands]);
+  const inner = walkOf(axes, operands);
+  const terms = axes.reduce((product, axis) => product * shape[axis], 1);
+  const store = scattered(f, output, pathOf(outer, 0), memory);
+  const sources = operands.map((operand, i) => {
+    const strides = [...outer.strides[i + 1], ...inner.strides[i]];
+    const path = { shape: [...outer.shape, ...inner.shape], strides };
+    return memory.pointer(f, `input${i}`, operand, path, "read any");
+  });
+  const { lines, names } = coordinatesOf(f, outer.shape);
+  const lengths = inner.shape.map((length, axis) => f.param(`terms${axis}`, terms === 0 ? 0 : length));
+  const inputs = operands.map((_, i) => `x${i}`);
+  const value = expression(root, inputs, "v");
+  const combination = { sum: add, max, min }[reduction](input(0, output.dtype), input(1, output.dtype));
+  const combined = expression(combination, ["total", value.result], "w");
+  const first = output.dtype === "int32"
+    ? { sum: 0, max: -(2 ** 31), min: 2 ** 31 - 1 }[reduction]
+    : { sum: 0, max: -Infinity, min: Infinity }[reduction];
+  const start = expression(constant(first, output.dtype), [], "s");
+  const coordinates = [...names, ...inner.shape.map((_, axis) => `j${axis}`)];
+  eachElement(f, sizeOf(output.shape), lanes, [
+    ...lines,
+    `var total = ${start.result};`,
+    ...lengths.map((length, axis) => `for (var j${axis} = 0u; j${axis} < ${length}; j${axis}++) {`),
+    ...inputs.map((name, i) => `let ${name} = ${sources[i].read(sources[i].at(coordinates))};`),
+    ...value.lines,
+    ...combined.lines,
+    `total = ${combined.result};`,
+    ...lengths.map(() => "}"),
+    ...store(names, "total"),
+    ...finish("i", "total"),
+  ]);
+}
+
+/** output[i, j] = table[indices[i], j]. */
+function gatherText({ f, memory, lanes, finish }: ChainCode, { table, indices, output }: GatherKernel): void {
+  const rows = f.param("rows", table.shape[0]);
+  const { lines, names: [row, column] } = coordinatesOf(f, output.shape);
+  const positions = memory.pointer(f, "index", indices, indices, "read any");
+  const source = memory.pointer(f, "table", table, table, "read any");
+  const nan = expression(constant(NaN, output.dtype), [], "n");
+  eachElement(f, sizeOf(output.shape), lanes, [
+    ...lines,
+    `let wanted = u32(${positions.read(positions.at([row]))});`,
+    `let found = ${source.read(source.at([`min(wanted, ${rows} - 1u)`, column]))};`,
+    ...nan.lines,
+    `let value = select(${nan.result}, found, wanted < ${rows});`,
+    ...finish("i", "value"),
+  ]);
+}
+
+function loadText({ f, memory, lanes, finish }: ChainCode, load: Load): void {
+  const { place, output } = load;
+  const element = memory.member(f, "array0", place);
+  const value = fromWord(place.group.word, output.dtype, element("i"));
+  eachElement(f, elementsOf(load), lanes, [`let x = ${value};`, ...finish("i", "x")]);
+}
+
+function storeText({ f, memory, lanes, finish }: ChainCode, store: Store): void {
+  const { place, operands: [operand] } = store;
+  const element = memory.member(f, "array0", place);
+  const walk = collapse(operand.shape, [operand.strides, contiguousStrides(operand.shape)]);
+  const source = memory.pointer(f, "slot", operand, pathOf(walk, 0), "read own");
+  const { lines, names } = coordinatesOf(f, walk.shape);
+  const value = toWord(place.group.word, operand.dtype, source.read(source.at(names)));
+  eachElement(f, elementsOf(store), lanes, [
+    ...lines,
+    `if (own < valid) { ${element("i")} = ${value}; }`,
+    ...finish("i", "0.0"),
+  ]);
+}

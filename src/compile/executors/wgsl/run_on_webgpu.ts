@@ -1,0 +1,255 @@
+/** Runs programs on a GPU. */
+import type { Buffer, BufferView } from "../../../device/device.ts";
+import { outsideCapture } from "../../../device/capture.ts";
+import { keepBuffer } from "../../../device/scope.ts";
+import { sizeOf } from "../../../device/shape.ts";
+import { allocateView, copy, makeContiguous, numberView, uploadView } from "../../../device/view.ts";
+import { memoryOf, type WebGpuDevice } from "../../../device/webgpu/device.ts";
+import { Tensor } from "../../../tensor/tensor.ts";
+import type { Run, RunResult } from "../run.ts";
+import { identityOf } from "../../program/identity.ts";
+import type { Program } from "../../program/program.ts";
+import { addProduct } from "../add_product.ts";
+import { piecesOf } from "../../loop/pieces.ts";
+import { Uncompilable } from "../../trace/uncompilable.ts";
+import { emitWgsl, groupsOf, type WgslLoop } from "./emitter.ts";
+import {
+  type Adapter,
+  chooseWorkgroup,
+  type GpuLayout,
+  type Group,
+  layOutOnGpu,
+  sizeOfAll,
+  type WorkgroupShape,
+} from "./gpu_layout.ts";
+import { portionsOf, stepsWithin } from "./schedule.ts";
+
+/** A program's shader, and how it is laid out. */
+interface Compiled extends WgslLoop {
+  readonly key: string;
+  readonly layout: GpuLayout;
+}
+
+const compiled = new WeakMap<WebGpuDevice, Map<string, Compiled & { readonly list: BufferView }>>();
+let count = 0;
+
+/** llvmpipe leaves all loops of a shader when an invocation has taken 65,535 iterations, without a word. */
+const softwareIterations = 60_000;
+
+/** The adapter of a device. */
+export function adapterOf({ info: { software }, limits }: WebGpuDevice): Adapter {
+  return { maxIterations: software ? softwareIterations : Infinity, limits };
+}
+
+/** @throws {Uncompilable} If a step takes more iterations than the adapter does in a dispatch. */
+function compile(program: Program, workgroup: WorkgroupShape, adapter: Adapter, key = ""): Compiled {
+  const layout = layOutOnGpu(program, workgroup, adapter);
+  const loop = { ...emitWgsl(program, layout), layout, key };
+  if (stepsWithin(loop, adapter.maxIterations) >= 1) return loop;
+  throw new Uncompilable("a step is more than a software adapter does at once");
+}
+
+/** The shader and the dispatches of a run, in words. */
+export function describeOnWebGpu(device: WebGpuDevice, run: Run, workgroup?: WorkgroupShape): string {
+  const adapter = adapterOf(device);
+  const { program, batch } = run;
+  const { layout, code } = compile(program, workgroup ?? chooseWorkgroup(program, batch, adapter), adapter);
+  const { samples, lanes, local, spilled, word } = layout;
+  const portions = portionsOf(run, layout, adapter);
+  return [
+    `workgroups of ${samples} samples and ${lanes} invocations for each; ${
+      4 * samples * local.size
+    } bytes of ` +
+    `workgroup memory, ${
+      4 * samples * spilled.size
+    } spilled (${word}); dispatches of up to ${portions.samples} ` +
+    `samples and ${portions.steps} steps`,
+    "",
+    code,
+  ].join("\n");
+}
+
+function cached(
+  device: WebGpuDevice,
+  program: Program,
+  workgroup: WorkgroupShape,
+  adapter: Adapter,
+): Compiled & { readonly list: BufferView } {
+  let programs = compiled.get(device);
+  if (!programs) compiled.set(device, programs = new Map());
+  const { samples, lanes } = workgroup;
+  const key = `${identityOf(program)} ${samples} ${lanes} ${adapter.maxIterations}`;
+  let result = programs.get(key);
+  if (!result) {
+    const loop = compile(program, workgroup, adapter, `loop ${count++}`);
+    const list = outsideCapture(() => uploadView(device, loop.args, [loop.args.length], "uint32"));
+    keepBuffer(list.source);
+    programs.set(key, result = { ...loop, list });
+  }
+  return result;
+}
+
+/**
+ * Runs a program on a GPU. Nothing is read back.
+ *
+ * @param adapter What to take the device for.
+ * @param workgroup Chosen from the shapes by default.
+ */
+export function runOnWebGpu(
+  device: WebGpuDevice,
+  given: Run,
+  adapter: Adapter = adapterOf(device),
+  workgroup: WorkgroupShape = chooseWorkgroup(given.program, given.batch, adapter),
+): RunResult {
+  const inputs = given.inputs.map((view) => makeContiguous(device, view));
+  const run = { ...given, inputs };
+  const { program, batch, steps } = run;
+  const loop = cached(device, program, workgroup, adapter);
+  const { layout, list } = loop;
+  const { carry, outputs, productRows, spilled } = layout;
+  const portions = portionsOf(run, layout, adapter);
+  const maxSteps = Math.min(portions.steps, stepsWithin(loop, adapter.maxIterations));
+
+  const states = inputs.filter((_, i) => program.inputs[i].role === "state");
+  const carried = allocateGroup(device, carry, batch, program.sums.length > 0);
+  states.forEach((state, i) => device.copy(state, carried[i].source, carried[i].offset));
+  const produced = outputs.map((group) => allocateGroup(device, group, steps * batch));
+  const temporaries = new Map<string, BufferView>(packInputs(device, run, layout));
+  const temporary = (name: string, size: number) => {
+    if (size > 0) temporaries.set(name, allocateView(device, [size], "float32"));
+  };
+  temporary("spill", Math.ceil(portions.samples / layout.samples) * layout.samples * spilled.size);
+  temporary("product_rows", portions.stepsPerProduct * portions.samples * sizeOfAll(productRows.members));
+  const bound = new Map([
+    ["args", list],
+    ...carried.slice(0, 1).map((view) => [carry.name, view] as const),
+    ...outputs.map((group, i) => [group.name, produced[i][0]] as const),
+    ...inputsAlone(run, layout),
+    ...temporaries,
+  ]);
+
+  const buffers = loop.bindings.map((name) => memoryOf(bound.get(name)!.source));
+  const offsets = groupsOf(layout).map(({ name }) => bound.get(name)!.offset);
+  let weightGradients: BufferView[] = [];
+  let unsubmitted = 0;
+  for (let first = 0; first < batch; first += portions.samples) {
+    const last = Math.min(batch, first + portions.samples);
+    for (const { start, count: together } of piecesOf(steps, portions.stepsPerProduct)) {
+      const rows = together * (last - first);
+      for (const { start: done, count } of piecesOf(together, maxSteps)) {
+        device.dispatch({
+          key: loop.key,
+          source: () => loop,
+          buffers,
+          words: [0, batch, first, last, steps, start + done, count, start, rows, ...offsets],
+          workgroups: [Math.ceil((last - first) / layout.samples)],
+          shapes: [[steps, batch]],
+        });
+        unsubmitted += count;
+        // Some drivers reset a GPU that a submission holds for long, however many dispatches that is.
+        if (unsubmitted < portions.steps) continue;
+        device.submit();
+        unsubmitted = 0;
+      }
+      if (bound.has("product_rows")) {
+        weightGradients = addProducts(device, layout, bound.get("product_rows")!, rows, weightGradients);
+      }
+    }
+  }
+  const result = collect(program, { carried, weightGradients, states: states.length }, (i) => {
+    const { group, member } = layout.outputAt[i];
+    const { size } = group.members[member];
+    const view = produced[outputs.indexOf(group)][member];
+    return { ...view, shape: [steps, batch, size], strides: [batch * size, size, 1] };
+  });
+  const owned = new Set<Buffer>([...temporaries.values()].map((view) => view.source));
+  for (const buffer of owned) buffer.free();
+  return result;
+}
+
+function collect(
+  program: Program,
+  { carried, weightGradients, states }: {
+    carried: BufferView[];
+    weightGradients: BufferView[];
+    states: number;
+  },
+  output: (i: number) => BufferView,
+): RunResult {
+  const sumOver = (view: BufferView, axis: number) => new Tensor(view).sum(axis).view as BufferView;
+  return {
+    finals: carried.slice(0, states),
+    outputs: program.outputs.map((_, i) => output(i)),
+    stepSums: program.stepSums.map((_, i) => sumOver(output(program.outputs.length + i), 1)),
+    sums: program.sums.map(({ over }, i) =>
+      over === "steps" ? carried[states + i] : sumOver(carried[states + i], 0)
+    ),
+    weightGradients,
+  };
+}
+
+/** Adds the products of the product rows, `rowCount` of them (one for each step and sample), to the gradients of weights so far. */
+function addProducts(
+  device: WebGpuDevice,
+  { weightGradients, productRows: { members } }: GpuLayout,
+  productRows: BufferView,
+  rowCount: number,
+  before: readonly BufferView[],
+): BufferView[] {
+  return weightGradients.map(({ member, count, inner, rows, columns }, i) => {
+    const terms = inner * rowCount;
+    const start = (member: number) => rowCount * sizeOfAll(members.slice(0, member));
+    const left = { ...productRows, offset: start(member), shape: [terms, rows], strides: [rows, 1] };
+    const right = {
+      ...productRows,
+      offset: start(member + count),
+      shape: [terms, columns],
+      strides: [columns, 1],
+    };
+    return addProduct(device, left, right, before[i]);
+  });
+}
+
+/** Memory for a group's arrays of so many samples. */
+function allocateGroup(device: WebGpuDevice, group: Group, samples: number, isZero = false): BufferView[] {
+  const shape = [samples * sizeOfAll(group.members)];
+  const all = isZero ? copy(device, numberView(0, shape, "float32")) : allocateView(device, shape, "float32");
+  let offset = 0;
+  return group.members.map(({ size, dtype }) => {
+    const view = { ...all, dtype, shape: [samples, size], strides: [size, 1], offset };
+    offset += samples * size;
+    return view;
+  });
+}
+
+/** The inputs of a group, in its order. */
+function membersOf(group: Group, { inputs }: Run, { inputAt }: GpuLayout): BufferView[] {
+  return group.members.map((_, member) =>
+    inputs[inputAt.findIndex((place) => place?.group === group && place.member === member)]
+  );
+}
+
+/** Inputs that have a buffer to themselves and are read where they are. */
+function inputsAlone(run: Run, layout: GpuLayout): [name: string, view: BufferView][] {
+  return layout.inputs.filter(({ members }) => members.length === 1)
+    .map((group) => [group.name, membersOf(group, run, layout)[0]]);
+}
+
+/** Copies of the inputs that share a buffer. */
+function* packInputs(
+  device: WebGpuDevice,
+  run: Run,
+  layout: GpuLayout,
+): Generator<[name: string, view: BufferView]> {
+  for (const group of layout.inputs) {
+    if (group.members.length < 2) continue;
+    const views = membersOf(group, run, layout);
+    const all = allocateView(device, [views.reduce((sum, { shape }) => sum + sizeOf(shape), 0)], "float32");
+    let offset = 0;
+    for (const view of views) {
+      device.copy(view, all.source, offset);
+      offset += sizeOf(view.shape);
+    }
+    yield [group.name, all];
+  }
+}

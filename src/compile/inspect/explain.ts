@@ -1,0 +1,139 @@
+import { checkFunction } from "../../tensor/checks.ts";
+import { bytesPerElement } from "../../device/dtype.ts";
+import { type Scalar, topological } from "../../device/scalar.ts";
+import { formatShape } from "../../device/shape.ts";
+import { costOf } from "../program/cost.ts";
+import type { Executor, Run } from "../executors/run.ts";
+import type { Node } from "../trace/graph.ts";
+import { layOut } from "../program/layout.ts";
+import { type GraphLoop, observeLoops } from "../loop/graph_loop.ts";
+import type { Kernel, Operand } from "../program/program.ts";
+
+/**
+ * Says how a solve runs: for every compiled loop in it the graph of its body, what is computed before the loop, the
+ * kernels of a step, the memory of a sample, and how much arithmetic and traffic that is. What runs step by step does not
+ * show.
+ *
+ * @example
+ * ```ts
+ * import { explain, odeint, ones } from "@weft/weft";
+ *
+ * console.log(explain(() => odeint((_t, y) => y.neg(), ones([4, 2]), [0, 1], { method: "rk4", stepSize: 0.1 })));
+ * ```
+ *
+ * @param solve Is run once; wrap it in `valueAndGrad` to see the loops of its gradient too.
+ */
+export function explain(solve: () => unknown): string {
+  checkFunction("explain", "solve", solve);
+  /** Number of runs of each loop: one in segments of time runs many times. */
+  const loops = new Map<string, number>();
+  observeLoops((loop, run, executor) => {
+    const text = describeLoop(loop, run, executor);
+    loops.set(text, (loops.get(text) ?? 0) + 1);
+  }, () => void solve());
+  if (loops.size === 0) return "no compiled loop: everything here runs step by step";
+  return [...loops].map(([text, times]) => times > 1 ? `${times} times: ${text}` : text).join("\n\n");
+}
+
+function describeLoop(loop: GraphLoop, run: Run, executor: Executor): string {
+  const { body, outputs, graph: { next, sums, backward } } = loop.split;
+  const { program, batch, steps } = run;
+  const names = nameNodes(loop);
+  const { size } = layOut(program);
+  const bytes = bytesPerElement(program.dtype);
+  const { operations, traffic } = costOf(program);
+  const device = run.inputs[0]?.source.device.info.kind ?? "cpu";
+  return [
+    `${
+      backward ? "backward" : "forward"
+    } loop: ${steps} steps of ${batch} samples, ${program.dtype}, on ${device}`,
+    "",
+    "before the loop, for all steps at once:",
+    ...list(
+      [...loop.rows].map(([node, tensor]) => `${names(node)} ${formatShape(tensor.shape)}: ${origin(node)}`),
+    ),
+    "in every step:",
+    ...list(
+      body.map((node) =>
+        `${names(node)} ${formatShape(node.shape)} = ${node.primitive.name}(${
+          node.inputs.map(names).join(", ")
+        })`
+      ),
+    ),
+    `next state: ${next.map(names).join(", ") || "none"}; outputs: ${
+      outputs.map(names).join(", ") || "none"
+    }; ` +
+    `sums: ${sums.map(names).join(", ") || "none"}`,
+    "",
+    "kernels of one sample's step:",
+    ...list(program.kernels.map(describeKernel)),
+    `memory of a sample: ${size * bytes} bytes`,
+    `arithmetic: ${operations} operations a sample and step, ${format(operations * batch * steps)} in all`,
+    `traffic: ${traffic} bytes a sample and step, ${format(traffic * batch * steps)} bytes in all`,
+    executor.describe(run),
+  ].join("\n");
+}
+
+function list(lines: readonly string[]): string[] {
+  return lines.length > 0 ? lines.map((line) => `  ${line}`) : ["  nothing"];
+}
+
+function origin(node: Node): string {
+  return node.kind === "operation" ? node.primitive.name : "given";
+}
+
+function nameNodes({ split, rows }: GraphLoop): (node: Node) => string {
+  const names = new Map<Node, string>();
+  split.graph.state.forEach((node, i) => names.set(node, `state${i}`));
+  [...rows.keys()].forEach((node, i) => names.has(node) || names.set(node, `row${i}`));
+  split.body.forEach((node, i) => names.set(node, `%${i}`));
+  return (node) => {
+    const name = names.get(node);
+    if (name) return name;
+    return node.kind === "literal" ? `${node.value}` : `${node.kind} ${formatShape(node.shape)}`;
+  };
+}
+
+function describeKernel(kernel: Kernel): string {
+  switch (kernel.kind) {
+    case "map":
+      return `${place(kernel.output)} = ${expression(kernel.expression, kernel.operands)}`;
+    case "reduce":
+      return `${place(kernel.output)} = ${kernel.reduction} over ${kernel.axes} of ${
+        expression(kernel.expression, kernel.operands)
+      }`;
+    case "contract":
+      return `${place(kernel.output)} = ${place(kernel.a)} @ ${place(kernel.b)}`;
+    case "gather":
+      return `${place(kernel.output)} = ${place(kernel.table)}[${place(kernel.indices)}]`;
+    case "accumulate":
+      return `gradient${kernel.gradient} += ${place(kernel.a)}^T @ ${place(kernel.b)}`;
+  }
+}
+
+function place({ slot, shared, shape }: Operand): string {
+  return `${slot === undefined ? `shared${shared}` : `slot${slot}`}${formatShape(shape)}`;
+}
+
+/** Characters of an operation in an expression: a longer one is abbreviated, since a value that is read twice is written twice. */
+const maxText = 4000;
+
+function expression(root: Scalar, operands: readonly Operand[]): string {
+  const texts = new Map<Scalar, string>();
+  for (const scalar of topological(root)) {
+    const { op, value, args } = scalar;
+    if (op === "input") texts.set(scalar, place(operands[value!]));
+    else if (op === "constant") texts.set(scalar, `${value}`);
+    else {
+      const text = `${op}(${args.map((arg) => texts.get(arg)).join(", ")})`;
+      texts.set(scalar, text.length > maxText ? `${op}(...)` : text);
+    }
+  }
+  return texts.get(root)!;
+}
+
+function format(value: number): string {
+  const units = ["", " thousand", " million", " billion", " trillion"];
+  const power = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, value)) / 3)));
+  return `${(value / 1000 ** power).toPrecision(3)}${units[power]}`;
+}

@@ -1,0 +1,82 @@
+import type { WebGpuDevice } from "../../../device/webgpu/device.ts";
+import type { SpanListener, SpanName } from "../../../device/profiler.ts";
+import type { ProfileSpan, SpanRecorder } from "./profile.ts";
+
+/** Timestamps of a query set: what WebGPU allows. */
+const setSize = 4096;
+
+/** Spans of a GPU: it writes down when each pass of commands begins and ends, and a pass holds those of one span. */
+export class GpuSpans implements SpanListener, SpanRecorder {
+  readonly hearsHost = false;
+  readonly clock: "gpu timestamps" | "none";
+  readonly rest = "the rest: the GPU waits, or what it does without a pass";
+  #sets: GPUQuerySet[] = [];
+  /** The innermost span of each timed pass. */
+  #passes: SpanName[] = [];
+  readonly #open: SpanName[] = [];
+
+  constructor(readonly device: WebGpuDevice) {
+    this.clock = device.gpuDevice.features.has("timestamp-query") ? "gpu timestamps" : "none";
+  }
+
+  begin(span: SpanName): void {
+    this.#open.push(span);
+    this.#label(span);
+  }
+
+  end(): void {
+    this.#open.pop();
+    this.#label(this.#open.at(-1));
+  }
+
+  #label(span: SpanName | undefined): void {
+    if (this.clock === "none") return;
+    this.device.timePasses(span && (() => this.#timestamps(span)));
+  }
+
+  #timestamps(span: SpanName): GPUComputePassTimestampWrites {
+    const index = 2 * this.#passes.length % setSize;
+    if (index === 0) {
+      this.#sets.push(this.device.gpuDevice.createQuerySet({ type: "timestamp", count: setSize }));
+    }
+    this.#passes.push(span);
+    return {
+      querySet: this.#sets.at(-1)!,
+      beginningOfPassWriteIndex: index,
+      endOfPassWriteIndex: index + 1,
+    };
+  }
+
+  async take(): Promise<readonly ProfileSpan[]> {
+    const [passes, sets] = [this.#passes, this.#sets];
+    this.#passes = [];
+    this.#sets = [];
+    const times: bigint[] = [];
+    for (const set of sets) times.push(...await this.#read(set));
+    for (const set of sets) set.destroy();
+    const first = times.length > 0 ? times[0] : 0n;
+    return passes.map(({ kind, name }, i) => {
+      const [begin, end] = [times[2 * i], times[2 * i + 1]];
+      const seconds = Math.max(0, Number(end - begin) / 1e9);
+      return { kind, name, start: Number(begin - first) / 1e9, seconds, own: seconds };
+    });
+  }
+
+  async #read(set: GPUQuerySet): Promise<BigUint64Array> {
+    const { gpuDevice } = this.device;
+    const size = 8 * setSize;
+    const [resolved, staging] = [
+      GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC,
+      GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+    ].map((usage) => gpuDevice.createBuffer({ size, usage }));
+    const encoder = gpuDevice.createCommandEncoder();
+    encoder.resolveQuerySet(set, 0, setSize, resolved, 0);
+    encoder.copyBufferToBuffer(resolved, 0, staging, 0, size);
+    gpuDevice.queue.submit([encoder.finish()]);
+    await staging.mapAsync(GPUMapMode.READ);
+    const times = new BigUint64Array(staging.getMappedRange().slice(0));
+    staging.unmap();
+    for (const buffer of [resolved, staging]) buffer.destroy();
+    return times;
+  }
+}

@@ -1,0 +1,70 @@
+import type { Device, View } from "../../../device/device.ts";
+import { span, type SpanName } from "../../../device/profiler.ts";
+import { identity, type ScalarFunction } from "../../../device/scalar.ts";
+import { formatShape } from "../../../device/shape.ts";
+
+const kernel = (name: string) => (input: View): SpanName => ({
+  kind: "kernel",
+  name: `${name} of ${formatShape(input.shape)}`,
+});
+
+/** Methods of a device that queue kernels. */
+type KernelMethod = Exclude<
+  keyof Device,
+  | "info"
+  | "base"
+  | "allocate"
+  | "release"
+  | "write"
+  | "read"
+  | "readSync"
+  | "capture"
+  | "runOnHost"
+  | "synchronize"
+  | "destroy"
+>;
+
+/** Names of a device's kernels in a profile. A method of `Device` without a name is a type error. */
+const names = {
+  map: (fn: ScalarFunction, _inputs: readonly View[], output: View): SpanName => {
+    const isCopy = fn === identity;
+    const shape = formatShape(output.shape);
+    return { kind: isCopy ? "copy" : "kernel", name: isCopy ? shape : `${fn.name} ${shape}` };
+  },
+  reduce: (reduction: string, input: View, output: View): SpanName => ({
+    kind: "kernel",
+    name: `${reduction} of ${formatShape(input.shape)} to ${formatShape(output.shape)}`,
+  }),
+  argReduce: (reduction: string, input: View): SpanName => kernel(`position of the ${reduction}`)(input),
+  cumulativeSum: kernel("cumulative sum"),
+  linearRecurrence: (_a: View, b: View): SpanName => kernel("linear recurrence")(b),
+  matmul: (a: View, b: View): SpanName => ({
+    kind: "product",
+    name: `${formatShape(a.shape)}${order(a)} x ${formatShape(b.shape)}${order(b)}`,
+  }),
+  prepare: kernel("packing"),
+  gather: kernel("gather"),
+  scatterAdd: kernel("scatter-add"),
+  tridiagonal: (_lower: View, diagonal: View): SpanName => kernel("tridiagonal solve")(diagonal),
+} satisfies { [K in KernelMethod]: (...args: never[]) => SpanName };
+
+function order({ shape, strides }: View): string {
+  const [rows, columns] = strides.slice(-2);
+  return shape.length > 1 && rows === 1 && columns !== 1 ? " transposed" : "";
+}
+
+/** Makes a device tell of each of its operations as a span, until it is disposed of. */
+export function nameOperations(device: Device): Disposable {
+  const own = device as unknown as Record<string, (...args: unknown[]) => unknown>;
+  for (const [operation, describe] of Object.entries(names)) {
+    const run = own[operation];
+    if (!run) continue;
+    own[operation] = (...args) =>
+      span(() => (describe as (...args: unknown[]) => SpanName)(...args), () => run.apply(device, args));
+  }
+  return {
+    [Symbol.dispose]() {
+      for (const operation of Object.keys(names)) delete own[operation];
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { checkFunction } from "../../tensor/checks.ts";
+import { keepBuffer } from "../../device/scope.ts";
+import { copy } from "../../device/view.ts";
+import { scope } from "../../tensor/scope.ts";
+import type { Run } from "../executors/run.ts";
+import {
+  keepSchedule,
+  type LoopDevice,
+  nameOf,
+  runAs,
+  type Schedule,
+  schedulesOf,
+} from "../executors/choose_executor.ts";
+import { observeLoops } from "../loop/graph_loop.ts";
+import { Uncompilable } from "../trace/uncompilable.ts";
+
+/** Runs of a schedule, of which the fastest counts; one more comes before, which compiles. */
+const repeats = 3;
+
+/**
+ * Times the schedules by which each compiled loop of a solve could run (fused or stepped; on a GPU, how many samples a workgroup
+ * takes and how many invocations share one) and keeps the fastest for as long as the device is open: for loops of the same
+ * body, shapes and batch. Without it the choice is made from the shapes, the same on every run. Results may differ in
+ * rounding from those of another schedule.
+ *
+ * @example
+ * ```ts
+ * import { normal, key, odeint, ones, tune } from "@weft/weft";
+ *
+ * const weight = normal(key(0), [8, 8]);
+ * const options = { method: "rk4", stepSize: 0.1 };
+ * const solve = () => odeint((_t, y) => y.matmul(weight).tanh(), ones([4, 8]), [0, 1], options);
+ * console.log(await tune(solve));
+ * ```
+ *
+ * @param solve Is run once; wrap it in `valueAndGrad` to tune the loops of its gradient too.
+ * @returns What was measured, a line for each loop.
+ */
+export async function tune(solve: () => unknown): Promise<string> {
+  checkFunction("tune", "solve", solve);
+  const runs = new Map<string, Run>();
+  observeLoops((_loop, run) => {
+    const name = nameOf(run);
+    if (runs.has(name)) return;
+    const inputs = run.inputs.map((view) => copy(view.source.device, view));
+    for (const { source } of inputs) keepBuffer(source);
+    runs.set(name, { ...run, inputs });
+  }, () => void solve());
+  const lines: string[] = [];
+  for (const run of runs.values()) {
+    const device = run.inputs[0].source.device as LoopDevice;
+    const timed: { schedule: Schedule; seconds: number }[] = [];
+    for (const schedule of schedulesOf(device, run)) {
+      const seconds = await timeOf(schedule, device, run);
+      if (seconds !== undefined) timed.push({ schedule, seconds });
+    }
+    for (const { source } of run.inputs) source.free();
+    const [fastest] = timed.toSorted((a, b) => a.seconds - b.seconds);
+    keepSchedule(device, run, fastest.schedule);
+    const figures = timed.map(({ schedule, seconds }) =>
+      `${nameSchedule(schedule)} ${(1000 * seconds).toFixed(2)} ms`
+    );
+    lines.push(
+      `${run.steps} steps of ${run.batch} samples: ${nameSchedule(fastest.schedule)} of ${
+        figures.join(", ")
+      }`,
+    );
+  }
+  return lines.join("\n");
+}
+
+/** Seconds that a run takes, nothing where it cannot be. */
+async function timeOf(schedule: Schedule, device: LoopDevice, run: Run): Promise<number | undefined> {
+  let fastest = Infinity;
+  for (let i = 0; i <= repeats; i++) {
+    const start = performance.now();
+    try {
+      scope(() => void runAs(schedule, device, run));
+    } catch (error) {
+      if (error instanceof Uncompilable) return undefined;
+      throw error;
+    }
+    await device.synchronize();
+    if (i > 0) fastest = Math.min(fastest, (performance.now() - start) / 1000);
+  }
+  return fastest;
+}
+
+function nameSchedule({ executor, workgroup }: Schedule): string {
+  return workgroup ? `${executor} (${workgroup.samples} samples x ${workgroup.lanes} invocations)` : executor;
+}

@@ -1,0 +1,58 @@
+/** The state that a loop's body returns, held against the one that it was given. */
+import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { entries, flatten } from "../../tensor/tree.ts";
+
+/**
+ * The tensors of the state that a body returns, in the order of the one that it was given.
+ *
+ * @throws {ShapeError} If the states differ in structure, or their tensors in shape or type.
+ * @throws {TypeError} If they differ in what is no tensor: a compiled loop knows one value of it for all steps.
+ */
+export function tensorsOfNext(given: unknown, returned: unknown): Tensor[] {
+  const expected = flatten(given);
+  const found = new Map(flatten(returned));
+  const next = expected.flatMap(([path, x]) => {
+    const y = found.get(path);
+    return y && sameShape(x.shape, y.shape) && x.dtype === y.dtype ? [y] : [];
+  });
+  if (next.length !== expected.length || next.length !== found.size) {
+    throw new ShapeError(
+      `scan: the body must return a state like the one that it is given: ${listOf(given)}, got ${
+        listOf(returned)
+      }`,
+    );
+  }
+  checkOthers(given, returned);
+  return next;
+}
+
+function listOf(state: unknown): string {
+  const list = flatten(state).map(([path, { dtype, shape }]) =>
+    `${path === "" ? "" : `${path}: `}${dtype} ${formatShape(shape)}`
+  );
+  return list.length > 0 ? list.join(", ") : "no tensor";
+}
+
+/** Refuses a state in which something other than a tensor has changed. */
+function checkOthers(given: unknown, returned: unknown): void {
+  const [before, after] = [othersOf(given), othersOf(returned)];
+  for (const path of new Set([...before.keys(), ...after.keys()])) {
+    const [old, now] = [before.get(path), after.get(path)];
+    if (Object.is(old, now)) continue;
+    const place = path === "" ? "the state" : `${path} of the state`;
+    throw new TypeError(
+      `scan: the body changes ${place} from ${nameOf(old)} to ${nameOf(now)}, but only tensors may change ` +
+        "from step to step; make it a tensor, as with tensor(0)",
+    );
+  }
+}
+
+/** What is neither a tensor nor a container, by its dotted path. */
+function othersOf(state: unknown): Map<string, unknown> {
+  return new Map(entries(state).filter(([, value]) => !(value instanceof Tensor)));
+}
+
+function nameOf(value: unknown): string {
+  return typeof value === "object" && value !== null ? "an object" : String(value);
+}

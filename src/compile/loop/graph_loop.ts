@@ -1,0 +1,178 @@
+/** A loop with the values that it is given, run by a device's executor or step by step. */
+import { withoutDeferring } from "../../device/capture.ts";
+import { isFloat } from "../../device/dtype.ts";
+import { postOrder } from "../../device/post_order.ts";
+import { span } from "../../device/profiler.ts";
+import { sizeOf } from "../../device/shape.ts";
+import { materialize } from "../../device/view.ts";
+import { stack } from "../../tensor/functions.ts";
+import { apply, deviceOf } from "../../tensor/primitive.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { evaluate, literal, type LoopNodes, type Node, topological } from "../trace/graph.ts";
+import type { Sum } from "../program/lower/values.ts";
+import type { Executor, Run, RunResult } from "../executors/run.ts";
+import type { SplitLoop } from "./split.ts";
+import { alongBatch, type Batched } from "../../tensor/batching.ts";
+import { evaluateAllSteps } from "../trace/vectorize.ts";
+
+/** A loop with the values that it is given. */
+export interface GraphLoop {
+  readonly split: SplitLoop;
+  readonly steps: number;
+  /** Values that were given or computed before the loop. */
+  readonly values: ReadonlyMap<Node, Batched>;
+  /** Those of all steps that the loop reads, a row a step. */
+  readonly rows: ReadonlyMap<Node, Tensor>;
+  /** Those that are the same in all steps. */
+  readonly fixed: ReadonlyMap<Node, Tensor>;
+}
+
+/** Results of a loop: tensors in the shapes of their nodes, outputs with the steps in front. */
+export interface LoopResult {
+  readonly finals: readonly Tensor[];
+  readonly outputs: readonly Tensor[];
+  /** Nothing where a sum is zero. */
+  readonly sums: readonly (Tensor | undefined)[];
+}
+
+/**
+ * Gives a loop its values, and computes for all steps what does not depend on its state.
+ *
+ * @param values Those of the given nodes; it takes up those that are computed here.
+ * @throws {Uncompilable} If an operation cannot be computed for all steps at once.
+ */
+export function bind(split: SplitLoop, values: Map<Node, Batched>, steps: number): GraphLoop {
+  if (split.before.length > 0) {
+    span(
+      () => ({ kind: "batched pass", name: `${split.before.length} operations for ${steps} steps at once` }),
+      () => evaluateAllSteps(split.before, values, steps, split.joined),
+    );
+  }
+  const tensorsOf = (nodes: readonly Node[]) =>
+    new Map(nodes.map((node) => [node, values.get(node)!.tensor]));
+  return { split, steps, values, rows: tensorsOf(split.rows), fixed: tensorsOf(split.fixed) };
+}
+
+/** The tensors of floats that a loop reads in every step, by node. */
+export function closedOver({ fixed }: GraphLoop): [node: Node, tensor: Tensor][] {
+  return [...fixed].filter(([node]) => isFloat(node.dtype));
+}
+
+/**
+ * Runs a loop compiled. Its outputs are those of {@linkcode SplitLoop.outputs}.
+ *
+ * @throws {Uncompilable} If it cannot be; nothing has happened then.
+ */
+export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Executor): LoopResult {
+  const { split, steps } = loop;
+  const { batch, graph: { state, settled } } = split;
+  const { program, inputs, outputs, sums } = split.lowered(batch);
+  const tensorOf = (node: Node): Tensor => {
+    const position = state.indexOf(node);
+    return position >= 0 ? initial[position] : loop.rows.get(node) ?? loop.fixed.get(node)!;
+  };
+  const tensors = inputs.map(tensorOf);
+  const device = deviceOf("scan", tensors, execute.device);
+  const views = withoutDeferring(() => tensors.map(({ view }) => materialize(device, view)));
+  // A program that does not tell the samples apart would take the first one's number for that of all.
+  const tellsSettled = settled !== undefined && sizeOf(state[settled].shape) === batch;
+  const run = { program, batch, steps, inputs: views, settled: tellsSettled ? settled : undefined };
+  observer?.(loop, run, execute);
+  const direction = split.graph.backward ? "backward" : "forward";
+  const result = span(
+    () => ({ kind: "loop", name: `${direction}, ${steps} steps of ${batch} samples` }),
+    () => withoutDeferring(() => execute(run)),
+  );
+  const summed = sumsFrom(sums, result, (node) => node.kind === "literal" ? literal(node) : tensorOf(node));
+  return {
+    finals: result.finals.map((view, i) => new Tensor(view).reshape(state[i].shape)),
+    outputs: outputs.map(({ from, position }, i) =>
+      new Tensor(result[from][position]).reshape([steps, ...split.outputs[i].shape])
+    ),
+    sums: sums.map((sum) => sum && summed.get(sum)),
+  };
+}
+
+/** The values of a loop's sums, and of those that they are computed from. */
+function sumsFrom(
+  sums: readonly Sum[],
+  { sums: totals, weightGradients }: RunResult,
+  tensorOf: (node: Node) => Tensor,
+): Map<Sum | Node, Tensor> {
+  const values = new Map<Sum | Node, Tensor>();
+  const order = postOrder<Sum | Node>(
+    sums,
+    (sum) => sum && "from" in sum && sum.from === "after" ? sum.inputs : [],
+  );
+  for (const sum of order) {
+    if (!sum) continue;
+    if (!("from" in sum)) values.set(sum, tensorOf(sum));
+    else if (sum.from === "after") {
+      const { node: { primitive, params }, inputs } = sum;
+      values.set(sum, apply(primitive, inputs.map((input) => values.get(input)!), params));
+    } else {
+      const views = sum.from === "sum" ? totals : weightGradients;
+      values.set(sum, new Tensor(views[sum.position]).reshape(sum.shape));
+    }
+  }
+  return values;
+}
+
+/** Outputs of a loop's graph: those that it has computed, and those known before. */
+export function outputsOf(
+  { split, steps, values }: GraphLoop,
+  nodes: readonly Node[],
+  computed: readonly Tensor[],
+): Tensor[] {
+  return nodes.map((node) => {
+    const position = split.outputs.indexOf(node);
+    if (position >= 0) return computed[position];
+    return alongBatch(
+      node.kind === "literal" ? { tensor: literal(node), varies: false } : values.get(node)!,
+      steps,
+    );
+  });
+}
+
+/** The same as operations one after another: for what cannot be compiled, and to differentiate a gradient. */
+export function runStepByStep(
+  { state, next, outputs, sums }: LoopNodes,
+  values: ReadonlyMap<Node, Batched>,
+  initial: readonly Tensor[],
+  steps: number,
+): LoopResult {
+  let finals = initial;
+  const produced: Tensor[][] = [];
+  const totals: (Tensor | undefined)[] = sums.map(() => undefined);
+  const nodes = topological([...next, ...outputs, ...sums], values);
+  const given = nodes.filter((node) => values.has(node));
+  for (let step = 0; step < steps; step++) {
+    const own = new Map<Node, Tensor>(given.map((node) => {
+      const { tensor, varies } = values.get(node)!;
+      return [node, varies ? tensor.at(0, step) : tensor];
+    }));
+    state.forEach((node, i) => own.set(node, finals[i]));
+    evaluate(nodes, own);
+    const of = (node: Node) => own.get(node)!;
+    finals = next.map(of);
+    produced.push(outputs.map(of));
+    sums.forEach((node, i) => totals[i] = totals[i]?.add(of(node)) ?? of(node));
+  }
+  return { finals, outputs: outputs.map((_, i) => stack(produced.map((list) => list[i]))), sums: totals };
+}
+
+/** Is told of every loop before it runs. */
+type Observer = (loop: GraphLoop, run: Run, execute: Executor) => void;
+
+let observer: Observer | undefined;
+
+/** Runs `body` with an observer of the loops that it runs. */
+export function observeLoops(watch: Observer, body: () => void): void {
+  const before = observer;
+  observer = watch;
+  try {
+    body();
+  } finally {
+    observer = before;
+  }
+}

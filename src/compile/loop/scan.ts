@@ -1,0 +1,82 @@
+import { checkFunction } from "../../tensor/checks.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { formatShape, ShapeError } from "../../device/shape.ts";
+import { zeros } from "../../tensor/creation.ts";
+import { withoutRecording } from "../../tensor/primitive.ts";
+import { leaves, mapTree, type Tree } from "../../tensor/tree.ts";
+import { tensorsOfNext } from "./carry.ts";
+import { Loop, type ScanOptions } from "./loop.ts";
+
+export type { ScanOptions } from "./loop.ts";
+
+const optionNames: OptionNames<ScanOptions> = {
+  compile: "optional",
+  checkpoint: "optional",
+  memory: "optional",
+  executor: "optional",
+};
+
+/** The options of a loop among those of a solve, which has others too. */
+export function scanOptionsOf({ compile, checkpoint, memory, executor }: ScanOptions): ScanOptions {
+  return { compile, checkpoint, memory, executor };
+}
+
+/**
+ * Carries a state through the rows of sequences: `[state, output] = f(state, row)` for each, as JAX's `lax.scan`.
+ *
+ * @param f The body. It is called with the state and, for every tensor of `xs`, its row.
+ * @param init The first state: a tensor, or plain objects and arrays of them. What else it holds stays as it is.
+ * @param xs Sequences along their first axis, all of one length. For none, a step with rows of zeros tells the outputs'
+ * shapes.
+ * @returns The last state, and the outputs of all steps stacked along a new first axis.
+ * @throws {ShapeError} If there are no sequences, they differ in length, or the body changes the state's structure, shapes or
+ * types.
+ * @throws {Error} If the body of a compiled loop assigns to a tensor.
+ * @throws {TypeError} If the body returns anything but a state and an output, or changes anything in the state but
+ * tensors.
+ */
+export function scan<C extends Tree, X extends Tree, Y extends Tree>(
+  f: (carry: C, x: X) => [carry: C, output: Y],
+  init: C,
+  xs: X,
+  options: ScanOptions = {},
+): [carry: C, outputs: Y] {
+  checkFunction("scan", "f", f);
+  checkOptions("scan", options, optionNames);
+  const length = scanLength(xs);
+  const body = (state: C, x: X) => {
+    const result = f(state, x);
+    if (Array.isArray(result) && result.length === 2) return { carry: result[0], outputs: result[1] };
+    throw new TypeError("scan: the body must return [state, output]; without an output, [state, {}]");
+  };
+  if (length === 0) return [init, noOutputs(body, init, xs)];
+  const { carry, outputs } = new Loop<C, X, Y>(body, init, xs, options).run(init, length);
+  return [carry, outputs];
+}
+
+/** Outputs of no step. Their shapes are those of a step with a row of zeros, which is computed for that alone. */
+function noOutputs<C extends Tree, X extends Tree, Y extends Tree>(
+  body: (carry: C, x: X) => { carry: C; outputs: Y },
+  init: C,
+  xs: X,
+): Y {
+  const row = mapTree(xs, (x) => zeros(x.shape.slice(1), { dtype: x.dtype }));
+  const { carry, outputs } = withoutRecording(() => body(init, row));
+  tensorsOfNext(init, carry);
+  return mapTree(outputs, (x) => zeros([0, ...x.shape], { dtype: x.dtype }));
+}
+
+function scanLength(xs: Tree): number {
+  const shapes = leaves(xs).map((x) => x.shape);
+  if (shapes.length === 0) {
+    throw new ShapeError("scan: there is no tensor among the sequences, whose first axis counts the steps");
+  }
+  const [length] = shapes[0] ?? [];
+  const odd = shapes.find((shape) => shape[0] !== length);
+  if (length === undefined || odd) {
+    throw new ShapeError(
+      `scan: sequences of shapes ${shapes.map(formatShape).join(", ")} must agree on the first axis`,
+    );
+  }
+  return length;
+}

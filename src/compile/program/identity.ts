@@ -1,0 +1,29 @@
+import { RecentMap } from "../../device/recent_map.ts";
+import { textOf } from "../../device/structure_text.ts";
+import type { Program } from "./program.ts";
+
+/** Most programs that are known by their texts. */
+const maxPrograms = 512;
+
+const identities = new RecentMap<string, number>(maxPrograms);
+const known = new WeakMap<Program, number>();
+let identified = 0;
+
+/** A number that two programs have in common only if they are the same, however they came about. */
+export function identityOf(program: Program): number {
+  let identity = known.get(program);
+  if (identity === undefined) {
+    known.set(program, identity = identities.getOrMake(textOf(program), () => identified++));
+  }
+  return identity;
+}
+
+const objectNumbers = new WeakMap<object, number>();
+let numbered = 0;
+
+/** The number of an object or a function, unlike any other's. */
+export function numberOf(object: object): number {
+  let number = objectNumbers.get(object);
+  if (number === undefined) objectNumbers.set(object, number = numbered++);
+  return number;
+}

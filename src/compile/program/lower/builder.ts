@@ -1,0 +1,206 @@
+/** A program in the making: its memory, its inputs and its kernels. */
+import type { DType } from "../../../device/dtype.ts";
+import { constant, identity, input, instantiate, rewrite, type Scalar } from "../../../device/scalar.ts";
+import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
+import type { Node, OperationNode } from "../../trace/graph.ts";
+import type { Input, Kernel, Operand, Slot } from "../program.ts";
+import type { SplitLoop } from "../../loop/split.ts";
+import { Uncompilable } from "../../trace/uncompilable.ts";
+import type { ExpressionInputs, Value } from "./values.ts";
+
+/** A program under construction. */
+export class Builder {
+  /** Lowered values, by node. */
+  readonly values = new Map<Node, Value>();
+  /** Number of readers of each node. */
+  readonly uses = new Map<Node, number>();
+  /** The first operation of the loop that reads each node. */
+  readonly readers = new Map<Node, OperationNode>();
+  readonly slots: Slot[] = [];
+  readonly inputs: Input[] = [];
+  /** The node behind each of the inputs. */
+  readonly inputNodes: Node[] = [];
+  readonly #inputAt = new Map<Node, { sample?: number; shared?: number }>();
+  readonly kernels: Kernel[] = [];
+  readonly sums: { slot: number; over: "steps" | "steps and samples" }[] = [];
+  readonly weightGradients: number[] = [];
+  readonly #rows: ReadonlySet<Node>;
+
+  /** @param batch Number of samples. */
+  constructor(readonly loop: SplitLoop, readonly batch: number) {
+    this.#rows = new Set(loop.rows);
+    const { next, sums } = loop.graph;
+    const readers = [...loop.body.flatMap((node) => node.inputs), ...next, ...loop.outputs, ...sums];
+    for (const node of loop.body) {
+      for (const input of node.inputs) if (!this.readers.has(input)) this.readers.set(input, node);
+    }
+    for (const node of readers) this.uses.set(node, (this.uses.get(node) ?? 0) + 1);
+  }
+
+  /** The slot of a state. */
+  slotOf(state: Node): number | undefined {
+    const value = this.values.get(state);
+    return value?.kind === "sample" ? value.operand.slot : undefined;
+  }
+
+  /** The shape of a sample's block. */
+  perSample(shape: Shape): number[] {
+    const { batch } = this;
+    if (batch === 1) return [...shape];
+    if (shape.length === 0 || shape[0] % batch !== 0) {
+      throw new Uncompilable("a value of the batch has no axis for the samples");
+    }
+    return [shape[0] / batch, ...shape.slice(1)];
+  }
+
+  /** Memory of a sample; `persistent` where it keeps its values from step to step. */
+  newOperand(shape: Shape, dtype: DType, persistent = false): Operand {
+    this.slots.push({ size: sizeOf(shape), dtype, persistent });
+    return { slot: this.slots.length - 1, dtype, shape, strides: contiguousStrides(shape), offset: 0 };
+  }
+
+  /** Enters an input of the program. Samples share it if it has no slot. */
+  addInput(node: Node, role: Input["role"], slot: number | undefined): number {
+    const size = slot === undefined ? sizeOf(node.shape) : sizeOf(node.shape) / this.batch;
+    const padding = this.loop.gradients.has(node) ? "zero" : "repeat";
+    this.inputs.push({ role, dtype: node.dtype, size, slot, padding });
+    this.inputNodes.push(node);
+    return this.inputs.length - 1;
+  }
+
+  #roleOf(node: Node): "row" | "constant" {
+    return this.#rows.has(node) ? "row" : "constant";
+  }
+
+  /** A node's value; inputs that are not state stay open. */
+  value(node: Node): Value {
+    const known = this.values.get(node);
+    if (known) return known;
+    if (node.kind === "literal") return { kind: "literal", value: node.value, dtype: node.dtype };
+    if (node.kind === "operation" && !this.#rows.has(node) && !this.loop.fixed.includes(node)) {
+      throw new Error("an operation is read before it is lowered");
+    }
+    return {
+      kind: "open",
+      input: node.kind === "constant" ? node.sameAs ?? node : node,
+      shape: node.shape,
+      strides: contiguousStrides(node.shape),
+      offset: 0,
+    };
+  }
+
+  /** A view of an open input as each sample sees it. */
+  #openAsSample({ input, shape, strides, offset }: Value & { kind: "open" }): Operand {
+    const { batch } = this;
+    const own = this.perSample(shape);
+    if (batch > 1 && strides[0] === 0) {
+      return this.sharedOperand(input, own, strides, offset);
+    }
+    const block = sizeOf(input.shape) / batch;
+    if (!Number.isInteger(block) || batch > 1 && (strides[0] * own[0] !== block || offset >= block)) {
+      throw new Uncompilable(`an input of shape (${input.shape}) cannot be told apart into ${batch} samples`);
+    }
+    const at = this.#inputAt.get(input) ?? {};
+    if (at.sample === undefined) {
+      const slot = this.newOperand([block], input.dtype, true).slot!;
+      at.sample = this.addInput(input, this.#roleOf(input), slot);
+      this.#inputAt.set(input, at);
+    }
+    return { slot: this.inputs[at.sample].slot, dtype: input.dtype, shape: own, strides, offset };
+  }
+
+  /** A view of an input that all samples share. */
+  sharedOperand(input: Node, shape: Shape, strides: readonly number[], offset: number): Operand {
+    // It would not be zero for samples that a tile lacks.
+    if (this.batch > 1 && this.loop.gradients.has(input)) {
+      throw new Uncompilable("the gradient of a sum over the samples of a batch");
+    }
+    const at = this.#inputAt.get(input) ?? {};
+    at.shared ??= this.addInput(input, this.#roleOf(input), undefined);
+    this.#inputAt.set(input, at);
+    return { shared: at.shared, dtype: input.dtype, shape, strides, offset };
+  }
+
+  /** A node's value in memory, one sample's shape. */
+  sample(node: Node): Operand {
+    const value = this.value(node);
+    switch (value.kind) {
+      case "sample":
+        return value.operand;
+      case "lazy": {
+        const operand = this.materialize(value);
+        this.values.set(node, { kind: "sample", operand });
+        return operand;
+      }
+      case "open":
+        return this.#openAsSample(value);
+      case "literal": {
+        const shape = this.perSample(node.shape);
+        const output = this.newOperand(shape, node.dtype);
+        this.kernels.push({
+          kind: "map",
+          expression: constant(value.value, node.dtype),
+          operands: [],
+          output,
+        });
+        return output;
+      }
+    }
+    throw new Uncompilable("a value mixes the samples of a batch");
+  }
+
+  /** Computes a value that has waited for its reader. */
+  materialize({ expression, leaves, shape, dtype }: Value & { kind: "lazy" }): Operand {
+    const output = this.newOperand(shape, dtype);
+    this.kernels.push({ kind: "map", ...numbered(expression, leaves), output });
+    return output;
+  }
+
+  copy(operand: Operand, output = this.newOperand(operand.shape, operand.dtype)): Operand {
+    const expression = instantiate(identity, [operand.dtype]);
+    this.kernels.push({ kind: "map", expression, operands: [operand], output });
+    return output;
+  }
+
+  /** The same values without gaps, in a slot. */
+  contiguous(operand: Operand): Operand {
+    const expected = contiguousStrides(operand.shape);
+    const fits = operand.shape.every((length, axis) =>
+      length === 1 || operand.strides[axis] === expected[axis]
+    );
+    return fits && operand.slot !== undefined ? { ...operand, strides: expected } : this.copy(operand);
+  }
+
+  /** The same values, none of whose axes runs backwards: what matrix products read. */
+  ascending(operand: Operand): Operand {
+    return operand.strides.some((stride) => stride < 0) ? this.copy(operand) : operand;
+  }
+
+  /** A node's value as a leaf or a piece of an expression. */
+  expression(node: Node, leaves: ExpressionInputs): Scalar {
+    const value = this.value(node);
+    if (value.kind === "literal") return constant(value.value, value.dtype);
+    if (value.kind === "lazy") {
+      for (const [leaf, operand] of value.leaves) leaves.set(leaf, operand);
+      return value.expression;
+    }
+    const operand = this.sample(node);
+    for (const [leaf, known] of leaves) if (known === operand) return leaf;
+    const leaf = input(-1, operand.dtype);
+    leaves.set(leaf, operand);
+    return leaf;
+  }
+}
+
+/** Gives the leaves of an expression their positions. */
+export function numbered(
+  root: Scalar,
+  leaves: ExpressionInputs,
+): { expression: Scalar; operands: Operand[] } {
+  const operands: Operand[] = [];
+  const expression = rewrite(root, (scalar) => {
+    const operand = leaves.get(scalar);
+    return operand && { ...scalar, value: operands.push(operand) - 1 };
+  });
+  return { expression, operands };
+}

@@ -1,0 +1,296 @@
+/** Operations of a body as kernels of one sample. */
+import type { Reduction } from "../../../device/device.ts";
+import { isFloat } from "../../../device/dtype.ts";
+import { constant, input, mul, type Scalar, topological } from "../../../device/scalar.ts";
+import {
+  broadcastStrides,
+  contiguousStrides,
+  reshapeStrides,
+  type Shape,
+  sizeOf,
+} from "../../../device/shape.ts";
+import type { LoopOperation } from "../../../tensor/primitive.ts";
+import type { Elementwise } from "../../../tensor/primitives/elementwise.ts";
+import type { Grid } from "../../../tensor/primitives/structural.ts";
+import type { Node, OperationNode } from "../../trace/graph.ts";
+import type { Operand } from "../program.ts";
+import { maxOperations, operationsOf } from "../expression_size.ts";
+import { Uncompilable } from "../../trace/uncompilable.ts";
+import { type Builder, numbered } from "./builder.ts";
+import { operationOfSums } from "./sums.ts";
+import type { ExpressionInputs, Value } from "./values.ts";
+
+/** Expressions with more operands than this are cut. */
+const maxOperands = 12;
+
+/** @throws {Uncompilable} If the operation mixes samples, or has no kernel. */
+export function lowerOperation(builder: Builder, node: OperationNode): Value {
+  const { primitive, inputs } = node;
+  const values = inputs.map((input) => builder.value(input));
+  if (values.some((value) => value.kind === "summed" || value.kind === "overSamples")) {
+    return operationOfSums(builder, node, values);
+  }
+  const { name, lower } = primitive;
+  if (typeof lower !== "string") throw new Uncompilable(`${name}: ${lower.none}`);
+  return rules[lower](builder, node, values, node.params);
+}
+
+// deno-lint-ignore no-explicit-any
+type Rule = (builder: Builder, node: OperationNode, values: readonly Value[], params: any) => Value;
+
+/** How operations become kernels and views of one sample. */
+const rules: { readonly [K in LoopOperation]: Rule } = {
+  map: (builder, node) => elementwise(builder, node, node.primitive as Elementwise),
+  reduce: (builder, node, _, { axes }) => reduce(builder, node, axes),
+  matmul: multiply,
+  gather: (builder, node, [table]) => gatherRows(builder, node, table),
+  reshape,
+  permute: (builder, { inputs }, _, { axes }) => permute(builder, builder.sample(inputs[0]), axes),
+  broadcastTo: (builder, node, [value]) => broadcast(builder, node, value),
+  slice: (builder, node, _, params) => ({ kind: "sample", operand: slice(builder, node, params) }),
+  pad: (builder, node, _, params) => ({ kind: "sample", operand: pad(builder, node, params) }),
+  concatenate: (builder, node, _, { axis }) => ({
+    kind: "sample",
+    operand: concatenate(builder, node, axis),
+  }),
+};
+
+function reshape(builder: Builder, { shape: whole, inputs: [input] }: OperationNode): Value {
+  const shape = builder.perSample(whole);
+  const operand = builder.sample(input);
+  const strides = reshapeStrides(operand.shape, operand.strides, shape);
+  if (strides) return { kind: "sample", operand: { ...operand, shape, strides } };
+  return { kind: "sample", operand: { ...builder.copy(operand), shape, strides: contiguousStrides(shape) } };
+}
+
+function elementwise(builder: Builder, node: OperationNode, { fn }: Elementwise): Value {
+  const own = operationsOf(fn, node.inputs.map(({ dtype }) => dtype));
+  const leaves: ExpressionInputs = new Map();
+  let operations = own;
+  const parts = node.inputs.map((input) => {
+    const value = builder.value(input);
+    const more = value.kind === "lazy" ? value.operations : 0;
+    if (operations + more > maxOperations) builder.sample(input);
+    else operations += more;
+    return builder.expression(input, leaves);
+  });
+  const value = {
+    kind: "lazy",
+    expression: fn.build(...parts),
+    leaves,
+    operations,
+    shape: builder.perSample(node.shape),
+    dtype: node.dtype,
+  } as const;
+  const isRead = builder.uses.get(node) === 1 && isFusedByReader(builder, node);
+  if (leaves.size <= maxOperands && (isRead || isOuterProduct(value))) return value;
+  return { kind: "sample", operand: builder.materialize(value) };
+}
+
+/** Whether a value is a product or so of much smaller ones: each reader computes it sooner than it would load it. */
+function isOuterProduct({ expression, leaves, operations, shape }: Value & { kind: "lazy" }): boolean {
+  if (operations > 2) return false;
+  const distinct = ({ shape, strides }: Operand) => sizeOf(shape.filter((_, axis) => strides[axis] !== 0));
+  const elements = [...leaves.values()].reduce((sum, operand) => sum + distinct(operand), 0);
+  return topological(expression).every(({ op, args }) => args.length === 0 || op === "mul") &&
+    2 * elements <= sizeOf(shape);
+}
+
+/** Whether the only reader of a node computes it along the way. */
+function isFusedByReader(builder: Builder, node: Node): boolean {
+  const reader = builder.readers.get(node);
+  return reader !== undefined &&
+    (reader.primitive.lower === "map" ||
+      reader.primitive.lower === "reduce" && !isOverSamples(builder, reader));
+}
+
+function isOverSamples(builder: Builder, { params }: OperationNode): boolean {
+  return builder.batch > 1 && (params as { axes: number[] }).axes.includes(0);
+}
+
+function broadcast(builder: Builder, node: OperationNode, value: Value): Value {
+  const [{ shape: from }] = node.inputs;
+  if (value.kind === "open") {
+    return {
+      ...value,
+      shape: node.shape,
+      strides: broadcastStrides(value.shape, value.strides, node.shape),
+    };
+  }
+  if (value.kind === "literal") return value;
+  const keepsSamples = from.length === node.shape.length && from[0] === node.shape[0];
+  if (builder.batch > 1 && !keepsSamples) {
+    throw new Uncompilable("a sample's value is spread over the batch");
+  }
+  const operand = builder.sample(node.inputs[0]);
+  const shape = builder.perSample(node.shape);
+  return {
+    kind: "sample",
+    operand: { ...operand, shape, strides: broadcastStrides(operand.shape, operand.strides, shape) },
+  };
+}
+
+function permute(builder: Builder, operand: Operand, axes: readonly number[]): Value {
+  if (builder.batch > 1 && axes[0] !== 0) {
+    if (axes.length === 2) return { kind: "transposed", of: operand };
+    throw new Uncompilable("the axis of the samples is moved");
+  }
+  return {
+    kind: "sample",
+    operand: {
+      ...operand,
+      shape: axes.map((axis) => operand.shape[axis]),
+      strides: axes.map((axis) => operand.strides[axis]),
+    },
+  };
+}
+
+/** The elements of an operand on a grid. @throws {Uncompilable} If the grid leaves out samples. */
+function window(
+  builder: Builder,
+  operand: Operand,
+  { starts, steps }: Grid,
+  [whole, part]: readonly [whole: Shape, part: Shape],
+): Operand {
+  if (builder.batch > 1 && (starts[0] !== 0 || steps[0] !== 1 || whole[0] !== part[0])) {
+    throw new Uncompilable("a slice takes some samples and leaves others");
+  }
+  return {
+    ...operand,
+    shape: builder.perSample(part),
+    strides: operand.strides.map((stride, axis) => stride * steps[axis]),
+    offset: operand.strides.reduce(
+      (offset, stride, axis) => offset + stride * starts[axis],
+      operand.offset,
+    ),
+  };
+}
+
+function slice(builder: Builder, { inputs: [input], shape }: OperationNode, grid: Grid): Operand {
+  return window(builder, builder.sample(input), grid, [input.shape, shape]);
+}
+
+function pad(builder: Builder, { inputs: [input], shape, dtype }: OperationNode, grid: Grid): Operand {
+  const operand = builder.sample(input);
+  const output = builder.newOperand(builder.perSample(shape), dtype);
+  const target = window(builder, output, grid, [shape, input.shape]);
+  builder.kernels.push({ kind: "map", expression: constant(0, dtype), operands: [], output });
+  builder.copy(operand, target);
+  return output;
+}
+
+function concatenate(builder: Builder, node: OperationNode, axis: number): Operand {
+  if (builder.batch > 1 && axis === 0) throw new Uncompilable("samples are put beside each other");
+  const output = builder.newOperand(builder.perSample(node.shape), node.dtype);
+  let start = 0;
+  for (const input of node.inputs) {
+    const operand = builder.sample(input);
+    builder.copy(operand, { ...output, shape: operand.shape, offset: start * output.strides[axis] });
+    start += operand.shape[axis];
+  }
+  return output;
+}
+
+function reduce(builder: Builder, node: OperationNode, axes: readonly number[]): Value {
+  const [input] = node.inputs;
+  const over = node.primitive.name as Reduction;
+  if (node.dtype === "uint32") throw new Uncompilable(`${over} of uint32`);
+  const reduced = (shape: Shape, along: readonly number[]) =>
+    shape.map((length, axis) => along.includes(axis) ? 1 : length);
+  const perSample = (leaves: ExpressionInputs, expression: Scalar, shape: Shape): Operand => {
+    const output = builder.newOperand(reduced(shape, axes), node.dtype);
+    builder.kernels.push({
+      kind: "reduce",
+      reduction: over,
+      axes,
+      shape,
+      ...numbered(expression, leaves),
+      output,
+    });
+    return output;
+  };
+  const leaves: ExpressionInputs = new Map();
+  const expression = builder.expression(input, leaves);
+  const shape = builder.perSample(input.shape);
+  if (!isOverSamples(builder, node)) {
+    const output = perSample(leaves, expression, shape);
+    const own = builder.perSample(node.shape);
+    return { kind: "sample", operand: { ...output, shape: own, strides: contiguousStrides(own) } };
+  }
+  // Values that are no gradients are not zero for samples that a tile lacks, and cannot wait for the sum over the steps.
+  if (over !== "sum" || !builder.loop.gradients.has(node)) {
+    throw new Uncompilable(`${over} over the samples of a batch`);
+  }
+  const isWhole = axes.length === 1 && shape[0] === 1;
+  const operand = isWhole ? builder.sample(input) : perSample(leaves, expression, shape);
+  return { kind: "overSamples", operand, shape: node.shape };
+}
+
+/** Rows of a table that samples share; the axis of the samples is among the positions. */
+function gatherRows(builder: Builder, node: OperationNode, table: Value): Value {
+  const [outer, rows, columns] = node.inputs[0].shape;
+  if (outer !== 1 || table.kind !== "open" || !isFloat(node.dtype)) {
+    throw new Uncompilable(
+      "gather, from a table that is not the same for all samples and steps, or of integers",
+    );
+  }
+  const [, ...strides] = table.strides;
+  const indices = builder.contiguous(builder.sample(node.inputs[1]));
+  const output = builder.newOperand([...indices.shape, columns], node.dtype);
+  const shared = builder.sharedOperand(table.input, [rows, columns], strides, table.offset);
+  builder.kernels.push({ kind: "gather", table: shared, indices, output });
+  if (builder.batch > 1) return { kind: "sample", operand: output };
+  return {
+    kind: "sample",
+    operand: { ...output, shape: node.shape, strides: contiguousStrides(node.shape) },
+  };
+}
+
+function multiply(builder: Builder, node: OperationNode, [a, b]: readonly Value[]): Value {
+  const { batch } = builder;
+  if (!isFloat(node.dtype)) throw new Uncompilable("a matrix product of integers");
+  if (batch > 1 && node.shape.length === 2) {
+    if (a.kind === "transposed") {
+      if (!builder.loop.gradients.has(node)) {
+        throw new Uncompilable("a matrix product over the samples of a batch");
+      }
+      const gradient = builder.weightGradients.push(sizeOf(node.shape)) - 1;
+      // Both are read from the memory of each sample, not from what samples share.
+      const [of, by] = [a.of, builder.sample(node.inputs[1])].map((factor) =>
+        builder.ascending(factor.slot === undefined ? builder.copy(factor) : factor)
+      );
+      builder.kernels.push({ kind: "accumulate", a: of, b: by, gradient });
+      return { kind: "summed", sum: { from: "weight gradient", position: gradient, shape: node.shape } };
+    }
+    if (b.kind !== "open") throw new Uncompilable("a matrix product sums over the samples of a batch");
+    return contract(
+      builder,
+      builder.sample(node.inputs[0]),
+      builder.sharedOperand(b.input, b.shape, b.strides, b.offset),
+      node,
+    );
+  }
+  const factors = node.inputs.map((input) => builder.sample(input));
+  return outerProduct(builder, factors, node) ?? contract(builder, factors[0], factors[1], node);
+}
+
+/** A matrix product that sums nothing, of a column and a row, element by element. */
+function outerProduct(builder: Builder, factors: readonly Operand[], node: OperationNode): Value | undefined {
+  if (factors[0].shape.at(-1) !== 1 || !isFusedByReader(builder, node)) return undefined;
+  const shape = builder.perSample(node.shape);
+  const leaves: ExpressionInputs = new Map();
+  const [a, b] = factors.map((operand) => {
+    const leaf = input(-1, operand.dtype);
+    leaves.set(leaf, { ...operand, shape, strides: broadcastStrides(operand.shape, operand.strides, shape) });
+    return leaf;
+  });
+  const expression = mul(a, b);
+  const value = { kind: "lazy", expression, leaves, operations: 1, shape, dtype: node.dtype } as const;
+  return isOuterProduct(value) ? value : undefined;
+}
+
+function contract(builder: Builder, a: Operand, b: Operand, node: OperationNode): Value {
+  const output = builder.newOperand(builder.perSample(node.shape), node.dtype);
+  builder.kernels.push({ kind: "contract", a: builder.ascending(a), b: builder.ascending(b), output });
+  return { kind: "sample", operand: output };
+}

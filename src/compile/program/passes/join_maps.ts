@@ -1,0 +1,147 @@
+/** Joins matrix products with what is computed of their results, so that those do not go through memory. */
+import { isFloat } from "../../../device/dtype.ts";
+import { lower as lowerMath } from "../../../device/float32_math.ts";
+import { input, mul, renumbered, rewrite, type Scalar, topological } from "../../../device/scalar.ts";
+import { reshapeStrides, sameShape, sizeOf } from "../../../device/shape.ts";
+import { operandsOf } from "../layout.ts";
+import type { ContractKernel, Kernel, MapKernel, Operand, Program } from "../program.ts";
+
+/** The same program, in which a product whose only reader is a map over all of its elements computes that too, or is one. */
+export function joinMaps(program: Program): Program {
+  const { kernels, ...joined } = joinResults(joinBiases(program));
+  return { ...joined, kernels: kernels.map((kernel) => kernel.kind === "contract" ? asMap(kernel) : kernel) };
+}
+
+/** An outer product, of a column and a row, as a map: it sums nothing. */
+function asMap(kernel: ContractKernel): Kernel {
+  const { a, b, output, start, then } = kernel;
+  if (a.shape.at(-1) !== 1 || start) return kernel;
+  const over = (operand: Operand, axis: number): Operand => ({
+    ...operand,
+    shape: output.shape,
+    strides: operand.strides.with(axis, 0),
+  });
+  const product = mul(input(0, output.dtype), input(1, output.dtype));
+  const expression = then
+    ? rewrite(
+      then.expression,
+      (node) =>
+        node.op === "input" ? node.value === 0 ? product : { ...node, value: node.value! + 1 } : undefined,
+    )
+    : product;
+  return {
+    kind: "map",
+    expression,
+    operands: [over(a, -1), over(b, -2), ...then?.operands ?? []],
+    output,
+  };
+}
+
+/** The maps that are the only readers of products. */
+function readersOfProducts(program: Program): Map<ContractKernel, MapKernel> {
+  const readers = new Map<number, (Kernel | undefined)[]>();
+  const read = ({ slot }: Operand, by?: Kernel) =>
+    slot !== undefined && readers.set(slot, [...readers.get(slot) ?? [], by]);
+  for (const kernel of program.kernels) operandsOf(kernel).forEach((operand) => read(operand, kernel));
+  for (const operand of [...program.next, ...program.outputs, ...program.stepSums]) read(operand);
+  const found = new Map<ContractKernel, MapKernel>();
+  for (const kernel of program.kernels) {
+    if (kernel.kind !== "contract") continue;
+    const [reader, ...others] = readers.get(kernel.output.slot!)!.filter((other) => other !== kernel);
+    if (others.length === 0 && reader?.kind === "map") found.set(kernel, reader);
+  }
+  return found;
+}
+
+/** The same program, in which products start from the biases that maps would add to them. */
+function joinBiases(program: Program): Program {
+  const joined = new Map<Kernel, Kernel>();
+  for (const [product, map] of readersOfProducts(program)) {
+    if (joined.has(map)) continue;
+    const position = resultOf(product, map);
+    const nodes = topological(map.expression);
+    const isResult = ({ op, value }: Scalar) => op === "input" && value === position;
+    const [sum, ...others] = nodes.filter(({ args }) => args.some(isResult));
+    if (others.length > 0 || sum?.op !== "add") continue;
+    const bias = sum.args.find((arg) => !isResult(arg));
+    const start = bias?.op === "input" ? asIn(product, map.operands[bias.value!]) : undefined;
+    if (start?.shared === undefined || start.dtype !== product.output.dtype) continue;
+    const expression = rewrite(
+      map.expression,
+      (node) => node === sum ? sum.args.find(isResult) : undefined,
+    );
+    const read = [
+      ...new Set(topological(expression).flatMap(({ op, value }) => op === "input" ? [value!] : [])),
+    ];
+    joined.set(product, { ...product, start });
+    joined.set(map, {
+      ...map,
+      operands: read.map((position) => map.operands[position]),
+      expression: renumbered(expression, (position) => read.indexOf(position)),
+    });
+  }
+  return { ...program, kernels: program.kernels.map((kernel) => joined.get(kernel) ?? kernel) };
+}
+
+/** The same program, in which products compute what maps would compute of them. */
+function joinResults(program: Program): Program {
+  const joined = new Map<Kernel, ContractKernel | undefined>();
+  const readers = readersOfProducts(program);
+  program.kernels.forEach((kernel, position) => {
+    const reader = kernel.kind === "contract" ? readers.get(kernel) : undefined;
+    if (kernel.kind !== "contract" || !reader || joined.has(reader)) return;
+    const between = program.kernels.slice(position + 1, program.kernels.indexOf(reader) + 1);
+    const isOverwritten = between.some((other) =>
+      "output" in other &&
+      [kernel.a, kernel.b].some(({ slot }) => slot !== undefined && slot === other.output.slot)
+    );
+    const both = isOverwritten ? undefined : join(kernel, reader);
+    if (!both) return;
+    joined.set(kernel, undefined);
+    joined.set(reader, both);
+  });
+  const kernels = program.kernels.flatMap((kernel) =>
+    joined.has(kernel) ? joined.get(kernel) ?? [] : [kernel]
+  );
+  return { ...program, kernels };
+}
+
+/** A product and its reader as one kernel, if each element of the one is an element of the other. */
+function join(
+  product: ContractKernel,
+  map: MapKernel,
+): ContractKernel | undefined {
+  const { expression, operands, output } = map;
+  if (!isFloat(expression.type) || hasManyConstants(expression)) return undefined;
+  const [target, ...sources] = [output, ...operands].map((operand) => asIn(product, operand));
+  const position = resultOf(product, map);
+  if (!target || position < 0 || sources.some((source) => !source)) return undefined;
+  const others = sources.filter((_, i) => i !== position) as Operand[];
+  const then = {
+    expression: renumbered(expression, (i) => i === position ? 0 : i < position ? i + 1 : i),
+    operands: others,
+  };
+  return { ...product, output: target, then };
+}
+
+/** An operand of a map in the shape of a product that the map reads, if its elements can be walked in that shape. */
+function asIn({ output: { shape } }: ContractKernel, operand: Operand): Operand | undefined {
+  if (sizeOf(operand.shape) !== sizeOf(shape)) return undefined;
+  const strides = reshapeStrides(operand.shape, operand.strides, shape);
+  // Constant offsets of loads and stores are not negative.
+  return strides?.every((stride) => stride >= 0) ? { ...operand, shape, strides } : undefined;
+}
+
+/** The position of a product's result among a map's operands; -1 if the map reads it otherwise than element by element. */
+function resultOf(product: ContractKernel, { operands }: MapKernel): number {
+  const { slot, offset, strides } = product.output;
+  const [position, ...others] = operands.flatMap((operand, i) => operand.slot === slot ? [i] : []);
+  if (position === undefined || others.length > 0) return -1;
+  const result = asIn(product, operands[position]);
+  return result?.offset === offset && sameShape(result.strides, strides) ? position : -1;
+}
+
+/** Whether an expression has so many constants, as functions have, that they would take the registers that hold sums. */
+function hasManyConstants(root: Scalar): boolean {
+  return topological(lowerMath(root)).filter(({ op }) => op === "constant").length > 4;
+}

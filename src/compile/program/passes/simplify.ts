@@ -1,0 +1,69 @@
+/** Rewrites a program so that each of its kernels is one that a device has for whole arrays. */
+import { input, renumbered, rewrite, type Scalar, topological } from "../../../device/scalar.ts";
+import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
+import type { Kernel, Operand, Program, Slot } from "../program.ts";
+
+/**
+ * The same program, in which no elementwise kernel has more operands than so many, at least three, and reductions read one
+ * operand as it is. What is cut out of an expression gets a slot.
+ */
+export function simplify(program: Program, maxOperands: number): Program {
+  const slots: Slot[] = [...program.slots];
+  const kernels: Kernel[] = [];
+
+  /** Computes an expression into a slot of its own. */
+  const store = (expression: Scalar, operands: readonly Operand[], shape: Shape): Operand => {
+    const { type: dtype } = expression;
+    const slot = slots.push({ size: sizeOf(shape), dtype, persistent: false }) - 1;
+    const output: Operand = { slot, dtype, shape, strides: contiguousStrides(shape), offset: 0 };
+    kernels.push({ kind: "map", ...cut(expression, operands, shape), output });
+    return output;
+  };
+  /** An expression of few operands, and those. */
+  const cut = (root: Scalar, operands: readonly Operand[], shape: Shape) => {
+    const known = [...operands];
+    let expression = root;
+    for (;;) {
+      const used = inputsOf(expression);
+      const all = used.get(expression)!;
+      if (all.size <= maxOperands) return renumber(expression, [...all], known);
+      let largest: Scalar | undefined;
+      for (const [node, inputs] of used) {
+        if (node.op === "input" || inputs.size < 2 || inputs.size > maxOperands) continue;
+        if (!largest || inputs.size > used.get(largest)!.size) largest = node;
+      }
+      const part = renumber(largest!, [...used.get(largest!)!], known);
+      const position = known.push(store(part.expression, part.operands, shape)) - 1;
+      const stored = input(position, largest!.type);
+      expression = rewrite(expression, (node) => node === largest ? stored : undefined);
+    }
+  };
+
+  for (const kernel of program.kernels) {
+    if (kernel.kind === "map") {
+      kernels.push({ ...kernel, ...cut(kernel.expression, kernel.operands, kernel.output.shape) });
+    } else if (kernel.kind === "reduce" && kernel.expression.op !== "input") {
+      const source = store(kernel.expression, kernel.operands, kernel.shape);
+      kernels.push({ ...kernel, expression: input(0, source.dtype), operands: [source] });
+    } else kernels.push(kernel);
+  }
+  return { ...program, slots, kernels };
+}
+
+/** Operands that each node needs. */
+function inputsOf(root: Scalar): Map<Scalar, Set<number>> {
+  const found = new Map<Scalar, Set<number>>();
+  for (const scalar of topological(root)) {
+    const inputs = scalar.op === "input"
+      ? [scalar.value!]
+      : scalar.args.flatMap((arg) => [...found.get(arg)!]);
+    found.set(scalar, new Set(inputs));
+  }
+  return found;
+}
+
+/** The same expression with its operands numbered from zero. */
+function renumber(root: Scalar, used: readonly number[], operands: readonly Operand[]) {
+  const expression = renumbered(root, (position) => used.indexOf(position));
+  return { expression, operands: used.map((position) => operands[position]) };
+}

@@ -1,0 +1,29 @@
+/** The reverse pass over the nodes of a graph. */
+import { reversePass } from "../../autodiff/reverse_pass.ts";
+import { isFloat } from "../../device/dtype.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { dependingOn, type Node, type OperationNode } from "./graph.ts";
+
+/**
+ * Gradients of the nodes in `wrt`, given those of some nodes of the graph.
+ *
+ * @param body The operations of the graph, in order.
+ * @param valueOf Returns the tensor of a node.
+ * @param cotangents Gradients of nodes. The pass adds those of `wrt`.
+ */
+export function reverse(
+  body: readonly OperationNode[],
+  valueOf: (node: Node) => Tensor,
+  cotangents: Map<Node, Tensor>,
+  wrt: ReadonlySet<Node>,
+): void {
+  const dependent = dependingOn([...wrt], body);
+  const operations = body.flatMap((node) => {
+    const { primitive: { pullback }, inputs, params } = node;
+    if (pullback === "none" || !dependent.has(node)) return [];
+    const reverse = ([cotangent]: readonly (Tensor | undefined)[], wanted: readonly boolean[]) =>
+      pullback(cotangent!, inputs.map(valueOf), valueOf(node), params, wanted);
+    return [{ inputs, outputs: [node], reverse }];
+  });
+  reversePass(operations, cotangents, (node) => dependent.has(node) && isFloat(node.dtype), wrt);
+}

@@ -1,0 +1,205 @@
+/** The body of a loop as a graph of primitives. */
+import type { View } from "../../device/device.ts";
+import { postOrder } from "../../device/post_order.ts";
+import { sameShape } from "../../device/shape.ts";
+import { numberText } from "../../device/structure_text.ts";
+import { numberView } from "../../device/view.ts";
+import { apply, type Primitive, record, recorderDepth, type TensorSpec } from "../../tensor/primitive.ts";
+import { Symbolic, type Trace } from "../../tensor/symbolic.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { numberOf } from "../program/identity.ts";
+import { Uncompilable } from "./uncompilable.ts";
+
+/** A value that the body is given. */
+export interface InputNode extends TensorSpec {
+  readonly kind: "input";
+}
+
+/** A tensor that the body closes over; a graph does not hold it, so that it serves for others of its shape and type too. */
+export interface ConstantNode extends TensorSpec {
+  readonly kind: "constant";
+  /** An earlier one with the same elements of the same memory: every stage of a solve may transpose its weights anew. */
+  readonly sameAs?: ConstantNode;
+}
+
+/** A number in every element. */
+export interface LiteralNode extends TensorSpec {
+  readonly kind: "literal";
+  readonly value: number;
+}
+
+/** A primitive applied to other nodes. */
+export interface OperationNode extends TensorSpec {
+  readonly kind: "operation";
+  // deno-lint-ignore no-explicit-any
+  readonly primitive: Primitive<any>;
+  readonly params: unknown;
+  readonly inputs: readonly Node[];
+}
+
+export type Node = InputNode | ConstantNode | LiteralNode | OperationNode;
+
+/** What a loop computes in a step. */
+export interface LoopNodes {
+  readonly state: readonly Node[];
+  /** The state after the step, in the order of `state`. */
+  readonly next: readonly Node[];
+  /** Values of every step. */
+  readonly outputs: readonly Node[];
+  /** Values summed over the steps. */
+  readonly sums: readonly Node[];
+}
+
+/** A tensor that a traced function has closed over, and its node. */
+export interface ClosedOver {
+  readonly node: ConstantNode;
+  readonly tensor: Tensor;
+}
+
+/** Symbolic tensors and the nodes behind them: what a function of tensors did, as a graph. */
+export class GraphTrace implements Trace {
+  readonly recorderDepth = recorderDepth();
+  readonly #nodes = new Map<Symbolic, Node>();
+  readonly #symbols = new Map<Node, Symbolic>();
+  #constants = new Map<Tensor, ConstantNode>();
+  /** Equal operations on equal inputs are one node. */
+  readonly #known = new Map<string, OperationNode>();
+  readonly #numbers = new Map<Node, number>();
+  /** A line for each node, in order. */
+  readonly #lines: string[] = [];
+
+  /** A symbolic tensor for a new input. */
+  input({ shape, dtype }: TensorSpec): { node: InputNode; tensor: Tensor } {
+    const node: InputNode = { kind: "input", shape: [...shape], dtype };
+    this.#enter(node, `input ${dtype} ${shape}`);
+    return { node, tensor: this.symbol(node) };
+  }
+
+  /** The node of a tensor; a constant when it was made outside. */
+  nodeOf(x: Tensor): Node {
+    const { storage } = x;
+    if (storage instanceof Symbolic) {
+      const node = this.#nodes.get(storage);
+      if (!node) {
+        throw new Uncompilable("a tensor of one loop is used in another inside it");
+      }
+      return node;
+    }
+    const { shape, dtype, source } = storage;
+    if (typeof source === "number") return { kind: "literal", shape, dtype, value: source };
+    let node = this.#constants.get(x);
+    if (!node) {
+      const same = [...this.#constants].find(([other]) => isSameView(other.storage as View, storage));
+      node = { kind: "constant", shape, dtype, sameAs: same && (same[1].sameAs ?? same[1]) };
+      this.#enter(node, `constant ${dtype} ${shape} ${node.sameAs ? this.#numbers.get(node.sameAs) : ""}`);
+      this.#constants.set(x, node);
+    }
+    return node;
+  }
+
+  /** The tensors that were closed over since the last call; the trace forgets them. */
+  takeConstants(): ClosedOver[] {
+    const found = Array.from(this.#constants, ([tensor, node]) => ({ node, tensor }));
+    this.#constants = new Map();
+    return found;
+  }
+
+  apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P, spec: TensorSpec): Tensor {
+    return this.symbol(this.operation(primitive, inputs.map((x) => this.nodeOf(x)), params, spec));
+  }
+
+  /** The node of a primitive applied to nodes. */
+  operation<P>(
+    primitive: Primitive<P>,
+    inputs: readonly Node[],
+    params: P,
+    { shape, dtype }: TensorSpec,
+  ): OperationNode {
+    const key = this.#keyOf(primitive, inputs, params);
+    let node = this.#known.get(key);
+    if (!node) {
+      node = { kind: "operation", shape, dtype, primitive, params, inputs };
+      this.#enter(node, key);
+      this.#known.set(key, node);
+    }
+    return node;
+  }
+
+  /** The node of a primitive applied to nodes, if there is one. */
+  find<P>(primitive: Primitive<P>, inputs: readonly Node[], params: P): Node | undefined {
+    return this.#known.get(this.#keyOf(primitive, inputs, params));
+  }
+
+  /** A symbolic tensor for a node: a new one each time, since a gradient tape tells tensors apart by identity. */
+  symbol(node: Node): Tensor {
+    let symbol = this.#symbols.get(node);
+    if (!symbol) {
+      symbol = new Symbolic(this, { shape: node.shape, dtype: node.dtype });
+      this.#symbols.set(node, symbol);
+      this.#nodes.set(symbol, node);
+    }
+    return new Tensor(symbol);
+  }
+
+  lift(x: Tensor): Tensor {
+    const symbol = this.symbol(this.nodeOf(x));
+    record([x], [symbol], (cotangents) => [...cotangents]);
+    return symbol;
+  }
+
+  /** The same text for graphs of the same operations, with the same nodes as results. */
+  textOf(...results: (readonly Node[])[]): string {
+    const roots = results.map((nodes) => nodes.map((node) => this.#describe(node)).join());
+    return [...this.#lines, ...roots].join("\n");
+  }
+
+  #enter(node: Node, line: string): void {
+    this.#numbers.set(node, this.#numbers.size);
+    this.#lines.push(line);
+  }
+
+  #keyOf<P>(primitive: Primitive<P>, inputs: readonly Node[], params: P): string {
+    return `${numberOf(primitive)} ${inputs.map((node) => this.#describe(node))} ${JSON.stringify(params)}`;
+  }
+
+  #describe(node: Node): string {
+    if (node.kind !== "literal") return `#${this.#numbers.get(node)}`;
+    return `${numberText(node.value)} ${node.dtype} (${node.shape})`;
+  }
+}
+
+/** Whether two views have the same elements of the same memory. */
+function isSameView(a: View, b: View): boolean {
+  return a.source === b.source && a.offset === b.offset && a.dtype === b.dtype &&
+    sameShape(a.shape, b.shape) && sameShape(a.strides, b.strides);
+}
+
+/** Every node that some others need, arguments before those who use them; nodes that are `given` need no arguments. */
+export function topological(roots: Iterable<Node>, given?: { has(node: Node): boolean }): Node[] {
+  return postOrder(roots, (node) => node.kind === "operation" && !given?.has(node) ? node.inputs : []);
+}
+
+/** Some nodes, and those of others that are computed from them. */
+export function dependingOn(some: readonly Node[], nodes: readonly Node[]): Set<Node> {
+  const found = new Set(some);
+  for (const node of nodes) {
+    if (node.kind === "operation" && node.inputs.some((input) => found.has(input))) found.add(node);
+  }
+  return found;
+}
+
+/** Applies a graph's operations to other tensors: `values` holds those of its inputs and constants, and takes up all others. */
+export function evaluate(nodes: readonly Node[], values: Map<Node, Tensor>): void {
+  for (const node of nodes) {
+    if (values.has(node)) continue;
+    if (node.kind === "literal") values.set(node, literal(node));
+    else if (node.kind === "operation") {
+      values.set(node, apply(node.primitive, node.inputs.map((input) => values.get(input)!), node.params));
+    } else throw new Error(`an ${node.kind} of the graph was given no value`);
+  }
+}
+
+/** A literal node as a tensor. */
+export function literal({ value, shape, dtype }: LiteralNode): Tensor {
+  return new Tensor(numberView(value, shape, dtype));
+}

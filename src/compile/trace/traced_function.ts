@@ -1,0 +1,78 @@
+import { isFloat } from "../../device/dtype.ts";
+import { liftTogether } from "../../tensor/broadcast.ts";
+import type { TensorSpec } from "../../tensor/primitive.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { reverse } from "./gradient.ts";
+import {
+  type ClosedOver,
+  evaluate,
+  GraphTrace,
+  type Node,
+  type OperationNode,
+  topological,
+} from "./graph.ts";
+
+/** A function of tensors that was traced once. Calling it, inside loops too, repeats its operations alone. */
+export class TracedFunction {
+  readonly #inputs: readonly Node[];
+  readonly #output: Node;
+  /** All that the output is computed from, arguments before those who use them. */
+  readonly #nodes: readonly Node[];
+  readonly #closedOver: readonly ClosedOver[];
+  /** The tensors of floats that it closes over. */
+  readonly constants: readonly Tensor[];
+
+  /** @param like The shapes and types of the arguments. */
+  constructor(f: (...inputs: Tensor[]) => Tensor, ...like: TensorSpec[]) {
+    const trace = new GraphTrace();
+    const inputs = like.map((spec) => trace.input(spec));
+    this.#output = trace.nodeOf(f(...inputs.map(({ tensor }) => tensor)));
+    this.#inputs = inputs.map(({ node }) => node);
+    this.#nodes = topological([this.#output]);
+    const used = new Set(this.#nodes);
+    this.#closedOver = trace.takeConstants().filter(({ node }) => used.has(node));
+    this.constants = this.#closedOver.flatMap(({ node, tensor }) => isFloat(node.dtype) ? [tensor] : []);
+  }
+
+  /** Whether the output depends on an argument. */
+  uses(input: number): boolean {
+    return this.#nodes.includes(this.#inputs[input]);
+  }
+
+  /** The output. */
+  call(...inputs: Tensor[]): Tensor {
+    return this.#values(inputs).get(this.#output)!;
+  }
+
+  #values(inputs: readonly Tensor[]): Map<Node, Tensor> {
+    // A loop that is traced sees what is made of these, so that samples share a bias, and not a copy for each of them.
+    const given = liftTogether([...inputs, ...this.#closedOver.map(({ tensor }) => tensor)]);
+    const nodes = [...this.#inputs, ...this.#closedOver.map(({ node }) => node)];
+    const values = new Map<Node, Tensor>(nodes.map((node, i) => [node, given[i]]));
+    evaluate(this.#nodes.filter((node) => node.kind !== "input"), values);
+    return values;
+  }
+
+  /**
+   * Gradients from that of the output.
+   *
+   * @param input The argument whose gradient is wanted.
+   * @param constants The constants whose gradients are wanted.
+   * @returns Nothing in place of gradients that are zero.
+   */
+  pull(
+    inputs: readonly Tensor[],
+    cotangent: Tensor,
+    input: number,
+    constants: readonly Tensor[],
+  ): { output: Tensor; gradient?: Tensor; ofConstants: (Tensor | undefined)[] } {
+    const values = this.#values(inputs);
+    const nodes = new Map(this.#closedOver.map(({ node, tensor }) => [tensor, node]));
+    const wanted = [this.#inputs[input], ...constants.map((x) => nodes.get(x)!)];
+    const cotangents = new Map<Node, Tensor>([[this.#output, cotangent]]);
+    const operations = this.#nodes.filter((node): node is OperationNode => node.kind === "operation");
+    reverse(operations, (node) => values.get(node)!, cotangents, new Set(wanted));
+    const [gradient, ...ofConstants] = wanted.map((node) => cotangents.get(node));
+    return { output: values.get(this.#output)!, gradient, ofConstants };
+  }
+}

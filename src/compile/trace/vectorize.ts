@@ -1,0 +1,50 @@
+/**
+ * Evaluation of a graph for many steps at once: values that differ from step to step carry the steps as a new first axis.
+ */
+import { alongBatch, type Batched } from "../../tensor/batching.ts";
+import { apply } from "../../tensor/primitive.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { literal, type Node, type OperationNode } from "./graph.ts";
+import { Uncompilable } from "./uncompilable.ts";
+
+/**
+ * Evaluates nodes in order for all steps.
+ *
+ * @param values Those of the inputs; it takes up the nodes'.
+ * @param joined Other operations with the same values as some nodes.
+ */
+export function evaluateAllSteps(
+  nodes: readonly Node[],
+  values: Map<Node, Batched>,
+  steps: number,
+  joined: ReadonlyMap<Node, OperationNode> = new Map(),
+): void {
+  for (const own of nodes) {
+    if (values.has(own)) continue;
+    const node = joined.get(own) ?? own;
+    if (node.kind === "literal") values.set(node, { tensor: literal(node), varies: false });
+    else if (node.kind === "operation") {
+      const inputs = node.inputs.map((input) => values.get(input)!);
+      const varies = inputs.some((input) => input.varies);
+      values.set(own, {
+        varies,
+        tensor: varies
+          ? vectorized(node, inputs, steps)
+          : apply(node.primitive, inputs.map((x) => x.tensor), node.params),
+      });
+    } else throw new Error(`an ${node.kind} of the graph was given no value`);
+  }
+}
+
+function vectorized(
+  { primitive, params, ...output }: OperationNode,
+  inputs: readonly Batched[],
+  steps: number,
+): Tensor {
+  const { name, batch } = primitive;
+  if (batch === "elementwise") {
+    return apply(primitive, inputs.map((input) => alongBatch(input, steps)), params);
+  }
+  if (typeof batch !== "function") throw new Uncompilable(`${name} has no batching rule: ${batch.none}`);
+  return batch(inputs, steps, params, output);
+}

@@ -1,0 +1,320 @@
+/** The assembler of one function of a WebAssembly module. */
+import { Bytes } from "./bytes.ts";
+import { hasMemory64 } from "../runtime/memory64.ts";
+import { type Opcode, opcodes } from "./opcodes.ts";
+
+/** The types of values on the stack. An address, or a distance in bytes, is an i64 or an i32 as the memory has it. */
+export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128" | "address";
+
+/** Their codes in the binary format. */
+export const typeCodes: Record<ValueType, number> = {
+  i32: 0x7f,
+  i64: 0x7e,
+  f32: 0x7d,
+  f64: 0x7c,
+  v128: 0x7b,
+  address: hasMemory64 ? 0x7e : 0x7f,
+};
+
+/** A parameter or a local variable of a function. */
+export class Local {
+  constructor(readonly index: number, readonly type: ValueType) {}
+}
+
+/** A function that can be called: imported or of the same module. */
+export interface Callable {
+  /** Its place in the function index space, known when the module is complete. */
+  index: number;
+}
+
+/** A place to branch to: the end of a block or the start of a loop. */
+export type Label = number;
+
+/** Operand of an instruction: a variable, a constant of type i32 or address, or code that pushes it. */
+export type Operand = Local | number | (() => void);
+
+const scratch = new DataView(new ArrayBuffer(16));
+const scratchBytes = new Uint8Array(scratch.buffer);
+
+/** Appends instructions to the body of one function. */
+export class FunctionBuilder implements Callable {
+  index = -1;
+  readonly params: readonly Local[];
+  readonly #locals: ValueType[] = [];
+  /** Values that `storeVectors` has computed. */
+  readonly #computed: Local[] = [];
+  readonly #code = new Bytes();
+  readonly #calls: { position: number; callee: Callable }[] = [];
+  #depth = 0;
+
+  constructor(readonly type: number, params: readonly ValueType[]) {
+    this.params = params.map((type, i) => new Local(i, type));
+  }
+
+  /** A new variable, zero at first. */
+  local(type: ValueType): Local {
+    this.#locals.push(type);
+    return new Local(this.params.length + this.#locals.length - 1, type);
+  }
+
+  /** New variables of one type. */
+  locals(type: ValueType, count: number): Local[] {
+    return Array.from({ length: count }, () => this.local(type));
+  }
+
+  #push(operands: readonly Operand[], type?: ValueType): void {
+    for (const operand of operands) this.push(operand, type);
+  }
+
+  /** Pushes an operand. A constant and a variable of type i32 become addresses where those are wanted. */
+  push(operand: Operand, type?: ValueType): void {
+    const wantsAddress = type === "address";
+    if (operand instanceof Local) {
+      this.get(operand);
+      if (hasMemory64 && wantsAddress && operand.type === "i32") this.#opcode("i64.extend_i32_s");
+    } else if (typeof operand !== "number") operand();
+    else if (wantsAddress) this.address(operand);
+    else this.i32(operand);
+  }
+
+  #opcode(name: Opcode): void {
+    const code = opcodes[name];
+    if (code > 0xff) {
+      this.#code.byte(code >> 16);
+      this.#code.unsigned(code & 0xffff);
+    } else this.#code.byte(code);
+  }
+
+  /** An instruction without immediates; operands that are given are pushed first. */
+  op(name: Opcode, ...operands: Operand[]): void {
+    this.#push(operands, name.startsWith("address.") ? "address" : undefined);
+    this.#opcode(name);
+  }
+
+  /** Pushes an i32, which is signed, as a distance. */
+  distance(value: Operand): void {
+    this.push(value);
+    if (hasMemory64) this.#opcode("i64.extend_i32_s");
+  }
+  /** Pushes an address that is given in words of 32 bits, which reach all of the memory. */
+  addressOfWord(word: Operand): void {
+    this.push(word);
+    if (hasMemory64) this.#opcode("i64.extend_i32_u");
+    this.op("address.shl", 2);
+  }
+  /** Loads an address that memory holds in words of 32 bits. */
+  loadAddress(at: Operand, offset: number): void {
+    this.addressOfWord(() => this.load("i32.load", at, offset));
+  }
+  /** Loads a distance in bytes, positive or negative, that memory holds in words of 32 bits. */
+  loadDistance(at: Operand, offset: number): void {
+    this.op("address.shl", () => this.distance(() => this.load("i32.load", at, offset)), 2);
+  }
+
+  /** A load, from an address plus a constant offset in bytes. */
+  load(name: Opcode, address: Operand, offset = 0): void {
+    this.push(address);
+    this.#memoryOp(name, offset);
+  }
+
+  /** A store of a value. */
+  store(name: Opcode, address: Operand, value: Operand, offset = 0): void {
+    this.push(address);
+    this.push(value);
+    this.#memoryOp(name, offset);
+  }
+
+  /**
+   * Stores vectors one after the other. All are computed first: an engine can join two only if there is no store between what
+   * they are computed from.
+   */
+  storeVectors(address: Operand, vectors: readonly Operand[], offset = 0): void {
+    const computed = vectors.map((vector, i) => {
+      if (vector instanceof Local) return vector;
+      this.set(this.#computed[i] ??= this.local("v128"), vector);
+      return this.#computed[i];
+    });
+    computed.forEach((vector, i) => this.store("v128.store", address, vector, offset + 16 * i));
+  }
+
+  /** `v128.load32_lane`, `v128.store64_lane` and their kind. */
+  laneMemory(name: Opcode, lane: number, address: Operand, vector: Operand, offset = 0): void {
+    this.push(address);
+    this.push(vector);
+    this.#memoryOp(name, offset);
+    this.#code.byte(lane);
+  }
+
+  #memoryOp(name: Opcode, offset: number): void {
+    this.#opcode(name);
+    // The alignment is a hint, which no engine takes.
+    this.#code.byte(0);
+    this.#code.unsigned(offset);
+  }
+
+  /** `extract_lane` and `replace_lane`. */
+  lane(name: Opcode, lane: number, ...operands: Operand[]): void {
+    this.#push(operands);
+    this.#opcode(name);
+    this.#code.byte(lane);
+  }
+
+  /** Picks four 32-bit lanes: 0 to 3 from the first vector, 4 to 7 from the second. */
+  shuffle32(lanes: readonly [number, number, number, number], ...operands: Operand[]): void {
+    this.#push(operands);
+    this.#opcode("i8x16.shuffle");
+    for (const lane of lanes) for (let byte = 0; byte < 4; byte++) this.#code.byte(4 * lane + byte);
+  }
+
+  /** Picks two 64-bit lanes: 0 and 1 from the first vector, 2 and 3 from the second. */
+  shuffle64([a, b]: readonly [number, number], ...operands: Operand[]): void {
+    this.shuffle32([2 * a, 2 * a + 1, 2 * b, 2 * b + 1], ...operands);
+  }
+
+  address(value: number): void {
+    this.#code.byte(hasMemory64 ? 0x42 : 0x41);
+    this.#code.signed(value, hasMemory64);
+  }
+  i32(value: number): void {
+    this.#code.byte(0x41);
+    this.#code.signed(value);
+  }
+  f32(value: number): void {
+    this.#code.byte(0x43);
+    scratch.setFloat32(0, value, true);
+    this.#code.append(scratchBytes.subarray(0, 4));
+  }
+  f64(value: number): void {
+    this.#code.byte(0x44);
+    scratch.setFloat64(0, value, true);
+    this.#code.append(scratchBytes.subarray(0, 8));
+  }
+  /** Four integers of 32 bits. */
+  i32x4(a: number, b = a, c = a, d = a): void {
+    this.#opcode("v128.const");
+    [a, b, c, d].forEach((value, lane) => scratch.setInt32(4 * lane, value, true));
+    this.#code.append(scratchBytes);
+  }
+  /** One float in four lanes. */
+  f32x4(value: number): void {
+    this.#opcode("v128.const");
+    for (let lane = 0; lane < 4; lane++) scratch.setFloat32(4 * lane, value, true);
+    this.#code.append(scratchBytes);
+  }
+  /** One float in two lanes. */
+  f64x2(value: number): void {
+    this.#opcode("v128.const");
+    for (let lane = 0; lane < 2; lane++) scratch.setFloat64(8 * lane, value, true);
+    this.#code.append(scratchBytes);
+  }
+
+  get(local: Local): void {
+    this.#code.byte(0x20);
+    this.#code.unsigned(local.index);
+  }
+  /** Stores what is given, or what was pushed last. */
+  set(local: Local, value?: Operand): void {
+    if (value !== undefined) this.push(value, local.type);
+    this.#code.byte(0x21);
+    this.#code.unsigned(local.index);
+  }
+  /** {@linkcode set} that leaves the value on the stack. */
+  tee(local: Local, value?: Operand): void {
+    if (value !== undefined) this.push(value, local.type);
+    this.#code.byte(0x22);
+    this.#code.unsigned(local.index);
+  }
+  /** Adds to an i32 or an address. */
+  increment(local: Local, by: Operand): void {
+    this.set(local, () => this.op(local.type === "address" ? "address.add" : "i32.add", local, by));
+  }
+  /** Pushes the smaller of two variables, unsigned. */
+  smaller(a: Local, b: Local): void {
+    this.op("select", a, b, () => this.op("i32.lt_u", a, b));
+  }
+
+  call(callee: Callable, ...operands: Operand[]): void {
+    this.#push(operands);
+    this.#code.byte(0x10);
+    this.#calls.push({ position: this.#code.length, callee });
+    this.#code.padded(0);
+  }
+
+  #structure(opcode: number, result: ValueType | undefined, body: (label: Label) => void): void {
+    this.#code.byte(opcode);
+    this.#code.byte(result ? typeCodes[result] : 0x40);
+    body(++this.#depth);
+    this.#depth--;
+    this.#code.byte(0x0b);
+  }
+
+  /** A body whose label is its end. */
+  block(body: (end: Label) => void): void {
+    this.#structure(0x02, undefined, body);
+  }
+  /** A body whose label is its start: it runs again only when it branches there. */
+  loop(body: (again: Label) => void): void {
+    this.#structure(0x03, undefined, body);
+  }
+  /** Runs `then` if the condition is not zero; both leave a value of type `result`, if any. */
+  if(condition: Operand, then: () => void, otherwise?: () => void, result?: ValueType): void {
+    this.push(condition);
+    this.#structure(0x04, result, () => {
+      then();
+      if (!otherwise) return;
+      this.#code.byte(0x05);
+      otherwise();
+    });
+  }
+  /** Runs the body as long as the condition is not zero. */
+  while(condition: Operand, body: () => void): void {
+    this.block((end) =>
+      this.loop((again) => {
+        this.op("i32.eqz", condition);
+        this.branchIf(end);
+        body();
+        this.branch(again);
+      })
+    );
+  }
+  /** Runs the body at least once, and again as long as the condition is not zero. */
+  doWhile(body: () => void, condition: Operand): void {
+    this.loop((again) => {
+      body();
+      this.push(condition);
+      this.branchIf(again);
+    });
+  }
+
+  branch(label: Label): void {
+    this.#code.byte(0x0c);
+    this.#code.unsigned(this.#depth - label);
+  }
+  /** Branches if what was pushed last, or is given, is not zero. */
+  branchIf(label: Label, condition?: Operand): void {
+    if (condition !== undefined) this.push(condition);
+    this.#code.byte(0x0d);
+    this.#code.unsigned(this.#depth - label);
+  }
+
+  /** Appends the complete body to a code section. */
+  finish(section: Bytes): void {
+    for (const { position, callee } of this.#calls) this.#code.padded(callee.index, position);
+    const header = new Bytes();
+    const groups: [number, ValueType][] = [];
+    for (const type of this.#locals) {
+      const last = groups.at(-1);
+      if (last && last[1] === type) last[0]++;
+      else groups.push([1, type]);
+    }
+    header.unsigned(groups.length);
+    for (const [count, type] of groups) {
+      header.unsigned(count);
+      header.byte(typeCodes[type]);
+    }
+    section.unsigned(header.length + this.#code.length + 1);
+    section.append(header.view());
+    section.append(this.#code.view());
+    section.append([0x0b]);
+  }
+}

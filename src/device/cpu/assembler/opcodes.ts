@@ -1,0 +1,98 @@
+/**
+ * Opcodes of WebAssembly under their names in the text format: those that kernels use of 32-bit and 64-bit numbers, of vectors of
+ * them and of relaxed SIMD. Values above 0xff carry their prefix byte in bits 16 and up. Those of the type
+ * `address` are of numbers of 64 or 32 bits, as the memory's addresses are.
+ */
+import { hasMemory64 } from "../runtime/memory64.ts";
+
+/** Runs of opcodes that follow one another: the first one's code, the type in front of the names, and the names. */
+const runs = [
+  [0x28, "i32", "load"],
+  [0x29, "i64", "load"],
+  [0x2a, "f32", "load"],
+  [0x2b, "f64", "load"],
+  [0x36, "i32", "store"],
+  [0x37, "i64", "store"],
+  [0x38, "f32", "store"],
+  [0x39, "f64", "store"],
+  [0x45, "i32", "eqz eq ne lt_s lt_u gt_s gt_u le_s le_u ge_s ge_u"],
+  [0x5b, "f32", "eq ne lt gt le ge"],
+  [0x61, "f64", "eq ne lt gt le ge"],
+  [0x6a, "i32", "add sub mul div_s div_u rem_s rem_u and or xor shl shr_s shr_u"],
+  [0x8b, "f32", "abs neg ceil floor trunc nearest sqrt add sub mul div min max"],
+  [0x99, "f64", "abs neg ceil floor trunc nearest sqrt add sub mul div min max"],
+  [0xac, "i64", "extend_i32_s extend_i32_u"],
+  [0xb2, "f32", "convert_i32_s convert_i32_u"],
+  [0xb6, "f32", "demote_f64"],
+  [0xb7, "f64", "convert_i32_s convert_i32_u"],
+  [0xbb, "f64", "promote_f32"],
+
+  [0xfd0000, "v128", "load"],
+  [0xfd0009, "v128", "load32_splat load64_splat store const"],
+  [0xfd000d, "i8x16", "shuffle"],
+  [0xfd0011, "i32x4", "splat"],
+  [0xfd0013, "f32x4", "splat"],
+  [0xfd0014, "f64x2", "splat"],
+  [0xfd001b, "i32x4", "extract_lane replace_lane"],
+  [0xfd001f, "f32x4", "extract_lane replace_lane"],
+  [0xfd0021, "f64x2", "extract_lane replace_lane"],
+  [0xfd0037, "i32x4", "eq ne lt_s lt_u gt_s gt_u le_s le_u ge_s ge_u"],
+  [0xfd0041, "f32x4", "eq ne lt gt le ge"],
+  [0xfd0047, "f64x2", "eq ne lt gt le ge"],
+  [0xfd004d, "v128", "not and andnot or xor bitselect any_true"],
+  [0xfd0056, "v128", "load32_lane load64_lane"],
+  [0xfd005a, "v128", "store32_lane store64_lane load32_zero load64_zero"],
+  [0xfd005e, "f32x4", "demote_f64x2_zero"],
+  [0xfd005f, "f64x2", "promote_low_f32x4"],
+  [0xfd0067, "f32x4", "ceil floor trunc nearest"],
+  [0xfd0074, "f64x2", "ceil floor"],
+  [0xfd007a, "f64x2", "trunc"],
+  [0xfd0094, "f64x2", "nearest"],
+  [0xfd00a0, "i32x4", "abs neg"],
+  [0xfd00ab, "i32x4", "shl shr_s shr_u add"],
+  [0xfd00b1, "i32x4", "sub"],
+  [0xfd00b5, "i32x4", "mul min_s min_u max_s max_u"],
+  [0xfd00c7, "i64x2", "extend_low_i32x4_s"],
+  [0xfd00d6, "i64x2", "eq"],
+  [0xfd00e0, "f32x4", "abs neg"],
+  [0xfd00e3, "f32x4", "sqrt add sub mul div min max pmin pmax"],
+  [0xfd00ec, "f64x2", "abs neg"],
+  [0xfd00ef, "f64x2", "sqrt add sub mul div min max pmin pmax"],
+  [0xfd00f8, "i32x4", "trunc_sat_f32x4_s trunc_sat_f32x4_u"],
+  [0xfd00fa, "f32x4", "convert_i32x4_s convert_i32x4_u"],
+  [0xfd00fc, "i32x4", "trunc_sat_f64x2_s_zero trunc_sat_f64x2_u_zero"],
+  [0xfd00fe, "f64x2", "convert_low_i32x4_s convert_low_i32x4_u"],
+  [0xfd0105, "f32x4", "relaxed_madd"],
+  [0xfd0107, "f64x2", "relaxed_madd"],
+  [0xfd010b, "i32x4", "relaxed_laneselect"],
+  [0xfd010c, "i64x2", "relaxed_laneselect"],
+] as const;
+
+/** Opcodes without a type, and those of the type `address`. */
+const others = {
+  "address.eq": hasMemory64 ? 0x51 : 0x46,
+  "address.ne": hasMemory64 ? 0x52 : 0x47,
+  "address.ge_s": hasMemory64 ? 0x59 : 0x4e,
+  "address.add": hasMemory64 ? 0x7c : 0x6a,
+  "address.sub": hasMemory64 ? 0x7d : 0x6b,
+  "address.mul": hasMemory64 ? 0x7e : 0x6c,
+  "address.shl": hasMemory64 ? 0x86 : 0x74,
+
+  "select": 0x1b,
+};
+
+type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;
+type NamesOf<Run> = Run extends readonly [number, infer Type extends string, infer Names extends string]
+  ? `${Type}.${Words<Names>}`
+  : never;
+
+/** An instruction's name. */
+export type Opcode = keyof typeof others | NamesOf<typeof runs[number]>;
+
+/** The code of each instruction. */
+export const opcodes = Object.fromEntries([
+  ...Object.entries(others),
+  ...runs.flatMap(([first, type, names]) =>
+    names.split(" ").map((name, i) => [`${type}.${name}`, first + i])
+  ),
+]) as Readonly<Record<Opcode, number>>;

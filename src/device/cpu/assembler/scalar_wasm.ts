@@ -1,0 +1,396 @@
+/**
+ * Scalar expressions as vector code: every value is a v128 whose lanes are elements. There are four lanes, or two where
+ * an expression touches float64; 32-bit values are then in the low half of their vectors, and what is in the high half is
+ * of no account. A bool is a mask, all ones or all zeros, as wide as the lanes of what was compared; it is made wider or
+ * narrower where it meets others.
+ */
+import { type DType, isFloat } from "../../dtype.ts";
+import { type Scalar, topological, type Transcendental } from "../../scalar.ts";
+import { importHostFunction } from "../runtime/executable.ts";
+import { type FunctionBuilder, hasRelaxedSimd, type Local, type ModuleBuilder, type Opcode } from "./wasm.ts";
+
+/** Instructions for `input` and `index` nodes: each pushes a vector of their values. */
+export interface Leaves {
+  /** Words as they are in memory; a bool is 0 or 1. */
+  input(position: number): void;
+  index(): void;
+}
+
+const vectorTypes: Record<DType, string> = {
+  float32: "f32x4",
+  float64: "f64x2",
+  int32: "i32x4",
+  uint32: "i32x4",
+  bool: "i32x4",
+};
+
+/** Nodes that wait for one another on the stack of values. */
+const maxDepth = 128;
+
+/** Emits one expression into a function, once or many times. */
+export class ScalarEmitter {
+  /** Elements of a vector. */
+  readonly lanes: 2 | 4;
+  readonly #f: FunctionBuilder;
+  readonly #module: ModuleBuilder;
+  readonly #root: Scalar;
+  readonly #order: Scalar[];
+  readonly #uses = new Map<Scalar, number>();
+  readonly #maskWidths = new Map<Scalar, 32 | 64>();
+  readonly #locals = new Map<Scalar, Local>();
+  /** Nodes whose values are in their locals now. */
+  readonly #ready = new Set<Scalar>();
+  readonly #uniform: Set<Scalar>;
+  /** Nodes that are computed into their locals before the root, in order: no other is further from one than {@linkcode maxDepth}. */
+  readonly #stops: Scalar[] = [];
+  /** Constants that are in their locals for good. */
+  readonly #constants = new Set<Scalar>();
+  #lane: Local | undefined;
+  #leaves!: Leaves;
+
+  /** @param uniformInputs Positions of the operands that have one value for all elements. */
+  constructor(module: ModuleBuilder, f: FunctionBuilder, root: Scalar, uniformInputs: ReadonlySet<number>) {
+    this.#module = module;
+    this.#f = f;
+    this.#root = root;
+    this.#order = topological(root);
+    this.lanes = this.#order.some(({ type }) => type === "float64") ? 2 : 4;
+    this.#uniform = new Set();
+    for (const node of this.#order) {
+      for (const argument of node.args) this.#uses.set(argument, (this.#uses.get(argument) ?? 0) + 1);
+      const uniform = node.op === "input"
+        ? uniformInputs.has(node.value!)
+        : node.op !== "index" && node.args.every((argument) => this.#uniform.has(argument));
+      if (uniform) this.#uniform.add(node);
+    }
+    const depths = new Map<Scalar, number>();
+    for (const node of this.#order) {
+      const depth = node.args.reduce((deepest, argument) => Math.max(deepest, 1 + depths.get(argument)!), 0);
+      if (depth === maxDepth) this.#stops.push(node);
+      depths.set(node, depth === maxDepth ? 0 : depth);
+      this.#maskWidths.set(node, this.#widthOf(node));
+    }
+  }
+
+  /** Whether values of 32 bits meet float64: V8 takes minutes and more to find that it cannot join vectors of a large expression that does. */
+  get mixesWidths(): boolean {
+    return this.lanes === 2 && this.#order.some(({ type }) => type !== "float64" && type !== "bool");
+  }
+
+  /** The number of operations an element takes: a measure of how much there is to gain. */
+  get operations(): number {
+    return this.#order.length - this.#uniform.size;
+  }
+
+  /**
+   * Sets, once and before all loops, what constants are in. The engine builds a constant vector anew, from a general
+   * register, wherever one stands; a number spread out into a variable stays in a register, or on the stack.
+   */
+  emitConstants(): void {
+    for (const node of this.#order) {
+      if (node.op !== "constant" || node.type === "bool") continue;
+      this.#compute(node);
+      this.#f.set(this.#local(node));
+      this.#ready.add(node);
+      this.#constants.add(node);
+    }
+  }
+
+  /** Computes, once and before a loop, what is the same for all elements. */
+  emitUniform(leaves: Leaves): void {
+    this.#leaves = leaves;
+    for (const node of this.#order) {
+      if (!this.#uniform.has(node) || this.#constants.has(node)) continue;
+      // Only what the loop itself reads needs to stay.
+      const local = this.#local(node);
+      this.#compute(node);
+      this.#f.set(local);
+      this.#ready.add(node);
+    }
+  }
+
+  /** Pushes the vector of results; a bool is left as a mask of 32-bit lanes. */
+  emit(leaves: Leaves): void {
+    this.#leaves = leaves;
+    for (const node of this.#order) if (!this.#uniform.has(node)) this.#ready.delete(node);
+    for (const node of this.#stops) {
+      if (this.#ready.has(node)) continue;
+      this.#compute(node);
+      this.#f.set(this.#local(node));
+      this.#ready.add(node);
+    }
+    if (this.#root.type === "bool") this.#pushMask(this.#root, 32);
+    else this.#push(this.#root);
+  }
+
+  #local(node: Scalar): Local {
+    let local = this.#locals.get(node);
+    if (!local) this.#locals.set(node, local = this.#f.local("v128"));
+    return local;
+  }
+
+  #push(node: Scalar): void {
+    if (this.#ready.has(node)) return this.#f.get(this.#local(node));
+    this.#compute(node);
+    if ((this.#uses.get(node) ?? 0) > 1) {
+      this.#f.tee(this.#local(node));
+      this.#ready.add(node);
+    }
+  }
+
+  /** The lanes' width in the mask of a bool node. */
+  #maskWidth(node: Scalar): 32 | 64 {
+    return this.#maskWidths.get(node)!;
+  }
+
+  /** The same, from those of the arguments. */
+  #widthOf(node: Scalar): 32 | 64 {
+    switch (node.op) {
+      case "lt":
+      case "le":
+      case "eq":
+      case "isNaN":
+        return node.args[0].type === "float64"
+          ? 64
+          : node.args[0].type === "bool"
+          ? this.#commonWidth(node.args)
+          : 32;
+      case "and":
+      case "or":
+      case "xor":
+      case "not":
+        return this.#commonWidth(node.args);
+      case "select":
+        return this.#commonWidth(node.args.slice(1));
+      default:
+        return 32;
+    }
+  }
+
+  #commonWidth(nodes: readonly Scalar[]): 32 | 64 {
+    return nodes.every((node) => this.#maskWidth(node) === 64) ? 64 : 32;
+  }
+
+  #pushMask(node: Scalar, width: 32 | 64): void {
+    this.#push(node);
+    const own = this.#maskWidth(node);
+    if (own === width) return;
+    if (width === 64) this.#f.op("i64x2.extend_low_i32x4_s");
+    else {
+      const lane = this.#scratch();
+      this.#f.set(lane);
+      this.#f.shuffle32([0, 2, 0, 2], lane, lane);
+    }
+  }
+
+  #scratch(): Local {
+    return this.#lane ??= this.#f.local("v128");
+  }
+
+  #compute(node: Scalar): void {
+    const f = this.#f;
+    const { op, type, args } = node;
+    const vector = vectorTypes[type];
+    const unsigned = type === "uint32";
+    const pushAll = () => args.forEach((argument) => this.#push(argument));
+    const simple = (name: string) => {
+      pushAll();
+      f.op(name as Opcode);
+    };
+    switch (op) {
+      case "constant":
+        return this.#constant(type, node.value!);
+      case "input":
+        this.#leaves.input(node.value!);
+        if (type === "bool") f.op("i32x4.neg"); // 1 becomes all ones.
+        return;
+      case "index":
+        return this.#leaves.index();
+      case "add":
+      case "sub":
+      case "mul":
+      case "div":
+      case "floor":
+      case "ceil":
+      case "sqrt":
+        return simple(`${vector}.${op}`);
+      case "round":
+        return simple(`${vector}.nearest`);
+      case "neg":
+        return simple(`${vector}.neg`);
+      case "abs":
+        return unsigned ? pushAll() : simple(`${vector}.abs`);
+      case "min":
+      case "max":
+        if (isFloat(type) && this.#limit(node)) return;
+        return simple(isFloat(type) ? `${vector}.${op}` : `${vector}.${op}_${unsigned ? "u" : "s"}`);
+      case "fma":
+        if (isFloat(type) && hasRelaxedSimd) return simple(`${vector}.relaxed_madd`);
+        this.#push(args[0]);
+        this.#push(args[1]);
+        f.op(`${vector}.mul` as Opcode);
+        this.#push(args[2]);
+        return f.op(`${vector}.add` as Opcode);
+      case "lt":
+      case "le":
+      case "eq": {
+        const operand = args[0].type;
+        if (operand === "bool") {
+          const width = this.#maskWidth(node);
+          args.forEach((argument) => this.#pushMask(argument, width));
+          return f.op(width === 64 ? "i64x2.eq" : "i32x4.eq");
+        }
+        pushAll();
+        const sign = op === "eq" || isFloat(operand) ? "" : operand === "uint32" ? "_u" : "_s";
+        return f.op(`${vectorTypes[operand]}.${op}${sign}` as Opcode);
+      }
+      case "isNaN": {
+        const lane = this.#scratch();
+        this.#push(args[0]);
+        f.tee(lane);
+        f.get(lane);
+        return f.op(args[0].type === "float64" ? "f64x2.ne" : "f32x4.ne");
+      }
+      case "and":
+      case "or":
+      case "xor":
+      case "not":
+        if (type === "bool") args.forEach((argument) => this.#pushMask(argument, this.#maskWidth(node)));
+        else pushAll();
+        return f.op(`v128.${op}`);
+      case "shl":
+      case "shr":
+        return this.#shift(node);
+      case "select": {
+        const [condition, a, b] = args;
+        const width = type === "bool" ? this.#maskWidth(node) : type === "float64" ? 64 : 32;
+        for (const branch of [a, b]) {
+          if (type === "bool") this.#pushMask(branch, width);
+          else this.#push(branch);
+        }
+        this.#pushMask(condition, width);
+        // Lanes of a mask are all ones or all zeros: one instruction, where bits take three.
+        if (!hasRelaxedSimd) return f.op("v128.bitselect");
+        return f.op(width === 64 ? "i64x2.relaxed_laneselect" : "i32x4.relaxed_laneselect");
+      }
+      case "bitcast":
+        return this.#push(args[0]);
+      case "convert":
+        return this.#convert(args[0], type);
+      case "exp":
+      case "log":
+      case "log1p":
+      case "sin":
+      case "cos":
+      case "tanh":
+      case "erf":
+      case "pow":
+        return this.#callPerLane(op, type, args);
+    }
+  }
+
+  /** Pushes the smaller or larger of a value and a constant, in one or two instructions: the engine's own takes eight. */
+  #limit({ op, type, args }: Scalar): boolean {
+    const limit = args.find((argument) => argument.op === "constant");
+    const value = limit?.value;
+    if (!limit || value === undefined || Number.isNaN(value) || Object.is(value, -0)) return false;
+    const f = this.#f;
+    const vector = vectorTypes[type];
+    // Keeps its first argument, a NaN too, unless the second is beyond it.
+    this.#push(args[0] === limit ? args[1] : args[0]);
+    this.#push(limit);
+    f.op(`${vector}.p${op}` as Opcode);
+    if (op === "max" && value === 0) {
+      // Of -0 and 0 the larger is 0.
+      this.#push(limit);
+      f.op(`${vector}.add` as Opcode);
+    }
+    return true;
+  }
+
+  #constant(type: DType, value: number): void {
+    const f = this.#f;
+    if (type === "float32") f.op("f32x4.splat", () => f.f32(value));
+    else if (type === "float64") f.op("f64x2.splat", () => f.f64(value));
+    else if (type === "bool") f.i32x4(value ? -1 : 0);
+    else f.op("i32x4.splat", () => f.i32(value));
+  }
+
+  /** By one number of bits for all lanes where that is known, else lane by lane. */
+  #shift({ op, type, args: [value, bits] }: Scalar): void {
+    const f = this.#f;
+    const suffix = op === "shl" ? "shl" : type === "uint32" ? "shr_u" : "shr_s";
+    this.#push(value);
+    if (bits.op === "constant") {
+      f.i32(bits.value!);
+      return f.op(`i32x4.${suffix}`);
+    }
+    const [a, b] = [f.local("v128"), f.local("v128")];
+    f.set(a);
+    this.#push(bits);
+    f.set(b);
+    f.get(a);
+    for (let lane = 0; lane < this.lanes; lane++) {
+      f.lane("i32x4.extract_lane", lane, a);
+      f.lane("i32x4.extract_lane", lane, b);
+      f.op(`i32.${suffix}`);
+      f.lane("i32x4.replace_lane", lane);
+    }
+  }
+
+  #convert(from: Scalar, to: DType): void {
+    const f = this.#f;
+    if (from.type === "bool") {
+      this.#pushMask(from, to === "float64" ? 64 : 32);
+      this.#constant(to, 1);
+      return f.op("v128.and");
+    }
+    this.#push(from);
+    const sign = (type: DType) => type === "uint32" ? "u" : "s";
+    switch (to) {
+      case "float64":
+        return f.op(
+          from.type === "float32" ? "f64x2.promote_low_f32x4" : `f64x2.convert_low_i32x4_${sign(from.type)}`,
+        );
+      case "float32":
+        return f.op(
+          from.type === "float64" ? "f32x4.demote_f64x2_zero" : `f32x4.convert_i32x4_${sign(from.type)}`,
+        );
+      case "int32":
+      case "uint32":
+        if (!isFloat(from.type)) return; // The same 32 bits.
+        return f.op(
+          from.type === "float64"
+            ? `i32x4.trunc_sat_f64x2_${sign(to)}_zero`
+            : `i32x4.trunc_sat_f32x4_${sign(to)}`,
+        );
+      case "bool":
+        throw new TypeError("convert to bool is a comparison with zero");
+    }
+  }
+
+  /** Calls a function of f64 for every lane. */
+  #callPerLane(name: Transcendental, type: DType, args: readonly Scalar[]): void {
+    const f = this.#f;
+    const callee = importHostFunction(this.#module, name, args.length);
+    const operands = args.map((argument) => {
+      const x = f.local("v128");
+      this.#push(argument);
+      f.set(x);
+      return x;
+    });
+    const vector = type === "float64" ? "f64x2" : "f32x4";
+    for (let lane = 0; lane < this.lanes; lane++) {
+      f.call(
+        callee,
+        ...operands.map((x) => () => {
+          if (type === "float64") f.lane("f64x2.extract_lane", lane, x);
+          else f.op("f64.promote_f32", () => f.lane("f32x4.extract_lane", lane, x));
+        }),
+      );
+      if (type === "float32") f.op("f32.demote_f64");
+      if (lane === 0) f.op(`${vector}.splat`);
+      else f.lane(`${vector}.replace_lane`, lane);
+    }
+  }
+}

@@ -1,0 +1,228 @@
+/**
+ * Elementwise kernels. One is emitted for each function, operand types and spacing along the innermost axis of each
+ * operand; shapes, strides, addresses and numbers are read from a descriptor, so few kernels serve many shapes.
+ */
+import { collapse } from "../../collapse.ts";
+import type { BufferView, View } from "../../device.ts";
+import { bytesPerElement, type DType } from "../../dtype.ts";
+import { lower } from "../../float32_math.ts";
+import { RecentMap } from "../../recent_map.ts";
+import { instantiate, type Scalar, type ScalarFunction, topological } from "../../scalar.ts";
+import { contiguousStrides, isContiguous, sizeOf } from "../../shape.ts";
+import { textOf } from "../../structure_text.ts";
+import { addressOf } from "../assembler/address.ts";
+import { writeAxes } from "./axes.ts";
+import { emitMap, Spacing, word } from "./map_kernel.ts";
+import type { Memory } from "../runtime/memory.ts";
+import type { Pool } from "../runtime/pool.ts";
+import { Executable } from "../runtime/executable.ts";
+
+const maximumOperands = 20;
+const maximumAxes = 32;
+/** Number of expressions whose kernels are cached, beside those of functions in use. */
+const maximumExpressions = 1024;
+/** Bytes that a descriptor may take. */
+const bytesFor = (operands: number, axes: number) => 4 * (word.header + 4 * operands + axes * (1 + operands));
+const descriptorLength = bytesFor(maximumOperands, maximumAxes);
+
+/** Operations worth a task of their own: some fifty microseconds. */
+const operationsPerTask = 2 ** 17;
+/** Operations as long as it takes to come from one row to the next: more than the elements of short rows do. */
+const operationsPerRow = 2 ** 5;
+
+const dtypeCodes: Record<DType, number> = { float32: 0, float64: 1, int32: 2, uint32: 3, bool: 4 };
+
+/** A function for operands of certain types, and its kernels by the spacings of the operands. */
+interface Typed {
+  readonly root: Scalar;
+  readonly usesIndex: boolean;
+  readonly operations: number;
+  readonly kernels: Map<number, Executable>;
+}
+
+/** Runs elementwise functions. */
+export class Mapper {
+  readonly #memory: Memory;
+  readonly #pool: Pool;
+  /** Instances of each function, by a number made of the operands' types. */
+  readonly #functions = new WeakMap<ScalarFunction, Map<number, Typed>>();
+  /** Instances by expression, which equal functions share. */
+  readonly #byExpression = new RecentMap<string, Typed>(maximumExpressions);
+  readonly #shared: number;
+  /** Address of the job's description. */
+  #descriptor: number;
+
+  constructor(memory: Memory, pool: Pool) {
+    this.#memory = memory;
+    this.#pool = pool;
+    this.#descriptor = this.#shared = memory.allocate(descriptorLength).address;
+  }
+
+  #typed(fn: ScalarFunction, inputs: readonly View[], output: DType): Typed {
+    let instances = this.#functions.get(fn);
+    if (!instances) this.#functions.set(fn, instances = new Map());
+    let key = dtypeCodes[output];
+    for (let i = 0; i < inputs.length; i++) key = key * 5 + dtypeCodes[inputs[i].dtype];
+    let typed = instances.get(key);
+    if (!typed) {
+      if (inputs.length + 2 > maximumOperands) {
+        throw new RangeError(
+          `${fn.name}: ${inputs.length} operands, at most ${maximumOperands - 2} are possible`,
+        );
+      }
+      const expression = instantiate(fn, inputs.map((input) => input.dtype));
+      typed = this.#byExpression.getOrMake(`${key} ${textOf(expression)}`, () => {
+        const root = lower(expression);
+        const nodes = topological(root);
+        return {
+          root,
+          usesIndex: nodes.some((node) => node.op === "index"),
+          operations: nodes.length,
+          kernels: new Map(),
+        };
+      });
+      instances.set(key, typed);
+    }
+    return typed;
+  }
+
+  /** output[i] = fn(inputs[0][i], inputs[1][i], ...). */
+  run(fn: ScalarFunction, inputs: readonly View[], output: BufferView): void {
+    const { shape } = output;
+    const size = sizeOf(shape);
+    if (size === 0) return;
+    const typed = this.#typed(fn, inputs, output.dtype);
+    this.#descriptor = this.#pool.describe(this.#shared, bytesFor(inputs.length + 2, shape.length));
+    let flat = isContiguous(shape, output.strides);
+    for (let i = 0; i < inputs.length && flat; i++) {
+      flat = typeof inputs[i].source === "number" || isContiguous(shape, inputs[i].strides);
+    }
+    if (flat) this.#runFlat(typed, inputs, output, size);
+    else this.#runStrided(typed, inputs, output, size);
+  }
+
+  #runFlat(typed: Typed, inputs: readonly View[], output: BufferView, size: number): void {
+    const words = this.#memory.i32;
+    let at = (this.#descriptor / 4) + word.header;
+    words[at] = addressOf(output) / 4;
+    let key = 0;
+    for (let i = 0; i < inputs.length; i++) {
+      at += 4;
+      const input = inputs[i];
+      if (typeof input.source === "number") {
+        key = key * 4 + Spacing.number;
+        this.#writeNumber(at, input.dtype, input.source);
+      } else {
+        key *= 4;
+        words[at] = addressOf(input as BufferView) / 4;
+      }
+    }
+    if (typed.usesIndex) {
+      words[at + 4] = 0;
+      words[at + 5] = 1;
+    }
+    this.#launch(typed, key * 4, inputs, output.dtype, size, 1, 0);
+  }
+
+  #runStrided(typed: Typed, inputs: readonly View[], output: BufferView, size: number): void {
+    const words = this.#memory.i32;
+    const operands: View[] = [output, ...inputs];
+    const isNumber = operands.map((operand) => typeof operand.source === "number");
+    const walk = collapse(output.shape, [
+      ...operands.filter((_, i) => !isNumber[i]).map((operand) => operand.strides),
+      ...(typed.usesIndex ? [contiguousStrides(output.shape)] : []),
+    ]);
+    const last = walk.shape.length - 1;
+    const count = walk.shape[last];
+    let at = (this.#descriptor / 4) + word.header;
+    let key = 0;
+    let outputSpacing = Spacing.contiguous;
+    let moving = 0;
+    const sizes: number[] = [];
+    operands.forEach((operand, i) => {
+      let kind = Spacing.number;
+      if (isNumber[i]) this.#writeNumber(at, operand.dtype, operand.source as number);
+      else {
+        const stride = walk.strides[moving++][last];
+        kind = count === 1 || stride === 1
+          ? Spacing.contiguous
+          : stride === 0 && i > 0
+          ? Spacing.repeated
+          : Spacing.strided;
+        const size = bytesPerElement(operand.dtype) / 4;
+        sizes.push(size);
+        words[at] = addressOf(operand as BufferView) / 4;
+        words[at + 1] = stride * size;
+      }
+      at += 4;
+      if (i === 0) outputSpacing = kind;
+      else key = key * 4 + kind;
+    });
+    if (typed.usesIndex) {
+      words[at] = 0;
+      words[at + 1] = walk.strides[moving][last];
+      sizes.push(1);
+      at += 4;
+    }
+    writeAxes(words, at, walk, sizes, 1);
+    this.#launch(typed, key * 4 + outputSpacing, inputs, output.dtype, count, size / count, last);
+  }
+
+  #writeNumber(at: number, dtype: DType, value: number): void {
+    const memory = this.#memory;
+    if (dtype === "float32") memory.f32[at + 2] = value;
+    else if (dtype === "float64") memory.f64[(at + 2) / 2] = value;
+    else memory.i32[at + 2] = dtype === "bool" ? value ? 1 : 0 : value;
+  }
+
+  #launch(
+    typed: Typed,
+    key: number,
+    inputs: readonly View[],
+    output: DType,
+    count: number,
+    rows: number,
+    axes: number,
+  ): void {
+    let executable = typed.kernels.get(key);
+    if (!executable) {
+      const spacings: Spacing[] = [];
+      for (let i = inputs.length, rest = key; i >= 0; i--, rest = Math.floor(rest / 4)) {
+        spacings.push(rest % 4);
+      }
+      const outputSpacing = spacings.shift()!;
+      const module = emitMap(typed.root, typed.usesIndex, [output, ...inputs.map((x) => x.dtype)], [
+        outputSpacing,
+        ...spacings.reverse(),
+      ]);
+      typed.kernels.set(key, executable = new Executable(this.#memory, module));
+    }
+    const operations = rows * (count * (typed.operations + 1) + operationsPerRow);
+    const shares = this.#pool.threads === 1 ? 1 : Math.min(64, Math.floor(operations / operationsPerTask));
+    let [rowsPerTask, countPerTask] = [rows, count];
+    if (shares > 1) {
+      rowsPerTask = Math.ceil(rows / shares);
+      if (rows < shares) countPerTask = Math.ceil(count / Math.ceil(shares / rows) / 64) * 64;
+    }
+    // A transposed operand touches a line of memory for each element: few enough of them stay for the next row's.
+    if (isGathering(key) && rows > 1) countPerTask = Math.min(countPerTask, 128);
+    const tasksPerRow = Math.ceil(count / countPerTask);
+    const tasks = Math.ceil(rows / rowsPerTask) * tasksPerRow;
+    const words = this.#memory.i32;
+    const at = this.#descriptor / 4;
+    words[at + word.count] = count;
+    words[at + word.rows] = rows;
+    words[at + word.axes] = axes;
+    words[at + word.rowsPerTask] = rowsPerTask;
+    words[at + word.countPerTask] = countPerTask;
+    words[at + word.tasksPerRow] = tasksPerRow;
+    if (shares > 1) this.#pool.run(executable, "map", tasks, this.#descriptor);
+    else this.#pool.runHere(executable.exports.map, tasks, this.#descriptor);
+  }
+}
+
+/** Whether any operand of a kernel is strided, by the kernel's number. */
+function isGathering(key: number): boolean {
+  for (; key > 0; key = Math.floor(key / 4)) if (key % 4 === Spacing.strided) return true;
+  return false;
+}

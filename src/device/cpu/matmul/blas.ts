@@ -1,0 +1,178 @@
+/**
+ * Matrix products by a native library with the C interface of the BLAS (OpenBLAS, Intel's MKL, BLIS, Apple's Accelerate),
+ * on the device's own memory: nothing is copied.
+ */
+import type { Memory } from "../runtime/memory.ts";
+
+/** A matrix in memory, row-major. */
+export interface BlasMatrix {
+  /** In bytes. */
+  readonly address: number;
+  /** Whether it is the transposed matrix that lies there. */
+  readonly isTransposed: boolean;
+  /** Elements from row to row of what lies there: no fewer than a row has. */
+  readonly rowStride: number;
+}
+
+/** A native library on the memory of a device. */
+export interface Blas {
+  /** The library in words. */
+  readonly description: string;
+  /** (m, k) x (k, n) into a matrix whose rows lie one after the other. */
+  multiply(
+    dtype: "float32" | "float64",
+    shape: { readonly m: number; readonly n: number; readonly k: number },
+    left: BlasMatrix,
+    right: BlasMatrix,
+    address: number,
+  ): void;
+}
+
+const [i32, usize] = ["i32", "usize"] as const;
+const multiply = <T extends "f32" | "f64">(scalar: T) => ({
+  // Order, transpositions, m, n, k, alpha, a and its row stride, b and its row stride, beta, c and its row stride.
+  parameters: [i32, i32, i32, i32, i32, i32, scalar, usize, i32, usize, i32, scalar, usize, i32],
+  result: "void",
+  optional: true,
+} as const);
+const setThreads = { parameters: [i32], result: "void", optional: true } as const;
+const symbols = {
+  cblas_sgemm: multiply("f32"),
+  cblas_dgemm: multiply("f64"),
+  cblas_isamax: { parameters: ["i64", "buffer", "i64"], result: usize, optional: true },
+  openblas_get_config: { parameters: [], result: "pointer", optional: true },
+  openblas_get_corename: { parameters: [], result: "pointer", optional: true },
+  openblas_set_num_threads: setThreads,
+  MKL_Set_Num_Threads: setThreads,
+  bli_thread_set_num_threads: { ...setThreads, parameters: ["i64"] },
+} as const;
+
+type Symbols = Deno.DynamicLibrary<typeof symbols>["symbols"];
+
+/** Libraries that `"auto"` looks for, in this order. The reference implementation, slower than WebAssembly, is not among them. */
+const usualNames: Partial<Record<typeof Deno.build.os, readonly string[]>> = {
+  linux: [
+    "libopenblas.so.0",
+    "libopenblas.so",
+    "libmkl_rt.so.2",
+    "libmkl_rt.so",
+    "libblis.so.4",
+    "libblis.so",
+  ],
+  darwin: ["/System/Library/Frameworks/Accelerate.framework/Accelerate", "libopenblas.dylib"],
+  windows: ["libopenblas.dll", "openblas.dll", "mkl_rt.2.dll", "mkl_rt.dll"],
+};
+
+const remedy = {
+  linux: `install OpenBLAS (Debian and Ubuntu: apt install libopenblas0-pthread)`,
+  darwin: "install OpenBLAS (brew install openblas)",
+  windows: "install OpenBLAS or MKL",
+}[Deno.build.os as string] ?? "install OpenBLAS";
+
+/**
+ * Opens a library: by its path or name, or with `"auto"` the first of the usual ones that is installed.
+ *
+ * @returns What makes it work on a device's memory, on so many threads.
+ * @throws {Error} If it may not be called, is not there, or is no BLAS with 32-bit integers.
+ */
+export async function openBlas(name: string): Promise<(memory: Memory, threads: number) => Blas> {
+  const permission = name === "auto" ? { name: "ffi" } as const : { name: "ffi", path: name } as const;
+  const { state } = await Deno.permissions.request(permission);
+  if (state !== "granted") {
+    throw new Error(`init: blas calls a native library, which takes a permission: run deno with --allow-ffi`);
+  }
+  if (name !== "auto") return onMemory(openLibrary(name), name);
+  const names = usualNames[Deno.build.os] ?? [];
+  for (const usual of names) {
+    let library: Symbols;
+    try {
+      library = openLibrary(usual);
+    } catch {
+      continue;
+    }
+    return onMemory(library, usual);
+  }
+  throw new Error(
+    `init: no BLAS was found (${
+      names.join(", ")
+    }): ${remedy}, or give the path of one: blas: "/path/to/libopenblas.so"`,
+  );
+}
+
+function openLibrary(path: string): Symbols {
+  try {
+    return Deno.dlopen(path, symbols).symbols;
+  } catch (error) {
+    const reason = (error as Error).message.replaceAll(/Could not open library: /g, "");
+    throw new Error(`init: the BLAS "${path}" cannot be opened (${reason}): ${remedy}, or leave blas out`);
+  }
+}
+
+/**
+ * Refuses what is no BLAS, or one whose integers have 64 bits.
+ *
+ * @throws {Error} It says which.
+ */
+export function checkLibrary(
+  { cblas_sgemm, cblas_dgemm, cblas_isamax }: Pick<Symbols, "cblas_sgemm" | "cblas_dgemm" | "cblas_isamax">,
+  name: string,
+): void {
+  if (!cblas_sgemm || !cblas_dgemm || !cblas_isamax) {
+    throw new Error(
+      `init: "${name}" is no BLAS with a C interface: it has no function cblas_sgemm; give the path of OpenBLAS, MKL or BLIS`,
+    );
+  }
+  // A length whose lower half is three and which is negative as a whole: a library that reads all of it looks at nothing.
+  const length = -(2n ** 32n) + 3n;
+  if (Number(cblas_isamax(length, Float32Array.of(1, 2, 3), 1n)) !== 2) {
+    throw new Error(
+      `init: "${name}" has an interface with 64-bit integers; give the path of the same library with 32-bit ones (LP64)`,
+    );
+  }
+}
+
+/** By the library's name: a second `init` takes what is open. How many threads each runs on was said last. */
+const threadsOf = new WeakMap<Symbols, number>();
+
+function onMemory(library: Symbols, name: string): (memory: Memory, threads: number) => Blas {
+  checkLibrary(library, name);
+  const [config, core] = [library.openblas_get_config?.(), library.openblas_get_corename?.()].map((text) =>
+    text ? new Deno.UnsafePointerView(text).getCString() : ""
+  );
+  // OpenBLAS has kernels for each kind of processor.
+  const description = config ? config.split(" ", 2).join(" ") + (core && ` for ${core}`) : name;
+  const [rowMajor, asItIs, transposed] = [101, 111, 112];
+  return (memory, threads) => {
+    // Memory that grows keeps its place.
+    const base = Deno.UnsafePointer.value(Deno.UnsafePointer.of(memory.u8));
+    return {
+      description,
+      multiply(dtype, { m, n, k }, left, right, address) {
+        if (threadsOf.get(library) !== threads) {
+          threadsOf.set(library, threads);
+          library.openblas_set_num_threads?.(threads);
+          library.MKL_Set_Num_Threads?.(threads);
+          library.bli_thread_set_num_threads?.(BigInt(threads));
+        }
+        const gemm = dtype === "float32" ? library.cblas_sgemm! : library.cblas_dgemm!;
+        const orders = [left, right].map(({ isTransposed }) => isTransposed ? transposed : asItIs);
+        gemm(
+          rowMajor,
+          orders[0],
+          orders[1],
+          m,
+          n,
+          k,
+          1,
+          base + BigInt(left.address),
+          left.rowStride,
+          base + BigInt(right.address),
+          right.rowStride,
+          0,
+          base + BigInt(address),
+          n,
+        );
+      },
+    };
+  };
+}

@@ -1,0 +1,131 @@
+/** WebAssembly modules on the device's memory. */
+import { outsideCapture } from "../../capture.ts";
+import type { Block, Memory } from "./memory.ts";
+import {
+  type Callable,
+  type FunctionBuilder,
+  type Local,
+  ModuleBuilder,
+  type ValueType,
+} from "../assembler/wasm.ts";
+
+/** An exported function that does one task of a job, and where the job is described: an address in words of 32 bits. */
+export type Task = (task: number, word: number) => void;
+
+/**
+ * The functions that kernels import. Worker threads are given this function's source, so it refers to nothing outside.
+ */
+export function hostFunctions(): Record<string, (x: number, p: number) => number> {
+  const { exp, log, log1p, sin, cos, tanh } = Math;
+  /** The error function by its Maclaurin series times exp(-x^2), all of whose terms are positive. */
+  function erf(x: number): number {
+    const a = Math.abs(x);
+    if (!(a < 6)) return a >= 6 ? Math.sign(x) : x;
+    let term = a, sum = a;
+    for (let n = 1; n < 200 && term > sum * 1e-17; n++) sum += term *= 2 * a * a / (2 * n + 1);
+    return Math.sign(x) * 2 / Math.sqrt(Math.PI) * Math.exp(-a * a) * sum;
+  }
+  /** As C's `pow`, where `Math.pow` gives NaN: 1 to any power is 1, and so is -1 to an infinite one. */
+  function pow(x: number, p: number): number {
+    return x === 1 || x === -1 && Math.abs(p) === Infinity ? 1 : Math.pow(x, p);
+  }
+  return { exp, log, log1p, sin, cos, tanh, erf, pow };
+}
+
+const functions = hostFunctions();
+
+/** A module that works on the device's memory and may import {@linkcode hostFunctions}. */
+export function newModule(): ModuleBuilder {
+  const module = new ModuleBuilder();
+  module.importMemory("env", "memory");
+  return module;
+}
+
+/** A function of a task under construction. */
+export interface TaskBuilder {
+  readonly f: FunctionBuilder;
+  readonly task: Local;
+  /** Address of the job's description. */
+  readonly descriptor: Local;
+  /** Reads a word of the description. */
+  readonly word: (at: number) => Local;
+  /** Reads a word of the description as an address, or as a distance between addresses. */
+  readonly address: (at: number) => Local;
+  readonly distance: (at: number) => Local;
+}
+
+/** Starts the function of a task. */
+export function addTask(module: ModuleBuilder, name: string): TaskBuilder {
+  const f = module.addFunction(name, ["i32", "i32"]);
+  const [task, word] = f.params;
+  const descriptor = f.local("address");
+  f.set(descriptor, () => f.addressOfWord(word));
+  const reader = (type: "i32" | "address", load: (offset: number) => void) => (at: number) => {
+    const local = f.local(type);
+    f.set(local, () => load(4 * at));
+    return local;
+  };
+  return {
+    f,
+    task,
+    descriptor,
+    word: reader("i32", (offset) => f.load("i32.load", descriptor, offset)),
+    address: reader("address", (offset) => f.loadAddress(descriptor, offset)),
+    distance: reader("address", (offset) => f.loadDistance(descriptor, offset)),
+  };
+}
+
+/** One of {@linkcode hostFunctions}, of so many f64 and to an f64. */
+export function importHostFunction(module: ModuleBuilder, name: string, operands: number): Callable {
+  return module.importFunction("env", name, new Array<ValueType>(operands).fill("f64"), ["f64"]);
+}
+
+/** Gives memory back that belonged to a module. */
+const unused = new FinalizationRegistry(({ memory, block }: { memory: Memory; block: Block }) =>
+  memory.release(block)
+);
+
+let made = 0;
+
+/** A module, compiled and instantiated on the main thread; workers do the same from a copy of its bytes. */
+export class Executable {
+  /** A number unlike that of any other module, by which workers know it: another may come to lie at its address. */
+  readonly number: number = made++;
+  readonly exports: Record<string, Task>;
+  /** Names of the exports, in an order that is the same on every thread. */
+  readonly names: readonly string[];
+  readonly #memory: Memory;
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+  #shared: Block | undefined;
+
+  constructor(memory: Memory, module: ModuleBuilder) {
+    this.#memory = memory;
+    this.#bytes = module.toBytes();
+    const env = { memory: memory.wasm, ...functions };
+    this.exports = new WebAssembly.Instance(new WebAssembly.Module(this.#bytes), { env }).exports as Record<
+      string,
+      Task
+    >;
+    this.names = Object.keys(this.exports);
+  }
+
+  get byteLength(): number {
+    return this.#bytes.length;
+  }
+
+  /** Memory that is given back when nothing refers to the module any more. */
+  allocate(byteLength: number): Block {
+    const block = outsideCapture(() => this.#memory.allocate(byteLength));
+    unused.register(this, { memory: this.#memory, block });
+    return block;
+  }
+
+  /** Address of the module's bytes in the shared memory, which every thread reads. */
+  get address(): number {
+    if (!this.#shared) {
+      this.#shared = this.allocate(this.#bytes.length);
+      this.#memory.u8.set(this.#bytes, this.#shared.address);
+    }
+    return this.#shared.address;
+  }
+}

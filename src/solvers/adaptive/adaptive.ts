@@ -1,0 +1,224 @@
+/** Adaptive solves: the steps are found first, and taken once more where a gradient is wanted. */
+import type { ScanOptions } from "../../compile/loop/scan.ts";
+import { concatenate, stack } from "../../tensor/functions.ts";
+import { isRecording, withoutRecording } from "../../tensor/primitive.ts";
+import { scope } from "../../tensor/scope.ts";
+import { Symbolic } from "../../tensor/symbolic.ts";
+import { scalar, type Tensor } from "../../tensor/tensor.ts";
+import { replay } from "./adaptive_replay.ts";
+import { findStepsOfSamples } from "./adaptive_samples.ts";
+import {
+  type AdaptiveOptions,
+  findSteps,
+  mostOf,
+  type Search,
+  searchNow,
+  type Steps,
+  type StepWatch,
+} from "./adaptive_search.ts";
+import {
+  type AdaptiveMethod,
+  embeddedStep,
+  interpolate,
+  interpolateAt,
+  type Parts,
+  type PartsField,
+  type StepSupport,
+  supportOf,
+} from "./embedded.ts";
+import { findSignChange } from "../sign_change.ts";
+import type { VectorField } from "../fixed/tableau.ts";
+
+/** The cost of a solve. */
+export interface SolveStatistics {
+  /** Steps taken; of samples that take steps of their own, the most that one took. */
+  steps: number;
+  /** Steps whose error was too large, so that shorter ones took their place. */
+  rejected: number;
+  /** Evaluations of the vector field; of samples that take steps of their own, the most that one took. */
+  evaluations: number;
+  /** The steps of each sample, where each takes its own. */
+  stepsOfSamples?: number[];
+  /** The rejected steps of each sample. */
+  rejectedOfSamples?: number[];
+}
+
+/** Options of an adaptive solve. */
+type Options = AdaptiveOptions & ScanOptions & { statistics?: SolveStatistics };
+
+/** Fills in the cost of a solve. */
+export function count(statistics: SolveStatistics | undefined, { lists, norm, evaluations }: Steps): void {
+  if (!statistics) return;
+  const steps = lists.map(({ starts }) => starts.length);
+  const rejected = lists.map((list) => list.rejected);
+  Object.assign(statistics, { steps: mostOf(steps), rejected: mostOf(rejected), evaluations });
+  if (norm === "sample") Object.assign(statistics, { stepsOfSamples: steps, rejectedOfSamples: rejected });
+}
+
+/** Finds steps from the first to the last of some times. */
+export function* searchSteps(
+  tableau: AdaptiveMethod,
+  f: VectorField,
+  y0: Tensor,
+  times: Float64Array,
+  options: AdaptiveOptions & ScanOptions,
+): Search<{ steps: Steps; final?: Tensor }> {
+  const ends = [times[0], times[times.length - 1]] as const;
+  if (options.norm === "sample") {
+    return yield* findStepsOfSamples(tableau, f, y0, ends, options, options.compile);
+  }
+  return { steps: yield* findSteps(tableau, ofParts(f), [y0], ends, options) };
+}
+
+function ofParts(f: VectorField): PartsField {
+  return (t, [y]) => [f(t, y)];
+}
+
+/** The states at some times, `(times, ...state)`. */
+export function solveAdaptively(
+  tableau: AdaptiveMethod,
+  f: VectorField,
+  y0: Tensor,
+  times: Float64Array,
+  { statistics, ...options }: Options,
+  given?: Steps,
+): Tensor {
+  if (y0.storage instanceof Symbolic) {
+    throw new Error(
+      `odeint: ${tableau.name} chooses its steps while it runs and cannot be part of a traced loop; use a method of fixed steps`,
+    );
+  }
+  const first = y0.expandDims(0);
+  if (!given && !isRecording() && options.norm === "batch") {
+    return concatenate([first, solveAtOnce(tableau, f, y0, times, options, statistics)]);
+  }
+  let steps = given;
+  let final: Tensor | undefined;
+  if (!steps) {
+    final = withoutRecording(() =>
+      scope(() => {
+        const found = searchNow(searchSteps(tableau, f, y0, times, options));
+        steps = found.steps;
+        return found.final;
+      })
+    );
+  }
+  count(statistics, steps!);
+  if (final && times.length === 2 && !isRecording()) return stack([y0, final]);
+  return scope(() => concatenate([first, replay(tableau, f, y0, times, steps!, options)]));
+}
+
+/** The states at all times but the first, while the steps are found. */
+function solveAtOnce(
+  tableau: AdaptiveMethod,
+  f: VectorField,
+  y0: Tensor,
+  times: Float64Array,
+  options: AdaptiveOptions,
+  statistics?: SolveStatistics,
+): Tensor {
+  const [begin, finish] = [times[0], times[times.length - 1]];
+  const direction = Math.sign(finish - begin);
+  const outputs: { support: StepSupport; fraction: number }[] = [];
+  const isReached = (end: number) =>
+    outputs.length + 1 < times.length && direction * (end - times[outputs.length + 1]) >= 0;
+  const watch: StepWatch<StepSupport> = {
+    keep: (step, y, dt) => supportOf(tableau, step, y, dt)[0],
+    wants: (_, end) => isReached(end),
+    take(support, start, end) {
+      while (isReached(end)) {
+        outputs.push({ support, fraction: (times[outputs.length + 1] - start) / (end - start) });
+      }
+    },
+  };
+  return scope(() => {
+    count(statistics, searchNow(findSteps(tableau, ofParts(f), [y0], [begin, finish], options, watch)));
+    const support = outputs[0].support.map((_, i) => stack(outputs.map(({ support }) => support[i])));
+    return interpolate(support as unknown as StepSupport, outputs.map(({ fraction }) => fraction));
+  });
+}
+
+/**
+ * A state of several parts at the last of two times.
+ *
+ * @param controlled How many of the parts count in the error.
+ */
+export function solveParts(
+  tableau: AdaptiveMethod,
+  f: PartsField,
+  y0: Parts,
+  interval: readonly [number, number],
+  options: AdaptiveOptions,
+  controlled: number,
+): Parts {
+  let result: Parts = [];
+  const [begin, finish] = interval;
+  const watch: StepWatch<StepSupport[]> = {
+    keep: (step, y, dt) => supportOf(tableau, step, y, dt),
+    wants: (_, end) => Math.sign(finish - begin) * (end - finish) >= 0,
+    take(supports, start, end) {
+      const fraction = (finish - start) / (end - start);
+      result = supports.map((support) => interpolateAt(support, fraction));
+    },
+  };
+  return withoutRecording(() =>
+    scope(() => {
+      searchNow(findSteps(tableau, f, y0, interval, options, watch, undefined, controlled));
+      return result;
+    })
+  );
+}
+
+/** A step as far as shorter ones from its start need it. */
+interface KeptStep {
+  readonly y: Tensor;
+  readonly slope: Tensor;
+  readonly end: Tensor;
+}
+
+/**
+ * The steps up to the time at which a function of the state changes its sign, where the last one ends. States within a step are those at the end of a shorter step of the
+ * method itself, as exact as its steps: interpolated states would be less exact than that by orders of magnitude.
+ *
+ * @param event One number; it is positive at the start.
+ */
+export function findEvent(
+  tableau: AdaptiveMethod,
+  f: VectorField,
+  y0: Tensor,
+  start: number,
+  direction: number,
+  options: AdaptiveOptions,
+  event: (t: number, y: Tensor) => number,
+): Steps {
+  let time = NaN;
+  let evaluations = 0;
+  const watch: StepWatch<KeptStep> = {
+    keep: (step, y) => ({ y: y[0], slope: step.stages[0][0], end: step.y[0] }),
+    wants: () => true,
+    take({ y, slope, end: stateAtEnd }, start, end) {
+      const atEnd = scope(() => event(end, stateAtEnd));
+      if (atEnd > 0) return false;
+      const dt = end - start;
+      const eventAt = (fraction: number) =>
+        scope(() => {
+          const at = (c: number) => scalar(start + c * fraction * dt, y0.dtype);
+          const step = embeddedStep(tableau, ofParts(f), at, fraction * dt, [y], [slope]);
+          evaluations += step.evaluations ?? tableau.a.length;
+          return event(start + fraction * dt, step.y[0]);
+        });
+      const atStart = scope(() => event(start, y));
+      // Until the time is known to its last digits but four.
+      const tolerance = 2 ** -48 * Math.max(Math.abs(start / dt), 1);
+      time = start + findSignChange(eventAt, atStart, atEnd, tolerance) * dt;
+      return true;
+    },
+  };
+  const ends = [start, direction * Infinity] as const;
+  const steps = withoutRecording(() =>
+    scope(() => searchNow(findSteps(tableau, ofParts(f), [y0], ends, options, watch, "the event")))
+  );
+  const [list] = steps.lists;
+  const found = { ...list, ends: [...list.ends.slice(0, -1), time] };
+  return { ...steps, lists: [found], evaluations: steps.evaluations + evaluations };
+}

@@ -1,0 +1,87 @@
+/**
+ * Takes steps that have been found once more, in a compiled loop of which the gradient is known: that of the discrete solution,
+ * whose times count as given.
+ */
+import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
+import { tensor } from "../../tensor/creation.ts";
+import { scalar, type Tensor } from "../../tensor/tensor.ts";
+import { firstTime, justAfter, mostOf, type StepList, type Steps } from "./adaptive_search.ts";
+import { columnShape } from "./adaptive_samples.ts";
+import { type AdaptiveMethod, embeddedStep, interpolate, type StepSupport, supportOf } from "./embedded.ts";
+import type { VectorField } from "../fixed/tableau.ts";
+
+/** The states at some times, without the first, `(times - 1, ...state)`. */
+export function replay(
+  tableau: AdaptiveMethod,
+  f: VectorField,
+  y0: Tensor,
+  times: Float64Array,
+  { lists, norm, jumping }: Steps,
+  options: ScanOptions,
+): Tensor {
+  const { dtype } = y0;
+  const [begin, finish] = [times[0], times[times.length - 1]];
+  const direction = Math.sign(finish - begin);
+  const column = norm === "sample" ? columnShape(y0) : [];
+  const steps = mostOf(lists.map(({ starts }) => starts.length));
+  /** Numbers of each step, `(steps, lists)`; samples that are done take steps of no length at their end. */
+  const table = (
+    numbers: (list: StepList) => ArrayLike<number | boolean>,
+    rest: (list: StepList) => number,
+  ) => {
+    const values = new Float64Array(steps * lists.length);
+    lists.forEach((list, i) => {
+      const [own, last] = [numbers(list), rest(list)];
+      for (let step = 0; step < steps; step++) values[step * lists.length + i] = Number(own[step] ?? last);
+    });
+    return values;
+  };
+  const finishOf = ({ ends }: StepList) => ends[ends.length - 1];
+  const [starts, ends] = [table((list) => list.starts, finishOf), table((list) => list.ends, finishOf)];
+  const renewed = table((list) => list.renewed, () => 0);
+  const rows = (values: Float64Array) => tensor(values, { shape: [steps, ...column], dtype });
+  const row = {
+    t: rows(starts),
+    dt: rows(ends.map((end, i) => end - starts[i])),
+    // The last stage belongs to this step's side of a jump, the first one too.
+    end: rows(ends.map((end, i) => renewed[i + lists.length] ? justAfter(end, -direction, dtype) : end)),
+    ...(jumping
+      ? { begin: rows(starts.map((start) => justAfter(start, direction, dtype))), renewed: rows(renewed) }
+      : {}),
+  };
+  const first = scalar(firstTime(begin, direction, dtype, jumping), dtype).broadcastTo(column);
+  // Each sample's last step ends at the last time; those that all share may go beyond.
+  const isLastState = times.length === 2 && norm === "sample";
+  const body = ([y, carried]: Tensor[], { t, dt, end, begin, renewed }: typeof row) => {
+    const slope = begin && renewed ? renewed.greater(0).where(f(begin, y), carried) : carried;
+    const at = (c: number) => c === 0 ? t : c === 1 ? end : t.add(dt.mul(c));
+    const step = embeddedStep(tableau, (t, [y]) => [f(t, y)], at, dt, [y], [slope]);
+    const support = isLastState ? [] : supportOf(tableau, step, [y], dt)[0];
+    return [[step.y[0], step.stages.at(-1)![0]], support] as [Tensor[], StepSupport];
+  };
+  const [[last], support] = scan(body, [y0, f(first, y0)], row, scanOptionsOf(options));
+  if (isLastState) return last.expandDims(0);
+
+  const outputs = lists.map((list) => locate(list, times, direction));
+  const places = Array.from(times.subarray(1), (_, k) => outputs.map((own) => own[k])).flat();
+  const shape = norm === "sample" ? [times.length - 1, ...column] : undefined;
+  const at = tensor(places.map(({ step }, i) => step * lists.length + i % lists.length), { dtype: "int32" });
+  const samples = norm === "sample" ? y0.shape.slice(1) : y0.shape;
+  const chosen = support.map((all) =>
+    all.reshape([steps * lists.length, ...samples]).gather(at).reshape([times.length - 1, ...y0.shape])
+  );
+  return interpolate(chosen as unknown as StepSupport, places.map(({ fraction }) => fraction), shape);
+}
+
+/** Step and position in it of each time but the first: 0 at the step's start, 1 at its end. */
+function locate(
+  { starts, ends }: StepList,
+  times: Float64Array,
+  direction: number,
+): { step: number; fraction: number }[] {
+  let step = 0;
+  return Array.from(times.subarray(1), (time) => {
+    while (step < ends.length - 1 && direction * (ends[step] - time) < 0) step++;
+    return { step, fraction: Math.min(1, (time - starts[step]) / (ends[step] - starts[step])) };
+  });
+}
