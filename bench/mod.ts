@@ -34,8 +34,8 @@ async function bench(args: string[]): Promise<number> {
     program.command(name).description(summary)
       // All arguments after the name belong to the program.
       .argument("[arguments...]").passThroughOptions().allowUnknownOption().helpOption(false)
-      .action(async (own: string[]) => {
-        code = await deno("run", permissions, [`bench/${file}`, ...own]);
+      .action(async (benchArgs: string[]) => {
+        code = await deno("run", permissions, [`bench/${file}`, ...benchArgs]);
       });
   }
   program.addHelpText(

@@ -54,13 +54,13 @@ export function SignatureCDE(
   // y(t0): 1 for the empty word and 0 for all others.
   const start = values("initial.bias");
   start[0] = 1;
-  const own = {
+  const parameterValues = {
     ...Object.fromEntries([...parameters.keys()].map((name) => [name, values(name)])),
     "vectorField.layers.0.weight": field,
     "initial.bias": start,
     "readout.weight": Float64Array.from(weights.flat()),
   };
-  const tensors = Object.entries(own).map(([name, x]) =>
+  const tensors = Object.entries(parameterValues).map(([name, x]) =>
     [name, tensor(x, { shape: parameters.get(name)!.shape, dtype: "float64" })] as const
   );
   loadParameters(model.parameters, Object.fromEntries(tensors));

@@ -74,9 +74,9 @@ export async function weft(args: string[]): Promise<number> {
     program.command(name).description(summary)
       // All arguments after the name belong to the command.
       .argument("[arguments...]").passThroughOptions().allowUnknownOption().helpOption(false)
-      .action(async (own: string[]) => {
+      .action(async (commandArgs: string[]) => {
         await keepOnly(needs);
-        code = await (await load())(own);
+        code = await (await load())(commandArgs);
       });
   }
   program.helpCommand(false).addHelpText("after", "\nweft <command> --help shows the options of a command.");

@@ -55,19 +55,21 @@ Deno.test(
 
 for (const page of pages) {
   for (const [long, test] of [[false, Deno.test], [true, testLong]] as const) {
-    const own = programs.filter((block) => block.page === page && block.long === long);
-    if (own.length === 0) continue;
+    const pagePrograms = programs.filter((block) => block.page === page && block.long === long);
+    if (pagePrograms.length === 0) continue;
     test(
       `the programs of ${page} in lines ${
-        own.map(({ line }) => line).join(", ")
+        pagePrograms.map(({ line }) => line).join(", ")
       } run without permissions and print the output on the page`,
       withFolder(async (folder) => {
         await writePrograms(folder);
         const end = "=== end of a program";
-        const all = own.map((block) => `await import("./${fileOf(block)}");\nconsole.log("${end}");\n`);
+        const all = pagePrograms.map((block) =>
+          `await import("./${fileOf(block)}");\nconsole.log("${end}");\n`
+        );
         await Deno.writeTextFile(`${folder}/main.ts`, all.join(""));
         const outputs = (await deno(folder, "run", "--no-check", "--no-prompt", "main.ts")).split(`${end}\n`);
-        for (const [i, { line, output }] of own.entries()) {
+        for (const [i, { line, output }] of pagePrograms.entries()) {
           if (output !== undefined) assert.equal(outputs[i], output, `${page}, line ${line}`);
         }
       }),
@@ -128,10 +130,10 @@ const checks: Record<string, (outputs: Map<string, string>) => void> = {
 };
 
 for (const page of pages) {
-  const own = blocks.filter((block) => block.page === page && block.language === "sh");
-  const commands = own.flatMap(commandsOf);
+  const pageBlocks = blocks.filter((block) => block.page === page && block.language === "sh");
+  const commands = pageBlocks.flatMap(commandsOf);
   if (commands.length === 0) continue;
-  const test = own.some(({ long }) => long) ? testLong : Deno.test;
+  const test = pageBlocks.some(({ long }) => long) ? testLong : Deno.test;
   test(
     `the commands of ${page} run in sequence in a new clone`,
     withFolder(async (folder) => {

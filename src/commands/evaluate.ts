@@ -43,8 +43,10 @@ export async function evaluate(args: string[], experiments: readonly Experiment[
       : measureAll(experiment, config, folder, data, table));
   if (verdict !== undefined) console.log(verdict);
   for (const [name, value] of measuresInWords(measures)) console.log(`test ${name} ${value}`);
-  for (const [baseline, own] of Object.entries(baselines)) {
-    for (const [name, value] of measuresInWords(own)) console.log(`${baseline}: ${name} ${value}`);
+  for (const [baseline, baselineMeasures] of Object.entries(baselines)) {
+    for (const [name, value] of measuresInWords(baselineMeasures)) {
+      console.log(`${baseline}: ${name} ${value}`);
+    }
   }
   return 0;
 }

@@ -70,8 +70,8 @@ export async function runCommands(
     for (const [name, { summary, load }] of Object.entries(experimentCommands)) {
       program.command(name).description(summary)
         .argument("[arguments...]").passThroughOptions().allowUnknownOption().helpOption(false)
-        .action(async (own: string[]) => {
-          code = await (await load())(own, experiments);
+        .action(async (commandArgs: string[]) => {
+          code = await (await load())(commandArgs, experiments);
         });
     }
     await program.helpCommand(false).parseAsync(args, { from: "user" });

@@ -43,7 +43,7 @@ export async function serve(args: string[], experiments: readonly Experiment[]):
   const experiment = experimentNamed(experiments, config.experiment);
   const run = await openTrained<TrainedModel, DataRecord>(experiment, config, folder);
   const hosts = isLoopback(host)
-    ? [...loopbackNames, host, ...origins.map((own) => new URL(own).hostname)]
+    ? [...loopbackNames, host, ...origins.map((address) => new URL(address).hostname)]
     : undefined;
   const server = await startServer(serviceOf(run, { access: { hosts, origins } }), { host, port });
   await revokePermissions();

@@ -106,11 +106,11 @@ function requireOwnOptions(
   experiment: Experiment,
   experiments: readonly Experiment[],
 ): void {
-  const own = optionsOf(experiment);
+  const experimentOptions = optionsOf(experiment);
   const known = new Set(experiments.flatMap((other) => Object.keys(optionsOf(other))));
   const given = flagsOf(args);
   const foreign = given.flatMap((one) =>
-    [...known].find((name) => !(name in own) && flag(name) === one) ?? []
+    [...known].find((name) => !(name in experimentOptions) && flag(name) === one) ?? []
   );
   if (foreign.length === 0) return;
   const others = experiments.filter((other) => foreign.every((name) => name in optionsOf(other)));
@@ -247,8 +247,8 @@ export async function train(args: string[], experiments: readonly Experiment[]):
   const found = common.map((name) => [name, statistics(tested.map((test) => test[name]))] as const);
   const means = measuresInWords(Object.fromEntries(found.map(([name, { mean }]) => [name, mean])));
   const shown = means.map(([name, mean], i) => {
-    const [own, { standardDeviation }] = found[i];
-    return `${name} ${mean} ± ${formatMeasure(own, standardDeviation)}`;
+    const [metric, { standardDeviation }] = found[i];
+    return `${name} ${mean} ± ${formatMeasure(metric, standardDeviation)}`;
   });
   console.log(`test of ${folds} folds ${shown.join(", ")}`);
   return 0;

@@ -7,13 +7,13 @@ import { readTextIfPresent } from "./disk.ts";
  * @returns `undefined` if there is no checkout, or the checkout has no commit.
  */
 export async function checkoutCommit(folder: string): Promise<string | undefined> {
-  const own = await gitFolder(`${folder}/.git`);
-  const head = own && (await readTextIfPresent(`${own}/HEAD`))?.trim();
+  const gitDir = await gitFolder(`${folder}/.git`);
+  const head = gitDir && (await readTextIfPresent(`${gitDir}/HEAD`))?.trim();
   if (!head?.startsWith("ref: ")) return head;
   const branch = head.slice("ref: ".length);
   // The branches of a linked worktree are in the main checkout.
-  const common = (await readTextIfPresent(`${own}/commondir`))?.trim();
-  const shared = common === undefined ? own : common.startsWith("/") ? common : `${own}/${common}`;
+  const common = (await readTextIfPresent(`${gitDir}/commondir`))?.trim();
+  const shared = common === undefined ? gitDir : common.startsWith("/") ? common : `${gitDir}/${common}`;
   const loose = (await readTextIfPresent(`${shared}/${branch}`))?.trim();
   if (loose) return loose;
   const packed = await readTextIfPresent(`${shared}/packed-refs`) ?? "";

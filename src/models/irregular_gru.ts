@@ -76,14 +76,19 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
   const [cellKey, readoutKey, betweenKey, staticKey] = split(key, 4);
   const cell = GRUCell({ inputs: inputChannels, hidden: hiddenChannels, key: cellKey, dtype });
   const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: readoutKey, dtype });
-  const { parameters: own, evolve, compiles } = makeEvolution(between, hiddenChannels, betweenKey, dtype);
+  const { parameters: evolutionParameters, evolve, compiles } = makeEvolution(
+    between,
+    hiddenChannels,
+    betweenKey,
+    dtype,
+  );
   const ofStatic = StaticState("IrregularGRU", staticFeatures, {
     ...{ outputs: hiddenChannels, key: staticKey, dtype },
   });
   const parameters: ParameterTree = {
     cell: cell.parameters,
     readout: readout.parameters,
-    ...own,
+    ...evolutionParameters,
     ...ofStatic.parameters,
   };
   return layer(parameters, (x: Tensor, call: Partial<IrregularCall> = {}) => {

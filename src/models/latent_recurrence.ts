@@ -133,8 +133,8 @@ export function LatentRecurrence<S extends Tree>(
       const before = cell.evolve(state, gap);
       const next = cell.choose(seen.greater(0), cell.observe(before, last), before);
       const predicted = decoder(cell.read(next));
-      const own = anything(missing).cast(x.dtype);
-      return [{ state: next, last: missing.where(predicted, x), seen: own }, predicted];
+      const observedNow = anything(missing).cast(x.dtype);
+      return [{ state: next, last: missing.where(predicted, x), seen: observedNow }, predicted];
     };
     const none = { last: rows.x.at(0, 0).zerosLike(), seen: gap.at(0, 0).zerosLike() };
     const options = { compile: cell.compiles };

@@ -115,10 +115,10 @@ export function seriesStreams(steps: StreamedStep): SeriesStreams<StreamedSeries
             state: stacked(known.map((one) => one!.state), stateShape()),
           },
         );
-        const own = [prediction, state, ...observations];
+        const outputs = [prediction, state, ...observations];
         const places = results.get(`${kept} ${batch}`);
-        if (places) places.forEach((place, i) => place.assign(own[i]));
-        else results.set(`${kept} ${batch}`, own.map((x) => parameter(x)));
+        if (places) places.forEach((place, i) => place.assign(outputs[i]));
+        else results.set(`${kept} ${batch}`, outputs.map((x) => parameter(x)));
       })
     );
     const [prediction, state, ...observations] = await Promise.all(
@@ -141,9 +141,9 @@ export function seriesStreams(steps: StreamedStep): SeriesStreams<StreamedSeries
       }
       const results: StreamedOutputs<StreamedSeries>[] = [];
       const groups = Map.groupBy(rows.keys(), (i) => states[i]?.observations.length ?? 0);
-      for (const own of groups.values()) {
-        for (let start = 0; start < own.length; start += together) {
-          const positions = own.slice(start, start + together);
+      for (const group of groups.values()) {
+        for (let start = 0; start < group.length; start += together) {
+          const positions = group.slice(start, start + together);
           const found = await advance(positions.map((i) => rows[i]), positions.map((i) => states[i]));
           positions.forEach((position, i) => results[position] = found[i]);
         }

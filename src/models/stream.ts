@@ -238,7 +238,7 @@ export class Stream {
     else this.#state = parameter(state);
     if (this.#observations.length < observations.length) {
       this.#observations.push(parameter(observations.at(-1)!));
-    } else this.#observations.forEach((own, i) => own.assign(observations[i]));
+    } else this.#observations.forEach((stored, i) => stored.assign(observations[i]));
   }
 
   /**
@@ -261,13 +261,13 @@ export class Stream {
     if (path !== this.#path) {
       throw new RangeError(`${name}.stream: the saved state follows a path "${path}", not "${this.#path}"`);
     }
-    const own = (values: number[], shape: Shape) =>
+    const toParameter = (values: number[], shape: Shape) =>
       parameterOf(() => tensor(Float64Array.from(values), { shape, dtype }));
     this.#times = [...times];
     this.#batch = [...batch];
     this.#observations = observations.map((values) =>
-      own(values, [values.length / inputChannels, inputChannels])
+      toParameter(values, [values.length / inputChannels, inputChannels])
     );
-    this.#state = own(state.values, state.shape);
+    this.#state = toParameter(state.values, state.shape);
   }
 }

@@ -102,7 +102,9 @@ export async function calibrateWindows(
       clearlyNarrower * unitSums[channel] / wholeCount * widthOf(errors[channel])
   );
   return {
-    errors: errors.map((own, channel) => better.includes(channel) ? inDataUnits[channel] : own),
+    errors: errors.map((channelErrors, channel) =>
+      better.includes(channel) ? inDataUnits[channel] : channelErrors
+    ),
     short,
     inDataUnits: better,
   };

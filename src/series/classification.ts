@@ -156,12 +156,12 @@ export function classifier(options: ClassifierOptions): Classifier {
       return Promise.resolve();
     }),
     async calibrate(validation, train) {
-      const own = leftOut ??
+      const predictions = leftOut ??
         (await network.read(validation)).map((outputs, i) => ({ label: validation[i].label, outputs }));
       calibration = {
         temperature: options.record.training?.found?.temperature ?? fitTemperature(
-          own.map(({ outputs }) => scores(outputs)),
-          own.map(({ label }) => label),
+          predictions.map(({ outputs }) => scores(outputs)),
+          predictions.map(({ label }) => label),
         ),
         shares: countLabels(train, classes.length).map((count) => count / train.length),
       };

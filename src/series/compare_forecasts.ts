@@ -45,8 +45,8 @@ export async function compareForecasts(
   for (const [place, candidate] of candidates.entries()) {
     const start = performance.now();
     const left = place === 0 ? Infinity : deadline - start;
-    const own = { ...settings, ...candidate };
-    const score = left > 0 ? await scoreWithin(left, own, taskOf, options) : undefined;
+    const candidateSettings = { ...settings, ...candidate };
+    const score = left > 0 ? await scoreWithin(left, candidateSettings, taskOf, options) : undefined;
     if (signal?.aborted) return undefined;
     const seconds = (performance.now() - start) / 1000;
     compared.push({ model: candidate.model, ...score, seconds });

@@ -120,7 +120,7 @@ export function chooseLength<Candidate extends Pick<CrossValidation, "loss" | "e
   if (finite.length === 0) return candidates[0];
   const best = finite.toSorted((a, b) => meanOf(a.errors) - meanOf(b.errors))[0];
   const isClose = ({ errors }: Candidate) => {
-    const { mean, standardError } = meanWithError(errors.map((own, i) => own - best.errors[i]));
+    const { mean, standardError } = meanWithError(errors.map((error, i) => error - best.errors[i]));
     return mean <= clearDifference * standardError;
   };
   return finite.filter(isClose).toSorted((a, b) => b.steps - a.steps)[0];

@@ -45,13 +45,15 @@ export function ensembleStreams(
   return {
     async push(rows, states) {
       const all = await Promise.all(
-        members.map((member, m) => member.push(rows, states.map((own) => own?.[m]))),
+        members.map((member, m) => member.push(rows, states.map((state) => state?.[m]))),
       );
-      const outputs = await scope(() => average(all.map((own) => tensor(own.map(({ outputs }) => outputs)))))
+      const outputs = await scope(() =>
+        average(all.map((results) => tensor(results.map(({ outputs }) => outputs))))
+      )
         .data();
       return rows.map((_, i) => ({
         outputs: Array.from(rowOf(outputs, i, rows.length)),
-        state: all.map((own) => own[i].state),
+        state: all.map((results) => results[i].state),
       }));
     },
     check(states) {

@@ -49,13 +49,13 @@ export class ErrorSample {
     return this.#errors.map((steps) =>
       steps.map((errors, step) => {
         let reach = 0;
-        let own = errors;
-        while (own.length < least && reach < steps.length) {
+        let pooled = errors;
+        while (pooled.length < least && reach < steps.length) {
           reach++;
-          own = steps.slice(Math.max(0, step - reach), step + reach + 1).flat();
+          pooled = steps.slice(Math.max(0, step - reach), step + reach + 1).flat();
         }
-        if (own.length === 0) return [];
-        const quantile = errors.length < least ? widened(own, errors.length) : quantilesIn(own);
+        if (pooled.length === 0) return [];
+        const quantile = errors.length < least ? widened(pooled, errors.length) : quantilesIn(pooled);
         return levels.map((level) => Number(quantile(level).toPrecision(6)));
       })
     );
@@ -93,12 +93,14 @@ export function errorsAfter(
   context: number,
 ): StepErrors {
   const lengths = [{ steps: from ?? context, errors }, ...short];
-  const at = lengths.findIndex((own) => own.steps <= steps);
+  const at = lengths.findIndex((entry) => entry.steps <= steps);
   if (at < 0) return lengths.at(-1)!.errors;
   if (at === 0 || lengths[at].steps === steps) return lengths[at].errors;
   const [less, more] = [lengths[at].errors, lengths[at - 1].errors];
-  return less.map((own, channel) =>
-    hasErrors(more[channel]) && widthOf(more[channel]) > widthOf(own) ? more[channel] : own
+  return less.map((channelErrors, channel) =>
+    hasErrors(more[channel]) && widthOf(more[channel]) > widthOf(channelErrors)
+      ? more[channel]
+      : channelErrors
   );
 }
 
@@ -124,7 +126,7 @@ export function requireErrorQuantiles(
         steps.every((errors) => isList(errors, 0)))
     );
   const areShort = Array.isArray(short) &&
-    short.every((own) => isRecord(own) && isCount(own.steps) && areErrors(own.errors));
+    short.every((entry) => isRecord(entry) && isCount(entry.steps) && areErrors(entry.errors));
   const areChannels = Array.isArray(inDataUnits) &&
     inDataUnits.every((channel) => isCount(channel) && channel < channels);
   const isFrom = from === undefined || isCount(from);

@@ -98,8 +98,8 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
 /** Mean absolute error of the seasonal naive forecast in training: of the series, or of all for a new series. */
 function seasonalErrorsOf({ split, windows }: DataRecord): (series: string, channel: number) => number {
   const { seasonalErrors, errorsOfSeries } = windows!;
-  const own = new Map(errorsOfSeries?.map((errors, i) => [split.train[i].name, errors]));
-  return (series, channel) => own.get(series)?.[channel] ?? seasonalErrors[channel];
+  const errorsByName = new Map(errorsOfSeries?.map((errors, i) => [split.train[i].name, errors]));
+  return (series, channel) => errorsByName.get(series)?.[channel] ?? seasonalErrors[channel];
 }
 
 /** Measures of the forecasts and of the baselines. */
@@ -207,9 +207,9 @@ class WeightedMeans {
 
   add(count: number, measures: Readonly<Record<string, number>>): void {
     for (const [name, value] of Object.entries(measures)) {
-      const own = this.#sums[name] ??= { count: 0, sum: 0 };
-      own.count += count;
-      own.sum += count * value;
+      const total = this.#sums[name] ??= { count: 0, sum: 0 };
+      total.count += count;
+      total.sum += count * value;
     }
   }
 

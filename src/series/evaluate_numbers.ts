@@ -20,7 +20,7 @@ interface NumbersToEvaluate extends SeriesToEvaluate<NumberPrediction> {
 export async function evaluateNumbers(
   { series, channels, times, targets, predict }: NumbersToEvaluate,
 ): Promise<Evaluation> {
-  const truth = targets.map((_, k) => series.map(({ targets: own }) => own?.[k] ?? NaN));
+  const truth = targets.map((_, k) => series.map(({ targets: seriesTargets }) => seriesTargets?.[k] ?? NaN));
   const answersTo = async (asked: readonly Series[]) => {
     const predictions = await predict(asked);
     return targets.map(({ name }) => predictions.map(({ numbers }) => numbers[name]));

@@ -84,8 +84,10 @@ function lagsOf(most: number, season: number): Lags[] {
   );
   const seasonal = season > 1 ? [[], [season], [season, season + 1]] : [[]];
   const sets = successive.flatMap((lags) =>
-    seasonal.filter((own) => (own.at(-1) ?? 0) <= most && (own.length === 0 || lags.length < season))
-      .map((own) => [...lags, ...own])
+    seasonal.filter((seasonalLags) =>
+      (seasonalLags.at(-1) ?? 0) <= most && (seasonalLags.length === 0 || lags.length < season)
+    )
+      .map((seasonalLags) => [...lags, ...seasonalLags])
   );
   return sets.flatMap((lags) => [true, false].map((hasConstant) => ({ lags, hasConstant })));
 }
@@ -137,13 +139,13 @@ function fitLags(
     const { solution, squares } = solve(products, width, columns);
     const least = Math.max(squares, leastSquares * products[0]);
     const criterion = correctedAkaike(least, count, columns.length + 1) + 2 * jacobian;
-    const own = new Float64Array(order + 1);
-    own[0] = 1;
-    set.lags.forEach((lag, i) => own[lag] = -solution[i]);
+    const lagPolynomial = new Float64Array(order + 1);
+    lagPolynomial[0] = 1;
+    set.lags.forEach((lag, i) => lagPolynomial[lag] = -solution[i]);
     const product = new Float64Array(order + 1);
     differences.forEach((factor, shift) => {
       if (factor === 0) return;
-      for (let lag = 0; lag + shift <= order; lag++) product[lag + shift] += factor * own[lag];
+      for (let lag = 0; lag + shift <= order; lag++) product[lag + shift] += factor * lagPolynomial[lag];
     });
     const form = {
       coefficients: product.subarray(1).map((value) => value === 0 ? 0 : -value),

@@ -105,8 +105,8 @@ function standardDeviationsOf(
 ): (series: string, channel: number) => number {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const standardDeviations = new Map<string, number[]>();
-  for (const [name, own] of Map.groupBy(windows, ({ series }) => series)) {
-    const scales = own.map(({ grid }) => scalesOf(grid, statistics));
+  for (const [name, seriesWindows] of Map.groupBy(windows, ({ series }) => series)) {
+    const scales = seriesWindows.map(({ grid }) => scalesOf(grid, statistics));
     standardDeviations.set(
       name,
       statistics.map((_, channel) => {

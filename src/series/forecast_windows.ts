@@ -127,7 +127,7 @@ export function windowAt(
 
 /** Observations of a series up to and including a time. */
 export function upTo(time: number, series: Series, width: number): Series {
-  const rows = series.times.filter((own) => own <= time).length;
+  const rows = series.times.filter((rowTime) => rowTime <= time).length;
   return { ...series, times: series.times.slice(0, rows), values: series.values.slice(0, rows * width) };
 }
 

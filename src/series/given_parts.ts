@@ -55,15 +55,15 @@ export async function withGivenParts(
   const { validation, test } = await readGivenParts(set, sources, read);
   const named = (part: string, { series }: SeriesSet) =>
     series.map((one) => ({ ...one, name: `${part} ${one.name}` }));
-  const own = set.series.slice(0, set.testFrom);
-  const published = set.series.slice(own.length);
+  const training = set.series.slice(0, set.testFrom);
+  const published = set.series.slice(training.length);
   const checked = validation ? named("validation", validation) : [];
   const tested = test ? named("test", test) : published;
   return {
     ...set,
-    series: [...own, ...checked, ...tested],
-    ...(validation ? { validationFrom: own.length } : {}),
-    ...(tested.length > 0 ? { testFrom: own.length + checked.length } : {}),
+    series: [...training, ...checked, ...tested],
+    ...(validation ? { validationFrom: training.length } : {}),
+    ...(tested.length > 0 ? { testFrom: training.length + checked.length } : {}),
     notices: [...set.notices ?? [], ...validation?.notices ?? [], ...test?.notices ?? []],
   };
 }

@@ -61,8 +61,8 @@ export function historyModel<Form>(
       if (!host || !continued.includes(channel)) {
         return { steps: new Float64Array(horizon), standardDeviations: new Float64Array(horizon) };
       }
-      const own = historyOf(window, channel, channels, { gap, context });
-      return method.forecast(formOf(window.series, channel), own, horizon);
+      const past = historyOf(window, channel, channels, { gap, context });
+      return method.forecast(formOf(window.series, channel), past, horizon);
     });
   const history: HistoryModel = {
     load,
@@ -84,19 +84,19 @@ export function historyModel<Form>(
     });
     let turned = performance.now();
     for (const channel of continued) {
-      const own: { row: number; y: Float64Array; form: Form }[] = [];
+      const fits: { row: number; y: Float64Array; form: Form }[] = [];
       for (const { row, past } of pasts) {
         const y = historyOf(past, channel, channels, { gap, context });
         if (countKnown(y) === 0) continue;
-        own.push({ row, y, form: method.fit(y) });
+        fits.push({ row, y, form: method.fit(y) });
         if (performance.now() - turned > turnInterval) {
           await new Promise((resolve) => setTimeout(resolve));
           turned = performance.now();
         }
       }
-      const common = commonOf(method, own) ?? method.initial;
+      const common = commonOf(method, fits) ?? method.initial;
       for (let row = 0; row <= names.length; row++) write(row, channel, common);
-      for (const { row, form } of own) write(row, channel, form);
+      for (const { row, form } of fits) write(row, channel, form);
     }
     forms.assign(tensor(fitted, { shape: forms.shape }));
     await load();

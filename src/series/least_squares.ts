@@ -130,17 +130,19 @@ export function solveRidge(
   const [matrix, right] = [zz.slice(), zy.slice()];
   for (let h = 0; h < outputs; h++) {
     for (let k = 0; k < shared; k++) {
-      const own = zx.subarray((h * shared + k) * inputs, (h * shared + k + 1) * inputs);
-      right[k] -= dot(own, weight, h * inputs);
-      for (let l = k; l < shared; l++) matrix[k * shared + l] -= dot(own, solved, (h * shared + l) * inputs);
+      const crossProducts = zx.subarray((h * shared + k) * inputs, (h * shared + k + 1) * inputs);
+      right[k] -= dot(crossProducts, weight, h * inputs);
+      for (let l = k; l < shared; l++) {
+        matrix[k * shared + l] -= dot(crossProducts, solved, (h * shared + l) * inputs);
+      }
     }
   }
   for (let k = 0; k < shared; k++) matrix[k * shared + k] += rows * outputs * penalty;
   solveInPlace(cholesky(matrix, shared), shared, right);
   for (let h = 0; h < outputs; h++) {
     for (let k = 0; k < shared; k++) {
-      const own = solved.subarray((h * shared + k) * inputs, (h * shared + k + 1) * inputs);
-      addScaled(weight, h * inputs, -right[k], own);
+      const solution = solved.subarray((h * shared + k) * inputs, (h * shared + k + 1) * inputs);
+      addScaled(weight, h * inputs, -right[k], solution);
     }
   }
   return { weight, shared: right };
@@ -153,13 +155,15 @@ export function squaredErrors(
 ): number {
   let sum = yy - 2 * dot(yx, weight) - 2 * dot(zy, coefficients);
   for (let h = 0; h < outputs; h++) {
-    const own = weight.subarray(h * inputs, (h + 1) * inputs);
+    const outputWeight = weight.subarray(h * inputs, (h + 1) * inputs);
     for (let i = 0; i < inputs; i++) {
-      let product = xx[i * inputs + i] * own[i];
-      for (let j = i + 1; j < inputs; j++) product += 2 * xx[i * inputs + j] * own[j];
-      sum += own[i] * product;
+      let product = xx[i * inputs + i] * outputWeight[i];
+      for (let j = i + 1; j < inputs; j++) product += 2 * xx[i * inputs + j] * outputWeight[j];
+      sum += outputWeight[i] * product;
     }
-    for (let k = 0; k < shared; k++) sum += 2 * coefficients[k] * dot(own, zx, (h * shared + k) * inputs);
+    for (let k = 0; k < shared; k++) {
+      sum += 2 * coefficients[k] * dot(outputWeight, zx, (h * shared + k) * inputs);
+    }
   }
   for (let k = 0; k < shared; k++) sum += coefficients[k] * dot(coefficients, zz, k * shared);
   return sum;
@@ -186,8 +190,8 @@ export function cholesky(matrix: Float64Array, size: number): Float64Array {
     for (let i = k + 1; i < size; i++) {
       const factor = matrix[row + i];
       if (factor === 0) continue;
-      const own = i * size;
-      for (let j = i; j < size; j++) matrix[own + j] -= factor * matrix[row + j];
+      const target = i * size;
+      for (let j = i; j < size; j++) matrix[target + j] -= factor * matrix[row + j];
     }
   }
   return matrix;

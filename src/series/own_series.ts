@@ -238,8 +238,8 @@ function requireClasses({ name, classes, series, validationFrom, testFrom }: Ser
     ...validationFrom === undefined ? ["validate"] : [],
     ...testFrom === undefined ? ["test"] : [],
   ];
-  const own = series.slice(0, validationFrom ?? testFrom);
-  const few = countLabels(own, classes.length).findIndex((count) => count < parts.length);
+  const training = series.slice(0, validationFrom ?? testFrom);
+  const few = countLabels(training, classes.length).findIndex((count) => count < parts.length);
   if (few >= 0) {
     throw new DataError(
       "too-small",

@@ -156,13 +156,13 @@ function batched(push: SeriesStreams["push"]): Push {
     while (waiting.length > 0) {
       // Let the event loop handle messages that have already arrived.
       await new Promise((resolve) => setTimeout(resolve));
-      const own = waiting;
+      const batch = waiting;
       waiting = [];
       try {
-        const results = await push(own.map(({ row }) => row), own.map(({ known }) => known));
-        own.forEach(({ done }, i) => done.resolve(results[i]));
+        const results = await push(batch.map(({ row }) => row), batch.map(({ known }) => known));
+        batch.forEach(({ done }, i) => done.resolve(results[i]));
       } catch (error) {
-        own.forEach(({ done }) => done.reject(error));
+        batch.forEach(({ done }) => done.reject(error));
       }
     }
     isRunning = false;

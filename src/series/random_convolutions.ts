@@ -81,14 +81,14 @@ function convolutionsOf(
   const counts = [...Map.groupBy(dilations, (dilation) => dilation)];
   const keys = split(key, kernels.length);
   return kernels.flatMap((kernel, k) => {
-    const own = split(keys[k], counts.length);
+    const dilationKeys = split(keys[k], counts.length);
     let end = firstBias + k * biases;
     return counts.map(([dilation, { length }], d) => {
       const first = end;
       end += length;
-      const order = permutationArray(own[d], channels);
+      const order = permutationArray(dilationKeys[d], channels);
       // The number of channels is uniform in its logarithm.
-      const draw = permutationArray(split(own[d])[0], 1024)[0] / 1024;
+      const draw = permutationArray(split(dilationKeys[d])[0], 1024)[0] / 1024;
       const count = Math.floor(2 ** (draw * Math.log2(Math.min(channels, maxChannels) + 1)));
       return {
         kernel,
@@ -134,15 +134,17 @@ export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeature
   return {
     thresholds(count, series) {
       const found = new Float32Array(biasCount(sizes));
-      const all = convolutions.flatMap((own, r) => own.map((convolution) => ({ convolution, r })));
+      const all = convolutions.flatMap((formConvolutions, r) =>
+        formConvolutions.map((convolution) => ({ convolution, r }))
+      );
       const order = split(seriesKey, Math.ceil(all.length / count))
-        .flatMap((own) => Array.from(permutationArray(own, count)));
+        .flatMap((passKey) => Array.from(permutationArray(passKey, count)));
       const users = Map.groupBy(all.keys(), (i) => order[i]);
       // One series after the other, so that only one is in memory.
       for (const [chosen, places] of users) {
-        const own = forms(series(chosen));
+        const seriesForms = forms(series(chosen));
         for (const { convolution, r } of places.map((i) => all[i])) {
-          const size = convolve(own[r], points - r, convolution, sum, output);
+          const size = convolve(seriesForms[r], points - r, convolution, sum, output);
           const sorted = output.slice(0, size).sort();
           for (let b = convolution.first; b < convolution.end; b++) {
             // A sequence of low discrepancy (MiniRocket, section 3.1.2).

@@ -125,14 +125,14 @@ export function worstSection(
   const more = channels.length - mostChannels;
   return [{
     ...{ kind: "charts", title: "Largest errors" },
-    charts: shown.map(({ title, times: own, values }): Chart => ({
+    charts: shown.map(({ title, times: shownTimes, values }): Chart => ({
       title,
       panels: channels.slice(0, mostChannels).map((name, channel) => ({
         x: timeAxis(times),
         y: { title: name },
         marks: [{
-          ...{ kind: "line", name, x: own },
-          y: Array.from(own, (_, t) => values[t * channels.length + channel]),
+          ...{ kind: "line", name, x: shownTimes },
+          y: Array.from(shownTimes, (_, t) => values[t * channels.length + channel]),
         }],
       })),
       ...(more > 0 ? { note: `and ${more} more channels` } : {}),

@@ -142,7 +142,7 @@ function ridgeNetwork(
     lengthOf: () => 1,
     async read(series) {
       const rows = await readAlike(series, () => 1, (some) => outputsOf(inputs(some)));
-      rows.forEach((own, i) => requireFiniteOutputs(series[i].name, own));
+      rows.forEach((outputs, i) => requireFiniteOutputs(series[i].name, outputs));
       return rows;
     },
     fit(series, targets) {
@@ -195,7 +195,7 @@ function gridFor(train: readonly Series[]): TimeGrid {
 
 /** Scales of all features, with those of the global features enlarged to {@linkcode globalShare}. */
 function emphasised(scale: Float64Array, convolutionCount: number): Float64Array {
-  const countUsed = (own: Float64Array) => own.reduce((sum, one) => sum + (one > 0 ? 1 : 0), 0);
+  const countUsed = (scales: Float64Array) => scales.reduce((sum, one) => sum + (one > 0 ? 1 : 0), 0);
   const [convolved, global] = [scale.subarray(0, convolutionCount), scale.subarray(convolutionCount)].map(
     countUsed,
   );
@@ -225,23 +225,25 @@ function fitOutputs(
     error: 0,
   };
   for (const row of features) for (let f = 0; f < m; f++) fitted.mean[f] += row[f] / n;
-  for (const own of isShared ? [places] : places.map((place) => [place])) {
-    const samples = Array.from(features.keys()).filter((i) => !Number.isNaN(targets[i * outputs + own[0]]));
+  for (const columns of isShared ? [places] : places.map((place) => [place])) {
+    const samples = Array.from(features.keys()).filter((i) =>
+      !Number.isNaN(targets[i * outputs + columns[0]])
+    );
     if (samples.length === 0) continue;
     const { mean, weight, bias, leftOut, error } = fitRidge({
       features: samples.map((i) => features[i]),
       scale,
-      targets: Float64Array.from(samples.flatMap((i) => own.map((k) => targets[i * outputs + k]))),
+      targets: Float64Array.from(samples.flatMap((i) => columns.map((k) => targets[i * outputs + k]))),
     });
     fitted.error += error;
-    own.forEach((k, c) => {
+    columns.forEach((k, c) => {
       fitted.bias[k] = bias[c];
       for (let f = 0; f < m; f++) {
-        const one = fitted.weight[f * outputs + k] = weight[f * own.length + c];
+        const one = fitted.weight[f * outputs + k] = weight[f * columns.length + c];
         // The other outputs may have other samples, and all share the means.
         fitted.bias[k] += one * scale[f] * (fitted.mean[f] - mean[f]);
       }
-      samples.forEach((i, s) => fitted.leftOut[i * outputs + k] = leftOut[s * own.length + c]);
+      samples.forEach((i, s) => fitted.leftOut[i * outputs + k] = leftOut[s * columns.length + c]);
     });
   }
   return fitted;

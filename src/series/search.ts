@@ -32,10 +32,10 @@ export function searchCandidates(
   key: Key,
 ): Candidate[] {
   const model = given.model!;
-  const own = given as unknown as Readonly<Record<string, unknown>>;
+  const settings = given as unknown as Readonly<Record<string, unknown>>;
   // The number of hidden features and the learning rate always have a value, so they are always drawn.
   const names = (Object.keys(values) as (keyof typeof values)[]).filter((name) =>
-    takes.includes(name) && (name === "hidden" || own[name] === undefined)
+    takes.includes(name) && (name === "hidden" || settings[name] === undefined)
   );
   const drawn = Array.from({ length: count - 1 }, (_, candidate): Candidate => {
     const start = candidate * (names.length + 1);

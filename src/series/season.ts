@@ -59,8 +59,8 @@ function autocorrelations({ gap, series, channels, continued }: SeasonData): Flo
   }).map(withoutTrend).filter((history) => history.some((value) => value !== 0 && !Number.isNaN(value)));
   const most = Math.min(maxLag, Math.floor(Math.max(0, ...histories.map(({ length }) => length)) / 3));
   return Float64Array.from({ length: most + 1 }, (_, lag) => {
-    const own = histories.filter(({ length }) => length >= 3 * lag);
-    return own.reduce((sum, history) => sum + correlationAt(history, lag), 0) / own.length;
+    const longEnough = histories.filter(({ length }) => length >= 3 * lag);
+    return longEnough.reduce((sum, history) => sum + correlationAt(history, lag), 0) / longEnough.length;
   });
 }
 

@@ -213,9 +213,9 @@ export function seriesExperiment<Settings extends SeriesSettings>(
             series: seriesOf(learned),
             classes: settings.task === "regress" ? 0 : set.classes.length,
             async task(settings, parts, steps) {
-              const own = mapSplits(parts, (places) => places.map((place) => learned[place]));
+              const learnedParts = mapSplits(parts, (places) => places.map((place) => learned[place]));
               const training = { ensemble: 1, found: { steps, temperature: 1 } };
-              return taskOf(settings, await recordOf(settings, own, training));
+              return taskOf(settings, await recordOf(settings, learnedParts, training));
             },
           };
           const candidates = search === undefined ? modelCandidates(kinds, settings) : searchCandidates(
@@ -243,7 +243,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
         ? regressor(options)
         : classifier({ ...options, rules: rules?.(settings) });
       const conform = (set: SeriesSet) => requireValues(inRecordedOrder(set, record));
-      const own = targetsOf(settings);
+      const targetKind = targetsOf(settings);
       const read = async (source: SeriesSource, targets: TargetKind, table?: TableOptions) =>
         // Only the functions for users' own series are called with a set, and read one.
         conform(
@@ -254,7 +254,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
           ),
         );
       const truthOf = async (source: SeriesSource, table?: TableOptions) => {
-        const set = await read(source, own, table);
+        const set = await read(source, targetKind, table);
         return record.targets ? withTargets(set, record.targets) : withRecordedClasses(set, record);
       };
       return {

@@ -80,7 +80,7 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
       const training = await compareForecasts(
         settings,
         candidates.map((model) => choiceOf(windowModels, model)),
-        (own) => forecastTask(own, data),
+        (chosenSettings) => forecastTask(chosenSettings, data),
         options,
       );
       return training && await forecastTask(withChosen(settings, training), data, training);
@@ -102,9 +102,9 @@ async function readForecastData(settings: SeriesSettings, earlier?: DataRecord):
   const read = await readSeries(sources.data!, options);
   requireValues(read);
   // Months differ in length, so a fixed step in seconds would drift.
-  const own = calendarMonths(typicalGap(read)) ? inMonths(read) : read;
+  const calendarSet = calendarMonths(typicalGap(read)) ? inMonths(read) : read;
   const { set: made, until: given } = await withLaterRows(
-    own,
+    calendarSet,
     sources,
     (source, columns) => readSeries(source, { ...options, ...columns }),
   );
@@ -278,7 +278,7 @@ async function countTrained(
 /** Opens the model of a run for new series. */
 export function openForecast(given: SeriesSettings, record: DataRecord): TrainedModel {
   const settings = withChosen(given, record.training);
-  const own = windowForecaster(settings, record);
+  const forecaster = windowForecaster(settings, record);
   const conform = (other: SeriesSet) => inRecordedOrder(other, record);
   const read = async (source: SeriesSource, table?: TableOptions) =>
     conform(await readSeries(source, { ...tableOptions(settings, record, table), targets: "channels" }));
@@ -286,36 +286,36 @@ export function openForecast(given: SeriesSettings, record: DataRecord): Trained
     const set = await read(source, table);
     const { series } = set;
     const span = { from: -Infinity, to: Infinity };
-    const most = own.model.history && historyWindows.test;
+    const most = forecaster.model.history && historyWindows.test;
     const windows = windowsOf(series, record.channels.length, record.windows!, span, most);
     if (windows.length > 0) return { windows, series, notices: noticesOf(set) };
     throw new Error(`${set.name}: no series is long enough to check ${record.windows!.horizon} steps`);
   };
   return {
-    parameters: own.model.parameters,
-    onLoad: own.load,
-    evaluate: own.evaluate,
+    parameters: forecaster.model.parameters,
+    onLoad: forecaster.load,
+    evaluate: forecaster.evaluate,
     weights: knownCounts,
     memory: trainingMemory,
     async samples(source, table) {
       const { windows, series, notices } = await windowsIn(source, table);
       return {
-        batches: own.toBatches(windows),
+        batches: forecaster.toBatches(windows),
         count: windows.length,
         seen: await countTrained(windows, series, record),
         kind: "window",
         notices,
-        evaluatePredictions: () => evaluateForecasts({ windows, record, forecast: own.forecast }),
+        evaluatePredictions: () => evaluateForecasts({ windows, record, forecast: forecaster.forecast }),
       };
     },
-    useCalibration: own.useCalibration,
+    useCalibration: forecaster.useCalibration,
     conform,
     async series(source, table) {
       const set = await read(source, table);
       return { ...set, notices: [...set.notices ?? [], ...unknownAhead(set.series, record)] };
     },
-    predict: ({ series }) => own.predict(series),
-    stream: forecastStreams(record, async (series) => (await own.predict([series]))[0]),
+    predict: ({ series }) => forecaster.predict(series),
+    stream: forecastStreams(record, async (series) => (await forecaster.predict([series]))[0]),
   };
 }
 

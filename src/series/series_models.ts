@@ -134,8 +134,8 @@ function kindOf<Form>(
     ...kind,
     make(sizes) {
       const model = make(sizes);
-      const own = layer(model.parameters, (form: Tensor, call: SeriesCall) => model(open(form), call));
-      return model.streams ? Object.assign(own, { streams: model.streams }) : own;
+      const adapted = layer(model.parameters, (form: Tensor, call: SeriesCall) => model(open(form), call));
+      return model.streams ? Object.assign(adapted, { streams: model.streams }) : adapted;
     },
   };
 }
@@ -194,11 +194,11 @@ function withoutAlone<S extends Pick<SeriesModelSizes, "staticFeatures">>(sizes:
 function withoutDropout(
   model: Layer<[X: Path, call: Omit<SeriesCall, "key">]> & Pick<SeriesModel, "streams">,
 ): PathModel {
-  const own = layer(
+  const adapted = layer(
     model.parameters,
     (X: Path, { lengths, staticFeatures }: SeriesCall) => model(X, { lengths, staticFeatures }),
   );
-  return model.streams ? Object.assign(own, { streams: model.streams }) : own;
+  return model.streams ? Object.assign(adapted, { streams: model.streams }) : adapted;
 }
 
 function withHeads(sizes: FastWeightSizes = {}): Weights {
@@ -271,14 +271,14 @@ function stateSpace(make: (options: StateSpaceOptions) => StateSpaceModel): Seri
       layers: 2,
       pooling: "mean",
     });
-    const own = layer(
+    const adapted = layer(
       model.parameters,
       ({ values, since, observed }: ObservationRows, { lengths }: SeriesCall) => {
         const seen = observed.cast(values.dtype).expandDims(-1);
         return model(concatenate([values, since, seen], -1), { lengths });
       },
     );
-    return Object.assign(own, { streams: () => stateSpaceStreams(model, inputChannels) });
+    return Object.assign(adapted, { streams: () => stateSpaceStreams(model, inputChannels) });
   });
 }
 

@@ -188,10 +188,12 @@ export function seriesNetwork(
     : Object.fromEntries(members.map(({ parameters }, i) => [`${i}`, parameters]));
   /** Input channels of each row, including intensity channels. */
   const rowsOf = (series: readonly Series[]) => {
-    const own = first.length === 0
+    const selected = first.length === 0
       ? series
       : series.map((one) => ({ ...one, values: takeColumns(one.values, channels.length, read) }));
-    return intensity ? addIntensity(own, read.length, reads === "observations" ? "mask" : "count") : own;
+    return intensity
+      ? addIntensity(selected, read.length, reads === "observations" ? "mask" : "count")
+      : selected;
   };
   const form = seriesForm(reads, { window, signatureDepth, online, marks: intensity ? read.length : 0 });
   /** Static features, scaled. A feature without a value is 0, the mean. */
@@ -256,7 +258,7 @@ export function seriesNetwork(
         series.map(({ name }) => name),
         readAlike(series, lengthOf, (some) => network.outputs(network.inputs(some))),
       );
-      rows.forEach((own, i) => requireFiniteOutputs(series[i].name, own));
+      rows.forEach((outputs, i) => requireFiniteOutputs(series[i].name, outputs));
       return rows;
     },
   };
@@ -371,15 +373,15 @@ export async function readAlike<T>(
   for (const places of Map.groupBy(samples.keys(), (i) => lengthOf(samples[i])).values()) {
     let size = alike;
     for (let start = 0; start < places.length;) {
-      const own = places.slice(start, start + size);
-      const filled = Array.from({ length: size }, (_, i) => samples[own[Math.min(i, own.length - 1)]]);
+      const batch = places.slice(start, start + size);
+      const filled = Array.from({ length: size }, (_, i) => samples[batch[Math.min(i, batch.length - 1)]]);
       const found = withinMemory(size > 1 ? memory : Infinity, () => scope(() => outputs(filled)));
       if (!found) {
         size /= 2;
         continue;
       }
       const values = await found.data() as Float32Array;
-      own.forEach((place, i) => rows[place] = rowOf(values, i, size) as Float32Array);
+      batch.forEach((place, i) => rows[place] = rowOf(values, i, size) as Float32Array);
       start += size;
     }
   }

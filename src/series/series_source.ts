@@ -21,9 +21,11 @@ export function nameOfSource(source: SeriesSource): string {
 /** @throws {TypeError} If a value is not a source. */
 export function checkSource(operation: string, source: unknown, name = "data"): void {
   if (typeof source === "string" && source !== "") return;
-  const { name: own, rows, bytes, series } = (source ?? {}) as Record<string, unknown>;
+  const { name: sourceName, rows, bytes, series } = (source ?? {}) as Record<string, unknown>;
   const isIterable = typeof (rows as Iterable<unknown> | undefined)?.[Symbol.iterator] === "function";
-  if (typeof own === "string" && (isIterable || bytes instanceof Uint8Array || Array.isArray(series))) return;
+  if (
+    typeof sourceName === "string" && (isIterable || bytes instanceof Uint8Array || Array.isArray(series))
+  ) return;
   throw new TypeError(
     `${operation}: ${name} is ${
       describe(source)

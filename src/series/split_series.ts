@@ -39,14 +39,16 @@ function splitRest(
   recorded: readonly RecordedSeries[],
   key: Key,
 ): DataRecord["split"] {
-  const own = recorded.slice(0, validationFrom ?? testFrom);
+  const training = recorded.slice(0, validationFrom ?? testFrom);
   const given = {
     validation: validationFrom === undefined ? undefined : recorded.slice(validationFrom, testFrom),
     test: testFrom === undefined ? undefined : recorded.slice(testFrom),
   };
-  if (given.validation && given.test) return { train: own, validation: given.validation, test: given.test };
+  if (given.validation && given.test) {
+    return { train: training, validation: given.validation, test: given.test };
+  }
   const split = mapSplits(
-    stratifiedSplit(itemsOf({ series }, own), key, { train: 0.85, validation: 0.15 }),
+    stratifiedSplit(itemsOf({ series }, training), key, { train: 0.85, validation: 0.15 }),
     (part) => part.flatMap(({ members }) => members),
   );
   const [train, held] = [[...split.train, ...split.test], split.validation];

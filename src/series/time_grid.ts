@@ -23,10 +23,10 @@ export function recordClock(set: SeriesSet, scale: number): DataRecord["time"] {
   const latest = latestStart * typicalSpan(set.series);
   const isShared = set.times === "number" &&
     set.series.every(({ times: [first] }) => first >= 0 && first <= latest);
-  const own = recordTimes(set, scale);
-  const origin = isShared ? "zero" : own.origin;
+  const timeRecord = recordTimes(set, scale);
+  const origin = isShared ? "zero" : timeRecord.origin;
   const grid = gridOf(set.series, origin);
-  return { ...own, origin, ...(grid ? { grid } : {}) };
+  return { ...timeRecord, origin, ...(grid ? { grid } : {}) };
 }
 
 /**

@@ -39,8 +39,8 @@ export interface TrainedModel<Batch extends Tree = Tree> extends MeasuredModel<B
    */
   samples(source: SeriesSource, table?: TableOptions): Promise<FileSamples<Batch>>;
   /**
-   * Reads the series of a table to predict, in the form of {@linkcode TrainedModel.conform}. They need no
-   * labels.
+   * Reads series to predict. The series need no labels. Channels are in the order of the model, as after
+   * {@linkcode TrainedModel.conform}.
    *
    * @param table Options that differ from those of the training table.
    */
@@ -53,9 +53,9 @@ export interface TrainedModel<Batch extends Tree = Tree> extends MeasuredModel<B
    */
   conform?(set: SeriesSet): SeriesSet;
   /**
-   * Predicts each series of a set in the form of {@linkcode TrainedModel.conform}: the class with all
-   * probabilities, numeric targets, or a forecast. The predictions have the order of the set. A prediction
-   * does not depend on the other series.
+   * Predicts each series of a set: the class with all probabilities, numeric targets, or a forecast. The
+   * channels of the set must be in the order of the model, as after {@linkcode TrainedModel.conform}. The
+   * predictions have the order of the set. A prediction does not depend on the other series.
    *
    * @throws {Error} If a prediction is not finite. The message contains the name of the series.
    */

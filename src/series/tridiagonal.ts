@@ -45,14 +45,14 @@ export function tridiagonal(a: Float64Array, n: number): Tridiagonal {
     // p = factor A v
     p.fill(0, 0, k);
     for (let i = 0; i < k; i++) {
-      const own = a.subarray(i * n, i * n + i + 1);
+      const aRow = a.subarray(i * n, i * n + i + 1);
       let total = 0;
       const v = row[i];
       for (let j = 0; j < i; j++) {
-        total += own[j] * row[j];
-        p[j] += own[j] * v;
+        total += aRow[j] * row[j];
+        p[j] += aRow[j] * v;
       }
-      p[i] += total + own[i] * v;
+      p[i] += total + aRow[i] * v;
     }
     let inner = 0;
     for (let i = 0; i < k; i++) inner += (p[i] *= factor) * row[i];
@@ -60,9 +60,9 @@ export function tridiagonal(a: Float64Array, n: number): Tridiagonal {
     for (let i = 0; i < k; i++) p[i] -= inner * row[i];
     // A -= v p^T + p v^T
     for (let i = 0; i < k; i++) {
-      const own = a.subarray(i * n, i * n + i + 1);
+      const aRow = a.subarray(i * n, i * n + i + 1);
       const [v, w] = [row[i], p[i]];
-      for (let j = 0; j <= i; j++) own[j] -= v * p[j] + w * row[j];
+      for (let j = 0; j <= i; j++) aRow[j] -= v * p[j] + w * row[j];
     }
   }
   for (let i = 0; i < n; i++) diagonal[i] = a[i * n + i];
@@ -75,13 +75,13 @@ export function tridiagonal(a: Float64Array, n: number): Tridiagonal {
     // Q has the identity outside of its leading block. H Q: rows 0 to k - 1.
     p.fill(0, 0, k);
     for (let i = 0; i < k; i++) {
-      const own = q.subarray(i * n, i * n + k);
+      const qRow = q.subarray(i * n, i * n + k);
       const weight = factor * v[i];
-      for (let j = 0; j < k; j++) p[j] += weight * own[j];
+      for (let j = 0; j < k; j++) p[j] += weight * qRow[j];
     }
     for (let i = 0; i < k; i++) {
-      const own = q.subarray(i * n, i * n + k);
-      for (let j = 0; j < k; j++) own[j] -= v[i] * p[j];
+      const qRow = q.subarray(i * n, i * n + k);
+      for (let j = 0; j < k; j++) qRow[j] -= v[i] * p[j];
     }
   }
   return { q, diagonal, below };

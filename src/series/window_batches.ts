@@ -101,9 +101,9 @@ export function windowBatches(
     const steps = new Float32Array(given.length * horizon * width);
     given.forEach((window, i) => {
       const scales = scalesOf(window.grid, channels);
-      history!.forecast(window).forEach((own, channel) => {
+      history!.forecast(window).forEach((channelForecast, channel) => {
         const { mean, standardDeviation } = scales[channel];
-        own.steps.forEach((value, step) => {
+        channelForecast.steps.forEach((value, step) => {
           steps[(i * horizon + step) * width + channel] = (value - mean) / standardDeviation;
         });
       });

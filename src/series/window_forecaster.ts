@@ -132,18 +132,18 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
   };
   const networkRows = async (windows: readonly ForecastWindow[]) => {
     const read = await readAlike(windows, lengthOf, (some) => steps(toBatch(some)));
-    return read.map((own) =>
-      Float64Array.from(own, (value, at) => {
+    return read.map((row) =>
+      Float64Array.from(row, (value, at) => {
         const { mean, standardDeviation } = channels[at % width];
         return value * standardDeviation + mean;
       })
     );
   };
   const historyRows = (window: ForecastWindow) => {
-    const own = history!.forecast(window);
+    const forecasts = history!.forecast(window);
     return Float64Array.from(
       { length: horizon * width },
-      (_, at) => own[at % width].steps[Math.floor(at / width)],
+      (_, at) => forecasts[at % width].steps[Math.floor(at / width)],
     );
   };
   const forecast: WindowForecaster["forecast"] = async (windows, times = windows.map(({ at }) => at)) => {
@@ -219,7 +219,7 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
           : Array.from({ length: horizon }, (_, step) => now + (step + 1) * gap);
       });
       const windows = series.map((one, i) => windowAt(one, presents[i], width, sizes));
-      const at = times.map((own, i) => own.map((time) => (time - windows[i].present) / gap));
+      const at = times.map((seriesTimes, i) => seriesTimes.map((time) => (time - windows[i].present) / gap));
       const forecasts = await predicting(series.map(({ name }) => name), forecast(windows, at));
       return series.map(({ name }, i): ForecastPrediction => ({
         series: name,

@@ -78,7 +78,7 @@ function* seriesRows(one: unknown, i: number, names: ColumnNames): Generator<Rec
   }
   if (!isRecord(values)) return fail("expected values, an object with an array for each column", "values");
   const columns = Object.entries(values);
-  for (const [column, own] of columns) {
+  for (const [column, columnValues] of columns) {
     if (column === names.series || column === names.time) {
       fail(
         `"${column}" among the values, which ${column === names.time ? "times" : "name"} gives`,
@@ -86,9 +86,9 @@ function* seriesRows(one: unknown, i: number, names: ColumnNames): Generator<Rec
         column,
       );
     }
-    if (Array.isArray(own) && own.length !== times.length) {
+    if (Array.isArray(columnValues) && columnValues.length !== times.length) {
       fail(
-        `${own.length} values of "${
+        `${columnValues.length} values of "${
           column.slice(0, 60)
         }", expected one for each of ${times.length} times, or null`,
         "values",
@@ -100,7 +100,9 @@ function* seriesRows(one: unknown, i: number, names: ColumnNames): Generator<Rec
     yield Object.fromEntries([
       [names.series, name],
       [names.time, time],
-      ...columns.map(([column, own]) => [column, Array.isArray(own) ? own[t] : own]),
+      ...columns.map((
+        [column, columnValues],
+      ) => [column, Array.isArray(columnValues) ? columnValues[t] : columnValues]),
     ]);
   }
 }

@@ -53,11 +53,13 @@ export function histogram(name: string, help: string): Histogram {
   return {
     observe: (value, labels = {}) => {
       const key = labelsText(labels);
-      let own = known.get(key);
-      if (!own) known.set(key, own = { labels, counts: new Array(bounds.length + 1).fill(0), sum: 0 });
+      let record = known.get(key);
+      if (!record) {
+        known.set(key, record = { labels, counts: new Array(bounds.length + 1).fill(0), sum: 0 });
+      }
       const place = bounds.findIndex((bound) => value <= bound);
-      own.counts[place < 0 ? bounds.length : place]++;
-      own.sum += value;
+      record.counts[place < 0 ? bounds.length : place]++;
+      record.sum += value;
     },
     text: () =>
       family(

@@ -50,15 +50,15 @@ function kindOf(request: Request): "text" | "json" {
 }
 
 function tableOf(bytes: Uint8Array, kind: "text" | "json", names: ColumnNames, limits: Limits): TableSource {
-  const own = { name: "the body", maxFields: limits.fields };
-  if (kind === "text") return { ...own, bytes };
+  const source = { name: "the body", maxFields: limits.fields };
+  if (kind === "text") return { ...source, bytes };
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {
     throw new RequestError(400, "the body is not UTF-8; JSON must be UTF-8");
   }
-  return { ...own, rows: rowsOf(jsonOf(text, limits.jsonDepth), names) };
+  return { ...source, rows: rowsOf(jsonOf(text, limits.jsonDepth), names) };
 }
 
 function requireShort({ series }: SeriesSet, { observations }: Limits): void {

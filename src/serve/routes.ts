@@ -97,8 +97,8 @@ function requireStreams({ model, config }: Pick<Service, "model" | "config">): v
 }
 
 function routeOf(found: Readonly<Record<string, Route>>, method: string, path: string): Route {
-  const own = method === "HEAD" ? "GET" : method;
-  if (Object.hasOwn(found, own)) return found[own];
+  const routeMethod = method === "HEAD" ? "GET" : method;
+  if (Object.hasOwn(found, routeMethod)) return found[routeMethod];
   const allow = Object.keys(found).join(", ");
   throw new RequestError(405, `${path} takes ${allow}`, { allow });
 }

@@ -64,9 +64,9 @@ export async function startServer(
     handshakes.handleUpgrade(message, socket, head, service.sockets.add);
   });
   await warmUp(service);
-  const own = await listen(server, host, port);
+  const boundPort = await listen(server, host, port);
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${own}`,
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${boundPort}`,
     async shutdown() {
       server.close();
       server.closeIdleConnections();
@@ -181,13 +181,13 @@ async function answerTo(handler: Handler, message: IncomingMessage, signal: Abor
 /** Converts a Node message to a request. @throws {TypeError} If the address or the method is invalid. */
 function requestOf(message: IncomingMessage, signal?: AbortSignal): Request {
   const { method = "GET", url = "/", headers, headersDistinct } = message;
-  const own = new Headers();
+  const requestHeaders = new Headers();
   for (const [name, values] of Object.entries(headersDistinct)) {
-    for (const value of values ?? []) own.append(name, value);
+    for (const value of values ?? []) requestHeaders.append(name, value);
   }
   const hasBody = method !== "GET" && method !== "HEAD";
   return new Request(`http://${headers.host ?? "localhost"}${url}`, {
-    ...{ method, headers: own, signal },
+    ...{ method, headers: requestHeaders, signal },
     // Ignoring the rest of a rejected body must not close the connection before the response.
     ...(hasBody
       ? { body: ReadableStream.from(message.iterator({ destroyOnReturn: false })), duplex: "half" }

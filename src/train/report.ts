@@ -220,7 +220,9 @@ function baselineTable(
     head: ["measure", ...columns.map(([name]) => name)],
     rows: names.map((name) => [
       measureName(name),
-      ...columns.map(([, own]) => name in own ? formatMeasure(name, own[name]) : "–"),
+      ...columns.map(([, columnMeasures]) =>
+        name in columnMeasures ? formatMeasure(name, columnMeasures[name]) : "–"
+      ),
     ]),
   };
 }

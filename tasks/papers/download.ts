@@ -80,8 +80,10 @@ async function check({ size, digest, content }: SourceFile, path: string): Promi
   if (size !== undefined && found !== size) throw new Error(`${path}: ${found} bytes, expected ${size}`);
   if (digest) {
     const { algorithm, hex } = digest;
-    const own = await digestOf(path, algorithm);
-    if (own !== hex) throw new Error(`${path}: its ${algorithm.toUpperCase()} is ${own}, expected ${hex}`);
+    const actual = await digestOf(path, algorithm);
+    if (actual !== hex) {
+      throw new Error(`${path}: its ${algorithm.toUpperCase()} is ${actual}, expected ${hex}`);
+    }
   }
   if (content) {
     const held = await content.find(await Deno.readFile(path), path);

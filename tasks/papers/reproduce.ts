@@ -247,7 +247,9 @@ async function missingData({ columns }: PaperTable, { data }: Options): Promise<
 function downloadsOf({ columns }: PaperTable): string[] {
   const paths = columns.map(({ experiment }) => dataOf(experiment)?.replace(/^data\//, ""));
   return dataSets.filter(({ files }) =>
-    files.some(({ path }) => paths.some((own) => own !== undefined && `${path}/`.startsWith(`${own}/`)))
+    files.some(({ path }) =>
+      paths.some((dataPath) => dataPath !== undefined && `${path}/`.startsWith(`${dataPath}/`))
+    )
   ).map(({ name }) => name);
 }
 

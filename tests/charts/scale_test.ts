@@ -48,8 +48,8 @@ function power(step: number): number {
 }
 
 Deno.test("labels of different ticks differ and have the digits of the step", () => {
-  const labels = (low: number, high: number, own: Partial<Axis> = {}) =>
-    scaleOf({ ...axis, ...own }, [low, high], 6).ticks.map(({ label }) => label);
+  const labels = (low: number, high: number, options: Partial<Axis> = {}) =>
+    scaleOf({ ...axis, ...options }, [low, high], 6).ticks.map(({ label }) => label);
   assert.deepEqual(labels(0, 0.1), ["0.00", "0.02", "0.04", "0.06", "0.08", "0.10"]);
   assert.deepEqual(labels(10_000, 14_000), ["10,000", "11,000", "12,000", "13,000", "14,000"]);
   assert.deepEqual(labels(0.4, 1, { isPercent: true }), ["40 %", "60 %", "80 %", "100 %"]);

@@ -44,9 +44,9 @@ Deno.test("an autoregression continues values by its recursion", () => {
 });
 
 Deno.test("a missing value counts as its forecast", () => {
-  const own = form([0.5, 0.25], { constant: 1 });
-  const missing = runAutoregression(own, Float64Array.of(2, 4, NaN, 1), 3);
-  const replaced = runAutoregression(own, Float64Array.of(2, 4, 3.5, 1), 3);
+  const fitted = form([0.5, 0.25], { constant: 1 });
+  const missing = runAutoregression(fitted, Float64Array.of(2, 4, NaN, 1), 3);
+  const replaced = runAutoregression(fitted, Float64Array.of(2, 4, 3.5, 1), 3);
   assertNear(missing.continued, replaced.continued, 1e-12);
   assert.equal(missing.count, 1);
 });
@@ -91,7 +91,9 @@ Deno.test("growth by a factor is continued, and factors are relative errors", as
 Deno.test("forecasts follow the scale and the shift of a history", async () => {
   const y = (await cycles(80)).map((value) => value - 10);
   const moved = y.map((value) => 1000 * value - 5e4);
-  const [one, two] = [y, moved].map((own) => forecastAutoregression(fitAutoregression(own, 1), own, 8));
+  const [one, two] = [y, moved].map((values) =>
+    forecastAutoregression(fitAutoregression(values, 1), values, 8)
+  );
   assertNear(two.steps, one.steps.map((value) => 1000 * value - 5e4), 1e-3);
   assertNear(two.standardDeviations, one.standardDeviations.map((value) => 1000 * value), 1e-3);
 });
@@ -104,8 +106,8 @@ Deno.test("a fit whose errors would explode is left out", () => {
 
 Deno.test("values without structure are forecast by their mean", async () => {
   const y = await normal(key(9), [200]).data() as Float32Array;
-  const own = Float64Array.from(y, (value) => 5 + value);
-  const { steps } = forecastAutoregression(fitAutoregression(own, 7), own, 3);
+  const shifted = Float64Array.from(y, (value) => 5 + value);
+  const { steps } = forecastAutoregression(fitAutoregression(shifted, 7), shifted, 3);
   assertNear(steps, [5, 5, 5], 0.4);
 });
 

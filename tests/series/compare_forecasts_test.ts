@@ -41,9 +41,9 @@ Deno.test("a training that exceeds the time limit has fewer epochs, and its erro
   const found = await compareForecasts(
     settings,
     [{ model: "linear" }, { model: "neural-cde" }],
-    (own) => {
-      if (own.model === "linear") return Promise.resolve(closed(0.8));
-      epochs.push(own.epochs);
+    (candidateSettings) => {
+      if (candidateSettings.model === "linear") return Promise.resolve(closed(0.8));
+      epochs.push(candidateSettings.epochs);
       return Promise.resolve(trained(0.7));
     },
     { onLine: (line) => lines.push(line) },
@@ -62,7 +62,7 @@ Deno.test("a training within the time limit is as long as the training of the ch
   const found = await compareForecasts(
     { ...settings, epochs: 20, budget: "10m" },
     [{ model: "linear" }, { model: "neural-cde" }],
-    (own) => Promise.resolve(own.model === "linear" ? closed(0.6) : trained(0.7)),
+    (candidateSettings) => Promise.resolve(candidateSettings.model === "linear" ? closed(0.6) : trained(0.7)),
     {},
   );
   assert.equal(found!.chosen!.model, "linear");
@@ -73,7 +73,11 @@ Deno.test("a training within the time limit is as long as the training of the ch
 Deno.test("series are irregular if most of their gaps differ from the typical gap", () => {
   const withTimes = (...times: number[][]) =>
     ({
-      series: times.map((own) => ({ name: "s", times: Float64Array.from(own), values: new Float64Array() })),
+      series: times.map((seriesTimes) => ({
+        name: "s",
+        times: Float64Array.from(seriesTimes),
+        values: new Float64Array(),
+      })),
     }) as unknown as Parameters<typeof isIrregular>[0];
   assert.equal(isIrregular(withTimes([0, 1, 2, 3, 4, 5])), false);
   // Rows on business days, and absent rows.

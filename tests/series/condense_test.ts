@@ -99,27 +99,29 @@ for (const model of ["neural-cde", "s5"]) {
   Deno.test(
     `predictions of ${model} from blocks are bitwise equal alone and in a table, and its stream predicts each prefix`,
     withFolder(async (folder) => {
-      const { model: own, record } = await trained(folder, { model, online: true, condense: 3 });
+      const { model: trainedModel, record } = await trained(folder, { model, online: true, condense: 3 });
       assert.deepEqual((record as DataRecord).condensing, { by: "means", rows: 3 });
-      const set = await own.series!(`${folder}/own.csv`);
-      const together = await own.predict!(set);
-      const apart = await Promise.all(set.series.map((one) => own.predict!({ ...set, series: [one] })));
+      const set = await trainedModel.series!(`${folder}/own.csv`);
+      const together = await trainedModel.predict!(set);
+      const apart = await Promise.all(
+        set.series.map((one) => trainedModel.predict!({ ...set, series: [one] })),
+      );
       assert.deepEqual(together, apart.flat());
 
       const [{ name, times, values }] = set.series;
       let state: PredictionStreamState | undefined;
       for (let i = 0; i < 8; i++) {
         // A stream is stored after each row, also within a block.
-        const stream = own.stream!(name, state);
+        const stream = trainedModel.stream!(name, state);
         const streamed = await stream.push(times[i], values.subarray(i, i + 1)) as ClassPrediction;
         state = JSON.parse(JSON.stringify(await stream.save()));
         const prefix = { name, label: -1, times: times.slice(0, i + 1), values: values.slice(0, i + 1) };
-        const [whole] = await own.predict!({ ...set, series: [prefix] }) as ClassPrediction[];
+        const [whole] = await trainedModel.predict!({ ...set, series: [prefix] }) as ClassPrediction[];
         assert.ok(Math.abs(streamed.probabilities.a - whole.probabilities.a) < 1e-6, `row ${i}`);
       }
       const damaged = { ...state!, block: { rows: 3, first: 0, since: 0, sums: [0], counts: [0] } };
       assert.throws(
-        () => own.stream!(name, damaged as PredictionStreamState),
+        () => trainedModel.stream!(name, damaged as PredictionStreamState),
         /no saved state of this model/,
       );
     }),

@@ -20,9 +20,9 @@ async function rows(count: number): Promise<RegressionRow[]> {
   });
 }
 
-function momentsOf(own: readonly RegressionRow[]) {
+function momentsOf(regressionRows: readonly RegressionRow[]) {
   const moments = emptyMoments(sizes);
-  addRows(moments, own);
+  addRows(moments, regressionRows);
   return moments;
 }
 
@@ -48,23 +48,25 @@ Deno.test("one input with a penalty gives sum(xy) / (sum(xx) + n penalty)", () =
 });
 
 Deno.test("the gradient of coefficients with shared ones is 0, and their errors match the errors of the rows", async () => {
-  const own = await rows(30);
+  const regressionRows = await rows(30);
   const penalty = 0.1;
-  const { weight, shared } = solveRidge(momentsOf(own), penalty);
+  const { weight, shared } = solveRidge(momentsOf(regressionRows), penalty);
   const errorOf = ({ x, y, z, at }: RegressionRow, h: number) =>
     y[h] - x.reduce((sum, value, i) => sum + value * weight[h * 3 + i], 0) - z[h] * shared[at];
   for (let h = 0; h < 2; h++) {
     for (let i = 0; i < 3; i++) {
-      const gradient = own.reduce((sum, row) => sum + row.x[i] * errorOf(row, h), 0);
+      const gradient = regressionRows.reduce((sum, row) => sum + row.x[i] * errorOf(row, h), 0);
       const penalised = i === 2 ? 0 : 30 * penalty * weight[h * 3 + i];
       assert.ok(Math.abs(gradient - penalised) < 1e-6, `${gradient}, expected ${penalised}`);
     }
   }
   for (let k = 0; k < 2; k++) {
-    const gradient = own.filter(({ at }) => at === k)
+    const gradient = regressionRows.filter(({ at }) => at === k)
       .reduce((sum, row) => sum + row.z[0] * errorOf(row, 0) + row.z[1] * errorOf(row, 1), 0);
     assert.ok(Math.abs(gradient - 60 * penalty * shared[k]) < 1e-6, `${gradient}`);
   }
-  const squares = own.reduce((sum, row) => sum + errorOf(row, 0) ** 2 + errorOf(row, 1) ** 2, 0);
-  assert.ok(Math.abs(squaredErrors(momentsOf(own), { weight, shared }) - squares) < 1e-9 * squares);
+  const squares = regressionRows.reduce((sum, row) => sum + errorOf(row, 0) ** 2 + errorOf(row, 1) ** 2, 0);
+  assert.ok(
+    Math.abs(squaredErrors(momentsOf(regressionRows), { weight, shared }) - squares) < 1e-9 * squares,
+  );
 });

@@ -25,7 +25,7 @@ function naive(x: ArrayLike<number>, kernel: readonly number[], dilation: number
 
 Deno.test("there are 84 kernels of six weights of -1 and three of 2, all different", () => {
   assert.equal(new Set(kernels.map(String)).size, 84);
-  assert.ok(kernels.every((own) => own.length === 3 && new Set(own).size === 3));
+  assert.ok(kernels.every((positions) => positions.length === 3 && new Set(positions).size === 3));
 });
 
 for (
@@ -118,8 +118,8 @@ Deno.test("series are resampled linearly in time between the known values of eac
 Deno.test("a series with many more observations than points is averaged", () => {
   const times = Float64Array.from({ length: 1000 }, (_, t) => t);
   const values = times.map((t) => t % 2 === 0 ? 1 : -1);
-  for (const own of resample({ times, values }, 1, [0], { points: 10, duration: 999 })) {
-    assert.ok(Math.abs(own) < 0.05);
+  for (const value of resample({ times, values }, 1, [0], { points: 10, duration: 999 })) {
+    assert.ok(Math.abs(value) < 0.05);
   }
 });
 

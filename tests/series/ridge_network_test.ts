@@ -104,7 +104,7 @@ Deno.test(
     const errors = predictions.map(({ numbers }, i) =>
       Math.abs(numbers.height - (3 * (i * 7 % 60) / 10 + 100))
     );
-    assert.ok(errors.reduce((sum, own) => sum + own) / 60 < 1, `${errors}`);
+    assert.ok(errors.reduce((sum, error) => sum + error) / 60 < 1, `${errors}`);
   }),
 );
 

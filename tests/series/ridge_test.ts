@@ -36,7 +36,8 @@ function solve(a: number[][], b: number[]): number[] {
   }
   const x = new Array<number>(n).fill(0);
   for (let i = n - 1; i >= 0; i--) {
-    x[i] = (rows[i][n] - x.reduce((sum, own, j) => j > i ? sum + own * rows[i][j] : sum, 0)) / rows[i][i];
+    x[i] = (rows[i][n] - x.reduce((sum, solved, j) => j > i ? sum + solved * rows[i][j] : sum, 0)) /
+      rows[i][i];
   }
   return x;
 }
@@ -166,9 +167,9 @@ Deno.test("a symmetric matrix equals Q T Q^T, and shifted systems are solved", (
   const x = b.slice();
   solveShifted(factors, x);
   for (let i = 0; i < n; i++) {
-    const product = x.reduce((sum, own, j) => sum + (t(i, j) + (i === j ? 0.5 : 0)) * own, 0);
+    const product = x.reduce((sum, value, j) => sum + (t(i, j) + (i === j ? 0.5 : 0)) * value, 0);
     assert.ok(Math.abs(product - b[i]) < 1e-12);
   }
-  const inner = b.reduce((sum, own, i) => sum + own * x[i], 0);
+  const inner = b.reduce((sum, value, i) => sum + value * x[i], 0);
   assert.ok(Math.abs(quadraticForm(factors, b, 0) - inner) < 1e-12);
 });

@@ -81,8 +81,8 @@ Deno.test(
   withRun(async (folder) => {
     const { task } = await fittedTask();
     const { optimizer } = await tinyTask();
-    const run = (own: Pick<Partial<Task>, "fit" | "optimizer">, epochs = 1) =>
-      train({ ...task, ...own }, { ...options, epochs, folder });
+    const run = (overrides: Pick<Partial<Task>, "fit" | "optimizer">, epochs = 1) =>
+      train({ ...task, ...overrides }, { ...options, epochs, folder });
     await assert.rejects(run({ optimizer }), /TypeError: train: the task has both an optimiser and fit/);
     await assert.rejects(run({ fit: undefined }), /TypeError: train: the task has no optimiser and no fit/);
     await assert.rejects(run({}, 2), /RangeError: train: epochs is 2; expected 1/);

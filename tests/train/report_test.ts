@@ -58,9 +58,9 @@ const sections: Record<string, readonly Section[]> = {
   nothing: [],
 };
 
-for (const [kind, own] of Object.entries(sections)) {
+for (const [kind, kindSections] of Object.entries(sections)) {
   Deno.test(`a report about ${kind} names data and model, shows the selected metric first, and labels every axis`, () => {
-    const html = renderReport({ ...content, summary, sections: own });
+    const html = renderReport({ ...content, summary, sections: kindSections });
     assert.match(html, /<h1>a &#38; b: delta<\/h1>/);
     const tiles = [...html.matchAll(/<div class="tile[^"]*"><b>([^<]*)<\/b><span>([^<]*)/g)].map((m) =>
       m.slice(1)
@@ -79,7 +79,7 @@ for (const [kind, own] of Object.entries(sections)) {
       const titles = [...svg.matchAll(/class="title"[^>]*>([^<]+)</g)];
       assert.equal(titles.length, 2, svg);
     }
-    for (const { title } of own) assert.ok(html.includes(title), title);
+    for (const { title } of kindSections) assert.ok(html.includes(title), title);
   });
 }
 
@@ -105,7 +105,7 @@ Deno.test("a report contains the verdict, the comparison with baselines, the dat
   const rows = [...html.matchAll(/<tr><th scope="row">([^<]*)<\/th><td[^>]*>([^<]*)/g)].map((m) =>
     m.slice(1)
   );
-  const valueOf = (name: string) => rows.find(([own]) => own === name)?.[1];
+  const valueOf = (name: string) => rows.find(([label]) => label === name)?.[1];
   assert.equal(valueOf("macro F1"), "0.8");
   assert.equal(valueOf("loss"), undefined, "no baseline has it");
   assert.equal(valueOf("batch size"), "3");

@@ -74,11 +74,11 @@ function s5System(options: S5Sizes, key: Key): DiagonalSystem {
   // block by block.
   const eigenvectors = legSEigenvectors(size);
   const ofPart = (values: Float64Array[]) =>
-    tensor(values.flatMap((own) => [...own]), { dtype, shape: [size / 2, size] });
+    tensor(values.flatMap((vector) => [...vector]), { dtype, shape: [size / 2, size] });
   const vectors = () =>
     fromParts(
-      ofPart(eigenvectors.map((own) => own.real)).mT,
-      ofPart(eigenvectors.map((own) => own.imaginary)).mT,
+      ofPart(eigenvectors.map((vector) => vector.real)).mT,
+      ofPart(eigenvectors.map((vector) => vector.imaginary)).mT,
     );
   const inCoordinates = (matrix: Tensor, v: Tensor) =>
     matrix.reshape([features * blocks, size]).matmul(v.flatten(1))

@@ -90,7 +90,7 @@ export function stack(
   checkCount(name, "layers", count);
   const [encoderKey, ...layerKeys] = split(key, count + 1);
   const encoder = Linear({ inputs, outputs: modelDim, key: encoderKey, dtype });
-  const layers = layerKeys.map((own) => makeLayer(own));
+  const layers = layerKeys.map((layerKey) => makeLayer(layerKey));
   const finish = (x: Tensor) => norm ? norm(x) : x;
   return {
     parameters: {

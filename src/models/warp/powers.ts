@@ -89,9 +89,9 @@ function iterate(
   const counter = zeros([steps], { dtype: rows.dtype });
   const sequences = added ? [counter, added] : [counter];
   return scan(
-    (carry: Tensor, [, own]: Tensor[]): [Tensor, Tensor[]] => {
+    (carry: Tensor, [, addition]: Tensor[]): [Tensor, Tensor[]] => {
       const moved = transition.apply(carry, power);
-      const next = own ? moved.add(own) : moved;
+      const next = addition ? moved.add(addition) : moved;
       return [next, outputs(next)];
     },
     rows,

@@ -105,8 +105,8 @@ export function makeReadout(design: ReadoutDesign): Readout {
     root,
     decode(theta, { tau, input, first }) {
       const raw = root.apply(theta, featuresOf(tau, input));
-      const own = output === "normal" ? raw.slice(-1, 0, predicted) : raw;
-      const values = limit(physics ? physics.evaluate(own, tau, first) : own);
+      const means = output === "normal" ? raw.slice(-1, 0, predicted) : raw;
+      const values = limit(physics ? physics.evaluate(means, tau, first) : means);
       if (output !== "normal") return values;
       // Equation 2.
       const deviations = raw.slice(-1, predicted).softplus().maximum(leastDeviation);

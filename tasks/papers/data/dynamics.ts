@@ -59,8 +59,10 @@ export async function massSpringDamper(
   const ranges = massSpringDamperRanges[regime];
   return await solveSystem(
     ([x, v], [m, k, c]) => [v, c.mul(v).add(k.mul(x)).div(m).neg()],
-    keys.map((own) => drawFrom([[1 - offset, 1 + offset], [-offset, offset]], own, ranges.length)),
-    keys.map((own) => drawFrom(ranges, own)),
+    keys.map((seriesKey) =>
+      drawFrom([[1 - offset, 1 + offset], [-offset, offset]], seriesKey, ranges.length)
+    ),
+    keys.map((seriesKey) => drawFrom(ranges, seriesKey)),
     timesUpTo(1, length),
   );
 }
@@ -112,7 +114,7 @@ export async function lotkaVolterra(
       return [alpha.mul(x).sub(beta.mul(meetings)), delta.mul(meetings).sub(gamma.mul(y))];
     },
     keys.map(() => [1, 1]),
-    keys.map((own) => drawFrom(lotkaVolterraRanges[ranges][regime], own)),
+    keys.map((seriesKey) => drawFrom(lotkaVolterraRanges[ranges][regime], seriesKey)),
     timesUpTo(1, length),
   );
 }
@@ -164,13 +166,16 @@ export function repeatCopy(
     );
   }
   checkCount("repeatCopy", "spacing", spacing, 0);
-  const shown = Int32Array.from(split(key, series), (own) => Math.floor(drawFrom([range], own)[0]));
+  const shown = Int32Array.from(
+    split(key, series),
+    (seriesKey) => Math.floor(drawFrom([range], seriesKey)[0]),
+  );
   const [inputs, targets] = [0, 0].map(() => new Float64Array(series * length * channels).fill(separator));
-  shown.forEach((own, i) => {
+  shown.forEach((shownSteps, i) => {
     const row = (values: Float64Array) => values.subarray(i * length * channels, (i + 1) * length * channels);
-    const beginning = row(trajectories.values).subarray(0, own * channels);
+    const beginning = row(trajectories.values).subarray(0, shownSteps * channels);
     row(inputs).set(beginning);
-    const period = own + spacing;
+    const period = shownSteps + spacing;
     for (let copy = 0; copy < copies && copy * period < length; copy++) {
       const at = copy * period;
       row(targets).set(beginning.subarray(0, (length - at) * channels), at * channels);
@@ -202,8 +207,8 @@ export function sineWaves(count: number, key: Key, options: { length?: number } 
   checkCount("sineWaves", "length", length, 2);
   const times = timesUpTo(1, length);
   const values = new Float64Array(count * length);
-  split(key, count).forEach((own, i) => {
-    const [phase] = drawFrom([[-Math.PI / 6, Math.PI / 6]], own);
+  split(key, count).forEach((seriesKey, i) => {
+    const [phase] = drawFrom([[-Math.PI / 6, Math.PI / 6]], seriesKey);
     times.forEach((t, at) => values[i * length + at] = Math.sin(2 * Math.PI * t + phase));
   });
   return { times, values, shape: [count, length, 1] };

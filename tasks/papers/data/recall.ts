@@ -58,14 +58,14 @@ export function recall(count: number, key: Key, sizes: RecallSizes): RecallArray
   const channels = keys + values + 1;
   const x = new Float32Array(count * length * channels);
   const labels = new Int32Array(count);
-  split(key, count).forEach((own, series) => {
+  split(key, count).forEach((seriesKey, series) => {
     const rows = x.subarray(series * length * channels, (series + 1) * length * channels);
     const show = (item: number, channel: number) => {
       for (let t = item * hold; t < Math.min(length, (item + 1) * hold); t++) {
         rows[t * channels + channel] = 1;
       }
     };
-    const [orderKey, valueKey, restKey] = split(own, 3);
+    const [orderKey, valueKey, restKey] = split(seriesKey, 3);
     const valuesOf = Array.from({ length: keys }, (_, k) => permutationArray(foldIn(valueKey, k), values));
     const written = new Array(keys).fill(0);
     permutationArray(orderKey, keys * writes).forEach((place, item) => {

@@ -95,12 +95,12 @@ export function forecaster(options: ForecasterOptions): Pick<Task<ForecastBatch>
     const means = predicted.slice(-1, 0, channels);
     const [mse, mae] = [meanSquaredError(means, targets), meanAbsoluteError(means, targets)];
     if (!deviations) return { loss: mse, mae };
-    const own = predicted.slice(-1, channels);
+    const standardDeviations = predicted.slice(-1, channels);
     return {
-      loss: normalNegativeLogLikelihood(means, own, targets),
+      loss: normalNegativeLogLikelihood(means, standardDeviations, targets),
       mse,
       mae,
-      bpd: bitsPerDimension(means, own, targets),
+      bpd: bitsPerDimension(means, standardDeviations, targets),
     };
   };
   return {
@@ -173,9 +173,9 @@ async function measurePredictions(
   const start = test.targets ? 1 : context;
   const squaredErrors: Record<string, number> = { [deviations ? "mse" : "loss"]: start };
   for (const [name, context] of Object.entries(otherContexts)) {
-    const own = await evaluate(forecaster({ ...options, context }), test, settings.batchSize);
-    measures[`mse ${name}`] = own.mse ?? own.loss;
-    if (own.bpd !== undefined) measures[`bpd ${name}`] = own.bpd;
+    const evaluation = await evaluate(forecaster({ ...options, context }), test, settings.batchSize);
+    measures[`mse ${name}`] = evaluation.mse ?? evaluation.loss;
+    if (evaluation.bpd !== undefined) measures[`bpd ${name}`] = evaluation.bpd;
     squaredErrors[`mse ${name}`] = context;
   }
   const baselines = await measureForecastBaselines({

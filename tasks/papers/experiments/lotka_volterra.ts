@@ -51,7 +51,7 @@ export const lotkaVolterra: ModelExperiment = modelRules({
     const range = valueRange(made.train);
     const shownKeys = mapSplits(
       { train: trainKey, validation: validationKey, test: testKey },
-      (own) => split(own)[1],
+      (partKey) => split(partKey)[1],
     );
     const copied = {
       train: repeatCopy(rescale(made.train, range), shownKeys.train, task),
