@@ -52,14 +52,14 @@ export {
   type Key,
   key,
   normal,
-  permutation,
-  split,
+  randperm,
+  splitKey,
   uniform,
 } from "./src/tensor/random.ts";
 export * from "./src/tensor/functions.ts";
 export type { Maker } from "./src/tensor/maker.ts";
-export { keep, scope } from "./src/tensor/scope.ts";
-export { flatten, leaves, mapTree, type Tree } from "./src/tensor/tree.ts";
+export { keep, tidy } from "./src/tensor/scope.ts";
+export { type Tree, treeFlatten, treeLeaves, treeMap } from "./src/tensor/tree.ts";
 export { load, loadMetadata, save, type SaveOptions } from "./src/files/save.ts";
 export * from "./src/device/errors.ts";
 export { SafetensorsError } from "./src/files/safetensors.ts";

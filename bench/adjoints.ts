@@ -3,7 +3,7 @@
  * Writes a table and a plot.
  */
 import { type Adjoint, key, MLP, normal, odeint, type Tensor, valueAndGrad } from "../mod.ts";
-import { leaves } from "../src/tensor/tree.ts";
+import { treeLeaves } from "../src/tensor/tree.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { main, wholeFrom } from "../src/commands/command.ts";
 import { benchCommand } from "./programs.ts";
@@ -47,7 +47,7 @@ function gradientOf(method: string, adjoint: Adjoint, steps: number): Tensor[] {
   const y0 = normal(key(1), [batch, features]);
   const options = { method, adjoint, stepSize: end / steps };
   const loss = () => odeint((_t, y) => field(y), y0, [0, end], options).at(0, 1).square().mean();
-  return leaves(valueAndGrad(loss)(field.parameters)[1]);
+  return treeLeaves(valueAndGrad(loss)(field.parameters)[1]);
 }
 
 async function distance(found: readonly Tensor[], expected: readonly Tensor[]): Promise<number> {

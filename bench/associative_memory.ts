@@ -5,8 +5,8 @@
 import { delta, hebb, type LearningRule } from "../src/models/fast_weight/rules.ts";
 import { odeint } from "../src/solvers/odeint.ts";
 import { eye, zeros } from "../src/tensor/creation.ts";
-import { key, normal, split } from "../src/tensor/random.ts";
-import { scope } from "../src/tensor/scope.ts";
+import { key, normal, splitKey } from "../src/tensor/random.ts";
+import { tidy } from "../src/tensor/scope.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 import { init } from "../src/device/init.ts";
 import { writeAtomically } from "../src/files/disk.ts";
@@ -48,12 +48,12 @@ export async function readBackErrors(options: MemoryOptions): Promise<number[]> 
   const errors: Tensor[] = [];
   let w = zeros([n, n], { dtype });
   let current = zeros([n, n], { dtype });
-  for (const [round, roundKey] of split(key(seed), rounds).entries()) {
+  for (const [round, roundKey] of splitKey(key(seed), rounds).entries()) {
     const values = normal(roundKey, [n, n], { dtype });
     for (let i = 0; i < n; i++) {
       const written = keys.greater(0).at(0, i).expandDims(1);
       current = written.where(target(values), current);
-      w = scope(() => {
+      w = tidy(() => {
         const signals = { keys: keys.at(0, i), values: values.at(0, i), rate: beta };
         return odeint((_t, w) => rule(signals, w), w, [0, span], { method: "rk4", stepSize: span / 100 }).at(
           0,

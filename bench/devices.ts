@@ -1,5 +1,5 @@
 /** The devices that benchmarks run on: the CPU, and WebGPU where an adapter is found. */
-import { type DeviceInfo, init, scope } from "../mod.ts";
+import { type DeviceInfo, init, tidy } from "../mod.ts";
 
 const kinds = ["cpu", "webgpu"] as const;
 const announced = new Set<DeviceInfo>();
@@ -25,7 +25,7 @@ export async function benchOnDevices(
     Deno.bench(`${name} [${kind}]`, { n: runs, warmup: 2 }, async () => {
       // Constructors inside the body use the current device.
       await init({ device: kind });
-      scope(() => {
+      tidy(() => {
         body();
       });
       await device.synchronize();

@@ -14,9 +14,9 @@ import {
   naturalCubicCoeffs,
   NeuralCDE,
   normal,
-  scope,
   type Tensor,
   tensor,
+  tidy,
   valueAndGrad,
 } from "../mod.ts";
 import type { Device } from "../src/device/device.ts";
@@ -86,7 +86,7 @@ async function timesOf(
   { steps, repeats }: { steps: number; repeats: number },
 ): Promise<StepMilliseconds> {
   const run = async () => {
-    for (let i = 0; i < steps; i++) scope(() => void step());
+    for (let i = 0; i < steps; i++) tidy(() => void step());
     await device.synchronize();
   };
   await run();

@@ -11,7 +11,7 @@ import {
   normal,
   type ParameterTree,
   type SolveOptions,
-  split,
+  splitKey,
   type Tensor,
   valueAndGrad,
   vjp,
@@ -53,7 +53,7 @@ export interface NeuralCdeSizes {
 /** The solve of a Neural CDE (Kidger et al., 2020), without its initial condition and readout. */
 export function neuralCde(sizes: NeuralCdeSizes, solver: SolveOptions): Problem {
   const { batch, length, channels, hidden, width, depth } = sizes;
-  const [fieldKey, stateKey] = split(key(1));
+  const [fieldKey, stateKey] = splitKey(key(1));
   const X = randomControl(batch, length, channels);
   const z0 = normal(stateKey, [batch, hidden]);
   const mlp = MLP({

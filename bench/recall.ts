@@ -13,8 +13,8 @@ import { Adam } from "../src/optim/adam.ts";
 import { clipByGlobalNorm } from "../src/optim/clip.ts";
 import { LinearInterpolation } from "../src/paths/linear.ts";
 import { tensor } from "../src/tensor/creation.ts";
-import { foldIn, type Key, key, split } from "../src/tensor/random.ts";
-import { scope } from "../src/tensor/scope.ts";
+import { foldIn, type Key, key, splitKey } from "../src/tensor/random.ts";
+import { tidy } from "../src/tensor/scope.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { statistics } from "../src/train/statistics.ts";
@@ -84,7 +84,7 @@ type Batch = { X: LinearInterpolation; labels: Tensor };
 /** Trains a direct model with a rule of {@linkcode recallRules} on new series in every step, and tests it. */
 export async function trainRecall(rule: string, seed: number, setting: RecallSetting): Promise<RecallRun> {
   const { sizes, modelDim, timeStep, method, batchSize, learningRate, stages, tests } = setting;
-  const [modelKey, dataKey, testKey] = split(key(seed), 3);
+  const [modelKey, dataKey, testKey] = splitKey(key(seed), 3);
   const model = FastWeightODE({
     inputChannels: sizes.keys + sizes.values + 1,
     modelDim,
@@ -112,7 +112,7 @@ export async function trainRecall(rule: string, seed: number, setting: RecallSet
   for (const { length, steps } of stages) {
     let measured: Tensor[][] = [];
     for (let i = 1; i <= steps; i++) {
-      measured.push(scope(() => {
+      measured.push(tidy(() => {
         const { X, labels } = draw(foldIn(dataKey, step++), batchSize, length);
         let correct!: Tensor;
         const { value: loss, pullback } = vjp(() => {
@@ -132,7 +132,7 @@ export async function trainRecall(rule: string, seed: number, setting: RecallSet
   const tested: { length: number; accuracy: number }[] = [];
   for (const length of tests.lengths) {
     const measured = Array.from({ length: Math.ceil(tests.series / batchSize) }, (_, i) =>
-      scope(() => {
+      tidy(() => {
         const { X, labels } = draw(foldIn(testKey, i), batchSize, length);
         return [accuracy(model(X), labels)];
       }));

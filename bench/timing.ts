@@ -1,7 +1,7 @@
 /** Timing of training steps, and the device to time them on. */
 import type { Command } from "commander";
 import { wholeFrom } from "../src/commands/command.ts";
-import { init, type InitOptions, scope } from "../mod.ts";
+import { init, type InitOptions, tidy } from "../mod.ts";
 import { CpuDevice, createCpuDevice } from "../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
 import type { Device } from "../src/device/device.ts";
@@ -58,7 +58,7 @@ export interface StepTimes {
 export async function secondsOf(device: Device, work: () => unknown): Promise<number> {
   await device.synchronize();
   const start = performance.now();
-  scope(() => {
+  tidy(() => {
     work();
   });
   await device.synchronize();

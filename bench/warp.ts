@@ -3,7 +3,7 @@
  * input channels, and compares the mode with the fewest operations with the fastest mode. Writes a table.
  */
 import process from "node:process";
-import { key, normal, scope, type Tensor, valueAndGrad, type WARPMode } from "../mod.ts";
+import { key, normal, type Tensor, tidy, valueAndGrad, type WARPMode } from "../mod.ts";
 import { cheapestMode, modeCosts } from "../src/models/warp/cost.ts";
 import { allStates, finalState } from "../src/models/warp/modes.ts";
 import { makeTransition } from "../src/models/warp/transition.ts";
@@ -82,7 +82,7 @@ function processorSeconds(step: () => unknown, repeats: number): number {
   let best = Infinity;
   for (let i = 0; i === 0 || i < repeats && best < longStep; i++) {
     const before = process.cpuUsage();
-    scope(() => {
+    tidy(() => {
       step();
     });
     const { user, system } = process.cpuUsage(before);

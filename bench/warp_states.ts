@@ -10,10 +10,10 @@ import {
   key,
   meanSquaredError,
   principalComponents,
-  scope,
   stack,
   type Tensor,
   tensor,
+  tidy,
   timeCorrelation,
   valueAndGrad,
   WARP,
@@ -93,8 +93,8 @@ function pathChart(path: ArrayLike<number>, descent: ArrayLike<number>, shares: 
 const { model, loss } = await trained();
 const shown = 5;
 const test = waves(shown, 3);
-const states = scope(() => model.weights(test));
-const ofWaves = scope(() =>
+const states = tidy(() => model.weights(test));
+const ofWaves = tidy(() =>
   stack(Array.from({ length: shown }, (_, i) => timeCorrelation(states.slice(0, i, i + 1))))
 );
 const correlations = await ofWaves.data();

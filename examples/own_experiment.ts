@@ -5,7 +5,7 @@
  *     deno run -A examples/own_experiment.ts train leaky-tones --leak 0.2
  *     deno run -A examples/own_experiment.ts serve runs/leaky-tones
  */
-import { concatenate, key, layer, Linear, scan, split, type Tensor, uniform, zeros } from "@weft/weft";
+import { concatenate, key, layer, Linear, scan, splitKey, type Tensor, uniform, zeros } from "@weft/weft";
 import { readTable, type Series, type SeriesSet } from "@weft/weft/data";
 import { numberOption, sizeOption, textOption, trainingOptions } from "@weft/weft/train";
 import { openRows, seriesExperiment, type SeriesModelKind } from "@weft/weft/series";
@@ -33,7 +33,7 @@ const leaky: SeriesModelKind = {
   takesStatic: false,
   make({ inputChannels, outputChannels, hidden, key }, settings) {
     const { leak } = settings as { leak: number };
-    const [cellKey, readoutKey] = split(key);
+    const [cellKey, readoutKey] = splitKey(key);
     const cell = Linear({ inputs: hidden + inputChannels, outputs: hidden, key: cellKey });
     const readout = Linear({ inputs: hidden, outputs: outputChannels, key: readoutKey });
     return layer({ cell: cell.parameters, readout: readout.parameters }, (form: Tensor) => {

@@ -8,7 +8,6 @@
  *    exp(X(T)) say is the sum over k of the word 1...1 of k letters, X(T)^k / k!: with each depth the error becomes smaller.
  */
 import {
-  flatten,
   key,
   loadParameters,
   NeuralCDE,
@@ -16,6 +15,7 @@ import {
   signatureChannels,
   type Tensor,
   tensor,
+  treeFlatten,
 } from "../mod.ts";
 
 /** Options of {@linkcode SignatureCDE}. */
@@ -41,7 +41,7 @@ export function SignatureCDE(
     // Tight tolerances: the approximation dominates the error. Steps end where the slope of a path jumps.
     ...{ method: "dopri5", rtol: 1e-9, atol: 1e-11 },
   });
-  const parameters = new Map<string, Tensor>(flatten(model.parameters));
+  const parameters = new Map<string, Tensor>(treeFlatten(model.parameters));
   const values = (name: string) => new Float64Array(parameters.get(name)!.size);
   const field = values("vectorField.layers.0.weight");
   // The word w grows into the word w i, whose derivative is that of w times dX_i: M of definition B.4.

@@ -1,6 +1,14 @@
 /** Golden values: arrays of float64 as JSON. */
 import assert from "node:assert/strict";
-import { arange, type DType, flatten, type ParameterTree, type Shape, type Tensor, tensor } from "../mod.ts";
+import {
+  arange,
+  type DType,
+  type ParameterTree,
+  type Shape,
+  type Tensor,
+  tensor,
+  treeFlatten,
+} from "../mod.ts";
 
 /**
  * An array of a fixture: its elements (null for a missing element), or the bytes of little-endian float64 in
@@ -86,6 +94,6 @@ export function wave(n: number, shape: Shape): Tensor {
 
 /** Sets the parameters of a float64 model, in their order, to the values of {@linkcode wave}. */
 export function makeWaves<M extends { parameters: ParameterTree }>(model: M): M {
-  flatten(model.parameters).forEach(([_, x], n) => x.assign(wave(n, x.shape)));
+  treeFlatten(model.parameters).forEach(([_, x], n) => x.assign(wave(n, x.shape)));
   return model;
 }

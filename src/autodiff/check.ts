@@ -3,8 +3,8 @@ import { checkFunction } from "../tensor/checks.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { tensor } from "../tensor/creation.ts";
-import { scope } from "../tensor/scope.ts";
-import { flatten, leaves, mapTree, type Tree } from "../tensor/tree.ts";
+import { tidy } from "../tensor/scope.ts";
+import { type Tree, treeFlatten, treeLeaves, treeMap } from "../tensor/tree.ts";
 import { key, normal } from "../tensor/random.ts";
 import { vjp } from "./grad.ts";
 
@@ -52,21 +52,21 @@ export async function checkGradients<A extends Tree[]>(
   }
   checkOptions("checkGradients", options, optionNames);
   const { step = 1e-5, tolerance = 1e-6, elements = 32 } = options;
-  const inputs = flatten(args);
+  const inputs = treeFlatten(args);
   const wrong = inputs.find(([, x]) => x.dtype !== "float64");
   if (wrong) {
     throw new TypeError(`checkGradients: argument ${wrong[0]} is ${wrong[1].dtype}, expected float64`);
   }
 
   const { value, pullback } = vjp(() => f(...args), args);
-  if (inputs.length === 0 || leaves(value).length === 0) {
+  if (inputs.length === 0 || treeLeaves(value).length === 0) {
     throw new TypeError(
       "checkGradients: expected tensors among the arguments and in what the function returns",
     );
   }
-  const weights = mapTree(value, (x: Tensor) => normal(key(x.size), x.shape, { dtype: "float64" }));
-  const gradients: Tensor[] = leaves(pullback(weights));
-  const weighted = () => scope(() => weightedSum(f(...args), weights));
+  const weights = treeMap(value, (x: Tensor) => normal(key(x.size), x.shape, { dtype: "float64" }));
+  const gradients: Tensor[] = treeLeaves(pullback(weights));
+  const weighted = () => tidy(() => weightedSum(f(...args), weights));
 
   let worst = 0;
   for (const [position, [path, x]] of inputs.entries()) {
@@ -74,7 +74,7 @@ export async function checkGradients<A extends Tree[]>(
     const gradient = await gradients[position].data();
     // Changed in place, so that a function which closes over its parameters, as a layer does, sees the change.
     const assign = (changed: Float64Array) =>
-      scope(() => x.assign(tensor(changed, { shape: x.shape, dtype: "float64" })));
+      tidy(() => x.assign(tensor(changed, { shape: x.shape, dtype: "float64" })));
     const at = async (element: number, shift: number) => {
       assign(values.with(element, values[element] + shift));
       try {
@@ -102,6 +102,6 @@ export async function checkGradients<A extends Tree[]>(
 }
 
 function weightedSum(value: Tree, weights: Tree): Tensor {
-  const parts = leaves(weights);
-  return leaves(value).map((x, i) => x.mul(parts[i]).sum()).reduce((total, part) => total.add(part));
+  const parts = treeLeaves(weights);
+  return treeLeaves(value).map((x, i) => x.mul(parts[i]).sum()).reduce((total, part) => total.add(part));
 }

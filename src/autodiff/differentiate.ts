@@ -5,7 +5,7 @@ import { isRecording, recordWith } from "../tensor/primitive.ts";
 import { buffersOf } from "../tensor/scope.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
+import { type Tree, treeLeaves, treeMap } from "../tensor/tree.ts";
 import { type PassMemory, passMemory } from "./pass_memory.ts";
 import { Tape } from "./tape.ts";
 
@@ -26,7 +26,7 @@ export function differentiate<T, W extends Tree>(
   return bufferScope(
     (made) => {
       const { tape, value } = recorded(f, wrt);
-      const outputs = leaves(value);
+      const outputs = treeLeaves(value);
       const cotangents = cotangentsOf(value);
       // An outer tape needs all values.
       const memory = isRecording() ? undefined : passMemory(made);
@@ -39,7 +39,7 @@ export function differentiate<T, W extends Tree>(
 
 /** Runs a function and records its operations on a tape. */
 export function recorded<T>(f: () => T, wrt: Tree): { tape: Tape; value: T } {
-  const watched = leaves(wrt);
+  const watched = treeLeaves(wrt);
   const discrete = watched.find((x) => !isFloat(x.dtype));
   if (discrete) throw new TypeError(`grad: a ${discrete.dtype} tensor has no gradient; only floats do`);
   for (const x of watched) {
@@ -59,5 +59,5 @@ export function gradientsOf<W extends Tree>(
   memory?: PassMemory,
 ): W {
   const gradients = tape.pullback(outputs, cotangents, memory);
-  return mapTree(wrt, (x) => gradients.get(x) ?? x.zerosLike());
+  return treeMap(wrt, (x) => gradients.get(x) ?? x.zerosLike());
 }

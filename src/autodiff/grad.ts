@@ -5,8 +5,8 @@ import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import { scalar, stopGradient, Tensor } from "../tensor/tensor.ts";
 import { isRecording, record, type Recorder, recordWith, withoutRecording } from "../tensor/primitive.ts";
-import { buffersOf, scope } from "../tensor/scope.ts";
-import { leaves, type Tree } from "../tensor/tree.ts";
+import { buffersOf, tidy } from "../tensor/scope.ts";
+import { type Tree, treeLeaves } from "../tensor/tree.ts";
 import { differentiate, gradientsOf, recorded } from "./differentiate.ts";
 import { passMemory } from "./pass_memory.ts";
 
@@ -23,7 +23,7 @@ export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) 
 export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) => A[0] {
   checkFunction("grad", "f", f);
   const both = valueAndGrad<A>(f);
-  return (...args) => scope(() => both(...args)[1]);
+  return (...args) => tidy(() => both(...args)[1]);
 }
 
 /**
@@ -56,7 +56,7 @@ export function valueAndGrad<A extends Tree[]>(
 ): (...args: A) => [value: Tensor, gradient: A[0]] {
   checkFunction("valueAndGrad", "f", f);
   return (...args) => {
-    if (leaves(args[0]).length === 0) {
+    if (treeLeaves(args[0]).length === 0) {
       throw new TypeError(
         "grad: there is no tensor in the first argument; make one of a number with tensor(2)",
       );
@@ -89,9 +89,9 @@ export function vjp<T extends Tree, W extends Tree>(
 ): { value: T; pullback: (cotangent: T) => W } {
   checkFunction("vjp", "f", f);
   const { tape, value } = recorded(f, wrt);
-  const outputs = leaves(value);
+  const outputs = treeLeaves(value);
   const pullback = (cotangent: T) => {
-    const cotangents = leaves(cotangent);
+    const cotangents = treeLeaves(cotangent);
     const isLike = (x: Tensor, i: number) =>
       cotangents[i]?.dtype === x.dtype && sameShape(cotangents[i].shape, x.shape);
     if (cotangents.length !== outputs.length || !outputs.every(isLike)) {
@@ -116,13 +116,13 @@ export function vjp<T extends Tree, W extends Tree>(
  * @param f A function of tensors. Gradients also flow to the tensors that it closes over.
  * @param args Arguments of `f`.
  */
-export function checkpoint<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A): Tensor {
-  checkFunction("checkpoint", "f", f);
+export function remat<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A): Tensor {
+  checkFunction("remat", "f", f);
   const closure = new Closure();
   const output = withoutRecording(() =>
-    scope(() => {
+    tidy(() => {
       const result = recordWith(closure, () => f(...args));
-      checkTensor("checkpoint: what f returned", result);
+      checkTensor("remat: what f returned", result);
       if (result.storage instanceof Symbolic) return undefined;
       // No operation may have read it: a function may return a tensor from outside as it is.
       closure.read(result);

@@ -1,7 +1,7 @@
 /** Advice about settings that make training on the CPU faster. */
 import type { DeviceInfo } from "../device/device.ts";
 import type { ParameterTree } from "../nn/layer.ts";
-import { leaves } from "../tensor/tree.ts";
+import { treeLeaves } from "../tensor/tree.ts";
 
 /** The line suggests a native BLAS if a weight has at least this number of rows and of columns. */
 const wide = 256;
@@ -19,7 +19,9 @@ export function speedHint(
   arch: string = Deno.build.arch,
 ): string | undefined {
   if (kind !== "cpu") return undefined;
-  const isWide = leaves(parameters).some(({ rank, shape }) => rank === 2 && shape.every((n) => n >= wide));
+  const isWide = treeLeaves(parameters).some(({ rank, shape }) =>
+    rank === 2 && shape.every((n) => n >= wide)
+  );
   const settings = [
     ...arch === "x86_64" && arithmetic.vectors === "128 bits"
       ? [

@@ -1,7 +1,7 @@
 import { tensor } from "../tensor/creation.ts";
-import { foldIn, type Key, permutationArray } from "../tensor/random.ts";
+import { foldIn, type Key, randpermArray } from "../tensor/random.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
+import { type Tree, treeLeaves, treeMap } from "../tensor/tree.ts";
 
 /** Samples of which only those of a batch become tensors: all of them would take too much memory. */
 export interface BatchSource<Batch extends Tree> {
@@ -25,7 +25,7 @@ export function isBatchSource<Batch extends Tree>(
  */
 export function sampleCount<Batch extends Tree>(data: Batch | BatchSource<Batch>): number {
   if (isBatchSource(data)) return data.count;
-  const counts = new Set(leaves(data).map(({ shape }) => shape[0]));
+  const counts = new Set(treeLeaves(data).map(({ shape }) => shape[0]));
   if (counts.size !== 1) {
     throw new Error(`data: first axes of lengths ${[...counts]}, expected one number of samples`);
   }
@@ -52,7 +52,7 @@ export function takeSamples<Batch extends Tree>(
   const indices = positions instanceof Tensor
     ? positions
     : tensor(Int32Array.from(positions), { dtype: "int32" });
-  return mapTree(data, (x) => x.gather(indices));
+  return treeMap(data, (x) => x.gather(indices));
 }
 
 /**
@@ -89,7 +89,7 @@ export function batchSizes(samples: number, size: number): number[] {
 export function epochOrder(key: Key, epoch: number, samples: number, visits = 1): Int32Array {
   const order = new Int32Array(visits * samples);
   for (let visit = 0; visit < visits; visit++) {
-    order.set(permutationArray(foldIn(key, (epoch - 1) * visits + visit + 1), samples), visit * samples);
+    order.set(randpermArray(foldIn(key, (epoch - 1) * visits + visit + 1), samples), visit * samples);
   }
   return order;
 }

@@ -3,7 +3,7 @@ import { checkOptions } from "../device/options.ts";
 import { mfccOptionNames } from "./option_names.ts";
 import { checkCounts } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** Options of {@linkcode mfcc}. The defaults are from Kidger et al., 2020, appendix D.4. */
@@ -69,7 +69,7 @@ export function mfcc(waveform: Tensor, options: MfccOptions = {}): Tensor {
   // Reduce n k modulo the window length, so that the angles are small and exact.
   const angle = (n: number, k: number) => 2 * Math.PI * (n * k % windowLength) / windowLength;
   const filters = melFilters(sampleRate, frequencies, mels);
-  return scope(() => {
+  return tidy(() => {
     const frames = framesOf(waveform, windowLength, hopLength);
     const real = frames.matmul(matrix(windowLength, frequencies, (n, k) => hann(n) * Math.cos(angle(n, k))));
     const imaginary = frames.matmul(

@@ -4,7 +4,7 @@ import { splitShareNames } from "./option_names.ts";
 import { largest } from "../device/extremes.ts";
 import { checkCount } from "../nn/layer.ts";
 import { checkWord } from "../tensor/checks.ts";
-import { type Key, permutationArray, split as splitKey } from "../tensor/random.ts";
+import { type Key, randpermArray, splitKey as splitKey } from "../tensor/random.ts";
 import { quantileOf } from "./quantile.ts";
 import type { TimeKind, TimeUnit } from "./format.ts";
 import { DataError } from "../device/errors.ts";
@@ -127,7 +127,7 @@ export function stratifiedSplit<T extends { readonly label: number }>(
   const keys = splitKey(key, Math.max(0, largest(classes.keys())) + 1);
   for (const label of [...classes.keys()].sort((a, b) => a - b)) {
     const members = classes.get(label)!;
-    const order = Array.from(permutationArray(keys[label], members.length), (i) => members[i]);
+    const order = Array.from(randpermArray(keys[label], members.length), (i) => members[i]);
     const share = (part: number) => Math.max(1, Math.round(part * members.length));
     const train = Math.min(share(shares.train), Math.max(1, members.length - 2));
     const validation = train + Math.min(share(shares.validation), Math.max(1, members.length - train - 1));
@@ -164,7 +164,7 @@ export function foldSplit<T extends { readonly label: number }>(
     throw new RangeError(`foldSplit: ${items.length} items in ${folds} folds: take fewer`);
   }
   const [order, rest] = splitKey(key);
-  const shuffled = Array.from(permutationArray(order, items.length), (i) => items[i]);
+  const shuffled = Array.from(randpermArray(order, items.length), (i) => items[i]);
   // Deal the items to the folds in turn, sorted by class.
   const dealt = shuffled.sort((a, b) => a.label - b.label);
   const test = dealt.filter((_, i) => i % folds === fold);
@@ -196,7 +196,7 @@ export function dropObservations(set: SeriesSet, share: number, key: Key): Serie
     series: set.series.map((series, i) => {
       const length = series.times.length;
       const values = series.values.slice();
-      for (const position of permutationArray(keys[i], length).subarray(0, Math.floor(share * length))) {
+      for (const position of randpermArray(keys[i], length).subarray(0, Math.floor(share * length))) {
         values.fill(NaN, position * channels, (position + 1) * channels);
       }
       return { ...series, values };

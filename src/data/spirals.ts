@@ -2,7 +2,7 @@ import { checkOptions } from "../device/options.ts";
 import { spiralOptionNames } from "./option_names.ts";
 import { checkCount } from "../nn/layer.ts";
 import { checkWord } from "../tensor/checks.ts";
-import { type Key, split } from "../tensor/random.ts";
+import { type Key, splitKey } from "../tensor/random.ts";
 import { normalPair, unitPair } from "./host_random.ts";
 import type { Series, SeriesSet } from "./series.ts";
 
@@ -52,7 +52,7 @@ export function spirals(count: number, key: Key, options: SpiralOptions = {}): S
   else checkWord("spirals", "decay", decay, ["hyperbolic"]);
   const radiusAt = (time: number) =>
     decay === "hyperbolic" ? 1 / (1 + 2 * Math.PI * time) : Math.exp(-decay.rate * time);
-  const series = split(key, count).map((seriesKey, i): Series => {
+  const series = splitKey(key, count).map((seriesKey, i): Series => {
     const label = i % 2;
     const start = 2 * Math.PI * unitPair(seriesKey, 0)[0];
     const times = Float64Array.from({ length }, (_, t) => t / Math.max(1, length - 1));

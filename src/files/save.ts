@@ -3,7 +3,7 @@ import { checkOptions, type OptionNames } from "../device/options.ts";
 import { fileURLToPath } from "node:url";
 import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { flatten, type Tree } from "../tensor/tree.ts";
+import { type Tree, treeFlatten } from "../tensor/tree.ts";
 import { writeAtomically } from "./disk.ts";
 import {
   checksumKey,
@@ -58,7 +58,10 @@ export async function save(
   checkOptions("save", given, optionNames);
   const { metadata = {} } = given;
   checkMetadata(metadata);
-  const bytes = await encodeSafetensors({ tensors: await toHost(checkNames(flatten(tensors))), metadata });
+  const bytes = await encodeSafetensors({
+    tensors: await toHost(checkNames(treeFlatten(tensors))),
+    metadata,
+  });
   if (!toFile) return bytes;
   await writeAtomically(pathOf(path), [bytes]);
 }

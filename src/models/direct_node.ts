@@ -3,7 +3,7 @@ import { directNODEOptionNames } from "./option_names.ts";
 import { checkCount } from "../nn/layer.ts";
 import { type HiddenLayers, MLP } from "../nn/mlp.ts";
 import { concatenate } from "../tensor/functions.ts";
-import { split } from "../tensor/random.ts";
+import { splitKey } from "../tensor/random.ts";
 import { AlongPath, type AlongPathModel, type AlongPathOptions } from "./along_path.ts";
 
 /**
@@ -37,7 +37,7 @@ export function DirectNODE(given: DirectNODEOptions): AlongPathModel {
   const { inputChannels, hiddenChannels, key, dtype } = options;
   checkCount("DirectNODE", "inputChannels", inputChannels);
   checkCount("DirectNODE", "hiddenChannels", hiddenChannels);
-  const [fieldKey, initial, staticFeatures, readout] = split(key, 4);
+  const [fieldKey, initial, staticFeatures, readout] = splitKey(key, 4);
   const network = MLP({
     ...{ inputs: hiddenChannels + inputChannels, outputs: hiddenChannels, width, depth },
     ...{ activation: "tanh", key: fieldKey, dtype },

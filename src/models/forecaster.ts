@@ -6,7 +6,7 @@ import { checkCount, type Layer, layer, type ParameterOptions, type ParameterTre
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import { arange } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
-import { bernoulli, type Key, normal, split } from "../tensor/random.ts";
+import { bernoulli, type Key, normal, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { checkSequences } from "./sequences.ts";
@@ -76,7 +76,7 @@ export function Forecaster<S extends Tree, P extends { readonly [name: string]: 
 ): ForecasterModel<P> {
   checkCount(name, "channels", channels);
   if (leastDeviation !== undefined) checkLeastDeviation(name, leastDeviation);
-  const [cellKey, readoutKey] = split(key);
+  const [cellKey, readoutKey] = splitKey(key);
   const cell = makeCell(channels + Number(time), cellKey);
   const outputs = leastDeviation === undefined ? channels : 2 * channels;
   const readout = Linear({ inputs: cell.features, outputs, key: readoutKey, dtype });
@@ -104,7 +104,7 @@ export function Forecaster<S extends Tree, P extends { readonly [name: string]: 
       return predict(cell.all(tau ? concatenate([x, tau.transpose(0, 1)], -1) : x));
     }
     const noise = call.sample
-      ? normal(split(call.key!)[1], [length, batch, channels], { dtype: x.dtype })
+      ? normal(splitKey(call.key!)[1], [length, batch, channels], { dtype: x.dtype })
       : undefined;
     const rows = { x: x.transpose(0, 1), given, tau, noise };
     const [, ys] = scan(
@@ -149,5 +149,5 @@ function givenSteps(
   }
   const steps = arange(length, { dtype: "int32" }).reshape([length, 1, 1]).broadcastTo([length, batch, 1]);
   const inContext = steps.less(context);
-  return forcing > 0 ? inContext.or(bernoulli(split(key!)[0], forcing, inContext.shape)) : inContext;
+  return forcing > 0 ? inContext.or(bernoulli(splitKey(key!)[0], forcing, inContext.shape)) : inContext;
 }

@@ -2,7 +2,7 @@ import { checkOptions } from "../device/options.ts";
 import { alongPathOptionNames } from "./option_names.ts";
 import { checkCount } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
-import { split } from "../tensor/random.ts";
+import { splitKey } from "../tensor/random.ts";
 import { AlongPath, type AlongPathModel, type AlongPathOptions } from "./along_path.ts";
 
 /** Options of {@linkcode GRUODE}, including those of the solver. */
@@ -37,7 +37,7 @@ export function GRUODE(options: GRUODEOptions): AlongPathModel {
   checkOptions("GRUODE", options, alongPathOptionNames);
   const { inputChannels, hiddenChannels: hidden, key, dtype } = options;
   checkCount("GRUODE", "hiddenChannels", hidden);
-  const [inputKey, gatesKey, candidateKey, initial, staticFeatures, readout] = split(key, 6);
+  const [inputKey, gatesKey, candidateKey, initial, staticFeatures, readout] = splitKey(key, 6);
   const sizes = { inputs: inputChannels, outputs: 3 * hidden };
   const fromInput = Linear({ ...sizes, bias: false, key: inputKey, dtype });
   const gates = Linear({ inputs: hidden, outputs: 2 * hidden, key: gatesKey, dtype });

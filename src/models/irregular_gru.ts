@@ -7,7 +7,7 @@ import { GRUCell } from "../nn/gru.ts";
 import { type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { zeroState } from "../nn/recurrent.ts";
-import { type Key, split } from "../tensor/random.ts";
+import { type Key, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { BetweenObservations, type BetweenOptions } from "./between_observations.ts";
 import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
@@ -73,7 +73,7 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
   checkOptions("IrregularGRU", options, irregularGRUOptionNames);
   const { inputChannels, hiddenChannels, outputChannels, between = "nothing", staticFeatures } = options;
   const { key, dtype } = options;
-  const [cellKey, readoutKey, betweenKey, staticKey] = split(key, 4);
+  const [cellKey, readoutKey, betweenKey, staticKey] = splitKey(key, 4);
   const cell = GRUCell({ inputs: inputChannels, hidden: hiddenChannels, key: cellKey, dtype });
   const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: readoutKey, dtype });
   const { parameters: evolutionParameters, evolve, compiles } = makeEvolution(

@@ -7,7 +7,7 @@ import { Linear, type LinearParameters } from "../nn/linear.ts";
 import type { HiddenLayers, MLPParameters } from "../nn/mlp.ts";
 import type { Path } from "../paths/path.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
-import { type Key, split } from "../tensor/random.ts";
+import { type Key, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence_lower_bound.ts";
 import { NeuralCDE, type NeuralCDEParameters } from "./neural_cde.ts";
@@ -92,7 +92,7 @@ export function LatentODE(options: LatentODEOptions): LatentODEModel {
   const { staticFeatures, key, dtype, ...solver } = rest;
   checkCount("LatentODE", "latentChannels", latentChannels);
   checkNoise("LatentODE", noise);
-  const keys = split(key, 3);
+  const keys = splitKey(key, 3);
   const sizes = { width, depth, dtype };
   const encoder = NeuralCDE({
     ...sizes,

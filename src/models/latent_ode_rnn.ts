@@ -2,7 +2,7 @@ import { checkOptions } from "../device/options.ts";
 import { latentODERNNOptionNames } from "./option_names.ts";
 import type { ParameterOptions } from "../nn/layer.ts";
 import { GRUCell } from "../nn/gru.ts";
-import { split } from "../tensor/random.ts";
+import { splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { BetweenObservations, type BetweenOptions } from "./between_observations.ts";
 import { type LatentOptions, LatentRecurrence, type LatentRecurrenceModel } from "./latent_recurrence.ts";
@@ -43,7 +43,7 @@ export interface LatentODERNNOptions extends BetweenOptions, ParameterOptions, L
 export function LatentODERNN(options: LatentODERNNOptions): LatentRecurrenceModel {
   checkOptions("LatentODERNN", options, latentODERNNOptionNames);
   const { inputChannels, hiddenChannels, noise = 0.1, update = "before", staticFeatures, dtype } = options;
-  const keys = split(options.key, 3);
+  const keys = splitKey(options.key, 3);
   const between = BetweenObservations("LatentODERNN", {
     ...{ ...options, features: hiddenChannels, key: keys[0] },
   });

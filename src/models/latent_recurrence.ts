@@ -6,7 +6,7 @@ import { type Layer, layer, type ParameterOptions, type ParameterTree } from "..
 import { Linear } from "../nn/linear.ts";
 import { checkWord } from "../tensor/checks.ts";
 import { concatenate } from "../tensor/functions.ts";
-import { type Key, split } from "../tensor/random.ts";
+import { type Key, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence_lower_bound.ts";
@@ -91,7 +91,7 @@ export function LatentRecurrence<S extends Tree>(
 ): LatentRecurrenceModel {
   checkNoise(name, noise);
   checkWord(name, "update", update, ["before", "after"]);
-  const keys = split(key, 3);
+  const keys = splitKey(key, 3);
   // The encoder reads the observed values, a mask of missing values, and the gaps.
   const encoder = makeEncoder({
     inputChannels: 2 * inputChannels + 1,

@@ -5,10 +5,10 @@ import { MLP } from "../nn/mlp.ts";
 import { lyndonWords } from "../paths/signature.ts";
 import { tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
-import { split } from "../tensor/random.ts";
-import { keep, scope } from "../tensor/scope.ts";
+import { splitKey } from "../tensor/random.ts";
+import { keep, tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { leaves } from "../tensor/tree.ts";
+import { treeLeaves } from "../tensor/tree.ts";
 import { AlongWindows, type WindowedModel, type WindowedOptions } from "./along_windows.ts";
 
 /** Options of {@linkcode LogNCDE}, including those of the solver. */
@@ -65,10 +65,10 @@ export function LogNCDE(options: LogNCDEOptions): WindowedModel {
   if (!(initialScale > 0 && initialScale < Infinity)) {
     throw new RangeError(`LogNCDE: initialScale is ${initialScale}, expected a positive number`);
   }
-  const [initial, staticFeatures, fieldKey, readout] = split(key, 4);
+  const [initial, staticFeatures, fieldKey, readout] = splitKey(key, 4);
   const network = MLP({ inputs: hidden, outputs: hidden * channels, width, depth, key: fieldKey, dtype });
   if (initialScale !== 1) {
-    scope(() => leaves(network.parameters).forEach((x) => x.assign(x.mul(initialScale))));
+    tidy(() => treeLeaves(network.parameters).forEach((x) => x.assign(x.mul(initialScale))));
   }
   const { layers } = network.parameters;
   const asColumns = (x: Tensor) => x.reshape([...x.shape.slice(0, -1), hidden, channels]);

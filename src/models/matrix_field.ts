@@ -2,7 +2,7 @@ import type { DType } from "../device/dtype.ts";
 import { type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { type Activation, activationFunction, type HiddenLayers, MLP } from "../nn/mlp.ts";
-import { type Key, split } from "../tensor/random.ts";
+import { type Key, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** The map from a vector field's last hidden layer to its matrix. */
@@ -35,7 +35,7 @@ export function MatrixField(options: MatrixFieldOptions): Layer {
       (z: Tensor) => network(z).reshape([...z.shape.slice(0, -1), hiddenChannels, inputChannels]),
     );
   }
-  const [trunkKey, columnKey, rowKey] = split(key, 3);
+  const [trunkKey, columnKey, rowKey] = splitKey(key, 3);
   const trunk = Trunk({ inputs: hiddenChannels, width, depth, lastActivation: "relu", key: trunkKey, dtype });
   const column = Linear({ inputs: trunk.features, outputs: hiddenChannels, key: columnKey, dtype });
   const row = Linear({ inputs: trunk.features, outputs: inputChannels, key: rowKey, dtype });

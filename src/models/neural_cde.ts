@@ -9,7 +9,7 @@ import { checkPath, type Path } from "../paths/path.ts";
 import { cdeint } from "../solvers/cdeint.ts";
 import { checkWord } from "../tensor/checks.ts";
 import { zeros } from "../tensor/creation.ts";
-import { split } from "../tensor/random.ts";
+import { splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkSlopeScale, type ControlledOptions, scaled } from "./along_path.ts";
 import { MatrixField, type MatrixForm } from "./matrix_field.ts";
@@ -106,7 +106,7 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   checkCount("NeuralCDE", "hiddenChannels", hiddenChannels);
   checkCount("NeuralCDE", "outputChannels", outputChannels);
   checkWord("NeuralCDE", "form", form, ["full", "rank-one"]);
-  const keys = split(key, 4);
+  const keys = splitKey(key, 4);
   const initial = staticFeatures?.alone
     ? undefined
     : Linear({ inputs: inputChannels, outputs: hiddenChannels, key: keys[0], dtype });
@@ -138,7 +138,7 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
     vectorField: vectorField.parameters,
     readout: readout.parameters,
   } satisfies ParameterTree;
-  // Other forms have other parameter names; `flatten` lists them.
+  // Other forms have other parameter names; `treeFlatten` lists them.
   const model = layer(parameters as unknown as NeuralCDEParameters, (X: Path, call: NeuralCDECall = {}) => {
     checkPath("NeuralCDE", X);
     checkOptions("NeuralCDE", call, pathCallNames);

@@ -4,7 +4,7 @@ import { checkCount } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { activationFunction } from "../nn/mlp.ts";
 import { logsignatureChannels } from "../paths/signature.ts";
-import { split } from "../tensor/random.ts";
+import { splitKey } from "../tensor/random.ts";
 import { AlongWindows, type WindowedModel, type WindowedOptions } from "./along_windows.ts";
 import { Trunk } from "./matrix_field.ts";
 
@@ -50,7 +50,7 @@ export function NeuralRDE(options: NeuralRDEOptions): WindowedModel {
   checkCount("NeuralRDE", "hiddenChannels", hiddenChannels);
   checkCount("NeuralRDE", "depth", depth, 0);
   const words = logsignatureChannels(inputChannels, signatureDepth);
-  const [initial, staticFeatures, trunkKey, outputKey, readout] = split(key, 5);
+  const [initial, staticFeatures, trunkKey, outputKey, readout] = splitKey(key, 5);
   const trunk = Trunk({ inputs: hiddenChannels, width, depth, lastActivation: "tanh", key: trunkKey, dtype });
   const output = Linear({ inputs: trunk.features, outputs: hiddenChannels * words, key: outputKey, dtype });
   const activation = activationFunction(finalTanh ? "tanh" : "identity");

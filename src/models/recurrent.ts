@@ -10,7 +10,7 @@ import { LSTMCell, type LSTMState } from "../nn/lstm.ts";
 import type { MLPParameters } from "../nn/mlp.ts";
 import { type GateParameters, scanSequences, zeroState } from "../nn/recurrent.ts";
 import { checkWord } from "../tensor/checks.ts";
-import { type Key, split } from "../tensor/random.ts";
+import { type Key, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { Forecaster, type ForecasterBaseOptions, type ForecasterModel } from "./forecaster.ts";
 import { checkReadout, chooseStates, type ReadoutOptions } from "./readout_states.ts";
@@ -88,7 +88,7 @@ export function Recurrent(
 ): Layer<[x: Tensor, options?: ReadoutOptions & StaticFeaturesCall], RecurrentParameters> {
   checkOptions("Recurrent", options, recurrentModelOptionNames);
   const { cell: kind, inputChannels, hiddenChannels, outputChannels, staticFeatures, key, dtype } = options;
-  const [cellKey, readoutKey, staticKey] = split(key, 3);
+  const [cellKey, readoutKey, staticKey] = splitKey(key, 3);
   const cell = makeCell("Recurrent", kind, inputChannels, hiddenChannels, cellKey, dtype);
   const readout = Linear({ inputs: hiddenChannels, outputs: outputChannels, key: readoutKey, dtype });
   // h, and for an LSTM also c.

@@ -7,7 +7,7 @@ import { jit } from "../compile/jit/jit.ts";
 import { parameter } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type StreamedModel, type StreamKnowledge, streamStep } from "./stream.ts";
 
@@ -85,7 +85,7 @@ export function seriesStreams(steps: StreamedStep): SeriesStreams<StreamedSeries
   /** Shape of the state of a series. */
   const stateShape = () =>
     shape ??= withoutRecording(() =>
-      scope(() => {
+      tidy(() => {
         const x = tensor(new Float64Array(together * inputChannels), {
           shape: [together, inputChannels],
           dtype,
@@ -104,7 +104,7 @@ export function seriesStreams(steps: StreamedStep): SeriesStreams<StreamedSeries
       stackedRows(parts, batch, shape, dtype);
     const kept = known[0]?.observations.length ?? 0;
     withoutRecording(() =>
-      scope(() => {
+      tidy(() => {
         const { prediction, state, observations } = step(
           stacked(rows, [inputChannels]),
           kept === 0 ? null : {

@@ -16,7 +16,7 @@ import { fixedMethods, type MethodChoice, methodOf } from "../solvers/methods.ts
 import { tensor, type TensorData } from "../tensor/creation.ts";
 import { stack } from "../tensor/functions.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
 /** A causal control, which a stream can follow. */
@@ -199,7 +199,7 @@ export class Stream {
     }
     const given = x instanceof Tensor ? x.shape : undefined;
     return withoutRecording(() =>
-      scope(() => {
+      tidy(() => {
         const seen = x instanceof Tensor ? x : tensor(x, { dtype });
         const batch = seen.shape.slice(0, -1);
         if (seen.rank < 1 || seen.rank > 2 || seen.shape.at(-1) !== inputChannels || seen.dtype !== dtype) {

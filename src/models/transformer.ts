@@ -13,7 +13,7 @@ import { LayerNorm, type LayerNormParameters } from "../nn/layer_norm.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import { arange } from "../tensor/creation.ts";
 import { stack } from "../tensor/functions.ts";
-import { foldIn, type Key, split } from "../tensor/random.ts";
+import { foldIn, type Key, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { Forecaster, type ForecasterBaseOptions, type ForecasterModel } from "./forecaster.ts";
 import { checkReadout, chooseStates, type ReadoutOptions } from "./readout_states.ts";
@@ -86,7 +86,7 @@ function Encoder(
   const embedding = Linear({ inputs, outputs: modelDim, key: foldIn(key, 0), dtype });
   const drop = Dropout({ rate: dropout });
   const layers = Array.from({ length: count }, (_, l) => {
-    const keys = split(foldIn(key, l + 1), 3);
+    const keys = splitKey(foldIn(key, l + 1), 3);
     return {
       attention: CausalAttention({ features: modelDim, heads, key: keys[0], dtype }),
       linear1: Linear({ inputs: modelDim, outputs: feedForward, key: keys[1], dtype }),
@@ -98,7 +98,7 @@ function Encoder(
   /** The part of a layer after the attention. */
   const finish = (l: number, x: Tensor, attended: Tensor, key?: Key) => {
     const { linear1, linear2, norm1, norm2 } = layers[l];
-    const keys = key ? split(key, 3) : [];
+    const keys = key ? splitKey(key, 3) : [];
     const y = norm1(x.add(drop(attended, keys[0])));
     return norm2(y.add(drop(linear2(drop(linear1(y).relu(), keys[1])), keys[2])));
   };
@@ -178,7 +178,7 @@ export function Transformer(
 > {
   checkOptions("Transformer", options, transformerOptionNames);
   const { inputChannels, outputChannels, key, ...sizes } = options;
-  const [encoderKey, readoutKey] = split(key);
+  const [encoderKey, readoutKey] = splitKey(key);
   checkCount("Transformer", "inputChannels", inputChannels);
   const encoder = Encoder("Transformer", { ...sizes, inputs: inputChannels, key: encoderKey });
   const { modelDim, dtype } = sizes;

@@ -2,8 +2,8 @@ import { checkOptions } from "../device/options.ts";
 import { attentionOptionNames } from "./option_names.ts";
 import { refuseShape } from "../device/shape.ts";
 import { arange, zeros } from "../tensor/creation.ts";
-import { split } from "../tensor/random.ts";
-import { scope } from "../tensor/scope.ts";
+import { splitKey } from "../tensor/random.ts";
+import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { initialWeight } from "./initialization.ts";
 import { checkCount, checkFeatures, type Layer, layer, parameterOf, type ParameterOptions } from "./layer.ts";
@@ -78,14 +78,14 @@ export function CausalAttention(options: AttentionOptions): CausalAttentionLayer
     throw new RangeError(`CausalAttention: ${heads} heads do not divide ${features} features`);
   }
   const size = features / heads;
-  const keys = split(key);
+  const keys = splitKey(key);
   const type = dtype ?? "float32";
   const in_proj_weight = parameterOf(() =>
     initialWeight("glorotUniform", keys[0], [3 * features, features], type)
   );
   const in_proj_bias = parameterOf(() => zeros([3 * features], { dtype }));
   const output = Linear({ inputs: features, outputs: features, key: keys[1], dtype });
-  scope(() => output.parameters.bias!.assign(output.parameters.bias!.zerosLike()));
+  tidy(() => output.parameters.bias!.assign(output.parameters.bias!.zerosLike()));
 
   /** Queries, keys and values of rows `(..., features)`, each `(..., heads, size)`. */
   const project = (x: Tensor) => {

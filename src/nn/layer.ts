@@ -4,12 +4,12 @@ import { formatShape, refuseShape, ShapeError } from "../device/shape.ts";
 import { copy } from "../device/view.ts";
 import type { Key } from "../tensor/random.ts";
 import { checkFunction, checkTensor } from "../tensor/checks.ts";
-import { keep, scope } from "../tensor/scope.ts";
+import { keep, tidy } from "../tensor/scope.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { flatten } from "../tensor/tree.ts";
+import { treeFlatten } from "../tensor/tree.ts";
 
 /**
- * Nested plain objects and arrays of tensors. `flatten` gives each tensor a dotted name, such as
+ * Nested plain objects and arrays of tensors. `treeFlatten` gives each tensor a dotted name, such as
  * `layers.0.weight`.
  */
 export type ParameterTree = Tensor | readonly ParameterTree[] | {
@@ -66,7 +66,7 @@ export function parameter(values: Tensor): Tensor {
  * A {@linkcode parameter} from a function that makes its values. Temporaries of that function are released.
  */
 export function parameterOf(values: () => Tensor): Tensor {
-  return scope(() => parameter(values()));
+  return tidy(() => parameter(values()));
 }
 
 /**
@@ -84,7 +84,7 @@ export function loadParameters(parameters: ParameterTree, values: Readonly<Recor
       `loadParameters: the values are ${describe(values)}, expected tensors by their names`,
     );
   }
-  const named = flatten(parameters);
+  const named = treeFlatten(parameters);
   const names = new Set(named.map(([name]) => name));
   const unknown = Object.keys(values).filter((name) => !names.has(name));
   const missing = named.flatMap(([name]) => Object.hasOwn(values, name) ? [] : [name]);

@@ -1,6 +1,6 @@
 import { checkOptions } from "../device/options.ts";
 import { linearOptionNames } from "./option_names.ts";
-import { split } from "../tensor/random.ts";
+import { splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { initialBias, type Initialization, initialWeight } from "./initialization.ts";
 import { checkCount, checkFeatures, type Layer, layer, parameterOf, type ParameterOptions } from "./layer.ts";
@@ -39,7 +39,7 @@ export function Linear(options: LinearOptions): Layer<[x: Tensor], LinearParamet
   const { inputs, outputs, key, bias: hasBias = true, initialization = "torch", dtype = "float32" } = options;
   checkCount("Linear", "inputs", inputs);
   checkCount("Linear", "outputs", outputs);
-  const [weightKey, biasKey] = split(key);
+  const [weightKey, biasKey] = splitKey(key);
   const shape = [outputs, inputs] as const;
   const weight = parameterOf(() => initialWeight(initialization, weightKey, shape, dtype));
   const bias = hasBias ? parameterOf(() => initialBias(initialization, biasKey, shape, dtype)) : undefined;

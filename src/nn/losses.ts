@@ -6,7 +6,7 @@ import {
   crossEntropyOptionNames,
   weightPenaltyOptionNames,
 } from "./option_names.ts";
-import { leaves } from "../tensor/tree.ts";
+import { treeLeaves } from "../tensor/tree.ts";
 import type { ParameterTree } from "./layer.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import { arange } from "../tensor/creation.ts";
@@ -141,7 +141,7 @@ export function binaryCrossEntropy(
 export function weightPenalty(parameters: ParameterTree, options: { norms?: boolean } = {}): Tensor {
   checkOptions("weightPenalty", options, weightPenaltyOptionNames);
   const { norms = false } = options;
-  const all = leaves(parameters);
+  const all = treeLeaves(parameters);
   if (all.length === 0) {
     throw new TypeError("weightPenalty: no tensors among the parameters; pass model.parameters");
   }

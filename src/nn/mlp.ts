@@ -1,6 +1,6 @@
 import { checkOptions } from "../device/options.ts";
 import { mlpOptionNames } from "./option_names.ts";
-import { split } from "../tensor/random.ts";
+import { splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkCount, type Layer, layer } from "./layer.ts";
 import { Linear, type LinearOptions, type LinearParameters } from "./linear.ts";
@@ -84,7 +84,7 @@ export function MLP(options: MLPOptions): Layer<[x: Tensor], MLPParameters> {
   checkCount("MLP", "depth", depth, 0);
   if (depth > 0) checkCount("MLP", "width", width);
   const sizes = [inputs, ...new Array<number>(depth).fill(width), outputs];
-  const layers = split(key, depth + 1).map((key, i) =>
+  const layers = splitKey(key, depth + 1).map((key, i) =>
     Linear({ inputs: sizes[i], outputs: sizes[i + 1], bias, initialization, key, dtype })
   );
   const activation = activationFunction(options.activation ?? "relu");

@@ -2,7 +2,7 @@
 import { scan } from "../compile/loop/scan.ts";
 import { refuseShape } from "../device/shape.ts";
 import { zeros } from "../tensor/creation.ts";
-import { split, uniform } from "../tensor/random.ts";
+import { splitKey, uniform } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { checkCount, parameterOf, type ParameterOptions } from "./layer.ts";
@@ -32,7 +32,7 @@ export function gateParameters(name: string, gates: number, options: RecurrentOp
   const { inputs, hidden, key, dtype = "float32" } = options;
   checkCount(name, "inputs", inputs);
   checkCount(name, "hidden", hidden);
-  const keys = split(key, 4);
+  const keys = splitKey(key, 4);
   const bound = 1 / Math.sqrt(hidden);
   const make = (i: number, shape: number[]) =>
     parameterOf(() => uniform(keys[i], shape, { low: -bound, high: bound, dtype }));

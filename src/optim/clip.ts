@@ -1,7 +1,7 @@
 import { concatenate } from "../tensor/functions.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { leaves, mapTree, type Tree } from "../tensor/tree.ts";
+import { type Tree, treeLeaves, treeMap } from "../tensor/tree.ts";
 import { checkNonNegative } from "./optimizer.ts";
 
 /**
@@ -25,12 +25,12 @@ export function clipByGlobalNorm<T extends Tree>(
   maxNorm: number,
 ): { gradients: T; norm: Tensor } {
   checkNonNegative("maxNorm", maxNorm, "clipByGlobalNorm");
-  return scope(() => {
-    const all = leaves(gradients);
+  return tidy(() => {
+    const all = treeLeaves(gradients);
     if (all.length === 0) throw new Error("clipByGlobalNorm: there are no gradients");
     const norm = concatenate(all.map((x) => x.reshape([-1]))).square().sum().sqrt();
     const factor = norm.zerosLike().add(maxNorm).div(norm.add(1e-6)).minimum(1);
-    return { gradients: mapTree(gradients, (x) => x.mul(factor)), norm };
+    return { gradients: treeMap(gradients, (x) => x.mul(factor)), norm };
   });
 }
 
@@ -47,5 +47,5 @@ export function clipByGlobalNorm<T extends Tree>(
  */
 export function clipElements<T extends Tree>(gradients: T, limit: number): T {
   checkNonNegative("limit", limit, "clipElements");
-  return scope(() => mapTree(gradients, (x) => x.clip(-limit, limit)));
+  return tidy(() => treeMap(gradients, (x) => x.clip(-limit, limit)));
 }

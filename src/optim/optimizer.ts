@@ -4,13 +4,13 @@ import { checkOptions } from "../device/options.ts";
 import { type DType, isFloat } from "../device/dtype.ts";
 import { zeros } from "../tensor/creation.ts";
 import { hostNumbers } from "../tensor/host.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import { applyBroadcast } from "../tensor/broadcast.ts";
 import { scalar, type Tensor, type TensorLike } from "../tensor/tensor.ts";
 import { elementwise } from "../tensor/primitives/elementwise.ts";
 import type { Scalar } from "../device/scalar.ts";
 import { type Maker, maker } from "../tensor/maker.ts";
-import { flatten } from "../tensor/tree.ts";
+import { treeFlatten } from "../tensor/tree.ts";
 import { checkSame, loadParameters, parameter, type ParameterTree } from "../nn/layer.ts";
 
 /** Options of every optimizer. */
@@ -105,7 +105,7 @@ class RuleOptimizer implements Optimizer {
 
   constructor(rule: UpdateRule, parameters: ParameterTree, options: OptimizerOptions) {
     const { learningRate, multipliers = {} } = options;
-    const named = flatten(parameters);
+    const named = treeFlatten(parameters);
     if (named.length === 0) {
       throw new TypeError("optimizer: no tensors among the parameters; pass model.parameters");
     }
@@ -154,7 +154,7 @@ class RuleOptimizer implements Optimizer {
   }
 
   step(gradients: ParameterTree): void {
-    const given = new Map(flatten(gradients));
+    const given = new Map(treeFlatten(gradients));
     const odd = this.#names.find((name) => !given.has(name)) ??
       [...given.keys()].find((name) => !this.#names.includes(name));
     if (odd !== undefined) {
@@ -164,7 +164,7 @@ class RuleOptimizer implements Optimizer {
     for (const { name, parameter } of this.#groups) {
       checkSame("optimizer", `the gradient of ${name}`, given.get(name)!, parameter);
     }
-    scope(() => {
+    tidy(() => {
       const numbers = hostNumbers(this.#groups.map(({ parameter }) => parameter), () => {
         this.#step++;
         return this.#groups.map(({ multiplier }) => {

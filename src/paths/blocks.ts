@@ -10,7 +10,7 @@ import { type Shape, sizeOf } from "../device/shape.ts";
 import { allocateView } from "../device/view.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { record, withoutRecording } from "../tensor/primitive.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
@@ -84,7 +84,7 @@ function eachBlock(
   const perBlock = Math.max(1, Math.ceil(series / Math.max(1, blocks)));
   for (let first = 0; first < series; first += perBlock) {
     withoutRecording(() =>
-      scope(() => {
+      tidy(() => {
         work(first, Math.min(perBlock, series - first));
         return [];
       })

@@ -8,7 +8,7 @@ import { sizeOf } from "../device/shape.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { peekHostValues } from "../tensor/host.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { zeros } from "../tensor/creation.ts";
@@ -42,11 +42,11 @@ export function hasMissing(x: Tensor, operation: string): boolean | undefined {
     return values && values.some(Number.isNaN);
   }
   // A sum is finite only if every term is.
-  const total = peekHostValues(withoutRecording(() => scope(() => x.sum())));
+  const total = peekHostValues(withoutRecording(() => tidy(() => x.sum())));
   if (!total) return undefined;
   if (Number.isFinite(total[0])) return false;
   const infinite = peekHostValues(
-    withoutRecording(() => scope(() => x.abs().equal(Infinity).cast("int32").max())),
+    withoutRecording(() => tidy(() => x.abs().equal(Infinity).cast("int32").max())),
   );
   if (infinite?.[0] === 1) {
     peekHostValues(x)?.forEach((value, i) => checkObservation(x, value, i, operation));

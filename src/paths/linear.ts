@@ -2,7 +2,7 @@ import { checkOptions, type OptionNames } from "../device/options.ts";
 import { refuseShape, ShapeError } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import { tensor } from "../tensor/creation.ts";
 import { type Maker, maker } from "../tensor/maker.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -67,7 +67,7 @@ export function linearCoeffs(x: Tensor, t?: Times, options: LinearCoeffsOptions 
     const timeline = readTimeline(t, x.shape.slice(0, -1), "linearCoeffs");
     return linearValues(x, timeline, missing ?? true);
   }
-  const corners = scope(() => rectilinearCorners(x, rectilinear));
+  const corners = tidy(() => rectilinearCorners(x, rectilinear));
   const timeline = readTimeline(t, corners.shape.slice(0, -1), "linearCoeffs");
   const missingFirst = missing && hasMissing(x.slice(-2, 0, 1), "linearCoeffs");
   const coeffs = linearValues(corners, timeline, missingFirst ?? true);

@@ -5,7 +5,7 @@ import { checkTensor, checkWord } from "../tensor/checks.ts";
 import { arange, tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { peekHostValues } from "../tensor/host.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { fromColumns, lastRows, segmentedSum, toColumns } from "./columns.ts";
 import { checkObservations } from "./path.ts";
@@ -51,7 +51,7 @@ export function addTime(x: Tensor, t?: Times): Tensor {
 export function forwardFill(x: Tensor, axis = -2): Tensor {
   checkObservations(x, "forwardFill");
   const along = normalizeAxis(axis, x.rank, "forwardFill");
-  return scope(() => {
+  return tidy(() => {
     const series = along === x.rank - 2 ? x : x.transpose(along, -2);
     const columns = toColumns(series);
     const isMissing = columns.isNaN();

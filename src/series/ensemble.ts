@@ -4,7 +4,7 @@ import { rowOf } from "../models/series_streams.ts";
 import type { SeriesStreams } from "../models/series_streams.ts";
 import { tensor } from "../tensor/creation.ts";
 import { stack } from "../tensor/functions.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** Averages the outputs `(..., outputs)` of the members of an ensemble, at least one. */
@@ -47,7 +47,7 @@ export function ensembleStreams(
       const all = await Promise.all(
         members.map((member, m) => member.push(rows, states.map((state) => state?.[m]))),
       );
-      const outputs = await scope(() =>
+      const outputs = await tidy(() =>
         average(all.map((results) => tensor(results.map(({ outputs }) => outputs))))
       )
         .data();

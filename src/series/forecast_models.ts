@@ -15,7 +15,7 @@ import type { WARPTransitionOptions } from "../models/warp/transition.ts";
 import { WARP } from "../models/warp/warp.ts";
 import { type Layer, layer } from "../nn/layer.ts";
 import type { Key } from "../tensor/random.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { parameterCount } from "../train/task.ts";
 
@@ -181,7 +181,7 @@ function stateSpace(cell: StateSpaceForecasterOptions["cell"]): (sizes: Forecast
       StateSpaceForecaster({
         ...{ cell, channels, leastDeviation, time, key, modelDim, layers, stateSize: 16 },
       });
-    const count = (modelDim: number) => scope(() => parameterCount(make(modelDim)));
+    const count = (modelDim: number) => tidy(() => parameterCount(make(modelDim)));
     return make(nearest(warpParameters(sizes), count));
   };
 }

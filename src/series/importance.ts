@@ -3,7 +3,7 @@
  * series or window (Breiman, "Random Forests", 2001, section 10).
  */
 import type { Series } from "../data/series.ts";
-import { key, permutationArray } from "../tensor/random.ts";
+import { key, randpermArray } from "../tensor/random.ts";
 
 /** Maximum number of channels to permute. Each permutation costs a prediction of all series. */
 const mostChannels = 24;
@@ -23,7 +23,7 @@ export async function channelImportance<T>(
   worse: (changed: readonly T[]) => Promise<number>,
 ): Promise<Record<string, number> | undefined> {
   if (channels.length < 2 || channels.length > mostChannels || series.length < 2) return undefined;
-  const order = permutationArray(key(0), series.length);
+  const order = randpermArray(key(0), series.length);
   const importance: Record<string, number> = {};
   for (const [channel, name] of channels.entries()) {
     importance[name] = await worse(

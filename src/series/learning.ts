@@ -2,7 +2,7 @@ import type { ParameterTree } from "../nn/layer.ts";
 import { Adam } from "../optim/adam.ts";
 import { combineSchedules, cosine, warmup } from "../optim/schedules.ts";
 import { WeftError } from "../device/errors.ts";
-import { flatten } from "../tensor/tree.ts";
+import { treeFlatten } from "../tensor/tree.ts";
 import type { Series, Splits } from "../data/series.ts";
 import type { Task } from "../train/task.ts";
 import type { DataRecord } from "./data_record.ts";
@@ -84,7 +84,7 @@ function warpMultipliers(
 ): Record<string, number> {
   const most = 128 / (depth + 1) * (steps === undefined ? 1 : Math.min(1, 2 / steps));
   return Object.fromEntries(
-    flatten(parameters).flatMap(([name, { rank, shape }]) =>
+    treeFlatten(parameters).flatMap(([name, { rank, shape }]) =>
       rank === 2 && shape[1] > most ? [[name, most / shape[1]]] : []
     ),
   );

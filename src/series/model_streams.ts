@@ -2,7 +2,7 @@ import { sizeOf } from "../device/shape.ts";
 import type { StateSpaceModel } from "../models/diagonal/stack.ts";
 import { type SeriesStreams, seriesStreams } from "../models/series_streams.ts";
 import { concatenate } from "../tensor/functions.ts";
-import { leaves, withLeaves } from "../tensor/tree.ts";
+import { treeLeaves, withLeaves } from "../tensor/tree.ts";
 
 /** Streams of a state space model. Each observation is a row; the state is the model's state in one row. */
 export function stateSpaceStreams(model: StateSpaceModel, inputChannels: number): SeriesStreams {
@@ -15,7 +15,7 @@ export function stateSpaceStreams(model: StateSpaceModel, inputChannels: number)
       let end = 0;
       const before = known && withLeaves(
         start,
-        leaves(start).map(({ shape }) => {
+        treeLeaves(start).map(({ shape }) => {
           const from = end;
           end += sizeOf(shape.slice(1));
           return known.state.slice(-1, from, end).reshape(shape);
@@ -28,7 +28,7 @@ export function stateSpaceStreams(model: StateSpaceModel, inputChannels: number)
       return {
         prediction,
         observations: [x],
-        state: concatenate(leaves(next).map((part) => part.reshape([x.shape[0], -1])), -1),
+        state: concatenate(treeLeaves(next).map((part) => part.reshape([x.shape[0], -1])), -1),
       };
     },
   });

@@ -2,8 +2,8 @@
 import { normalise, type Series, type SeriesSet, stackSeries } from "../data/series.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
-import { scope } from "../tensor/scope.ts";
-import { flatten } from "../tensor/tree.ts";
+import { tidy } from "../tensor/scope.ts";
+import { treeFlatten } from "../tensor/tree.ts";
 import { selectEvenly } from "./select_evenly.ts";
 import type { DataRecord, RecordedPace } from "./data_record.ts";
 import type { SeriesModelKind } from "./series_models.ts";
@@ -68,7 +68,7 @@ async function paceOfWindows(
   for (const one of selectEvenly(series, maxWindowed)) {
     const length = Math.max(2, one.times.length);
     const { values, shape } = stackSeries(normalise([one], channels), channels.length, length, time.scale);
-    const change = scope(() => {
+    const change = tidy(() => {
       const path = form.read(tensor(values, { shape }));
       return path.slice(1, 1).sub(path.slice(1, 0, -1)).abs().sum().div(shape[2]);
     });
@@ -96,8 +96,8 @@ const readoutScale = 0.03;
 
 /** Makes the initial weights of a model's readouts small, in place. */
 export function shrinkReadouts(parameters: ParameterTree): void {
-  for (const [name, x] of flatten(parameters)) {
-    if (/(^|\.)readout\./.test(name)) scope(() => x.assign(x.mul(readoutScale)));
+  for (const [name, x] of treeFlatten(parameters)) {
+    if (/(^|\.)readout\./.test(name)) tidy(() => x.assign(x.mul(readoutScale)));
   }
 }
 

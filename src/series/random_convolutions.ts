@@ -5,7 +5,7 @@
  * (2021), section 3. First differences and the other three pooling operators: Tan, Dempster, Bergmeir and Webb,
  * "MultiRocket" (2022), section 3. Computed on the host, so that the features are the same on every device.
  */
-import { type Key, permutationArray, split } from "../tensor/random.ts";
+import { type Key, randpermArray, splitKey } from "../tensor/random.ts";
 import { quantileOf } from "../data/quantile.ts";
 
 /** Number of weights of a kernel. Three weights are 2 and six are -1, so that the sum is 0. */
@@ -79,16 +79,16 @@ function convolutionsOf(
     (_, i) => Math.floor(2 ** (biases > 1 ? exponent * i / (biases - 1) : 0) + 1e-9),
   );
   const counts = [...Map.groupBy(dilations, (dilation) => dilation)];
-  const keys = split(key, kernels.length);
+  const keys = splitKey(key, kernels.length);
   return kernels.flatMap((kernel, k) => {
-    const dilationKeys = split(keys[k], counts.length);
+    const dilationKeys = splitKey(keys[k], counts.length);
     let end = firstBias + k * biases;
     return counts.map(([dilation, { length }], d) => {
       const first = end;
       end += length;
-      const order = permutationArray(dilationKeys[d], channels);
+      const order = randpermArray(dilationKeys[d], channels);
       // The number of channels is uniform in its logarithm.
-      const draw = permutationArray(split(dilationKeys[d])[0], 1024)[0] / 1024;
+      const draw = randpermArray(splitKey(dilationKeys[d])[0], 1024)[0] / 1024;
       const count = Math.floor(2 ** (draw * Math.log2(Math.min(channels, maxChannels) + 1)));
       return {
         kernel,
@@ -123,7 +123,7 @@ export interface ConvolutionFeatures {
 /** Makes the features of series with these sizes. */
 export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeatures {
   const { channels, points, biases, operators, key } = sizes;
-  const [seriesKey, ...keys] = split(key, 1 + representations);
+  const [seriesKey, ...keys] = splitKey(key, 1 + representations);
   const convolutions = Array.from(
     { length: representations },
     (_, r) => convolutionsOf(sizes, points - r, keys[r], r * kernels.length * biases),
@@ -137,8 +137,8 @@ export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeature
       const all = convolutions.flatMap((formConvolutions, r) =>
         formConvolutions.map((convolution) => ({ convolution, r }))
       );
-      const order = split(seriesKey, Math.ceil(all.length / count))
-        .flatMap((passKey) => Array.from(permutationArray(passKey, count)));
+      const order = splitKey(seriesKey, Math.ceil(all.length / count))
+        .flatMap((passKey) => Array.from(randpermArray(passKey, count)));
       const users = Map.groupBy(all.keys(), (i) => order[i]);
       // One series after the other, so that only one is in memory.
       for (const [chosen, places] of users) {

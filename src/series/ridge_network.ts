@@ -2,7 +2,7 @@
 import { normalise, type Series } from "../data/series.ts";
 import { parameterOf } from "../nn/layer.ts";
 import { tensor, zeros } from "../tensor/creation.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import type { DataRecord } from "./data_record.ts";
 import {
   biasCount,
@@ -117,7 +117,7 @@ function ridgeNetwork(
       (convolutions) =>
         convolutions.thresholds(train.length, (i) => resampled(normalise([train[i]], channels)[0], grid)),
     );
-    scope(() => {
+    tidy(() => {
       parameters.grid.assign(tensor([grid.points, grid.duration]));
       parameters.thresholds.assign(tensor(form!.thresholds));
     });
@@ -157,7 +157,7 @@ function ridgeNetwork(
         const other = fitWith(emphasised(scales, convolutionCount));
         if (other.error < clearlyBetter * fitted.error) fitted = other;
       }
-      scope(() => {
+      tidy(() => {
         for (const name of ["mean", "scale", "weight", "bias"] as const) {
           const values = Float32Array.from(fitted[name]);
           parameters[name].assign(tensor(values, { shape: parameters[name].shape }));

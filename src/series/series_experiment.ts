@@ -3,7 +3,7 @@ import { largest } from "../device/extremes.ts";
 import { dropObservations, mapSplits, type Series, type SeriesSet } from "../data/series.ts";
 import { describeSeries, noticesOf } from "../data/table/describe.ts";
 import type { ReadOptions, TableOptions } from "../data/table/options.ts";
-import { foldIn, type Key, key, permutationArray, split as splitKey } from "../tensor/random.ts";
+import { foldIn, type Key, key, randpermArray, splitKey as splitKey } from "../tensor/random.ts";
 import {
   checkDataRecord,
   countSeen,
@@ -304,7 +304,7 @@ export function someSeries(
   key: Key,
 ): readonly Series[] {
   if (samples === undefined) return series;
-  return Array.from(permutationArray(key, series.length).subarray(0, samples), (i) => series[i]);
+  return Array.from(randpermArray(key, series.length).subarray(0, samples), (i) => series[i]);
 }
 
 function threeKeys(seed: Key): SeriesKeys {

@@ -27,7 +27,7 @@ import { LinearInterpolation } from "../paths/linear.ts";
 import type { Path } from "../paths/path.ts";
 import type { StaticFeaturesOptions } from "../models/static_features.ts";
 import { concatenate } from "../tensor/functions.ts";
-import { type Key, split } from "../tensor/random.ts";
+import { type Key, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { stateSpaceStreams } from "./model_streams.ts";
 import { ensembleStreams, meanOutput } from "./ensemble.ts";
@@ -286,7 +286,7 @@ function stateSpace(make: (options: StateSpaceOptions) => StateSpaceModel): Seri
 function ensembleOf(...kinds: readonly SeriesModelKind[]): SeriesModelKind {
   return {
     make(sizes) {
-      const keys = split(sizes.key, kinds.length);
+      const keys = splitKey(sizes.key, kinds.length);
       const members = kinds.map(({ make }, i) => make({ ...sizes, key: keys[i] }));
       const model = layer(
         Object.fromEntries(members.map(({ parameters }, i) => [`${i}`, parameters])),

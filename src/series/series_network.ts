@@ -3,9 +3,9 @@ import { largest } from "../device/extremes.ts";
 import { withinMemory } from "../device/memory_limit.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
-import { type Key, split } from "../tensor/random.ts";
+import { type Key, splitKey } from "../tensor/random.ts";
 import { rowOf } from "../models/series_streams.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import { concatenate } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
@@ -182,7 +182,7 @@ export function seriesNetwork(
     return member;
   };
   const { ensemble = 1 } = training ?? {};
-  const members = (ensemble === 1 ? [key] : split(key, ensemble)).map(memberOf);
+  const members = (ensemble === 1 ? [key] : splitKey(key, ensemble)).map(memberOf);
   const parameters = ensemble === 1
     ? members[0].parameters
     : Object.fromEntries(members.map(({ parameters }, i) => [`${i}`, parameters]));
@@ -225,7 +225,7 @@ export function seriesNetwork(
         const scaled = normalise(some.map((one) => condense(one, channels.length, blockRows)), channels);
         const stacked = stackSeries(rowsOf(scaled), readChannels, length, time.scale, origin);
         return {
-          coeffs: scope(() => form.read(tensor(stacked.values, { shape: stacked.shape }))),
+          coeffs: tidy(() => form.read(tensor(stacked.values, { shape: stacked.shape }))),
           lengths: Array.from(stacked.lengths, (length) => form.gridPoints(length)),
           ...(first.length > 0 ? { staticFeatures: firstOf(scaled) } : {}),
         };
@@ -241,7 +241,7 @@ export function seriesNetwork(
     bytesOf: (one) => form.numbers(lengthOf(one), 1 + readChannels) * Float32Array.BYTES_PER_ELEMENT,
     outputs: (inputs, key) => average(network.memberOutputs(inputs, key)),
     memberOutputs({ coeffs, lengths, staticFeatures }, key) {
-      const keys = key && ensemble > 1 ? split(key, ensemble) : members.map(() => key);
+      const keys = key && ensemble > 1 ? splitKey(key, ensemble) : members.map(() => key);
       return members.map((member, i) => member(coeffs, { lengths, key: keys[i], staticFeatures }));
     },
   };
@@ -375,7 +375,7 @@ export async function readAlike<T>(
     for (let start = 0; start < places.length;) {
       const batch = places.slice(start, start + size);
       const filled = Array.from({ length: size }, (_, i) => samples[batch[Math.min(i, batch.length - 1)]]);
-      const found = withinMemory(size > 1 ? memory : Infinity, () => scope(() => outputs(filled)));
+      const found = withinMemory(size > 1 ? memory : Infinity, () => tidy(() => outputs(filled)));
       if (!found) {
         size /= 2;
         continue;

@@ -2,7 +2,7 @@ import type { Series, Splits } from "../data/series.ts";
 import { arange } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { type Key, key as makeKey } from "../tensor/random.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { ForecastPrediction } from "./predictions.ts";
 import type { DataRecord } from "./data_record.ts";
@@ -240,7 +240,7 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
       await load();
       if (!history) return;
       for (const part of ["train", "validation", "test"] as const) {
-        scope(() => batches[part].steps!.assign(toBatch(windows[part]).steps!));
+        tidy(() => batches[part].steps!.assign(toBatch(windows[part]).steps!));
       }
     },
     async calibrate(folds, finish) {

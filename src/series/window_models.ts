@@ -3,8 +3,8 @@ import { type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import type { Series } from "../data/series.ts";
 import { tensor } from "../tensor/creation.ts";
-import { foldIn, type Key, split } from "../tensor/random.ts";
-import { scope } from "../tensor/scope.ts";
+import { foldIn, type Key, splitKey } from "../tensor/random.ts";
+import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { autoregressionModel } from "./autoregression_model.ts";
 import type { DataRecord } from "./data_record.ts";
@@ -170,7 +170,7 @@ function linearModel(sizes: WindowModelSizes): WindowModel {
     fit({ windows, tuning }: FitData): Promise<void> {
       const { weight, shared } = fitLinear(windows, sizes, tuning);
       const { context, horizon } = sizes;
-      scope(() => {
+      tidy(() => {
         const both = tensor(Float32Array.from(weight), { shape: [horizon, context + 1] });
         linear.weight.assign(both.slice(1, 0, context));
         linear.bias!.assign(both.at(1, context));
@@ -189,7 +189,7 @@ function besideLinear(
   { channels, ahead, context, horizon, key }: WindowModelSizes,
   network?: SeriesNetwork,
 ): Layer<[given: Given, key?: Key], LinearParameters> {
-  const linear = Linear({ inputs: context, outputs: horizon, key: split(key)[0] });
+  const linear = Linear({ inputs: context, outputs: horizon, key: splitKey(key)[0] });
   const ofAhead = ahead > 0
     ? Linear({ inputs: ahead, outputs: channels, key: foldIn(key, 1), bias: false })
     : undefined;

@@ -6,7 +6,7 @@ import { lostByRounding } from "../paths/times.ts";
 import { full } from "../tensor/creation.ts";
 import { hostTimes } from "../tensor/host.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { cdeDefaults } from "./defaults.ts";
 import { checkOutputTimes, checkStepCount } from "./fixed/grid.ts";
@@ -110,7 +110,7 @@ function fieldAlong(X: Path, f: ControlledField, y0: Tensor, times: Float64Array
   // One series for all samples has no axes of its own, or axes of one.
   let batch: readonly number[] | undefined;
   const batchOf = () =>
-    batch ??= withoutRecording(() => scope(() => own.evaluate(times[0] - origin)).shape.slice(0, -1));
+    batch ??= withoutRecording(() => tidy(() => own.evaluate(times[0] - origin)).shape.slice(0, -1));
   return {
     origin,
     f: (t, y) => f(controlAt(own, batchOf, t), origin === 0 ? t : t.add(origin), y),

@@ -13,7 +13,7 @@ import { checkFinite, generate, tensor, type TensorOptions } from "./creation.ts
 import { Tensor, type TensorLike } from "./tensor.ts";
 
 /**
- * Source of random numbers: use one once, and {@linkcode split} it for more. Inside `jit` a key of the arguments is a
+ * Source of random numbers: use one once, and {@linkcode splitKey} it for more. Inside `jit` a key of the arguments is a
  * tensor of two words, since it differs from call to call.
  */
 export type Key = HostKey | Tensor;
@@ -29,7 +29,7 @@ function made(words: HostKey): HostKey {
   return words;
 }
 
-/** Whether a value was made by {@linkcode key}, {@linkcode split} or {@linkcode foldIn}. */
+/** Whether a value was made by {@linkcode key}, {@linkcode splitKey} or {@linkcode foldIn}. */
 export function isKey(value: unknown): value is Key {
   return typeof value === "object" && value !== null && keys.has(value);
 }
@@ -125,9 +125,9 @@ function checkKey(operation: string, key: Key): void {
  *
  * @param count A whole number from 0.
  */
-export function split<K extends Key>(parent: K, count = 2): K[] {
-  checkKey("split", parent);
-  checkedShape("split", [count]);
+export function splitKey<K extends Key>(parent: K, count = 2): K[] {
+  checkKey("splitKey", parent);
+  checkedShape("splitKey", [count]);
   return Array.from({ length: count }, (_, i) => derive(parent, [i, 0x5eed]));
 }
 
@@ -247,9 +247,9 @@ export function bernoulli(key: Key, p: number, shape: Shape): Tensor {
 }
 
 /** The whole numbers below `size` in random order, on the host. */
-export function permutationArray(key: Key, size: number): Int32Array {
-  checkKey("permutation", key);
-  checkedShape("permutation", [size]);
+export function randpermArray(key: Key, size: number): Int32Array {
+  checkKey("randperm", key);
+  checkedShape("randperm", [size]);
   const order = Int32Array.from({ length: size }, (_, i) => i);
   for (let i = size - 1; i > 0; i--) {
     const [word] = threefry2x32(key, [i, 0x9e37]);
@@ -260,6 +260,6 @@ export function permutationArray(key: Key, size: number): Int32Array {
 }
 
 /** The whole numbers below `size` in random order, int32. */
-export function permutation(key: Key, size: number): Tensor {
-  return tensor(permutationArray(key, size), { dtype: "int32" });
+export function randperm(key: Key, size: number): Tensor {
+  return tensor(randpermArray(key, size), { dtype: "int32" });
 }

@@ -5,11 +5,11 @@ import { hasBuffer } from "../device/view.ts";
 import { isRecording } from "./primitive.ts";
 import { Symbolic } from "./symbolic.ts";
 import type { Tensor } from "./tensor.ts";
-import { leaves } from "./tree.ts";
+import { treeLeaves } from "./tree.ts";
 
 /** The buffers behind the tensors of a tree. */
 export function* buffersOf(tree: unknown): Generator<Buffer> {
-  for (const { storage } of leaves(tree)) {
+  for (const { storage } of treeLeaves(tree)) {
     if (!(storage instanceof Symbolic) && hasBuffer(storage)) yield storage.source;
   }
 }
@@ -20,22 +20,22 @@ export function* buffersOf(tree: unknown): Generator<Buffer> {
  *
  * @example
  * ```ts
- * import { normal, key, scope } from "@weft/weft";
+ * import { normal, key, tidy } from "@weft/weft";
  *
  * let x = normal(key(0), [32, 32]);
- * for (let i = 0; i < 1000; i++) x = scope(() => x.matmul(x).tanh());
+ * for (let i = 0; i < 1000; i++) x = tidy(() => x.matmul(x).tanh());
  * ```
  *
  * @param body Returns a tensor, or plain objects and arrays of them.
  */
-export function scope<T>(body: () => T): T {
-  checkFunction("scope", "body", body);
+export function tidy<T>(body: () => T): T {
+  checkFunction("tidy", "body", body);
   // A gradient tape outside still needs what is made here.
   return bufferScope(body, (result, made) => isRecording() ? made : buffersOf(result));
 }
 
 /**
- * {@linkcode scope} for tensors of which it turns out later whether they are needed: `release` frees all that `body` has
+ * {@linkcode tidy} for tensors of which it turns out later whether they are needed: `release` frees all that `body` has
  * returned but what is still wanted.
  */
 export function scopeUntil<T>(body: () => T): { result: T; release: (wanted: unknown) => void } {

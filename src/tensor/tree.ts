@@ -84,18 +84,18 @@ export function entries(tree: unknown): [path: string, value: unknown][] {
 }
 
 /** The tensors of a structure with their dotted paths, as in `layers.0.weight`; a lone tensor's path is empty. */
-export function flatten(tree: unknown): [path: string, tensor: Tensor][] {
+export function treeFlatten(tree: unknown): [path: string, tensor: Tensor][] {
   return entries(tree).filter((entry): entry is [string, Tensor] => entry[1] instanceof Tensor);
 }
 
-/** The tensors of a structure, in the order of {@linkcode flatten}. */
-export function leaves(tree: unknown): Tensor[] {
-  return flatten(tree).map(([, tensor]) => tensor);
+/** The tensors of a structure, in the order of {@linkcode treeFlatten}. */
+export function treeLeaves(tree: unknown): Tensor[] {
+  return treeFlatten(tree).map(([, tensor]) => tensor);
 }
 
 /** The same structure with every tensor replaced. */
-export function mapTree<T>(tree: T, replace: (tensor: Tensor, path: string) => unknown): T {
-  checkFunction("mapTree", "replace", replace);
+export function treeMap<T>(tree: T, replace: (tensor: Tensor, path: string) => unknown): T {
+  checkFunction("treeMap", "replace", replace);
   const leaf = (value: unknown, path: string) => value instanceof Tensor ? replace(value, path) : value;
   return foldTree<unknown>(tree, leaf, rebuild) as T;
 }
@@ -107,8 +107,8 @@ export function rebuild(like: object, names: readonly string[], members: readonl
   return Object.assign(new Array(like.length), Object.fromEntries(named));
 }
 
-/** The same structure with other tensors, in the order of {@linkcode leaves}. */
+/** The same structure with other tensors, in the order of {@linkcode treeLeaves}. */
 export function withLeaves<T>(tree: T, tensors: readonly Tensor[]): T {
   let position = 0;
-  return mapTree(tree, () => tensors[position++]);
+  return treeMap(tree, () => tensors[position++]);
 }

@@ -2,7 +2,7 @@
 import type { DeviceInfo } from "../device/device.ts";
 import { isRecord, parseJson } from "../files/json.ts";
 import type { ParameterTree } from "../nn/layer.ts";
-import { leaves } from "../tensor/tree.ts";
+import { treeLeaves } from "../tensor/tree.ts";
 import type { Metadata } from "./checkpoint.ts";
 
 /** Metadata key of the record in a checkpoint. */
@@ -12,7 +12,7 @@ type Arithmetic = DeviceInfo["arithmetic"];
 
 /** Arithmetic of a training run: that of the device, and the data type of the parameters. */
 export function arithmeticOf(device: Pick<DeviceInfo, "arithmetic">, parameters: ParameterTree): Arithmetic {
-  const types = new Set(leaves(parameters).map(({ dtype }) => dtype));
+  const types = new Set(treeLeaves(parameters).map(({ dtype }) => dtype));
   return { ...device.arithmetic, numbers: [...types].sort().join(" and ") };
 }
 

@@ -9,7 +9,7 @@ import { loadParameters, type ParameterTree } from "../nn/layer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
 import type { PlateauState } from "../optim/schedules.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { flatten } from "../tensor/tree.ts";
+import { treeFlatten } from "../tensor/tree.ts";
 import { sha256 } from "../files/digest.ts";
 import { isCount, isNumber, isNumbers, isRecord, parseJson } from "../files/json.ts";
 import { toHost, toTensors } from "../files/save.ts";
@@ -83,7 +83,7 @@ export async function saveWeights(
   metadata: Metadata = {},
 ): Promise<void> {
   await writeSafetensors(path, {
-    tensors: await toFiniteHost(path, Object.fromEntries(flatten(parameters))),
+    tensors: await toFiniteHost(path, Object.fromEntries(treeFlatten(parameters))),
     metadata: { ...metadata, [epochKey]: `${epoch}` },
   });
 }
@@ -128,7 +128,7 @@ export async function saveCheckpoint(
   const state = Object.entries(optimizer?.state.tensors ?? {})
     .map(([name, x]) => [optimizerPrefix + name, x] as const);
   await writeSafetensors(path, {
-    tensors: await toFiniteHost(path, Object.fromEntries([...flatten(parameters), ...state])),
+    tensors: await toFiniteHost(path, Object.fromEntries([...treeFlatten(parameters), ...state])),
     metadata: { ...metadata, [positionKey]: JSON.stringify(position) },
   });
 }

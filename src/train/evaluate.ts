@@ -2,8 +2,8 @@
 import { sampleCount, takeSamples } from "../data/batches.ts";
 import { MemoryLimitError, withMemoryLimit } from "../device/memory_limit.ts";
 import { areaUnderCurve, averagePrecision } from "../nn/ranking.ts";
-import { scope } from "../tensor/scope.ts";
-import { leaves, type Tree } from "../tensor/tree.ts";
+import { tidy } from "../tensor/scope.ts";
+import { type Tree, treeLeaves } from "../tensor/tree.ts";
 import { means, Meter } from "./meter.ts";
 import { Pipeline } from "./pipeline.ts";
 import type { Samples, Task } from "./task.ts";
@@ -36,7 +36,7 @@ export async function evaluateBatches<Batch extends Tree>(
   batchSize: number,
 ): Promise<Record<string, number>> {
   const meter = new Meter();
-  const pipeline = new Pipeline(leaves(task.parameters)[0].device);
+  const pipeline = new Pipeline(treeLeaves(task.parameters)[0].device);
   // Evaluation stores no intermediate values for gradients, so larger batches fit into memory.
   let evaluated = 4 * batchSize;
   const limit = (task.memory ?? Infinity) * evaluationShare;
@@ -46,7 +46,7 @@ export async function evaluateBatches<Batch extends Tree>(
     for (let start = 0; start < positions.length;) {
       const part = positions.subarray(start, start + evaluated);
       try {
-        scope(() => {
+        tidy(() => {
           const { measures, weights, ranked } = withMemoryLimit(part.length === 1 ? Infinity : limit, () => {
             const batch = takeSamples(data, part);
             return {

@@ -1,9 +1,9 @@
 /** Training in memory, without a run's folder. */
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { batchSizes, epochOrder, inBatches, sampleCount } from "../data/batches.ts";
-import { foldIn, type Key, split } from "../tensor/random.ts";
-import { scope } from "../tensor/scope.ts";
-import { leaves, type Tree } from "../tensor/tree.ts";
+import { foldIn, type Key, splitKey } from "../tensor/random.ts";
+import { tidy } from "../tensor/scope.ts";
+import { type Tree, treeLeaves } from "../tensor/tree.ts";
 import { checkFit } from "./fit.ts";
 import { Pipeline } from "./pipeline.ts";
 import { stepOf } from "./step.ts";
@@ -49,10 +49,10 @@ export async function trainInMemory<Batch extends Tree>(
     await task.fit!();
     return 0;
   }
-  const [orderKey, stepKey] = split(key);
+  const [orderKey, stepKey] = splitKey(key);
   const count = sampleCount(task.data.train);
   const takeStep = stepOf({ ...task, optimizer }, { sizes: batchSizes(visits * count, batchSize) });
-  const pipeline = new Pipeline(leaves(task.parameters)[0].device);
+  const pipeline = new Pipeline(treeLeaves(task.parameters)[0].device);
   const rate = optimizer.learningRate;
   let step = 0;
   let turned = performance.now();
@@ -60,7 +60,7 @@ export async function trainInMemory<Batch extends Tree>(
     for (const positions of inBatches(epochOrder(orderKey, epoch, count, visits), batchSize)) {
       if (step >= steps || signal?.aborted) break;
       const factor = rate * schedule(step);
-      scope(() => void takeStep(positions, foldIn(stepKey, step), factor));
+      tidy(() => void takeStep(positions, foldIn(stepKey, step), factor));
       await pipeline.next();
       step++;
       if (performance.now() - turned < turnInterval) continue;

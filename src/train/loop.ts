@@ -2,9 +2,9 @@ import { checkOptions } from "../device/options.ts";
 import { profileOptionNames, trainOptionNames } from "./option_names.ts";
 import { profile, type RunProfile } from "../compile/inspect/profile/profile.ts";
 import { batchSizes, epochOrder, inBatches, sampleCount } from "../data/batches.ts";
-import { foldIn, type Key, split } from "../tensor/random.ts";
-import { scope } from "../tensor/scope.ts";
-import { leaves, type Tree } from "../tensor/tree.ts";
+import { foldIn, type Key, splitKey } from "../tensor/random.ts";
+import { tidy } from "../tensor/scope.ts";
+import { type Tree, treeLeaves } from "../tensor/tree.ts";
 import {
   chainDigest,
   loadCheckpoint,
@@ -141,7 +141,7 @@ export async function train<Batch extends Tree>(
   checkFit(task, epochs);
   const { optimizer, parameters, plateau, visits = 1 } = task;
   const trainingPlateau = task.plateauOf === "training" ? plateau : undefined;
-  const [orderKey, stepKey] = split(options.key);
+  const [orderKey, stepKey] = splitKey(options.key);
   const count = sampleCount(task.data.train);
   const samples = visits * count;
   const rate = optimizer?.learningRate;
@@ -169,7 +169,7 @@ export async function train<Batch extends Tree>(
   const takeStep = optimizer &&
     stepOf({ ...task, optimizer }, { sizes: batchSizes(samples, batchSize), onSplit });
   let isChecked = false;
-  const pipeline = new Pipeline(leaves(parameters)[0].device);
+  const pipeline = new Pipeline(treeLeaves(parameters)[0].device);
   const started = performance.now();
   let trained = 0;
   const untrained = (epochs - position.epoch) * samples - position.sums.samples;
@@ -198,7 +198,7 @@ export async function train<Batch extends Tree>(
       const factor = (task.schedule?.(step) ?? 1) * (plateau?.state.factor ?? 1);
       const positions = batches[batch];
       const key = foldIn(stepKey, step);
-      const names = scope(() => {
+      const names = tidy(() => {
         const measures = takeStep!(positions, key, rate! * factor);
         meter.add(measures, positions.length);
         return Object.keys(measures);
@@ -337,5 +337,5 @@ export async function profileStep<Batch extends Tree>(
   }
   const takeStep = stepOf({ ...task, optimizer }, { sizes: [batchSize] });
   const [positions] = inBatches(epochOrder(key, 1, sampleCount(task.data.train)), batchSize);
-  return await profile(() => scope(() => void takeStep(positions, key, optimizer.learningRate)));
+  return await profile(() => tidy(() => void takeStep(positions, key, optimizer.learningRate)));
 }

@@ -1,7 +1,7 @@
 /** Checks that a task returns the measures of its metric and its stop rule. */
 import { listed } from "../data/format.ts";
 import { sampleCount, takeSamples } from "../data/batches.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import type { Tree } from "../tensor/tree.ts";
 import type { Samples, Task } from "./task.ts";
 
@@ -55,7 +55,7 @@ export function checkNames<Batch extends Tree>(
   if (unknownNames(task, likely).length === 0) return;
   // Without a key, a task may return more measures than in training: evaluate one validation sample.
   if (sampleCount(validation) === 0) return;
-  const names = scope(() => Object.keys(task.evaluate(takeSamples(validation, Int32Array.of(0)))));
+  const names = tidy(() => Object.keys(task.evaluate(takeSamples(validation, Int32Array.of(0)))));
   requireNames(task, { train: measured, validation: [...names, ...ranked] });
 }
 

@@ -1,7 +1,7 @@
 import { listed } from "../data/format.ts";
 import { zeros } from "../tensor/creation.ts";
 import { parameter } from "../nn/layer.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import { stack } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { MeasureSums } from "./checkpoint.ts";
@@ -70,7 +70,7 @@ export class Meter {
       this.#rows = Array.from({ length: maxPending }, (_, i) => table.at(0, i));
     }
     const row = this.#rows[this.#pending.length];
-    scope(() => {
+    tidy(() => {
       const columns = [
         ...this.#names.map((name) => measures[name]),
         ...this.#weighted.map((name) => weights[name]),

@@ -2,9 +2,9 @@
 import { differentiate } from "../autodiff/differentiate.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import { foldIn, type Key } from "../tensor/random.ts";
-import { scope } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { leaves, mapTree, type Tree, withLeaves } from "../tensor/tree.ts";
+import { type Tree, treeLeaves, treeMap, withLeaves } from "../tensor/tree.ts";
 import type { MeasuredModel, Measures } from "./task.ts";
 
 /** Measures of a batch, and the gradients of the loss. */
@@ -27,7 +27,7 @@ export function gradientOf<Batch extends Tree>(
 
 /** 1 for the loss, which another name may repeat, and `undefined` for each other measure. */
 function cotangentsOf(measures: Measures): (Tensor | undefined)[] {
-  const all = leaves(measures);
+  const all = treeLeaves(measures);
   const loss = all.indexOf(measures.loss);
   return all.map((x, i) => i === loss ? x.zerosLike().add(1) : undefined);
 }
@@ -49,7 +49,7 @@ export function gradientInParts<Batch extends Tree>(
   let sums: Sums | undefined;
   let start = 0;
   sizes.forEach((size, part) => {
-    sums = scope(() => {
+    sums = tidy(() => {
       const batch = take(start, start + size);
       const gradient = gradientOf(task, batch, foldIn(key, part));
       return add(sums, weighted(gradient, size / samples, task.weights?.(batch) ?? {}));
@@ -70,28 +70,28 @@ function weighted(
   share: number,
   weights: Readonly<Record<string, Tensor>>,
 ): Sums {
-  const partWeights = mapTree(weights, (weight) => weight.mul(share));
+  const partWeights = treeMap(weights, (weight) => weight.mul(share));
   const times = (x: Tensor, name: string) => x.mul(partWeights[name]?.cast(x.dtype) ?? share);
   return {
     weights: partWeights,
     measures: mapNamed(measures, times) as Measures,
-    gradients: mapTree(gradients, (gradient) => times(gradient, "loss")),
+    gradients: treeMap(gradients, (gradient) => times(gradient, "loss")),
   };
 }
 
 function add(sums: Sums | undefined, part: Sums): Sums {
   if (!sums) return part;
-  const others = leaves(part);
-  return withLeaves(sums, leaves(sums).map((sum, i) => sum.add(others[i]))) as Sums;
+  const others = treeLeaves(part);
+  return withLeaves(sums, treeLeaves(sums).map((sum, i) => sum.add(others[i]))) as Sums;
 }
 
 /** A batch without known values has a weight of 0, and its sums are 0 too. */
 function meanOf({ measures, gradients, weights }: Sums): Gradient {
-  const divisors = mapTree(weights, (weight) => weight.equal(0).where(1, weight));
+  const divisors = treeMap(weights, (weight) => weight.equal(0).where(1, weight));
   const divided = (x: Tensor, name: string) => divisors[name] ? x.div(divisors[name].cast(x.dtype)) : x;
   return {
     measures: mapNamed(measures, divided) as Measures,
-    gradients: mapTree(gradients, (gradient) => divided(gradient, "loss")),
+    gradients: treeMap(gradients, (gradient) => divided(gradient, "loss")),
   };
 }
 

@@ -8,7 +8,7 @@ import type { ParameterTree } from "../nn/layer.ts";
 import type { Key } from "../tensor/random.ts";
 import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { mapTree, type Tree } from "../tensor/tree.ts";
+import { type Tree, treeMap } from "../tensor/tree.ts";
 import { gradientInParts, gradientOf } from "./split_gradient.ts";
 import type { Measures, Samples, Task } from "./task.ts";
 
@@ -94,7 +94,7 @@ export function stepOf<Batch extends Tree>(
     const run = whereTraced((batch: Batch, parts: number[], key: Key) =>
       learn(
         (start, end) =>
-          end - start === sampleCount(batch) ? batch : mapTree(batch, (x) => x.slice(0, start, end)),
+          end - start === sampleCount(batch) ? batch : treeMap(batch, (x) => x.slice(0, start, end)),
         parts,
         key,
       )

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import {
   checkGradients,
-  checkpoint,
   concatenate,
   grad,
   key,
   normal,
   ones,
+  remat,
   scan,
   stopGradient,
   type Tensor,
@@ -118,11 +118,11 @@ Deno.test("an inner gradient can be differentiated with respect to another varia
 /** A function that closes over a weight and creates tensors. */
 const layer = (w: Tensor) => (x: Tensor) => x.matmul(w).tanh().mul(ones([3], { dtype: x.dtype })).add(x);
 
-testOnDevices("checkpoint does not change the value and gradients", async () => {
+testOnDevices("remat does not change the value and gradients", async () => {
   const [w, x] = [normal(key(2), [3, 3]), normal(key(3), [2, 3])];
   const plain = valueAndGrad(([w, x]: Tensor[]) => layer(w)(layer(w)(x)).square().sum())([w, x]);
   const saved = valueAndGrad(([w, x]: Tensor[]) =>
-    checkpoint((x: Tensor) => layer(w)(layer(w)(x)), x).square().sum()
+    remat((x: Tensor) => layer(w)(layer(w)(x)), x).square().sum()
   )([w, x]);
   await assertTensor(saved[0], { shape: [], values: [...await plain[0].data()] }, 1e-6);
   for (const i of [0, 1]) {
@@ -137,18 +137,18 @@ testOnDevices("checkpoint does not change the value and gradients", async () => 
 Deno.test("first and second gradients through nested checkpoints are correct", async () => {
   setCurrentDevice(cpu);
   const [w, x] = [normal(key(2), [3, 3], float64), normal(key(3), [2, 3], float64)];
-  const once = (w: Tensor, x: Tensor) => checkpoint(layer(w), x);
+  const once = (w: Tensor, x: Tensor) => remat(layer(w), x);
   await checkGradients(once, [w, x]);
   await checkGradients((w: Tensor, x: Tensor) => grad((w: Tensor) => once(w, x).square().sum())(w), [w, x], {
     tolerance: 1e-5,
   });
   await checkGradients(
-    (w: Tensor, x: Tensor) => checkpoint((x: Tensor) => layer(w)(checkpoint(layer(w), x)), x),
+    (w: Tensor, x: Tensor) => remat((x: Tensor) => layer(w)(remat(layer(w), x)), x),
     [w, x],
   );
 });
 
-Deno.test("checkpoint reduces the memory that a gradient keeps", () => {
+Deno.test("remat reduces the memory that a gradient keeps", () => {
   setCurrentDevice(cpu);
   const w = normal(key(4), [64, 64]).mul(0.1);
   const peak = (f: (w: Tensor) => Tensor) => {
@@ -172,20 +172,20 @@ Deno.test("checkpoint reduces the memory that a gradient keeps", () => {
     for (let i = 0; i < 10; i++) x = run(x);
     return x.sum();
   };
-  const [plain, saved] = [peak(blocks(block)), peak(blocks((x) => checkpoint(block, x)))];
+  const [plain, saved] = [peak(blocks(block)), peak(blocks((x) => remat(block, x)))];
   assert.ok(saved < plain / 2, `${saved} bytes against ${plain}`);
 });
 
-testOnDevices("checkpoint handles the identity, the same tensor twice and an integer argument", async () => {
+testOnDevices("remat handles the identity, the same tensor twice and an integer argument", async () => {
   const x = tensor([3]);
-  await assertTensor(grad((x: Tensor) => checkpoint((x: Tensor) => x, x).sum())(x), {
+  await assertTensor(grad((x: Tensor) => remat((x: Tensor) => x, x).sum())(x), {
     shape: [1],
     values: [1],
   });
-  const twice = grad((x: Tensor) => checkpoint((a: Tensor, b: Tensor) => a.mul(b), x, x).sum())(x);
+  const twice = grad((x: Tensor) => remat((a: Tensor, b: Tensor) => a.mul(b), x, x).sum())(x);
   await assertTensor(twice, { shape: [1], values: [6] });
   const indices = tensor([1, 1], { dtype: "int32" });
-  const gathered = grad((x: Tensor) => checkpoint((x: Tensor, i: Tensor) => x.gather(i), x, indices).sum())(
+  const gathered = grad((x: Tensor) => remat((x: Tensor, i: Tensor) => x.gather(i), x, indices).sum())(
     tensor([1, 2]),
   );
   await assertTensor(gathered, { shape: [2], values: [0, 2] });
@@ -228,7 +228,7 @@ Deno.test("the gradient checker reports a wrong gradient and its element", async
   );
 });
 
-Deno.test("checkpoint passes gradients to a captured tensor that the function returns unchanged", async () => {
+Deno.test("remat passes gradients to a captured tensor that the function returns unchanged", async () => {
   setCurrentDevice(cpu);
   const gradientOf = (f: (w: Tensor) => Tensor) => grad((w: Tensor) => f(w).sum())(tensor([1, 2]));
   const same: [name: string, f: (w: Tensor) => Tensor][] = [
@@ -237,15 +237,15 @@ Deno.test("checkpoint passes gradients to a captured tensor that the function re
     ["the first power", (w) => w.pow(1)],
     ["one tensor concatenated", (w) => concatenate([w])],
     ["a cast to its own type", (w) => w.cast("float32")],
-    ["another checkpoint", (w) => checkpoint(() => w)],
+    ["another checkpoint", (w) => remat(() => w)],
   ];
   for (const [name, f] of same) {
-    const gradient = gradientOf((w) => checkpoint(() => f(w)));
+    const gradient = gradientOf((w) => remat(() => f(w)));
     assert.deepEqual([...await gradient.data()], [1, 1], name);
   }
   const ofProduct = gradientOf((w) => {
     const h = w.mul(3);
-    return checkpoint(() => h);
+    return remat(() => h);
   });
   assert.deepEqual([...await ofProduct.data()], [3, 3]);
 });

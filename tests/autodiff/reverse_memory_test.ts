@@ -1,17 +1,6 @@
 /** Memory of the reverse pass: tensors that it frees, and tensors that it must keep. */
 import assert from "node:assert/strict";
-import {
-  checkpoint,
-  grad,
-  jit,
-  keep,
-  key,
-  normal,
-  scope,
-  type Tensor,
-  tensor,
-  valueAndGrad,
-} from "../../mod.ts";
+import { grad, jit, keep, key, normal, remat, type Tensor, tensor, tidy, valueAndGrad } from "../../mod.ts";
 import { watchMemory } from "../../bench/timing.ts";
 import { differentiate } from "../../src/autodiff/differentiate.ts";
 import { vjp } from "../../src/autodiff/grad.ts";
@@ -24,7 +13,7 @@ const bytes = 4 * 2 ** 16;
 /** The peak memory of a function, in tensors of 2^16 elements. */
 function peakTensors(body: () => unknown): number {
   const peak = watchMemory(cpu);
-  scope(() => {
+  tidy(() => {
     body();
   });
   return peak()! / bytes;
@@ -55,7 +44,7 @@ Deno.test("the gradient of a chain under jit takes no more memory than outside",
 
 Deno.test("the gradient of a checkpoint frees values of the second run after their last use", () => {
   const x = values();
-  const peak = peakTensors(() => grad((x: Tensor) => checkpoint(manyTanh, x).sum())(x));
+  const peak = peakTensors(() => grad((x: Tensor) => remat(manyTanh, x).sum())(x));
   assert.ok(peak <= 27, `${peak} tensors`);
 });
 

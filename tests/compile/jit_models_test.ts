@@ -15,7 +15,6 @@ import {
   FastWeightDirectMap,
   FastWeightODE,
   FastWeightRDE,
-  flatten,
   GRU,
   GRUODE,
   hebb,
@@ -51,6 +50,7 @@ import {
   tensor,
   Transformer,
   TransformerForecaster,
+  treeFlatten,
   valueAndGrad,
   WARP,
 } from "../../mod.ts";
@@ -237,7 +237,7 @@ async function train({ parameters, loss }: Case, jitted: boolean): Promise<Map<s
     const value = run(normal(key(10 + i), [4, 6, 2]), key(20 + i));
     found.set(`loss ${i}`, Float64Array.from(await value.data()));
   }
-  for (const [name, x] of flatten(parameters)) found.set(name, Float64Array.from(await x.data()));
+  for (const [name, x] of treeFlatten(parameters)) found.set(name, Float64Array.from(await x.data()));
   return found;
 }
 

@@ -13,11 +13,11 @@ import {
   ones,
   parameter,
   scan,
-  scope,
   SGD,
-  split,
+  splitKey,
   type Tensor,
   tensor,
+  tidy,
   uniform,
   valueAndGrad,
   zeros,
@@ -170,7 +170,7 @@ testOnDevices(
 
 testOnDevices("random keys draw the same numbers with and without jit", async () => {
   const draw = (key: Key, x: Tensor) => {
-    const [a, b] = split(foldIn(key, 7));
+    const [a, b] = splitKey(foldIn(key, 7));
     return [uniform(a, [3]).add(x), normal(b, [3])];
   };
   const f = jit(draw);
@@ -197,7 +197,7 @@ testOnDevices("jit inside a gradient, a loop or another jit does not change resu
 testOnDevices("a scope around jit calls frees their results and nothing else", async () => {
   const f = jit((x: Tensor) => x.add(1));
   const x = tensor([1]);
-  for (let i = 0; i < 3; i++) scope(() => void f(x));
+  for (let i = 0; i < 3; i++) tidy(() => void f(x));
   assert.deepEqual(await values(f(x)), [2]);
 });
 
@@ -263,7 +263,7 @@ testOnDevices("10,000 jitted steps take no more memory than ten", longOnSoftware
   const x = [normal(key(0), [3, 2]), normal(key(1), [3, 2])];
   const run = async (steps: number) => {
     for (let i = 0; i < steps; i++) {
-      scope(() => void step(x[i % 2]));
+      tidy(() => void step(x[i % 2]));
       if (i % 256 === 0) await device.synchronize();
     }
     await device.synchronize();
@@ -280,7 +280,7 @@ testOnCpu("evicted traces release their memory", () => {
   const f = jit((x: Tensor, n: number) => x.add(n).mul(x).sum());
   const x = ones([1000]);
   const run = (from: number) => {
-    for (let n = from; n < from + 40; n++) scope(() => void f(x, n));
+    for (let n = from; n < from + 40; n++) tidy(() => void f(x, n));
     return device.memory.usedBytes;
   };
   const before = run(0);

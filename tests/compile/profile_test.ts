@@ -6,7 +6,7 @@ import {
   profile,
   type RunProfile,
   scan,
-  split,
+  splitKey,
   type Tensor,
   valueAndGrad,
 } from "../../mod.ts";
@@ -14,7 +14,7 @@ import { testOnCpu, testOnDevices } from "../devices.ts";
 
 /** A recurrence whose inputs are multiplied for all steps at once, and its gradient. */
 function training(): () => Tensor {
-  const [w, u, x] = split(key(1), 3).map((seed, i) => normal(seed, [[8, 8], [3, 8], [12, 4, 3]][i]));
+  const [w, u, x] = splitKey(key(1), 3).map((seed, i) => normal(seed, [[8, 8], [3, 8], [12, 4, 3]][i]));
   return () => {
     const loss = (w: Tensor) => {
       const step = (h: Tensor, row: Tensor): [Tensor, Tensor] => {

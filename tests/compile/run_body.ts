@@ -5,11 +5,11 @@ import {
   foldIn,
   jit,
   key as makeKey,
-  mapTree,
   normal,
   scan,
   type ScanOptions,
   type Tensor,
+  treeMap,
   valueAndGrad,
 } from "../../mod.ts";
 import { cpuDevice, currentDevice, setCurrentDevice } from "../../src/device/current.ts";
@@ -187,7 +187,7 @@ export async function runBody(
   observeLoops(onLoop, () => {
     if (!jitted) return void (result = compute(given));
     const run = jit(compute);
-    for (const factor of [0.5, 1.5]) run(mapTree(given, (x: Tensor) => x.mul(factor)));
+    for (const factor of [0.5, 1.5]) run(treeMap(given, (x: Tensor) => x.mul(factor)));
     result = run(given);
   });
   const { final, outputs, gradients } = result;

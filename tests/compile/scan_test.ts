@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import {
   Adam,
-  checkpoint,
   type DType,
   grad,
   key,
   normal,
   ones,
+  remat,
   scalar,
   scan,
   type ScanOptions,
-  split,
+  splitKey,
   stack,
   stopGradient,
   type Tensor,
@@ -69,7 +69,7 @@ Deno.test("the matrix gradient of a product with a shared row is correct when co
 
 /** A gated recurrent unit, as torch's GRUCell: reset, update and new gates. */
 function gru(inputs: number, hidden: number, dtype: DType) {
-  const keys = split(key(3), 4);
+  const keys = splitKey(key(3), 4);
   const draw = (i: number, shape: number[]) => normal(keys[i], shape, { dtype, standardDeviation: 0.5 });
   const parameters = {
     inputWeight: draw(0, [inputs, 3 * hidden]),
@@ -238,7 +238,7 @@ const cells: Record<string, (...x: Tensor[]) => Tensor> = {
     const product = x.slice(1, 0, 1).mul(c);
     return h.mul(product).add(product.exp()).tanh();
   },
-  "a checkpoint": (h, x, c) => checkpoint((h) => h.mul(c).sin(), h).add(x),
+  "a checkpoint": (h, x, c) => remat((h) => h.mul(c).sin(), h).add(x),
   "loops in its body": (h, x, c) => {
     const zero = h.zerosLike();
     const inner = (rows: Tensor) => scan((q, y) => [q.add(y).mul(h).tanh(), 0], zero, rows)[0];

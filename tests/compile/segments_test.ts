@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { explain, key, normal, scan, type ScanOptions, split, type Tensor, valueAndGrad } from "../../mod.ts";
+import {
+  explain,
+  key,
+  normal,
+  scan,
+  type ScanOptions,
+  splitKey,
+  type Tensor,
+  valueAndGrad,
+} from "../../mod.ts";
 import { type GraphLoop, observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { testOnDevices } from "../devices.ts";
 import { solved } from "../loops.ts";
@@ -41,7 +50,7 @@ for (let i = 0; i < 4; i++) {
 
 /** A loop that reads values computed ahead of the loop: eight numbers per sample and step. */
 function decay(steps: number) {
-  const keys = split(key(5), 3);
+  const keys = splitKey(key(5), 3);
   const inputs = {
     h: normal(keys[0], [3, 8], { dtype: "float64" }),
     x: normal(keys[1], [steps, 3, 8], { dtype: "float64" }),

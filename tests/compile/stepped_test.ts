@@ -6,9 +6,9 @@ import {
   odeint,
   ones,
   scan,
-  scope,
-  split,
+  splitKey,
   type Tensor,
+  tidy,
   valueAndGrad,
 } from "../../mod.ts";
 import { chooseExecutor } from "../../src/compile/program/cost.ts";
@@ -54,7 +54,7 @@ for (let i = 0; i < 10; i++) {
 
 /** A linear recurrence with a gate: a matrix for the state, one for the rows, and an output at every step. */
 function recurrence(batch: number, size: number, steps: number) {
-  const keys = split(key(21), 5);
+  const keys = splitKey(key(21), 5);
   const parameters = {
     transition: normal(keys[0], [size, size], { standardDeviation: 0.8 / Math.sqrt(size) }),
     input: normal(keys[1], [3, size]),
@@ -161,7 +161,7 @@ testOnCpu("weight gradients that sum a few steps per product are correct", (devi
 });
 
 testOnCpu("expressions with more operands than one kernel binds are split", (device) => {
-  const keys = split(key(3), 12);
+  const keys = splitKey(key(3), 12);
   const terms = keys.map((seed) => normal(seed, [4, 5]));
   const body = () =>
     void scan(
@@ -278,7 +278,7 @@ testOnBoth("a stepped gradient leaks no memory", async (_cpu, webgpu) => {
   const run = recurrence(5, 6, 9);
   const used: number[] = [];
   for (let i = 0; i < 4; i++) {
-    scope(() => void run("stepped"));
+    tidy(() => void run("stepped"));
     await device.synchronize();
     used.push(device.statistics.bytes.used);
   }

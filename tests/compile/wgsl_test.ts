@@ -6,7 +6,7 @@ import {
   naturalCubicCoeffs,
   normal,
   scan,
-  split,
+  splitKey,
   Tensor,
   tensor,
   uniform,
@@ -37,7 +37,7 @@ import { longOnSoftware, testOnBoth } from "../devices.ts";
  * step.
  */
 function gru(batch: number, hidden: number, steps: number): () => void {
-  const keys = split(key(3), 8);
+  const keys = splitKey(key(3), 8);
   const parameters = {
     inputWeight: normal(keys[0], [3, 3 * hidden], { standardDeviation: 0.4 }),
     stateWeight: normal(keys[1], [hidden, 3 * hidden], { standardDeviation: 0.4 }),
@@ -67,7 +67,7 @@ function gru(batch: number, hidden: number, steps: number): () => void {
 
 /** A Neural CDE with a hidden layer, by the 3/8 rule. */
 function neuralCde(batch: number, hidden: number, width: number, length: number): () => void {
-  const keys = split(key(5), 4);
+  const keys = splitKey(key(5), 4);
   const X = CubicSpline(naturalCubicCoeffs(normal(keys[0], [batch, length, 3])));
   const parameters = {
     z0: normal(keys[1], [batch, hidden]),
@@ -84,7 +84,7 @@ function neuralCde(batch: number, hidden: number, width: number, length: number)
 
 /** A fast weight matrix of each sample, read and written by attention. */
 function fastWeight(batch: number, size: number, steps: number): () => void {
-  const keys = split(key(9), 3);
+  const keys = splitKey(key(9), 3);
   const parameters = {
     memory: normal(keys[0], [batch, size, size], { standardDeviation: 0.3 }),
     x: normal(keys[1], [steps, batch, size]),

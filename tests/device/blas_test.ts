@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { init, jit, key, normal, scan, split, type Tensor, valueAndGrad } from "../../mod.ts";
+import { init, jit, key, normal, scan, splitKey, type Tensor, valueAndGrad } from "../../mod.ts";
 import { type Blas, type BlasMatrix, checkLibrary } from "../../src/device/cpu/matmul/blas.ts";
 import { type CpuDevice, createCpuDevice } from "../../src/device/cpu/device.ts";
 import { hasMemory64 } from "../../src/device/cpu/runtime/memory64.ts";
@@ -43,7 +43,7 @@ async function on<T>(device: CpuDevice, body: () => T | Promise<T>): Promise<T> 
 
 /** Products of every kind: axis orders, batches, windows, overlapping rows, and too few rows. */
 function products(dtype: "float32" | "float64"): Tensor[] {
-  const [a, b, c] = split(key(1), 3).map((seed, i) =>
+  const [a, b, c] = splitKey(key(1), 3).map((seed, i) =>
     normal(seed, [[170, 190], [190, 160], [2, 160, 170]][i], { dtype })
   );
   return [
@@ -81,7 +81,7 @@ for (const dtype of ["float32", "float64"] as const) {
 
 /** A recurrence with a matrix that is too large for fused loops, and its gradient. */
 function recurrence(): Tensor[] {
-  const [w, h, x] = split(key(2), 3).map((seed, i) =>
+  const [w, h, x] = splitKey(key(2), 3).map((seed, i) =>
     normal(seed, [[1500, 1500], [32, 1500], [3, 32, 1500]][i], { standardDeviation: 0.02 })
   );
   const [loss, gradient] = valueAndGrad((w: Tensor) => {
@@ -94,7 +94,7 @@ function recurrence(): Tensor[] {
 Deno.test("large products in compiled loops and in jit replays use the native library", async () => {
   const { device, counted } = deviceWithLoops();
   await on(device, () => {
-    const [a, b] = split(key(3), 2).map((seed) => normal(seed, [180, 180]));
+    const [a, b] = splitKey(key(3), 2).map((seed) => normal(seed, [180, 180]));
     const square = jit((x: Tensor) => x.matmul(b));
     for (let i = 0; i < 3; i++) square(a);
   });
@@ -171,9 +171,9 @@ Deno.test("an installed BLAS agrees with WebAssembly and gives the same bits eac
   const { stdout, stderr, code } = await run(
     ["--allow-ffi"],
     `
-    const { init, key, normal, split } = await import(${mod});
+    const { init, key, normal, splitKey } = await import(${mod});
     const products = () => ["float32", "float64"].flatMap((dtype) => {
-      const [a, b] = split(key(1), 2).map((seed, i) => normal(seed, [[301, 299], [299, 303]][i], { dtype }));
+      const [a, b] = splitKey(key(1), 2).map((seed, i) => normal(seed, [[301, 299], [299, 303]][i], { dtype }));
       return [a.matmul(b), b.transpose().matmul(a.transpose())];
     });
     await init({ device: "cpu", threads: 2 });

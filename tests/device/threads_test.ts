@@ -16,7 +16,7 @@ import { defaultSettings, experimentNamed } from "../runs.ts";
 import { train } from "../../src/train/loop.ts";
 import { createRun } from "../../src/train/run_folder.ts";
 import type { ParameterTree } from "../../src/nn/layer.ts";
-import { leaves } from "../../src/tensor/tree.ts";
+import { treeLeaves } from "../../src/tensor/tree.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { cpu } from "../devices.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
@@ -54,7 +54,7 @@ async function trained(make: Make, batch: number): Promise<number[]> {
     losses.push(await loss.item());
     optimizer.step(gradients);
   }
-  const values = await Promise.all(leaves(parameters).map(async (leaf) => [...await leaf.data()]));
+  const values = await Promise.all(treeLeaves(parameters).map(async (leaf) => [...await leaf.data()]));
   return [...losses, ...values.flat()];
 }
 

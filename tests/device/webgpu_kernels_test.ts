@@ -4,9 +4,9 @@ import {
   key,
   linearRecurrence,
   normal,
-  scope,
   type Tensor,
   tensor,
+  tidy,
   uniform,
   valueAndGrad,
   zeros,
@@ -70,7 +70,7 @@ test("training uses no more memory in the last step than in the second", async (
   const losses: number[] = [];
   const bytes: number[] = [];
   for (let i = 0; i < 300; i++) {
-    const loss = scope(() => {
+    const loss = tidy(() => {
       const [value, gradients] = step(parameters);
       for (const name of ["hidden", "bias", "readout"] as const) {
         parameters[name].assign(parameters[name].sub(gradients[name].mul(0.1)));
@@ -148,7 +148,7 @@ test("freed memory is reused at once without affecting queued kernels that read 
   let sum = zeros([1000]).add(0);
   for (let i = 1; i <= 20; i++) {
     const previous = sum;
-    sum = scope(() => previous.add(tensor(new Float32Array(1000).fill(i)).add(1).sub(1)));
+    sum = tidy(() => previous.add(tensor(new Float32Array(1000).fill(i)).add(1).sub(1)));
   }
   assert.equal((await sum.data())[999], 210);
 });

@@ -7,7 +7,6 @@ import {
   cdeint,
   concatenate,
   CubicSpline,
-  flatten,
   key,
   LinearInterpolation,
   loadParameters,
@@ -19,6 +18,7 @@ import {
   signatureChannels,
   type Tensor,
   tensor,
+  treeFlatten,
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
@@ -165,7 +165,7 @@ Deno.test("the Neural CDE agrees with the authors' code, outputs and gradients",
   const [X, lengths] = [pathOf(neuralCde), lengthsOf(neuralCde)];
   await assertClose("output", model(X, { lengths }), neuralCde.output, 1e-9);
   const [, gradients] = valueAndGrad(() => model(X, { lengths }).square().sum())(model.parameters);
-  const found = new Map<string, Tensor>(flatten(gradients));
+  const found = new Map<string, Tensor>(treeFlatten(gradients));
   for (const [name, array] of renamed(neuralCde.grad_params as Arrays)) {
     await assertClose(`gradient of ${name}`, found.get(name)!, array, 1e-9);
   }

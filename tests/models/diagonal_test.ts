@@ -3,7 +3,6 @@ import {
   checkGradients,
   concatenate,
   type DType,
-  flatten,
   key,
   linearRecurrence,
   loadParameters,
@@ -17,6 +16,7 @@ import {
   type Tensor,
   tensor,
   type Tree,
+  treeFlatten,
 } from "../../mod.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { runInChunks } from "../../src/models/diagonal/chunks.ts";
@@ -48,7 +48,7 @@ const golden = {
 for (const [name, make] of Object.entries(makers)) {
   const values = async (dtype: DType) => {
     const model = make({ ...sizes, dtype });
-    const filled = flatten(model.parameters).map(([name, x], k) => [name, waves(k, x.shape, dtype)]);
+    const filled = treeFlatten(model.parameters).map(([name, x], k) => [name, waves(k, x.shape, dtype)]);
     loadParameters(model.parameters, Object.fromEntries(filled));
     return await model(waves(100, [2, 5, 2], dtype).mul(2)).data();
   };

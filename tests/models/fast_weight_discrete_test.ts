@@ -5,7 +5,6 @@ import {
   bernoulli,
   clipByGlobalNorm,
   DeltaNet,
-  flatten,
   key,
   LatentODERFWP,
   LatentODERNN,
@@ -15,10 +14,11 @@ import {
   normal,
   ODERFWP,
   RecurrentFWP,
-  scope,
   stack,
   type Tensor,
   tensor,
+  tidy,
+  treeFlatten,
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
@@ -139,7 +139,7 @@ const { outputChannels: _, ...latent } = recurrent;
 
 /** Sets the vector field of a model without hidden layers to dh/dt = -h. */
 function decay(model: { parameters: Layer["parameters"] }) {
-  const parameters = Object.fromEntries(flatten(model.parameters));
+  const parameters = Object.fromEntries(treeFlatten(model.parameters));
   const name = "layers.0.vectorField.layers.0";
   const weight = tensor(Array.from({ length: 36 }, (_, i) => i % 7 === 0 ? -1 : 0), {
     shape: [6, 6],
@@ -225,7 +225,7 @@ Deno.test("a latent model predicts each row from earlier rows, for updates befor
     ];
     for (const model of models) {
       // With an encoder of zeros the initial state does not depend on the rows.
-      const silent = flatten(model.parameters).map(([name, x]) =>
+      const silent = treeFlatten(model.parameters).map(([name, x]) =>
         [name, name.startsWith("encoder") ? x.zerosLike() : x] as const
       );
       loadParameters(model.parameters, Object.fromEntries(silent));
@@ -261,7 +261,7 @@ Deno.test("without an observation, an ODE-RFWP only solves its equation", async 
   const model = ODERFWP({ ...recurrent, method: "euler" });
   const observed = tensor([[true, true, false, true, true], [true, true, true, true, true]]);
   const without = (x: Tensor) => stack([0, 1, 3, 4].map((i) => x.at(-1, i)), -1);
-  const zero = Object.entries(Object.fromEntries(flatten(model.parameters))).map(([name, x]) =>
+  const zero = Object.entries(Object.fromEntries(treeFlatten(model.parameters))).map(([name, x]) =>
     [name, name.includes("vectorField") ? x.zerosLike() : x] as const
   );
   loadParameters(model.parameters, Object.fromEntries(zero));
@@ -281,7 +281,7 @@ Deno.test("a latent ODE-RFWP forecasts NaN rows from its state", async () => {
   const predicted = model(withFuture, { gaps });
   assert.deepEqual(predicted.shape, [batch, length, 3]);
   // With dh/dt = -h the decoded state decays to the decoder's bias by exp(-gap). The last gap is 0.7.
-  const bias = new Map<string, Tensor>(flatten(model.parameters)).get("decoder.bias")!;
+  const bias = new Map<string, Tensor>(treeFlatten(model.parameters)).get("decoder.bias")!;
   const [before, after] = [3, 4].map((i) => predicted.at(1, i).sub(bias));
   await assertSame(after, before.mul(Math.exp(-0.7)), 1e-2);
   assert.ok(await before.abs().max().item() > 1e-3);
@@ -308,7 +308,7 @@ Deno.test("a latent ODE-RFWP learns to predict waves with half of the values mis
   const error = async () => await model(observed, { gaps }).sub(waves).square().mean().item();
   const before = await error();
   for (let step = 0; step < 60; step++) {
-    scope(() => {
+    tidy(() => {
       const [, gradients] = valueAndGrad(() => model.loss(observed, { gaps, key: key(100 + step) }))(
         model.parameters,
       );

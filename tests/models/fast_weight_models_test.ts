@@ -14,7 +14,6 @@ import {
   type FastWeightModelOptions,
   FastWeightODE,
   FastWeightRDE,
-  flatten,
   hebb,
   hermiteCubicCoeffs,
   key,
@@ -30,6 +29,7 @@ import {
   stack,
   type Tensor,
   tensor,
+  treeFlatten,
   valueAndGrad,
 } from "../../mod.ts";
 import { longOnSoftware, testOnDevices } from "../devices.ts";
@@ -122,7 +122,7 @@ const lossOf = (x: Tensor, dtype: DType) => {
   const model = FastWeightODE({ ...sizes, modelDim: 4, feedForward: 4, dtype, layers: 2, method: "euler" });
   const X = LinearInterpolation(linearCoeffs(x));
   const [loss, gradients] = valueAndGrad(() => model(X).square().sum())(model.parameters);
-  return flatten({ loss, gradients });
+  return treeFlatten({ loss, gradients });
 };
 const expected = lossOf(normal(key(1), [batch, length, 3], f64), "float64");
 testOnDevices(
@@ -180,7 +180,7 @@ Deno.test("diverging weights of Oja's rule are reported with time, sample, layer
   for (const layers of [1, 2]) {
     const model = FastWeightODE({ ...wide, layers });
     // A second layer with constant keys and values always stays finite.
-    const changed = flatten(model.parameters).map(([name, x]) =>
+    const changed = treeFlatten(model.parameters).map(([name, x]) =>
       [name, name === "layers.1.slow.weight" ? x.zerosLike() : x] as const
     );
     loadParameters(model.parameters, Object.fromEntries(changed));
@@ -188,7 +188,7 @@ Deno.test("diverging weights of Oja's rule are reported with time, sample, layer
     // Values close to 1 in absolute value, in the second head of the first layer: W^T v then decays too fast
     // for the step size.
     const name = "layers.0.slow.weight";
-    const parameters = Object.fromEntries(flatten(model.parameters));
+    const parameters = Object.fromEntries(treeFlatten(model.parameters));
     const [quiet, loud] = [parameters[name].slice(0, 0, 33), parameters[name].slice(0, 33).mul(30)];
     loadParameters(model.parameters, { ...parameters, [name]: concatenate([quiet, loud]) });
     assert.throws(() => model(X), (error: unknown) => {
@@ -240,7 +240,7 @@ Deno.test("the continuous and the reversible adjoint in segments give the full g
   const X = CubicSpline(hermiteCubicCoeffs(addTime(normal(key(3), [32, 6, 2], f64))));
   const gradientOf = (method: string, adjoint: Adjoint) => {
     const model = FastWeightCDE({ ...sizes, rule: delta(), method, adjoint, stepSize: 1 / 128 });
-    return flatten(valueAndGrad(() => model(X).square().sum())(model.parameters)[1]);
+    return treeFlatten(valueAndGrad(() => model(X).square().sum())(model.parameters)[1]);
   };
   for (
     const [method, adjoint, tolerance] of [["rk4", "continuous", 1e-6], [

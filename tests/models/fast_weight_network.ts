@@ -1,6 +1,6 @@
 /** Helpers for tests that implement the equations of fast weight models. */
 import assert from "node:assert/strict";
-import { flatten, type Layer, type Tensor } from "../../mod.ts";
+import { type Layer, type Tensor, treeFlatten } from "../../mod.ts";
 
 export async function assertSame(found: Tensor, expected: Tensor, tolerance = 1e-12) {
   assert.deepEqual(found.shape, expected.shape);
@@ -13,7 +13,7 @@ export const apply = (w: Tensor, k: Tensor) => w.matmul(k.expandDims(-1)).squeez
 
 /** Parameters by name, and the linear maps and layer norms that use them. */
 export function network({ parameters }: Pick<Layer<unknown[]>, "parameters">) {
-  const tensors = new Map<string, Tensor>(flatten(parameters));
+  const tensors = new Map<string, Tensor>(treeFlatten(parameters));
   const linear = (name: string, x: Tensor) => {
     const product = x.matmul(tensors.get(`${name}.weight`)!.mT);
     const bias = tensors.get(`${name}.bias`);

@@ -11,7 +11,6 @@ import {
   type FastWeightModel,
   FastWeightODE,
   FastWeightRDE,
-  flatten,
   hebb,
   key,
   type Layer,
@@ -27,6 +26,7 @@ import {
   type StaticFeaturesCall,
   type Tensor,
   tensor,
+  treeFlatten,
   valueAndGrad,
 } from "../../mod.ts";
 import { longOnSoftware, testOnDevices } from "../devices.ts";
@@ -147,13 +147,13 @@ function poseAlongWindows(golden: typeof fixture.rde[number], dtype: DType): Pos
 }
 
 async function check({ model, X, call, params, gradients, output }: Posed, dtype: DType, tolerance: number) {
-  const parameters = new Map<string, Tensor>(flatten(model.parameters));
+  const parameters = new Map<string, Tensor>(treeFlatten(model.parameters));
   const values = Object.fromEntries(params.map(([name, array]) => [name, read(array, dtype)]));
   loadParameters(model.parameters, values);
   assert.equal(parameters.size, params.length);
   await assertClose("output", model(X, call), output, tolerance);
   const [, gradient] = valueAndGrad(() => model(X, call).square().sum())(model.parameters);
-  const found = new Map<string, Tensor>(flatten(gradient));
+  const found = new Map<string, Tensor>(treeFlatten(gradient));
   for (const [name, array] of gradients) {
     await assertClose(`gradient of ${name}`, found.get(name)!, array, tolerance);
   }
@@ -183,7 +183,7 @@ Deno.test("Hebb's rule with values from x and keys from x' computes queries from
     rule: rules["hebb raw"],
     transposeQuery: true,
   });
-  loadParameters(transposed.parameters, Object.fromEntries(flatten(model.parameters)));
+  loadParameters(transposed.parameters, Object.fromEntries(treeFlatten(model.parameters)));
   return model(X).sub(transposed(X)).abs().max().item().then((difference) => assert.ok(difference > 1e-6));
 });
 

@@ -7,18 +7,18 @@ import {
   eye,
   FastWeightCDE,
   FastWeightODE,
-  flatten,
   full,
   hebb,
   key,
   type LearningRule,
-  leaves,
   loadParameters,
   naturalCubicCoeffs,
   normal,
   odeint,
   oja,
   type Tensor,
+  treeFlatten,
+  treeLeaves,
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
@@ -83,7 +83,7 @@ async function check(golden: Case, dtype: DType, compile: boolean, tolerance: nu
   const { model, X } = problemOf(golden, dtype, compile);
   await assertClose("output", model(X), golden.output, tolerance);
   const [, gradient] = solved(compile, () => valueAndGrad(() => model(X).square().sum())(model.parameters));
-  const found = new Map<string, Tensor>(flatten(gradient));
+  const found = new Map<string, Tensor>(treeFlatten(gradient));
   for (const [name, array] of renamed(golden.gradParams)) {
     await assertClose(`gradient of ${name}`, found.get(name)!, array, tolerance);
   }
@@ -109,7 +109,7 @@ testOnDevices(
       const [compiled, plain] = [true, false].map((compile) => {
         const { model, X } = problemOf(golden, "float32", compile);
         const loss = () => model(X).square().sum();
-        return leaves(solved(compile, () => valueAndGrad(loss)(model.parameters)));
+        return treeLeaves(solved(compile, () => valueAndGrad(loss)(model.parameters)));
       });
       await assertAgree(`${golden.form} ${golden.rule}`, compiled, plain, 1e-5);
     }

@@ -4,7 +4,6 @@ import {
   concatenate,
   CubicSpline,
   DirectNODE,
-  flatten,
   GRUODE,
   key,
   naturalCubicCoeffs,
@@ -12,6 +11,7 @@ import {
   odeint,
   type Tensor,
   tensor,
+  treeFlatten,
 } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
 import { countLoops } from "../loops.ts";
@@ -24,7 +24,7 @@ const largest = async (x: Tensor) => await x.abs().max().item();
 
 Deno.test("a GRU-ODE solves the equation of its gates along the control", async () => {
   const model = GRUODE({ ...sizes, ...float64 });
-  const tensors = new Map<string, Tensor>(flatten(model.parameters));
+  const tensors = new Map<string, Tensor>(treeFlatten(model.parameters));
   const linear = (name: string, x: Tensor) => {
     const bias = tensors.get(`${name}.bias`);
     const product = x.matmul(tensors.get(`${name}.weight`)!.mT);
@@ -76,7 +76,7 @@ testOnDevices("a GRU-ODE gives the same outputs in float32 and float64", async (
 
 Deno.test("a direct neural ODE solves the equation of its network along the control", async () => {
   const model = DirectNODE({ ...sizes, ...float64, width: 5, depth: 1 });
-  const tensors = new Map<string, Tensor>(flatten(model.parameters));
+  const tensors = new Map<string, Tensor>(treeFlatten(model.parameters));
   const linear = (name: string, x: Tensor) =>
     x.matmul(tensors.get(`${name}.weight`)!.mT).add(tensors.get(`${name}.bias`)!);
   const field = (t: Tensor, h: Tensor) => {

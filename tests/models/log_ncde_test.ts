@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import {
   checkGradients,
-  flatten,
   key,
   LinearInterpolation,
   LogNCDE,
@@ -10,6 +9,7 @@ import {
   odeint,
   stack,
   type Tensor,
+  treeFlatten,
   valueAndGrad,
   weightPenalty,
 } from "../../mod.ts";
@@ -24,7 +24,7 @@ const largest = async (x: Tensor) => await x.abs().max().item();
 
 /** The final output of dz = f(z) dX along linear pieces between the observations, with small steps. */
 function alongPieces(model: ReturnType<typeof LogNCDE>, x: Tensor): Tensor {
-  const tensors = new Map<string, Tensor>(flatten(model.parameters));
+  const tensors = new Map<string, Tensor>(treeFlatten(model.parameters));
   const linear = (name: string, x: Tensor) =>
     x.matmul(tensors.get(`${name}.weight`)!.mT).add(tensors.get(`${name}.bias`)!);
   let z = linear("initial", x.at(1, 0));
@@ -54,7 +54,7 @@ Deno.test("a Log-NCDE agrees with PyTorch's jacfwd of its equation", async () =>
   const data = [0.645677453237, 0.341056714906, 0.617965657935, 0.355299793011];
   await assertClose("output", model(X), { shape: [2, 2], data }, 1e-11);
   const [, gradients] = valueAndGrad(() => model(X).square().sum())(model.parameters);
-  const norms = flatten(gradients).map(([_, x]) => x.square().sum().sqrt());
+  const norms = treeFlatten(gradients).map(([_, x]) => x.square().sum().sqrt());
   const expected = [
     ...[0.2657446871, 0.9421154495, 0.0260091669, 0.006951359, 0.127569052, 0.0345105056],
     ...[2.1526935866, 2.885623883],

@@ -4,9 +4,7 @@ import {
   checkGradients,
   crossEntropy,
   CubicSpline,
-  flatten,
   key,
-  leaves,
   naturalCubicCoeffs,
   NeuralCDE,
   type NeuralCDEOptions,
@@ -14,6 +12,8 @@ import {
   stack,
   type Tensor,
   tensor,
+  treeFlatten,
+  treeLeaves,
   valueAndGrad,
 } from "../../mod.ts";
 import { MatrixField } from "../../src/models/matrix_field.ts";
@@ -69,7 +69,8 @@ Deno.test("a rank-one vector field gives rank-one matrices with far fewer parame
   };
   assert.ok(await minors(thin) < 1e-15);
   assert.ok(await minors(full) > 1e-4);
-  const count = ({ parameters }: typeof full) => leaves(parameters).reduce((sum, { size }) => sum + size, 0);
+  const count = ({ parameters }: typeof full) =>
+    treeLeaves(parameters).reduce((sum, { size }) => sum + size, 0);
   const trunk = 6 * 8 + 8 + 8 * 8 + 8;
   assert.deepEqual([full, thin].map(count), [trunk + 8 * 30 + 30, trunk + 8 * 11 + 11]);
 });
@@ -98,7 +99,7 @@ Deno.test("a Neural CDE passes gradients to its observations", async () => {
 
 Deno.test("a Neural CDE's parameters are the initial network, the vector field and the readout", () => {
   const { parameters } = NeuralCDE({ ...sizes, key: key(0) });
-  assert.deepEqual(flatten(parameters).map(([name, x]) => [name, ...x.shape]), [
+  assert.deepEqual(treeFlatten(parameters).map(([name, x]) => [name, ...x.shape]), [
     ["initial.weight", 3, 2],
     ["initial.bias", 3],
     ["vectorField.layers.0.weight", 4, 3],

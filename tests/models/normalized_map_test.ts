@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { concatenate, key, LayerNorm, Linear, normal, split, valueAndGrad } from "../../mod.ts";
+import { concatenate, key, LayerNorm, Linear, normal, splitKey, valueAndGrad } from "../../mod.ts";
 import { normalizedMap } from "../../src/models/fast_weight/normalized_map.ts";
 
 Deno.test("folding linear maps around a layer norm does not change results", async () => {
   const dtype = "float64";
-  const keys = split(key(0), 5);
+  const keys = splitKey(key(0), 5);
   const first = Linear({ inputs: 3, outputs: 8, key: keys[0], dtype });
   const norm = LayerNorm({ features: 8, dtype });
   const second = Linear({ inputs: 8, outputs: 5, key: keys[1], dtype });

@@ -3,7 +3,6 @@ import {
   checkGradients,
   concatenate,
   type DType,
-  flatten,
   IrregularGRU,
   key,
   loadParameters,
@@ -12,6 +11,7 @@ import {
   RecurrentForecaster,
   type Tensor,
   tensor,
+  treeFlatten,
   valueAndGrad,
 } from "../../mod.ts";
 import { longOnSoftware, testOnCpu, testOnDevices } from "../devices.ts";
@@ -91,7 +91,7 @@ for (const example of fixture.cases) {
     };
     await assertClose("output", model(x, call), example.output, tolerance);
     const [, gradients] = valueAndGrad(() => model(x, call).square().sum())(model.parameters);
-    const found = Object.fromEntries(flatten(gradients));
+    const found = Object.fromEntries(treeFlatten(gradients));
     for (const [name, array] of renamed(example.grad_params as Arrays)) {
       await assertClose(`gradient of ${name}`, found[name], array, tolerance);
     }

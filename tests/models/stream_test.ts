@@ -19,12 +19,12 @@ import {
   oja,
   type Path,
   type ReadoutOptions,
-  scope,
   type Stream,
   type StreamedSeries,
   type StreamState,
   type Tensor,
   tensor,
+  tidy,
 } from "../../mod.ts";
 import { cpu, testOnCpu, testOnDevices } from "../devices.ts";
 
@@ -184,7 +184,7 @@ Deno.test("the memory of a stream does not grow with observations", async () => 
   const model = makeModel({ stepsPerPiece: 1 });
   const stream = model.stream();
   const run = (from: number, to: number) => {
-    for (let i = from; i < to; i++) scope(() => void stream.push(i, [i, Math.sin(i), Math.cos(i)]));
+    for (let i = from; i < to; i++) tidy(() => void stream.push(i, [i, Math.sin(i), Math.cos(i)]));
   };
   run(0, 100);
   const saved = JSON.stringify(await stream.save()).length;

@@ -3,7 +3,6 @@ import {
   CausalAttention,
   checkGradients,
   concatenate,
-  flatten,
   key,
   normal,
   stack,
@@ -11,6 +10,7 @@ import {
   tensor,
   Transformer,
   TransformerForecaster,
+  treeFlatten,
   valueAndGrad,
 } from "../../mod.ts";
 import { longOnSoftware, testOnDevices } from "../devices.ts";
@@ -52,7 +52,7 @@ Deno.test("a Transformer agrees with PyTorch's TransformerEncoder, gradients inc
   ];
   await assertClose("output", output(), { shape: [2, 5, 2], data }, 1e-11);
   const [, gradients] = valueAndGrad(() => output().square().sum())(transformer.parameters);
-  const norms = flatten(gradients).map(([_, x]) => x.square().sum().sqrt());
+  const norms = treeFlatten(gradients).map(([_, x]) => x.square().sum().sqrt());
   const expected = [
     0.6501044894,
     3.2620282913,
@@ -87,7 +87,7 @@ Deno.test("a Transformer agrees with PyTorch's TransformerEncoder, gradients inc
 });
 
 Deno.test("the parameters of a Transformer's layer have PyTorch's names", () => {
-  const names = flatten(model({ layers: 1 }).parameters).map(([name]) => name);
+  const names = treeFlatten(model({ layers: 1 }).parameters).map(([name]) => name);
   assert.deepEqual(names.filter((name) => name.startsWith("layers.0.")).map((name) => name.slice(9)), [
     ...["self_attn.in_proj_weight", "self_attn.in_proj_bias", "self_attn.out_proj.weight"],
     ...["self_attn.out_proj.bias", "linear1.weight", "linear1.bias", "linear2.weight", "linear2.bias"],

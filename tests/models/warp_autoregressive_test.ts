@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import {
   type Activation,
   type DType,
-  flatten,
   key,
   loadParameters,
   type Tensor,
   tensor,
+  treeFlatten,
   valueAndGrad,
   WARP,
 } from "../../mod.ts";
@@ -110,7 +110,7 @@ for (const [i, isAll] of [[0, true], [1, false]] as const) {
       model.parameters,
       Object.fromEntries(Object.entries(values).map(([name, array]) => [name, read(array, "float64")])),
     );
-    assert.deepEqual(flatten(model.parameters).map(([name]) => name).sort(), Object.keys(values).sort());
+    assert.deepEqual(treeFlatten(model.parameters).map(([name]) => name).sort(), Object.keys(values).sort());
     const x = read(golden.x, "float64");
     await assertClose("output", model(x, { context: isAll ? x.shape[1] : 1 }), golden.y, 1e-9);
   });

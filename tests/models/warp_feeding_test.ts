@@ -3,16 +3,16 @@ import {
   arange,
   checkGradients,
   concatenate,
-  flatten,
   full,
   key,
-  leaves,
   linearFlow,
   normal,
-  split,
+  splitKey,
   stack,
   type Tensor,
   tensor,
+  treeFlatten,
+  treeLeaves,
   valueAndGrad,
   WARP,
   type WARPCall,
@@ -105,7 +105,7 @@ Deno.test("a sample that is fed back is the mean plus the standard deviation tim
   const pair = x.slice(1, 0, 2);
   const y = model(pair, { context: 1, sample: true, key: key(4) });
   const first = y.slice(1, 0, 1);
-  const noise = normal(split(key(4))[1], [2, 1, 2], { dtype });
+  const noise = normal(splitKey(key(4))[1], [2, 1, 2], { dtype });
   const sample = first.slice(-1, 0, 2).add(first.slice(-1, 2).mul(noise));
   const observed = concatenate([pair.slice(1, 0, 1), sample], 1);
   assert.ok(await largestDifference(y, model(observed, { context: 2 })) < 1e-14);
@@ -131,7 +131,7 @@ Deno.test("pForcing draws per series and step whether the observation is fed", a
 /** A WARP whose states stay small over tens of steps. */
 function inMode(mode: "recurrent" | "convolutional" | "auto", design: Partial<WARPOptions>): WARPModel {
   const model = disturbed({ ...design, mode });
-  for (const x of [...leaves(model.parameters.A), model.parameters.B]) x.assign(x.mul(0.7));
+  for (const x of [...treeLeaves(model.parameters.A), model.parameters.B]) x.assign(x.mul(0.7));
   return model;
 }
 
@@ -157,7 +157,7 @@ for (const [name, [design, call]] of Object.entries(fedByConvolution)) {
       const loss = (values: Tensor) => model(values, call).square().mean();
       const [, ofParameters] = valueAndGrad(() => loss(series))(model.parameters);
       const [, ofSeries] = valueAndGrad(loss)(series);
-      return [model(series, call), ofSeries, ...flatten(ofParameters).map(([, x]) => x as Tensor)];
+      return [model(series, call), ofSeries, ...treeFlatten(ofParameters).map(([, x]) => x as Tensor)];
     });
     await assertAgree(name, results[1], results[0], 1e-10);
   });

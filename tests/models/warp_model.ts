@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import {
   key,
-  leaves,
   normal,
-  split,
+  splitKey,
   type Tensor,
+  treeLeaves,
   WARP,
   type WARPModel,
   type WARPOptions,
@@ -23,8 +23,8 @@ export const small = {
 /** A model with perturbed parameters: initially A is the identity and B is zero. */
 export function disturbed(options: Partial<WARPOptions>): WARPModel {
   const model = WARP({ ...small, key: key(0), dtype, ...options });
-  const all = leaves(model.parameters);
-  split(key(1), all.length).forEach((key, i) => {
+  const all = treeLeaves(model.parameters);
+  splitKey(key(1), all.length).forEach((key, i) => {
     const noise = normal(key, all[i].shape, { standardDeviation: 0.1, dtype: all[i].dtype });
     all[i].assign(all[i].add(noise));
   });

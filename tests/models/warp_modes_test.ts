@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { arange, checkGradients, key, normal, split, type Tensor, vjp } from "../../mod.ts";
+import { arange, checkGradients, key, normal, splitKey, type Tensor, vjp } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
 import { chunkedFinalState, chunkedStates } from "../../src/models/warp/chunked.ts";
 import {
@@ -54,7 +54,7 @@ interface Problem {
 }
 
 async function randomProblem(steps: number, size: number, inputs: number, radius: number): Promise<Problem> {
-  const keys = split(key(steps + size), 4);
+  const keys = splitKey(key(steps + size), 4);
   const transition = makeTransition("dense", size, key(0), dtype);
   const A = normal(keys[0], [size, size], { dtype });
   transition.first.assign(A.mul(radius / await spectralRadius(A)));
@@ -166,7 +166,7 @@ for (const form of forms) {
   const name = JSON.stringify(form);
   Deno.test(`gradients with a transition ${name} agree with central differences in every mode`, async () => {
     const [size, inputs] = [6, 2];
-    const keys = split(key(5), 3);
+    const keys = splitKey(key(5), 3);
     const transition = makeTransition(form, size, keys[0], dtype);
     // Perturb the transition, because some errors do not show at the identity.
     const first = transition.first;

@@ -6,7 +6,6 @@ import {
   concatenate,
   DivergenceError,
   eye,
-  flatten,
   full,
   key,
   linearFlow,
@@ -17,6 +16,7 @@ import {
   sinePhase,
   type Tensor,
   tensor,
+  treeFlatten,
   uniform,
   valueAndGrad,
   WARP,
@@ -309,7 +309,7 @@ testOnBoth(
         const series = normal(key(2), [2, 40, 2]);
         found.push(await model(series, call).data() as Float32Array);
         const [, gradients] = valueAndGrad(() => model(series, call).square().mean())(model.parameters);
-        for (const [, x] of flatten(gradients)) found.push(await x.data() as Float32Array);
+        for (const [, x] of treeFlatten(gradients)) found.push(await x.data() as Float32Array);
       }
       return found;
     };

@@ -1,4 +1,4 @@
-import { type DType, flatten, key, loadParameters, type Tensor, valueAndGrad, WARP } from "../../mod.ts";
+import { type DType, key, loadParameters, type Tensor, treeFlatten, valueAndGrad, WARP } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
 import fixture from "../fixtures/warp.json" with { type: "json" };
 import { assertClose, type Golden, read } from "../golden.ts";
@@ -33,7 +33,7 @@ async function check(golden: Case, dtype: DType, tolerance: number) {
   await assertClose("states", model.weights(x), golden.theta, tolerance);
   await assertClose("output", model(x), golden.y, tolerance);
   const [, gradient] = valueAndGrad(() => model(x).square().sum())(model.parameters);
-  const found = new Map<string, Tensor>(flatten(gradient));
+  const found = new Map<string, Tensor>(treeFlatten(gradient));
   await assertClose("gradient of A", found.get("A")!, golden.grad_A, tolerance);
   await assertClose("gradient of B", found.get("B")!, golden.grad_B, tolerance);
 }

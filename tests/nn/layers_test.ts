@@ -4,19 +4,19 @@ import {
   crossEntropy,
   Dropout,
   Embedding,
-  flatten,
   key,
   LayerNorm,
-  leaves,
   Linear,
   loadParameters,
   MLP,
   normal,
   ones,
-  scope,
   ShapeError,
   type Tensor,
   tensor,
+  tidy,
+  treeFlatten,
+  treeLeaves,
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
@@ -25,7 +25,7 @@ import { cpu, testOnDevices } from "../devices.ts";
 
 const float64 = { dtype: "float64" } as const;
 const random = (seed: number, shape: number[]) => normal(key(seed), shape, float64);
-const names = (parameters: unknown) => flatten(parameters).map(([name]) => name);
+const names = (parameters: unknown) => treeFlatten(parameters).map(([name]) => name);
 
 async function assertClose(x: Tensor, expected: readonly number[], tolerance = 1e-12) {
   const found = await x.data();
@@ -72,7 +72,7 @@ Deno.test("Linear rejects sizes that are not positive integers", () => {
 });
 
 Deno.test("parameters outlive the scope that creates them", async () => {
-  const [linear] = scope(() => [Linear({ inputs: 2, outputs: 1, key: key(0) })]);
+  const [linear] = tidy(() => [Linear({ inputs: 2, outputs: 1, key: key(0) })]);
   assert.equal((await linear(ones([1, 2])).data()).length, 1);
 });
 
@@ -139,7 +139,7 @@ Deno.test("MLP applies the activation between layers and the final activation af
 Deno.test("MLP of depth d has d + 1 linear layers, named as in a state_dict", () => {
   const { parameters } = MLP({ inputs: 2, outputs: 3, width: 4, depth: 2, key: key(0) });
   assert.deepEqual(
-    flatten(parameters).map(([name, x]) => [name, ...x.shape]),
+    treeFlatten(parameters).map(([name, x]) => [name, ...x.shape]),
     [
       ["layers.0.weight", 4, 2],
       ["layers.0.bias", 4],
@@ -188,7 +188,7 @@ testOnDevices("layers in float32 agree with float64 on the CPU, gradients includ
     const norm = LayerNorm({ features: 3, dtype });
     const mlp = MLP({ inputs: 3, outputs: 2, width: 5, depth: 1, activation: "silu", key: key(0), dtype });
     const parameters = [embedding, norm, mlp].map((layer) => layer.parameters);
-    for (const [i, x] of leaves(parameters).entries()) {
+    for (const [i, x] of treeLeaves(parameters).entries()) {
       x.assign(
         tensor(Array.from({ length: x.size }, (_, j) => Math.sin(i + 3 * j)), { shape: x.shape, dtype }),
       );
@@ -198,7 +198,7 @@ testOnDevices("layers in float32 agree with float64 on the CPU, gradients includ
     const [loss, gradients] = valueAndGrad(() => crossEntropy(mlp(norm(embedding(indices))), labels))(
       parameters,
     );
-    return Promise.all([loss, ...leaves(gradients)].map((x) => x.data()));
+    return Promise.all([loss, ...treeLeaves(gradients)].map((x) => x.data()));
   };
   const found = await run("float32");
   const device = currentDevice();

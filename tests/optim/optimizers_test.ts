@@ -6,7 +6,6 @@ import {
   clipByGlobalNorm,
   clipElements,
   key,
-  mapTree,
   MLP,
   normal,
   type Optimizer,
@@ -15,6 +14,7 @@ import {
   SGD,
   type Tensor,
   tensor,
+  treeMap,
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
@@ -99,7 +99,7 @@ for (const { name, make, expected } of cases) {
     first.step(tensor(gradients[0]));
     first.step(tensor(gradients[1]));
     q.assign(p);
-    second.load({ step: first.state.step, tensors: mapTree(first.state.tensors, (x) => parameter(x)) });
+    second.load({ step: first.state.step, tensors: treeMap(first.state.tensors, (x) => parameter(x)) });
     for (const gradient of gradients.slice(2)) {
       first.step(tensor(gradient));
       second.step(tensor(gradient));
@@ -109,7 +109,7 @@ for (const { name, make, expected } of cases) {
 }
 
 const model = () => MLP({ inputs: 2, outputs: 1, width: 3, depth: 1, key: key(0), ...float64 });
-const onesLike = (parameters: ParameterTree) => mapTree(parameters, (x) => x.zerosLike().add(1));
+const onesLike = (parameters: ParameterTree) => treeMap(parameters, (x) => x.zerosLike().add(1));
 
 Deno.test("a multiplier scales the learning rate of parameters with its prefix, and the longest prefix wins", async () => {
   const { parameters } = model();

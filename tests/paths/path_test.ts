@@ -4,7 +4,6 @@ import {
   addTime,
   cdeint,
   checkGradients,
-  checkpoint,
   concatenate,
   CubicSpline,
   grad,
@@ -16,6 +15,7 @@ import {
   normal,
   odeint,
   type Path,
+  remat,
   scalar,
   scan,
   ShapeError,
@@ -348,7 +348,7 @@ Deno.test("a gradient with respect to the times of a path or of a solve throws",
     use(t);
     grad((t: Tensor) => use(stopGradient(t)).sum().add(t.sum()))(t);
     // Recomputed without a gradient of the times.
-    grad((x: Tensor) => checkpoint((x) => CubicSplineThrough(x, t), x).sum())(x);
+    grad((x: Tensor) => remat((x) => CubicSplineThrough(x, t), x).sum())(x);
   }
 });
 

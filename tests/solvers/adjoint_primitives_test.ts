@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 import { full, grad, odeint, type SolveOptions, type Tensor, tensor } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { Primitive } from "../../src/tensor/primitive.ts";
-import { scope } from "../../src/tensor/scope.ts";
+import { tidy } from "../../src/tensor/scope.ts";
 import { cpu, testLong } from "../devices.ts";
 import { type Case, cases, modules, type Operand } from "../tensor/primitive_cases.ts";
 import { type Nd, random, size, toTensor } from "../tensor/nd.ts";
@@ -152,11 +152,11 @@ async function differencesOf(
     const before = tensor(await x.data(), { shape: x.shape, dtype: "float64" });
     const direction = toTensor(directionOf(x, i), "float64");
     const at = async (shift: number) => {
-      scope(() => x.assign(before.add(direction.mul(shift))));
+      tidy(() => x.assign(before.add(direction.mul(shift))));
       return await loss(odeint(field, y0, times, options)).item();
     };
     slopes.push((await at(step) - await at(-step)) / (2 * step));
-    scope(() => x.assign(before));
+    tidy(() => x.assign(before));
   }
   return slopes;
 }

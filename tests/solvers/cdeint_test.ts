@@ -8,7 +8,6 @@ import {
   type DType,
   explain,
   key,
-  leaves,
   linearCoeffs,
   LinearInterpolation,
   logsigWindows,
@@ -19,6 +18,7 @@ import {
   type Path,
   type Tensor,
   tensor,
+  treeLeaves,
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
@@ -92,7 +92,7 @@ async function compareWays(dtype: DType, tolerance: number) {
   for (const golden of fixture.cases.filter(({ rtol }) => !rtol)) {
     const [compiled, plain] = [true, false].map((compile) => {
       const { inputs, solve } = problemOf(golden, dtype, compile);
-      return leaves(solved(compile, () => valueAndGrad(() => solve().square().sum())(inputs)));
+      return treeLeaves(solved(compile, () => valueAndGrad(() => solve().square().sum())(inputs)));
     });
     await assertAgree(`case ${golden.method} ${golden.adjoint}`, compiled, plain, tolerance);
   }

@@ -9,7 +9,6 @@ import {
   FastWeight,
   hermiteCubicCoeffs,
   key,
-  leaves,
   linearCoeffs,
   LinearInterpolation,
   logsigWindows,
@@ -23,6 +22,7 @@ import {
   type SolveOptions,
   type Tensor,
   tensor,
+  treeLeaves,
   valueAndGrad,
 } from "../../mod.ts";
 import { cpu, longOnSoftware, testOnDevices } from "../devices.ts";
@@ -33,7 +33,7 @@ const fromZero = [0, 1, 2.5, 3, 4.25, 5];
 const unix = fromZero.map((t) => t + origin);
 
 async function assertSame(found: unknown, expected: unknown, what: string): Promise<void> {
-  const [a, b] = [leaves(found as Tensor[]), leaves(expected as Tensor[])];
+  const [a, b] = [treeLeaves(found as Tensor[]), treeLeaves(expected as Tensor[])];
   assert.equal(a.length, b.length);
   for (const [i, x] of a.entries()) assert.deepEqual([...await x.data()], [...await b[i].data()], what);
 }

@@ -5,8 +5,8 @@ import {
   type Key,
   key,
   normal,
-  permutation,
-  split,
+  randperm,
+  splitKey,
   type Tensor,
   uniform,
 } from "../../mod.ts";
@@ -38,7 +38,7 @@ testOnBoth("both devices give the same random stream", async (cpu, webgpu) => {
   for (const device of [cpu, webgpu]) {
     setCurrentDevice(device);
     const seed = key(42);
-    const made = [uniform(seed, [1001]), bernoulli(seed, 0.3, [1001]), permutation(seed, 101)];
+    const made = [uniform(seed, [1001]), bernoulli(seed, 0.3, [1001]), randperm(seed, 101)];
     draws.push([...await Promise.all(made.map((x) => x.data())), await normal(seed, [1001]).data()]);
   }
   for (const kind of [0, 1, 2]) assert.deepEqual(draws[1][kind], draws[0][kind]);
@@ -104,7 +104,7 @@ testOnDevices("split, folded and successive keys give independent streams", asyn
   const parent = key(6);
   const keys = [
     parent,
-    ...split(parent, 3),
+    ...splitKey(parent, 3),
     foldIn(parent, 0),
     foldIn(parent, 1),
     key(7),
@@ -134,10 +134,10 @@ testOnDevices("neighboring elements of a stream are independent", async () => {
 testOnDevices(
   "a permutation contains every number once, and every first number is equally likely",
   async () => {
-    const order = [...await permutation(key(9), 100).data()];
+    const order = [...await randperm(key(9), 100).data()];
     assert.deepEqual(order.toSorted((a, b) => a - b), Array.from({ length: 100 }, (_, i) => i));
     const firsts = new Array(5).fill(0);
-    for (let seed = 0; seed < 500; seed++) firsts[(await permutation(key(seed), 5).data())[0]]++;
+    for (let seed = 0; seed < 500; seed++) firsts[(await randperm(key(seed), 5).data())[0]]++;
     const chiSquared = firsts.reduce((sum, n) => sum + (n - 100) ** 2 / 100, 0);
     assert.ok(chiSquared < 28, `${firsts}`);
   },

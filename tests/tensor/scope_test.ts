@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { grad, keep, ones, scope, type Tensor, tensor, valueAndGrad, vjp } from "../../mod.ts";
+import { grad, keep, ones, type Tensor, tensor, tidy, valueAndGrad, vjp } from "../../mod.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { longOnSoftware, testOnDevices } from "../devices.ts";
 import { measure, memoryOver10000, smallModel } from "./training_memory.ts";
@@ -7,14 +7,14 @@ import { measure, memoryOver10000, smallModel } from "./training_memory.ts";
 testOnDevices("a scope frees tensors that it does not return", async (device) => {
   await measure(device, async (lent) => {
     const before = lent();
-    const y = scope(() => ones([100]).add(1).mul(ones([100]).add(2)).sum(0, { keepDims: true }));
+    const y = tidy(() => ones([100]).add(1).mul(ones([100]).add(2)).sum(0, { keepDims: true }));
     assert.equal(lent() - before, 4);
     assert.equal(await y.item(), 600);
   });
 });
 
 testOnDevices("a scope returns nested structures and views of tensors created in it", async () => {
-  const { rows, list } = scope(() => {
+  const { rows, list } = tidy(() => {
     const x = tensor([[1, 2], [3, 4]]);
     return { rows: x.at(0, 1), list: [x.mT, 5, "name"] as const };
   });
@@ -26,7 +26,7 @@ testOnDevices("a scope returns nested structures and views of tensors created in
 testOnDevices("using a freed tensor throws an error that says how to keep it", async () => {
   let lost: Tensor | undefined;
   let kept: Tensor | undefined;
-  scope(() => {
+  tidy(() => {
     lost = ones([3]).add(1);
     kept = keep(ones([3]).add(2));
     return undefined;
@@ -40,7 +40,7 @@ testOnDevices("a scope frees its tensors when its body throws", async (device) =
   await measure(device, (lent) => {
     const before = lent();
     assert.throws(() =>
-      scope(() => {
+      tidy(() => {
         ones([100]).add(1);
         throw new Error("no luck");
       }), /no luck/);
@@ -52,7 +52,7 @@ testOnDevices("a scope frees its tensors when its body throws", async (device) =
 testOnDevices("a nested scope passes returned tensors to the outer scope", async (device) => {
   await measure(device, async (lent) => {
     const before = lent();
-    const y = scope(() => scope(() => ones([10]).add(1)).mul(3));
+    const y = tidy(() => tidy(() => ones([10]).add(1)).mul(3));
     assert.equal(lent() - before, 40);
     assert.equal(await y.at(0, 0).item(), 6);
   });

@@ -2,7 +2,7 @@
  * Memory use of training. As a program, with a device and a WebGPU implementation as arguments, it prints the
  * memory use of steps in scopes.
  */
-import { init, type InitOptions, key, normal, scope, tensor, valueAndGrad } from "../../mod.ts";
+import { init, type InitOptions, key, normal, tensor, tidy, valueAndGrad } from "../../mod.ts";
 import type { Device } from "../../src/device/device.ts";
 
 /** Counts the bytes that a device has allocated while `body` runs. */
@@ -26,7 +26,7 @@ export function smallModel() {
   const loss = ({ w, b }: typeof parameters) => x.matmul(w).add(b).tanh().sub(x).square().mean();
   return () => {
     const [, gradients] = valueAndGrad(loss)(parameters);
-    scope(() => {
+    tidy(() => {
       parameters.w.assign(parameters.w.sub(gradients.w.mul(0.05)));
       parameters.b.assign(parameters.b.sub(gradients.b.mul(0.05)));
       return undefined;
@@ -62,6 +62,6 @@ if (import.meta.main) {
   const [device, implementation] = Deno.args as [InitOptions["device"], InitOptions["implementation"]];
   const opened = await init({ device, implementation });
   const step = smallModel();
-  console.log(JSON.stringify(await memoryOver10000(opened, () => scope(step))));
+  console.log(JSON.stringify(await memoryOver10000(opened, () => tidy(step))));
   Deno.exit();
 }

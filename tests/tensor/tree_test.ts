@@ -1,23 +1,23 @@
 import assert from "node:assert/strict";
 import {
-  flatten,
   grad,
   jit,
-  leaves,
-  mapTree,
   ones,
   scan,
   type Tensor,
   tensor,
   type Tree,
+  treeFlatten,
+  treeLeaves,
+  treeMap,
   valueAndGrad,
   vjp,
 } from "../../mod.ts";
 
 Deno.test("mapping a structure keeps its form, its order and values that are not tensors", () => {
   const tree = { name: "a", list: [ones([2]), 3], inner: { x: ones([1]) } };
-  assert.deepEqual(leaves(tree).map(({ shape }) => shape), [[2], [1]]);
-  const mapped = mapTree(tree, ({ shape }) => shape);
+  assert.deepEqual(treeLeaves(tree).map(({ shape }) => shape), [[2], [1]]);
+  const mapped = treeMap(tree, ({ shape }) => shape);
   assert.deepEqual(mapped as unknown, { name: "a", list: [[2], 3], inner: { x: [1] } });
 });
 
@@ -53,23 +53,23 @@ for (const [name, isObject] of Object.entries(forms)) {
   Deno.test(`${levels} nested ${name} are flattened and rebuilt`, async () => {
     const x = tensor([1, 2]);
     const tree = nested(x, levels, isObject);
-    assert.deepEqual(leaves(tree), [x]);
-    assert.equal(flatten(tree)[0][0].split(".").length, levels);
-    await assertElements(leaves(mapTree(tree, (x: Tensor) => x.mul(2)))[0], [2, 4]);
+    assert.deepEqual(treeLeaves(tree), [x]);
+    assert.equal(treeFlatten(tree)[0][0].split(".").length, levels);
+    await assertElements(treeLeaves(treeMap(tree, (x: Tensor) => x.mul(2)))[0], [2, 4]);
 
-    const loss = (tree: Tree) => leaves(tree)[0].square().sum();
-    await assertElements(leaves(grad(loss)(tree))[0], [2, 4]);
+    const loss = (tree: Tree) => treeLeaves(tree)[0].square().sum();
+    await assertElements(treeLeaves(grad(loss)(tree))[0], [2, 4]);
     const traced = jit((tree: Tree) => valueAndGrad(loss)(tree)[1]);
-    for (let call = 0; call < 2; call++) await assertElements(leaves(traced(tree))[0], [2, 4]);
+    for (let call = 0; call < 2; call++) await assertElements(treeLeaves(traced(tree))[0], [2, 4]);
     const { value, pullback } = vjp(() => tree, tree);
-    await assertElements(leaves(pullback(value))[0], [1, 2]);
+    await assertElements(treeLeaves(pullback(value))[0], [1, 2]);
     for (const compile of [true, false]) {
       const body = (
         carry: Tree,
         row: Tensor,
-      ): [Tree, Tensor] => [mapTree(carry, (x: Tensor) => x.add(row)), row];
+      ): [Tree, Tensor] => [treeMap(carry, (x: Tensor) => x.add(row)), row];
       const [last] = scan(body, tree, ones([3]), { compile });
-      await assertElements(leaves(last)[0], [4, 5]);
+      await assertElements(treeLeaves(last)[0], [4, 5]);
     }
   });
 }
@@ -78,11 +78,11 @@ Deno.test("a structure that contains itself throws an error with the path", () =
   const list: unknown[] = [ones([2])];
   const tree = { a: { b: list } };
   list.push(tree);
-  assert.throws(() => leaves(tree), /contains itself at a\.b\.1/);
-  assert.throws(() => mapTree(tree, (x: Tensor) => x), TypeError);
-  assert.throws(() => jit((x: Tree) => leaves(x))(tree as unknown as Tree), TypeError);
+  assert.throws(() => treeLeaves(tree), /contains itself at a\.b\.1/);
+  assert.throws(() => treeMap(tree, (x: Tensor) => x), TypeError);
+  assert.throws(() => jit((x: Tree) => treeLeaves(x))(tree as unknown as Tree), TypeError);
   const shared = [ones([2])];
-  assert.equal(leaves({ a: shared, b: [shared] }).length, 2);
+  assert.equal(treeLeaves({ a: shared, b: [shared] }).length, 2);
 });
 
 Deno.test("jit distinguishes structures of different forms", () => {

@@ -62,8 +62,8 @@ export const functionSubjects: readonly Subject[] = [
     wrong: { seed: [-1, 1.5, NaN, Infinity] },
   },
   {
-    name: "split",
-    call: ({ n }) => weft.split(key, n as number),
+    name: "splitKey",
+    call: ({ n }) => weft.splitKey(key, n as number),
     valid: () => ({ n: 2 }),
     wrong: { n: sizes },
   },
@@ -94,8 +94,8 @@ export const functionSubjects: readonly Subject[] = [
     wrong: { p: [...shares, 1.1], shape: sizes.map((size) => [size]) },
   },
   {
-    name: "permutation",
-    call: ({ n }) => weft.permutation(key, n as number),
+    name: "randperm",
+    call: ({ n }) => weft.randperm(key, n as number),
     valid: () => ({ n: 3 }),
     wrong: { n: sizes },
   },

@@ -4,7 +4,7 @@ import { weightPenalty } from "../../src/nn/losses.ts";
 import { ones, zeros } from "../../src/tensor/creation.ts";
 import { key } from "../../src/tensor/random.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
-import { flatten, mapTree } from "../../src/tensor/tree.ts";
+import { treeFlatten, treeMap } from "../../src/tensor/tree.ts";
 import { takeSamples } from "../../src/data/batches.ts";
 import type { ParameterTree } from "../../src/nn/layer.ts";
 import { classificationLearning } from "../../tasks/papers/experiments/classification_recipe.ts";
@@ -27,12 +27,12 @@ Deno.test("the paper's recipe has a larger learning rate of the readout, a plate
     settings: paper,
     steps: 3,
   });
-  const before = flatten(parameters).map(([name, x]) => [name, x.add(0)] as const);
+  const before = treeFlatten(parameters).map(([name, x]) => [name, x.add(0)] as const);
   optimizer!.step({
     vectorField: { weight: ones([2, 2]), bias: ones([2]) },
     readout: { weight: ones([2, 2]), bias: ones([2]) },
   });
-  const after = new Map<string, Tensor>(flatten(parameters));
+  const after = new Map<string, Tensor>(treeFlatten(parameters));
   for (const [name, x] of before) {
     const moved = await x.sub(after.get(name)!).mean().item();
     const expected = name.startsWith("readout") ? 0.1 : 0.001;
@@ -52,9 +52,9 @@ Deno.test("the paper's recipe has a larger learning rate of the readout, a plate
 
 Deno.test("in a mean of models, the readout of each model has the larger learning rate", async () => {
   const { parameters, optimizer, plateauOf } = await spirals.prepare({ ...paper, model: "delta" });
-  const before = flatten(parameters).map(([name, x]) => [name, x.add(0)] as const);
-  optimizer!.step(mapTree(parameters, (x) => ones(x.shape)));
-  const after = new Map<string, Tensor>(flatten(parameters));
+  const before = treeFlatten(parameters).map(([name, x]) => [name, x.add(0)] as const);
+  optimizer!.step(treeMap(parameters, (x) => ones(x.shape)));
+  const after = new Map<string, Tensor>(treeFlatten(parameters));
   const readouts = new Set<string>();
   for (const [name, x] of before) {
     const moved = await x.sub(after.get(name)!).mean().item();
@@ -90,12 +90,12 @@ Deno.test("models and repeats with the paper's recipe or the same data seed shar
   const prepare = async (changes: Partial<PaperSeriesSettings>) =>
     await spirals.prepare({ ...settings, drop: 0.3, ...changes }) as Task<SeriesBatch>;
   const first = await prepare({ recipe: "paper", seed: 1 });
-  const firstWeights = await flatten(first.parameters)[0][1].data();
+  const firstWeights = await treeFlatten(first.parameters)[0][1].data();
   for (const changes of [{ recipe: "paper", seed: 2 }, { dataSeed: 0, seed: 3, model: "gru-ode" }] as const) {
     const other = await prepare(changes);
     assert.deepEqual(other.record!.split, first.record!.split);
     assert.deepEqual(await other.data.train.coeffs.data(), await first.data.train.coeffs.data());
-    assert.notDeepEqual(await flatten(other.parameters)[0][1].data(), firstWeights);
+    assert.notDeepEqual(await treeFlatten(other.parameters)[0][1].data(), firstWeights);
   }
   const otherSeed = await prepare({ seed: 2 });
   assert.notDeepEqual(otherSeed.record!.split, first.record!.split);
@@ -103,7 +103,7 @@ Deno.test("models and repeats with the paper's recipe or the same data seed shar
 
 Deno.test("in the paper's recipe, two classes have one output and a positive class weight", async () => {
   const task = await spirals.prepare({ ...paper, positiveWeight: 10 }) as Task<SeriesBatch>;
-  const readout = new Map<string, Tensor>(flatten(task.parameters)).get("readout.bias")!;
+  const readout = new Map<string, Tensor>(treeFlatten(task.parameters)).get("readout.bias")!;
   assert.deepEqual(readout.shape, [1]);
   const plain = await spirals.prepare(paper) as Task<SeriesBatch>;
   const only = async (label: number) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execute, type RunConfig, testBest } from "../../src/train/mod.ts";
 import { describeRecord } from "../../src/series/data_record.ts";
 import { startRun } from "../runs.ts";
-import { key, permutationArray } from "../../src/tensor/random.ts";
+import { key, randpermArray } from "../../src/tensor/random.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
 /** Starts a run that forecasts rows with a time in seconds since 1970 and a value. */
@@ -23,12 +23,12 @@ async function startOn(
 Deno.test(
   "with missing rows, the MASE of the seasonal baseline is about 1, since it uses values one season apart in time",
   withFolder(async (folder) => {
-    const noise = permutationArray(key(0), 960);
+    const noise = randpermArray(key(0), 960);
     const rows = Array.from(
       noise,
       (position, hour) => [3600 * hour, 10 * Math.sin(Math.PI * hour / 12) + position / 960],
     );
-    const keptRows = permutationArray(key(1), 960);
+    const keptRows = randpermArray(key(1), 960);
     const run = await startOn(folder, rows.filter((_, hour) => keptRows[hour] % 10 >= 3));
     assert.equal(run.task.record!.windows!.season, 24);
     const { mase } = (await execute(run)).summary!.baselines!["the season before"];

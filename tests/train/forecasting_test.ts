@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { flatten, type ForecastCall, leaves, mapTree, type Tensor, tensor, valueAndGrad } from "../../mod.ts";
+import {
+  type ForecastCall,
+  type Tensor,
+  tensor,
+  treeFlatten,
+  treeLeaves,
+  treeMap,
+  valueAndGrad,
+} from "../../mod.ts";
 import { sineWaves } from "../../tasks/papers/data/dynamics.ts";
 import { mapSplits } from "../../src/data/series.ts";
 import { RecurrentForecaster } from "../../src/models/recurrent.ts";
@@ -51,7 +59,7 @@ testOnCpu("recurrent networks have as many parameters as WARP, up to half a stat
     assert.equal(parameterCount(forecastModel("warp", modelSizes)), expected);
     for (const cell of ["gru", "lstm"] as const) {
       const model = forecastModel(cell, modelSizes);
-      const weights = flatten(model.parameters).find(([name]) => name.endsWith("weight_hh"))![1];
+      const weights = treeFlatten(model.parameters).find(([name]) => name.endsWith("weight_hh"))![1];
       const distances = [-1, 0, 1].map((one) => {
         const hiddenChannels = weights.shape[1] + one;
         const { channels, leastDeviation, time, key } = modelSizes;
@@ -235,11 +243,11 @@ testOnCpu("in the paper's recipe the Transformer uses AdamW with a constant lear
     }),
   );
   assert.deepEqual([plateau, clipElements, clipNorm, schedule], [undefined, undefined, undefined, undefined]);
-  const before = mapTree(parameters, (tensor) => tensor.mul(1));
-  optimizer!.step(mapTree(parameters, (tensor) => tensor.mul(0).add(1)));
+  const before = treeMap(parameters, (tensor) => tensor.mul(1));
+  optimizer!.step(treeMap(parameters, (tensor) => tensor.mul(0).add(1)));
   // Adam's first step equals the learning rate. The moments decay by factors of 0.9 and 0.95.
-  for (const [i, tensor] of leaves(before).entries()) {
-    const difference = leaves(parameters)[i].sub(tensor.mul(1 - 0.1 * learningRate).sub(learningRate));
+  for (const [i, tensor] of treeLeaves(before).entries()) {
+    const difference = treeLeaves(parameters)[i].sub(tensor.mul(1 - 0.1 * learningRate).sub(learningRate));
     assert.ok(await difference.abs().max().item() < 1e-6);
   }
   for (const [name, moment] of Object.entries(optimizer!.state.tensors)) {
@@ -251,7 +259,7 @@ testOnCpu("in the paper's recipe the Transformer uses AdamW with a constant lear
 testOnCpu("the ablations of WARP are separate models", async () => {
   const parametersOf = (name: string, more: object = {}) => {
     const made = forecastModel(name, { ...sizes, hidden: 16, physics: sinePhase(), ...more });
-    return Object.fromEntries(flatten(made.parameters).map(([path, { shape }]) => [path, shape]));
+    return Object.fromEntries(treeFlatten(made.parameters).map(([path, { shape }]) => [path, shape]));
   };
   const D = parametersOf("warp").A[0];
   assert.deepEqual(parametersOf("warp-no-initial")["initial.theta"], [D]);

@@ -5,13 +5,13 @@ import { trainInMemory } from "../../src/train/in_memory.ts";
 import { train } from "../../src/train/loop.ts";
 import { runFolder } from "../../src/train/run_folder.ts";
 import { key } from "../../src/tensor/random.ts";
-import { flatten } from "../../src/tensor/tree.ts";
+import { treeFlatten } from "../../src/tensor/tree.ts";
 import type { ParameterTree } from "../../src/nn/layer.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { tinyTask } from "./tiny_task.ts";
 
 async function valuesOf(parameters: ParameterTree): Promise<number[][]> {
-  return await Promise.all(Array.from(flatten(parameters), async ([, x]) => Array.from(await x.data())));
+  return await Promise.all(Array.from(treeFlatten(parameters), async ([, x]) => Array.from(await x.data())));
 }
 
 Deno.test(

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { windowsOf } from "../../src/series/forecast_windows.ts";
 import type { ForecastPrediction } from "../../src/series/predictions.ts";
-import { key, permutationArray } from "../../src/tensor/random.ts";
+import { key, randpermArray } from "../../src/tensor/random.ts";
 import { startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { answersOf, settings, trainedOn, write } from "./own_series_runs.ts";
@@ -97,7 +97,7 @@ Deno.test(
 Deno.test(
   "80 % intervals cover 80 % of held-out noise, and the seasonal baseline is not better than the model",
   withFolder(async (folder) => {
-    const noise = permutationArray(key(0), 1000);
+    const noise = randpermArray(key(0), 1000);
     const rows = Array.from({ length: 1000 }, (_, t) => ["a", t, wave("a", t) + noise[t] / 500]);
     const data = await write(`${folder}/own.csv`, "series,time,x", rows);
     const { baselines, test } = await trainedOn(folder, data, {
@@ -287,7 +287,7 @@ Deno.test(
   "columns known in advance are inputs over the horizon, and are neither forecast nor evaluated",
   withFolder(async (folder) => {
     // A holiday adds 5. Earlier rows do not predict it.
-    const drawn = permutationArray(key(0), 400);
+    const drawn = randpermArray(key(0), 400);
     const row = (t: number) => ["a", t, drawn[t] % 4 === 0 ? 5 + t % 2 : t % 2, Number(drawn[t] % 4 === 0)];
     const rows = Array.from({ length: 396 }, (_, t) => row(t));
     const data = await write(`${folder}/own.csv`, "series,time,x,holiday", rows);

@@ -3,7 +3,7 @@ import { init, type Tensor } from "../../mod.ts";
 import { readSepsis } from "../../tasks/papers/data/sepsis.ts";
 import { addIntensity } from "../../src/data/series.ts";
 import { sepsis } from "../../tasks/papers/experiments/sepsis.ts";
-import { leaves } from "../../src/tensor/tree.ts";
+import { treeLeaves } from "../../src/tensor/tree.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { stay, upTo, writeStays } from "../data/stays.ts";
 
@@ -80,7 +80,7 @@ Deno.test(
         recipe: "paper",
       });
     const count = async (...choices: Parameters<typeof prepare>) =>
-      leaves((await prepare(...choices)).parameters).reduce((sum, { size }) => sum + size, 0);
+      treeLeaves((await prepare(...choices)).parameters).reduce((sum, { size }) => sum + size, 0);
     // Appendix D.3.
     assert.equal(await count("neural-cde", true, 49), 193541);
     assert.equal(await count("neural-cde", false, 49), 109729);

@@ -8,9 +8,9 @@ import { readAlike } from "../../src/series/series_network.ts";
 import { knownErrors } from "../../src/series/regression.ts";
 import { tensor, zeros } from "../../src/tensor/creation.ts";
 import { key, normal } from "../../src/tensor/random.ts";
-import { scope } from "../../src/tensor/scope.ts";
+import { tidy } from "../../src/tensor/scope.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
-import { leaves } from "../../src/tensor/tree.ts";
+import { treeLeaves } from "../../src/tensor/tree.ts";
 import { evaluate } from "../../src/train/evaluate.ts";
 import { trainInMemory } from "../../src/train/in_memory.ts";
 import { train } from "../../src/train/loop.ts";
@@ -21,12 +21,12 @@ import type { RunConfig } from "../../src/train/config.ts";
 import { init } from "../../src/device/init.ts";
 import type { StepSplit } from "../../src/train/step.ts";
 import type { Task } from "../../src/train/task.ts";
-import { flatten } from "../../src/tensor/tree.ts";
+import { treeFlatten } from "../../src/tensor/tree.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { tinyTask } from "./tiny_task.ts";
 
 async function numbersOf({ measures, gradients }: Gradient): Promise<number[]> {
-  const all = await Promise.all(leaves([measures, gradients]).map((x) => x.data()));
+  const all = await Promise.all(treeLeaves([measures, gradients]).map((x) => x.data()));
   return all.flatMap((values) => Array.from(values));
 }
 
@@ -79,13 +79,13 @@ for (const [name, isKnown] of [["values that are all known", true], ["unknown va
 Deno.test("the memory limit counts the buffers that exist at one time", () => {
   const bytes = 4 * 1000;
   const four = () => {
-    for (let i = 0; i < 4; i++) scope(() => void zeros([1000]).add(tensor(1)).mul(2).exp());
+    for (let i = 0; i < 4; i++) tidy(() => void zeros([1000]).add(tensor(1)).mul(2).exp());
   };
   withMemoryLimit(4 * bytes, four);
   assert.throws(() => withMemoryLimit(bytes, four), MemoryLimitError);
   withMemoryLimit(Infinity, four);
   assert.throws(
-    () => withMemoryLimit(4 * bytes, () => scope(() => [1, 2, 3, 4, 5].map((i) => normal(key(i), [1000])))),
+    () => withMemoryLimit(4 * bytes, () => tidy(() => [1, 2, 3, 4, 5].map((i) => normal(key(i), [1000])))),
     MemoryLimitError,
   );
 });
@@ -110,7 +110,9 @@ function wideTask(memory?: number): Task<{ x: Tensor }> & { sizes: number[] } {
 }
 
 async function weightsOf({ parameters }: Pick<Task, "parameters">): Promise<number[]> {
-  const all = await Promise.all(Array.from(flatten(parameters), async ([, x]) => Array.from(await x.data())));
+  const all = await Promise.all(
+    Array.from(treeFlatten(parameters), async ([, x]) => Array.from(await x.data())),
+  );
   return all.flat();
 }
 

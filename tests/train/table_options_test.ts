@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { leaves } from "../../src/tensor/tree.ts";
+import { treeLeaves } from "../../src/tensor/tree.ts";
 import { startRun } from "../runs.ts";
 import type { TaskKind } from "../../src/series/predictions.ts";
 import type { TableOptions } from "../../src/data/table/options.ts";
@@ -27,7 +27,7 @@ async function readAs(settings: SeriesSettings): Promise<unknown> {
   checkValues(ownSeries, { ...settings });
   ownSeries.check!(settings);
   const { data, record } = await ownSeries.prepare(settings);
-  const tensors = [data.train, data.validation, data.test].flatMap((part) => leaves(part));
+  const tensors = [data.train, data.validation, data.test].flatMap((part) => treeLeaves(part));
   const { train, validation, test } = record!.split;
   return [record!.windows, train, validation, test, await Promise.all(tensors.map((x) => x.data()))];
 }

@@ -3,7 +3,7 @@ import { accuracy, crossEntropy } from "../../src/nn/losses.ts";
 import { Adam } from "../../src/optim/adam.ts";
 import { cosine, reduceOnPlateau } from "../../src/optim/schedules.ts";
 import { tensor } from "../../src/tensor/creation.ts";
-import { bernoulli, key, normal, split } from "../../src/tensor/random.ts";
+import { bernoulli, key, normal, splitKey } from "../../src/tensor/random.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import type { Task } from "../../src/train/task.ts";
 
@@ -22,7 +22,7 @@ export interface TinyTaskOptions {
  * A small task: points on two sides of a line, with dropout, a schedule and a plateau.
  */
 export async function tinyTask(options: TinyTaskOptions = {}): Promise<Task<Batch>> {
-  const [modelKey, ...dataKeys] = split(key(7), 4);
+  const [modelKey, ...dataKeys] = splitKey(key(7), 4);
   const model = Linear({ inputs: 3, outputs: 2, key: modelKey });
   const makeData = async (i: number, count: number): Promise<Batch> => {
     const x = normal(dataKeys[i], [count, 3]);

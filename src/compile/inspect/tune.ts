@@ -1,7 +1,7 @@
 import { checkFunction } from "../../tensor/checks.ts";
 import { keepBuffer } from "../../device/scope.ts";
 import { copy } from "../../device/view.ts";
-import { scope } from "../../tensor/scope.ts";
+import { tidy } from "../../tensor/scope.ts";
 import type { Run } from "../executors/run.ts";
 import {
   keepSchedule,
@@ -75,7 +75,7 @@ async function timeOf(schedule: Schedule, device: LoopDevice, run: Run): Promise
   for (let i = 0; i <= repeats; i++) {
     const start = performance.now();
     try {
-      scope(() => void runAs(schedule, device, run));
+      tidy(() => void runAs(schedule, device, run));
     } catch (error) {
       if (error instanceof Uncompilable) return undefined;
       throw error;

@@ -20,7 +20,7 @@ import { isKey, type Key } from "../../tensor/random.ts";
 import { buffersOf } from "../../tensor/scope.ts";
 import { Symbolic, watchTensors } from "../../tensor/symbolic.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { foldTree, leaves, rebuild, type Tree, withLeaves } from "../../tensor/tree.ts";
+import { foldTree, rebuild, type Tree, treeLeaves, withLeaves } from "../../tensor/tree.ts";
 import { fuse } from "./fuse.ts";
 import { numberOf } from "../program/identity.ts";
 
@@ -255,7 +255,7 @@ class Trace<R> {
     const own = new Set(
       [...this.#copied.map((i) => this.#inside[i]), ...this.#keys].map((x) => x.view.source),
     );
-    const outputs = leaves(result).map((x): (call: Call) => Tensor => {
+    const outputs = treeLeaves(result).map((x): (call: Call) => Tensor => {
       const position = this.#inside.indexOf(x);
       if (position >= 0) return ({ tensors }) => tensors[position];
       if (!made.has(x)) return () => x;

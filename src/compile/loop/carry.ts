@@ -1,7 +1,7 @@
 /** The state that a loop's body returns, held against the one that it was given. */
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import { Tensor } from "../../tensor/tensor.ts";
-import { entries, flatten } from "../../tensor/tree.ts";
+import { entries, treeFlatten } from "../../tensor/tree.ts";
 
 /**
  * The tensors of the state that a body returns, in the order of the one that it was given.
@@ -10,8 +10,8 @@ import { entries, flatten } from "../../tensor/tree.ts";
  * @throws {TypeError} If they differ in what is no tensor: a compiled loop knows one value of it for all steps.
  */
 export function tensorsOfNext(given: unknown, returned: unknown): Tensor[] {
-  const expected = flatten(given);
-  const found = new Map(flatten(returned));
+  const expected = treeFlatten(given);
+  const found = new Map(treeFlatten(returned));
   const next = expected.flatMap(([path, x]) => {
     const y = found.get(path);
     return y && sameShape(x.shape, y.shape) && x.dtype === y.dtype ? [y] : [];
@@ -28,7 +28,7 @@ export function tensorsOfNext(given: unknown, returned: unknown): Tensor[] {
 }
 
 function listOf(state: unknown): string {
-  const list = flatten(state).map(([path, { dtype, shape }]) =>
+  const list = treeFlatten(state).map(([path, { dtype, shape }]) =>
     `${path === "" ? "" : `${path}: `}${dtype} ${formatShape(shape)}`
   );
   return list.length > 0 ? list.join(", ") : "no tensor";

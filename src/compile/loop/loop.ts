@@ -7,9 +7,9 @@ import { hostSpan } from "../../device/profiler.ts";
 import { stack } from "../../tensor/functions.ts";
 import { peekHostValues } from "../../tensor/host.ts";
 import { isRecording, record, sharingResults } from "../../tensor/primitive.ts";
-import { scope } from "../../tensor/scope.ts";
+import { tidy } from "../../tensor/scope.ts";
 import { scalar, type Tensor } from "../../tensor/tensor.ts";
-import { leaves, mapTree, type Tree, withLeaves } from "../../tensor/tree.ts";
+import { type Tree, treeLeaves, treeMap, withLeaves } from "../../tensor/tree.ts";
 import { tensorsOfNext } from "./carry.ts";
 import { isOneFurther } from "./carry_across_steps.ts";
 import { executorOf } from "../executors/choose_executor.ts";
@@ -116,7 +116,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       throw new TypeError(`scan: memory is ${options.memory}, expected a number of bytes`);
     }
     this.#executor = options.compile ?? true
-      ? executorOf(leaves(carry), leaves(sequences), options.executor)
+      ? executorOf(treeLeaves(carry), treeLeaves(sequences), options.executor)
       : undefined;
     this.#traced = this.#executor &&
       hostSpan("tracing of a loop's body", () => this.#traceAlone(carry, this.#executor!));
@@ -126,7 +126,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
   run(carry: C, steps: number): { carry: C; outputs: Y; sums: readonly (Tensor | undefined)[] } {
     if (!this.#executor || !this.#traced) return this.#runBody(carry, steps);
     const { structure, constants, outputs } = this.#traced;
-    const given = { initial: leaves(carry), sequences: leaves(this.#sequences), constants };
+    const given = { initial: treeLeaves(carry), sequences: treeLeaves(this.#sequences), constants };
     const result = runTraced(structure, given, steps, this.#executor, this.#options);
     return {
       carry: withLeaves(carry, result.finals),
@@ -139,13 +139,15 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
   #runBody(carry: C, steps: number): { carry: C; outputs: Y; sums: readonly (Tensor | undefined)[] } {
     // A number has no gradient, so only where nobody asks for one.
     const plain = new Map(
-      leaves(this.#sequences).map((x) => [x, x.rank === 1 && !isRecording() ? peekHostValues(x) : undefined]),
+      treeLeaves(this.#sequences).map((
+        x,
+      ) => [x, x.rank === 1 && !isRecording() ? peekHostValues(x) : undefined]),
     );
     const outputs: Y[] = [];
     let sums: readonly Tensor[] = [];
     for (let step = 0; step < steps; step++) {
       // A time known on the host stays a number: a path then finds its piece without asking the device.
-      const row = mapTree(this.#sequences, (x: Tensor) => {
+      const row = treeMap(this.#sequences, (x: Tensor) => {
         const value = plain.get(x)?.[step];
         return value === undefined ? x.at(0, step) : scalar(value, x.dtype);
       });
@@ -153,9 +155,9 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       tensorsOfNext(carry, result.carry);
       carry = result.carry;
       outputs.push(result.outputs as Y);
-      sums = leaves(result.sums).map((own, i) => sums[i]?.add(own) ?? own);
+      sums = treeLeaves(result.sums).map((own, i) => sums[i]?.add(own) ?? own);
     }
-    const columns = outputs.map(leaves);
+    const columns = outputs.map(treeLeaves);
     const stacked = columns[0]?.map((_, i) => stack(columns.map((column) => column[i]))) ?? [];
     return { carry, outputs: withLeaves(outputs[0], stacked), sums };
   }
@@ -172,16 +174,16 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
   #trace(carry: C, executor: Executor): Traced<Y> {
     const { gradients, settled, keepsProducts = executor.keepsProducts } = this.#options;
     const trace = new GraphTrace();
-    const sequences = leaves(this.#sequences);
+    const sequences = treeLeaves(this.#sequences);
     const inputsFor = (list: readonly Tensor[], drop: number) =>
       list.map(({ shape, dtype }) => trace.input({ shape: shape.slice(drop), dtype }));
-    const [state, rows] = [inputsFor(leaves(carry), 0), inputsFor(sequences, 1)];
+    const [state, rows] = [inputsFor(treeLeaves(carry), 0), inputsFor(sequences, 1)];
     const symbols = [
       withLeaves(carry, state.map(({ tensor }) => tensor)),
       withLeaves(this.#sequences, rows.map(({ tensor }) => tensor)),
     ] as const;
     const step = sharingResults(() => this.#body(...symbols));
-    const nodesOf = (tree: unknown) => leaves(tree).map((x) => trace.nodeOf(x));
+    const nodesOf = (tree: unknown) => treeLeaves(tree).map((x) => trace.nodeOf(x));
     const body: TracedBody = {
       trace,
       keepsProducts,
@@ -283,7 +285,7 @@ function runRecorded(
     ];
     const outputOf = (node: Node): Tensor | undefined => outputs[split.outputs.indexOf(node)];
     try {
-      return scope(() => {
+      return tidy(() => {
         const gradients = reverseLoop(loop, {
           saved: state.map(outputOf),
           kept: split.graph.kept.map((node) => outputOf(node)!),

@@ -3,7 +3,7 @@ import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { zeros } from "../../tensor/creation.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
-import { leaves, mapTree, type Tree } from "../../tensor/tree.ts";
+import { type Tree, treeLeaves, treeMap } from "../../tensor/tree.ts";
 import { tensorsOfNext } from "./carry.ts";
 import { Loop, type ScanOptions } from "./loop.ts";
 
@@ -60,14 +60,14 @@ function noOutputs<C extends Tree, X extends Tree, Y extends Tree>(
   init: C,
   xs: X,
 ): Y {
-  const row = mapTree(xs, (x) => zeros(x.shape.slice(1), { dtype: x.dtype }));
+  const row = treeMap(xs, (x) => zeros(x.shape.slice(1), { dtype: x.dtype }));
   const { carry, outputs } = withoutRecording(() => body(init, row));
   tensorsOfNext(init, carry);
-  return mapTree(outputs, (x) => zeros([0, ...x.shape], { dtype: x.dtype }));
+  return treeMap(outputs, (x) => zeros([0, ...x.shape], { dtype: x.dtype }));
 }
 
 function scanLength(xs: Tree): number {
-  const shapes = leaves(xs).map((x) => x.shape);
+  const shapes = treeLeaves(xs).map((x) => x.shape);
   if (shapes.length === 0) {
     throw new ShapeError("scan: there is no tensor among the sequences, whose first axis counts the steps");
   }

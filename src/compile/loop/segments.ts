@@ -6,7 +6,7 @@ import { differentiate } from "../../autodiff/differentiate.ts";
 import { isFloat } from "../../device/dtype.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { isRecording, record, withoutRecording } from "../../tensor/primitive.ts";
-import { scope } from "../../tensor/scope.ts";
+import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { LoopResult } from "./graph_loop.ts";
 import { type Piece, piecesOf, runPieces } from "./pieces.ts";
@@ -52,7 +52,7 @@ export function runInSegments(run: RunSteps, given: Given, steps: number, segmen
     for (const { piece, from } of parts.toReversed()) {
       const part = { ...given, initial: from, sequences: rowsOf(piece) };
       const { start, count } = piece;
-      const found = scope(() => {
+      const found = tidy(() => {
         const ofOutputs = cotangents.slice(first, last).map((x) => x?.slice(0, start, start + count));
         const arriving = [...carried, ...ofOutputs, ...cotangents.slice(last)];
         return gradientsOf(run, part, count, [...from.map(() => true), ...rest], arriving);

@@ -3,7 +3,7 @@ import { type Layer, layer } from "../../nn/layer.ts";
 import { LayerNorm } from "../../nn/layer_norm.ts";
 import { Linear } from "../../nn/linear.ts";
 import { zeros } from "../../tensor/creation.ts";
-import { type Key, split } from "../../tensor/random.ts";
+import { type Key, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Tree } from "../../tensor/tree.ts";
 import type { SequenceLayer, StackParts, StateSpaceSizes } from "./stack.ts";
@@ -38,7 +38,7 @@ export function gatedLayers(
 ): StackParts {
   return {
     makeLayer(key) {
-      const [systemKey, gateKey] = split(key);
+      const [systemKey, gateKey] = splitKey(key);
       return gatedLayer(makeSystem(systemKey), makeGate(features, gateKey, dtype), { features, dtype });
     },
   };

@@ -1,7 +1,7 @@
 import { checkOptions } from "../../device/options.ts";
 import { lruOptionNames } from "./option_names.ts";
 import { checkCount, parameterOf } from "../../nn/layer.ts";
-import { type Key, normal, split, uniform } from "../../tensor/random.ts";
+import { type Key, normal, splitKey, uniform } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { gatedLayers, GatedLinearUnit } from "./gated_layer.ts";
 import { projectedSystem } from "./projected_system.ts";
@@ -65,7 +65,7 @@ function lruSystem(options: LRUSizes, key: Key): DiagonalSystem {
   if (!(maxPhase > 0 && maxPhase <= 2 * Math.PI)) {
     throw new RangeError(`LRU: maxPhase is ${maxPhase}, expected a number above 0 and up to 2 pi`);
   }
-  const [radiusKey, phaseKey, bKey, cKey, dKey] = split(key, 5);
+  const [radiusKey, phaseKey, bKey, cKey, dKey] = splitKey(key, 5);
   // Lemma 3.2: uniform in the ring. Clip, because log(-log(r)) is not finite for r = 0 and r = 1.
   const square = (u: Tensor) => u.mul(largest ** 2 - least ** 2).add(least ** 2).clip(1e-6, 1 - 1e-6);
   const nu = parameterOf(() => square(uniform(radiusKey, [n], { dtype })).log().mul(-0.5).log());

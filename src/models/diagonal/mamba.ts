@@ -6,7 +6,7 @@ import { Linear } from "../../nn/linear.ts";
 import { RMSNorm } from "../../nn/rms_norm.ts";
 import { arange, ones, zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
-import { type Key, split, uniform } from "../../tensor/random.ts";
+import { type Key, splitKey, uniform } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import {
   type SequenceLayer,
@@ -70,7 +70,7 @@ function mambaLayer(options: MambaSizes, key: Key): SequenceLayer {
   const { modelDim: features, expand = 2, convolution: taps = 4, dtype } = options;
   const inner = expand * features;
   checkCount("Mamba", "modelDim times expand", inner);
-  const [inKey, convolutionKey, systemKey, outKey] = split(key, 4);
+  const [inKey, convolutionKey, systemKey, outKey] = splitKey(key, 4);
   const norm = RMSNorm({ features, dtype });
   const inProjection = Linear({ inputs: features, outputs: 2 * inner, bias: false, key: inKey, dtype });
   const outProjection = Linear({ inputs: inner, outputs: features, bias: false, key: outKey, dtype });
@@ -115,7 +115,7 @@ function mambaLayer(options: MambaSizes, key: Key): SequenceLayer {
  */
 function causalConvolution(features: number, taps: number, key: Key, dtype?: DType) {
   checkCount("Mamba", "convolution", taps);
-  const [weightKey, biasKey] = split(key);
+  const [weightKey, biasKey] = splitKey(key);
   const bound = 1 / Math.sqrt(taps);
   const range = { low: -bound, high: bound, dtype };
   const parameters = {
@@ -142,7 +142,7 @@ function selectiveSystem(inner: number, options: MambaSizes, key: Key): Diagonal
     options;
   checkCount("Mamba", "stateSize", n);
   checkCount("Mamba", "stepRank", rank);
-  const [selectKey, weightKey, biasKey] = split(key, 3);
+  const [selectKey, weightKey, biasKey] = splitKey(key, 3);
   const select = Linear({ inputs: inner, outputs: rank + 2 * n, bias: false, key: selectKey, dtype });
   const bound = 1 / Math.sqrt(rank);
   const parameters = {

@@ -3,7 +3,7 @@ import { s4dOptionNames } from "./option_names.ts";
 import { parameterOf } from "../../nn/layer.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { full, tensor } from "../../tensor/creation.ts";
-import { type Key, normal, split } from "../../tensor/random.ts";
+import { type Key, normal, splitKey } from "../../tensor/random.ts";
 import { runInChunks } from "./chunks.ts";
 import { gatedLayers, GatedLinearUnit } from "./gated_layer.ts";
 import { legSFrequencies } from "./hippo.ts";
@@ -77,7 +77,7 @@ function s4dSystem(options: S4DSizes, key: Key): DiagonalSystem {
   checkStateSize("S4D", stateSize);
   checkWord("S4D", "initialization", initialization, Object.keys(initializations));
   const pairs = stateSize / 2;
-  const [stepKey, outputKey, directKey] = split(key, 3);
+  const [stepKey, outputKey, directKey] = splitKey(key, 3);
   const parameters = {
     /** `(features)`. */
     log_dt: parameterOf(() => logSteps("S4D", stepKey, [features], stepSizes, dtype)),

@@ -2,7 +2,7 @@ import { checkOptions } from "../../device/options.ts";
 import { s5OptionNames } from "./option_names.ts";
 import { parameterOf } from "../../nn/layer.ts";
 import { full, tensor } from "../../tensor/creation.ts";
-import { type Key, normal, split } from "../../tensor/random.ts";
+import { type Key, normal, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { gatedLayers, SigmoidGate } from "./gated_layer.ts";
 import { legSEigenvectors, legSFrequencies } from "./hippo.ts";
@@ -69,7 +69,7 @@ function s5System(options: S5Sizes, key: Key): DiagonalSystem {
     throw new RangeError(`S5: a state of ${stateSize} has no ${blocks} blocks of an even size`);
   }
   const pairs = stateSize / 2;
-  const [stepKey, bKey, cKey, dKey] = split(key, 4);
+  const [stepKey, bKey, cKey, dKey] = splitKey(key, 4);
   // V of one block is (size, 2, size / 2). Real matrices (features, stateSize) are transformed to its basis
   // block by block.
   const eigenvectors = legSEigenvectors(size);

@@ -6,7 +6,7 @@ import { checkCount, type Layer, layer, type ParameterTree } from "../../nn/laye
 import { Linear, type LinearParameters } from "../../nn/linear.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { arange, zeros } from "../../tensor/creation.ts";
-import { type Key, split } from "../../tensor/random.ts";
+import { type Key, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Tree } from "../../tensor/tree.ts";
 import type { ForecastCell } from "../forecaster.ts";
@@ -88,7 +88,7 @@ export function stack(
   { makeLayer, norm }: StackParts,
 ): Required<ForecastCell<readonly Tree[], StackParameters>> {
   checkCount(name, "layers", count);
-  const [encoderKey, ...layerKeys] = split(key, count + 1);
+  const [encoderKey, ...layerKeys] = splitKey(key, count + 1);
   const encoder = Linear({ inputs, outputs: modelDim, key: encoderKey, dtype });
   const layers = layerKeys.map((layerKey) => makeLayer(layerKey));
   const finish = (x: Tensor) => norm ? norm(x) : x;
@@ -126,7 +126,7 @@ export function stateSpaceModel(
   const { inputChannels, modelDim, outputChannels, pooling = "last", key, dtype } = options;
   checkWord(name, "pooling", pooling, ["last", "mean"]);
   checkCount(name, "inputChannels", inputChannels);
-  const [stackKey, readoutKey] = split(key);
+  const [stackKey, readoutKey] = splitKey(key);
   const { parameters, all, start, step } = stack(
     name,
     { ...options, inputs: inputChannels, key: stackKey },

@@ -3,7 +3,7 @@ import { directMapOptionNames } from "./option_names.ts";
 import { checkCount, checkCounts } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { type HiddenLayers, MLP } from "../../nn/mlp.ts";
-import { split } from "../../tensor/random.ts";
+import { splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { StaticNetwork } from "../static_features.ts";
 import { alongControl, type FastWeightModel } from "./along_control.ts";
@@ -49,7 +49,7 @@ export function FastWeightDirectMap(options: FastWeightDirectMapOptions): FastWe
   checkCounts(name, { inputChannels, modelDim, feedForward });
   checkCount(name, "depth", depth, 0);
   const size = modelDim * inputChannels;
-  const keys = split(key, 4);
+  const keys = splitKey(key, 4);
   const initial = staticFeatures
     ? StaticNetwork(name, staticFeatures, { outputs: size, key: keys[0], dtype })
     : Linear({ inputs: inputChannels, outputs: size, key: keys[0], dtype });

@@ -5,7 +5,7 @@ import { checkCount, type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { scanSequences, zeroState } from "../../nn/recurrent.ts";
 import { zeros } from "../../tensor/creation.ts";
-import { foldIn, type Key, split } from "../../tensor/random.ts";
+import { foldIn, type Key, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { checkReadout, chooseStates, type ReadoutOptions } from "../readout_states.ts";
 import { checkSequences, type SequenceOptions } from "../sequences.ts";
@@ -72,9 +72,9 @@ export function DiscreteFastWeight(
   const { feedForward = 4 * modelDim } = options;
   checkSizes(name, { inputChannels, modelDim, heads, feedForward });
   checkCount(name, "layers", count);
-  const keys = split(options.key);
+  const keys = splitKey(options.key);
   const layers = Array.from({ length: count }, (_, l) => {
-    const [slowKey, key] = split(foldIn(keys[0], l));
+    const [slowKey, key] = splitKey(foldIn(keys[0], l));
     const [inputs, project] = l === 0 ? [inputChannels, true] : [modelDim, false];
     const slow = SlowNetwork({ inputs, project, modelDim, heads, rates, feedback, key: slowKey, dtype });
     return { slow, block: OutputBlock({ modelDim, feedForward, dropout, key, dtype }) };

@@ -4,7 +4,7 @@ import type { FastWeightLayerSizes } from "./heads.ts";
 import type { ParameterOptions } from "../../nn/layer.ts";
 import type { CdeSolveOptions } from "../../solvers/cdeint.ts";
 import { checkWord } from "../../tensor/checks.ts";
-import { split } from "../../tensor/random.ts";
+import { splitKey } from "../../tensor/random.ts";
 import type { SlopeScale } from "../along_path.ts";
 import type { StaticFeaturesOptions } from "../static_features.ts";
 import { alongControl, type FastWeightModel, type WeightSolve } from "./along_control.ts";
@@ -124,7 +124,7 @@ export function fastWeightAlongControl(
         'valuesFrom "value" or "derivative"',
     );
   }
-  const keys = split(key);
+  const keys = splitKey(key);
   const equation = FastWeightLayers(name, {
     ...{ inputChannels, modelDim, heads, layers, feedForward, rule, keysFrom, valuesFrom },
     ...{ normalizeValues, transposeQuery, staticFeatures, controlsFrom, dropout, key: keys[0], dtype },

@@ -1,7 +1,7 @@
 import { checkOptions } from "../../device/options.ts";
 import { latentODERFWPOptionNames } from "./option_names.ts";
 import { checkWord } from "../../tensor/checks.ts";
-import { split } from "../../tensor/random.ts";
+import { splitKey } from "../../tensor/random.ts";
 import {
   type LatentOptions,
   LatentRecurrence,
@@ -65,7 +65,7 @@ export function LatentODERFWP(options: LatentODERFWPOptions): LatentODERFWPModel
   const { inputChannels, modelDim, heads, layers = 1, feedForward, dtype } = options;
   const { noise = 0.1, encoder = "gru", update = "before", staticFeatures } = options;
   checkWord("LatentODERFWP", "encoder", encoder, ["gru", "delta-net"]);
-  const keys = split(options.key);
+  const keys = splitKey(options.key);
   const cell = ODERecurrentCell("LatentODERFWP", { ...options, key: keys[0] });
   return LatentRecurrence<ODERecurrentState>("LatentODERFWP", {
     ...cell,

@@ -2,7 +2,7 @@ import type { CdeSolveOptions } from "../../solvers/controlled.ts";
 import type { FastWeightOptions } from "./fast_weight.ts";
 import { checkCount, type ParameterTree } from "../../nn/layer.ts";
 import { stack } from "../../tensor/functions.ts";
-import { foldIn, type Key, split } from "../../tensor/random.ts";
+import { foldIn, type Key, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { checkSizes, product } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
@@ -55,7 +55,7 @@ export function FastWeightLayers(model: string, options: FastWeightLayersOptions
   checkSizes(model, { inputChannels, modelDim, heads, feedForward });
   checkCount(model, "layers", count);
   const layers = Array.from({ length: count }, (_, l) => {
-    const keys = split(foldIn(options.key, l));
+    const keys = splitKey(foldIn(options.key, l));
     const slow = SlowNetwork({
       inputs: l === 0 ? inputChannels : modelDim,
       project: l === 0,

@@ -1,6 +1,6 @@
 import { checkCount, type ParameterOptions, type ParameterTree } from "../../nn/layer.ts";
 import { zeroState } from "../../nn/recurrent.ts";
-import { foldIn, split } from "../../tensor/random.ts";
+import { foldIn, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { BetweenObservations, type BetweenOptions } from "../between_observations.ts";
 import { writeAndRead, zeroWeights } from "./discrete.ts";
@@ -50,7 +50,7 @@ export function ODERecurrentCell(model: string, options: ODERecurrentOptions): O
   checkSizes(model, { inputChannels, modelDim, heads, feedForward });
   checkCount(model, "layers", count);
   const layers = Array.from({ length: count }, (_, l) => {
-    const keys = split(foldIn(options.key, l), 3);
+    const keys = splitKey(foldIn(options.key, l), 3);
     const [inputs, project] = l === 0 ? [inputChannels, true] : [modelDim, false];
     return {
       slow: SlowNetwork({

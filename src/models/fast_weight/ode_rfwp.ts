@@ -6,7 +6,7 @@ import { type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { zeroState } from "../../nn/recurrent.ts";
 import { checkWord } from "../../tensor/checks.ts";
-import { split } from "../../tensor/random.ts";
+import { splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { IrregularCall } from "../irregular_gru.ts";
 import { type StaticFeaturesOptions, StaticState } from "../static_features.ts";
@@ -71,7 +71,7 @@ export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: Irregu
   const { inputChannels, modelDim, layers = 1, outputChannels, update = "after", staticFeatures, dtype } =
     options;
   checkWord("ODERFWP", "update", update, ["after", "before"]);
-  const keys = split(options.key, 3);
+  const keys = splitKey(options.key, 3);
   const cell = ODERecurrentCell("ODERFWP", { ...options, key: keys[0] });
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key: keys[1], dtype });
   const ofStatic = StaticState("ODERFWP", staticFeatures, {

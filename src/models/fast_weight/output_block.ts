@@ -2,7 +2,7 @@ import { Dropout } from "../../nn/dropout.ts";
 import { type Layer, layer, type ParameterOptions } from "../../nn/layer.ts";
 import { LayerNorm, type LayerNormParameters } from "../../nn/layer_norm.ts";
 import { Linear, type LinearParameters } from "../../nn/linear.ts";
-import { type Key, split } from "../../tensor/random.ts";
+import { type Key, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** Options of {@linkcode OutputBlock}. */
@@ -38,7 +38,7 @@ export interface OutputBlockCall {
 export function OutputBlock(
   { modelDim, feedForward, project = true, dropout = 0, key, dtype }: OutputBlockOptions,
 ): Layer<[outputs: Tensor, call?: OutputBlockCall], OutputBlockParameters> {
-  const keys = split(key, 3);
+  const keys = splitKey(key, 3);
   const output = project ? Linear({ inputs: modelDim, outputs: modelDim, key: keys[0], dtype }) : undefined;
   const norm = LayerNorm({ features: modelDim, dtype });
   const layers = [
@@ -51,7 +51,7 @@ export function OutputBlock(
     feedForward: { norm: norm.parameters, layers: layers.map(({ parameters }) => parameters) },
   };
   return layer(parameters, (outputs: Tensor, { residual, key }: OutputBlockCall = {}) => {
-    const dropKeys = key ? split(key, 3) : [];
+    const dropKeys = key ? splitKey(key, 3) : [];
     const joined = outputs.flatten(-2);
     const projected = drop(output ? output(joined) : joined, dropKeys[0]);
     const x = residual ? projected.add(residual) : projected;

@@ -1,7 +1,7 @@
 import type { ParameterOptions, ParameterTree } from "../../nn/layer.ts";
 import { LayerNorm } from "../../nn/layer_norm.ts";
 import { Linear } from "../../nn/linear.ts";
-import { split } from "../../tensor/random.ts";
+import { splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type HeadSizes, inHeads } from "./heads.ts";
 import { type LinearLayer, normalizedMap } from "./normalized_map.ts";
@@ -43,7 +43,7 @@ export interface QueryNetwork {
 export function QueryNetwork(
   { inputs, modelDim, heads, from = "value", project = true, key, dtype }: QueryNetworkOptions,
 ): QueryNetwork {
-  const keys = split(key);
+  const keys = splitKey(key);
   const input = project ? Linear({ inputs, outputs: modelDim, key: keys[0], dtype }) : undefined;
   const norm = LayerNorm({ features: modelDim, dtype });
   const query = Linear({ inputs: modelDim, outputs: modelDim, key: keys[1], dtype });
@@ -99,7 +99,7 @@ export interface SlowNetwork extends QueryNetwork {
 export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
   const { inputs, modelDim, heads, valuesFrom = "keys", normalizeValues = false } = options;
   const { rates = true, feedback = false, queryFeedback = feedback, dtype } = options;
-  const keys = split(options.key, 6);
+  const keys = splitKey(options.key, 6);
   const headDim = modelDim / heads;
   const fromKeys = valuesFrom === "keys";
   const perHead = (fromKeys ? 2 : 1) * headDim + (rates ? 1 : 0);

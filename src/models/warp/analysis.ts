@@ -12,7 +12,7 @@ import { checkCount } from "../../nn/layer.ts";
 import { meanSquaredError } from "../../nn/losses.ts";
 import { concatenate, stack } from "../../tensor/functions.ts";
 import { key, normal } from "../../tensor/random.ts";
-import { scope } from "../../tensor/scope.ts";
+import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { times } from "./call.ts";
 import type { WARPModel } from "./warp.ts";
@@ -32,7 +32,7 @@ export function timeCorrelation(states: Tensor): Tensor {
       `timeCorrelation: states of shape ${formatShape(states.shape)}, expected (batch, T, D)`,
     );
   }
-  return scope(() => {
+  return tidy(() => {
     const [batch, length] = states.shape;
     const tau = times(length, states.dtype).sub(0.5).expandDims(1);
     const centred = states.sub(states.mean([0, 1], { keepDims: true }));
@@ -56,7 +56,7 @@ export function readoutMatrix(model: WARPModel, states: Tensor, first?: Tensor):
   if (states.rank !== 2) {
     throw new ShapeError(`readoutMatrix: states of shape ${formatShape(states.shape)}, expected (T, D)`);
   }
-  return scope(() => {
+  return tidy(() => {
     const [length, size] = states.shape;
     const every = states.expandDims(1).broadcastTo([length, length, size]);
     return model.decode(every, times(length, states.dtype).expandDims(1), first ? { first } : {});
@@ -122,10 +122,10 @@ export function principalComponents(
   // Avoids the covariance matrix of D by D elements.
   const moved = (basis: Tensor) => centred.mT.matmul(centred.matmul(basis));
   let basis = normal(key(0), [size, count], { dtype: points.dtype });
-  for (let i = 0; i < iterations; i++) basis = scope(() => orthonormal(moved(basis)));
+  for (let i = 0; i < iterations; i++) basis = tidy(() => orthonormal(moved(basis)));
   const components = basis.mT;
   const project = (x: Tensor) => x.sub(mean).matmul(basis);
-  const shares = scope(() => project(points).square().sum(0).div(centred.square().sum()));
+  const shares = tidy(() => project(points).square().sum(0).div(centred.square().sum()));
   return { mean, components, shares, project };
 }
 
@@ -165,7 +165,7 @@ export function gradientDescentPath(model: WARPModel, x: Tensor, options: Gradie
   checkModel("gradientDescentPath", model);
   checkTensor("gradientDescentPath: x", x);
   checkCount("gradientDescentPath", "steps", steps);
-  return scope(() => {
+  return tidy(() => {
     const [length, channels] = x.shape;
     const tau = times(length, x.dtype).slice(0, 0, -1).expandDims(1);
     const [first, input, targets] = [x.at(0, 0), x.slice(0, 0, -1), x.slice(0, 1)];

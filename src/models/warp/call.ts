@@ -4,7 +4,7 @@ import { checkCount } from "../../nn/layer.ts";
 import { checkTensor } from "../../tensor/checks.ts";
 import { arange, linspace, zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
-import { bernoulli, type Key, normal, split } from "../../tensor/random.ts";
+import { bernoulli, type Key, normal, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Feeding } from "./autoregressive.ts";
 import type { WARPOutput } from "./readout.ts";
@@ -106,7 +106,7 @@ export function feedingOf(
   if ((sample || pForcing > 0) && !key) {
     throw new TypeError("WARP: pForcing and sample need a key to draw from");
   }
-  const [forcingKey, noiseKey] = key ? split(key) : [];
+  const [forcingKey, noiseKey] = key ? splitKey(key) : [];
   const { dtype } = x;
   const T = trainingLength ?? length;
   const tau = times(length, dtype, T);

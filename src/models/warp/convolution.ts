@@ -7,7 +7,7 @@ import { vjp } from "../../autodiff/grad.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { record, withoutRecording } from "../../tensor/primitive.ts";
-import { scope } from "../../tensor/scope.ts";
+import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { cheaperByFourier, powerDoublings, sequenceDoublings, windowBlock } from "./cost.ts";
 import type { Dynamics } from "./dynamics.ts";
@@ -108,9 +108,9 @@ export function convolveByWindows(u: Tensor, kernel: Tensor): Tensor {
  */
 export function windowProduct(u: Tensor, from: number, kernel: Tensor): Tensor {
   const shape = [u.shape[1] - from, u.shape[0], kernel.shape[1]];
-  const output = withoutRecording(() => scope(() => windowsOf(u, from).matmul(kernel).reshape(shape)));
+  const output = withoutRecording(() => tidy(() => windowsOf(u, from).matmul(kernel).reshape(shape)));
   record([u, kernel], [output], ([cotangent], wanted) =>
-    scope(() => {
+    tidy(() => {
       const rows = cotangent!.flatten(0, 1);
       return [
         wanted[0] ? vjp(() => windowsOf(u, from), u).pullback(rows.matmul(kernel.mT)) : undefined,

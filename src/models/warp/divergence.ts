@@ -4,7 +4,7 @@ import { makeContiguous } from "../../device/view.ts";
 import { DivergenceError } from "../../solvers/divergence.ts";
 import { checkValues } from "../../tensor/late_checks.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
-import { scope } from "../../tensor/scope.ts";
+import { tidy } from "../../tensor/scope.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
@@ -41,7 +41,7 @@ export function refuseDivergence({ final, steps, again }: WatchedRun, limit: num
   if (final.storage instanceof Symbolic || limit === Infinity) return;
   const { device } = final;
   const largest = (states: () => Tensor) =>
-    makeContiguous(device, withoutRecording(() => scope(() => largestWeights(states()))).view);
+    makeContiguous(device, withoutRecording(() => tidy(() => largestWeights(states()))).view);
   if (isCapturing() && limit === undefined) return;
   if (!device.readSync) {
     if (limit === undefined) return;

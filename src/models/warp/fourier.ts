@@ -11,7 +11,7 @@ import type { DType } from "../../device/dtype.ts";
 import { arange, tensor } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { record, withoutRecording } from "../../tensor/primitive.ts";
-import { keep, scope } from "../../tensor/scope.ts";
+import { keep, tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** Length of a transform. */
@@ -63,14 +63,14 @@ export function convolveByFourier(u: Tensor, kernel: Tensor): Tensor {
   const parts = <T>(f: (from: number, to: number) => T) =>
     Array.from({ length: Math.ceil(batch / each) }, (_, i) => f(i * each, Math.min(batch, (i + 1) * each)));
   const output = withoutRecording(() =>
-    scope(() => {
+    tidy(() => {
       const convolve = convolutionWith(kernel);
-      return concatenate(parts((from, to) => scope(() => convolve(u.slice(0, from, to)))));
+      return concatenate(parts((from, to) => tidy(() => convolve(u.slice(0, from, to)))));
     })
   );
   // Both gradients are also convolutions, backwards in time.
   record([u, kernel], [output], ([cotangent], wanted) =>
-    scope(() => {
+    tidy(() => {
       const reversed = cotangent!.flip(1);
       const ofKernel = (from: number, to: number) =>
         convolveByFourier(u.slice(0, from, to).transpose(0, 2), reversed.slice(0, from, to).transpose(0, 1));

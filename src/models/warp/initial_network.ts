@@ -5,7 +5,7 @@ import { type Layer, layer, parameterOf } from "../../nn/layer.ts";
 import { Linear, type LinearParameters } from "../../nn/linear.ts";
 import { zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
-import { type Key, split } from "../../tensor/random.ts";
+import { type Key, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Root } from "./root.ts";
 
@@ -32,7 +32,7 @@ export function makeInitialNetwork(
 ): Layer<[x: Tensor], WARPInitialParameters> {
   const between = (share: number) => inputs + Math.trunc(share * (size - inputs) / 3);
   const sizes = [inputs, between(1), between(2), size];
-  const layers = split(key, 3).map((key, i) =>
+  const layers = splitKey(key, 3).map((key, i) =>
     Linear({ inputs: sizes[i], outputs: sizes[i + 1], initialization, key, dtype })
   );
   return layer(
@@ -57,8 +57,8 @@ export function makeLearnedInitial(
     return layer({ theta }, () => theta.expandDims(0));
   }
   const draw = () =>
-    split(key, sizes.length - 1).flatMap((key, i) => {
-      const [weightKey, biasKey] = split(key);
+    splitKey(key, sizes.length - 1).flatMap((key, i) => {
+      const [weightKey, biasKey] = splitKey(key);
       const shape = [sizes[i + 1], sizes[i]] as const;
       return [
         initialWeight(initialization, weightKey, shape, dtype).flatten(),

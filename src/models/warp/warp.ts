@@ -8,8 +8,8 @@ import { checkCount, type Layer, layer, parameterOf, type ParameterTree } from "
 import { checkWord } from "../../tensor/checks.ts";
 import { eye, full, zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
-import { type Key, split } from "../../tensor/random.ts";
-import { scope } from "../../tensor/scope.ts";
+import { type Key, splitKey } from "../../tensor/random.ts";
+import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { rollOutStates } from "./autoregressive.ts";
 import {
@@ -190,7 +190,7 @@ export function WARP(options: WARPOptions): WARPModel {
   checkWord("WARP", "indexing", indexing, ["paper", "code"]);
   const readout = makeReadout({ ...options, output, leastDeviation, dtype });
   const { root } = readout;
-  const [initialKey, transitionKey] = split(options.key);
+  const [initialKey, transitionKey] = splitKey(options.key);
   const phi = initial === "network"
     ? makeInitialNetwork(inputChannels, root, initialization, initialKey, dtype)
     : makeLearnedInitial(root, initialization, initialKey, dtype);
@@ -270,7 +270,6 @@ export function WARP(options: WARPOptions): WARPModel {
     const time = typeof tau === "number" ? full([1], tau, { dtype }) : tau;
     return readout.decode(theta, { tau: time, input, first });
   };
-  const transitionMatrix = () =>
-    scope(() => transition.apply(eye(root.size, { dtype }), transition.first).mT);
+  const transitionMatrix = () => tidy(() => transition.apply(eye(root.size, { dtype }), transition.first).mT);
   return Object.assign(model, { stateSize: root.size, weights, transitionMatrix, decode });
 }

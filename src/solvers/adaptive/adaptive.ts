@@ -2,7 +2,7 @@
 import type { ScanOptions } from "../../compile/loop/scan.ts";
 import { concatenate, stack } from "../../tensor/functions.ts";
 import { isRecording, withoutRecording } from "../../tensor/primitive.ts";
-import { scope } from "../../tensor/scope.ts";
+import { tidy } from "../../tensor/scope.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
 import { scalar, type Tensor } from "../../tensor/tensor.ts";
 import { replay } from "./adaptive_replay.ts";
@@ -96,7 +96,7 @@ export function solveAdaptively(
   let final: Tensor | undefined;
   if (!steps) {
     final = withoutRecording(() =>
-      scope(() => {
+      tidy(() => {
         const found = searchNow(searchSteps(tableau, f, y0, times, options));
         steps = found.steps;
         return found.final;
@@ -105,7 +105,7 @@ export function solveAdaptively(
   }
   count(statistics, steps!);
   if (final && times.length === 2 && !isRecording()) return stack([y0, final]);
-  return scope(() => concatenate([first, replay(tableau, f, y0, times, steps!, options)]));
+  return tidy(() => concatenate([first, replay(tableau, f, y0, times, steps!, options)]));
 }
 
 /** The states at all times but the first, while the steps are found. */
@@ -131,7 +131,7 @@ function solveAtOnce(
       }
     },
   };
-  return scope(() => {
+  return tidy(() => {
     count(statistics, searchNow(findSteps(tableau, ofParts(f), [y0], [begin, finish], options, watch)));
     const support = outputs[0].support.map((_, i) => stack(outputs.map(({ support }) => support[i])));
     return interpolate(support as unknown as StepSupport, outputs.map(({ fraction }) => fraction));
@@ -162,7 +162,7 @@ export function solveParts(
     },
   };
   return withoutRecording(() =>
-    scope(() => {
+    tidy(() => {
       searchNow(findSteps(tableau, f, y0, interval, options, watch, undefined, controlled));
       return result;
     })
@@ -197,17 +197,17 @@ export function findEvent(
     keep: (step, y) => ({ y: y[0], slope: step.stages[0][0], end: step.y[0] }),
     wants: () => true,
     take({ y, slope, end: stateAtEnd }, start, end) {
-      const atEnd = scope(() => event(end, stateAtEnd));
+      const atEnd = tidy(() => event(end, stateAtEnd));
       if (atEnd > 0) return false;
       const dt = end - start;
       const eventAt = (fraction: number) =>
-        scope(() => {
+        tidy(() => {
           const at = (c: number) => scalar(start + c * fraction * dt, y0.dtype);
           const step = embeddedStep(tableau, ofParts(f), at, fraction * dt, [y], [slope]);
           evaluations += step.evaluations ?? tableau.a.length;
           return event(start + fraction * dt, step.y[0]);
         });
-      const atStart = scope(() => event(start, y));
+      const atStart = tidy(() => event(start, y));
       // Until the time is known to its last digits but four.
       const tolerance = 2 ** -48 * Math.max(Math.abs(start / dt), 1);
       time = start + findSignChange(eventAt, atStart, atEnd, tolerance) * dt;
@@ -216,7 +216,7 @@ export function findEvent(
   };
   const ends = [start, direction * Infinity] as const;
   const steps = withoutRecording(() =>
-    scope(() => searchNow(findSteps(tableau, ofParts(f), [y0], ends, options, watch, "the event")))
+    tidy(() => searchNow(findSteps(tableau, ofParts(f), [y0], ends, options, watch, "the event")))
   );
   const [list] = steps.lists;
   const found = { ...list, ends: [...list.ends.slice(0, -1), time] };

@@ -8,7 +8,7 @@ import type { DType } from "../../device/dtype.ts";
 import { peekHostValues } from "../../tensor/host.ts";
 import { NoProgressError } from "../divergence.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
-import { scope, scopeUntil } from "../../tensor/scope.ts";
+import { scopeUntil, tidy } from "../../tensor/scope.ts";
 import { scalar, type Tensor } from "../../tensor/tensor.ts";
 import {
   type AdaptiveMethod,
@@ -178,7 +178,7 @@ export function* findSteps<T>(
   const list: StepList = { starts: [], ends: [], renewed: [], rejected: 0 };
   let evaluations = 1;
   let [t, y, renewed] = [begin, y0, true];
-  let slope = scope(() => f(timeAt(firstTime(t, direction, dtype, jumping)), y));
+  let slope = tidy(() => f(timeAt(firstTime(t, direction, dtype, jumping)), y));
   let size = options.stepSize;
   if (size === undefined) {
     const later = (distance: Tensor, z: Parts) =>
@@ -234,7 +234,7 @@ export function* findSteps<T>(
       list.rejected++;
       continue;
     }
-    const { after, kept } = scope(() => ({
+    const { after, kept } = tidy(() => ({
       after: lands ? f(timeAt(justAfter(end, direction, dtype)), step.y) : step.stages.at(-1)!,
       kept: watch?.wants(start, end) ? { of: watch.keep(step, before, dt) } : undefined,
     }));

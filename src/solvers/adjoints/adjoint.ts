@@ -9,7 +9,7 @@ import { Loop, TracedFunction } from "../../compile/loop/loop.ts";
 import { tensor } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { isRecording, isWatched, record, withoutRecording } from "../../tensor/primitive.ts";
-import { scope } from "../../tensor/scope.ts";
+import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { solveParts } from "../adaptive/adaptive.ts";
 import type { AdaptiveOptions } from "../adaptive/adaptive_search.ts";
@@ -60,7 +60,7 @@ export function solveThereAndBack<T>(
 ): T {
   const field = traceField(f, y0);
   const forwards = () => solve((t, y) => field.call(t, y));
-  const solution = withoutRecording(() => scope(forwards));
+  const solution = withoutRecording(() => tidy(forwards));
   const inputs = [y0, ...field.constants];
   record(inputs, outputs(solution), (cotangents, wanted) => {
     // What undoes steps begins with more than the outputs: the gradient of a gradient would lack how that depends on the inputs.

@@ -6,7 +6,7 @@ import { Loop, type TracedFunction } from "../../compile/loop/loop.ts";
 import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { mapTree } from "../../tensor/tree.ts";
+import { treeMap } from "../../tensor/tree.ts";
 import {
   addGradients,
   type AdjointSolution,
@@ -140,7 +140,7 @@ function reverseSteps(
   constants: readonly Tensor[],
   { compile }: ScanOptions,
 ): AdjointSolution {
-  const reversed = mapTree(
+  const reversed = treeMap(
     { ...rowsOf(grid, last.y.dtype), arriving: everywhere ? [everywhere] : [] },
     (x) => x.flip(0),
   );

@@ -7,7 +7,7 @@ import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.t
 import { tensor } from "../../tensor/creation.ts";
 import { concatenate, stack } from "../../tensor/functions.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
-import { scope } from "../../tensor/scope.ts";
+import { tidy } from "../../tensor/scope.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
 import { scalar, type Tensor } from "../../tensor/tensor.ts";
 import { rk4 } from "../methods/rk4.ts";
@@ -147,7 +147,7 @@ function solveImplicitly(
   const { dtype } = y0;
   const largestChange = (a: Tensor, b: Tensor) =>
     withoutRecording(() =>
-      scope(() => readNumber(a.sub(b).abs().div(a.abs().maximum(b.abs()).mul(rtol).add(atol)).max()))
+      tidy(() => readNumber(a.sub(b).abs().div(a.abs().maximum(b.abs()).mul(rtol).add(atol)).max()))
     );
   let [y, history, evaluations]: [Tensor, Tensor[], number] = [y0, [], 0];
   const states = lengths.map((dt, step) => {

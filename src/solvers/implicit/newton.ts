@@ -7,7 +7,7 @@ import { vjp } from "../../autodiff/grad.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { tensor } from "../../tensor/creation.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
-import { scope } from "../../tensor/scope.ts";
+import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { factorize, type Factors, invertFactorized, solveFactorized } from "./linear_systems.ts";
 import { precisionOf, readNumbers, type Tolerances } from "../adaptive/step_control.ts";
@@ -30,7 +30,7 @@ export function jacobian(f: StateFunction, y: Tensor): Float64Array {
   const { samples, n } = samplesOf(y);
   const matrices = new Float64Array(samples * n * n);
   withoutRecording(() =>
-    scope(() => {
+    tidy(() => {
       const { pullback } = vjp(() => f(y), y);
       for (let row = 0; row < n; row++) {
         const unit = tensor(Float64Array.from({ length: n }, (_, i) => i === row ? 1 : 0), {
@@ -50,7 +50,7 @@ export function jacobian(f: StateFunction, y: Tensor): Float64Array {
 export function doSamplesMix(f: StateFunction, y: Tensor): boolean {
   const { n } = samplesOf(y);
   const gradient = withoutRecording(() =>
-    scope(() => {
+    tidy(() => {
       const ones = Float64Array.from({ length: y.size }, (_, i) => i < n ? 1 : 0);
       return readNumbers(vjp(() => f(y), y).pullback(tensor(ones, { shape: y.shape, dtype: y.dtype })));
     })
@@ -83,12 +83,12 @@ export function solveStage(
   const [shape, dtype] = [known.shape, known.dtype];
   const precision = precisionOf(dtype);
   return withoutRecording(() =>
-    scope(() => {
+    tidy(() => {
       const sizes = readNumbers(known).map(Math.abs);
       const k = Float64Array.from(readNumbers(guess));
       let before = Infinity;
       for (let iteration = 0; iteration < maxIterations; iteration++) {
-        const step = scope(() => {
+        const step = tidy(() => {
           const now = tensor(k, { shape, dtype });
           return solveFactorized(
             factors,

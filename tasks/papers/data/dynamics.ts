@@ -6,7 +6,7 @@
  * solver's error.
  */
 import { checkCount } from "../../../src/nn/layer.ts";
-import { type Key, split } from "../../../src/tensor/random.ts";
+import { type Key, splitKey } from "../../../src/tensor/random.ts";
 import { unitPair } from "../../../src/data/host_random.ts";
 import { solveSystem, timesUpTo, type Trajectories } from "./trajectories.ts";
 
@@ -54,7 +54,7 @@ export async function massSpringDamper(
 ): Promise<Trajectories> {
   const { regime = "train", length = 256, variesInitial = false } = options;
   checkCount("massSpringDamper", "length", length, 2);
-  const keys = split(key, count);
+  const keys = splitKey(key, count);
   const offset = variesInitial ? 0.5 : 0;
   const ranges = massSpringDamperRanges[regime];
   return await solveSystem(
@@ -107,7 +107,7 @@ export async function lotkaVolterra(
 ): Promise<Trajectories> {
   const { regime = "train", length = 256, ranges = "paper" } = options;
   checkCount("lotkaVolterra", "length", length, 2);
-  const keys = split(key, count);
+  const keys = splitKey(key, count);
   return await solveSystem(
     ([x, y], [alpha, beta, gamma, delta]) => {
       const meetings = x.mul(y);
@@ -167,7 +167,7 @@ export function repeatCopy(
   }
   checkCount("repeatCopy", "spacing", spacing, 0);
   const shown = Int32Array.from(
-    split(key, series),
+    splitKey(key, series),
     (seriesKey) => Math.floor(drawFrom([range], seriesKey)[0]),
   );
   const [inputs, targets] = [0, 0].map(() => new Float64Array(series * length * channels).fill(separator));
@@ -207,7 +207,7 @@ export function sineWaves(count: number, key: Key, options: { length?: number } 
   checkCount("sineWaves", "length", length, 2);
   const times = timesUpTo(1, length);
   const values = new Float64Array(count * length);
-  split(key, count).forEach((seriesKey, i) => {
+  splitKey(key, count).forEach((seriesKey, i) => {
     const [phase] = drawFrom([[-Math.PI / 6, Math.PI / 6]], seriesKey);
     times.forEach((t, at) => values[i * length + at] = Math.sin(2 * Math.PI * t + phase));
   });

@@ -1,5 +1,5 @@
 import { checkCounts } from "../../../src/nn/layer.ts";
-import { foldIn, type Key, permutationArray, split } from "../../../src/tensor/random.ts";
+import { foldIn, type Key, randpermArray, splitKey } from "../../../src/tensor/random.ts";
 import { unitPair } from "../../../src/data/host_random.ts";
 
 /** Sizes of {@linkcode recall}. */
@@ -58,17 +58,17 @@ export function recall(count: number, key: Key, sizes: RecallSizes): RecallArray
   const channels = keys + values + 1;
   const x = new Float32Array(count * length * channels);
   const labels = new Int32Array(count);
-  split(key, count).forEach((seriesKey, series) => {
+  splitKey(key, count).forEach((seriesKey, series) => {
     const rows = x.subarray(series * length * channels, (series + 1) * length * channels);
     const show = (item: number, channel: number) => {
       for (let t = item * hold; t < Math.min(length, (item + 1) * hold); t++) {
         rows[t * channels + channel] = 1;
       }
     };
-    const [orderKey, valueKey, restKey] = split(seriesKey, 3);
-    const valuesOf = Array.from({ length: keys }, (_, k) => permutationArray(foldIn(valueKey, k), values));
+    const [orderKey, valueKey, restKey] = splitKey(seriesKey, 3);
+    const valuesOf = Array.from({ length: keys }, (_, k) => randpermArray(foldIn(valueKey, k), values));
     const written = new Array(keys).fill(0);
-    permutationArray(orderKey, keys * writes).forEach((place, item) => {
+    randpermArray(orderKey, keys * writes).forEach((place, item) => {
       const k = place % keys;
       show(item, k);
       show(item, keys + valuesOf[k][written[k]++]);

@@ -6,7 +6,7 @@ import { largest, smallest } from "../../../src/device/extremes.ts";
 import { odeint } from "../../../src/solvers/odeint.ts";
 import { tensor } from "../../../src/tensor/creation.ts";
 import { stack } from "../../../src/tensor/functions.ts";
-import { scope } from "../../../src/tensor/scope.ts";
+import { tidy } from "../../../src/tensor/scope.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";
 
 /** Series of equal length, observed at the same times. */
@@ -49,7 +49,7 @@ export async function solveSystem(
   const values = new Float64Array(initial.length * length * channels);
   for (let start = 0; start < initial.length; start += maxSeriesPerSolve) {
     const solution = onCpu(() =>
-      scope(() => {
+      tidy(() => {
         const part = <T>(rows: readonly T[]) => rows.slice(start, start + maxSeriesPerSolve);
         const columns = (rows: readonly (readonly number[])[]) =>
           rows[0].map((_, column) => tensor(rows.map((row) => row[column]), { dtype: "float64" }));

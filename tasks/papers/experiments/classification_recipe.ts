@@ -1,6 +1,6 @@
 import { Adam } from "../../../src/optim/adam.ts";
 import { reduceOnPlateau } from "../../../src/optim/schedules.ts";
-import { flatten } from "../../../src/tensor/tree.ts";
+import { treeFlatten } from "../../../src/tensor/tree.ts";
 import type { Task } from "../../../src/train/task.ts";
 import type { ClassificationRules } from "../../../src/series/classification.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
@@ -38,7 +38,9 @@ export function classificationLearning(
   const { readoutRate = 100, stopAfter = 100, stopBy = "validation accuracy", plateauOf = "training" } =
     paper;
   // In an ensemble each model has a readout.
-  const readouts = flatten(parameters).flatMap(([name]) => /^(\d+\.)?readout(?=\.)/.exec(name)?.[0] ?? []);
+  const readouts = treeFlatten(parameters).flatMap(([name]) =>
+    /^(\d+\.)?readout(?=\.)/.exec(name)?.[0] ?? []
+  );
   const multipliers = Object.fromEntries(readouts.map((name) => [name, readoutRate]));
   return {
     optimizer: Adam(parameters, { learningRate, multipliers }),

@@ -10,8 +10,8 @@ import { CubicSpline } from "../../../src/paths/cubic_spline.ts";
 import { naturalCubicCoeffs } from "../../../src/paths/natural_cubic.ts";
 import { linspace, tensor } from "../../../src/tensor/creation.ts";
 import { concatenate } from "../../../src/tensor/functions.ts";
-import { type Key, key, split } from "../../../src/tensor/random.ts";
-import { scope } from "../../../src/tensor/scope.ts";
+import { type Key, key, splitKey } from "../../../src/tensor/random.ts";
+import { tidy } from "../../../src/tensor/scope.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";
 import { classExamples } from "../../../src/series/report_sections.ts";
 import type { Task } from "../../../src/train/task.ts";
@@ -84,7 +84,7 @@ export const exponentialSpirals: ModelExperiment = modelRules({
   ),
   models: () => models,
   prepare(settings: ForecastSettings): Task<Batch> {
-    const [modelKey, ...dataKeys] = split(key(settings.seed), 4);
+    const [modelKey, ...dataKeys] = splitKey(key(settings.seed), 4);
     const model = kindNamed(models, settings.model!).make(settings.hidden, modelKey);
     const { samples = series.train } = settings;
     const made: Splits<readonly Series[]> = {
@@ -109,7 +109,7 @@ export const exponentialSpirals: ModelExperiment = modelRules({
       metric: { name: "accuracy", mode: "max" },
       async examples() {
         const positions = Array.from({ length: 12 }, (_, i) => Math.floor(i * series.test / 12));
-        const predicted = await scope(() => model(takeSamples(data.test, positions).x).argmax(-1)).data();
+        const predicted = await tidy(() => model(takeSamples(data.test, positions).x).argmax(-1)).data();
         const names = ["counter-clockwise", "clockwise"];
         return [
           classExamples(positions.map((position, i) => ({

@@ -1,5 +1,5 @@
 import { meanAbsoluteError, meanSquaredError } from "../../../src/nn/losses.ts";
-import { scope } from "../../../src/tensor/scope.ts";
+import { tidy } from "../../../src/tensor/scope.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";
 import type { Evaluation } from "../../../src/train/task.ts";
 
@@ -25,7 +25,7 @@ export async function measureForecastBaselines(
 ): Promise<Evaluation["baselines"]> {
   const measure = async (predict: (from: number) => Tensor) => {
     const error = (from: number, errorOf: (predicted: Tensor, targets: Tensor) => Tensor) =>
-      scope(() => {
+      tidy(() => {
         const targets = test.slice(1, from);
         return errorOf(predict(from).broadcastTo(targets.shape), targets);
       }).item();

@@ -10,7 +10,7 @@ import {
 import { tensor } from "../../../src/tensor/creation.ts";
 import { key as makeKey } from "../../../src/tensor/random.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";
-import { scope } from "../../../src/tensor/scope.ts";
+import { tidy } from "../../../src/tensor/scope.ts";
 import { type DataRecord, describeRecord } from "../../../src/series/data_record.ts";
 import type { Section } from "../../../src/charts/section.ts";
 import type { Evaluation, Measures, Task } from "../../../src/train/task.ts";
@@ -145,7 +145,7 @@ export function forecasting(options: ForecastingOptions): Task<ForecastBatch> {
       const count = Math.min(drawn, splits.test.shape[0]);
       const positions = Array.from({ length: count }, (_, i) => Math.floor(i * splits.test.shape[0] / count));
       const { x, targets: wanted = x } = takeSamples(data.test, positions);
-      const y = scope(() => forecast(options, x));
+      const y = tidy(() => forecast(options, x));
       const [truth, predicted] = [await wanted.data(), await y.data()] as Float32Array[];
       const rowOf = (values: Float32Array, i: number) =>
         values.subarray(i * values.length / count, (i + 1) * values.length / count);

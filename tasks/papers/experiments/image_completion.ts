@@ -1,7 +1,7 @@
 import { OptionError } from "../../../src/device/errors.ts";
 import { digestOf } from "../../../src/files/digest.ts";
 import { type Digits, pixelSeries } from "../data/mnist.ts";
-import { type Key, key, permutationArray, split } from "../../../src/tensor/random.ts";
+import { type Key, key, randpermArray, splitKey } from "../../../src/tensor/random.ts";
 import { mapSplits, type Splits } from "../../../src/data/series.ts";
 import {
   checkDataRecord,
@@ -90,7 +90,7 @@ export const fashionMnistCompletion: ModelExperiment = imageCompletion(
 );
 
 async function prepare(settings: ForecastSettings, earlier?: DataRecord): Promise<Task> {
-  const [dataKey, modelKey] = split(key(settings.seed));
+  const [dataKey, modelKey] = splitKey(key(settings.seed));
   const pixels = pixelsOf(settings);
   const splits = await readSplits(settings.data!, dataKey, settings.samples ?? series.train);
   const recorded: DataRecord["split"] = {
@@ -130,7 +130,7 @@ async function prepare(settings: ForecastSettings, earlier?: DataRecord): Promis
 function open(settings: ForecastSettings, record: DataRecord): TrainedModel {
   const { every, context } = pixelsOf(settings);
   return {
-    ...forecaster({ ...training, context, model: modelOf(settings, split(key(settings.seed))[1]) }),
+    ...forecaster({ ...training, context, model: modelOf(settings, splitKey(key(settings.seed))[1]) }),
     async samples(path: string) {
       const { test } = await readImages(path);
       const all = {
@@ -187,7 +187,7 @@ async function readSplits(folder: string, shuffleKey: Key, samples: number): Pro
         { option: "samples", fixes: [(write) => `choose fewer ${write("samples")}`] },
       );
     }
-    const positions = [...permutationArray(shuffleKey, there).subarray(from, from + count)];
+    const positions = [...randpermArray(shuffleKey, there).subarray(from, from + count)];
     const size = digits.shape[1] * digits.shape[2];
     const images = new Uint8Array(count * size);
     positions.forEach((image, i) =>

@@ -1,7 +1,7 @@
 import { lotkaVolterra as makeTrajectories, repeatCopy, type RepeatCopyOptions } from "../data/dynamics.ts";
 import { mapSplits } from "../../../src/data/series.ts";
 import { maxAbsolute, rescale, valueRange } from "../data/trajectories.ts";
-import { key, split } from "../../../src/tensor/random.ts";
+import { key, splitKey } from "../../../src/tensor/random.ts";
 import { drawForecast } from "./draw_forecast.ts";
 import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
@@ -36,7 +36,7 @@ export const lotkaVolterra: ModelExperiment = modelRules({
     // At the short recipe's learning rate, unclipped weights diverge. The paper's rate is 100 times smaller.
     const { clipWeights = settings.recipe === "paper" ? 0 : 1 } = settings;
     const task = taskOf(length);
-    const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
+    const [trainKey, validationKey, testKey, modelKey] = splitKey(key(settings.seed), 4);
     // The ranges of the authors' code. With the ranges of table 6, the mean of the training series as a
     // forecast has a smaller error than the paper reports.
     const options = { length, ranges: "code" } as const;
@@ -51,7 +51,7 @@ export const lotkaVolterra: ModelExperiment = modelRules({
     const range = valueRange(made.train);
     const shownKeys = mapSplits(
       { train: trainKey, validation: validationKey, test: testKey },
-      (partKey) => split(partKey)[1],
+      (partKey) => splitKey(partKey)[1],
     );
     const copied = {
       train: repeatCopy(rescale(made.train, range), shownKeys.train, task),

@@ -2,7 +2,7 @@ import { massSpringDamper as makeTrajectories } from "../data/dynamics.ts";
 import { mapSplits } from "../../../src/data/series.ts";
 import { maxAbsolute, type Trajectories, valueRange } from "../data/trajectories.ts";
 import { linearFlow } from "../../../src/models/warp/physics.ts";
-import { key, split } from "../../../src/tensor/random.ts";
+import { key, splitKey } from "../../../src/tensor/random.ts";
 import { takeColumns } from "../../../src/series/data_record.ts";
 import { drawForecast } from "./draw_forecast.ts";
 import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
@@ -43,7 +43,7 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Mo
     models: () => forecastModels,
     async prepare(settings: ForecastSettings) {
       const { samples = sizes.samples, length = sizes.length, context = sizes.context, depth = 1 } = settings;
-      const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
+      const [trainKey, validationKey, testKey, modelKey] = splitKey(key(settings.seed), 4);
       const made = {
         train: await makeTrajectories(samples, trainKey, { length, variesInitial }),
         validation: await makeTrajectories(Math.ceil(samples / 8), validationKey, { length, variesInitial }),

@@ -1,6 +1,6 @@
 import { sineSizes, sineWaves } from "../data/dynamics.ts";
 import { sinePhase } from "../../../src/models/warp/physics.ts";
-import { key, split } from "../../../src/tensor/random.ts";
+import { key, splitKey } from "../../../src/tensor/random.ts";
 import { drawForecast } from "./draw_forecast.ts";
 import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
@@ -24,7 +24,7 @@ export const sine: ModelExperiment = modelRules({
   models: () => forecastModels,
   prepare(settings: ForecastSettings) {
     const { depth = 2, samples = sineSizes.small, length = 16, recipe = "short" } = settings;
-    const [trainKey, validationKey, testKey, modelKey] = split(key(settings.seed), 4);
+    const [trainKey, validationKey, testKey, modelKey] = splitKey(key(settings.seed), 4);
     const model = forecastModel(settings.model!, {
       channels: 1,
       length,

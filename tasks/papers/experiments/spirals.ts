@@ -1,7 +1,7 @@
 import type { Panel } from "../../../src/charts/chart.ts";
 import type { Series } from "../../../src/data/series.ts";
 import { spirals as makeSpirals } from "../../../src/data/spirals.ts";
-import { split as splitKey } from "../../../src/tensor/random.ts";
+import { splitKey as splitKey } from "../../../src/tensor/random.ts";
 import { takeColumns } from "../../../src/series/data_record.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
 import { drawPath } from "./draw_path.ts";

@@ -248,7 +248,7 @@ export class Memory {
           `${
             formatBytes(this.maximumBytes)
           }, ${limit}: make the batch smaller, solve with adjoint: "checkpoint", ` +
-          "or free tensors earlier with scope(...)",
+          "or free tensors earlier with tidy(...)",
       );
     }
     const block = new Block((pages * page) - granule, added * page / granule);
