@@ -48,7 +48,6 @@ export {
 export {
   bernoulli,
   foldIn,
-  type HostKey,
   type Key,
   key,
   normal,
@@ -57,7 +56,6 @@ export {
   uniform,
 } from "./src/tensor/random.ts";
 export * from "./src/tensor/functions.ts";
-export type { Maker } from "./src/tensor/maker.ts";
 export { keep, tidy } from "./src/tensor/scope.ts";
 export { type Tree, treeFlatten, treeLeaves, treeMap } from "./src/tensor/tree.ts";
 export { load, loadMetadata, save, type SaveOptions } from "./src/files/save.ts";

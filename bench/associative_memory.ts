@@ -2,7 +2,7 @@
  * Fast weights as an associative memory: errors of values that are read back after each write, and after
  * overwriting.
  */
-import { delta, hebb, type LearningRule } from "../src/models/fast_weight/rules.ts";
+import { deltaRule, hebbRule, type LearningRule } from "../src/models/fast_weight/rules.ts";
 import { odeint } from "../src/solvers/odeint.ts";
 import { eye, zeros } from "../src/tensor/creation.ts";
 import { key, normal, splitKey } from "../src/tensor/random.ts";
@@ -75,8 +75,8 @@ async function associativeMemoryFigure(): Promise<string> {
   const sizes = { keys: 8, span: 10, rounds: 3 };
   // With a rate of 0.1, Hebb's rule accumulates exactly the value over a span of 10.
   const lines = await Promise.all([
-    { name: "delta", errors: readBackErrors({ ...sizes, rule: delta(), rate: 0.99 }) },
-    { name: "Hebb", errors: readBackErrors({ ...sizes, rule: hebb(), rate: 0.1 }) },
+    { name: "delta", errors: readBackErrors({ ...sizes, rule: deltaRule(), rate: 0.99 }) },
+    { name: "Hebb", errors: readBackErrors({ ...sizes, rule: hebbRule(), rate: 0.1 }) },
   ].map(async ({ name, errors }) => ({ name, y: await errors })));
   return chartFile([{
     title: "Largest error of a value that is read back: each key is rewritten from the 9th pair on",

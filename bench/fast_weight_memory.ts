@@ -2,7 +2,7 @@
  * Measures the peak memory of the gradient of a fast weight programmer against the number of steps, for each
  * adjoint. Writes a table and a plot.
  */
-import { type Adjoint, delta, FastWeightCDE, key, valueAndGrad } from "../mod.ts";
+import { type Adjoint, deltaRule, FastWeightCDE, key, valueAndGrad } from "../mod.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { main, wholeFrom } from "../src/commands/command.ts";
 import { benchCommand } from "./programs.ts";
@@ -38,7 +38,7 @@ await main(async (args) => {
     const cells: string[] = [];
     for (const steps of counts) {
       const model = FastWeightCDE({
-        ...{ inputChannels, modelDim, heads, outputChannels: 2, rule: delta(), key: key(1) },
+        ...{ inputChannels, modelDim, heads, outputChannels: 2, rule: deltaRule(), key: key(1) },
         ...{ method, adjoint, stepSize: (observations - 1) / steps },
       });
       const run = () => valueAndGrad(() => model(X).square().mean())(model.parameters);

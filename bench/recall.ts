@@ -7,7 +7,7 @@ import { recall, type RecallSizes } from "../tasks/papers/data/recall.ts";
 import { init } from "../src/device/init.ts";
 import { appendJsonLine, readJsonLines, writeAtomically } from "../src/files/disk.ts";
 import { FastWeightODE } from "../src/models/fast_weight/ode.ts";
-import { delta, hebb, type LearningRule, oja } from "../src/models/fast_weight/rules.ts";
+import { deltaRule, hebbRule, type LearningRule, ojaRule } from "../src/models/fast_weight/rules.ts";
 import { accuracy, crossEntropy } from "../src/nn/losses.ts";
 import { Adam } from "../src/optim/adam.ts";
 import { clipByGlobalNorm } from "../src/optim/clip.ts";
@@ -24,10 +24,10 @@ import { chartFile } from "../src/charts/file.ts";
 
 /** The compared rules, by the names under which results are stored. */
 const recallRules: Readonly<Record<string, LearningRule>> = {
-  hebb: hebb(),
-  oja: oja(),
-  delta: delta(),
-  "delta, post tanh": delta({ postTanh: true }),
+  hebb: hebbRule(),
+  oja: ojaRule(),
+  delta: deltaRule(),
+  "delta, post tanh": deltaRule({ postTanh: true }),
 };
 
 /** Sizes, method and training of a comparison on the recall task. */

@@ -6,17 +6,17 @@
 import {
   bernoulli,
   crossEntropy,
-  delta,
+  deltaRule,
   FastWeightCDE,
   type FastWeightModelOptions,
   FastWeightODE,
   full,
-  hebb,
+  gaussianNLL,
+  hebbRule,
   key,
   meanSquaredError,
   naturalCubicCoeffs,
   normal,
-  normalNegativeLogLikelihood,
   type SolveOptions,
   type Tensor,
   WARP,
@@ -84,8 +84,7 @@ function matmul(ownSize: number): Workload {
 type Loss = (output: Tensor, x: Tensor) => Tensor;
 
 const squaredError: Loss = (predictions, x) => meanSquaredError(predictions.slice(1, 0, -1), x.slice(1, 1));
-const likelihood: Loss = (output, x) =>
-  normalNegativeLogLikelihood(output.slice(2, 0, 1), output.slice(2, 1), x);
+const likelihood: Loss = (output, x) => gaussianNLL(output.slice(2, 0, 1), output.slice(2, 1), x);
 
 /** WARP on random walks. With a forcing probability it feeds back predictions from the second value on. */
 function warp(
@@ -130,7 +129,7 @@ const workloads: Record<string, Workload> = {
     heads: 32,
     feedForward: 512,
     outputChannels: 10,
-    rule: hebb(),
+    rule: hebbRule(),
   }),
   "fwp-cde-speech-delta": fastWeight(FastWeightCDE, [64, 161], {
     inputChannels: 21,
@@ -138,7 +137,7 @@ const workloads: Record<string, Workload> = {
     heads: 4,
     feedForward: 320,
     outputChannels: 10,
-    rule: delta(),
+    rule: deltaRule(),
   }),
   // EigenWorms, with a quarter of its length.
   "fwp-cde-worms-delta": fastWeight(FastWeightCDE, [16, 1125], {
@@ -147,7 +146,7 @@ const workloads: Record<string, Workload> = {
     heads: 16,
     feedForward: 64,
     outputChannels: 5,
-    rule: delta({ postTanh: true }),
+    rule: deltaRule({ postTanh: true }),
   }),
   "spline-dense": spline([1024, 161, 21], 0),
   // The sepsis data of PhysioNet: a tenth of the values is observed.

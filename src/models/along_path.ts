@@ -13,7 +13,11 @@ import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { modelSolver } from "./model_solver.ts";
 import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
-import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
+import {
+  type StaticFeaturesCallOptions,
+  type StaticFeaturesOptions,
+  StaticState,
+} from "./static_features.ts";
 
 /** Scale of the slope of a model's state. */
 export interface SlopeScale {
@@ -66,7 +70,7 @@ export interface AlongPathOptions extends ControlledOptions {
  * A model along a control. It returns `(..., outputChannels)`, or `(..., length, outputChannels)` for all
  * states.
  */
-export type AlongPathModel = Layer<[X: Path, options?: ReadoutOptions & StaticFeaturesCall]>;
+export type AlongPathModel = Layer<[X: Path, options?: ReadoutOptions & StaticFeaturesCallOptions]>;
 
 /**
  * Makes a model of dh/dt = f(h, X(t)). h(t0) is linear in X(t0), or zero; the output is linear in h.
@@ -95,7 +99,7 @@ export function AlongPath(
     ...ofStatic.parameters,
     readout: readout.parameters,
   };
-  return layer(parameters, (X: Path, call: ReadoutOptions & StaticFeaturesCall = {}) => {
+  return layer(parameters, (X: Path, call: ReadoutOptions & StaticFeaturesCallOptions = {}) => {
     checkPath(name, X);
     checkOptions(name, call, pathCallNames);
     const x0 = X.evaluate(X.times[0]);

@@ -16,7 +16,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { type AlongPathModel, checkSlopeScale, type ControlledOptions, scaled } from "./along_path.ts";
 import { modelSolver } from "./model_solver.ts";
 import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
-import { type StaticFeaturesCall, StaticState } from "./static_features.ts";
+import { type StaticFeaturesCallOptions, StaticState } from "./static_features.ts";
 
 /** Options that models along windows share. The hidden layers are those of the vector field. */
 export interface WindowedOptions extends ControlledOptions, HiddenLayers {}
@@ -62,7 +62,7 @@ export function AlongWindows(
     vectorField: vectorField.parameters,
     readout: readout.parameters,
   };
-  return layer(parameters, (X: Path, call: ReadoutOptions & StaticFeaturesCall = {}) => {
+  return layer(parameters, (X: Path, call: ReadoutOptions & StaticFeaturesCallOptions = {}) => {
     checkPath(name, X);
     checkOptions(name, call, pathCallNames);
     const x0 = X.evaluate(X.times[0]);

@@ -1,5 +1,5 @@
 import { checkOptions } from "../device/options.ts";
-import { directNODEOptionNames } from "./option_names.ts";
+import { directNeuralODEOptionNames } from "./option_names.ts";
 import { checkCount } from "../nn/layer.ts";
 import { type HiddenLayers, MLP } from "../nn/mlp.ts";
 import { concatenate } from "../tensor/functions.ts";
@@ -7,9 +7,9 @@ import { splitKey } from "../tensor/random.ts";
 import { AlongPath, type AlongPathModel, type AlongPathOptions } from "./along_path.ts";
 
 /**
- * Options of {@linkcode DirectNODE}, including those of the solver and of the vector field's hidden layers.
+ * Options of {@linkcode DirectNeuralODE}, including those of the solver and of the vector field's hidden layers.
  */
-export interface DirectNODEOptions extends AlongPathOptions, HiddenLayers {}
+export interface DirectNeuralODEOptions extends AlongPathOptions, HiddenLayers {}
 
 /**
  * A direct neural ODE along a control: dh/dt = f([h, X(t)]) with a multi-layer perceptron f with tanh. It is
@@ -21,28 +21,28 @@ export interface DirectNODEOptions extends AlongPathOptions, HiddenLayers {}
  *
  * @example
  * ```ts
- * import { CubicSpline, DirectNODE, key, naturalCubicCoeffs, normal } from "@weft/weft";
+ * import { CubicSpline, DirectNeuralODE, key, naturalCubicCoeffs, normal } from "@weft/weft";
  *
  * const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])));
  * const sizes = { inputChannels: 3, hiddenChannels: 16, outputChannels: 2, width: 16, depth: 1 };
- * const model = DirectNODE({ ...sizes, key: key(1) });
+ * const model = DirectNeuralODE({ ...sizes, key: key(1) });
  * model(X).shape; // (8, 2)
  * ```
  *
  * @throws {RangeError} If a size is not a positive integer (`depth` may be zero).
  */
-export function DirectNODE(given: DirectNODEOptions): AlongPathModel {
-  checkOptions("DirectNODE", given, directNODEOptionNames);
+export function DirectNeuralODE(given: DirectNeuralODEOptions): AlongPathModel {
+  checkOptions("DirectNeuralODE", given, directNeuralODEOptionNames);
   const { width, depth, ...options } = given;
   const { inputChannels, hiddenChannels, key, dtype } = options;
-  checkCount("DirectNODE", "inputChannels", inputChannels);
-  checkCount("DirectNODE", "hiddenChannels", hiddenChannels);
+  checkCount("DirectNeuralODE", "inputChannels", inputChannels);
+  checkCount("DirectNeuralODE", "hiddenChannels", hiddenChannels);
   const [fieldKey, initial, staticFeatures, readout] = splitKey(key, 4);
   const network = MLP({
     ...{ inputs: hiddenChannels + inputChannels, outputs: hiddenChannels, width, depth },
     ...{ activation: "tanh", key: fieldKey, dtype },
   });
-  return AlongPath("DirectNODE", options, { initial, staticFeatures, readout }, {
+  return AlongPath("DirectNeuralODE", options, { initial, staticFeatures, readout }, {
     parameters: network.parameters,
     slope: (x, h) => network(concatenate([h, x], -1)),
   });

@@ -25,7 +25,7 @@ export interface ForecasterBaseOptions extends ParameterOptions {
 }
 
 /** Options of a forecaster's call: which values are inputs. */
-export interface ForecastCall {
+export interface ForecastCallOptions {
   /**
    * Number of observed values that are read, at least 1 (default). After them the model reads its own
    * predictions.
@@ -48,7 +48,7 @@ export interface ForecastCall {
 
 /** Maps sequences `(batch, length, channels)` to predictions. Prediction s is for x_(s+1). */
 export type ForecasterModel<P extends ParameterTree> = Layer<
-  [x: Tensor, call?: ForecastCall],
+  [x: Tensor, call?: ForecastCallOptions],
   P & { readonly readout: LinearParameters }
 >;
 
@@ -88,7 +88,7 @@ export function Forecaster<S extends Tree, P extends { readonly [name: string]: 
     const deviation = y.slice(-1, channels).softplus().maximum(leastDeviation);
     return concatenate([y.slice(-1, 0, channels), deviation], -1);
   };
-  return layer(parameters, (x: Tensor, call: ForecastCall = {}) => {
+  return layer(parameters, (x: Tensor, call: ForecastCallOptions = {}) => {
     checkOptions(name, call, forecastCallNames);
     checkSequences(name, x, channels);
     if (call.sample && leastDeviation === undefined) {
@@ -133,7 +133,7 @@ export function checkLeastDeviation(model: string, leastDeviation: number): void
 function givenSteps(
   name: string,
   x: Tensor,
-  { context = 1, forcing = 0, sample = false, key }: ForecastCall,
+  { context = 1, forcing = 0, sample = false, key }: ForecastCallOptions,
 ): Tensor {
   const [batch, length] = x.shape;
   if (!(Number.isInteger(context) && context >= 1 && context <= length)) {

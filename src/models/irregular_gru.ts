@@ -10,7 +10,11 @@ import { zeroState } from "../nn/recurrent.ts";
 import { type Key, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { BetweenObservations, type BetweenOptions } from "./between_observations.ts";
-import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
+import {
+  type StaticFeaturesCallOptions,
+  type StaticFeaturesOptions,
+  StaticState,
+} from "./static_features.ts";
 import { checkReadout, chooseStates, type ReadoutOptions } from "./readout_states.ts";
 import { checkSequences, type SequenceOptions, toTimeMajor } from "./sequences.ts";
 
@@ -33,7 +37,7 @@ export interface IrregularGRUOptions extends SequenceOptions {
 }
 
 /** Options of a call. */
-export interface IrregularCall extends ReadoutOptions, StaticFeaturesCall {
+export interface IrregularGRUCallOptions extends ReadoutOptions, StaticFeaturesCallOptions {
   /** Time since the previous row, 0 at the first row: `(length)` or `(batch, length)`. */
   gaps: Tensor;
   /**
@@ -69,7 +73,9 @@ export interface IrregularCall extends ReadoutOptions, StaticFeaturesCall {
  *
  * @throws {RangeError} If a size is not a positive integer.
  */
-export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, call: IrregularCall]> {
+export function IrregularGRU(
+  options: IrregularGRUOptions,
+): Layer<[x: Tensor, call: IrregularGRUCallOptions]> {
   checkOptions("IrregularGRU", options, irregularGRUOptionNames);
   const { inputChannels, hiddenChannels, outputChannels, between = "nothing", staticFeatures } = options;
   const { key, dtype } = options;
@@ -91,7 +97,7 @@ export function IrregularGRU(options: IrregularGRUOptions): Layer<[x: Tensor, ca
     ...evolutionParameters,
     ...ofStatic.parameters,
   };
-  return layer(parameters, (x: Tensor, call: Partial<IrregularCall> = {}) => {
+  return layer(parameters, (x: Tensor, call: Partial<IrregularGRUCallOptions> = {}) => {
     checkOptions("IrregularGRU", call, irregularCallNames);
     checkReadout("IrregularGRU", call);
     const { gaps, observed } = call;

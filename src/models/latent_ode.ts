@@ -12,7 +12,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence_lower_bound.ts";
 import { NeuralCDE, type NeuralCDEParameters } from "./neural_cde.ts";
 import { NeuralODE } from "./neural_ode.ts";
-import type { StaticFeaturesCall, StaticFeaturesOptions } from "./static_features.ts";
+import type { StaticFeaturesCallOptions, StaticFeaturesOptions } from "./static_features.ts";
 
 /**
  * Options of {@linkcode LatentODE}. The solver options apply to the latent equation. The hidden layer sizes
@@ -45,14 +45,14 @@ export type LatentODEParameters = {
 };
 
 /** Options of a call of a {@linkcode LatentODE}. */
-export interface LatentODECall extends StaticFeaturesCall {
+export interface LatentODECallOptions extends StaticFeaturesCallOptions {
   /** Random key of the initial state. Without a key, the initial state is the mean of its distribution. */
   key?: Key;
 }
 
 /** A latent ODE: a layer with its training loss. */
 export type LatentODEModel =
-  & Layer<[X: Path, t: Tensor | ArrayLike<number>, call?: LatentODECall], LatentODEParameters>
+  & Layer<[X: Path, t: Tensor | ArrayLike<number>, call?: LatentODECallOptions], LatentODEParameters>
   & {
     /**
      * The negative evidence lower bound, averaged over series.
@@ -60,7 +60,12 @@ export type LatentODEModel =
      * @param x Observations at the times `t`, `(batch, length, outputChannels)`. NaN marks a missing value.
      * @param call The key that draws the initial state, and static features if the model has them.
      */
-    loss(X: Path, x: Tensor, t: Tensor | ArrayLike<number>, call: LatentODECall & { key: Key }): Tensor;
+    loss(
+      X: Path,
+      x: Tensor,
+      t: Tensor | ArrayLike<number>,
+      call: LatentODECallOptions & { key: Key },
+    ): Tensor;
   };
 
 /**
@@ -110,14 +115,22 @@ export function LatentODE(options: LatentODEOptions): LatentODEModel {
     decoder: decoder.parameters,
   };
 
-  const posterior = (X: Path, { staticFeatures }: StaticFeaturesCall) =>
+  const posterior = (X: Path, { staticFeatures }: StaticFeaturesCallOptions) =>
     posteriorOf(encoder(X, { staticFeatures }));
-  const model = layer(parameters, (X: Path, t: Tensor | ArrayLike<number>, call: LatentODECall = {}) => {
-    checkOptions("LatentODE", call, latentODECallNames);
-    const q = posterior(X, call);
-    return decoder(dynamics(call.key ? draw(q, call.key) : q.mean, t));
-  });
-  const loss = (X: Path, x: Tensor, t: Tensor | ArrayLike<number>, call: LatentODECall & { key: Key }) => {
+  const model = layer(
+    parameters,
+    (X: Path, t: Tensor | ArrayLike<number>, call: LatentODECallOptions = {}) => {
+      checkOptions("LatentODE", call, latentODECallNames);
+      const q = posterior(X, call);
+      return decoder(dynamics(call.key ? draw(q, call.key) : q.mean, t));
+    },
+  );
+  const loss = (
+    X: Path,
+    x: Tensor,
+    t: Tensor | ArrayLike<number>,
+    call: LatentODECallOptions & { key: Key },
+  ) => {
     checkOptions("LatentODE.loss", call, latentODELossNames);
     const q = posterior(X, call);
     const predicted = decoder(dynamics(draw(q, call.key), t));

@@ -11,10 +11,14 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence_lower_bound.ts";
 import { checkSequences, toTimeMajor } from "./sequences.ts";
-import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
+import {
+  type StaticFeaturesCallOptions,
+  type StaticFeaturesOptions,
+  StaticState,
+} from "./static_features.ts";
 
 /** Options of a call of a latent model. */
-export interface LatentRecurrenceCall extends StaticFeaturesCall {
+export interface LatentRecurrenceCallOptions extends StaticFeaturesCallOptions {
   /** Time since the previous row, 0 at the first row: `(length)` or `(batch, length)`. */
   gaps: Tensor;
   /** Random key of the initial state. Without a key, the initial state is the mean of its distribution. */
@@ -22,12 +26,12 @@ export interface LatentRecurrenceCall extends StaticFeaturesCall {
 }
 
 /** A latent model of sequences: a layer with its training loss. */
-export type LatentRecurrenceModel = Layer<[x: Tensor, call: LatentRecurrenceCall]> & {
+export type LatentRecurrenceModel = Layer<[x: Tensor, call: LatentRecurrenceCallOptions]> & {
   /**
    * The negative evidence lower bound of observations `(batch, length, inputChannels)`, averaged over series,
    * in nats.
    */
-  loss(x: Tensor, call: LatentRecurrenceCall & { key: Key }): Tensor;
+  loss(x: Tensor, call: LatentRecurrenceCallOptions & { key: Key }): Tensor;
 };
 
 /**
@@ -107,7 +111,7 @@ export function LatentRecurrence<S extends Tree>(
     decoder: decoder.parameters,
   };
 
-  const predict = (x: Tensor, call: Partial<LatentRecurrenceCall>) => {
+  const predict = (x: Tensor, call: Partial<LatentRecurrenceCallOptions>) => {
     checkOptions(name, call, latentCallNames);
     const { gaps, key, staticFeatures } = call;
     checkSequences(name, x, inputChannels);
@@ -146,10 +150,10 @@ export function LatentRecurrence<S extends Tree>(
 
   const model = layer(
     parameters,
-    (x: Tensor, call: Partial<LatentRecurrenceCall> = {}) => predict(x, call).predicted,
+    (x: Tensor, call: Partial<LatentRecurrenceCallOptions> = {}) => predict(x, call).predicted,
   );
   return Object.assign(model, {
-    loss(x: Tensor, call: LatentRecurrenceCall & { key: Key }) {
+    loss(x: Tensor, call: LatentRecurrenceCallOptions & { key: Key }) {
       checkOptions(`${name}.loss`, call, latentLossNames);
       const { q, predicted } = predict(x, call);
       return negativeEvidenceLowerBound(q, predicted, x, noise);

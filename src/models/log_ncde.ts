@@ -30,7 +30,7 @@ export interface LogNCDEOptions extends WindowedOptions {
  * of the window. The vector field has `hidden` by `inputChannels` outputs, whereas a {@linkcode NeuralRDE}
  * has a column for each word and must learn the brackets. The hidden layers use SiLU and the last layer tanh,
  * so the vector field is Lip(2). To keep a bound of its Lip(2) norm small, add a multiple of
- * `weightPenalty(model.parameters.vectorField, { norms: true })` to the loss (their section 3.3). z(t0) is
+ * `l2Penalty(model.parameters.vectorField, { norms: true })` to the loss (their section 3.3). z(t0) is
  * linear in the first observation.
  *
  * The model takes the path of the windows, whose derivative is the sequence of log-signatures. It returns

@@ -25,21 +25,21 @@ export * from "./gru_ode.ts";
 export * from "./direct_node.ts";
 export * from "./neural_ode.ts";
 export * from "./latent_ode.ts";
-export type { SeriesStreams, StreamedOutputs, StreamedSeries } from "./series_streams.ts";
-export { type CausalPath, Stream, type StreamOptions, type StreamState } from "./stream.ts";
+export type { SeriesStreams, SeriesStreamState, StreamedOutputs } from "./series_streams.ts";
+export { type CausalPath, ModelStream, type ModelStreamOptions, type ModelStreamState } from "./stream.ts";
 export {
-  additive,
-  delta,
-  type DeltaOptions,
-  hebb,
-  type HebbOptions,
+  additiveRule,
+  deltaRule,
+  type DeltaRuleOptions,
+  hebbRule,
+  type HebbRuleOptions,
   type LearningRule,
-  oja,
-  type OjaOptions,
+  ojaRule,
+  type OjaRuleOptions,
   type Signals,
 } from "./fast_weight/rules.ts";
 export type { ControlSource } from "./fast_weight/slow_network.ts";
-export type { FastWeightCall, FastWeightModel } from "./fast_weight/along_control.ts";
+export type { FastWeightCallOptions, FastWeightModel } from "./fast_weight/along_control.ts";
 export {
   FastWeight,
   type FastWeightModelOptions,
@@ -52,7 +52,7 @@ export * from "./fast_weight/rde.ts";
 export * from "./fast_weight/direct_map.ts";
 export {
   type DiscreteFastWeightOptions,
-  type SequenceCall,
+  type SequenceCallOptions,
   type SequenceModel,
 } from "./fast_weight/discrete.ts";
 export * from "./fast_weight/delta_net.ts";
@@ -63,7 +63,6 @@ export { ODERFWP, type ODERFWPOptions } from "./fast_weight/ode_rfwp.ts";
 export * from "./fast_weight/latent_ode_rfwp.ts";
 export * from "./warp/analysis.ts";
 export type { WARPMode } from "./warp/cost.ts";
-export type { WARPModeOption } from "./warp/modes.ts";
 export * from "./warp/physics.ts";
 export type {
   DynamicTanhParameters,
@@ -75,19 +74,14 @@ export type {
 export type { WARPInitialParameters } from "./warp/initial_network.ts";
 export type { WARPPositionalEncoding, WARPRootOptions } from "./warp/root.ts";
 export type { WARPTransitionOptions } from "./warp/transition.ts";
-export type { WARPCall, WARPIndexing } from "./warp/call.ts";
+export type { WARPCallOptions, WARPIndexing } from "./warp/call.ts";
 export * from "./warp/warp.ts";
 export * from "./recurrent.ts";
-export type { ForecastCall, ForecasterBaseOptions, ForecasterModel } from "./forecaster.ts";
+export type { ForecastCallOptions, ForecasterBaseOptions, ForecasterModel } from "./forecaster.ts";
 export * from "./transformer.ts";
 export * from "./irregular_gru.ts";
 export type { BetweenOptions } from "./between_observations.ts";
-export type {
-  StackParameters,
-  StateSpaceModel,
-  StateSpaceOptions,
-  StateSpaceSizes,
-} from "./diagonal/stack.ts";
+export type { StateSpaceModel, StateSpaceOptions, StateSpaceSizes } from "./diagonal/stack.ts";
 export { S4D, type S4DSizes } from "./diagonal/s4d.ts";
 export { LRU, type LRUSizes } from "./diagonal/lru.ts";
 export { S5, type S5Sizes } from "./diagonal/s5.ts";
@@ -96,10 +90,10 @@ export * from "./diagonal/forecaster.ts";
 export * from "./latent_ode_rnn.ts";
 export type {
   LatentOptions,
-  LatentRecurrenceCall,
+  LatentRecurrenceCallOptions,
   LatentRecurrenceModel,
   LatentUpdate,
 } from "./latent_recurrence.ts";
 export type { SequenceOptions } from "./sequences.ts";
 export type { ReadoutOptions } from "./readout_states.ts";
-export type { StaticFeaturesCall, StaticFeaturesOptions } from "./static_features.ts";
+export type { StaticFeaturesCallOptions, StaticFeaturesOptions } from "./static_features.ts";

@@ -14,9 +14,13 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { checkSlopeScale, type ControlledOptions, scaled } from "./along_path.ts";
 import { MatrixField, type MatrixForm } from "./matrix_field.ts";
 import { modelSolver } from "./model_solver.ts";
-import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
-import { type SeriesStreams, splineStreams, type StreamedSeries } from "./series_streams.ts";
-import { Stream, type StreamOptions, streamSolver } from "./stream.ts";
+import {
+  type StaticFeaturesCallOptions,
+  type StaticFeaturesOptions,
+  StaticState,
+} from "./static_features.ts";
+import { type SeriesStreams, type SeriesStreamState, splineStreams } from "./series_streams.ts";
+import { ModelStream, type ModelStreamOptions, streamSolver } from "./stream.ts";
 import { checkReadout, type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
 /**
@@ -42,21 +46,21 @@ export interface NeuralCDEOptions extends ControlledOptions, HiddenLayers {
 }
 
 /** Options of a call. */
-export type NeuralCDECall = ReadoutOptions & StaticFeaturesCall;
+export type NeuralCDECallOptions = ReadoutOptions & StaticFeaturesCallOptions;
 
 /** A Neural CDE: a layer that reads a whole control, or observations one by one. */
-export type NeuralCDEModel = Layer<[X: Path, options?: NeuralCDECall], NeuralCDEParameters> & {
+export type NeuralCDEModel = Layer<[X: Path, options?: NeuralCDECallOptions], NeuralCDEParameters> & {
   /**
    * Starts a stream that predicts at each observation as it arrives, with the current parameters.
    *
    * @throws {RangeError} For a path that is not causal, or a model whose method is not a fixed-step method.
    */
-  stream(options?: StreamOptions & StaticFeaturesCall): Stream;
+  stream(options?: ModelStreamOptions & StaticFeaturesCallOptions): ModelStream;
   /**
    * Streams for many series. Observations of a series are one unit of time apart; each call may update a
    * subset of the series.
    */
-  streams(): SeriesStreams<StreamedSeries>;
+  streams(): SeriesStreams<SeriesStreamState>;
 };
 
 /** Parameters of a {@linkcode NeuralCDE} with a full matrix and an initial condition from the control. */
@@ -139,13 +143,16 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
     readout: readout.parameters,
   } satisfies ParameterTree;
   // Other forms have other parameter names; `treeFlatten` lists them.
-  const model = layer(parameters as unknown as NeuralCDEParameters, (X: Path, call: NeuralCDECall = {}) => {
-    checkPath("NeuralCDE", X);
-    checkOptions("NeuralCDE", call, pathCallNames);
-    checkReadout("NeuralCDE", call);
-    const z0 = start(X.evaluate(X.times[0]), call.staticFeatures);
-    return solveAndRead("NeuralCDE", X, call, readout, (times) => cdeint(X, field, z0, times, solver));
-  });
+  const model = layer(
+    parameters as unknown as NeuralCDEParameters,
+    (X: Path, call: NeuralCDECallOptions = {}) => {
+      checkPath("NeuralCDE", X);
+      checkOptions("NeuralCDE", call, pathCallNames);
+      checkReadout("NeuralCDE", call);
+      const z0 = start(X.evaluate(X.times[0]), call.staticFeatures);
+      return solveAndRead("NeuralCDE", X, call, readout, (times) => cdeint(X, field, z0, times, solver));
+    },
+  );
 
   const streamed = {
     ...{ name: "NeuralCDE", inputChannels, dtype: dtype ?? "float32", method: solver.method },
@@ -154,10 +161,10 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
     predict: readout,
   };
   return Object.assign(model, {
-    stream(call: StreamOptions & StaticFeaturesCall = {}) {
+    stream(call: ModelStreamOptions & StaticFeaturesCallOptions = {}) {
       checkOptions("NeuralCDE.stream", call, streamCallNames);
       const { staticFeatures: features, ...options } = call;
-      return new Stream({ ...streamed, start: (X, t) => start(X.evaluate(t), features) }, options);
+      return new ModelStream({ ...streamed, start: (X, t) => start(X.evaluate(t), features) }, options);
     },
     streams: () => splineStreams({ ...streamed, start: (X, t) => start(X.evaluate(t)) }),
   });

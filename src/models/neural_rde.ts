@@ -2,7 +2,7 @@ import { checkOptions } from "../device/options.ts";
 import { neuralRDEOptionNames } from "./option_names.ts";
 import { checkCount } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
-import { activationFunction } from "../nn/mlp.ts";
+import { type Activation, activationFunction } from "../nn/mlp.ts";
 import { logsignatureChannels } from "../paths/signature.ts";
 import { splitKey } from "../tensor/random.ts";
 import { AlongWindows, type WindowedModel, type WindowedOptions } from "./along_windows.ts";
@@ -13,10 +13,10 @@ export interface NeuralRDEOptions extends WindowedOptions {
   /** Depth of the log-signatures, 1 to 4. */
   signatureDepth: number;
   /**
-   * Whether to apply tanh to the vector field, as in a {@linkcode NeuralCDE}. `false` by default, as in the
-   * authors' code.
+   * Activation of the vector field. `"identity"` by default, as in the authors' code; `"tanh"` as in a
+   * {@linkcode NeuralCDE}.
    */
-  finalTanh?: boolean;
+  finalActivation?: Activation;
 }
 
 /**
@@ -45,7 +45,7 @@ export interface NeuralRDEOptions extends WindowedOptions {
  */
 export function NeuralRDE(options: NeuralRDEOptions): WindowedModel {
   checkOptions("NeuralRDE", options, neuralRDEOptionNames);
-  const { signatureDepth, finalTanh = false, ...rest } = options;
+  const { signatureDepth, finalActivation = "identity", ...rest } = options;
   const { inputChannels, hiddenChannels, width, depth, key, dtype } = rest;
   checkCount("NeuralRDE", "hiddenChannels", hiddenChannels);
   checkCount("NeuralRDE", "depth", depth, 0);
@@ -53,7 +53,7 @@ export function NeuralRDE(options: NeuralRDEOptions): WindowedModel {
   const [initial, staticFeatures, trunkKey, outputKey, readout] = splitKey(key, 5);
   const trunk = Trunk({ inputs: hiddenChannels, width, depth, lastActivation: "tanh", key: trunkKey, dtype });
   const output = Linear({ inputs: trunk.features, outputs: hiddenChannels * words, key: outputKey, dtype });
-  const activation = activationFunction(finalTanh ? "tanh" : "identity");
+  const activation = activationFunction(finalActivation);
   return AlongWindows("NeuralRDE", rest, { initial, staticFeatures, readout }, {
     parameters: { ...trunk.parameters, output: output.parameters },
     words,

@@ -6,12 +6,12 @@ import type { Key } from "../tensor/random.ts";
 import type { AlongPathOptions, ControlledOptions } from "./along_path.ts";
 import type { WindowedOptions } from "./along_windows.ts";
 import type { BetweenOptions } from "./between_observations.ts";
-import type { DirectNODEOptions } from "./direct_node.ts";
-import type { ForecastCall, ForecasterBaseOptions } from "./forecaster.ts";
-import type { IrregularCall, IrregularGRUOptions } from "./irregular_gru.ts";
-import type { LatentODECall, LatentODEOptions } from "./latent_ode.ts";
+import type { DirectNeuralODEOptions } from "./direct_node.ts";
+import type { ForecastCallOptions, ForecasterBaseOptions } from "./forecaster.ts";
+import type { IrregularGRUCallOptions, IrregularGRUOptions } from "./irregular_gru.ts";
+import type { LatentODECallOptions, LatentODEOptions } from "./latent_ode.ts";
 import type { LatentODERNNOptions } from "./latent_ode_rnn.ts";
-import type { LatentOptions, LatentRecurrenceCall } from "./latent_recurrence.ts";
+import type { LatentOptions, LatentRecurrenceCallOptions } from "./latent_recurrence.ts";
 import type { LogNCDEOptions } from "./log_ncde.ts";
 import type { NeuralCDEOptions } from "./neural_cde.ts";
 import type { NeuralODEOptions } from "./neural_ode.ts";
@@ -19,8 +19,8 @@ import type { NeuralRDEOptions } from "./neural_rde.ts";
 import type { ReadoutOptions } from "./readout_states.ts";
 import type { ForecasterOptions, RecurrentModelOptions } from "./recurrent.ts";
 import type { SequenceOptions } from "./sequences.ts";
-import type { StaticFeaturesCall, StaticFeaturesOptions } from "./static_features.ts";
-import type { StreamOptions } from "./stream.ts";
+import type { StaticFeaturesCallOptions, StaticFeaturesOptions } from "./static_features.ts";
+import type { ModelStreamOptions } from "./stream.ts";
 import type { TransformerForecasterOptions, TransformerOptions } from "./transformer.ts";
 
 export const staticFeaturesOptionNames: OptionNames<StaticFeaturesOptions> = {
@@ -28,11 +28,11 @@ export const staticFeaturesOptionNames: OptionNames<StaticFeaturesOptions> = {
   width: "optional",
 };
 
-const staticFeaturesCallNames: OptionNames<StaticFeaturesCall> = { staticFeatures: "optional" };
+const staticFeaturesCallNames: OptionNames<StaticFeaturesCallOptions> = { staticFeatures: "optional" };
 
 export const readoutOptionNames: OptionNames<ReadoutOptions> = { states: "optional", lengths: "optional" };
 
-export const pathCallNames: OptionNames<ReadoutOptions & StaticFeaturesCall> = {
+export const pathCallNames: OptionNames<ReadoutOptions & StaticFeaturesCallOptions> = {
   ...readoutOptionNames,
   ...staticFeaturesCallNames,
 };
@@ -42,45 +42,48 @@ export const keyedReadoutNames: OptionNames<ReadoutOptions & { key?: Key }> = {
   key: "optional",
 };
 
-export const irregularCallNames: OptionNames<Partial<IrregularCall>> = {
+export const irregularCallNames: OptionNames<Partial<IrregularGRUCallOptions>> = {
   ...pathCallNames,
   gaps: "optional",
   observed: "optional",
 };
 
-export const latentCallNames: OptionNames<Partial<LatentRecurrenceCall>> = {
+export const latentCallNames: OptionNames<Partial<LatentRecurrenceCallOptions>> = {
   ...staticFeaturesCallNames,
   gaps: "optional",
   key: "optional",
 };
 
-export const latentODECallNames: OptionNames<LatentODECall> = { ...staticFeaturesCallNames, key: "optional" };
+export const latentODECallNames: OptionNames<LatentODECallOptions> = {
+  ...staticFeaturesCallNames,
+  key: "optional",
+};
 
-export const latentLossNames: OptionNames<LatentRecurrenceCall & { key: Key }> = {
+export const latentLossNames: OptionNames<LatentRecurrenceCallOptions & { key: Key }> = {
   ...staticFeaturesCallNames,
   gaps: "required",
   key: "required",
 };
 
-export const latentODELossNames: OptionNames<LatentODECall & { key: Key }> = {
+export const latentODELossNames: OptionNames<LatentODECallOptions & { key: Key }> = {
   ...staticFeaturesCallNames,
   key: "required",
 };
 
-export const forecastCallNames: OptionNames<ForecastCall> = {
+export const forecastCallNames: OptionNames<ForecastCallOptions> = {
   context: "optional",
   forcing: "optional",
   sample: "optional",
   key: "optional",
 };
 
-export const streamOptionNames: OptionNames<StreamOptions> = {
+export const streamOptionNames: OptionNames<ModelStreamOptions> = {
   path: "optional",
   timeChannel: "optional",
   state: "optional",
 };
 
-export const streamCallNames: OptionNames<StreamOptions & StaticFeaturesCall> = {
+export const streamCallNames: OptionNames<ModelStreamOptions & StaticFeaturesCallOptions> = {
   ...streamOptionNames,
   ...staticFeaturesCallNames,
 };
@@ -100,7 +103,7 @@ export const alongPathOptionNames: OptionNames<AlongPathOptions> = {
   initial: "optional",
 };
 
-export const directNODEOptionNames: OptionNames<DirectNODEOptions> = {
+export const directNeuralODEOptionNames: OptionNames<DirectNeuralODEOptions> = {
   ...alongPathOptionNames,
   ...hiddenLayerNames,
 };
@@ -110,7 +113,7 @@ const windowedOptionNames: OptionNames<WindowedOptions> = { ...controlledOptionN
 export const neuralRDEOptionNames: OptionNames<NeuralRDEOptions> = {
   ...windowedOptionNames,
   signatureDepth: "required",
-  finalTanh: "optional",
+  finalActivation: "optional",
 };
 
 export const logNCDEOptionNames: OptionNames<LogNCDEOptions> = {

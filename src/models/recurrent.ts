@@ -15,7 +15,11 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { Forecaster, type ForecasterBaseOptions, type ForecasterModel } from "./forecaster.ts";
 import { checkReadout, chooseStates, type ReadoutOptions } from "./readout_states.ts";
 import { checkSequences, type SequenceOptions } from "./sequences.ts";
-import { type StaticFeaturesCall, type StaticFeaturesOptions, StaticState } from "./static_features.ts";
+import {
+  type StaticFeaturesCallOptions,
+  type StaticFeaturesOptions,
+  StaticState,
+} from "./static_features.ts";
 
 /** Options of {@linkcode Recurrent}. */
 export interface RecurrentModelOptions extends SequenceOptions {
@@ -85,7 +89,7 @@ function makeCell(
  */
 export function Recurrent(
   options: RecurrentModelOptions,
-): Layer<[x: Tensor, options?: ReadoutOptions & StaticFeaturesCall], RecurrentParameters> {
+): Layer<[x: Tensor, options?: ReadoutOptions & StaticFeaturesCallOptions], RecurrentParameters> {
   checkOptions("Recurrent", options, recurrentModelOptionNames);
   const { cell: kind, inputChannels, hiddenChannels, outputChannels, staticFeatures, key, dtype } = options;
   const [cellKey, readoutKey, staticKey] = splitKey(key, 3);
@@ -99,7 +103,7 @@ export function Recurrent(
     dtype,
   });
   const parameters = { cell: cell.parameters, ...ofStatic.parameters, readout: readout.parameters };
-  return layer(parameters, (x: Tensor, call: ReadoutOptions & StaticFeaturesCall = {}) => {
+  return layer(parameters, (x: Tensor, call: ReadoutOptions & StaticFeaturesCallOptions = {}) => {
     checkOptions("Recurrent", call, pathCallNames);
     checkReadout("Recurrent", call);
     checkSequences("Recurrent", x, inputChannels);

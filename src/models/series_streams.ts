@@ -12,7 +12,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { type StreamedModel, type StreamKnowledge, streamStep } from "./stream.ts";
 
 /** State of a streamed series, as plain JSON. */
-export interface StreamedSeries {
+export interface SeriesStreamState {
   /** The latest one or two observations, oldest first. */
   readonly observations: readonly (readonly number[])[];
   /** The model's state. */
@@ -60,7 +60,7 @@ export interface StreamedStep {
 }
 
 /** Streams along Hermite cubic splines. */
-export function splineStreams(model: StreamedModel): SeriesStreams<StreamedSeries> {
+export function splineStreams(model: StreamedModel): SeriesStreams<SeriesStreamState> {
   const { name, inputChannels, dtype } = model;
   return seriesStreams({
     ...{ name, inputChannels, dtype, batches: [1, 4, 16] },
@@ -72,7 +72,7 @@ export function splineStreams(model: StreamedModel): SeriesStreams<StreamedSerie
 }
 
 /** Streams of many series. The step is traced once by `jit` for each batch size. */
-export function seriesStreams(steps: StreamedStep): SeriesStreams<StreamedSeries> {
+export function seriesStreams(steps: StreamedStep): SeriesStreams<SeriesStreamState> {
   const { name, inputChannels, dtype, batches } = steps;
   const together = batches.at(-1)!;
   const step = jit((x: Tensor, known: StreamKnowledge | null) => steps.step(x, known ?? undefined));
@@ -97,8 +97,8 @@ export function seriesStreams(steps: StreamedStep): SeriesStreams<StreamedSeries
   /** Advances series with the same number of known observations. */
   const advance = async (
     rows: readonly (readonly number[])[],
-    known: readonly (StreamedSeries | undefined)[],
-  ): Promise<StreamedOutputs<StreamedSeries>[]> => {
+    known: readonly (SeriesStreamState | undefined)[],
+  ): Promise<StreamedOutputs<SeriesStreamState>[]> => {
     const batch = batches.find((size) => size >= rows.length)!;
     const stacked = (parts: readonly ArrayLike<number>[], shape: Shape) =>
       stackedRows(parts, batch, shape, dtype);
@@ -139,7 +139,7 @@ export function seriesStreams(steps: StreamedStep): SeriesStreams<StreamedSeries
       if (wrong) {
         throw new RangeError(`${name}: an observation [${wrong}], expected ${inputChannels} finite numbers`);
       }
-      const results: StreamedOutputs<StreamedSeries>[] = [];
+      const results: StreamedOutputs<SeriesStreamState>[] = [];
       const groups = Map.groupBy(rows.keys(), (i) => states[i]?.observations.length ?? 0);
       for (const group of groups.values()) {
         for (let start = 0; start < group.length; start += together) {

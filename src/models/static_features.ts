@@ -18,7 +18,7 @@ export interface StaticFeaturesOptions {
 }
 
 /** Static features of a call, for a model that was made with them. */
-export interface StaticFeaturesCall {
+export interface StaticFeaturesCallOptions {
   /** `(..., channels)`, with the same leading axes as the series. */
   staticFeatures?: Tensor;
 }

@@ -23,7 +23,7 @@ import { Tensor } from "../tensor/tensor.ts";
 export type CausalPath = "hermite" | "rectilinear";
 
 /** Options of a model's `stream`. */
-export interface StreamOptions {
+export interface ModelStreamOptions {
   /**
    * The control: `"hermite"` (default), as by `hermiteCubicCoeffs`, or `"rectilinear"`, as by `linearCoeffs`
    * with that option. Missing values are replaced by the last observed value, as by `forwardFill`.
@@ -31,15 +31,15 @@ export interface StreamOptions {
   path?: CausalPath;
   /** The channel that holds the time of a rectilinear path, 0 by default. */
   timeChannel?: number;
-  /** The result of {@linkcode Stream.save}. The stream continues from this state. */
-  state?: StreamState;
+  /** The result of {@linkcode ModelStream.save}. The stream continues from this state. */
+  state?: ModelStreamState;
 }
 
 /** State of a stream as plain numbers, which can be stored as JSON. */
-export interface StreamState {
-  /** The control, as in {@linkcode StreamOptions}. */
+export interface ModelStreamState {
+  /** The control, as in {@linkcode ModelStreamOptions}. */
   path: CausalPath;
-  /** The channel of the time, as in {@linkcode StreamOptions}. */
+  /** The channel of the time, as in {@linkcode ModelStreamOptions}. */
   timeChannel: number;
   /** Times of the latest observations, oldest first. */
   times: number[];
@@ -132,7 +132,7 @@ export function streamStep(
  * divides all gaps. The first prediction differs if the initial state depends on the slope of the control,
  * which is unknown before the second observation.
  */
-export class Stream {
+export class ModelStream {
   readonly #model: StreamedModel;
   readonly #path: CausalPath;
   readonly #timeChannel: number;
@@ -143,7 +143,7 @@ export class Stream {
   #state: Tensor | undefined;
 
   /** @internal Use a model's `stream`. */
-  constructor(model: StreamedModel, options: StreamOptions = {}) {
+  constructor(model: StreamedModel, options: ModelStreamOptions = {}) {
     checkOptions(`${model.name}.stream`, options, streamOptionNames);
     const { state, path = state?.path ?? "hermite", timeChannel = state?.timeChannel ?? 0 } = options;
     const { name, method = modelMethod } = model;
@@ -246,7 +246,7 @@ export class Stream {
    *
    * @throws {Error} Before the first observation.
    */
-  async save(): Promise<StreamState> {
+  async save(): Promise<ModelStreamState> {
     if (!this.#state) throw new Error(`${this.#model.name}.stream: save: there was no observation yet`);
     const [times, batch] = [[...this.#times], [...this.#batch!]];
     const [values, ...observations] = await Promise.all(
@@ -256,7 +256,7 @@ export class Stream {
     return { path: this.#path, timeChannel: this.#timeChannel, times, batch, observations, state };
   }
 
-  #restore({ path, times, batch, observations, state }: StreamState): void {
+  #restore({ path, times, batch, observations, state }: ModelStreamState): void {
     const { name, dtype, inputChannels } = this.#model;
     if (path !== this.#path) {
       throw new RangeError(`${name}.stream: the saved state follows a path "${path}", not "${this.#path}"`);

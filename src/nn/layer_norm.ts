@@ -45,7 +45,7 @@ export function LayerNorm(options: LayerNormOptions): Layer<[x: Tensor], LayerNo
   const normalize = (x: Tensor) => {
     checkFeatures("LayerNorm", x, features);
     const centred = x.sub(x.mean(-1, { keepDims: true }));
-    return centred.div(deviationOf(centred, eps));
+    return centred.div(standardDeviationOf(centred, eps));
   };
   if (!affine) return layer({}, normalize);
   const weight = parameter(ones([features], { dtype }));
@@ -57,7 +57,7 @@ export function LayerNorm(options: LayerNormOptions): Layer<[x: Tensor], LayerNo
  * The standard deviation over the last axis, kept as an axis of length one. The mean of `centred` over that
  * axis must be zero.
  */
-export function deviationOf(centred: Tensor, eps = 1e-5): Tensor {
-  checkTensor("deviationOf: centred", centred);
+export function standardDeviationOf(centred: Tensor, eps = 1e-5): Tensor {
+  checkTensor("standardDeviationOf: centred", centred);
   return centred.square().mean(-1, { keepDims: true }).add(eps).sqrt();
 }

@@ -130,20 +130,20 @@ export function binaryCrossEntropy(
  *
  * @example
  * ```ts
- * import { key, Linear, weightPenalty } from "@weft/weft";
+ * import { key, Linear, l2Penalty } from "@weft/weft";
  *
  * const layer = Linear({ inputs: 3, outputs: 2, key: key(0) });
- * weightPenalty(layer.parameters).mul(0.01); // to be added to a loss
+ * l2Penalty(layer.parameters).mul(0.01); // to be added to a loss
  * ```
  *
  * @throws {TypeError} If there are no parameters.
  */
-export function weightPenalty(parameters: ParameterTree, options: { norms?: boolean } = {}): Tensor {
-  checkOptions("weightPenalty", options, weightPenaltyOptionNames);
+export function l2Penalty(parameters: ParameterTree, options: { norms?: boolean } = {}): Tensor {
+  checkOptions("l2Penalty", options, weightPenaltyOptionNames);
   const { norms = false } = options;
   const all = treeLeaves(parameters);
   if (all.length === 0) {
-    throw new TypeError("weightPenalty: no tensors among the parameters; pass model.parameters");
+    throw new TypeError("l2Penalty: no tensors among the parameters; pass model.parameters");
   }
   const squares = all.map((x) => x.square().sum());
   // The gradient of a norm is undefined at zero.
@@ -192,27 +192,27 @@ export function meanAbsolutePercentageError(predictions: Tensor, targets: Tensor
  *
  * @example
  * ```ts
- * import { normalNegativeLogLikelihood, tensor } from "@weft/weft";
+ * import { gaussianNLL, tensor } from "@weft/weft";
  *
- * normalNegativeLogLikelihood(tensor([0, 1]), tensor([1, 1]), tensor([0, 1])); // 0.9189
+ * gaussianNLL(tensor([0, 1]), tensor([1, 1]), tensor([0, 1])); // 0.9189
  * ```
  *
  * @param deviations Standard deviations above zero. All three tensors have the same shape.
  */
-export function normalNegativeLogLikelihood(means: Tensor, deviations: Tensor, targets: Tensor): Tensor {
-  checkPredictions("normalNegativeLogLikelihood", "means", means);
-  checkShape("normalNegativeLogLikelihood", "deviations", deviations, means.shape);
-  checkShape("normalNegativeLogLikelihood", "targets", targets, means.shape);
+export function gaussianNLL(means: Tensor, deviations: Tensor, targets: Tensor): Tensor {
+  checkPredictions("gaussianNLL", "means", means);
+  checkShape("gaussianNLL", "deviations", deviations, means.shape);
+  checkShape("gaussianNLL", "targets", targets, means.shape);
   const error = targets.sub(means).div(deviations);
   return deviations.log().add(error.square().mul(0.5)).mean().add(Math.log(2 * Math.PI) / 2);
 }
 
 /**
- * Bits per dimension: {@linkcode normalNegativeLogLikelihood} in bits instead of nats. The density is in the
+ * Bits per dimension: {@linkcode gaussianNLL} in bits instead of nats. The density is in the
  * units of the targets, so the value may be negative, and scaling the targets adds a constant.
  */
 export function bitsPerDimension(means: Tensor, deviations: Tensor, targets: Tensor): Tensor {
-  return normalNegativeLogLikelihood(means, deviations, targets).div(Math.LN2);
+  return gaussianNLL(means, deviations, targets).div(Math.LN2);
 }
 
 /**

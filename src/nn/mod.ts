@@ -23,7 +23,7 @@ export {
 export type { Initialization } from "./initialization.ts";
 export * from "./linear.ts";
 export { type Activation, type HiddenLayers, MLP, type MLPOptions, type MLPParameters } from "./mlp.ts";
-export * from "./layer_norm.ts";
+export { LayerNorm, type LayerNormOptions, type LayerNormParameters } from "./layer_norm.ts";
 export * from "./rms_norm.ts";
 export * from "./dropout.ts";
 export * from "./embedding.ts";

@@ -38,18 +38,18 @@ function groups(
  *
  * @example
  * ```ts
- * import { areaUnderCurve } from "@weft/weft";
+ * import { rocAuc } from "@weft/weft";
  *
- * areaUnderCurve([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]); // 0.75
+ * rocAuc([0.1, 0.4, 0.35, 0.8], [0, 0, 1, 1]); // 0.75
  * ```
  *
  * @param labels 1 for positive samples, 0 for negative samples.
  * @throws {RangeError} If there are no positive or no negative samples, a score is NaN, or the lengths
  * differ.
  */
-export function areaUnderCurve(scores: ArrayLike<number>, labels: ArrayLike<number>): number {
+export function rocAuc(scores: ArrayLike<number>, labels: ArrayLike<number>): number {
   let [won, positivesAbove, negatives] = [0, 0, 0];
-  for (const { positives, samples } of groups("areaUnderCurve", scores, labels)) {
+  for (const { positives, samples } of groups("rocAuc", scores, labels)) {
     const groupNegatives = samples - positives;
     won += groupNegatives * (positivesAbove + positives / 2);
     positivesAbove += positives;
@@ -57,7 +57,7 @@ export function areaUnderCurve(scores: ArrayLike<number>, labels: ArrayLike<numb
   }
   if (positivesAbove === 0 || negatives === 0) {
     throw new RangeError(
-      `areaUnderCurve: ${positivesAbove} positive and ${negatives} negative samples, expected both`,
+      `rocAuc: ${positivesAbove} positive and ${negatives} negative samples, expected both`,
     );
   }
   return won / (positivesAbove * negatives);

@@ -45,7 +45,7 @@ export function clipByGlobalNorm<T extends Tree>(
  * @param gradients Tensors of one type, in nested plain objects and arrays.
  * @throws {RangeError} If `limit` is negative or not finite.
  */
-export function clipElements<T extends Tree>(gradients: T, limit: number): T {
-  checkNonNegative("limit", limit, "clipElements");
+export function clipByValue<T extends Tree>(gradients: T, limit: number): T {
+  checkNonNegative("limit", limit, "clipByValue");
   return tidy(() => treeMap(gradients, (x) => x.clip(-limit, limit)));
 }

@@ -4,12 +4,12 @@
  * @example
  * ```ts
  * import { key, Linear, meanSquaredError, ones, valueAndGrad } from "@weft/weft";
- * import { Adam, clipByGlobalNorm, cosine } from "@weft/weft/optim";
+ * import { Adam, clipByGlobalNorm, cosineDecay } from "@weft/weft/optim";
  *
  * const [rate, steps] = [0.1, 20];
  * const model = Linear({ inputs: 3, outputs: 1, key: key(0) });
  * const optimizer = Adam(model.parameters, { learningRate: rate });
- * const schedule = cosine({ steps });
+ * const schedule = cosineDecay({ steps });
  * for (let step = 0; step < steps; step++) {
  *   optimizer.learningRate = rate * schedule(step);
  *   const loss = () => meanSquaredError(model(ones([4, 3])), ones([4, 1]));
@@ -20,7 +20,6 @@
  *
  * @module
  */
-export type { Maker } from "../tensor/maker.ts";
 export { Optimizer, type OptimizerOptions, type OptimizerState, type UpdateRule } from "./optimizer.ts";
 export * from "./sgd.ts";
 export { Adam, type AdamOptions } from "./adam.ts";

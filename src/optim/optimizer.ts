@@ -9,7 +9,6 @@ import { applyBroadcast } from "../tensor/broadcast.ts";
 import { scalar, type Tensor, type TensorLike } from "../tensor/tensor.ts";
 import { elementwise } from "../tensor/primitives/elementwise.ts";
 import type { Scalar } from "../device/scalar.ts";
-import { type Maker, maker } from "../tensor/maker.ts";
 import { treeFlatten } from "../tensor/tree.ts";
 import { checkSame, loadParameters, parameter, type ParameterTree } from "../nn/layer.ts";
 
@@ -203,16 +202,17 @@ class RuleOptimizer implements Optimizer {
  * @throws {Error} If a multiplier matches no parameter.
  * @throws {TypeError} If there are no parameters, or one is not a float tensor.
  */
-export const Optimizer: Maker<
-  [rule: UpdateRule, parameters: ParameterTree, options: OptimizerOptions],
-  Optimizer
-> = maker((rule: UpdateRule, parameters: ParameterTree, options: OptimizerOptions) => {
+export function Optimizer(
+  rule: UpdateRule,
+  parameters: ParameterTree,
+  options: OptimizerOptions,
+): Optimizer {
   if (typeof rule?.update !== "function" || !Array.isArray(rule.state)) {
     throw new TypeError(`Optimizer: the rule is ${describe(rule)}, expected an object with state and update`);
   }
   checkOptions("Optimizer", options, optimizerOptionNames);
   return makeOptimizer(rule, parameters, options);
-});
+}
 
 /** {@linkcode Optimizer} without the check of option names. The options may include those of a rule. */
 export function makeOptimizer(

@@ -29,7 +29,7 @@ export const warmupOptionNames: OptionNames<{ steps: number; from?: number }> = 
   from: "optional",
 };
 
-export const cosineOptionNames: OptionNames<{ steps: number; start?: number; minimum?: number }> = {
+export const cosineDecayOptionNames: OptionNames<{ steps: number; start?: number; minimum?: number }> = {
   steps: "required",
   start: "optional",
   minimum: "optional",

@@ -3,7 +3,7 @@
  * to a factor: `optimizer.learningRate = rate * schedule(step)`.
  */
 import { checkOptions } from "../device/options.ts";
-import { cosineOptionNames, plateauOptionNames, warmupOptionNames } from "./option_names.ts";
+import { cosineDecayOptionNames, plateauOptionNames, warmupOptionNames } from "./option_names.ts";
 import { checkWord } from "../tensor/checks.ts";
 
 /** Maps the index of a step to a factor on the learning rate. */
@@ -40,13 +40,13 @@ export function warmup(options: { steps: number; from?: number }): Schedule {
  * @param options `steps`: the step at which it reaches `minimum`; `start`: the step at which it begins to
  * fall, 0 by default, for example the end of a {@linkcode warmup}; `minimum`: 0 by default.
  */
-export function cosine(options: { steps: number; start?: number; minimum?: number }): Schedule {
-  checkOptions("cosine", options, cosineOptionNames);
+export function cosineDecay(options: { steps: number; start?: number; minimum?: number }): Schedule {
+  checkOptions("cosineDecay", options, cosineDecayOptionNames);
   const { steps, start = 0, minimum = 0 } = options;
-  checkSteps("cosine", "start", start);
-  checkFactor("cosine", "minimum", minimum);
+  checkSteps("cosineDecay", "start", start);
+  checkFactor("cosineDecay", "minimum", minimum);
   if (!(Number.isFinite(steps) && steps > start)) {
-    throw new RangeError(`cosine: steps is ${steps}, expected more than start (${start})`);
+    throw new RangeError(`cosineDecay: steps is ${steps}, expected more than start (${start})`);
   }
   return (step) => {
     const progress = Math.min(1, Math.max(0, (step - start) / (steps - start)));
@@ -59,13 +59,13 @@ export function cosine(options: { steps: number; start?: number; minimum?: numbe
  *
  * @example
  * ```ts
- * import { combineSchedules, cosine, warmup } from "@weft/weft";
+ * import { multiplySchedules, cosineDecay, warmup } from "@weft/weft";
  *
- * const schedule = combineSchedules(warmup({ steps: 100 }), cosine({ start: 100, steps: 1000 }));
+ * const schedule = multiplySchedules(warmup({ steps: 100 }), cosineDecay({ start: 100, steps: 1000 }));
  * schedule(49); // 0.5
  * ```
  */
-export function combineSchedules(...schedules: readonly Schedule[]): Schedule {
+export function multiplySchedules(...schedules: readonly Schedule[]): Schedule {
   return (step) => schedules.reduce((factor, schedule) => factor * schedule(step), 1);
 }
 

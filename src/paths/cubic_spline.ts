@@ -1,7 +1,6 @@
 import { refuseShape } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import { concatenate } from "../tensor/functions.ts";
-import { type Maker, maker } from "../tensor/maker.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Grid, locate, makeGrid, sharedTimes, timesSince } from "./grid.ts";
 import { checkPathOptions, isCausal, type Path, type PathOptions, type Side } from "./path.ts";
@@ -92,12 +91,10 @@ class CubicPieces implements CubicSpline {
  * ... by default.
  * @throws {ShapeError} If the last axis is not a multiple of four, or times and pieces do not fit.
  */
-export const CubicSpline: Maker<[coeffs: Tensor, t?: Times, options?: PathOptions], CubicSpline> = maker(
-  (coeffs: Tensor, t?: Times, options?: PathOptions) => {
-    checkPathOptions("CubicSpline", options);
-    return new CubicPieces(coeffs, t, options);
-  },
-);
+export function CubicSpline(coeffs: Tensor, t?: Times, options?: PathOptions): CubicSpline {
+  checkPathOptions("CubicSpline", options);
+  return new CubicPieces(coeffs, t, options);
+}
 
 /** [a, b, 2c, 3d]. */
 function termsOf(rows: Tensor): Tensor[] {

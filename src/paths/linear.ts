@@ -4,7 +4,6 @@ import { checkTensor } from "../tensor/checks.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
 import { tidy } from "../tensor/scope.ts";
 import { tensor } from "../tensor/creation.ts";
-import { type Maker, maker } from "../tensor/maker.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { mapSeries } from "./blocks.ts";
 import { fromColumns, toColumns } from "./columns.ts";
@@ -191,10 +190,7 @@ class LinearPieces implements LinearInterpolation {
  * @param t Times, `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default.
  * @throws {ShapeError | RangeError} If times do not fit or do not increase.
  */
-export const LinearInterpolation: Maker<
-  [coeffs: Tensor, t?: Times, options?: PathOptions],
-  LinearInterpolation
-> = maker((coeffs: Tensor, t?: Times, options?: PathOptions) => {
+export function LinearInterpolation(coeffs: Tensor, t?: Times, options?: PathOptions): LinearInterpolation {
   checkPathOptions("LinearInterpolation", options);
   return new LinearPieces(coeffs, t, options);
-});
+}

@@ -12,8 +12,7 @@
  *
  * @module
  */
-export type { Maker } from "../tensor/maker.ts";
-export type { Path, PathOptions, Side } from "./path.ts";
+export { isPath, type Path, type PathOptions } from "./path.ts";
 export type { Times } from "./times.ts";
 export { naturalCubicCoeffs } from "./natural_cubic.ts";
 export * from "./hermite_cubic.ts";

@@ -42,7 +42,7 @@ export interface Path {
    *
    * @param side Which derivative is meant at a grid point: `"left"`, that of the piece before it, by default.
    */
-  derivative(t: Tensor | number | ArrayLike<number>, side?: Side): Tensor;
+  derivative(t: Tensor | number | ArrayLike<number>, side?: "left" | "right"): Tensor;
   /**
    * The same path with times counted from an origin. Solvers ask for it where the times are too far from zero for float32,
    * as Unix seconds are; a path without it is solved at the times as they are.
@@ -50,10 +50,17 @@ export interface Path {
   since?(origin: number): Path;
 }
 
-/** Refuses what is no path, as the observations themselves. */
+/** Whether a value is a {@linkcode Path}: an object with its members, such as a {@linkcode CubicSpline}. */
+export function isPath(value: unknown): value is Path {
+  const isObject = typeof value === "object" && value !== null;
+  return isObject && "times" in value && "evaluate" in value && typeof value.evaluate === "function";
+}
+
+/** Throws unless a value is a path. A tensor of observations is a common mistake. */
 export function checkPath(operation: string, X: Path): void {
-  if (typeof X?.evaluate === "function" && "times" in X) return;
-  const found = X instanceof Tensor ? `a tensor of shape ${formatShape(X.shape)}` : typeof X;
+  if (isPath(X)) return;
+  const given: unknown = X;
+  const found = given instanceof Tensor ? `a tensor of shape ${formatShape(given.shape)}` : typeof given;
   throw new TypeError(
     `${operation}: expected a path, got ${found}; make one of observations: CubicSpline(naturalCubicCoeffs(x, t), t)`,
   );

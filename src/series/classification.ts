@@ -1,6 +1,6 @@
 import type { Panel } from "../charts/chart.ts";
 import { normalise, type Series, type Splits } from "../data/series.ts";
-import { accuracy, binaryCrossEntropy, crossEntropy, weightPenalty } from "../nn/losses.ts";
+import { accuracy, binaryCrossEntropy, crossEntropy, l2Penalty } from "../nn/losses.ts";
 import { tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
 import type { ParameterTree } from "../nn/layer.ts";
@@ -60,13 +60,13 @@ export interface ClassificationRules {
   /** Whether two classes have a single output: the logit of the second class. */
   readonly isBinary?: boolean;
   /** Factor of the norms of the regularised parameters in the training loss; no penalty by default. */
-  readonly weightPenalty?: number;
+  readonly l2Penalty?: number;
   /** Measure that decides which epoch is the best. */
   readonly metric: Task["metric"];
   /** Optimiser, schedule and stopping rule. @param steps Number of steps per epoch. */
   learning(parameters: ParameterTree, steps: number): Pick<
     Task,
-    "optimizer" | "schedule" | "plateau" | "plateauOf" | "clipNorm" | "clipElements" | "stop"
+    "optimizer" | "schedule" | "plateau" | "plateauOf" | "clipNorm" | "clipValue" | "stop"
   >;
 }
 
@@ -131,8 +131,8 @@ export function classifier(options: ClassifierOptions): Classifier {
         ? meanOutput(members.map((output) => lossOf(asLogits(output), batch.labels)))
         : lossOf(predicted, batch.labels);
       // Only in training: validation and test measure the loss of the predictions, without the penalty.
-      const penalty = key && rules?.weightPenalty &&
-        weightPenalty(network.regularised, { norms: true }).mul(rules.weightPenalty);
+      const penalty = key && rules?.l2Penalty &&
+        l2Penalty(network.regularised, { norms: true }).mul(rules.l2Penalty);
       return { loss: penalty ? loss.add(penalty) : loss, accuracy: accuracy(predicted, batch.labels) };
     },
     weights: weights && (({ labels }) => ({ loss: weights.gather(labels).mean() })),

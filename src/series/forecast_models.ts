@@ -2,7 +2,7 @@
  * Models that predict each value of a series from the values before it, by the names of the option `--model`.
  */
 import { OptionError } from "../device/errors.ts";
-import type { ForecastCall } from "../models/forecaster.ts";
+import type { ForecastCallOptions } from "../models/forecaster.ts";
 import { RecurrentForecaster } from "../models/recurrent.ts";
 import { TransformerForecaster } from "../models/transformer.ts";
 import { StateSpaceForecaster, type StateSpaceForecasterOptions } from "../models/diagonal/forecaster.ts";
@@ -54,7 +54,7 @@ export interface ForecastModelSizes {
  * Maps series `(batch, length, channels)` to predictions of the same shape, or with twice the channels if
  * standard deviations are predicted. Prediction s is for x_(s+1), from the inputs up to s.
  */
-export type ForecastModel = Layer<[x: Tensor, feeding: ForecastCall]>;
+export type ForecastModel = Layer<[x: Tensor, feeding: ForecastCallOptions]>;
 
 function warp(
   { channels, hidden, root, leastDeviation, length: _, clipWeights, ...rest }: ForecastModelSizes,
@@ -70,7 +70,8 @@ function warp(
   });
   return layer(
     model.parameters,
-    (x: Tensor, { forcing, ...call }: ForecastCall) => model(x, { context: 1, ...call, pForcing: forcing }),
+    (x: Tensor, { forcing, ...call }: ForecastCallOptions) =>
+      model(x, { context: 1, ...call, pForcing: forcing }),
   );
 }
 
@@ -166,7 +167,8 @@ function transformer(sizes: ForecastModelSizes): ForecastModel {
   });
   return layer(
     model.parameters,
-    (x: Tensor, call: ForecastCall) => model(x, call.forcing === undefined ? call : { ...call, forcing: 1 }),
+    (x: Tensor, call: ForecastCallOptions) =>
+      model(x, call.forcing === undefined ? call : { ...call, forcing: 1 }),
   );
 }
 

@@ -1,6 +1,6 @@
 import type { ParameterTree } from "../nn/layer.ts";
 import { Adam } from "../optim/adam.ts";
-import { combineSchedules, cosine, warmup } from "../optim/schedules.ts";
+import { cosineDecay, multiplySchedules, warmup } from "../optim/schedules.ts";
 import { WeftError } from "../device/errors.ts";
 import { treeFlatten } from "../tensor/tree.ts";
 import type { Series, Splits } from "../data/series.ts";
@@ -146,7 +146,7 @@ export function settling(
       learningRate,
       multipliers: isWarp ? warpMultipliers(parameters, depth, longSteps) : {},
     }),
-    schedule: combineSchedules(warmup({ steps: warm }), cosine({ steps })),
+    schedule: multiplySchedules(warmup({ steps: warm }), cosineDecay({ steps })),
     ...(record.version === 1 ? { checkTraining: rejectVersion } : {}),
     // The loss of an ensemble is the mean over the members, so a member's gradient is divided by their number.
     clipNorm: 1 / ensemble,

@@ -1,7 +1,7 @@
 import type { Series } from "../data/series.ts";
 import { DataError } from "../device/errors.ts";
 import { isCount, isNumber, isRecord } from "../files/json.ts";
-import type { SeriesStreams, StreamedOutputs, StreamedSeries } from "../models/series_streams.ts";
+import type { SeriesStreams, SeriesStreamState, StreamedOutputs } from "../models/series_streams.ts";
 import { BlockMean, type BlockSums } from "./condense.ts";
 import type { DataRecord } from "./data_record.ts";
 import { continuedOf, presentOf, startOf } from "./forecast_windows.ts";
@@ -113,7 +113,7 @@ export function networkStreams(
             "those of the training series",
         );
       }
-      const { outputs, state: model } = await push(row, before?.model as StreamedSeries | undefined);
+      const { outputs, state: model } = await push(row, before?.model as SeriesStreamState | undefined);
       requireFiniteOutputs(series, outputs);
       const next = block.rows < rows
         ? { first, held: before?.held ?? channels.map(() => 0), model: before?.model, block: block.save() }

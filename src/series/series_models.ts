@@ -9,8 +9,8 @@ import { FastWeightCDE } from "../models/fast_weight/cde.ts";
 import { FastWeightDirectMap } from "../models/fast_weight/direct_map.ts";
 import { FastWeightODE } from "../models/fast_weight/ode.ts";
 import { FastWeightRDE } from "../models/fast_weight/rde.ts";
-import { delta, hebb, type LearningRule, oja } from "../models/fast_weight/rules.ts";
-import { DirectNODE } from "../models/direct_node.ts";
+import { deltaRule, hebbRule, type LearningRule, ojaRule } from "../models/fast_weight/rules.ts";
+import { DirectNeuralODE } from "../models/direct_node.ts";
 import { GRUODE } from "../models/gru_ode.ts";
 import { IrregularGRU, type IrregularGRUOptions } from "../models/irregular_gru.ts";
 import { LogNCDE } from "../models/log_ncde.ts";
@@ -319,17 +319,18 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "neural-ode": alongSpline(
     [...solver, ...field],
     "values",
-    ({ hidden, ...sizes }) => withoutDropout(DirectNODE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
+    ({ hidden, ...sizes }) =>
+      withoutDropout(DirectNeuralODE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
   ),
-  "delta": ensembleOf(controlled(delta(), "derivative"), direct(delta())),
-  "hebb-ode": direct(hebb()),
-  "oja-ode": direct(oja()),
-  "delta-ode": direct(delta()),
-  "hebb-cde": controlled(hebb(), "value"),
+  "delta": ensembleOf(controlled(deltaRule(), "derivative"), direct(deltaRule())),
+  "hebb-ode": direct(hebbRule()),
+  "oja-ode": direct(ojaRule()),
+  "delta-ode": direct(deltaRule()),
+  "hebb-cde": controlled(hebbRule(), "value"),
   // Values from x, keys from its derivative (equations 36 and 37).
-  "hebb-cde-exchanged": controlled(hebb(), "derivative"),
-  "oja-cde": controlled(oja(), "value"),
-  "delta-cde": controlled(delta(), "derivative"),
+  "hebb-cde-exchanged": controlled(hebbRule(), "derivative"),
+  "oja-cde": controlled(ojaRule(), "value"),
+  "delta-cde": controlled(deltaRule(), "derivative"),
   "direct-map": alongSpline(
     field,
     "changes",
@@ -343,10 +344,10 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
     field,
     ({ hidden, ...sizes }) => withoutDropout(NeuralRDE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
   ),
-  "hebb-rde": rough(hebb()),
-  "oja-rde": rough(oja()),
+  "hebb-rde": rough(hebbRule()),
+  "oja-rde": rough(ojaRule()),
   // For thousands of windows, the paper applies tanh to the difference (equation 32).
-  "delta-rde": rough(delta({ postTanh: true })),
+  "delta-rde": rough(deltaRule({ postTanh: true })),
   "gru": recurrent("gru"),
   "lstm": recurrent("lstm"),
   "transformer": atObservations([], ({ inputChannels, outputChannels, hidden, key }) => {

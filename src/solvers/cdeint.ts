@@ -47,22 +47,22 @@ export function cdeint(
 }
 
 /**
- * Finds the steps of an adaptive method, for devices where that takes waiting: as {@linkcode odeintSteps}, for the option
+ * Finds the steps of an adaptive method, for devices where that takes waiting: as {@linkcode findOdeintSteps}, for the option
  * `steps` of {@linkcode cdeint}.
  *
- * @throws {RangeError} As {@linkcode odeintSteps}.
+ * @throws {RangeError} As {@linkcode findOdeintSteps}.
  */
-export function cdeintSteps(
+export function findCdeintSteps(
   X: Path,
   f: (t: Tensor, z: Tensor) => Tensor,
   z0: Tensor,
   t: Tensor | ArrayLike<number>,
   options: CdeSolveOptions = {},
 ): Promise<AdaptiveSteps> {
-  checkFunction("cdeintSteps", "f", f);
-  checkTensor("cdeintSteps: z0", z0);
-  checkOptions("cdeintSteps", options, cdeSolveOptionNames);
-  return findStepsAlong(X, fieldOf(X, f), z0, t, options, "cdeintSteps");
+  checkFunction("findCdeintSteps", "f", f);
+  checkTensor("findCdeintSteps: z0", z0);
+  checkOptions("findCdeintSteps", options, cdeSolveOptionNames);
+  return findStepsAlong(X, fieldOf(X, f), z0, t, options, "findCdeintSteps");
 }
 
 /** The right-hand side of the ordinary differential equation that a controlled one is. */

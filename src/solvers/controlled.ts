@@ -1,7 +1,7 @@
 /** Differential equations whose right-hand side reads a control: what controlled equations and fast weights have in common. */
 import { OptionError } from "../device/errors.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
-import { checkPath, type Path, type Side } from "../paths/path.ts";
+import { checkPath, type Path } from "../paths/path.ts";
 import { lostByRounding } from "../paths/times.ts";
 import { full } from "../tensor/creation.ts";
 import { hostTimes } from "../tensor/host.ts";
@@ -29,7 +29,7 @@ export interface Control {
   /** X(t), `(..., channels)`. */
   evaluate(): Tensor;
   /** dX/dt, `(..., channels)`. */
-  derivative(side?: Side): Tensor;
+  derivative(side?: "left" | "right"): Tensor;
 }
 
 /** A right-hand side that reads a control. */

@@ -14,10 +14,10 @@
  */
 export type { ButcherTableau, RungeKutta, VectorField } from "./fixed/tableau.ts";
 export type { EmbeddedTableau } from "./adaptive/embedded.ts";
-export { odeint, odeintSteps } from "./odeint.ts";
+export { findOdeintSteps, odeint } from "./odeint.ts";
 export * from "./solve_options.ts";
 export type { ErrorNorm, StepController } from "./adaptive/step_control.ts";
 export type { SolveStatistics } from "./adaptive/adaptive.ts";
 export * from "./odeint_event.ts";
-export { cdeint, cdeintSteps, type CdeSolveOptions } from "./cdeint.ts";
+export { cdeint, type CdeSolveOptions, findCdeintSteps } from "./cdeint.ts";
 export { DivergenceError, NoProgressError } from "./divergence.ts";

@@ -192,11 +192,11 @@ function withEnds(method: MethodChoice, times: Float64Array, options: AdaptiveOp
  *
  * @example
  * ```ts
- * import { odeint, odeintSteps, ones, type Tensor } from "@weft/weft";
+ * import { odeint, findOdeintSteps, ones, type Tensor } from "@weft/weft";
  *
  * const f = (_t: Tensor, y: Tensor) => y.neg();
  * const y0 = ones([2, 3]);
- * const steps = await odeintSteps(f, y0, [0, 1], { method: "tsit5" });
+ * const steps = await findOdeintSteps(f, y0, [0, 1], { method: "tsit5" });
  * console.log(odeint(f, y0, [0, 0.5, 1], { steps }));
  * ```
  *
@@ -205,17 +205,17 @@ function withEnds(method: MethodChoice, times: Float64Array, options: AdaptiveOp
  * @param options The method is an adaptive one, `"dopri5"` by default.
  * @throws {RangeError} As {@linkcode odeint}; if the method is not adaptive.
  */
-export async function odeintSteps(
+export async function findOdeintSteps(
   f: VectorField,
   y0: Tensor,
   t: Tensor | ArrayLike<number>,
   options: SolveOptions = {},
 ): Promise<AdaptiveSteps> {
-  checkFunction("odeintSteps", "f", f);
-  checkOptions("odeintSteps", options, solveOptionNames);
-  const times = hostTimes(t, "odeintSteps: t");
-  checkOutputTimes(times, "odeintSteps");
-  checkState(y0, "odeintSteps");
+  checkFunction("findOdeintSteps", "f", f);
+  checkOptions("findOdeintSteps", options, solveOptionNames);
+  const times = hostTimes(t, "findOdeintSteps: t");
+  checkOutputTimes(times, "findOdeintSteps");
+  checkState(y0, "findOdeintSteps");
   return await findStepsSince(ofField(f, y0, times, options), y0, times, options, odeDefaults);
 }
 
@@ -232,7 +232,7 @@ export async function findStepsSince(
   checkOptionUse(tableau, options);
   if (!isAdaptive(tableau)) {
     throw new RangeError(
-      `odeintSteps: ${tableau.name} has fixed steps, which need not be found; use an adaptive method`,
+      `findOdeintSteps: ${tableau.name} has fixed steps, which need not be found; use an adaptive method`,
     );
   }
   checkTimesSeen(t, y0.dtype, () => usesTime(normOf(options)));

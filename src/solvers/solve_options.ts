@@ -46,7 +46,7 @@ export interface SolveOptions {
    * against the state. The continuous adjoint's own steps stay those of the batch.
    */
   norm?: ErrorNorm;
-  /** The steps of an adaptive method, found before: with `odeintSteps` or `cdeintSteps`. */
+  /** The steps of an adaptive method, found before: with `findOdeintSteps` or `findCdeintSteps`. */
   steps?: AdaptiveSteps;
   /** Controller of an adaptive method's next step from the errors of the last ones; torchdiffeq's integral one by default. */
   controller?: StepController;

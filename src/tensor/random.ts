@@ -16,15 +16,12 @@ import { Tensor, type TensorLike } from "./tensor.ts";
  * Source of random numbers: use one once, and {@linkcode splitKey} it for more. Inside `jit` a key of the arguments is a
  * tensor of two words, since it differs from call to call.
  */
-export type Key = HostKey | Tensor;
-
-/** The two words of a key that is known on the host. */
-export type HostKey = readonly [number, number];
+export type Key = readonly [number, number] | Tensor;
 
 /** Keys of two numbers that this module has made. */
 const keys = new WeakSet<object>();
 
-function made(words: HostKey): HostKey {
+function made(words: readonly [number, number]): readonly [number, number] {
   keys.add(words);
   return words;
 }
@@ -99,7 +96,7 @@ export function threefry2x32(key: Key, counter: readonly [number, number]): [num
  *
  * @param seed A whole number from 0 to 2^53 - 1.
  */
-export function key(seed: number): HostKey {
+export function key(seed: number): readonly [number, number] {
   if (!Number.isSafeInteger(seed) || seed < 0) {
     throw new RangeError(`key: seed ${describe(seed)} is not a whole number from 0 to 2^53 - 1`);
   }

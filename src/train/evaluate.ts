@@ -1,7 +1,7 @@
 /** Measures of a task on data, without training. */
 import { sampleCount, takeSamples } from "../data/batches.ts";
 import { MemoryLimitError, withMemoryLimit } from "../device/memory_limit.ts";
-import { areaUnderCurve, averagePrecision } from "../nn/ranking.ts";
+import { averagePrecision, rocAuc } from "../nn/ranking.ts";
 import { tidy } from "../tensor/scope.ts";
 import { type Tree, treeLeaves } from "../tensor/tree.ts";
 import { means, Meter } from "./meter.ts";
@@ -86,5 +86,5 @@ function rankingOf(batches: readonly Scored[]): Record<string, number> {
     batches.flatMap((batch) => Array.from(batch[name]))
   );
   if (!labels.includes(0) || !labels.includes(1) || scores.some(Number.isNaN)) return {};
-  return { auc: areaUnderCurve(scores, labels), averagePrecision: averagePrecision(scores, labels) };
+  return { auc: rocAuc(scores, labels), averagePrecision: averagePrecision(scores, labels) };
 }

@@ -3,7 +3,7 @@ import { jit } from "../compile/jit/jit.ts";
 import { isBatchSource, sampleCount, takeSamples } from "../data/batches.ts";
 import { JitError, withoutDeferring } from "../device/capture.ts";
 import { MemoryLimitError, withMemoryLimit } from "../device/memory_limit.ts";
-import { clipByGlobalNorm, clipElements } from "../optim/clip.ts";
+import { clipByGlobalNorm, clipByValue } from "../optim/clip.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import type { Key } from "../tensor/random.ts";
 import { tensor } from "../tensor/creation.ts";
@@ -145,16 +145,16 @@ function whereTraced<A extends Tree[], R>(step: (...args: A) => R): (...args: A)
   };
 }
 
-type Clipping = Pick<Task, "clipElements" | "clipNorm" | "isEnsemble">;
+type Clipping = Pick<Task, "clipValue" | "clipNorm" | "isEnsemble">;
 
 /**
  * Clips gradients as the task asks. The norm is that of all gradients, or that of each member of an ensemble.
  */
 function clip(
   gradients: ParameterTree,
-  { clipElements: limit, clipNorm, isEnsemble }: Clipping,
+  { clipValue: limit, clipNorm, isEnsemble }: Clipping,
 ): ParameterTree {
-  const elements = limit === undefined ? gradients : clipElements(gradients, limit);
+  const elements = limit === undefined ? gradients : clipByValue(gradients, limit);
   if (clipNorm === undefined) return elements;
   const clipped = (memberGradients: ParameterTree) => clipByGlobalNorm(memberGradients, clipNorm).gradients;
   if (!isEnsemble) return clipped(elements);

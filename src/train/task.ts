@@ -129,7 +129,7 @@ export interface Task<
    */
   readonly isEnsemble?: boolean;
   /** Maximum absolute value of each gradient element, above 0. Applied before `clipNorm`. */
-  readonly clipElements?: number;
+  readonly clipValue?: number;
   /**
    * Tensors in plain objects and arrays, with samples along the first axis. A batch has the same structure.
    * Without a validation set the last weights are the result of training.

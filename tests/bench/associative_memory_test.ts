@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { delta, hebb, type LearningRule, type Tensor } from "../../mod.ts";
+import { deltaRule, hebbRule, type LearningRule, type Tensor } from "../../mod.ts";
 import { readBackErrors } from "../../bench/associative_memory.ts";
 
 const sizes = { keys: 6, span: 10, rounds: 3 };
 const tolerance = 1e-3;
 const deltas: [name: string, rule: LearningRule, target?: (values: Tensor) => Tensor][] = [
-  ["the delta rule", delta()],
-  ["the delta rule with tanh after the subtraction", delta({ postTanh: true }), (values) => values],
+  ["the delta rule", deltaRule()],
+  ["the delta rule with tanh after the subtraction", deltaRule({ postTanh: true }), (values) => values],
 ];
 
 for (const [name, rule, target] of deltas) {
@@ -20,7 +20,7 @@ for (const [name, rule, target] of deltas) {
 }
 
 Deno.test("Hebb's rule recalls values of orthogonal keys, but adds an overwriting value to the old one", async () => {
-  const errors = await readBackErrors({ ...sizes, rule: hebb(), rate: 0.1 });
+  const errors = await readBackErrors({ ...sizes, rule: hebbRule(), rate: 0.1 });
   const first = errors.slice(0, sizes.keys);
   const rewritten = errors.slice(sizes.keys);
   assert.ok(Math.max(...first) < tolerance, `${first}`);

@@ -213,7 +213,7 @@ Deno.test("jit throws at once if its argument is not a function", () => {
 testOnDevices("jit rejects a function that it cannot replay, and the error says how to fix it", async () => {
   const x = tensor([1, 2]);
   assert.throws(() => jit(async (x: Tensor) => await x.sum().item())(x), /the function is async/);
-  assert.throws(() => odeintAdaptively(x), /odeintSteps/);
+  assert.throws(() => odeintAdaptively(x), /findOdeintSteps/);
   let promise: Promise<unknown> | undefined;
   jit((x: Tensor) => void (promise = x.add(1).data()))(x);
   await assert.rejects(promise!, /jit: the function reads values back/);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import {
   Adam,
   CubicSpline,
-  delta,
+  deltaRule,
   FastWeightCDE,
   init,
   key,
@@ -29,7 +29,7 @@ const makes: Record<string, Make> = {
   "a Neural CDE, by the continuous adjoint": neuralCde("continuous"),
   "fast weights": (X) => {
     const sizes = { inputChannels: 3, modelDim: 16, heads: 4, feedForward: 16, outputChannels: 2 };
-    const model = FastWeightCDE({ ...sizes, rule: delta(), key: key(1), method: "rk4", stepSize: 1 });
+    const model = FastWeightCDE({ ...sizes, rule: deltaRule(), key: key(1), method: "rk4", stepSize: 1 });
     return { parameters: model.parameters, apply: () => model(X) };
   },
 };

@@ -6,13 +6,13 @@ import {
   bernoulli,
   checkGradients,
   CubicSpline,
-  delta,
   DeltaNet,
+  deltaRule,
   FastWeightCDE,
   FastWeightDirectMap,
   FastWeightODE,
   FastWeightRDE,
-  hebb,
+  hebbRule,
   IrregularGRU,
   jit,
   key,
@@ -25,7 +25,7 @@ import {
   naturalCubicCoeffs,
   normal,
   ODERFWP,
-  oja,
+  ojaRule,
   type ParameterTree,
   Recurrent,
   RecurrentFWP,
@@ -69,12 +69,12 @@ async function check({ parameters, output, isAdaptive }: Model): Promise<void> {
 }
 
 const ofRule = {
-  hebb: hebb(),
-  oja: oja(),
-  "oja, normalized after": oja({ normalizeAfter: true }),
-  delta: delta(),
+  hebb: hebbRule(),
+  oja: ojaRule(),
+  "oja, normalized after": ojaRule({ normalizeAfter: true }),
+  delta: deltaRule(),
 };
-const rules = { ...ofRule, "delta, post tanh": delta({ postTanh: true }) };
+const rules = { ...ofRule, "delta, post tanh": deltaRule({ postTanh: true }) };
 const lengths = tensor([3, 4], { dtype: "int32" });
 
 const models: Record<string, (sizes: Sizes) => Model> = {};
@@ -94,7 +94,7 @@ for (const depth of [1, 2]) {
   for (const form of ["ode", "cde"] as const) {
     models[`FastWeightRDE (${form}) of depth ${depth}`] = (sizes) => {
       const X = LinearInterpolation(logsigWindows(normal(key(2), [2, 7, 2], f64), depth, 3));
-      const model = FastWeightRDE({ ...sizesOf(sizes), ...cheap, rule: delta(), depth, form });
+      const model = FastWeightRDE({ ...sizesOf(sizes), ...cheap, rule: deltaRule(), depth, form });
       return { parameters: model.parameters, output: () => model(X) };
     };
   }
@@ -132,7 +132,7 @@ const staticFeatures = normal(key(8), [2, 3], f64);
 const ofPatients = { staticFeatures: { channels: 3, width: 4 } };
 const options: Record<string, () => Model> = {
   "Hebb's rule without activations": () => {
-    const rule = hebb({ boundRate: false, boundValues: false });
+    const rule = hebbRule({ boundRate: false, boundValues: false });
     const model = FastWeightCDE({ ...sizesOf({ layers: 1, heads: 2 }), ...cheap, rule });
     return { parameters: model.parameters, output: () => model(X) };
   },
@@ -141,7 +141,7 @@ const options: Record<string, () => Model> = {
     const model = FastWeightCDE({
       ...sizesOf({ layers: 2, heads: 2 }),
       ...cheap,
-      rule: delta(),
+      rule: deltaRule(),
       normalizeValues,
     });
     return { parameters: model.parameters, output: () => model(X) };
@@ -149,14 +149,14 @@ const options: Record<string, () => Model> = {
   "a query without a transpose": () => {
     const keys = "value";
     const model = FastWeightCDE({
-      ...{ ...sizesOf({ layers: 1, heads: 2 }), ...cheap, rule: oja(), keys, transposeQuery: false },
+      ...{ ...sizesOf({ layers: 1, heads: 2 }), ...cheap, rule: ojaRule(), keys, transposeQuery: false },
     });
     return { parameters: model.parameters, output: () => model(X) };
   },
   "controls from slopes": () => {
     const model = FastWeightODE({
       ...sizesOf({ layers: 2, heads: 2 }),
-      rule: delta(),
+      rule: deltaRule(),
       controlsFrom: "slopes",
     });
     return { parameters: model.parameters, output: () => model(X) };
@@ -165,7 +165,7 @@ const options: Record<string, () => Model> = {
     const model = FastWeightODE({
       ...sizesOf({ layers: 2, heads: 2 }),
       ...cheap,
-      rule: delta(),
+      rule: deltaRule(),
       ...ofPatients,
     });
     return { parameters: model.parameters, output: () => model(X, { staticFeatures }) };
@@ -183,14 +183,14 @@ const options: Record<string, () => Model> = {
   "a FastWeightRDE whose query is of the first observation": () => {
     const X = LinearInterpolation(logsigWindows(normal(key(2), [2, 5, 2], f64), 2, 2));
     const sizes = sizesOf({ layers: 2, heads: 2 });
-    const model = FastWeightRDE({ ...sizes, ...cheap, rule: delta(), depth: 2, queryFrom: "initial" });
+    const model = FastWeightRDE({ ...sizes, ...cheap, rule: deltaRule(), depth: 2, queryFrom: "initial" });
     return { parameters: model.parameters, output: () => model(X, { states: "all" }) };
   },
   "a FastWeightRDE of static features and normalized values, in two steps a window": () => {
     const X = LinearInterpolation(logsigWindows(normal(key(2), [2, 7, 2], f64), 2, 3));
     const form = { form: "cde", normalizeValues: true, stepSize: 0.5 } as const;
     const model = FastWeightRDE({
-      ...{ ...sizesOf({ layers: 1, heads: 2 }), rule: delta(), depth: 2, ...form, ...ofPatients },
+      ...{ ...sizesOf({ layers: 1, heads: 2 }), rule: deltaRule(), depth: 2, ...form, ...ofPatients },
     });
     return { parameters: model.parameters, output: () => model(X, { staticFeatures }) };
   },
@@ -272,7 +272,7 @@ for (const [name, make] of Object.entries(options)) {
 
 Deno.test("the gradients of initial fast weights agree with central differences", async () => {
   for (const layers of [1, 2]) {
-    const model = FastWeightODE({ ...sizesOf({ layers, heads: 2 }), rule: delta() });
+    const model = FastWeightODE({ ...sizesOf({ layers, heads: 2 }), rule: deltaRule() });
     const initial = normal(key(5), [2, ...layers === 1 ? [] : [layers], 2, 2, 2], f64);
     await checkGradients((initial) => model(X, { initial }), [initial], { elements: 2 });
   }

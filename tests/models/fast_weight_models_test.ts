@@ -5,7 +5,7 @@ import {
   type Adjoint,
   concatenate,
   CubicSpline,
-  delta,
+  deltaRule,
   DivergenceError,
   type DType,
   FastWeightCDE,
@@ -14,7 +14,7 @@ import {
   type FastWeightModelOptions,
   FastWeightODE,
   FastWeightRDE,
-  hebb,
+  hebbRule,
   hermiteCubicCoeffs,
   key,
   type LearningRule,
@@ -24,7 +24,7 @@ import {
   logsigWindows,
   normal,
   odeint,
-  oja,
+  ojaRule,
   type Path,
   stack,
   type Tensor,
@@ -44,12 +44,13 @@ const x = addTime(normal(key(1), [batch, length, 2], f64));
 const X = CubicSpline(hermiteCubicCoeffs(x));
 
 const forms: Record<string, (options?: Partial<FastWeightModelOptions>) => FastWeightModel> = {
-  FastWeightODE: (options) => FastWeightODE({ ...sizes, rule: delta(), ...options }),
-  FastWeightCDE: (options) => FastWeightCDE({ ...sizes, rule: oja(), keys: "value", ...options }),
-  "FastWeightCDE from the derivative": (options) => FastWeightCDE({ ...sizes, rule: delta(), ...options }),
+  FastWeightODE: (options) => FastWeightODE({ ...sizes, rule: deltaRule(), ...options }),
+  FastWeightCDE: (options) => FastWeightCDE({ ...sizes, rule: ojaRule(), keys: "value", ...options }),
+  "FastWeightCDE from the derivative": (options) =>
+    FastWeightCDE({ ...sizes, rule: deltaRule(), ...options }),
   "FastWeightODE of two layers": (options) => FastWeightODE({ ...sizes, layers: 2, ...options }),
   "FastWeightCDE of two layers": (options) =>
-    FastWeightCDE({ ...sizes, layers: 2, rule: delta(), ...options }),
+    FastWeightCDE({ ...sizes, layers: 2, rule: deltaRule(), ...options }),
   FastWeightDirectMap: (options) => FastWeightDirectMap({ ...mapSizes, width: 5, depth: 1, ...options }),
 };
 
@@ -89,7 +90,7 @@ function mapsOf(model: Parameters<typeof network>[0]) {
 const inHeads = (x: Tensor) => x.reshape([batch, 2, x.shape[1] / 2]);
 
 Deno.test("the second layer reads the outputs of the first during the solve, in one compiled loop", async () => {
-  const model = FastWeightODE({ ...sizes, layers: 2, rule: hebb() });
+  const model = FastWeightODE({ ...sizes, layers: 2, rule: hebbRule() });
   const { linear, norm, block } = mapsOf(model);
   const written = (layer: string, features: Tensor) => {
     const emitted = inHeads(linear(`${layer}slow`, features));
@@ -144,7 +145,7 @@ testOnDevices(
 
 Deno.test("along log-signatures, each window updates W by the rule of its log-signature", async () => {
   const X = LinearInterpolation(logsigWindows(x, 2, 2));
-  const model = FastWeightRDE({ ...sizes, depth: 2, rule: hebb() });
+  const model = FastWeightRDE({ ...sizes, depth: 2, rule: hebbRule() });
   const { linear, norm, block } = mapsOf(model);
   const features = (control: Tensor) => norm("layers.0.inputNorm", linear("layers.0.input", control));
   const written = (control: Tensor) => {
@@ -176,7 +177,14 @@ Deno.test("the direct map changes W by a network of W times the control's deriva
 
 Deno.test("diverging weights of Oja's rule are reported with time, sample, layer and head", () => {
   const X = LinearInterpolation(linearCoeffs(normal(key(2), [batch, 200, 3])));
-  const wide = { ...sizes, modelDim: 32, dtype: "float32", rule: oja(), stepSize: 1, check: true } as const;
+  const wide = {
+    ...sizes,
+    modelDim: 32,
+    dtype: "float32",
+    rule: ojaRule(),
+    stepSize: 1,
+    check: true,
+  } as const;
   for (const layers of [1, 2]) {
     const model = FastWeightODE({ ...wide, layers });
     // A second layer with constant keys and values always stays finite.
@@ -229,7 +237,7 @@ Deno.test("dropout is applied only with a key and depends on the key", async () 
 
 Deno.test("adaptive solves of fast weights keep the tolerances, also with per-sample steps", async () => {
   const make = (solver: Partial<FastWeightModelOptions>) =>
-    FastWeightODE({ ...sizes, rule: delta(), ...solver })(X);
+    FastWeightODE({ ...sizes, rule: deltaRule(), ...solver })(X);
   const fine = make({ stepSize: 1 / 64 });
   const tolerances = { method: "dopri5", rtol: 1e-8, atol: 1e-9 };
   await assertSame(make(tolerances), fine, 1e-6);
@@ -239,7 +247,7 @@ Deno.test("adaptive solves of fast weights keep the tolerances, also with per-sa
 Deno.test("the continuous and the reversible adjoint in segments give the full gradient", async () => {
   const X = CubicSpline(hermiteCubicCoeffs(addTime(normal(key(3), [32, 6, 2], f64))));
   const gradientOf = (method: string, adjoint: Adjoint) => {
-    const model = FastWeightCDE({ ...sizes, rule: delta(), method, adjoint, stepSize: 1 / 128 });
+    const model = FastWeightCDE({ ...sizes, rule: deltaRule(), method, adjoint, stepSize: 1 / 128 });
     return treeFlatten(valueAndGrad(() => model(X).square().sum())(model.parameters)[1]);
   };
   for (

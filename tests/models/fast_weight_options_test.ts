@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import {
   concatenate,
   CubicSpline,
-  delta,
+  deltaRule,
   type DType,
   FastWeight,
   FastWeightCDE,
@@ -11,7 +11,7 @@ import {
   type FastWeightModel,
   FastWeightODE,
   FastWeightRDE,
-  hebb,
+  hebbRule,
   key,
   type Layer,
   LinearInterpolation,
@@ -20,10 +20,10 @@ import {
   naturalCubicCoeffs,
   NeuralRDE,
   normal,
-  oja,
+  ojaRule,
   type Path,
   type Signals,
-  type StaticFeaturesCall,
+  type StaticFeaturesCallOptions,
   type Tensor,
   tensor,
   treeFlatten,
@@ -35,7 +35,7 @@ import { assertClose, type Golden, read } from "../golden.ts";
 import { apply, assertSame, network } from "./fast_weight_network.ts";
 
 type Arrays = Record<string, Golden | undefined>;
-type Model = Layer<[X: Path, call?: StaticFeaturesCall]>;
+type Model = Layer<[X: Path, call?: StaticFeaturesCallOptions]>;
 
 /** The authors' parameter names, and Weft's. The first match applies. */
 const names: readonly [RegExp, string][] = [
@@ -76,7 +76,7 @@ function renamed(arrays: Arrays, rename: (name: string) => string): [string, Gol
 interface Posed {
   model: Model;
   X: Path;
-  call?: StaticFeaturesCall;
+  call?: StaticFeaturesCallOptions;
   params: [string, Golden][];
   gradients: [string, Golden][];
   output: Golden;
@@ -84,9 +84,9 @@ interface Posed {
 
 const sizes = { modelDim: 6, heads: 2, feedForward: 4, outputChannels: 2, key: key(0) } as const;
 const rules = {
-  "hebb raw": hebb({ boundRate: false, boundValues: false }),
-  "delta": delta(),
-  "oja": oja({ normalizeAfter: true }),
+  "hebb raw": hebbRule({ boundRate: false, boundValues: false }),
+  "delta": deltaRule(),
+  "oja": ojaRule({ normalizeAfter: true }),
 };
 
 function poseAlongControl(golden: typeof fixture.cases[number], dtype: DType): Posed {
@@ -123,7 +123,7 @@ function poseAlongWindows(golden: typeof fixture.rde[number], dtype: DType): Pos
     : FastWeightRDE({
       ...{ ...sizes, ...options, layers },
       form: form as "ode" | "cde",
-      rule: rule === "oja" ? rules.oja : delta({ postTanh: true }),
+      rule: rule === "oja" ? rules.oja : deltaRule({ postTanh: true }),
       normalizeValues: form === "cde",
       controlsFrom: "slopes",
     });

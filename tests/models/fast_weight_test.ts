@@ -2,20 +2,20 @@ import assert from "node:assert/strict";
 import {
   type Adjoint,
   CubicSpline,
-  delta,
+  deltaRule,
   type DType,
   eye,
   FastWeightCDE,
   FastWeightODE,
   full,
-  hebb,
+  hebbRule,
   key,
   type LearningRule,
   loadParameters,
   naturalCubicCoeffs,
   normal,
   odeint,
-  oja,
+  ojaRule,
   type Tensor,
   treeFlatten,
   treeLeaves,
@@ -55,9 +55,9 @@ function renamed(arrays: Record<string, Golden | undefined>): [string, Golden][]
 }
 
 function ruleOf({ rule, postTanh }: Case): LearningRule {
-  if (rule.startsWith("hebb")) return hebb();
-  if (rule.startsWith("oja")) return oja({ normalizeAfter: true });
-  return delta({ postTanh });
+  if (rule.startsWith("hebb")) return hebbRule();
+  if (rule.startsWith("oja")) return ojaRule({ normalizeAfter: true });
+  return deltaRule({ postTanh });
 }
 
 /** The model of a case with its parameters, and its control. */
@@ -143,12 +143,12 @@ Deno.test("the delta rule overwrites values of orthogonal keys, Hebb's rule does
     await directions.matmul(w.reshape([n, n]).mT).sub(values).abs().max().item();
 
   const nothing = zeros([1, 1, n, n], f64);
-  const byDelta = delta({ boundValues: false });
+  const byDelta = deltaRule({ boundValues: false });
   const written = write(first, nothing, byDelta, 10);
   assert.ok(await readBack(written, first) < 1e-3);
   assert.ok(await readBack(write(second, written, byDelta, 10), second) < 1e-3);
   // For Hebb's rule, which keeps adding: exactly the time needed to add each value once.
-  const byHebb = hebb({ boundValues: false });
+  const byHebb = hebbRule({ boundValues: false });
   const summed = write(first, nothing, byHebb, 1);
   assert.ok(await readBack(summed, first) < 1e-3);
   assert.ok(await readBack(write(second, summed, byHebb, 1), second) > 0.1);

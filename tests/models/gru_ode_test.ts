@@ -3,7 +3,7 @@ import {
   checkGradients,
   concatenate,
   CubicSpline,
-  DirectNODE,
+  DirectNeuralODE,
   GRUODE,
   key,
   naturalCubicCoeffs,
@@ -75,7 +75,7 @@ testOnDevices("a GRU-ODE gives the same outputs in float32 and float64", async (
 });
 
 Deno.test("a direct neural ODE solves the equation of its network along the control", async () => {
-  const model = DirectNODE({ ...sizes, ...float64, width: 5, depth: 1 });
+  const model = DirectNeuralODE({ ...sizes, ...float64, width: 5, depth: 1 });
   const tensors = new Map<string, Tensor>(treeFlatten(model.parameters));
   const linear = (name: string, x: Tensor) =>
     x.matmul(tensors.get(`${name}.weight`)!.mT).add(tensors.get(`${name}.bias`)!);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   checkGradients,
   key,
+  l2Penalty,
   LinearInterpolation,
   LogNCDE,
   logsigWindows,
@@ -11,7 +12,6 @@ import {
   type Tensor,
   treeFlatten,
   valueAndGrad,
-  weightPenalty,
 } from "../../mod.ts";
 import { assertClose, makeWaves, wave } from "../golden.ts";
 import { countLoops } from "../loops.ts";
@@ -66,7 +66,7 @@ Deno.test("initialScale scales the initial vector field of a Log-NCDE", async ()
   const [full, small] = [1, 0.001].map((initialScale) =>
     LogNCDE({ ...sizes, depth: 1, signatureDepth: 2, initialScale }).parameters as { vectorField: Tensor }
   );
-  const [a, b] = [full, small].map(({ vectorField }) => weightPenalty(vectorField, { norms: true }));
+  const [a, b] = [full, small].map(({ vectorField }) => l2Penalty(vectorField, { norms: true }));
   assert.ok(Math.abs(await b.div(a).item() - 0.001) < 1e-9);
 });
 

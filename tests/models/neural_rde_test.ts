@@ -19,7 +19,7 @@ const sizes = { inputChannels: 2, hiddenChannels: 3, outputChannels: 2, width: 4
 const X = LinearInterpolation(logsigWindows(normal(key(1), [2, 7, 2], float64), 2, 2));
 const largest = async (x: Tensor) => await x.abs().max().item();
 
-for (const options of [{ depth: 0 }, { depth: 2 }, { depth: 1, finalTanh: true }]) {
+for (const options of [{ depth: 0 }, { depth: 2 }, { depth: 1, finalActivation: "tanh" as const }]) {
   Deno.test(`the gradients of a neural RDE of ${JSON.stringify(options)} agree with central differences`, async () => {
     const model = NeuralRDE({ ...sizes, ...options, signatureDepth: 2 });
     await checkGradients((_) => model(X, { states: "all" }), [model.parameters], { elements: 4 });
@@ -47,8 +47,8 @@ Deno.test("the gradients of a neural RDE of static features agree with central d
 
 Deno.test("the final tanh bounds the vector field", async () => {
   const large = LinearInterpolation(logsigWindows(normal(key(1), [2, 7, 2], float64).mul(100), 2, 2));
-  const [plain, bounded] = [false, true].map((finalTanh) =>
-    NeuralRDE({ ...sizes, depth: 1, signatureDepth: 2, finalTanh })
+  const [plain, bounded] = (["identity", "tanh"] as const).map((finalActivation) =>
+    NeuralRDE({ ...sizes, depth: 1, signatureDepth: 2, finalActivation })
   );
   assert.ok(await largest(plain(large).sub(bounded(large))) > 1e-3);
 });

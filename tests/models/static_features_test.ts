@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import {
   addTime,
   CubicSpline,
-  DirectNODE,
+  DirectNeuralODE,
   GRUODE,
   IrregularGRU,
   key,
@@ -41,7 +41,8 @@ const models: Record<string, (x: Tensor, staticFeatures?: Tensor) => Tensor> = {
     const X = LinearInterpolation(logsigWindows(x, 2, 2));
     return NeuralRDE({ ...sizes, ...made, signatureDepth: 2 })(X, { staticFeatures });
   },
-  DirectNODE: (x, staticFeatures) => DirectNODE({ ...sizes, ...made })(spline(x), { staticFeatures }),
+  DirectNeuralODE: (x, staticFeatures) =>
+    DirectNeuralODE({ ...sizes, ...made })(spline(x), { staticFeatures }),
   LogNCDE: (x, staticFeatures) => {
     const X = LinearInterpolation(logsigWindows(x, 2, 2));
     return LogNCDE({ ...sizes, ...made, signatureDepth: 2 })(X, { staticFeatures });

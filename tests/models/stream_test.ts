@@ -3,7 +3,7 @@ import {
   addTime,
   type CausalPath,
   CubicSpline,
-  delta,
+  deltaRule,
   type DType,
   FastWeightCDE,
   FastWeightDirectMap,
@@ -13,15 +13,15 @@ import {
   key,
   linearCoeffs,
   LinearInterpolation,
+  type ModelStream,
+  type ModelStreamState,
   NeuralCDE,
   type NeuralCDEOptions,
   normal,
-  oja,
+  ojaRule,
   type Path,
   type ReadoutOptions,
-  type Stream,
-  type StreamedSeries,
-  type StreamState,
+  type SeriesStreamState,
   type Tensor,
   tensor,
   tidy,
@@ -52,15 +52,15 @@ const sizes = { ...mapSizes, heads: 2 };
 const models: Record<string, { model: (options?: { dtype: DType }) => Model; fromFirst: boolean }> = {
   NeuralCDE: { model: makeModel, fromFirst: true },
   FastWeightODE: {
-    model: (options) => FastWeightODE({ ...sizes, rule: delta(), ...options }),
+    model: (options) => FastWeightODE({ ...sizes, rule: deltaRule(), ...options }),
     fromFirst: true,
   },
   FastWeightCDE: {
-    model: (options) => FastWeightCDE({ ...sizes, rule: delta(), ...options }),
+    model: (options) => FastWeightCDE({ ...sizes, rule: deltaRule(), ...options }),
     fromFirst: false,
   },
   "FastWeightCDE of two layers": {
-    model: (options) => FastWeightCDE({ ...sizes, layers: 2, rule: oja(), keys: "value", ...options }),
+    model: (options) => FastWeightCDE({ ...sizes, layers: 2, rule: ojaRule(), keys: "value", ...options }),
     fromFirst: false,
   },
   FastWeightDirectMap: {
@@ -89,7 +89,7 @@ function whole(model: Model, x: Tensor, path: CausalPath): Tensor {
   return model(X, { states: "all" }).slice(1, 0, undefined, 2);
 }
 
-async function pushAll(stream: Stream, x: Tensor, from = 0, to = length): Promise<number[][]> {
+async function pushAll(stream: ModelStream, x: Tensor, from = 0, to = length): Promise<number[][]> {
   const predictions = [];
   for (let i = from; i < to; i++) predictions.push([...await stream.push(times[i], x.at(1, i)).data()]);
   return predictions;
@@ -133,7 +133,7 @@ for (const path of ["hermite", "rectilinear"] as CausalPath[]) {
       for (const pause of [1, 2, 7]) {
         const before = model.stream({ path });
         await pushAll(before, x, 0, pause);
-        const state = JSON.parse(JSON.stringify(await before.save())) as StreamState;
+        const state = JSON.parse(JSON.stringify(await before.save())) as ModelStreamState;
         assert.deepEqual(await pushAll(model.stream({ state }), x, pause), uninterrupted.slice(pause));
       }
     }
@@ -148,7 +148,7 @@ for (const [name, { model: make }] of Object.entries(models)) {
       const batched = model.streams();
       const row = (i: number, t: number) => [t, Math.sin(i + t), Math.cos(i * t)];
       const streams = Array.from({ length: 20 }, () => model.stream());
-      const known: (StreamedSeries | undefined)[] = streams.map(() => undefined);
+      const known: (SeriesStreamState | undefined)[] = streams.map(() => undefined);
       for (let t = 0; t < 5; t++) {
         const active = [...streams.keys()].filter((i) => t >= i % 4);
         const expected = await Promise.all(

@@ -15,7 +15,7 @@ import {
   treeLeaves,
   valueAndGrad,
   WARP,
-  type WARPCall,
+  type WARPCallOptions,
   type WARPModel,
   type WARPOptions,
 } from "../../mod.ts";
@@ -24,7 +24,7 @@ import type { Transition } from "../../src/models/warp/transition.ts";
 import { assertAgree } from "../golden.ts";
 import { disturbed, dtype, largestDifference, small, x } from "./warp_model.ts";
 
-const feedings: Record<string, [Partial<WARPOptions>, WARPCall]> = {
+const feedings: Record<string, [Partial<WARPOptions>, WARPCallOptions]> = {
   "its means": [{}, { context: 3 }],
   "means after the context": [{}, { context: 7, length: 10 }],
   "means and some observations": [{}, { context: 1, pForcing: 0.5, key: key(3) }],
@@ -135,7 +135,7 @@ function inMode(mode: "recurrent" | "convolutional" | "auto", design: Partial<WA
   return model;
 }
 
-const fedByConvolution: Record<string, [Partial<WARPOptions>, WARPCall]> = {
+const fedByConvolution: Record<string, [Partial<WARPOptions>, WARPCallOptions]> = {
   "no observation": [{ initial: "learned" }, { context: 1 }],
   "some": [{ initial: "learned" }, { pForcing: 0.5, key: key(3) }],
   "all": [{ initial: "learned" }, { context: 40 }],

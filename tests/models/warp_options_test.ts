@@ -20,7 +20,7 @@ import {
   uniform,
   valueAndGrad,
   WARP,
-  type WARPCall,
+  type WARPCallOptions,
   type WARPOptions,
   zeros,
 } from "../../mod.ts";
@@ -236,7 +236,7 @@ for (const mode of ["recurrent", "convolutional", "chunked"] as const) {
     theta.assign(full(theta.shape, 1));
     (model.parameters.A as Tensor).assign(eye(model.stateSize).mul(1.1));
     // 1.1^48 = 97 and 1.1^49 = 107: the step from state 48 to 49, counted from zero.
-    const calls: WARPCall[] = [{}, { states: "final" }, { context: 3 }];
+    const calls: WARPCallOptions[] = [{}, { states: "final" }, { context: 3 }];
     for (const call of calls) {
       const isFound = (error: unknown) => error instanceof DivergenceError && error.step === 48;
       assert.throws(() => model(zeros([3, 80, 2]), call), isFound);
@@ -295,7 +295,7 @@ testOnBoth(
   "WARP gives the same outputs and gradients in every mode and on every device",
   longOnSoftware,
   async (cpu, webgpu) => {
-    const calls: [Partial<WARPOptions>, WARPCall][] = [
+    const calls: [Partial<WARPOptions>, WARPCallOptions][] = [
       [{ mode: "convolutional", output: "logits" }, {}],
       [{ mode: "chunked" }, {}],
       [{ mode: "convolutional", initial: "learned" }, { states: "all" }],

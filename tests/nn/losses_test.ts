@@ -5,11 +5,11 @@ import {
   checkGradients,
   crossEntropy,
   key,
+  l2Penalty,
   meanSquaredError,
   normal,
   tensor,
   uniform,
-  weightPenalty,
   zeros,
 } from "../../mod.ts";
 import { testOnDevices } from "../devices.ts";
@@ -80,10 +80,10 @@ Deno.test("binary cross-entropy weights positives like PyTorch's pos_weight", as
 
 Deno.test("a weight penalty is the sum of squares, or of norms, with their gradients", async () => {
   const parameters = { a: tensor([[1, -2], [0, 3]], float64), b: tensor([0, 0], float64) };
-  near(await weightPenalty(parameters).item(), 14);
-  near(await weightPenalty(parameters, { norms: true }).item(), Math.sqrt(14), 1e-11);
-  await checkGradients((a) => weightPenalty({ a }), [parameters.a]);
-  await checkGradients((a) => weightPenalty({ a }, { norms: true }), [parameters.a]);
+  near(await l2Penalty(parameters).item(), 14);
+  near(await l2Penalty(parameters, { norms: true }).item(), Math.sqrt(14), 1e-11);
+  await checkGradients((a) => l2Penalty({ a }), [parameters.a]);
+  await checkGradients((a) => l2Penalty({ a }, { norms: true }), [parameters.a]);
 });
 
 Deno.test("binary cross-entropy accepts bool targets and is finite for large logits", async () => {

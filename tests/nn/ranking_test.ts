@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { areaUnderCurve, averagePrecision } from "../../mod.ts";
+import { averagePrecision, rocAuc } from "../../mod.ts";
 
 /** Computed with `roc_auc_score` and `average_precision_score` of scikit-learn 1.9.1. */
 const golden = [{
@@ -63,19 +63,19 @@ const golden = [{
 
 for (const { name, scores, labels, auc, averagePrecision: precision } of golden) {
   Deno.test(`ROC AUC and average precision agree with scikit-learn: ${name}`, () => {
-    assert.ok(Math.abs(areaUnderCurve(scores, labels) - auc) < 1e-14);
+    assert.ok(Math.abs(rocAuc(scores, labels) - auc) < 1e-14);
     assert.ok(Math.abs(averagePrecision(scores, labels) - precision) < 1e-14);
   });
 }
 
 Deno.test("infinite scores are ranked like finite scores", () => {
-  assert.equal(areaUnderCurve([Infinity, -Infinity, 0, Infinity], [1, 0, 0, 1]), 1);
+  assert.equal(rocAuc([Infinity, -Infinity, 0, Infinity], [1, 0, 0, 1]), 1);
 });
 
 Deno.test("ranking metrics reject a single class, NaN scores and invalid labels", () => {
-  assert.throws(() => areaUnderCurve([1, 2], [1, 1]), /2 positive and 0 negative samples, expected both/);
+  assert.throws(() => rocAuc([1, 2], [1, 1]), /2 positive and 0 negative samples, expected both/);
   assert.throws(() => averagePrecision([1, 2], [0, 0]), /no positive samples/);
-  assert.throws(() => areaUnderCurve([1, NaN], [0, 1]), /score 1 is NaN/);
-  assert.throws(() => areaUnderCurve([1, 2], [0, 2]), /label 1 is 2, expected 0 or 1/);
+  assert.throws(() => rocAuc([1, NaN], [0, 1]), /score 1 is NaN/);
+  assert.throws(() => rocAuc([1, 2], [0, 2]), /label 1 is 2, expected 0 or 1/);
   assert.throws(() => averagePrecision([1], [0, 1]), /1 scores for 2 labels/);
 });

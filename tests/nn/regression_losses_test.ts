@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import {
   bitsPerDimension,
   checkGradients,
+  gaussianNLL,
   key,
   meanAbsoluteError,
   meanAbsolutePercentageError,
   normal,
-  normalNegativeLogLikelihood,
   ShapeError,
   tensor,
   uniform,
@@ -30,7 +30,7 @@ Deno.test("the negative log-likelihood of a normal distribution matches its dens
     (deviations[i] * Math.sqrt(2 * Math.PI));
   const expected = [0, 1, 2].reduce((sum, i) => sum - Math.log(density(i)), 0) / 3;
   const args = [means, deviations, targets].map((values) => tensor(values, float64));
-  near(await normalNegativeLogLikelihood(args[0], args[1], args[2]).item(), expected);
+  near(await gaussianNLL(args[0], args[1], args[2]).item(), expected);
   near(await bitsPerDimension(args[0], args[1], args[2]).item(), expected / Math.log(2));
 });
 
@@ -39,7 +39,7 @@ testOnDevices("the mean negative log-likelihood of normal samples is the entropy
   const targets = normal(key(2), [100_000]).mul(deviations).add(3);
   const entropy = (await deviations.log().mean().item()) + (1 + Math.log(2 * Math.PI)) / 2;
   const means = deviations.zerosLike().add(3);
-  near(await normalNegativeLogLikelihood(means, deviations, targets).item(), entropy, 0.01);
+  near(await gaussianNLL(means, deviations, targets).item(), entropy, 0.01);
 });
 
 testOnCpu("the gradients of regression losses agree with central differences", async () => {
@@ -47,12 +47,12 @@ testOnCpu("the gradients of regression losses agree with central differences", a
   const deviations = uniform(key(3), [6], { ...float64, low: 0.5, high: 2 });
   await checkGradients(meanAbsoluteError, [a, b]);
   await checkGradients(meanAbsolutePercentageError, [a, b]);
-  await checkGradients(normalNegativeLogLikelihood, [a, deviations, b]);
+  await checkGradients(gaussianNLL, [a, deviations, b]);
 });
 
 Deno.test("regression losses reject predictions of the wrong shape", () => {
   const [one, other] = [tensor([1, 2]), tensor([[1, 2]])];
   assert.throws(() => meanAbsoluteError(one, other), ShapeError);
   assert.throws(() => meanAbsolutePercentageError(one, other), ShapeError);
-  assert.throws(() => normalNegativeLogLikelihood(one, other, one), ShapeError);
+  assert.throws(() => gaussianNLL(one, other, one), ShapeError);
 });

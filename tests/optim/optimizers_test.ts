@@ -4,7 +4,7 @@ import {
   Adam,
   AdamW,
   clipByGlobalNorm,
-  clipElements,
+  clipByValue,
   key,
   MLP,
   normal,
@@ -233,15 +233,15 @@ Deno.test("clipping by norm scales all gradients by the same factor", async () =
 });
 
 Deno.test("clipping by value limits every element to plus or minus the limit", async () => {
-  const { a, b } = clipElements({ a: tensor([3, -0.5], float64), b: tensor([[-7]], float64) }, 1);
+  const { a, b } = clipByValue({ a: tensor([3, -0.5], float64), b: tensor([[-7]], float64) }, 1);
   assert.deepEqual([await a.toArray(), await b.toArray()], [[1, -0.5], [[-1]]]);
-  assert.throws(() => clipElements([tensor([1])], -1), /limit is -1/);
+  assert.throws(() => clipByValue([tensor([1])], -1), /limit is -1/);
 });
 
 Deno.test("AdaBelief updates parameters whose gradients are clipped to 1e-7", async () => {
   const x = parameter(tensor([1, -1]));
   const optimizer = AdaBelief([x], { learningRate: 1e-3 });
-  for (let i = 0; i < 20; i++) optimizer.step(clipElements([tensor([5, -0.01])], 1e-7));
+  for (let i = 0; i < 20; i++) optimizer.step(clipByValue([tensor([5, -0.01])], 1e-7));
   const moved = await x.sub(tensor([1, -1])).toArray() as number[];
   // Each element moves against the sign of its gradient, by the same distance.
   assert.ok(moved[0] < -1e-3 && Math.abs(moved[0] + moved[1]) < 1e-6, `${moved}`);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { combineSchedules, cosine, reduceOnPlateau, warmup } from "../../mod.ts";
+import { cosineDecay, multiplySchedules, reduceOnPlateau, warmup } from "../../mod.ts";
 
 Deno.test("warm-up rises linearly to 1 and stays there", () => {
   assert.deepEqual([0, 1, 3, 4, 100].map(warmup({ steps: 4 })), [0.25, 0.5, 1, 1, 1]);
@@ -7,14 +7,14 @@ Deno.test("warm-up rises linearly to 1 and stays there", () => {
 });
 
 Deno.test("the cosine schedule falls from 1 to the minimum and stays there", () => {
-  const schedule = cosine({ steps: 100, minimum: 0.2 });
+  const schedule = cosineDecay({ steps: 100, minimum: 0.2 });
   const found = [0, 25, 50, 100, 1000].map(schedule);
   const expected = [1, 0.2 + 0.4 * (1 + Math.SQRT1_2), 0.6, 0.2, 0.2];
   found.forEach((factor, i) => assert.ok(Math.abs(factor - expected[i]) < 1e-12, `${found}`));
 });
 
 Deno.test("combined schedules are multiplied", () => {
-  const schedule = combineSchedules(warmup({ steps: 10 }), cosine({ start: 10, steps: 20 }));
+  const schedule = multiplySchedules(warmup({ steps: 10 }), cosineDecay({ start: 10, steps: 20 }));
   const found = [4, 9, 10, 15, 20].map(schedule);
   [0.5, 1, 1, 0.5, 0].forEach((factor, i) => assert.ok(Math.abs(found[i] - factor) < 1e-12, `${found}`));
 });
@@ -88,7 +88,7 @@ Deno.test("a plateau continues from its state saved as JSON", () => {
 });
 
 Deno.test("schedules reject invalid options", () => {
-  assert.throws(() => cosine({ steps: 10, start: 10 }), /steps is 10, expected more than start/);
+  assert.throws(() => cosineDecay({ steps: 10, start: 10 }), /steps is 10, expected more than start/);
   assert.throws(() => warmup({ steps: NaN }), /steps is NaN/);
   assert.throws(() => reduceOnPlateau({ factor: 2 }), /factor is 2/);
   assert.throws(() => reduceOnPlateau({ mode: "up" as "max" }), /mode is "up", expected "min" or "max"/);

@@ -74,7 +74,7 @@ function referenceOf({ kind, value }: Type): { name: string; parameters: readonl
 }
 
 /**
- * The functions with an options parameter: `odeint`, `Tensor.sum`, `new Stream`, `NeuralCDE()` for a call of
+ * The functions with an options parameter: `odeint`, `Tensor.sum`, `new ModelStream`, `NeuralCDE()` for a call of
  * the model that `NeuralCDE` returns, `NeuralCDE().stream` for a method of the model.
  *
  * @param data Types with optional members that are data, not options.
@@ -98,7 +98,7 @@ export function functionsWithOptions(exports: Exports, data: ReadonlySet<string>
       if (data.has(name)) return false;
       return (exports.get(name) ?? []).some(({ kind, def = {} }) =>
         kind === "interface" &&
-          (/(Options|Sizes|Call)$/.test(name) || (def.properties ?? []).some(isOptional)) ||
+          (/(Options|Sizes)$/.test(name) || (def.properties ?? []).some(isOptional)) ||
         kind === "typeAlias" && isOptions(def.tsType)
       );
     }
@@ -133,7 +133,7 @@ export function functionsWithOptions(exports: Exports, data: ReadonlySet<string>
     if (reference) {
       const { name, parameters } = reference;
       if (name === "Promise") return addCalls(owner, parameters[0]);
-      if (name === "Layer" || name === "Maker") {
+      if (name === "Layer") {
         const [given] = parameters;
         if (given.kind === "tuple" && takesOptions(given.value as Type[])) found.add(owner);
         return;

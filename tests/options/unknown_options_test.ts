@@ -89,7 +89,7 @@ for (const [name, [call, valid]] of Object.entries(calls)) {
     assert.deepEqual([failure.code, failure.option], ["unknown-option", "unheardOf"]);
     assert.match(failure.message, /^[\w.:, ]+: unknown option unheardOf; (did you mean \w+\?|expected \w+)/);
     const first = name.replace(/^new /, "").split(/[.( ]/).filter((word) => word !== "Tensor")[0];
-    assert.match(failure.message, new RegExp(first === "Stream" ? "^model.stream: " : `^${first}\\b`));
+    assert.match(failure.message, new RegExp(first === "ModelStream" ? "^model.stream: " : `^${first}\\b`));
   });
 
   Deno.test(`${name} rejects options that are not an object`, async () => {

@@ -48,7 +48,7 @@ for (const [scheme, [fit, Interpolation]] of Object.entries(schemes)) {
         const coeffs = fit(read(golden.x, dtype), times);
         const where = `case ${i} ${dtype}`;
         await assertGolden(coeffs, expected.coeffs, tolerance[dtype], `${where}: coefficients`);
-        const X: Path = new Interpolation(coeffs, times);
+        const X: Path = Interpolation(coeffs, times);
         const query = Array.from(valuesOf(golden.query));
         const [batch, channels] = [golden.x.shape.slice(0, -2), golden.x.shape.at(-1)!];
         for (const what of ["evaluate", "derivative"] as const) {

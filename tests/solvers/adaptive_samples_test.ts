@@ -3,19 +3,19 @@ import assert from "node:assert/strict";
 import {
   addTime,
   cdeint,
-  cdeintSteps,
   checkGradients,
   concatenate,
   CubicSpline,
   type DType,
   explain,
+  findCdeintSteps,
+  findOdeintSteps,
   key,
   linearCoeffs,
   LinearInterpolation,
   naturalCubicCoeffs,
   normal,
   odeint,
-  odeintSteps,
   ones,
   type Path,
   scalar,
@@ -79,8 +79,8 @@ Deno.test("a batch of one sample takes the same steps with and without per-sampl
   const options = { method: "dopri5", rtol: 1e-6, compile: false };
   const lone = y0.slice(0, 0, 1);
   const [each, all] = [
-    await odeintSteps(f, lone, t, { ...options, ...perSample }),
-    await odeintSteps(f, lone, t, options),
+    await findOdeintSteps(f, lone, t, { ...options, ...perSample }),
+    await findOdeintSteps(f, lone, t, options),
   ].map(({ found }) => found.lists[0]);
   assert.ok(each.starts.length > 20);
   assert.deepEqual(each.starts, all.starts);
@@ -93,11 +93,11 @@ testOnDevices("the solution of a sample does not depend on other samples", longO
   const mu = stiffness(5, "float32");
   const y0 = normal(key(0), [5, 2]);
   const options = { method: "tsit5", ...perSample };
-  const steps = await odeintSteps(vanDerPol(mu), y0, [0, 3], options);
+  const steps = await findOdeintSteps(vanDerPol(mu), y0, [0, 3], options);
   const all = await odeint(vanDerPol(mu), y0, [0, 1, 3], { steps }).data();
   for (const i of [0, 4]) {
     const [alone, start] = [mu, y0].map((x) => x.slice(0, i, i + 1));
-    const few = await odeintSteps(vanDerPol(alone), start, [0, 3], options);
+    const few = await findOdeintSteps(vanDerPol(alone), start, [0, 3], options);
     assert.deepEqual(few.found.lists[0].starts, steps.found.lists[i].starts);
     const y = await odeint(vanDerPol(alone), start, [0, 1, 3], { steps: few }).data();
     y.forEach((value, j) => assert.equal(value, all[(j >> 1) * 10 + 2 * i + j % 2]));
@@ -145,7 +145,7 @@ for (const compile of [true, false]) {
     const f = ({ mu, pull }: typeof inputs) => (t: Tensor, y: Tensor) =>
       vanDerPol(mu)(t, y).sub(y.mul(pull).mul(t.sin()));
     const times = [0, 0.4, 2];
-    const steps = await odeintSteps(f(inputs), inputs.y0, times, {
+    const steps = await findOdeintSteps(f(inputs), inputs.y0, times, {
       method: "bosh3",
       rtol: 1e-3,
       ...perSample,
@@ -230,7 +230,7 @@ for (const [name, X] of Object.entries(controls)) {
     const text = explain(() => found = solve({ rtol: 1e-6, atol: 1e-8, ...perSample }));
     assert.match(text, /forward loop: \d+ steps of 3 samples/);
     await assertNear(found, solve({ rtol: 1e-9, atol: 1e-10 }), 1e-3);
-    const steps = await cdeintSteps(X, vectorField, z0, [0, 5], {
+    const steps = await findCdeintSteps(X, vectorField, z0, [0, 5], {
       method: "dopri5",
       rtol: 1e-4,
       ...perSample,
@@ -247,7 +247,7 @@ testOnDevices("samples find their pieces of a long control inside the loop", lon
     const w = normal(key(9), [4, 12]).mul(0.2).cast(dtype);
     const f = (_t: Tensor, z: Tensor) => z.matmul(w).tanh().reshape([-1, 4, 3]);
     const z0 = ones([5, 4], { dtype });
-    const steps = await cdeintSteps(X, f, z0, [100, 110], {
+    const steps = await findCdeintSteps(X, f, z0, [100, 110], {
       method: "bosh3",
       rtol: 1e-5,
       atol: 1e-7,
@@ -264,7 +264,7 @@ testOnDevices("samples find their pieces of a long control inside the loop", lon
 Deno.test("per-sample steps along a path give the gradient of its coefficients", async () => {
   const coeffs = naturalCubicCoeffs(observations, times);
   const X = (coeffs: Tensor) => CubicSpline(coeffs, times);
-  const steps = await cdeintSteps(X(coeffs), vectorField, z0, [0, 5], { rtol: 1e-3, ...perSample });
+  const steps = await findCdeintSteps(X(coeffs), vectorField, z0, [0, 5], { rtol: 1e-3, ...perSample });
   const solve = (coeffs: Tensor) => cdeint(X(coeffs), vectorField, z0, [0, 5], { steps }).square().sum();
   await checkGradients(solve, [coeffs], { tolerance: 1e-6 });
 });
@@ -274,7 +274,7 @@ for (const norm of ["batch", "sample"] as const) {
     const f = vanDerPol(stiffness(4, "float32"));
     const y0 = normal(key(6), [4, 2]);
     const options = { method: "dopri5", rtol: 1e-4, norm };
-    const steps = await odeintSteps(f, y0, [0, 2], options);
+    const steps = await findOdeintSteps(f, y0, [0, 2], options);
     const [given, found] = [{ steps }, options].map((solveOptions) => {
       const loss = (y: Tensor) => odeint(f, y, [0, 0.7, 2], solveOptions).square().sum();
       return () => valueAndGrad(loss)(y0);
@@ -305,7 +305,7 @@ for (const norm of ["batch", "sample"] as const) {
     const f = vanDerPol(stiffness(4, "float32"));
     const y0 = normal(key(6), [4, 2]);
     const { memory } = cpu as CpuDevice;
-    const find = () => odeintSteps(f, y0, [0, 1], { rtol: 1e-3, norm });
+    const find = () => findOdeintSteps(f, y0, [0, 1], { rtol: 1e-3, norm });
     await find();
     const before = memory.usedBytes;
     await find();
@@ -314,7 +314,7 @@ for (const norm of ["batch", "sample"] as const) {
 }
 
 const decay = (_t: Tensor, y: Tensor) => y.neg();
-const found = await odeintSteps(decay, ones([2, 3]), [0, 1], { ...perSample });
+const found = await findOdeintSteps(decay, ones([2, 3]), [0, 1], { ...perSample });
 const explode = (_t: Tensor, y: Tensor) => y.square();
 const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   [
@@ -371,6 +371,6 @@ for (const [name, call, message] of wrong) {
   });
 }
 
-Deno.test("odeintSteps rejects a fixed-step method", async () => {
-  await assert.rejects(odeintSteps(decay, ones([2]), [0, 1], { method: "rk4" }), /rk4 has fixed steps/);
+Deno.test("findOdeintSteps rejects a fixed-step method", async () => {
+  await assert.rejects(findOdeintSteps(decay, ones([2]), [0, 1], { method: "rk4" }), /rk4 has fixed steps/);
 });

@@ -191,7 +191,10 @@ for (const [name, call, message] of wrong) {
 if (webgpu) {
   Deno.test("on WebGPU an adaptive method throws an error that says to compute steps first", async () => {
     const y0 = await ones([2, 3]).to(webgpu!);
-    assert.throws(() => solve({}, y0), /find the steps first.*odeintSteps.*solve on the CPU.*fixed steps/);
+    assert.throws(
+      () => solve({}, y0),
+      /find the steps first.*findOdeintSteps.*solve on the CPU.*fixed steps/,
+    );
   });
 }
 

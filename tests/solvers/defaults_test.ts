@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import {
   cdeint,
-  cdeintSteps,
   type CdeSolveOptions,
   CubicSpline,
+  findCdeintSteps,
+  findOdeintSteps,
   grad,
   jit,
   key,
@@ -15,7 +16,6 @@ import {
   normal,
   odeint,
   odeintEvent,
-  odeintSteps,
   type SolveOptions,
   stack,
   type Tensor,
@@ -58,8 +58,8 @@ for (const [dtype, allowed] of [["float32", 2e-6], ["float64", 5e-7]] as const) 
     assert.deepEqual(await bits(gradient()), await bits(gradient(named)));
     const continuous = { adjoint: "continuous" } as const;
     assert.deepEqual(await bits(gradient(continuous)), await bits(gradient({ ...named, ...continuous })));
-    const found = await odeintSteps(oscillator, y0, t);
-    assert.deepEqual(found, await odeintSteps(oscillator, y0, t, named));
+    const found = await findOdeintSteps(oscillator, y0, t);
+    assert.deepEqual(found, await findOdeintSteps(oscillator, y0, t, named));
     assert.deepEqual(await bits(solve({ steps: found })), await bits(solve(named)));
     const event = (options?: SolveOptions) =>
       odeintEvent(oscillator, y0, 0, (_t, y) => y.at(0, 0).sub(0.5), options);
@@ -76,8 +76,8 @@ for (const [dtype, allowed] of [["float32", 2e-6], ["float64", 5e-7]] as const) 
       const solve = (options?: CdeSolveOptions) => cdeint(X, f, z0, X.times, options);
       assert.deepEqual(await bits(solve()), await bits(solve(named)));
       assert.notDeepEqual(await bits(solve()), await bits(solve({ ...named, rtol: 1e-5 })));
-      const found = await cdeintSteps(X, f, z0, X.times);
-      assert.deepEqual(found, await cdeintSteps(X, f, z0, X.times, named));
+      const found = await findCdeintSteps(X, f, z0, X.times);
+      assert.deepEqual(found, await findCdeintSteps(X, f, z0, X.times, named));
     }
   });
 }
@@ -136,7 +136,7 @@ const rejected: [title: string, call: () => unknown, message: RegExp][] = [
   [
     "adaptive steps under jit, with two alternatives",
     () => jit((y0: Tensor) => odeint(oscillator, y0, [0, 1]))(tensor([1, 0])),
-    /adaptive method, as dopri5, the default, .* jit .*odeintSteps.*\{ steps \}.*method of fixed steps, rk4 say/,
+    /adaptive method, as dopri5, the default, .* jit .*findOdeintSteps.*\{ steps \}.*method of fixed steps, rk4 say/,
   ],
 ];
 for (const [title, call, message] of rejected) {

@@ -6,15 +6,15 @@ import assert from "node:assert/strict";
 import {
   type Adjoint,
   cdeint,
-  cdeintSteps,
   type ErrorNorm,
+  findCdeintSteps,
+  findOdeintSteps,
   key,
   linearCoeffs,
   LinearInterpolation,
   normal,
   odeint,
   odeintEvent,
-  odeintSteps,
   type Tensor,
   valueAndGrad,
   zeros,
@@ -49,9 +49,9 @@ for (const [method, norm, adjoint] of cases) {
     }
     if (adjoint !== "direct") return;
     const f = (_t: Tensor, y: Tensor) => y.neg();
-    const found = await odeintSteps(f, y0, t, options);
+    const found = await findOdeintSteps(f, y0, t, options);
     assert.deepEqual(odeint(f, y0, t, { steps: found }).shape, [3, 0, 3]);
-    const along = await cdeintSteps(X, control(weights), y0, t, options);
+    const along = await findCdeintSteps(X, control(weights), y0, t, options);
     assert.deepEqual(cdeint(X, control(weights), y0, t, { steps: along }).shape, [0, 3, 3]);
   });
 }

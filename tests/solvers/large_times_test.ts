@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import {
   addTime,
   cdeint,
-  cdeintSteps,
   CubicSpline,
   DivergenceError,
   FastWeight,
+  findCdeintSteps,
   hermiteCubicCoeffs,
   key,
   linearCoeffs,
@@ -113,7 +113,7 @@ for (const [name, path] of Object.entries(paths)) {
 Deno.test("cdeint at Unix seconds accepts precomputed steps", async () => {
   const X = paths.linear(unix);
   const f = (_t: Tensor, z: Tensor) => z.tanh().expandDims(-1).mul(tensor([1, 0.5]));
-  const steps = await cdeintSteps(X, f, x.at(1, 0), X.interval);
+  const steps = await findCdeintSteps(X, f, x.at(1, 0), X.interval);
   await assertSame(
     [cdeint(X, f, x.at(1, 0), X.interval, { steps })],
     [cdeint(X, f, x.at(1, 0), X.interval, { method: "dopri5", jumpTimes: unix })],

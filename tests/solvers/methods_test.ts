@@ -5,13 +5,13 @@ import {
   cdeint,
   type CdeSolveOptions,
   type EmbeddedTableau,
+  findOdeintSteps,
   grad,
   key,
   LinearInterpolation,
   NeuralCDE,
   normal,
   odeint,
-  odeintSteps,
   ones,
   type SolveOptions,
   type Tensor,
@@ -98,7 +98,7 @@ Deno.test("a copy of a tableau gives the same results as its name, gradients inc
 });
 
 Deno.test("precomputed steps of a custom embedded tableau can be used in a solve", async () => {
-  const steps = await odeintSteps(field, y0, [0, 2], { method: fehlberg45 });
+  const steps = await findOdeintSteps(field, y0, [0, 2], { method: fehlberg45 });
   const [found, expected] = [
     odeint(field, y0, [0, 2], { steps }),
     odeint(field, y0, [0, 2], { method: fehlberg45 }),

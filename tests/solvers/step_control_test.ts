@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import {
   concatenate,
   type ErrorNorm,
+  findOdeintSteps,
   odeint,
-  odeintSteps,
   type SolveStatistics,
   type StepController,
   type Tensor,
@@ -25,7 +25,7 @@ for (const norm of ["batch", "sample"] as ErrorNorm[]) {
     const options = { method: "dopri5", rtol: 1e-4, norm };
     const integral = { pcoeff: 0, icoeff: 1, dcoeff: 0 };
     const [plain, given, other] = await Promise.all([undefined, integral, PI].map(async (controller) => {
-      const { found } = await odeintSteps(vanDerPol, start, [0, 10], { ...options, controller });
+      const { found } = await findOdeintSteps(vanDerPol, start, [0, 10], { ...options, controller });
       return found.lists[0];
     }));
     assert.deepEqual(given, plain);

@@ -112,8 +112,8 @@ export const modelSubjects: readonly Subject[] = [
     },
   })),
   {
-    name: "cosine",
-    call: (options) => weft.cosine(options as never)(0),
+    name: "cosineDecay",
+    call: (options) => weft.cosineDecay(options as never)(0),
     valid: () => ({ steps: 10 }),
     wrong: { steps: [0, -1, NaN], minimum: [-1, NaN] },
   },

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Linear } from "../../src/nn/linear.ts";
-import { weightPenalty } from "../../src/nn/losses.ts";
+import { l2Penalty } from "../../src/nn/losses.ts";
 import { ones, zeros } from "../../src/tensor/creation.ts";
 import { key } from "../../src/tensor/random.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
@@ -74,7 +74,7 @@ for (const model of ["neural-cde", "gru-ode", "ode-rnn"]) {
     const { vectorField } = task.parameters as { vectorField: ParameterTree };
     const [training, testing] = [task.evaluate(batch, key(0)), task.evaluate(batch)].map(({ loss }) => loss);
     const penalized = model === "ode-rnn" ? task.parameters : vectorField;
-    const penalty = await weightPenalty(penalized, { norms: true }).item();
+    const penalty = await l2Penalty(penalized, { norms: true }).item();
     assert.ok(Math.abs(await training.sub(testing).item() - 0.03 * penalty) < 1e-4);
   });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import {
-  type ForecastCall,
+  type ForecastCallOptions,
   type Tensor,
   tensor,
   treeFlatten,
@@ -185,9 +185,9 @@ testOnCpu("the test metrics include the baselines mean of the training series an
 });
 
 testOnCpu("training samples also inside the context, unless a forecast is smooth", async () => {
-  const calls: ForecastCall[] = [];
+  const calls: ForecastCallOptions[] = [];
   const { model, ...rest } = options("gru", { deviations: true });
-  const spy = Object.assign((x: Tensor, call: ForecastCall) => (calls.push(call), model(x, call)), {
+  const spy = Object.assign((x: Tensor, call: ForecastCallOptions) => (calls.push(call), model(x, call)), {
     parameters: model.parameters,
   });
   const withSpy = (more: { smooth?: boolean }) => forecasting({ ...rest, model: spy, sample: true, ...more });
@@ -218,10 +218,10 @@ testOnCpu("predictions are compared with separate targets at every step", async 
 testOnCpu(
   "the paper's recipe halves the learning rate by averaged training losses and clips gradients by value",
   () => {
-    const { plateau, plateauOf, clipElements, clipNorm, schedule, optimizer } = forecasting(
+    const { plateau, plateauOf, clipValue, clipNorm, schedule, optimizer } = forecasting(
       options("warp", { settings: { ...settings, recipe: "paper" } }),
     );
-    assert.deepEqual([plateauOf, clipElements, clipNorm, schedule], ["training", 1e-7, undefined, undefined]);
+    assert.deepEqual([plateauOf, clipValue, clipNorm, schedule], ["training", 1e-7, undefined, undefined]);
     assert.ok(Object.keys(optimizer!.state.tensors).some((name) => name.endsWith(".s")), "AdaBelief");
     // Nothing improves: the first average is the best, and the twentieth after it lowers the rate.
     const factors = Array.from({ length: 50 * 21 }, () => plateau!.update(1));
@@ -237,12 +237,12 @@ testOnCpu(
 
 testOnCpu("in the paper's recipe the Transformer uses AdamW with a constant learning rate", async () => {
   const learningRate = 0.01;
-  const { parameters, optimizer, plateau, clipElements, clipNorm, schedule } = forecasting(
+  const { parameters, optimizer, plateau, clipValue, clipNorm, schedule } = forecasting(
     options("transformer", {
       settings: { ...settings, model: "transformer", recipe: "paper", learningRate },
     }),
   );
-  assert.deepEqual([plateau, clipElements, clipNorm, schedule], [undefined, undefined, undefined, undefined]);
+  assert.deepEqual([plateau, clipValue, clipNorm, schedule], [undefined, undefined, undefined, undefined]);
   const before = treeMap(parameters, (tensor) => tensor.mul(1));
   optimizer!.step(treeMap(parameters, (tensor) => tensor.mul(0).add(1)));
   // Adam's first step equals the learning rate. The moments decay by factors of 0.9 and 0.95.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../tasks/command_line.ts";
-import { areaUnderCurve, averagePrecision } from "../../mod.ts";
+import { averagePrecision, rocAuc } from "../../mod.ts";
 import { evaluate } from "../../src/train/evaluate.ts";
 import { train } from "../../src/train/loop.ts";
 import { key } from "../../src/tensor/random.ts";
@@ -58,7 +58,7 @@ Deno.test("scores of two classes are ranked over all samples, not per batch", as
     task.data.test.x.at(-1, 1).data(),
     task.data.test.labels.data(),
   ]);
-  assert.equal(measures.auc, areaUnderCurve(values, labels));
+  assert.equal(measures.auc, rocAuc(values, labels));
   assert.equal(measures.averagePrecision, averagePrecision(values, labels));
   assert.equal((await evaluate(task, task.data.test, 3)).auc, undefined);
 });

@@ -1,7 +1,7 @@
 import { Linear } from "../../src/nn/linear.ts";
 import { accuracy, crossEntropy } from "../../src/nn/losses.ts";
 import { Adam } from "../../src/optim/adam.ts";
-import { cosine, reduceOnPlateau } from "../../src/optim/schedules.ts";
+import { cosineDecay, reduceOnPlateau } from "../../src/optim/schedules.ts";
 import { tensor } from "../../src/tensor/creation.ts";
 import { bernoulli, key, normal, splitKey } from "../../src/tensor/random.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
@@ -37,7 +37,7 @@ export async function tinyTask(options: TinyTaskOptions = {}): Promise<Task<Batc
   return {
     parameters: model.parameters,
     optimizer: Adam(model.parameters, { learningRate: options.learningRate ?? 0.05 }),
-    schedule: cosine({ steps: 100 }),
+    schedule: cosineDecay({ steps: 100 }),
     plateau: options.plateauAverage
       ? reduceOnPlateau({ factor: 0.5, patience: 0, threshold: 0.2, average: options.plateauAverage })
       : reduceOnPlateau({ patience: 0, mode: "max" }),

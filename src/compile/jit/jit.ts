@@ -42,7 +42,7 @@ const manyTraces = 64;
  *   changed. An optimiser inside counts its steps and takes its learning rate as it is at each call. Other variables keep the
  *   values that they had when the function was traced.
  * - Nothing can be read back inside: no `await x.data()`, no branch on values, no method that chooses its steps or iterations
- *   from values. Use `condition.where(a, b)`, methods of fixed steps, or steps found before by `odeintSteps`.
+ *   from values. Use `condition.where(a, b)`, methods of fixed steps, or steps found before by `findOdeintSteps`.
  * - Only what is returned outlives a call.
  *
  * Under a gradient tape, in the body of a loop and inside another function of `jit`, the function itself is run: gradients of

@@ -8,7 +8,7 @@ import { lruLayers } from "./lru.ts";
 import { mambaLayers } from "./mamba.ts";
 import { s4dLayers } from "./s4d.ts";
 import { s5Layers } from "./s5.ts";
-import { stack, type StackParameters, type StateSpaceSizes } from "./stack.ts";
+import { stack, type StackParameters, type StateSpaceModel, type StateSpaceSizes } from "./stack.ts";
 
 /** Options of {@linkcode StateSpaceForecaster}. */
 export interface StateSpaceForecasterOptions extends ForecasterBaseOptions, StateSpaceSizes {
@@ -38,7 +38,7 @@ const kinds = { s4d: s4dLayers, lru: lruLayers, s5: s5Layers, mamba: mambaLayers
  */
 export function StateSpaceForecaster(
   given: StateSpaceForecasterOptions,
-): ForecasterModel<StackParameters> {
+): ForecasterModel<Omit<StateSpaceModel["parameters"], "readout">> {
   const name = "StateSpaceForecaster";
   checkOptions(name, given, stateSpaceForecasterOptionNames);
   const { cell, modelDim, layers, stateSize, ...options } = given;

@@ -52,14 +52,7 @@ export interface StackParts {
 }
 
 /** Parameters of a stack. */
-export type StackParameters = {
-  /** Maps the channels of a row to `modelDim` features. */
-  readonly encoder: LinearParameters;
-  /** The layers, in the order of computation. */
-  readonly layers: readonly ParameterTree[];
-  /** The norm after the last layer, if any. */
-  readonly norm?: ParameterTree;
-};
+export type StackParameters = Omit<StateSpaceModel["parameters"], "readout">;
 
 /**
  * Maps sequences `(batch, length, inputChannels)` to the output at the end, `(batch, outputChannels)`, or
@@ -69,7 +62,16 @@ export type StackParameters = {
 export type StateSpaceModel =
   & Layer<
     [x: Tensor, call?: ReadoutOptions],
-    StackParameters & { readonly readout: LinearParameters }
+    {
+      /** Maps the channels of a row to `modelDim` features. */
+      readonly encoder: LinearParameters;
+      /** The layers, in the order of computation. */
+      readonly layers: readonly ParameterTree[];
+      /** The norm after the last layer, if any. */
+      readonly norm?: ParameterTree;
+      /** Maps the features of the last layer to the outputs. */
+      readonly readout: LinearParameters;
+    }
   >
   & {
     /** The state before the first row of `batch` series. */

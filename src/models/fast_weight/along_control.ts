@@ -11,15 +11,15 @@ import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { modelSolver } from "../model_solver.ts";
 import { checkSlopeScale, scaled, type SlopeScale } from "../along_path.ts";
-import { type SeriesStreams, splineStreams, type StreamedSeries } from "../series_streams.ts";
-import { Stream, type StreamOptions, streamSolver } from "../stream.ts";
-import { checkStaticFeatures, type StaticFeaturesCall } from "../static_features.ts";
+import { type SeriesStreams, type SeriesStreamState, splineStreams } from "../series_streams.ts";
+import { ModelStream, type ModelStreamOptions, streamSolver } from "../stream.ts";
+import { checkStaticFeatures, type StaticFeaturesCallOptions } from "../static_features.ts";
 import { checkReadout, type ReadoutOptions, statesAtEnd } from "../readout_states.ts";
 import type { WeightEquation } from "./layers.ts";
 import type { Reading } from "./slow_network.ts";
 
 /** Options of a call. */
-export interface FastWeightCall extends ReadoutOptions, StaticFeaturesCall {
+export interface FastWeightCallOptions extends ReadoutOptions, StaticFeaturesCallOptions {
   /**
    * The fast weights at the first time, instead of those that the model computes: `(batch, heads, values,
    * keys)`, or `(batch, layers, heads, values, keys)` with several layers.
@@ -32,7 +32,7 @@ export interface FastWeightCall extends ReadoutOptions, StaticFeaturesCall {
 /**
  * A model of fast weights along a control: a layer that reads a whole control, or observations one by one.
  */
-export type FastWeightModel = Layer<[X: Path, options?: FastWeightCall]> & {
+export type FastWeightModel = Layer<[X: Path, options?: FastWeightCallOptions]> & {
   /**
    * Starts a stream that predicts at each observation as it arrives, with the current parameters. If the
    * model reads the derivative of the control, the first prediction uses a derivative of zero, because no
@@ -40,12 +40,12 @@ export type FastWeightModel = Layer<[X: Path, options?: FastWeightCall]> & {
    *
    * @throws {RangeError} For a path that is not causal, or a model whose method is not a fixed-step method.
    */
-  stream(options?: StreamOptions & StaticFeaturesCall): Stream;
+  stream(options?: ModelStreamOptions & StaticFeaturesCallOptions): ModelStream;
   /**
    * Streams for many series. Observations of a series are one unit of time apart; each call may update a
    * subset of the series.
    */
-  streams(): SeriesStreams<StreamedSeries>;
+  streams(): SeriesStreams<SeriesStreamState>;
 };
 
 /** Solves dW/ds = slope(x(s), W): `(length(times), ...w0.shape)`. */
@@ -94,7 +94,7 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
     }, name);
 
   const parameters: ParameterTree = { ...equation.parameters, readout: readout.parameters };
-  const model = layer(parameters, (X: Path, call: FastWeightCall = {}) => {
+  const model = layer(parameters, (X: Path, call: FastWeightCallOptions = {}) => {
     checkOptions(name, call, fastWeightCallNames);
     checkReadout(name, call);
     checkPath(name, X);
@@ -128,10 +128,10 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
     return equation.start(at(X, t), features);
   };
   return Object.assign(model, {
-    stream(call: StreamOptions & StaticFeaturesCall = {}) {
+    stream(call: ModelStreamOptions & StaticFeaturesCallOptions = {}) {
       checkOptions(`${name}.stream`, call, streamCallNames);
       const { staticFeatures: features, ...options } = call;
-      return new Stream({ ...streamed, start: startOf(features) }, options);
+      return new ModelStream({ ...streamed, start: startOf(features) }, options);
     },
     streams: () => splineStreams({ ...streamed, start: startOf() }),
   });

@@ -33,17 +33,17 @@ export interface FastWeightCDEOptions extends FastWeightModelOptions {
  * rows) through its transpose: it recalls values by their keys.
  *
  * The authors' code differs from the paper. These options reproduce the code: the softmax after the
- * subtraction in Oja's rule (`oja({ normalizeAfter: true })`), beta and values without activation in Hebb's
- * rule (`hebb({ boundRate: false, boundValues: false })`), and `normalizeValues`. The code's Hebb rule from
+ * subtraction in Oja's rule (`ojaRule({ normalizeAfter: true })`), beta and values without activation in Hebb's
+ * rule (`hebbRule({ boundRate: false, boundValues: false })`), and `normalizeValues`. The code's Hebb rule from
  * x' alone is the delta rule.
  *
  * @example
  * ```ts
- * import { CubicSpline, FastWeightCDE, key, naturalCubicCoeffs, normal, oja } from "@weft/weft";
+ * import { CubicSpline, FastWeightCDE, key, naturalCubicCoeffs, normal, ojaRule } from "@weft/weft";
  *
  * const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])));
  * const sizes = { inputChannels: 3, modelDim: 16, heads: 4, outputChannels: 2, layers: 2 };
- * const model = FastWeightCDE({ ...sizes, rule: oja(), keys: "value", key: key(1) });
+ * const model = FastWeightCDE({ ...sizes, rule: ojaRule(), keys: "value", key: key(1) });
  * model(X, { states: "all" }).shape; // (8, 50, 2)
  * ```
  *

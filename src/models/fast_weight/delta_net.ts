@@ -1,7 +1,7 @@
 import { checkOptions } from "../../device/options.ts";
 import { discreteOptionNames } from "./option_names.ts";
 import { DiscreteFastWeight, type DiscreteFastWeightOptions, type SequenceModel } from "./discrete.ts";
-import { delta } from "./rules.ts";
+import { deltaRule } from "./rules.ts";
 
 /**
  * A DeltaNet (Schlag, Irie, Schmidhuber, "Linear Transformers Are Secretly Fast Weight Programmers", 2021;
@@ -30,7 +30,7 @@ export function DeltaNet(options: DiscreteFastWeightOptions): SequenceModel {
   checkOptions("DeltaNet", options, discreteOptionNames);
   return DiscreteFastWeight(
     "DeltaNet",
-    { rule: delta({ boundValues: false }), rates: true, feedback: false },
+    { rule: deltaRule({ boundValues: false }), rates: true, feedback: false },
     options,
   );
 }

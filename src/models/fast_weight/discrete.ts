@@ -21,13 +21,13 @@ export interface DiscreteFastWeightOptions extends SequenceOptions, FastWeightLa
 }
 
 /** Options of a call. */
-export interface SequenceCall extends ReadoutOptions {
+export interface SequenceCallOptions extends ReadoutOptions {
   /** Random key of dropout. Giving a key turns dropout on, for training. */
   key?: Key;
 }
 
 /** A model of sequences `(batch, length, inputChannels)`. */
-export type SequenceModel = Layer<[x: Tensor, options?: SequenceCall]>;
+export type SequenceModel = Layer<[x: Tensor, options?: SequenceCallOptions]>;
 
 /** The choices that distinguish discrete models. */
 export interface DiscreteKind {
@@ -85,7 +85,7 @@ export function DiscreteFastWeight(
     readout: readout.parameters,
   };
 
-  return layer(parameters, (x: Tensor, call: SequenceCall = {}) => {
+  return layer(parameters, (x: Tensor, call: SequenceCallOptions = {}) => {
     checkOptions(name, call, sequenceCallNames);
     checkReadout(name, call);
     checkSequences(name, x, inputChannels);

@@ -9,7 +9,7 @@ import type { SlopeScale } from "../along_path.ts";
 import type { StaticFeaturesOptions } from "../static_features.ts";
 import { alongControl, type FastWeightModel, type WeightSolve } from "./along_control.ts";
 import { FastWeightLayers, type WeightEquation } from "./layers.ts";
-import { hebb, type LearningRule } from "./rules.ts";
+import { hebbRule, type LearningRule } from "./rules.ts";
 import type { ControlSource } from "./slow_network.ts";
 
 /** Options of {@linkcode FastWeight}, including those of the solver. */
@@ -25,7 +25,7 @@ export interface FastWeightOptions
    * code of two layers.
    */
   controlsFrom?: "weights" | "slopes";
-  /** The learning rule of the fast weights, {@linkcode hebb} by default. */
+  /** The learning rule of the fast weights, {@linkcode hebbRule} by default. */
   rule?: LearningRule;
   /** Source of keys, learning rates and queries. `"value"` by default. */
   keysFrom?: ControlSource;
@@ -103,7 +103,7 @@ export function fastWeightAlongControl(
   const { inputChannels, modelDim, heads, outputChannels, layers = 1, feedForward = 4 * modelDim, ...rest } =
     options;
   const {
-    rule = hebb(),
+    rule = hebbRule(),
     keysFrom = "value",
     valuesFrom = "keys",
     normalizeValues = false,

@@ -5,7 +5,7 @@ import { splitKey } from "../../tensor/random.ts";
 import {
   type LatentOptions,
   LatentRecurrence,
-  type LatentRecurrenceCall,
+  type LatentRecurrenceCallOptions,
   type LatentRecurrenceModel,
 } from "../latent_recurrence.ts";
 import { Recurrent } from "../recurrent.ts";
@@ -26,9 +26,6 @@ export interface LatentODERFWPOptions extends ODERecurrentOptions, LatentOptions
    */
   encoder?: "gru" | "delta-net";
 }
-
-/** Options of a call of {@linkcode LatentODERFWP}. */
-export type LatentODERFWPCall = LatentRecurrenceCall;
 
 /** A latent ODE-RFWP: a layer with its training loss. */
 export type LatentODERFWPModel = LatentRecurrenceModel;

@@ -1,7 +1,7 @@
 import { checkOptions } from "../../device/options.ts";
 import { discreteOptionNames } from "./option_names.ts";
 import { DiscreteFastWeight, type DiscreteFastWeightOptions, type SequenceModel } from "./discrete.ts";
-import { additive } from "./rules.ts";
+import { additiveRule } from "./rules.ts";
 
 /**
  * A linear Transformer (Katharopoulos et al., "Transformers are RNNs", 2020) as a fast weight programmer
@@ -31,7 +31,7 @@ export function LinearTransformer(options: DiscreteFastWeightOptions): SequenceM
   checkOptions("LinearTransformer", options, discreteOptionNames);
   return DiscreteFastWeight(
     "LinearTransformer",
-    { rule: additive(), rates: false, feedback: false },
+    { rule: additiveRule(), rates: false, feedback: false },
     options,
   );
 }

@@ -1,6 +1,6 @@
 import { sizeOf } from "../../device/shape.ts";
 import type { Layer } from "../../nn/layer.ts";
-import { deviationOf, type LayerNormParameters } from "../../nn/layer_norm.ts";
+import { type LayerNormParameters, standardDeviationOf } from "../../nn/layer_norm.ts";
 import type { LinearParameters } from "../../nn/linear.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
@@ -27,7 +27,7 @@ export function normalizedMap(
     const bias = a.bias!.sub(a.bias!.mean());
     const scaled = b.weight.mul(n.weight!);
     const [start, end] = [scaled.matmul(bias), b.weight.matmul(n.bias!).add(b.bias!)];
-    const deviation = deviationOf(x.matmul(weight.mT).add(bias));
+    const deviation = standardDeviationOf(x.matmul(weight.mT).add(bias));
     return x.matmul(scaled.matmul(weight).mT).add(start).div(deviation).add(end);
   };
 }

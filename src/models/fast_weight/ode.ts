@@ -9,20 +9,20 @@ import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weig
  *
  * | rule | dW/ds for each head |
  * | --- | --- |
- * | `hebb()` | sigma(beta) v (x) k |
- * | `oja()` | sigma(beta) v (x) (k - W^T v) |
- * | `delta()` | sigma(beta) (v - W k) (x) k |
+ * | `hebbRule()` | sigma(beta) v (x) k |
+ * | `ojaRule()` | sigma(beta) v (x) (k - W^T v) |
+ * | `deltaRule()` | sigma(beta) (v - W k) (x) k |
  *
  * with k = softmax(k), v = tanh(v). (Equation 21 writes Hebb's factors as k (x) v, but W is values by keys in
  * both places.)
  *
  * @example
  * ```ts
- * import { CubicSpline, delta, FastWeightODE, key, naturalCubicCoeffs, normal } from "@weft/weft";
+ * import { CubicSpline, deltaRule, FastWeightODE, key, naturalCubicCoeffs, normal } from "@weft/weft";
  *
  * const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [8, 50, 3])));
  * const sizes = { inputChannels: 3, modelDim: 16, heads: 4, outputChannels: 2 };
- * const model = FastWeightODE({ ...sizes, rule: delta(), key: key(1) });
+ * const model = FastWeightODE({ ...sizes, rule: deltaRule(), key: key(1) });
  * model(X).shape; // (8, 2)
  * ```
  *

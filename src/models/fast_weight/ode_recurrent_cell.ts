@@ -6,14 +6,14 @@ import { BetweenObservations, type BetweenOptions } from "../between_observation
 import { writeAndRead, zeroWeights } from "./discrete.ts";
 import { checkSizes, type FastWeightLayerSizes } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
-import { checkRule, delta, type LearningRule } from "./rules.ts";
+import { checkRule, deltaRule, type LearningRule } from "./rules.ts";
 import { SlowNetwork } from "./slow_network.ts";
 
 /** Options that {@linkcode ODERFWP} and {@linkcode LatentODERFWP} share. */
 export interface ODERecurrentOptions extends BetweenOptions, ParameterOptions, FastWeightLayerSizes {
   /** Channels of the observations. */
   inputChannels: number;
-  /** The learning rule that updates W at an observation, {@linkcode delta} by default. */
+  /** The learning rule that updates W at an observation, {@linkcode deltaRule} by default. */
   rule?: LearningRule;
   /**
    * Whether the query depends on tanh(u_n) as well as on x_n: `true` by default, as in equation 27. `false`
@@ -43,8 +43,15 @@ export interface ODERecurrentCell {
 
 /** Makes an {@linkcode ODERecurrentCell}. */
 export function ODERecurrentCell(model: string, options: ODERecurrentOptions): ODERecurrentCell {
-  const { inputChannels, modelDim, heads, layers: count = 1, rule = delta(), queryFeedback = true, dtype } =
-    options;
+  const {
+    inputChannels,
+    modelDim,
+    heads,
+    layers: count = 1,
+    rule = deltaRule(),
+    queryFeedback = true,
+    dtype,
+  } = options;
   const { feedForward = 4 * modelDim } = options;
   checkRule(model, rule);
   checkSizes(model, { inputChannels, modelDim, heads, feedForward });

@@ -8,7 +8,7 @@ import { zeroState } from "../../nn/recurrent.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import type { IrregularCall } from "../irregular_gru.ts";
+import type { IrregularGRUCallOptions } from "../irregular_gru.ts";
 import { type StaticFeaturesOptions, StaticState } from "../static_features.ts";
 import { checkReadout, chooseStates } from "../readout_states.ts";
 import { checkSequences, toTimeMajor } from "../sequences.ts";
@@ -66,7 +66,7 @@ export interface ODERFWPOptions extends ODERecurrentOptions {
  * multiple of `heads`, the method is neither fixed-step nor adaptive, or `update` has an unknown value.
  * @throws {TypeError} If `rule` is not a function.
  */
-export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: IrregularCall]> {
+export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: IrregularGRUCallOptions]> {
   checkOptions("ODERFWP", options, odeRFWPOptionNames);
   const { inputChannels, modelDim, layers = 1, outputChannels, update = "after", staticFeatures, dtype } =
     options;
@@ -82,7 +82,7 @@ export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: Irregu
     ...ofStatic.parameters,
     readout: readout.parameters,
   };
-  return layer(parameters, (x: Tensor, call: Partial<IrregularCall> = {}) => {
+  return layer(parameters, (x: Tensor, call: Partial<IrregularGRUCallOptions> = {}) => {
     checkOptions("ODERFWP", call, irregularCallNames);
     checkReadout("ODERFWP", call);
     checkSequences("ODERFWP", x, inputChannels);

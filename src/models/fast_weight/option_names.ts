@@ -9,17 +9,17 @@ import {
   pathCallNames,
   sequenceOptionNames,
 } from "../option_names.ts";
-import type { FastWeightCall } from "./along_control.ts";
+import type { FastWeightCallOptions } from "./along_control.ts";
 import type { FastWeightCDEOptions } from "./cde.ts";
 import type { FastWeightDirectMapOptions } from "./direct_map.ts";
-import type { DiscreteFastWeightOptions, SequenceCall } from "./discrete.ts";
+import type { DiscreteFastWeightOptions, SequenceCallOptions } from "./discrete.ts";
 import type { FastWeightModelOptions, FastWeightOptions } from "./fast_weight.ts";
 import type { FastWeightLayerSizes } from "./heads.ts";
 import type { LatentODERFWPOptions } from "./latent_ode_rfwp.ts";
 import type { ODERFWPOptions } from "./ode_rfwp.ts";
 import type { ODERecurrentOptions } from "./ode_recurrent_cell.ts";
 import type { FastWeightRDEOptions } from "./rde.ts";
-import type { DeltaOptions, HebbOptions, OjaOptions } from "./rules.ts";
+import type { DeltaRuleOptions, HebbRuleOptions, OjaRuleOptions } from "./rules.ts";
 
 const layerSizeNames: OptionNames<FastWeightLayerSizes> = {
   modelDim: "required",
@@ -106,16 +106,22 @@ export const latentODERFWPOptionNames: OptionNames<LatentODERFWPOptions> = {
   encoder: "optional",
 };
 
-export const hebbOptionNames: OptionNames<HebbOptions> = { boundValues: "optional", boundRate: "optional" };
+export const hebbRuleOptionNames: OptionNames<HebbRuleOptions> = {
+  boundValues: "optional",
+  boundRate: "optional",
+};
 
-export const ojaOptionNames: OptionNames<OjaOptions> = { normalizeAfter: "optional" };
+export const ojaRuleOptionNames: OptionNames<OjaRuleOptions> = { normalizeAfter: "optional" };
 
-export const deltaOptionNames: OptionNames<DeltaOptions> = { boundValues: "optional", postTanh: "optional" };
+export const deltaRuleOptionNames: OptionNames<DeltaRuleOptions> = {
+  boundValues: "optional",
+  postTanh: "optional",
+};
 
-export const fastWeightCallNames: OptionNames<FastWeightCall> = {
+export const fastWeightCallNames: OptionNames<FastWeightCallOptions> = {
   ...pathCallNames,
   initial: "optional",
   key: "optional",
 };
 
-export const sequenceCallNames: OptionNames<SequenceCall> = keyedReadoutNames;
+export const sequenceCallNames: OptionNames<SequenceCallOptions> = keyedReadoutNames;

@@ -7,7 +7,7 @@ import { logsignatureChannels } from "../../paths/signature.ts";
 import { rdeint } from "../../solvers/rdeint.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { foldIn } from "../../tensor/random.ts";
-import type { FastWeightCall } from "./along_control.ts";
+import type { FastWeightCallOptions } from "./along_control.ts";
 import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
 import type { WeightEquation } from "./layers.ts";
 import type { Reading } from "./slow_network.ts";
@@ -47,19 +47,21 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
  *
  * @example
  * ```ts
- * import { addTime, delta, FastWeightRDE, key, LinearInterpolation, logsigWindows, normal } from "@weft/weft";
+ * import { addTime, deltaRule, FastWeightRDE, key, LinearInterpolation, logsigWindows, normal } from "@weft/weft";
  *
  * const x = addTime(normal(key(0), [8, 1001, 2])); // (batch, length, channels)
  * const X = LinearInterpolation(logsigWindows(x, 2, 50)); // 20 windows
  * const sizes = { inputChannels: 3, modelDim: 16, heads: 4, outputChannels: 5 };
- * const model = FastWeightRDE({ ...sizes, depth: 2, rule: delta({ postTanh: true }), key: key(1) });
+ * const model = FastWeightRDE({ ...sizes, depth: 2, rule: deltaRule({ postTanh: true }), key: key(1) });
  * model(X).shape; // (8, 5)
  * ```
  *
  * @param options `inputChannels` are the channels of the original series.
  * @throws {RangeError} As {@linkcode FastWeight}, or if `depth` is not 1 to 4.
  */
-export function FastWeightRDE(options: FastWeightRDEOptions): Layer<[X: Path, options?: FastWeightCall]> {
+export function FastWeightRDE(
+  options: FastWeightRDEOptions,
+): Layer<[X: Path, options?: FastWeightCallOptions]> {
   checkOptions("FastWeightRDE", options, fastWeightRDEOptionNames);
   const { depth, form = "ode", queryFrom = "last", inputChannels, key, dtype, ...rest } = options;
   checkWord("FastWeightRDE", "form", form, ["ode", "cde"]);
@@ -96,5 +98,5 @@ export function FastWeightRDE(options: FastWeightRDEOptions): Layer<[X: Path, op
     },
   );
   // Remove `stream`: the log-signature of a window is not known before the end of the window.
-  return layer(model.parameters, (X: Path, call?: FastWeightCall) => model(X, call));
+  return layer(model.parameters, (X: Path, call?: FastWeightCallOptions) => model(X, call));
 }

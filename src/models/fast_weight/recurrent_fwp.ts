@@ -1,7 +1,7 @@
 import { checkOptions } from "../../device/options.ts";
 import { discreteOptionNames } from "./option_names.ts";
 import { DiscreteFastWeight, type DiscreteFastWeightOptions, type SequenceModel } from "./discrete.ts";
-import { delta } from "./rules.ts";
+import { deltaRule } from "./rules.ts";
 
 /**
  * A recurrent fast weight programmer (Irie, Schlag, Csordás, Schmidhuber, "Going Beyond Linear Transformers
@@ -26,7 +26,7 @@ export function RecurrentFWP(options: DiscreteFastWeightOptions): SequenceModel 
   checkOptions("RecurrentFWP", options, discreteOptionNames);
   return DiscreteFastWeight(
     "RecurrentFWP",
-    { rule: delta({ boundValues: false }), rates: true, feedback: true },
+    { rule: deltaRule({ boundValues: false }), rates: true, feedback: true },
     options,
   );
 }

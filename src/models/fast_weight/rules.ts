@@ -5,7 +5,7 @@
  * every observation.
  */
 import { checkOptions } from "../../device/options.ts";
-import { deltaOptionNames, hebbOptionNames, ojaOptionNames } from "./option_names.ts";
+import { deltaRuleOptionNames, hebbRuleOptionNames, ojaRuleOptionNames } from "./option_names.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { outer, product } from "./heads.ts";
 
@@ -45,18 +45,20 @@ export type LearningRule = (signals: Signals, w?: Tensor) => Tensor;
 /** Throws unless a rule is a function. The name of a rule is a common mistake. */
 export function checkRule(model: string, rule: LearningRule): void {
   if (typeof rule === "function") return;
-  throw new TypeError(`${model}: rule is ${JSON.stringify(rule)}, expected a function, as delta() makes one`);
+  throw new TypeError(
+    `${model}: rule is ${JSON.stringify(rule)}, expected a function, as deltaRule() makes one`,
+  );
 }
 
-/** Options of {@linkcode hebb}. */
-export interface HebbOptions {
+/** Options of {@linkcode hebbRule}. */
+export interface HebbRuleOptions {
   /**
    * Whether values pass through tanh (equation 30), `true` by default. The discrete models do not apply tanh.
    */
   boundValues?: boolean;
   /**
    * Whether beta passes through the sigmoid (equation 21), `true` by default. For Hebb's controlled form, the
-   * authors' code uses beta without sigmoid and values without tanh: `hebb({ boundRate: false, boundValues:
+   * authors' code uses beta without sigmoid and values without tanh: `hebbRule({ boundRate: false, boundValues:
    * false })`.
    */
   boundRate?: boolean;
@@ -66,15 +68,15 @@ export interface HebbOptions {
  * Hebb's rule: dW/ds = sigma(beta) v (x) k with k = softmax(k) and v = tanh(v). (Equation 21; 29 and 30 for
  * softmax and tanh.)
  */
-export function hebb(options: HebbOptions = {}): LearningRule {
-  checkOptions("hebb", options, hebbOptionNames);
+export function hebbRule(options: HebbRuleOptions = {}): LearningRule {
+  checkOptions("hebbRule", options, hebbRuleOptionNames);
   const { boundValues = true, boundRate = true } = options;
   return ({ keys, values, rate }) =>
     outer((boundRate ? rate.sigmoid() : rate).mul(boundValues ? values.tanh() : values), keys.softmax());
 }
 
-/** Options of {@linkcode oja}. */
-export interface OjaOptions {
+/** Options of {@linkcode ojaRule}. */
+export interface OjaRuleOptions {
   /**
    * Whether to apply the softmax after subtracting `W^T v`, as in the authors' code. `false` by default, as
    * in the paper.
@@ -87,8 +89,8 @@ export interface OjaOptions {
  * `normalizeAfter` `dW/ds = v (x) sigma(beta) softmax(k - W^T v)`. (Equation 21; 29 and 30 for softmax and
  * tanh.)
  */
-export function oja(options: OjaOptions = {}): LearningRule {
-  checkOptions("oja", options, ojaOptionNames);
+export function ojaRule(options: OjaRuleOptions = {}): LearningRule {
+  checkOptions("ojaRule", options, ojaRuleOptionNames);
   const { normalizeAfter = false } = options;
   return ({ keys, values, rate }, w) => {
     const v = values.tanh();
@@ -98,8 +100,8 @@ export function oja(options: OjaOptions = {}): LearningRule {
   };
 }
 
-/** Options of {@linkcode delta}. */
-export interface DeltaOptions extends Pick<HebbOptions, "boundValues"> {
+/** Options of {@linkcode deltaRule}. */
+export interface DeltaRuleOptions extends Pick<HebbRuleOptions, "boundValues"> {
   /**
    * Whether to apply tanh to the difference v - W k instead of to v, the "post-delta" of equation 32. It
    * bounds W over thousands of steps. `false` by default.
@@ -111,8 +113,8 @@ export interface DeltaOptions extends Pick<HebbOptions, "boundValues"> {
  * The delta rule: dW/ds = sigma(beta) (v - W k) (x) k with k = softmax(k) and v = tanh(v). (Equations 21 and
  * 32; with `boundValues: false` and discrete updates, equation 16.)
  */
-export function delta(options: DeltaOptions = {}): LearningRule {
-  checkOptions("delta", options, deltaOptionNames);
+export function deltaRule(options: DeltaRuleOptions = {}): LearningRule {
+  checkOptions("deltaRule", options, deltaRuleOptionNames);
   const { postTanh = false, boundValues = !postTanh } = options;
   return ({ keys, values, rate }, w) => {
     const k = keys.softmax();
@@ -126,6 +128,6 @@ export function delta(options: DeltaOptions = {}): LearningRule {
  * v (x) softmax(k), without a learning rate: the increment of W in a {@linkcode LinearTransformer} (section
  * 2.3).
  */
-export function additive(): LearningRule {
+export function additiveRule(): LearningRule {
   return ({ keys, values }) => outer(values, keys.softmax());
 }

@@ -3,7 +3,7 @@ import type { MLPParameters } from "../../nn/mlp.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type StaticFeaturesOptions, StaticNetwork } from "../static_features.ts";
 import { type HeadSizes, inHeads } from "./heads.ts";
-import { hebb } from "./rules.ts";
+import { hebbRule } from "./rules.ts";
 
 /**
  * The initial fast weights from static features (Irie et al., 2022, section 4, sepsis). A network with one
@@ -17,7 +17,7 @@ export function StaticWeights(
 ): Layer<[features: Tensor], MLPParameters> {
   const headDim = modelDim / heads;
   const network = StaticNetwork(model, options, { outputs: heads * (2 * headDim + 1), key, dtype });
-  const rule = hebb();
+  const rule = hebbRule();
   return layer(network.parameters, (features: Tensor) => {
     const emitted = inHeads(network(features), heads);
     return rule({

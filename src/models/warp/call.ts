@@ -10,7 +10,7 @@ import type { Feeding } from "./autoregressive.ts";
 import type { WARPOutput } from "./readout.ts";
 
 /** Options of a call. */
-export interface WARPCall {
+export interface WARPCallOptions {
   /** Which states to read out: `"final"` (default for logits) or `"all"`. With `context`, always all. */
   states?: "final" | "all";
   /** Initial states, `(batch, D)`, instead of phi(x_0). */
@@ -65,7 +65,7 @@ export function times(length: number, dtype: DType, T: number = length): Tensor 
  * Whether a call feeds back predictions. @throws {TypeError} If it sets options of feeding without `context`
  * or `pForcing`.
  */
-export function feedsPredictions({ context, pForcing, length, sample }: WARPCall): boolean {
+export function feedsPredictions({ context, pForcing, length, sample }: WARPCallOptions): boolean {
   if (context !== undefined || pForcing !== undefined) return true;
   const without = length !== undefined ? "length" : sample ? "sample" : undefined;
   if (without) {
@@ -82,7 +82,7 @@ export function feedsPredictions({ context, pForcing, length, sample }: WARPCall
  */
 export function feedingOf(
   x: Tensor,
-  call: WARPCall,
+  call: WARPCallOptions,
   { inputChannels, outputChannels, output, trainingLength, time = false, indexing = "paper" }: Channels,
 ): Omit<Feeding, "start"> {
   const { context = 1, pForcing = 0, sample = false, key } = call;

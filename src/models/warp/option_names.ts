@@ -1,7 +1,7 @@
 /** Names of the options of WARP, of its calls and of its analyses, for `checkOptions`. */
 import type { OptionNames } from "../../device/options.ts";
 import type { GradientDescentOptions } from "./analysis.ts";
-import type { WARPCall } from "./call.ts";
+import type { WARPCallOptions } from "./call.ts";
 import type { WARPDecoding, WARPDynamicTanh } from "./readout.ts";
 import type { WARPPositionalEncoding, WARPRootOptions } from "./root.ts";
 import type { WARPOptions } from "./warp.ts";
@@ -56,7 +56,7 @@ export const boundOptionNames: OptionNames<WARPDynamicTanh & { low?: number; hig
   beta: "optional",
 };
 
-export const warpCallNames: OptionNames<WARPCall> = {
+export const warpCallNames: OptionNames<WARPCallOptions> = {
   states: "optional",
   start: "optional",
   context: "optional",
@@ -66,7 +66,7 @@ export const warpCallNames: OptionNames<WARPCall> = {
   key: "optional",
 };
 
-export const weightsCallNames: OptionNames<Pick<WARPCall, "start">> = { start: "optional" };
+export const weightsCallNames: OptionNames<Pick<WARPCallOptions, "start">> = { start: "optional" };
 
 export const decodingNames: OptionNames<Partial<Omit<WARPDecoding, "tau">>> = {
   input: "optional",

@@ -18,13 +18,14 @@ import {
   feedsPredictions,
   times,
   timeStep,
-  type WARPCall,
+  type WARPCallOptions,
   type WARPIndexing,
 } from "./call.ts";
 import { refuseDivergence } from "./divergence.ts";
 import { advance, type Dynamics } from "./dynamics.ts";
 import { makeInitialNetwork, makeLearnedInitial, type WARPInitialParameters } from "./initial_network.ts";
-import { allStates, checkMode, feed, finalState, type WARPModeOption } from "./modes.ts";
+import type { WARPMode } from "./cost.ts";
+import { allStates, checkMode, feed, finalState } from "./modes.ts";
 import type { PhysicalForm } from "./physics.ts";
 import {
   type DynamicTanhParameters,
@@ -86,7 +87,7 @@ export interface WARPOptions {
    * `"auto"` (default), the one with the fewest operations. Results agree up to rounding. A run that feeds
    * back predictions is recurrent or convolutional.
    */
-  mode?: WARPModeOption;
+  mode?: WARPMode | "auto";
   /** Bounds of the predictions, or of the means of a normal output (appendix A.3). */
   bound?: WARPPredictionBound;
   /**
@@ -125,11 +126,11 @@ export type WARPParameters = {
 };
 
 /** A WARP: a layer of series that also gives access to its states. */
-export type WARPModel = Layer<[x: Tensor, call?: WARPCall], WARPParameters> & {
+export type WARPModel = Layer<[x: Tensor, call?: WARPCallOptions], WARPParameters> & {
   /** D, the number of weights of the root network and the length of a state. */
   readonly stateSize: number;
   /** The states along series whose observations are all given: `(batch, T, channels)` to `(batch, T, D)`. */
-  weights(x: Tensor, call?: Pick<WARPCall, "start">): Tensor;
+  weights(x: Tensor, call?: Pick<WARPCallOptions, "start">): Tensor;
   /** The matrix A `(D, D)` for any form of transition, for inspection as in the paper's heat map. */
   transitionMatrix(): Tensor;
   /**
@@ -231,13 +232,13 @@ export function WARP(options: WARPOptions): WARPModel {
     return states;
   };
 
-  const weights = (x: Tensor, call: Pick<WARPCall, "start"> = {}) => {
+  const weights = (x: Tensor, call: Pick<WARPCallOptions, "start"> = {}) => {
     checkOptions("WARP.weights", call, weightsCallNames);
     return weightsFrom(x, call.start);
   };
 
   const parameters = { A: transition.parameters, B, initial: phi.parameters, ...readout.parameters };
-  const model = layer(parameters satisfies WARPParameters, (x: Tensor, call: WARPCall = {}) => {
+  const model = layer(parameters satisfies WARPParameters, (x: Tensor, call: WARPCallOptions = {}) => {
     checkOptions("WARP", call, warpCallNames);
     checkSeries(x, inputChannels);
     if (feedsPredictions(call)) {

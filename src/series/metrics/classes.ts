@@ -1,5 +1,5 @@
 /** Measures of class probabilities against the true classes, on the host. */
-import { areaUnderCurve } from "../../nn/ranking.ts";
+import { rocAuc } from "../../nn/ranking.ts";
 
 /** Class probabilities for each sample. All rows have the same length. */
 type Rows = readonly (readonly number[])[];
@@ -72,9 +72,7 @@ function meanAreaUnderCurve(rows: Rows, labels: ArrayLike<number>): number {
   const known =
     rows[0]?.map((_, k) => k).filter((k) => all.includes(k) && all.some((label) => label !== k)) ??
       [];
-  const areas = known.map((k) =>
-    areaUnderCurve(rows.map((row) => row[k]), all.map((label) => +(label === k)))
-  );
+  const areas = known.map((k) => rocAuc(rows.map((row) => row[k]), all.map((label) => +(label === k))));
   return areas.reduce((sum, area) => sum + area, 0) / areas.length;
 }
 

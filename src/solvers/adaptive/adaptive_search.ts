@@ -90,7 +90,7 @@ function valuesNow(x: Tensor): Float64Array {
     : `the state is on ${x.device.info.kind}, where they must be waited for`;
   throw new (isCapturing() ? JitError : Error)(
     `an adaptive method, as dopri5, the default, decides from numbers how long its steps are, but ${reason}: find the steps ` +
-      "first, const steps = await odeintSteps(f, y0, t, options) or cdeintSteps, and solve with the option { steps }; or solve on the " +
+      "first, const steps = await findOdeintSteps(f, y0, t, options) or findCdeintSteps, and solve with the option { steps }; or solve on the " +
       "CPU without jit, or use a method of fixed steps, rk4 say, with a stepSize",
   );
 }

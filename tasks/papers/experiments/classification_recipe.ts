@@ -96,7 +96,7 @@ function rulesOf(
   const isWarp = settings.model === "warp";
   return {
     isBinary: true,
-    weightPenalty: isWarp ? undefined : 0.03,
+    l2Penalty: isWarp ? undefined : 0.03,
     metric: { name: "accuracy", mode: "max" },
     learning: (parameters, steps) =>
       isWarp

@@ -3,9 +3,9 @@ import { mapSplits, type Splits } from "../../../src/data/series.ts";
 import type { Trajectories } from "../data/trajectories.ts";
 import {
   bitsPerDimension,
+  gaussianNLL,
   meanAbsoluteError,
   meanSquaredError,
-  normalNegativeLogLikelihood,
 } from "../../../src/nn/losses.ts";
 import { tensor } from "../../../src/tensor/creation.ts";
 import { key as makeKey } from "../../../src/tensor/random.ts";
@@ -97,7 +97,7 @@ export function forecaster(options: ForecasterOptions): Pick<Task<ForecastBatch>
     if (!deviations) return { loss: mse, mae };
     const standardDeviations = predicted.slice(-1, channels);
     return {
-      loss: normalNegativeLogLikelihood(means, standardDeviations, targets),
+      loss: gaussianNLL(means, standardDeviations, targets),
       mse,
       mae,
       bpd: bitsPerDimension(means, standardDeviations, targets),

@@ -2,7 +2,7 @@ import type { ParameterTree } from "../../../src/nn/layer.ts";
 import { AdaBelief } from "../../../src/optim/adabelief.ts";
 import { Adam } from "../../../src/optim/adam.ts";
 import { AdamW } from "../../../src/optim/adamw.ts";
-import { combineSchedules, cosine, reduceOnPlateau, warmup } from "../../../src/optim/schedules.ts";
+import { cosineDecay, multiplySchedules, reduceOnPlateau, warmup } from "../../../src/optim/schedules.ts";
 import type { Task } from "../../../src/train/task.ts";
 
 /**
@@ -14,7 +14,7 @@ export type Recipe = "short" | "paper";
 /** The part of a task that a recipe determines. */
 type Learning = Pick<
   Task,
-  "optimizer" | "schedule" | "plateau" | "plateauOf" | "clipNorm" | "clipElements"
+  "optimizer" | "schedule" | "plateau" | "plateauOf" | "clipNorm" | "clipValue"
 >;
 
 /** Options of {@linkcode learning} and other recipes. */
@@ -34,7 +34,10 @@ const learningOf: Readonly<Record<Recipe, (options: LearningOptions) => Learning
     optimizer: Adam(parameters, { learningRate: settings.learningRate }),
     // The first updates of A are the most dangerous: their effect grows with the length of a series. Hence
     // the warm-up.
-    schedule: combineSchedules(warmup({ steps: Math.min(100, steps / 5) }), cosine({ steps, minimum: 0.01 })),
+    schedule: multiplySchedules(
+      warmup({ steps: Math.min(100, steps / 5) }),
+      cosineDecay({ steps, minimum: 0.01 }),
+    ),
     clipNorm: 1,
   }),
   paper: ({ parameters, settings, average = 50 }) =>
@@ -52,7 +55,7 @@ const learningOf: Readonly<Record<Recipe, (options: LearningOptions) => Learning
         // one later.
         plateau: reduceOnPlateau({ factor: 0.5, patience: 19, minimum: 0.01, threshold: 1e-4, average }),
         plateauOf: "training",
-        clipElements: 1e-7,
+        clipValue: 1e-7,
       },
 };
 

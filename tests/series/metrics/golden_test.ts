@@ -5,13 +5,13 @@
 import assert from "node:assert/strict";
 import {
   accuracy,
-  areaUnderCurve,
   averagePrecision,
   binaryCrossEntropy,
   crossEntropy,
   meanAbsoluteError,
   meanAbsolutePercentageError,
   meanSquaredError,
+  rocAuc,
   tensor,
 } from "../../../mod.ts";
 import { classMeasures, classScores, confusionMatrix } from "../../../src/series/metrics/classes.ts";
@@ -81,7 +81,7 @@ async function resultsOfScores(draw: Draw): Promise<Record<string, number>> {
   const positiveWeight = (1 + draw(8)) / 2;
   const targets = tensor(labels, float64);
   return {
-    ...(labels.includes(0) && labels.includes(1) ? { areaUnderCurve: areaUnderCurve(scores, labels) } : {}),
+    ...(labels.includes(0) && labels.includes(1) ? { rocAuc: rocAuc(scores, labels) } : {}),
     ...(labels.includes(1) ? { averagePrecision: averagePrecision(scores, labels) } : {}),
     binaryCrossEntropy: await binaryCrossEntropy(tensor(scores, float64).div(4), targets, { positiveWeight })
       .item(),
