@@ -1,5 +1,5 @@
 /** The CPU device: WebAssembly SIMD kernels over one shared memory, and worker threads for large ones. */
-import type { Buffer, BufferView, Device, DeviceInfo, PreparedMatrix, View } from "../device.ts";
+import type { Buffer, BufferView, Device, DeviceInfo, PreparedMatrix, Reduction, View } from "../device.ts";
 import { bytesPerElement, deviceArray, type DType, type TypedArray } from "../dtype.ts";
 import type { ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
@@ -16,7 +16,7 @@ import { type Block, Memory } from "./runtime/memory.ts";
 import { Pool } from "./runtime/pool.ts";
 import type { RecurrenceAxes } from "../recurrence.ts";
 import { linearRecurrence } from "./kernels/recurrence.ts";
-import { type CpuReduction, reduce } from "./kernels/reduce.ts";
+import { reduce } from "./kernels/reduce.ts";
 import { tridiagonal } from "./kernels/tridiagonal.ts";
 import { vectorsPerRegister } from "./runtime/vectors_per_register.ts";
 import { isMultiplyAddFused } from "./assembler/multiply_add.ts";
@@ -182,7 +182,7 @@ export class CpuDevice implements Device {
     this.#mapper.run(fn, inputs, output);
   }
 
-  reduce(reduction: CpuReduction, input: BufferView, output: BufferView): void {
+  reduce(reduction: Reduction, input: BufferView, output: BufferView): void {
     reduce(this.#kernels, reduction, input, output);
   }
 

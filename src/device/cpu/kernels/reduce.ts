@@ -15,9 +15,6 @@ import { addTask, newModule } from "../runtime/executable.ts";
 import { descriptionWords, type Kernels, tasksFor } from "./kernels.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 
-/** Reductions of the CPU device: those of every device, and the largest absolute value of floats. */
-export type CpuReduction = Reduction | "maxAbs";
-
 /** Layout that a kernel is made for: elements of one result next to each other, elsewhere, or results next to each other. */
 type Mode = "rows" | "strided" | "columns";
 
@@ -52,7 +49,7 @@ const columnsPerBlock = 32;
 
 /** One reduction with its axes sorted out: strides of the input, and for those that are kept of the output too. */
 interface ReductionJob {
-  readonly reduction: CpuReduction;
+  readonly reduction: Reduction;
   readonly dtype: DType;
   readonly input: number;
   readonly output: number;
@@ -63,7 +60,7 @@ interface ReductionJob {
 /** Combines along the axes on which `output` has length one and `input` has not. */
 export function reduce(
   kernels: Kernels,
-  reduction: CpuReduction,
+  reduction: Reduction,
   input: BufferView,
   output: BufferView,
 ): void {
@@ -180,7 +177,7 @@ interface Arithmetic {
   store(lane: number, address: Local, vector: Local): void;
 }
 
-function arithmetic(f: FunctionBuilder, reduction: CpuReduction, dtype: DType): Arithmetic {
+function arithmetic(f: FunctionBuilder, reduction: Reduction, dtype: DType): Arithmetic {
   const isSum = reduction === "sum";
   // Other lanes add zero to a sum, and repeat the element to a maximum or a minimum.
   const one = isSum ? "zero" : "splat";
@@ -200,16 +197,6 @@ function arithmetic(f: FunctionBuilder, reduction: CpuReduction, dtype: DType): 
     };
   }
   const is64 = dtype === "float64";
-  if (reduction === "maxAbs") {
-    const { lanes, size, combine, load, loadOne, store } = arithmetic(f, "max", dtype);
-    const absolute = (element: () => void) => f.op(is64 ? "f64x2.abs" : "f32x4.abs", element);
-    return {
-      ...{ lanes, size, combine, store },
-      initial: () => is64 ? f.f64x2(0) : f.f32x4(0),
-      load: (...place) => absolute(() => load(...place)),
-      loadOne: (address) => absolute(() => loadOne(address)),
-    };
-  }
   const extreme = reduction === "max" ? -Infinity : Infinity;
   const extremes = { int32: { max: -0x80000000, min: 0x7fffffff }, uint32: { max: 0, min: -1 } };
   const suffix = dtype === "int32" ? "_s" : dtype === "uint32" ? "_u" : "";
@@ -229,7 +216,7 @@ function arithmetic(f: FunctionBuilder, reduction: CpuReduction, dtype: DType): 
   };
 }
 
-function emitReduce(reduction: CpuReduction, dtype: DType, mode: Mode): ModuleBuilder {
+function emitReduce(reduction: Reduction, dtype: DType, mode: Mode): ModuleBuilder {
   const module = newModule();
   const start = addTask(module, "reduce");
   const { f, task, descriptor } = start;

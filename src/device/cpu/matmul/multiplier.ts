@@ -5,7 +5,7 @@
  * contiguous, panels of the right matrix, each as wide as the tile, are copied first, and stay in the first-level cache
  * while every row passes by them (after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008).
  * Large matrices with many rows, and those that many products share, are packed as a whole, for tiles of five rows whose elements lie
- * in order; the largest of them by blocks, of which seven products are made instead of eight (./winograd.ts).
+ * in order.
  * A product with few rows or columns and a large matrix takes as long as that matrix takes to be read, so it is read once and
  * in order: rows that are contiguous five at a time, as updates of the whole result, those that lie along the sum as scalar
  * products.
@@ -31,7 +31,7 @@ import { word } from "./descriptor.ts";
 import { dotBytes, emitDots } from "./dots.ts";
 import { emitPackedProduct, emitPacking } from "./packed.ts";
 import { emitPackLeft, emitPackPanels, emitPackRows } from "./packing.ts";
-import { blockRows, leastCutRows, multiplyLarge, PackedRight, type Start } from "./packed_product.ts";
+import { blockRows, multiplyLarge, PackedRight, type Start } from "./packed_product.ts";
 import { nativeProduct } from "./native.ts";
 import { multiplyInSegments } from "./segments.ts";
 import { blockDepth, emitProducts, panelsAtOnce, wholePanelBytes } from "./products.ts";
@@ -142,7 +142,7 @@ export class Multiplier {
         strides,
       });
       multiplyLarge(
-        this.#device,
+        this.#device.memory,
         this.#startOf(output),
         view(a, [m, k], [aRow, aDepth]),
         view(b, [k, n], [bDepth, bColumn]),
@@ -231,7 +231,7 @@ export class Multiplier {
     const [k, n] = right.shape;
     const isLarge = rows * k * n >= minPackedProducts && Math.min(n, k) > blockRows;
     if (!isLarge || rows <= maxFewRows || this.#device.blas) return undefined;
-    return new PackedRight(this.#device, this.#startOf(right), right, rows >= leastCutRows);
+    return new PackedRight(this.#device.memory, this.#startOf(right), right);
   }
 
   #startOf({ dtype }: BufferView): Start {

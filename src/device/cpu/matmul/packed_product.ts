@@ -1,16 +1,14 @@
 /** How products of matrices that are packed as a whole are cut into tasks. */
 import type { BufferView, PreparedMatrix } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
-import { allocateView, transposed } from "../../view.ts";
+import { transposed } from "../../view.ts";
 import { addressOf } from "../assembler/address.ts";
-import type { CpuDevice } from "../device.ts";
 import { maxTasks } from "../kernels/kernels.ts";
 import type { Block, Memory } from "../runtime/memory.ts";
 import type { word } from "./descriptor.ts";
 import { panelBytes, panelPadding } from "./packing.ts";
 import { panelsAtOnce } from "./products.ts";
 import { groupRows } from "./tile.ts";
-import { joinProducts, leftFactors, rightFactors } from "./winograd.ts";
 
 /** Starts a kernel with the words of its descriptor. */
 export type Start = (
@@ -30,12 +28,6 @@ const blockColumns = 256;
 const packedAtOnce = { a: 12 * groupRows, b: 64 };
 /** Bytes that the rows of a left matrix and of the result take that are multiplied at a time. */
 const packedBytes = 2 ** 26;
-/** The fewest rows and columns of a right matrix that serves many products whose blocks are worth their sums. */
-const leastCut = 2048;
-/** The fewest rows of such products. */
-export const leastCutRows = 96;
-/** The fewest rows, terms and columns of a single product. */
-const leastCutOnce = 3072;
 
 /** Matrices of one shape, each by blocks of terms. */
 interface PackedMatrices {
@@ -106,18 +98,16 @@ function multiply(start: Start, a: PackedMatrices, b: PackedMatrices, output: Bu
 
 /** (m, k) x (k, n) into a contiguous (m, n), of which both are large. */
 export function multiplyLarge(
-  device: CpuDevice,
+  memory: Memory,
   start: Start,
   a: BufferView,
   b: BufferView,
   output: BufferView,
 ): void {
   const [[m, k], n] = [a.shape, b.shape[1]];
-  const right = new PackedRight(device, start, b, Math.min(m, k, n) >= leastCutOnce);
+  const right = new PackedRight(memory, start, b);
   const rowBytes = (k + n) * bytesPerElement(output.dtype);
-  const rows = right.isCut
-    ? 2 * groupRows * Math.floor(blockRows / groupRows)
-    : groupRows * Math.ceil(packedBytes / rowBytes / groupRows);
+  const rows = groupRows * Math.ceil(packedBytes / rowBytes / groupRows);
   for (let from = 0; from < m; from += rows) {
     const rowsOf = ({ shape: [, columns], strides, offset, ...view }: BufferView): BufferView => ({
       ...view,
@@ -132,52 +122,27 @@ export function multiplyLarge(
 
 /** A right matrix that is packed once for many products. */
 export class PackedRight implements PreparedMatrix {
-  readonly #device: CpuDevice;
+  readonly #memory: Memory;
   readonly #packed: PackedMatrices;
-  /** What the columns of results are multiplied by, of a matrix that is cut into blocks. */
-  readonly #scale: BufferView | undefined;
 
-  /** @param isWorthCutting Whether the products have so many rows, if the matrix is large too. */
-  constructor(device: CpuDevice, start: Start, matrix: BufferView, isWorthCutting: boolean) {
-    this.#device = device;
-    const isCut = isWorthCutting && matrix.dtype === "float32" && Math.min(...matrix.shape) >= leastCut;
-    const right = isCut ? rightFactors(device, matrix) : { factors: asOne(matrix), scale: undefined };
-    this.#packed = pack(device.memory, start, "b", transposed(right.factors));
-    this.#scale = right.scale;
-    if (isCut) right.factors.source.free();
+  constructor(memory: Memory, start: Start, matrix: BufferView) {
+    this.#memory = memory;
+    this.#packed = pack(memory, start, "b", transposed(asBatch(matrix)));
   }
 
-  /** Whether it is cut into blocks, for seven products instead of eight: see ./winograd.ts. */
-  get isCut(): boolean {
-    return this.#scale !== undefined;
-  }
-
-  /** (m, k) times it into a contiguous (m, n). */
+  /** Multiplies (m, k) by the matrix, into a contiguous (m, n). */
   multiply(start: Start, a: BufferView, output: BufferView): void {
-    const device = this.#device;
-    if (!this.#scale) return this.#multiply(start, asOne(a), asOne(output));
-    const { factors, scale } = leftFactors(device, a);
-    const [count, rows] = factors.shape;
-    const products = allocateView(device, [count, rows, Math.ceil(output.shape[1] / 2)], output.dtype);
-    this.#multiply(start, factors, products);
-    factors.source.free();
-    joinProducts(device, products, [scale, this.#scale], output);
-    for (const { source } of [products, scale]) source.free();
-  }
-
-  #multiply(start: Start, left: BufferView, output: BufferView): void {
-    const { memory } = this.#device;
-    const packed = pack(memory, start, "a", left);
-    multiply(start, packed, this.#packed, output, left.shape[2]);
-    memory.release(packed.block);
+    const packed = pack(this.#memory, start, "a", asBatch(a));
+    multiply(start, packed, this.#packed, asBatch(output), a.shape[1]);
+    this.#memory.release(packed.block);
   }
 
   free(): void {
-    this.#device.memory.release(this.#packed.block);
-    this.#scale?.source.free();
+    this.#memory.release(this.#packed.block);
   }
 }
 
-function asOne({ shape, strides, ...view }: BufferView): BufferView {
+/** A matrix as a batch of one. */
+function asBatch({ shape, strides, ...view }: BufferView): BufferView {
   return { ...view, shape: [1, ...shape], strides: [0, ...strides] };
 }
