@@ -1,5 +1,5 @@
 /** Tables in Markdown. */
-import { largest } from "../src/device/extremes.ts";
+import { largest } from "../src/device/min_max.ts";
 
 /**
  * A table in the form that `deno fmt` produces.

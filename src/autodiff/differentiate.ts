@@ -1,6 +1,6 @@
 /** Runs a function on a tape, and its reverse pass. */
 import { isFloat } from "../device/dtype.ts";
-import { bufferScope } from "../device/scope.ts";
+import { bufferScope } from "../device/buffer_scope.ts";
 import { isRecording, recordWith } from "../tensor/primitive.ts";
 import { buffersOf } from "../tensor/scope.ts";
 import { Symbolic } from "../tensor/symbolic.ts";

@@ -1,6 +1,6 @@
 import { checkFunction, checkTensor } from "../tensor/checks.ts";
 import { isFloat } from "../device/dtype.ts";
-import { bufferScope } from "../device/scope.ts";
+import { bufferScope } from "../device/buffer_scope.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import { scalar, stopGradient, Tensor } from "../tensor/tensor.ts";

@@ -1,7 +1,7 @@
 /** Labelled time series on the host, irregular or with missing values, and their preprocessing. */
 import { checkOptions } from "../device/options.ts";
 import { splitShareNames } from "./option_names.ts";
-import { largest } from "../device/extremes.ts";
+import { largest } from "../device/min_max.ts";
 import { checkCount } from "../nn/layer.ts";
 import { checkWord } from "../tensor/checks.ts";
 import { type Key, randpermArray, splitKey as splitKey } from "../tensor/random.ts";

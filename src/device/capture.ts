@@ -3,26 +3,9 @@
  * The memory that the function takes stays the commands' own, so that they find it again.
  */
 import { DeferredKernels, type Fuse } from "./deferred.ts";
-import type { Buffer, BufferView, Device } from "./device.ts";
+import type { Buffer, BufferView, CapturedCommands, Device, DeviceCapture } from "./device.ts";
 import type { TypedArray } from "./dtype.ts";
-import { bufferScope } from "./scope.ts";
-
-/** Commands to be queued again, in the memory that they were queued with. */
-export interface CapturedCommands {
-  /** Queues them all, in order. */
-  play(): void;
-  /** Gives their memory back; they must not be played any more. */
-  free(): void;
-}
-
-/** A device's part of a capture. */
-export interface DeviceCapture {
-  /** Stops and goes on: what is queued and allocated between belongs to others. */
-  pause(): void;
-  resume(): void;
-  /** @param kept Memory that was taken meanwhile and belongs to others from now on. */
-  end(kept: readonly unknown[]): CapturedCommands;
-}
+import { bufferScope } from "./buffer_scope.ts";
 
 /** Numbers of the host that commands read anew each time. */
 export interface HostNumbers {
@@ -145,9 +128,9 @@ export function addHostNumbers(numbers: HostNumbers): void {
  *
  * @throws {Error} If it is on another device.
  */
-export function noteBuffer(buffer: Buffer): void {
+export function registerBuffer(buffer: Buffer): void {
   if (!current) return;
-  noteUse(buffer);
+  registerUse(buffer);
   current.made.add(buffer);
 }
 
@@ -156,7 +139,7 @@ export function noteBuffer(buffer: Buffer): void {
  *
  * @throws {Error} If it is on another device.
  */
-export function noteUse(buffer: Buffer): void {
+export function registerUse(buffer: Buffer): void {
   const { device } = buffer;
   if (!current) return;
   if (device === current.device) return current.deferred?.flushFor(buffer);

@@ -1,16 +1,34 @@
-import {
-  deferRelease,
-  type DeviceCapture,
-  isAllocationDeferred,
-  isCapturing,
-  noteBuffer,
-  noteUse,
-} from "./capture.ts";
 import type { DType, TypedArray } from "./dtype.ts";
-import { chargeMemory, creditMemory, type MemoryAccount } from "./memory_limit.ts";
 import type { RecurrenceAxes } from "./recurrence.ts";
 import type { ScalarFunction } from "./scalar.ts";
-import { forgetBuffer, trackBuffer } from "./scope.ts";
+
+/**
+ * A part of a device's memory. A scope frees its buffers at its end; the garbage collector frees buffers outside any scope.
+ *
+ * @internal
+ */
+export interface Buffer {
+  readonly device: Device;
+  readonly byteLength: number;
+  /** Number of buffers created before. */
+  readonly serial: number;
+  /** Whether the garbage collector frees the buffer. */
+  isLeftToCollector: boolean;
+  /**
+   * The device's handle: a block on the CPU, a buffer of the pool on a GPU.
+   *
+   * @throws {Error} If the buffer was freed.
+   */
+  readonly memory: unknown;
+  /** Whether the buffer was freed. */
+  readonly freed: boolean;
+  /** Releases the memory after the last deferred kernel that uses the buffer. Repeated calls do nothing. */
+  free(): void;
+  /** Makes the memory of a freed buffer accessible to the deferred kernels that still use it. */
+  reopen(): void;
+  /** Releases the memory at once. */
+  release(): void;
+}
 
 /**
  * A strided window on a device's memory, or a number that stands for all of its elements (`source` is then that number,
@@ -54,6 +72,31 @@ export interface DeviceInfo {
   readonly software: boolean;
   /** What decides the last bits of results, in words, by name: two devices with the same words compute the same bits. */
   readonly arithmetic: Readonly<Record<string, string>>;
+}
+
+/**
+ * Commands of a device to be queued again with the memory of the first time.
+ *
+ * @internal
+ */
+export interface CapturedCommands {
+  /** Queues all commands in order. */
+  play(): void;
+  /** Releases the memory of the commands. They must not be played afterwards. */
+  free(): void;
+}
+
+/**
+ * The part of a capture that a device does.
+ *
+ * @internal
+ */
+export interface DeviceCapture {
+  /** Stops capturing. Commands and allocations until {@linkcode resume} do not belong to the capture. */
+  pause(): void;
+  resume(): void;
+  /** @param results Memory of buffers that outlive the capture: the commands do not release it. */
+  end(results: readonly unknown[]): CapturedCommands;
 }
 
 /**
@@ -142,82 +185,4 @@ export interface Device {
     rhs: BufferView,
     output: BufferView,
   ): void;
-}
-
-let buffersMade = 0;
-
-/** Number of buffers made so far: the serial of the next one. */
-export function nextSerial(): number {
-  return buffersMade;
-}
-
-/**
- * A piece of a device's memory. It is freed by the scope it was made in, or when nothing refers to it any more.
- *
- * @internal
- */
-export class Buffer {
-  readonly device: Device;
-  readonly byteLength: number;
-  /** Number of buffers made before it. */
-  readonly serial: number = buffersMade++;
-  /** Whether the garbage collector is to free it, since no scope does. */
-  isLeftToCollector = false;
-  /** Undefined until the first use, if allocation is deferred. */
-  #memory: unknown;
-  /** The account that counts the memory. */
-  #account: MemoryAccount | undefined;
-  #isFreed = false;
-
-  constructor(device: Device, byteLength: number) {
-    this.device = device.base ?? device;
-    this.byteLength = byteLength;
-    noteBuffer(this);
-    if (!isAllocationDeferred()) this.#memory = this.#allocate();
-    trackBuffer(this);
-  }
-
-  /** The device's handle: an address on the CPU, a `GPUBuffer` on a GPU. */
-  get memory(): unknown {
-    if (this.#isFreed) {
-      throw new Error(
-        "this tensor was freed when the scope that made it ended (grad, valueAndGrad, jit and scope free what they do not " +
-          "return): return the tensor from the function, or wrap it in keep(...)",
-      );
-    }
-    noteUse(this);
-    return this.#memory ??= this.#allocate();
-  }
-
-  #allocate(): unknown {
-    this.#account = chargeMemory(this.byteLength);
-    return this.device.allocate(this.byteLength);
-  }
-
-  /** Whether the memory has been given back. */
-  get freed(): boolean {
-    return this.#isFreed;
-  }
-
-  /** Gives the memory back, as soon as no deferred kernel needs it; a second call does nothing. */
-  free(): void {
-    if (this.#isFreed) return;
-    this.#isFreed = true;
-    if (this.isLeftToCollector) forgetBuffer(this);
-    if (!deferRelease(this)) this.release();
-  }
-
-  /** Makes the memory of a freed buffer accessible to the deferred kernels that still use it. */
-  reopen(): void {
-    this.#isFreed = false;
-  }
-
-  /** Gives the memory back at once. */
-  release(): void {
-    this.#isFreed = true;
-    if (this.#memory !== undefined) this.device.release(this.#memory, this.byteLength);
-    this.#memory = undefined;
-    if (this.#account) creditMemory(this.#account, this.byteLength, isCapturing());
-    this.#account = undefined;
-  }
 }

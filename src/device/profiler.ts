@@ -18,7 +18,7 @@ export interface SpanName {
 export interface SpanListener {
   readonly device: Device;
   /** Whether it measures the host, and not the device alone. */
-  readonly hearsHost: boolean;
+  readonly measuresHost: boolean;
   begin(span: SpanName): void;
   end(): void;
 }
@@ -56,7 +56,7 @@ export function span<T>(describe: () => SpanName, body: () => T): T {
 
 /** Runs `body`, work of the host, as a span. What is captured does it no more when it is played again. */
 export function hostSpan<T>(name: string, body: () => T): T {
-  if (!listener?.hearsHost || isCapturing()) return body();
+  if (!listener?.measuresHost || isCapturing()) return body();
   listener.begin({ kind: "host", name });
   try {
     return body();

@@ -1,67 +1,73 @@
-import type { DeviceCapture } from "./capture.ts";
+import type { DeviceCapture } from "./device.ts";
 
-/** Memory that captured commands have taken: it serves them alone until they are given up. */
-export class Reserve<Memory> {
-  readonly #taken = new Set<Memory>();
-  /** Released memory, by size. */
-  readonly #idle = new Map<number, Memory[]>();
+/** Memory blocks of captured commands. They are not returned to the device until the commands are freed. */
+export class Reserve<Block> {
+  readonly #blocks = new Set<Block>();
+  /** Released blocks by size. */
+  readonly #idle = new Map<number, Block[]>();
 
-  /** Memory of a size that was released before, if there is any. */
-  take(size: number): Memory | undefined {
+  /** Returns a released block of a size, or undefined if none is idle. */
+  take(size: number): Block | undefined {
     return this.#idle.get(size)?.pop();
   }
 
-  /** Takes up new memory. */
-  add(memory: Memory): void {
-    this.#taken.add(memory);
+  /** Adds a newly allocated block. */
+  add(block: Block): void {
+    this.#blocks.add(block);
   }
 
-  /** Takes back memory that is released; `false` for that of others. */
-  put(memory: Memory, size: number): boolean {
-    if (!this.#taken.has(memory)) return false;
+  /** Keeps a released block for reuse. Returns false if the block is not in the reserve. */
+  put(block: Block, size: number): boolean {
+    if (!this.#blocks.has(block)) return false;
     const idle = this.#idle.get(size);
-    if (idle) idle.push(memory);
-    else this.#idle.set(size, [memory]);
+    if (idle) idle.push(block);
+    else this.#idle.set(size, [block]);
     return true;
   }
 
-  /** Whether it has taken up some memory. */
-  has(memory: Memory): boolean {
-    return this.#taken.has(memory);
+  /** Whether a block is in the reserve. */
+  has(block: Block): boolean {
+    return this.#blocks.has(block);
   }
 
-  /** All memory but what is `kept`, which belongs to others from now on. */
-  allBut(kept: readonly Memory[]): Memory[] {
-    for (const memory of kept) this.#taken.delete(memory);
-    return [...this.#taken];
+  /** Removes blocks, for example those of results of the captured function. */
+  remove(blocks: readonly Block[]): void {
+    for (const block of blocks) this.#blocks.delete(block);
+  }
+
+  /** All blocks, in use or idle. */
+  blocks(): Block[] {
+    return [...this.#blocks];
   }
 }
 
-/** Parts of a capture in which devices differ. */
-interface Capturing<Memory> {
-  /** Has the device give commands and memory to the capture, or, where it is paused or ended, no longer. */
-  divert(isOn: boolean): void;
-  /** Memory that the commands take. */
-  readonly reserve: Reserve<Memory>;
-  /** Commands that were captured. */
+/** Parts of a capture that differ between devices. */
+interface CaptureHooks<Block> {
+  /** Makes the device send commands and memory to the capture, or stops this. */
+  setActive(isActive: boolean): void;
+  readonly reserve: Reserve<Block>;
+  /** Captured commands. */
   list(): readonly (() => void)[];
-  /** Gives memory back to the device. */
-  release(memory: Memory): void;
+  /** Returns a block to the device. */
+  release(block: Block): void;
 }
 
 /** Begins a capture. */
-export function beginCapture<Memory>({ divert, reserve, list, release }: Capturing<Memory>): DeviceCapture {
-  divert(true);
+export function beginCapture<Block>(
+  { setActive, reserve, list, release }: CaptureHooks<Block>,
+): DeviceCapture {
+  setActive(true);
   return {
-    pause: () => divert(false),
-    resume: () => divert(true),
-    end(kept) {
-      divert(false);
+    pause: () => setActive(false),
+    resume: () => setActive(true),
+    end(results) {
+      setActive(false);
       const commands = list();
-      const memories = reserve.allBut(kept as Memory[]);
+      reserve.remove(results as Block[]);
+      const blocks = reserve.blocks();
       return {
         play: () => commands.forEach((command) => command()),
-        free: () => memories.splice(0).forEach(release),
+        free: () => blocks.splice(0).forEach(release),
       };
     },
   };

@@ -1,12 +1,13 @@
 /** Helpers that turn views into others, shared by everything that calls a device. */
-import { Buffer, type BufferView, type Device, type View } from "./device.ts";
+import { allocateBuffer } from "./buffer.ts";
+import type { BufferView, Device, View } from "./device.ts";
 import { bytesPerElement, type DType, toDeviceArray } from "./dtype.ts";
 import { identity } from "./scalar.ts";
 import { contiguousStrides, isContiguous, sizeOf, swapLast } from "./shape.ts";
 
 /** Fresh memory for a row-major array. */
 export function allocateView(device: Device, shape: readonly number[], dtype: DType): BufferView {
-  const source = new Buffer(device, sizeOf(shape) * bytesPerElement(dtype));
+  const source = allocateBuffer(device, sizeOf(shape) * bytesPerElement(dtype));
   return { source, dtype, shape, strides: contiguousStrides(shape), offset: 0 };
 }
 

@@ -1,5 +1,5 @@
 import { describe } from "../device/describe.ts";
-import { largest } from "../device/extremes.ts";
+import { largest } from "../device/min_max.ts";
 import { tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";

@@ -1,5 +1,5 @@
 /** Fewer steps for long series: means of blocks of rows, or longer windows of log-signatures. */
-import { largest, smallest } from "../device/extremes.ts";
+import { largest, smallest } from "../device/min_max.ts";
 import type { Series } from "../data/series.ts";
 import type { RecordedCondensing } from "./data_record.ts";
 import type { SeriesModelKind } from "./series_models.ts";

@@ -1,6 +1,6 @@
 import type { Series } from "../data/series.ts";
 import type { DataRecord, RecordedWindows } from "./data_record.ts";
-import { largest } from "../device/extremes.ts";
+import { largest } from "../device/min_max.ts";
 import { DataError } from "../device/errors.ts";
 
 /** The past of a series up to the present, and the values that follow. */

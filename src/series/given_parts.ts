@@ -2,7 +2,7 @@
 import { formatTime } from "../data/format.ts";
 import type { Series, SeriesSet } from "../data/series.ts";
 import type { ReadOptions } from "../data/table/options.ts";
-import { largest } from "../device/extremes.ts";
+import { largest } from "../device/min_max.ts";
 import { DataError, OptionError } from "../device/errors.ts";
 import { inRecordedOrder, withRecordedClasses } from "./recorded_series.ts";
 import type { SeriesSource } from "./series_source.ts";

@@ -1,5 +1,5 @@
 /** Experiments that classify labelled series. */
-import { largest } from "../device/extremes.ts";
+import { largest } from "../device/min_max.ts";
 import { dropObservations, mapSplits, type Series, type SeriesSet } from "../data/series.ts";
 import { describeSeries, noticesOf } from "../data/table/describe.ts";
 import type { ReadOptions, TableOptions } from "../data/table/options.ts";

@@ -5,7 +5,7 @@ import type { TableOptions } from "../data/table/options.ts";
 import { describeSeries, noticesOf } from "../data/table/describe.ts";
 import { mapSplits, type Series, type SeriesSet } from "../data/series.ts";
 import { evaluateForecasts, forecastExamples } from "./evaluate_forecasts.ts";
-import { largest } from "../device/extremes.ts";
+import { largest } from "../device/min_max.ts";
 import { listed, plural } from "../data/format.ts";
 import { calendarMonths } from "../data/months.ts";
 import {

@@ -1,5 +1,5 @@
 import { addIntensity, normalise, type Series, type Splits, stackSeries } from "../data/series.ts";
-import { largest } from "../device/extremes.ts";
+import { largest } from "../device/min_max.ts";
 import { withinMemory } from "../device/memory_limit.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";

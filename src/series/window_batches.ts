@@ -1,5 +1,5 @@
 /** Windows as tensors: the input of the model, and the values to forecast. */
-import { largest } from "../device/extremes.ts";
+import { largest } from "../device/min_max.ts";
 import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { DataRecord } from "./data_record.ts";

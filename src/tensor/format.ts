@@ -1,4 +1,4 @@
-import { largest, smallest } from "../device/extremes.ts";
+import { largest, smallest } from "../device/min_max.ts";
 import { isCapturing } from "../device/capture.ts";
 import { contiguousStrides, formatShape, type Shape, sizeOf } from "../device/shape.ts";
 import { hasBuffer, makeContiguous } from "../device/view.ts";

@@ -1,6 +1,6 @@
 import { checkFunction } from "./checks.ts";
 import type { Buffer } from "../device/device.ts";
-import { bufferScope, keepBuffer } from "../device/scope.ts";
+import { bufferScope, keepBuffer } from "../device/buffer_scope.ts";
 import { hasBuffer } from "../device/view.ts";
 import { isRecording } from "./primitive.ts";
 import { Symbolic } from "./symbolic.ts";

@@ -5,7 +5,7 @@ import type { Device, View } from "../device/device.ts";
 import { checkDType, type DType, isRepresentable, toHostArray, type TypedArray } from "../device/dtype.ts";
 import { formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
 import { identity } from "../device/scalar.ts";
-import { keepBuffer } from "../device/scope.ts";
+import { keepBuffer } from "../device/buffer_scope.ts";
 import { allocateView, copy, hasBuffer, makeContiguous, numberView, uploadView } from "../device/view.ts";
 import { checkAssignment } from "./assignment.ts";
 import { checkDevice, checkTensor } from "./checks.ts";

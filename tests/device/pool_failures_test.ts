@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Executable } from "../../src/device/cpu/runtime/executable.ts";
 import { Memory } from "../../src/device/cpu/runtime/memory.ts";
-import { Pool } from "../../src/device/cpu/runtime/pool.ts";
+import { ThreadPool } from "../../src/device/cpu/runtime/thread_pool.ts";
 
 /** A module with invalid bytes for workers, and a task for the main thread. */
 function brokenModule(memory: Memory, task: () => void): Executable {
@@ -34,7 +34,7 @@ const test = (name: string, fn: () => Promise<void>) =>
 for (const threads of [2, 3]) {
   test(`an error on a worker fails the job with the same message, ${threads} threads`, async () => {
     const memory = new Memory();
-    const pool = new Pool(memory, threads);
+    const pool = new ThreadPool(memory, threads);
     const broken = brokenModule(memory, sleep);
     for (let job = 0; job < 3; job++) {
       const { message } = await failureOf(() => pool.run(broken, "task", 20, 0));
@@ -46,7 +46,7 @@ for (const threads of [2, 3]) {
 
 test("a failed job does not fail the next one", async () => {
   const memory = new Memory();
-  const pool = new Pool(memory, 2);
+  const pool = new ThreadPool(memory, 2);
   const broken = brokenModule(memory, sleep);
   await failureOf(() => pool.run(broken, "task", 20, 0));
   let count = 0;
@@ -62,7 +62,7 @@ test("a failed job does not fail the next one", async () => {
 
 test("the next job throws the error of a crashed worker once", async () => {
   const memory = new Memory();
-  const pool = new Pool(memory, 2, () => {
+  const pool = new ThreadPool(memory, 2, () => {
     throw new Error("as meant");
   });
   const idle = brokenModule(memory, () => {});

@@ -1,5 +1,6 @@
 /** Views with random memory layout on the CPU device, and their elements read by naive loops. */
-import { Buffer, type BufferView, type View } from "../../src/device/device.ts";
+import { allocateBuffer } from "../../src/device/buffer.ts";
+import type { BufferView, View } from "../../src/device/device.ts";
 import { bytesPerElement, type DType } from "../../src/device/dtype.ts";
 import { sizeOf } from "../../src/device/shape.ts";
 import { type CpuDevice, createCpuDevice } from "../../src/device/cpu/device.ts";
@@ -94,7 +95,7 @@ export function randomView(
     }
   }
   const lead = random() < 0.5 ? below(random, 5) : 0;
-  const source = new Buffer(device, (extent + lead + 3) * bytesPerElement(dtype));
+  const source = allocateBuffer(device, (extent + lead + 3) * bytesPerElement(dtype));
   const view = { source, dtype, shape, strides, offset: offset + lead };
   const words = wordsOf(view);
   for (let i = 0; i < words.length; i++) words[i] = randomValue(random, dtype);

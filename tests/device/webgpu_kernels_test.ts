@@ -17,7 +17,7 @@ import { instantiate, type ScalarFunction } from "../../src/device/scalar.ts";
 import * as s from "../../src/device/scalar.ts";
 import { allocateView, uploadView } from "../../src/device/view.ts";
 import { memoryOf } from "../../src/device/webgpu/device.ts";
-import { BufferPool, sizeClass } from "../../src/device/webgpu/pool.ts";
+import { BufferPool, sizeClass } from "../../src/device/webgpu/buffer_pool.ts";
 import { emitScalar } from "../../src/device/webgpu/scalar_wgsl.ts";
 import { cpu } from "../devices.ts";
 import { copyOne, fresh, test, viewOf } from "./webgpu_tests.ts";

@@ -1,5 +1,5 @@
 import { checkFunction } from "../../tensor/checks.ts";
-import { keepBuffer } from "../../device/scope.ts";
+import { keepBuffer } from "../../device/buffer_scope.ts";
 import { copy } from "../../device/view.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Run } from "../executors/run.ts";

@@ -2,16 +2,15 @@
 import {
   capture,
   type Captured,
-  type CapturedCommands,
   flushDeferred,
   isCaptured,
   isCapturing,
   JitError,
 } from "../../device/capture.ts";
 import { currentDevice } from "../../device/current.ts";
-import type { Buffer, BufferView, Device, View } from "../../device/device.ts";
+import type { Buffer, BufferView, CapturedCommands, Device, View } from "../../device/device.ts";
 import { identity } from "../../device/scalar.ts";
-import { keepBuffer } from "../../device/scope.ts";
+import { keepBuffer } from "../../device/buffer_scope.ts";
 import { hostSpan, isProfiling } from "../../device/profiler.ts";
 import { allocateView, copy, hasBuffer } from "../../device/view.ts";
 import { collectHostReads, type HostRead, takeOverHostValues } from "../../tensor/host.ts";

@@ -1,5 +1,5 @@
 /** Structures of loops: all that follows from the graph of a loop alone, kept for other loops of the same graph. */
-import { RecentMap } from "../../device/recent_map.ts";
+import { LruCache } from "../../device/lru_cache.ts";
 import { isRecording, isWatched } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { carryAcrossSteps, type Follower } from "./carry_across_steps.ts";
@@ -33,7 +33,7 @@ export interface TracedBody extends LoopNodes {
 const maxStructures = 128;
 
 /** By the text of their graphs. */
-const structures = new RecentMap<string, LoopStructure>(maxStructures);
+const structures = new LruCache<string, LoopStructure>(maxStructures);
 
 /** The structure of a body: that of an earlier one with the same graph, if it is still known. */
 export function structureOf(body: TracedBody, constants: readonly Node[]): LoopStructure {

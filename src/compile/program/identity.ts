@@ -1,11 +1,11 @@
-import { RecentMap } from "../../device/recent_map.ts";
+import { LruCache } from "../../device/lru_cache.ts";
 import { textOf } from "../../device/structure_text.ts";
 import type { Program } from "./program.ts";
 
 /** Most programs that are known by their texts. */
 const maxPrograms = 512;
 
-const identities = new RecentMap<string, number>(maxPrograms);
+const identities = new LruCache<string, number>(maxPrograms);
 const known = new WeakMap<Program, number>();
 let identified = 0;
 

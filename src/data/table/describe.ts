@@ -1,6 +1,6 @@
 /** Summary of the series of a table, for users who want to train on them. */
 import { formatSteps } from "../../charts/format.ts";
-import { largest, smallest } from "../../device/extremes.ts";
+import { largest, smallest } from "../../device/min_max.ts";
 import { describeTime } from "../format.ts";
 import { isUnnamed, type SeriesSet } from "../series.ts";
 

@@ -1,9 +1,18 @@
 /** The CPU device: WebAssembly SIMD kernels over one shared memory, and worker threads for large ones. */
-import type { Buffer, BufferView, Device, DeviceInfo, PreparedMatrix, Reduction, View } from "../device.ts";
+import type {
+  Buffer,
+  BufferView,
+  Device,
+  DeviceCapture,
+  DeviceInfo,
+  PreparedMatrix,
+  Reduction,
+  View,
+} from "../device.ts";
 import { bytesPerElement, deviceArray, type DType, type TypedArray } from "../dtype.ts";
 import type { ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
-import { type DeviceCapture, refuseReading } from "../capture.ts";
+import { refuseReading } from "../capture.ts";
 import { beginCapture, Reserve } from "../reserve.ts";
 import { addressOf } from "./assembler/address.ts";
 import { gather, scatterAdd } from "./kernels/indexing.ts";
@@ -13,7 +22,7 @@ import { Mapper } from "./kernels/map.ts";
 import { Multiplier } from "./matmul/multiplier.ts";
 import type { Blas } from "./matmul/blas.ts";
 import { type Block, Memory } from "./runtime/memory.ts";
-import { Pool } from "./runtime/pool.ts";
+import { ThreadPool } from "./runtime/thread_pool.ts";
 import type { RecurrenceAxes } from "../recurrence.ts";
 import { linearRecurrence } from "./kernels/recurrence.ts";
 import { reduce } from "./kernels/reduce.ts";
@@ -50,7 +59,7 @@ export function processorThreads(): number {
 export class CpuDevice implements Device {
   readonly info: DeviceInfo;
   readonly memory: Memory = new Memory();
-  readonly pool: Pool;
+  readonly pool: ThreadPool;
   /** Library for large matrix products, if the user has asked for it. */
   readonly blas: Blas | undefined;
   readonly #mapper: Mapper;
@@ -61,11 +70,11 @@ export class CpuDevice implements Device {
     if (!(Number.isInteger(threads) && threads >= 1 && threads <= maxThreads)) {
       throw new RangeError(`threads must be a whole number from 1 to ${maxThreads}, got ${threads}`);
     }
-    this.pool = new Pool(this.memory, threads);
+    this.pool = new ThreadPool(this.memory, threads);
     this.blas = blas?.(this.memory, threads);
     this.#mapper = new Mapper(this.memory, this.pool);
     this.#kernels = new Kernels(this.memory, this.pool);
-    this.#multiplier = new Multiplier(this, this.#kernels);
+    this.#multiplier = new Multiplier(this, this.#kernels, this.blas);
     const parts = [
       Deno.build.arch,
       `${threads} ${threads === 1 ? "thread" : "threads"}`,
@@ -130,9 +139,9 @@ export class CpuDevice implements Device {
     const { memory, pool } = this;
     const [commands, reserve]: [(() => void)[], Reserve<Block>] = [[], new Reserve()];
     return beginCapture({
-      divert: (isOn) => {
-        pool.captured = isOn ? commands : undefined;
-        memory.reserve = isOn ? reserve : undefined;
+      setActive: (isActive) => {
+        pool.captured = isActive ? commands : undefined;
+        memory.reserve = isActive ? reserve : undefined;
       },
       reserve,
       list: () => commands,

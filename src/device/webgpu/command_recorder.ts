@@ -1,27 +1,26 @@
 /** Commands that are queued while a capture is open. */
 import { Reserve } from "../reserve.ts";
-import type { Commands, Region } from "./commands.ts";
-import type { Memory } from "./pool.ts";
-import type { Entry } from "./recording.ts";
+import type { GpuMemory } from "./buffer_pool.ts";
+import type { CommandQueue, Launch, Region } from "./launch.ts";
 
 /** An upload, which is needed again only where its memory is written to otherwise. */
 interface Upload {
   isNeeded: boolean;
 }
 
-/** Memory of captured commands: that of an upload keeps its content, so that it need not be written again. */
-class UploadReserve extends Reserve<Memory> {
-  readonly uploads = new Map<Memory, Upload>();
-  /** Memory that was handed out twice, or that a kernel has written to. */
-  readonly used = new Set<Memory>();
+/** GpuMemory of captured commands: that of an upload keeps its content, so that it need not be written again. */
+class UploadReserve extends Reserve<GpuMemory> {
+  readonly uploads = new Map<GpuMemory, Upload>();
+  /** GpuMemory that was handed out twice, or that a kernel has written to. */
+  readonly used = new Set<GpuMemory>();
 
-  override take(size: number): Memory | undefined {
+  override take(size: number): GpuMemory | undefined {
     const memory = super.take(size);
     if (memory) this.used.add(memory);
     return memory;
   }
 
-  override put(memory: Memory, size: number): boolean {
+  override put(memory: GpuMemory, size: number): boolean {
     const upload = this.uploads.get(memory);
     if (!upload || upload.isNeeded) return super.put(memory, size);
     return this.has(memory);
@@ -31,11 +30,11 @@ class UploadReserve extends Reserve<Memory> {
 /** Takes up commands in order. */
 export class CommandRecorder {
   readonly reserve = new UploadReserve();
-  readonly #commands: Commands;
+  readonly #queue: CommandQueue;
   readonly #list: { readonly queue: () => void; readonly upload?: Upload }[] = [];
 
-  constructor(commands: Commands) {
-    this.#commands = commands;
+  constructor(queue: CommandQueue) {
+    this.#queue = queue;
   }
 
   /** Takes up some other way to queue commands. */
@@ -43,27 +42,27 @@ export class CommandRecorder {
     this.#list.push({ queue });
   }
 
-  dispatch(entry: Entry): void {
-    const { kernel, buffers, words } = entry;
+  dispatch(launch: Launch): void {
+    const { kernel, buffers, words } = launch;
     buffers.forEach((memory, i) => kernel.access[i] === "w" && this.#overwrite(memory));
-    const own = { ...entry, words: Float64Array.from(words) };
-    this.add(() => this.#commands.dispatch(own));
+    const own = { ...launch, words: Float64Array.from(words) };
+    this.add(() => this.#queue.dispatch(own));
   }
 
-  copy(region: Region, target: Memory, offset: number): void {
+  copy(region: Region, target: GpuMemory, offset: number): void {
     this.#overwrite(target);
-    this.add(() => this.#commands.copy(region, target, offset));
+    this.add(() => this.#queue.copy(region, target, offset));
   }
 
-  write(memory: Memory, bytes: Uint8Array<ArrayBuffer>): void {
+  write(memory: GpuMemory, bytes: Uint8Array<ArrayBuffer>): void {
     const { uploads, used } = this.reserve;
     const upload = { isNeeded: used.has(memory) || uploads.has(memory) || !this.reserve.has(memory) };
     this.#overwrite(memory);
     uploads.set(memory, upload);
-    this.#list.push({ queue: () => this.#commands.write(memory, bytes), upload });
+    this.#list.push({ queue: () => this.#queue.write(memory, bytes), upload });
   }
 
-  #overwrite(memory: Memory): void {
+  #overwrite(memory: GpuMemory): void {
     const upload = this.reserve.uploads.get(memory);
     if (upload) upload.isNeeded = true;
     this.reserve.used.add(memory);

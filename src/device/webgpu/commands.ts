@@ -2,16 +2,9 @@
 import { formatShape, type Shape } from "../shape.ts";
 import type { Faults } from "./faults.ts";
 import type { Kernel } from "./kernel.ts";
+import type { CommandQueue, Launch, Region } from "./launch.ts";
 import type { CommandRecorder } from "./command_recorder.ts";
-import type { BufferPool, Memory } from "./pool.ts";
-import type { Entry } from "./recording.ts";
-
-/** Bytes of a piece of memory, both multiples of four. */
-export interface Region {
-  readonly memory: Memory;
-  readonly offset: number;
-  readonly size: number;
-}
+import type { BufferPool, GpuMemory } from "./buffer_pool.ts";
 
 /** Dispatches after which a batch is submitted even if nobody waits for it, so that the GPU starts early. */
 const batchLimit = 256;
@@ -44,7 +37,7 @@ interface Staging {
  * Records commands and submits them in batches. Parameters of all dispatches of a batch lie in one uniform buffer, which
  * a single transfer fills before the batch is submitted; a dispatch finds its own through a dynamic offset.
  */
-export class Commands {
+export class Commands implements CommandQueue {
   readonly #device: GPUDevice;
   readonly #pool: BufferPool;
   readonly #faults: Faults;
@@ -125,9 +118,9 @@ export class Commands {
   }
 
   /** Queues a kernel. */
-  dispatch(entry: Entry): void {
-    this.captured?.dispatch(entry);
-    const { kernel, buffers, words, workgroups, shapes } = entry;
+  dispatch(launch: Launch): void {
+    this.captured?.dispatch(launch);
+    const { kernel, buffers, words, workgroups, shapes } = launch;
     this.open();
     const size = Math.max(1, Math.ceil(words.length * 4 / paramsGranularity)) * paramsGranularity;
     const offset = this.#reserve(words.length * 4);
@@ -143,7 +136,7 @@ export class Commands {
   }
 
   /** Puts bytes at the start of some memory, after the commands queued so far. */
-  write(memory: Memory, bytes: Uint8Array<ArrayBuffer>): void {
+  write(memory: GpuMemory, bytes: Uint8Array<ArrayBuffer>): void {
     if (bytes.byteLength === 0) return;
     this.captured?.write(memory, bytes.slice());
     this.open();
@@ -162,7 +155,7 @@ export class Commands {
   }
 
   /** Copies bytes to the place `offset` of other memory, after the commands queued so far. */
-  copy({ memory, offset: start, size }: Region, target: Memory, offset: number): void {
+  copy({ memory, offset: start, size }: Region, target: GpuMemory, offset: number): void {
     if (size === 0) return;
     this.captured?.copy({ memory, offset: start, size }, target, offset);
     this.open();
@@ -301,7 +294,7 @@ export class Commands {
   }
 
   /** Cached: a training loop meets the same memory in every step. */
-  #bindGroup(kernel: Kernel, buffers: readonly Memory[]): GPUBindGroup {
+  #bindGroup(kernel: Kernel, buffers: readonly GpuMemory[]): GPUBindGroup {
     let key = kernel.access;
     for (const { id } of buffers) key += `,${id}`;
     let group = this.#bindGroups.get(key);

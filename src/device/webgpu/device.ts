@@ -1,6 +1,6 @@
 /** The device that runs on a GPU through WebGPU. */
-import type { Buffer, BufferView, Device, DeviceInfo, Reduction, View } from "../device.ts";
-import { type DeviceCapture, refuseReading } from "../capture.ts";
+import type { Buffer, BufferView, Device, DeviceCapture, DeviceInfo, Reduction, View } from "../device.ts";
+import { refuseReading } from "../capture.ts";
 import { beginCapture } from "../reserve.ts";
 import { bytesPerElement, deviceArray, type TypedArray } from "../dtype.ts";
 import { identity, type ScalarFunction } from "../scalar.ts";
@@ -12,7 +12,7 @@ import { gather, scatterAdd } from "./indexing.ts";
 import { storageType } from "./kernel.ts";
 import { map } from "./map.ts";
 import { matmul } from "./matmul.ts";
-import type { Memory } from "./pool.ts";
+import type { GpuMemory } from "./buffer_pool.ts";
 import type { Recording } from "./recording.ts";
 import type { RecurrenceAxes } from "../recurrence.ts";
 import { cumulativeSum, linearRecurrence } from "./recurrence.ts";
@@ -135,10 +135,10 @@ export class WebGpuDevice implements Device {
     const { commands, pool } = this.#gpu;
     const captured = new CommandRecorder(commands);
     const { reserve } = captured;
-    return beginCapture<Memory>({
-      divert: (isOn) => {
-        commands.captured = isOn ? captured : undefined;
-        pool.reserve = isOn ? reserve : undefined;
+    return beginCapture<GpuMemory>({
+      setActive: (isActive) => {
+        commands.captured = isActive ? captured : undefined;
+        pool.reserve = isActive ? reserve : undefined;
       },
       reserve,
       list: () => captured.list(),
@@ -146,13 +146,13 @@ export class WebGpuDevice implements Device {
     });
   }
 
-  allocate(byteLength: number): Memory {
+  allocate(byteLength: number): GpuMemory {
     this.#gpu.commands.open();
     return this.#gpu.pool.allocate(byteLength);
   }
 
   release(memory: unknown): void {
-    this.#gpu.pool.release(memory as Memory);
+    this.#gpu.pool.release(memory as GpuMemory);
   }
 
   write(buffer: Buffer, words: TypedArray): void {
@@ -258,8 +258,8 @@ export class WebGpuDevice implements Device {
 }
 
 /** The GPU memory behind a buffer. */
-export function memoryOf(buffer: Buffer): Memory {
-  return buffer.memory as Memory;
+export function memoryOf(buffer: Buffer): GpuMemory {
+  return buffer.memory as GpuMemory;
 }
 
 function memoryViewOf({ source, dtype, shape, strides, offset }: BufferView): MemoryView {

@@ -6,12 +6,13 @@ import { Commands, type Wait } from "./commands.ts";
 import { waitForDawn } from "./dawn.ts";
 import { Faults } from "./faults.ts";
 import { KernelCache, type KernelSource } from "./kernel.ts";
-import { BufferPool, type Memory } from "./pool.ts";
-import { type Entry, Recording } from "./recording.ts";
+import { BufferPool, type GpuMemory } from "./buffer_pool.ts";
+import type { Launch } from "./launch.ts";
+import { Recording } from "./recording.ts";
 
 /** A view of GPU memory. */
 export interface MemoryView {
-  readonly memory: Memory;
+  readonly memory: GpuMemory;
   readonly dtype: DType;
   readonly shape: Shape;
   readonly strides: readonly number[];
@@ -44,7 +45,7 @@ const raisedLimits = [
 ] as const;
 
 /** The source of a kernel with everything it runs on. */
-export interface Dispatch extends Omit<Entry, "kernel"> {
+export interface Dispatch extends Omit<Launch, "kernel"> {
   /** Key of the source: kernels are compiled once for each. */
   readonly key: string;
   readonly source: () => KernelSource;
@@ -61,7 +62,7 @@ export class Gpu {
   readonly commands: Commands;
   readonly #faults: Faults;
   /** Recorder of kernels that are not to be queued yet. */
-  #recorded: Entry[] | undefined;
+  #recorded: Launch[] | undefined;
 
   private constructor(found: FoundAdapter, device: GPUDevice, maxWorkgroups: number) {
     this.found = found;
@@ -109,18 +110,18 @@ export class Gpu {
 
   /** Queues a kernel. */
   run({ key, source, buffers, words, workgroups, shapes }: Dispatch): void {
-    const entry = { kernel: this.kernels.get(key, source), buffers, words, workgroups, shapes };
-    if (this.#recorded) this.#recorded.push(entry);
-    else this.commands.dispatch(entry);
+    const launch = { kernel: this.kernels.get(key, source), buffers, words, workgroups, shapes };
+    if (this.#recorded) this.#recorded.push(launch);
+    else this.commands.dispatch(launch);
   }
 
   /** Records the kernels of a loop from its iterations 0 and 1, which are not queued themselves. */
   record(iteration: (index: number) => void): Recording {
-    const record = (index: number): Entry[] => {
-      const entries: Entry[] = this.#recorded = [];
+    const record = (index: number): Launch[] => {
+      const launches: Launch[] = this.#recorded = [];
       try {
         iteration(index);
-        return entries;
+        return launches;
       } finally {
         this.#recorded = undefined;
       }
@@ -144,7 +145,7 @@ export class Gpu {
     for (let first = 0; first < steps; first += part) yield [first, Math.min(first + part, steps)];
   }
 
-  /** Memory for a row-major array, to be released by `gpu.pool.release(operand.memory)`. */
+  /** GpuMemory for a row-major array, to be released by `gpu.pool.release(operand.memory)`. */
   temporary(shape: Shape, dtype: DType): MemoryView {
     this.commands.open();
     const memory = this.pool.allocate(sizeOf(shape) * 4);

@@ -1,6 +1,6 @@
 /** From WGSL to pipelines. */
 import type { DType } from "../dtype.ts";
-import { RecentMap } from "../recent_map.ts";
+import { LruCache } from "../lru_cache.ts";
 import type { Faults } from "./faults.ts";
 
 /** A compiled kernel. */
@@ -102,7 +102,7 @@ export class KernelCache {
   readonly #faults: Faults;
   readonly #paramsLayout: GPUBindGroupLayout;
   readonly #hint: string;
-  readonly #kernels = new RecentMap<string, Kernel>(maximumKernels);
+  readonly #kernels = new LruCache<string, Kernel>(maximumKernels);
   readonly #layouts = new Map<string, { group: GPUBindGroupLayout; pipeline: GPUPipelineLayout }>();
   #compiled = 0;
 

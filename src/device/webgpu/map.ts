@@ -1,7 +1,7 @@
 import mapSource from "../../../kernels/map.wgsl" with { type: "text" };
 import { collapse } from "../collapse.ts";
 import type { DType } from "../dtype.ts";
-import { RecentMap } from "../recent_map.ts";
+import { LruCache } from "../lru_cache.ts";
 import { identity, instantiate, type ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
 import { textOf } from "../structure_text.ts";
@@ -72,7 +72,7 @@ export function map(
 const maximumExpressions = 1024;
 
 /** Numbers of expressions: equal expressions have the same number. */
-const identities = new RecentMap<string, number>(maximumExpressions);
+const identities = new LruCache<string, number>(maximumExpressions);
 const known = new WeakMap<ScalarFunction, Map<string, number>>();
 let identified = 0;
 

@@ -1,25 +1,12 @@
 /** Kernels of a loop's iteration, recorded so that queueing them again takes little work. */
-import { largest } from "../extremes.ts";
-import type { Shape } from "../shape.ts";
+import { largest } from "../min_max.ts";
 import type { Commands } from "./commands.ts";
-import type { Kernel } from "./kernel.ts";
-import type { Memory } from "./pool.ts";
-
-/** A kernel with everything it runs on, as {@linkcode Commands.dispatch} takes it. */
-export interface Entry {
-  readonly kernel: Kernel;
-  readonly buffers: readonly Memory[];
-  /** The parameters, words of 32 bits. */
-  readonly words: ArrayLike<number>;
-  readonly workgroups: readonly [x: number, y?: number, z?: number];
-  /** Shapes of the tensors, for messages. */
-  readonly shapes: readonly Shape[];
-}
+import type { Launch } from "./launch.ts";
 
 /** The commands that each iteration of a loop queues. Their parameters change between iterations by constant strides. */
 export class Recording {
   readonly #commands: Commands;
-  readonly #entries: readonly (Entry & { readonly changes: Float64Array })[];
+  readonly #entries: readonly (Launch & { readonly changes: Float64Array })[];
   readonly #words: Float64Array;
   readonly #free: () => void;
 
@@ -28,8 +15,8 @@ export class Recording {
    * @param second Kernels of iteration 1.
    * @param free Gives the memory back that the kernels of the first take for themselves.
    */
-  constructor(commands: Commands, first: readonly Entry[], second: readonly Entry[], free: () => void) {
-    const differs = (entry: Entry, other: Entry | undefined) =>
+  constructor(commands: Commands, first: readonly Launch[], second: readonly Launch[], free: () => void) {
+    const differs = (entry: Launch, other: Launch | undefined) =>
       entry.kernel !== other?.kernel ||
       entry.workgroups.some((count, axis) => count !== other.workgroups[axis]);
     if (first.length !== second.length || first.some((entry, i) => differs(entry, second[i]))) {

@@ -1,4 +1,4 @@
-import { smallest } from "../extremes.ts";
+import { smallest } from "../min_max.ts";
 import argReduceSource from "../../../kernels/arg_reduce.wgsl" with { type: "text" };
 import reduceSource from "../../../kernels/reduce.wgsl" with { type: "text" };
 import { collapse, type Walk } from "../collapse.ts";

@@ -1,8 +1,8 @@
 /** Finds the steps that tolerances ask for. Here those that all samples share; as torchdiffeq's, with the same steps. */
 import { isCapturing, JitError } from "../../device/capture.ts";
 import type { Buffer } from "../../device/device.ts";
-import { largest } from "../../device/extremes.ts";
-import { bufferScope } from "../../device/scope.ts";
+import { largest } from "../../device/min_max.ts";
+import { bufferScope } from "../../device/buffer_scope.ts";
 import { makeContiguous } from "../../device/view.ts";
 import type { DType } from "../../device/dtype.ts";
 import { peekHostValues } from "../../tensor/host.ts";

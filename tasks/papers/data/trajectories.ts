@@ -2,7 +2,7 @@
  * Trajectories of dynamical systems on the host: several series of equal length, observed at the same times.
  */
 import { cpuDevice, currentDevice, setCurrentDevice } from "../../../src/device/current.ts";
-import { largest, smallest } from "../../../src/device/extremes.ts";
+import { largest, smallest } from "../../../src/device/min_max.ts";
 import { odeint } from "../../../src/solvers/odeint.ts";
 import { tensor } from "../../../src/tensor/creation.ts";
 import { stack } from "../../../src/tensor/functions.ts";

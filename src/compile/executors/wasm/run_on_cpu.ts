@@ -8,7 +8,7 @@ import type { Block } from "../../../device/cpu/runtime/memory.ts";
 import { Executable } from "../../../device/cpu/runtime/executable.ts";
 import type { BufferView } from "../../../device/device.ts";
 import { bytesPerElement } from "../../../device/dtype.ts";
-import { RecentMap } from "../../../device/recent_map.ts";
+import { LruCache } from "../../../device/lru_cache.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import { allocateView, makeContiguous } from "../../../device/view.ts";
 import { Tensor } from "../../../tensor/tensor.ts";
@@ -32,11 +32,11 @@ const maxTasks = 16;
 /** Most programs that a device keeps compiled: a number that changes from call to call makes others. */
 const maxCompiled = 512;
 
-const compiled = new WeakMap<CpuDevice, RecentMap<string, Compiled>>();
+const compiled = new WeakMap<CpuDevice, LruCache<string, Compiled>>();
 
 function compile(device: CpuDevice, { program, settled }: Run, vectors: number): Compiled {
   let programs = compiled.get(device);
-  if (!programs) compiled.set(device, programs = new RecentMap(maxCompiled));
+  if (!programs) compiled.set(device, programs = new LruCache(maxCompiled));
   return programs.getOrMake(`${identityOf(program)} ${vectors} ${settled}`, () => {
     const loop = emitWasm(program, vectors, settled);
     const executable = new Executable(device.memory, loop.module);

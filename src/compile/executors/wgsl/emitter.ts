@@ -6,7 +6,7 @@
  * would also make some drivers unroll for seconds.) Gradients of weights are products of matrices with a row for each sample
  * and step: the shader only writes those rows down, and the device's matrix product does the rest.
  */
-import { largest } from "../../../device/extremes.ts";
+import { largest } from "../../../device/min_max.ts";
 import loopSource from "../../../../kernels/loop.wgsl" with { type: "text" };
 import { type Binding, type KernelSource, kernelSource } from "../../../device/webgpu/kernel.ts";
 import type { Program } from "../../program/program.ts";

@@ -1,5 +1,5 @@
 /** Layout of a program on a GPU: its invocations, workgroup memory and buffers. */
-import { largest } from "../../../device/extremes.ts";
+import { largest } from "../../../device/min_max.ts";
 import type { DType } from "../../../device/dtype.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import { type Layout, type Life, placeSlots } from "../../program/layout.ts";

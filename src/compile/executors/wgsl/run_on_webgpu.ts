@@ -1,7 +1,7 @@
 /** Runs programs on a GPU. */
 import type { Buffer, BufferView } from "../../../device/device.ts";
 import { outsideCapture } from "../../../device/capture.ts";
-import { keepBuffer } from "../../../device/scope.ts";
+import { keepBuffer } from "../../../device/buffer_scope.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import { allocateView, copy, makeContiguous, numberView, uploadView } from "../../../device/view.ts";
 import { memoryOf, type WebGpuDevice } from "../../../device/webgpu/device.ts";

@@ -7,7 +7,7 @@ const setSize = 4096;
 
 /** Spans of a GPU: it writes down when each pass of commands begins and ends, and a pass holds those of one span. */
 export class GpuSpans implements SpanListener, SpanRecorder {
-  readonly hearsHost = false;
+  readonly measuresHost = false;
   readonly clock: "gpu timestamps" | "none";
   readonly rest = "the rest: the GPU waits, or what it does without a pass";
   #sets: GPUQuerySet[] = [];

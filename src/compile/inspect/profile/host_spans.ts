@@ -7,7 +7,7 @@ type MutableSpan = { -readonly [K in keyof ProfileSpan]: ProfileSpan[K] };
 /** Spans of a device whose kernels run at once, by the host's clock. */
 export class HostSpans implements SpanListener, SpanRecorder {
   readonly clock = "host";
-  readonly hearsHost = true;
+  readonly measuresHost = true;
   readonly rest = "the rest: waiting for the function and the device";
   #spans: MutableSpan[] = [];
   #open: { span: MutableSpan; inside: number }[] = [];

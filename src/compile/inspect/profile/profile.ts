@@ -107,11 +107,11 @@ export async function profile(run: () => unknown): Promise<RunProfile> {
 
 async function secondsOf(recorder: SpanListener, run: () => unknown): Promise<number> {
   const start = performance.now();
-  if (recorder.hearsHost) {
+  if (recorder.measuresHost) {
     recorder.begin({ kind: "host", name: "the function: its own code, tensors, garbage" });
   }
   await run();
-  if (recorder.hearsHost) recorder.end();
+  if (recorder.measuresHost) recorder.end();
   await recorder.device.synchronize();
   return (performance.now() - start) / 1000;
 }

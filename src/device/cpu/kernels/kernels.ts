@@ -1,7 +1,7 @@
 /** Kernels that read what they have to do from a description in memory. */
 import { Executable } from "../runtime/executable.ts";
 import type { Memory } from "../runtime/memory.ts";
-import type { Pool } from "../runtime/pool.ts";
+import type { ThreadPool } from "../runtime/thread_pool.ts";
 import type { ModuleBuilder } from "../assembler/wasm.ts";
 
 /** Largest number of bytes of a description. */
@@ -30,7 +30,7 @@ export class Kernels {
   readonly #executables = new Map<string, Executable>();
   readonly #descriptor: number;
 
-  constructor(readonly memory: Memory, readonly pool: Pool) {
+  constructor(readonly memory: Memory, readonly pool: ThreadPool) {
     this.#descriptor = memory.allocate(descriptionLength).address;
   }
 

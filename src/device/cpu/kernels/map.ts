@@ -6,7 +6,7 @@ import { collapse } from "../../collapse.ts";
 import type { BufferView, View } from "../../device.ts";
 import { bytesPerElement, type DType } from "../../dtype.ts";
 import { lower } from "../../float32_math.ts";
-import { RecentMap } from "../../recent_map.ts";
+import { LruCache } from "../../lru_cache.ts";
 import { instantiate, type Scalar, type ScalarFunction, topological } from "../../scalar.ts";
 import { contiguousStrides, isContiguous, sizeOf } from "../../shape.ts";
 import { textOf } from "../../structure_text.ts";
@@ -14,7 +14,7 @@ import { addressOf } from "../assembler/address.ts";
 import { writeAxes } from "./axes.ts";
 import { emitMap, Spacing, word } from "./map_kernel.ts";
 import type { Memory } from "../runtime/memory.ts";
-import type { Pool } from "../runtime/pool.ts";
+import type { ThreadPool } from "../runtime/thread_pool.ts";
 import { Executable } from "../runtime/executable.ts";
 
 const maximumOperands = 20;
@@ -43,16 +43,16 @@ interface Typed {
 /** Runs elementwise functions. */
 export class Mapper {
   readonly #memory: Memory;
-  readonly #pool: Pool;
+  readonly #pool: ThreadPool;
   /** Instances of each function, by a number made of the operands' types. */
   readonly #functions = new WeakMap<ScalarFunction, Map<number, Typed>>();
   /** Instances by expression, which equal functions share. */
-  readonly #byExpression = new RecentMap<string, Typed>(maximumExpressions);
+  readonly #byExpression = new LruCache<string, Typed>(maximumExpressions);
   readonly #shared: number;
   /** Address of the job's description. */
   #descriptor: number;
 
-  constructor(memory: Memory, pool: Pool) {
+  constructor(memory: Memory, pool: ThreadPool) {
     this.#memory = memory;
     this.#pool = pool;
     this.#descriptor = this.#shared = memory.allocate(descriptorLength).address;

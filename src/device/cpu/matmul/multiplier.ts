@@ -16,17 +16,17 @@
  * The order of summation depends on the shapes and strides alone, not on the number of threads.
  */
 import { collapse } from "../../collapse.ts";
-import type { BufferView, PreparedMatrix } from "../../device.ts";
+import type { BufferView, Device, PreparedMatrix } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
 import { sizeOf } from "../../shape.ts";
 import { identity } from "../../scalar.ts";
 import { allocateView, copy, transposed } from "../../view.ts";
 import { addressOf } from "../assembler/address.ts";
 import { writeAxes } from "../kernels/axes.ts";
-import type { CpuDevice } from "../device.ts";
 import { newModule } from "../runtime/executable.ts";
 import { type Kernels, tasksFor } from "../kernels/kernels.ts";
 import type { ModuleBuilder } from "../assembler/wasm.ts";
+import type { Blas } from "./blas.ts";
 import { word } from "./descriptor.ts";
 import { dotBytes, emitDots } from "./dots.ts";
 import { emitPackedProduct, emitPacking } from "./packed.ts";
@@ -66,12 +66,18 @@ const productsPerTask = 2 ** 20;
 
 /** Multiplies matrices. */
 export class Multiplier {
-  readonly #device: CpuDevice;
+  readonly #device: Device;
   readonly #kernels: Kernels;
+  readonly #blas: Blas | undefined;
 
-  constructor(device: CpuDevice, kernels: Kernels) {
+  /**
+   * @param device Device of the matrices, for temporary tensors and sums.
+   * @param blas Native library for large products.
+   */
+  constructor(device: Device, kernels: Kernels, blas: Blas | undefined) {
     this.#device = device;
     this.#kernels = kernels;
+    this.#blas = blas;
   }
 
   /** Runs a kernel with the words of its description, 0 where not given; the leading axes of some views are batches. */
@@ -131,7 +137,7 @@ export class Multiplier {
       [aRow, aDepth, bDepth, bColumn] = [1, bDepth, aDepth, aRow];
     }
 
-    const { blas } = this.#device;
+    const blas = this.#blas;
     const native = blas && nativeProduct(blas, [a, b, output], [m, n, k], { aRow, aDepth, bDepth, bColumn });
     if (native) return this.#device.runOnHost(native);
 
@@ -142,7 +148,7 @@ export class Multiplier {
         strides,
       });
       multiplyLarge(
-        this.#device.memory,
+        this.#kernels.memory,
         this.#startOf(output),
         view(a, [m, k], [aRow, aDepth]),
         view(b, [k, n], [bDepth, bColumn]),
@@ -178,7 +184,7 @@ export class Multiplier {
       m > tileRows &&
       n >= 32;
 
-    const { memory, pool } = this.#device;
+    const { memory, pool } = this.#kernels;
     let rowsPerUnit = dots && isThin || updates
       ? m
       : packsB || packsA
@@ -230,8 +236,8 @@ export class Multiplier {
   prepare(right: BufferView, rows: number): PreparedMatrix | undefined {
     const [k, n] = right.shape;
     const isLarge = rows * k * n >= minPackedProducts && Math.min(n, k) > blockRows;
-    if (!isLarge || rows <= maxFewRows || this.#device.blas) return undefined;
-    return new PackedRight(this.#device.memory, this.#startOf(right), right);
+    if (!isLarge || rows <= maxFewRows || this.#blas) return undefined;
+    return new PackedRight(this.#kernels.memory, this.#startOf(right), right);
   }
 
   #startOf({ dtype }: BufferView): Start {

@@ -1,8 +1,7 @@
 /** Products whose sums are long, as products of segments of the sum. */
-import type { BufferView } from "../../device.ts";
+import type { BufferView, Device } from "../../device.ts";
 import { contiguousStrides } from "../../shape.ts";
 import { allocateView } from "../../view.ts";
-import type { CpuDevice } from "../device.ts";
 import type { ProductStrides } from "./native.ts";
 
 /** Segments are a multiple of so many terms long: whole steps of the kernels. */
@@ -18,7 +17,7 @@ type Multiply = (a: BufferView, b: BufferView, output: BufferView) => void;
  * @param strides Of the matrices; the leading axes have the strides of the views.
  */
 export function multiplyInSegments(
-  device: CpuDevice,
+  device: Device,
   multiply: Multiply,
   [a, b, output]: readonly [BufferView, BufferView, BufferView],
   [m, n, k]: readonly [number, number, number],

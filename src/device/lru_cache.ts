@@ -1,5 +1,5 @@
 /** A map that keeps the entries that were used last. */
-export class RecentMap<K, V extends object | number> {
+export class LruCache<K, V extends object | number> {
   /** Those that were used last are at the end. */
   readonly #entries = new Map<K, V>();
   readonly #max: number;

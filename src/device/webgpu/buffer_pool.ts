@@ -2,7 +2,7 @@
 import type { Reserve } from "../reserve.ts";
 
 /** A piece of a GPU's memory. */
-export interface Memory {
+export interface GpuMemory {
   /** Unique among all pieces of a device. */
   readonly id: number;
   readonly buffer: GPUBuffer;
@@ -34,19 +34,19 @@ export class BufferPool {
   readonly #device: GPUDevice;
   /** Bytes that a binding can hold, a multiple of four. */
   readonly #limit: number;
-  readonly #idle = new Map<number, Memory[]>();
+  readonly #idle = new Map<number, GpuMemory[]>();
   #idleBytes = 0;
   #usedBytes = 0;
   #peakBytes = 0;
   #count = 0;
   /** Buffers taken from the GPU since {@linkcode taken} was called. */
-  #taken: Memory[] = [];
+  #taken: GpuMemory[] = [];
   /** Buffers to be destroyed when no queued command uses them. */
-  #discarded: Memory[] = [];
+  #discarded: GpuMemory[] = [];
   /** Source of memory while commands are captured, to which it goes back. */
-  reserve: Reserve<Memory> | undefined;
+  reserve: Reserve<GpuMemory> | undefined;
   /** Takes up what is released but not to be handed out yet. */
-  #held: Memory[] | undefined;
+  #held: GpuMemory[] | undefined;
 
   constructor(device: GPUDevice) {
     this.#device = device;
@@ -60,7 +60,7 @@ export class BufferPool {
   }
 
   /** @throws {RangeError} If the adapter has no buffers of that size. */
-  allocate(byteLength: number): Memory {
+  allocate(byteLength: number): GpuMemory {
     if (byteLength > this.#limit) {
       throw new RangeError(
         `a tensor of ${byteLength} bytes is too large for this GPU, whose buffers hold ${this.#limit}: ` +
@@ -75,7 +75,7 @@ export class BufferPool {
     return memory;
   }
 
-  #allocate(size: number): Memory {
+  #allocate(size: number): GpuMemory {
     this.#usedBytes += size;
     this.#peakBytes = Math.max(this.#peakBytes, this.#usedBytes);
     const idle = this.#idle.get(size);
@@ -93,7 +93,7 @@ export class BufferPool {
   }
 
   /** Buffers taken from the GPU since the last call. */
-  taken(): Memory[] {
+  taken(): GpuMemory[] {
     const taken = this.#taken;
     this.#taken = [];
     return taken;
@@ -102,7 +102,7 @@ export class BufferPool {
   /** Runs `body`, and keeps what it releases from others until `free` is called. */
   hold<T>(body: () => T): { result: T; free: () => void } {
     const before = this.#held;
-    const held: Memory[] = this.#held = [];
+    const held: GpuMemory[] = this.#held = [];
     try {
       const result = body();
       return { result, free: () => held.splice(0).forEach((memory) => this.release(memory)) };
@@ -111,7 +111,7 @@ export class BufferPool {
     }
   }
 
-  release(memory: Memory): void {
+  release(memory: GpuMemory): void {
     if (this.#held) {
       this.#held.push(memory);
       return;

@@ -108,7 +108,7 @@ function workerMain(
 }
 
 /** The threads of one device. */
-export class Pool {
+export class ThreadPool {
   /** Threads that take part in a job, the main one included. */
   readonly threads: number;
   readonly #memory: Memory;

@@ -1,0 +1,76 @@
+/** Buffers: memory of a device with its lifetime. */
+import { deferRelease, isAllocationDeferred, isCapturing, registerBuffer, registerUse } from "./capture.ts";
+import { forgetBuffer, trackBuffer } from "./buffer_scope.ts";
+import type { Buffer, Device } from "./device.ts";
+import { chargeMemory, creditMemory, type MemoryAccount } from "./memory_limit.ts";
+
+let buffersMade = 0;
+
+/** The serial number of the next buffer. */
+export function nextSerial(): number {
+  return buffersMade;
+}
+
+class DeviceBuffer implements Buffer {
+  readonly device: Device;
+  readonly byteLength: number;
+  readonly serial: number = buffersMade++;
+  isLeftToCollector = false;
+  /** Undefined until the first use, if allocation is deferred. */
+  #memory: unknown;
+  /** The account that counts the memory. */
+  #account: MemoryAccount | undefined;
+  #isFreed = false;
+
+  constructor(device: Device, byteLength: number) {
+    this.device = device.base ?? device;
+    this.byteLength = byteLength;
+    registerBuffer(this);
+    if (!isAllocationDeferred()) this.#memory = this.#allocate();
+    trackBuffer(this);
+  }
+
+  get memory(): unknown {
+    if (this.#isFreed) {
+      throw new Error(
+        "this tensor was freed when the scope that made it ended (grad, valueAndGrad, jit and scope free what they do not " +
+          "return): return the tensor from the function, or wrap it in keep(...)",
+      );
+    }
+    registerUse(this);
+    return this.#memory ??= this.#allocate();
+  }
+
+  #allocate(): unknown {
+    this.#account = chargeMemory(this.byteLength);
+    return this.device.allocate(this.byteLength);
+  }
+
+  get freed(): boolean {
+    return this.#isFreed;
+  }
+
+  free(): void {
+    if (this.#isFreed) return;
+    this.#isFreed = true;
+    if (this.isLeftToCollector) forgetBuffer(this);
+    if (!deferRelease(this)) this.release();
+  }
+
+  reopen(): void {
+    this.#isFreed = false;
+  }
+
+  release(): void {
+    this.#isFreed = true;
+    if (this.#memory !== undefined) this.device.release(this.#memory, this.byteLength);
+    this.#memory = undefined;
+    if (this.#account) creditMemory(this.#account, this.byteLength, isCapturing());
+    this.#account = undefined;
+  }
+}
+
+/** Allocates a buffer in the current scope. `byteLength` is a multiple of four, or zero. */
+export function allocateBuffer(device: Device, byteLength: number): Buffer {
+  return new DeviceBuffer(device, byteLength);
+}
