@@ -1,6 +1,6 @@
 /** Layers of folders: a file may import from its folder's layer and from earlier layers. */
 import assert from "node:assert/strict";
-import { dirname, join } from "node:path/posix";
+import { importsOf, sources } from "./import_graph.ts";
 
 /** Folders from the first layer to the last. Folders in the same line form one layer. */
 const layers = [
@@ -30,14 +30,6 @@ const restrictedFolders = ["src/paths", "src/solvers", "src/nn", "src/optim", "s
 const isIn = (file: string) => (folder: string) => file.startsWith(`${folder}/`);
 const layerOf = (file: string) => layers.findIndex((folders) => folders.some(isIn(file)));
 
-/** Files of the repository that a file imports, statically or dynamically. */
-function importsOf(file: string, source: string): string[] {
-  const atStart = /^(?:import|export)\b[^;]*?\bfrom\s+"(\.[^"]+)"|^import\s+"(\.[^"]+)"/gm;
-  const later = /\bimport\(\s*"(\.[^"]+)"/g;
-  return [atStart, later].flatMap((pattern) => [...source.matchAll(pattern)])
-    .map(([, from, effect]) => join(dirname(file), from ?? effect));
-}
-
 /** Imports that violate the order of layers, or bypass the compiler's public modules. */
 function violations(files: ReadonlyMap<string, string>): string[] {
   const found: string[] = [];
@@ -56,20 +48,6 @@ function violations(files: ReadonlyMap<string, string>): string[] {
     }
   }
   return found;
-}
-
-/** Texts of the code files in folders by path. */
-async function sources(folders: readonly string[]): Promise<Map<string, string>> {
-  const files = new Map<string, string>();
-  const visit = async (folder: string) => {
-    for await (const { name, isDirectory } of Deno.readDir(folder)) {
-      const path = `${folder}/${name}`;
-      if (isDirectory) await visit(path);
-      else if (/\.(ts|wgsl)$/.test(name)) files.set(path, await Deno.readTextFile(path));
-    }
-  };
-  for (const folder of folders) await visit(folder);
-  return files;
 }
 
 /** Folders at the top of the repository that have layers. */

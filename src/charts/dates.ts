@@ -1,5 +1,10 @@
 /** Ticks of a time axis at round dates, in UTC. */
-import type { Tick } from "./scale.ts";
+
+/** A label at a value of an axis. */
+export interface Tick {
+  readonly value: number;
+  readonly label: string;
+}
 
 const [minute, hour, day] = [60, 3600, 86_400];
 

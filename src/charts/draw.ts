@@ -1,8 +1,9 @@
 /** Draws the axes and marks of panels as SVG text. The style sheet of the page or the file has the colours. */
 import { type Chart, coloursOf, isReference, type Mark, type Panel } from "./chart.ts";
+import type { Tick } from "./dates.ts";
 import { escapeText } from "./format.ts";
 import { drawMark, type Frame, round } from "./marks.ts";
-import { type Axis, extent, type Scale, scaleOf, type Tick } from "./scale.ts";
+import { type Axis, extent, type Scale, scaleOf } from "./scale.ts";
 
 /** Width and height of a drawing, in units of its view box. */
 export type Size = readonly [width: number, height: number];

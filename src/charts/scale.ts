@@ -1,5 +1,5 @@
 /** Scales of axes: from values to positions along an axis, with ticks at round numbers or dates. */
-import { dateTicks, monthTicks } from "./dates.ts";
+import { dateTicks, monthTicks, type Tick } from "./dates.ts";
 import { formatDate, formatNumber } from "./format.ts";
 
 /** An axis of a chart. */
@@ -21,12 +21,6 @@ export interface Axis {
   readonly includes?: readonly number[];
   /** Names of the values 0, 1, ..., one tick each. */
   readonly categories?: readonly string[];
-}
-
-/** A label at a value of an axis. */
-export interface Tick {
-  readonly value: number;
-  readonly label: string;
 }
 
 /** Maps values to positions along an axis, from 0 at its start to 1 at its end. */

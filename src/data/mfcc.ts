@@ -1,6 +1,5 @@
 /** Mel-frequency cepstral coefficients: a short description of the spectrum of a sound in each window. */
-import { checkOptions } from "../device/options.ts";
-import { mfccOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { checkCounts } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
 import { tidy } from "../tensor/scope.ts";
@@ -22,6 +21,14 @@ export interface MfccOptions {
    */
   mels?: number;
 }
+
+const mfccOptionNames: OptionNames<MfccOptions> = {
+  sampleRate: "optional",
+  coefficients: "optional",
+  windowLength: "optional",
+  hopLength: "optional",
+  mels: "optional",
+};
 
 /**
  * Mel-frequency cepstral coefficients as `torchaudio.transforms.MFCC` with `log_mels`.

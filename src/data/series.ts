@@ -1,6 +1,5 @@
 /** Labelled time series on the host, irregular or with missing values, and their preprocessing. */
-import { checkOptions } from "../device/options.ts";
-import { splitShareNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { largest } from "../device/min_max.ts";
 import { checkCount } from "../nn/layer.ts";
 import { checkWord } from "../tensor/checks.ts";
@@ -8,6 +7,11 @@ import { type Key, randpermArray, splitKey as splitKey } from "../tensor/random.
 import { quantileOf } from "./quantile.ts";
 import type { TimeKind, TimeUnit } from "./format.ts";
 import { DataError } from "../device/errors.ts";
+
+const splitShareNames: OptionNames<{ train: number; validation: number }> = {
+  train: "required",
+  validation: "required",
+};
 
 /** One series of observations. */
 export interface Series {

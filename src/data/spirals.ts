@@ -1,5 +1,4 @@
-import { checkOptions } from "../device/options.ts";
-import { spiralOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { checkCount } from "../nn/layer.ts";
 import { checkWord } from "../tensor/checks.ts";
 import { type Key, splitKey } from "../tensor/random.ts";
@@ -19,6 +18,13 @@ export interface SpiralOptions {
   /** Radius at the time s from 0 to 1: 1 / (1 + 2 pi s), the default, or exp(-rate s). */
   decay?: "hyperbolic" | { readonly rate: number };
 }
+
+const spiralOptionNames: OptionNames<SpiralOptions> = {
+  length: "optional",
+  noise: "optional",
+  turns: "optional",
+  decay: "optional",
+};
 
 /**
  * Options for the spirals of the WARP paper, which are those of Diffrax's example of a Neural CDE: x' = M x

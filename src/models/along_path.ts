@@ -2,17 +2,24 @@
  * Models of an equation dh/dt = f(h, X(t)) along a control: an initial condition, a vector field, and a
  * readout.
  */
-import { checkOptions } from "../device/options.ts";
-import { pathCallNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { refuseShape } from "../device/shape.ts";
-import { checkCount, type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
+import {
+  checkCount,
+  type Layer,
+  layer,
+  parameterOptionNames,
+  type ParameterOptions,
+  type ParameterTree,
+} from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { checkPath, type Path } from "../paths/path.ts";
 import { type CdeSolveOptions, solveAlong, timesBehind } from "../solvers/controlled.ts";
+import { cdeSolveOptionNames } from "../solvers/option_names.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { modelSolver } from "./model_solver.ts";
-import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
+import { pathCallNames, type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 import {
   type StaticFeaturesCallOptions,
   type StaticFeaturesOptions,
@@ -57,6 +64,16 @@ export interface ControlledOptions extends CdeSolveOptions, ParameterOptions, Sl
   staticFeatures?: StaticFeaturesOptions;
 }
 
+export const controlledOptionNames: OptionNames<ControlledOptions> = {
+  ...cdeSolveOptionNames,
+  ...parameterOptionNames,
+  inputChannels: "required",
+  hiddenChannels: "required",
+  outputChannels: "required",
+  staticFeatures: "optional",
+  slopeScale: "optional",
+};
+
 /** Options of models of dh/dt = f(h, X(t)). */
 export interface AlongPathOptions extends ControlledOptions {
   /**
@@ -65,6 +82,11 @@ export interface AlongPathOptions extends ControlledOptions {
    */
   initial?: boolean;
 }
+
+export const alongPathOptionNames: OptionNames<AlongPathOptions> = {
+  ...controlledOptionNames,
+  initial: "optional",
+};
 
 /**
  * A model along a control. It returns `(..., outputChannels)`, or `(..., length, outputChannels)` for all

@@ -2,10 +2,9 @@
  * Models along log-signatures of windows: an initial condition, an equation that each window drives, and a
  * readout.
  */
-import { checkOptions } from "../device/options.ts";
-import { pathCallNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { refuseShape } from "../device/shape.ts";
-import type { HiddenLayers } from "../nn/mlp.ts";
+import { hiddenLayerNames, type HiddenLayers } from "../nn/mlp.ts";
 import { checkCount, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { checkPath, type Path } from "../paths/path.ts";
@@ -13,13 +12,24 @@ import { timesBehind } from "../solvers/controlled.ts";
 import { rdeint } from "../solvers/rdeint.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type AlongPathModel, checkSlopeScale, type ControlledOptions, scaled } from "./along_path.ts";
+import {
+  type AlongPathModel,
+  checkSlopeScale,
+  controlledOptionNames,
+  type ControlledOptions,
+  scaled,
+} from "./along_path.ts";
 import { modelSolver } from "./model_solver.ts";
-import { type ReadoutOptions, solveAndRead } from "./readout_states.ts";
+import { pathCallNames, type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 import { type StaticFeaturesCallOptions, StaticState } from "./static_features.ts";
 
 /** Options that models along windows share. The hidden layers are those of the vector field. */
 export interface WindowedOptions extends ControlledOptions, HiddenLayers {}
+
+export const windowedOptionNames: OptionNames<WindowedOptions> = {
+  ...controlledOptionNames,
+  ...hiddenLayerNames,
+};
 
 /**
  * A model along windows. It maps a path to `(batch, outputChannels)`, or to `(batch, windows + 1,

@@ -3,8 +3,9 @@
  * series.
  */
 import type { DType } from "../device/dtype.ts";
+import type { OptionNames } from "../device/options.ts";
 import { checkCount } from "../nn/layer.ts";
-import { type HiddenLayers, MLP, type MLPParameters } from "../nn/mlp.ts";
+import { hiddenLayerNames, type HiddenLayers, MLP, type MLPParameters } from "../nn/mlp.ts";
 import { isAdaptive, methodOf } from "../solvers/methods.ts";
 import { odeint } from "../solvers/odeint.ts";
 import { modelSolver } from "./model_solver.ts";
@@ -27,6 +28,14 @@ export interface BetweenOptions extends Pick<SolveOptions, "method" | "rtol" | "
   /** Number of steps between two observations for a fixed-step method, 1 by default. */
   stepsPerGap?: number;
 }
+
+export const betweenOptionNames: OptionNames<BetweenOptions> = {
+  ...hiddenLayerNames,
+  method: "optional",
+  rtol: "optional",
+  atol: "optional",
+  stepsPerGap: "optional",
+};
 
 /** An equation between observations. */
 export interface BetweenObservations {

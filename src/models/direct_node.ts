@@ -1,15 +1,19 @@
-import { checkOptions } from "../device/options.ts";
-import { directNeuralODEOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { checkCount } from "../nn/layer.ts";
-import { type HiddenLayers, MLP } from "../nn/mlp.ts";
+import { hiddenLayerNames, type HiddenLayers, MLP } from "../nn/mlp.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { splitKey } from "../tensor/random.ts";
-import { AlongPath, type AlongPathModel, type AlongPathOptions } from "./along_path.ts";
+import { AlongPath, type AlongPathModel, alongPathOptionNames, type AlongPathOptions } from "./along_path.ts";
 
 /**
  * Options of {@linkcode DirectNeuralODE}, including those of the solver and of the vector field's hidden layers.
  */
 export interface DirectNeuralODEOptions extends AlongPathOptions, HiddenLayers {}
+
+const directNeuralODEOptionNames: OptionNames<DirectNeuralODEOptions> = {
+  ...alongPathOptionNames,
+  ...hiddenLayerNames,
+};
 
 /**
  * A direct neural ODE along a control: dh/dt = f([h, X(t)]) with a multi-layer perceptron f with tanh. It is

@@ -1,8 +1,14 @@
 /** Forecasters: a cell that reads values one by one and, after a context, its predictions; and a readout. */
-import { checkOptions } from "../device/options.ts";
-import { forecastCallNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { scan } from "../compile/loop/scan.ts";
-import { checkCount, type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
+import {
+  checkCount,
+  type Layer,
+  layer,
+  parameterOptionNames,
+  type ParameterOptions,
+  type ParameterTree,
+} from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import { arange } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
@@ -23,6 +29,13 @@ export interface ForecasterBaseOptions extends ParameterOptions {
   /** Whether to add the time tau, from 0 to 1, as an input channel. `false` by default. */
   time?: boolean;
 }
+
+export const forecasterBaseOptionNames: OptionNames<ForecasterBaseOptions> = {
+  ...parameterOptionNames,
+  channels: "required",
+  leastDeviation: "optional",
+  time: "optional",
+};
 
 /** Options of a forecaster's call: which values are inputs. */
 export interface ForecastCallOptions {
@@ -45,6 +58,13 @@ export interface ForecastCallOptions {
   /** Random key of `forcing` and `sample`. */
   key?: Key;
 }
+
+const forecastCallNames: OptionNames<ForecastCallOptions> = {
+  context: "optional",
+  forcing: "optional",
+  sample: "optional",
+  key: "optional",
+};
 
 /** Maps sequences `(batch, length, channels)` to predictions. Prediction s is for x_(s+1). */
 export type ForecasterModel<P extends ParameterTree> = Layer<

@@ -1,9 +1,8 @@
 import { checkOptions } from "../device/options.ts";
-import { alongPathOptionNames } from "./option_names.ts";
 import { checkCount } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { splitKey } from "../tensor/random.ts";
-import { AlongPath, type AlongPathModel, type AlongPathOptions } from "./along_path.ts";
+import { AlongPath, type AlongPathModel, alongPathOptionNames, type AlongPathOptions } from "./along_path.ts";
 
 /** Options of {@linkcode GRUODE}, including those of the solver. */
 export type GRUODEOptions = AlongPathOptions;

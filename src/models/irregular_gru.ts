@@ -1,6 +1,4 @@
-import { betweenOptionNames, irregularCallNames } from "./option_names.ts";
-import { checkOptions } from "../device/options.ts";
-import { irregularGRUOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { scan } from "../compile/loop/scan.ts";
 import type { DType } from "../device/dtype.ts";
 import { GRUCell } from "../nn/gru.ts";
@@ -9,14 +7,14 @@ import { Linear } from "../nn/linear.ts";
 import { zeroState } from "../nn/recurrent.ts";
 import { type Key, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { BetweenObservations, type BetweenOptions } from "./between_observations.ts";
+import { BetweenObservations, betweenOptionNames, type BetweenOptions } from "./between_observations.ts";
 import {
   type StaticFeaturesCallOptions,
   type StaticFeaturesOptions,
   StaticState,
 } from "./static_features.ts";
-import { checkReadout, chooseStates, type ReadoutOptions } from "./readout_states.ts";
-import { checkSequences, type SequenceOptions, toTimeMajor } from "./sequences.ts";
+import { checkReadout, chooseStates, pathCallNames, type ReadoutOptions } from "./readout_states.ts";
+import { checkSequences, sequenceOptionNames, type SequenceOptions, toTimeMajor } from "./sequences.ts";
 
 /** Options of {@linkcode IrregularGRU}. */
 export interface IrregularGRUOptions extends SequenceOptions {
@@ -36,6 +34,13 @@ export interface IrregularGRUOptions extends SequenceOptions {
   staticFeatures?: StaticFeaturesOptions;
 }
 
+const irregularGRUOptionNames: OptionNames<IrregularGRUOptions> = {
+  ...sequenceOptionNames,
+  hiddenChannels: "required",
+  between: "optional",
+  staticFeatures: "optional",
+};
+
 /** Options of a call. */
 export interface IrregularGRUCallOptions extends ReadoutOptions, StaticFeaturesCallOptions {
   /** Time since the previous row, 0 at the first row: `(length)` or `(batch, length)`. */
@@ -46,6 +51,12 @@ export interface IrregularGRUCallOptions extends ReadoutOptions, StaticFeaturesC
    */
   observed?: Tensor;
 }
+
+export const irregularCallNames: OptionNames<Partial<IrregularGRUCallOptions>> = {
+  ...pathCallNames,
+  gaps: "optional",
+  observed: "optional",
+};
 
 /**
  * The recurrent baselines for irregular series of Kidger et al. ("Neural Controlled Differential Equations

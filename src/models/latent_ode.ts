@@ -1,10 +1,9 @@
-import { latentODECallNames, latentODELossNames } from "./option_names.ts";
-import { checkOptions } from "../device/options.ts";
-import { latentODEOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
+import { solveOptionNames } from "../solvers/option_names.ts";
 import { formatShape, refuseShape, sameShape } from "../device/shape.ts";
-import { checkCount, type Layer, layer, type ParameterOptions } from "../nn/layer.ts";
+import { checkCount, type Layer, layer, parameterOptionNames, type ParameterOptions } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
-import type { HiddenLayers, MLPParameters } from "../nn/mlp.ts";
+import { hiddenLayerNames, type HiddenLayers, type MLPParameters } from "../nn/mlp.ts";
 import type { Path } from "../paths/path.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
 import { type Key, splitKey } from "../tensor/random.ts";
@@ -12,7 +11,11 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence_lower_bound.ts";
 import { NeuralCDE, type NeuralCDEParameters } from "./neural_cde.ts";
 import { NeuralODE } from "./neural_ode.ts";
-import type { StaticFeaturesCallOptions, StaticFeaturesOptions } from "./static_features.ts";
+import {
+  staticFeaturesCallNames,
+  type StaticFeaturesCallOptions,
+  type StaticFeaturesOptions,
+} from "./static_features.ts";
 
 /**
  * Options of {@linkcode LatentODE}. The solver options apply to the latent equation. The hidden layer sizes
@@ -34,6 +37,17 @@ export interface LatentODEOptions extends SolveOptions, ParameterOptions, Hidden
   staticFeatures?: StaticFeaturesOptions;
 }
 
+const latentODEOptionNames: OptionNames<LatentODEOptions> = {
+  ...solveOptionNames,
+  ...parameterOptionNames,
+  ...hiddenLayerNames,
+  inputChannels: "required",
+  outputChannels: "required",
+  latentChannels: "required",
+  noise: "optional",
+  staticFeatures: "optional",
+};
+
 /** Parameters of a {@linkcode LatentODE}. */
 export type LatentODEParameters = {
   /** Maps the control to means and logarithms of standard deviations of the initial latent state. */
@@ -49,6 +63,16 @@ export interface LatentODECallOptions extends StaticFeaturesCallOptions {
   /** Random key of the initial state. Without a key, the initial state is the mean of its distribution. */
   key?: Key;
 }
+
+const latentODELossNames: OptionNames<LatentODECallOptions & { key: Key }> = {
+  ...staticFeaturesCallNames,
+  key: "required",
+};
+
+const latentODECallNames: OptionNames<LatentODECallOptions> = {
+  ...staticFeaturesCallNames,
+  key: "optional",
+};
 
 /** A latent ODE: a layer with its training loss. */
 export type LatentODEModel =

@@ -1,11 +1,15 @@
-import { checkOptions } from "../device/options.ts";
-import { latentODERNNOptionNames } from "./option_names.ts";
-import type { ParameterOptions } from "../nn/layer.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
+import { parameterOptionNames, type ParameterOptions } from "../nn/layer.ts";
 import { GRUCell } from "../nn/gru.ts";
 import { splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { BetweenObservations, type BetweenOptions } from "./between_observations.ts";
-import { type LatentOptions, LatentRecurrence, type LatentRecurrenceModel } from "./latent_recurrence.ts";
+import { BetweenObservations, betweenOptionNames, type BetweenOptions } from "./between_observations.ts";
+import {
+  latentOptionNames,
+  type LatentOptions,
+  LatentRecurrence,
+  type LatentRecurrenceModel,
+} from "./latent_recurrence.ts";
 import { Recurrent } from "./recurrent.ts";
 
 /** Options of {@linkcode LatentODERNN}. */
@@ -15,6 +19,14 @@ export interface LatentODERNNOptions extends BetweenOptions, ParameterOptions, L
   /** Features of the recurrent state and of the encoder's state. */
   hiddenChannels: number;
 }
+
+const latentODERNNOptionNames: OptionNames<LatentODERNNOptions> = {
+  ...betweenOptionNames,
+  ...parameterOptionNames,
+  ...latentOptionNames,
+  inputChannels: "required",
+  hiddenChannels: "required",
+};
 
 /**
  * A latent ODE-RNN (Rubanova et al., "Latent ODEs for irregularly-sampled time series", 2019; Du et al.,

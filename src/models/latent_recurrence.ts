@@ -1,6 +1,5 @@
 /** Latent models that read observation by observation: an encoder, a recurrent cell and a decoder. */
-import { checkOptions } from "../device/options.ts";
-import { latentCallNames, latentLossNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { scan } from "../compile/loop/scan.ts";
 import { type Layer, layer, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
@@ -12,6 +11,7 @@ import type { Tree } from "../tensor/tree.ts";
 import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence_lower_bound.ts";
 import { checkSequences, toTimeMajor } from "./sequences.ts";
 import {
+  staticFeaturesCallNames,
   type StaticFeaturesCallOptions,
   type StaticFeaturesOptions,
   StaticState,
@@ -24,6 +24,18 @@ export interface LatentRecurrenceCallOptions extends StaticFeaturesCallOptions {
   /** Random key of the initial state. Without a key, the initial state is the mean of its distribution. */
   key?: Key;
 }
+
+const latentLossNames: OptionNames<LatentRecurrenceCallOptions & { key: Key }> = {
+  ...staticFeaturesCallNames,
+  gaps: "required",
+  key: "required",
+};
+
+const latentCallNames: OptionNames<Partial<LatentRecurrenceCallOptions>> = {
+  ...staticFeaturesCallNames,
+  gaps: "optional",
+  key: "optional",
+};
 
 /** A latent model of sequences: a layer with its training loss. */
 export type LatentRecurrenceModel = Layer<[x: Tensor, call: LatentRecurrenceCallOptions]> & {
@@ -56,6 +68,12 @@ export interface LatentOptions {
    */
   update?: LatentUpdate;
 }
+
+export const latentOptionNames: OptionNames<LatentOptions> = {
+  noise: "optional",
+  staticFeatures: "optional",
+  update: "optional",
+};
 
 /** A recurrent cell. */
 export interface LatentCell<S extends Tree> {

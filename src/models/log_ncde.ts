@@ -1,5 +1,4 @@
-import { checkOptions } from "../device/options.ts";
-import { logNCDEOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { checkCount } from "../nn/layer.ts";
 import { MLP } from "../nn/mlp.ts";
 import { lyndonWords } from "../paths/signature.ts";
@@ -9,7 +8,12 @@ import { splitKey } from "../tensor/random.ts";
 import { keep, tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { treeLeaves } from "../tensor/tree.ts";
-import { AlongWindows, type WindowedModel, type WindowedOptions } from "./along_windows.ts";
+import {
+  AlongWindows,
+  type WindowedModel,
+  windowedOptionNames,
+  type WindowedOptions,
+} from "./along_windows.ts";
 
 /** Options of {@linkcode LogNCDE}, including those of the solver. */
 export interface LogNCDEOptions extends WindowedOptions {
@@ -18,6 +22,12 @@ export interface LogNCDEOptions extends WindowedOptions {
   /** Factor on the initial weights and biases of the vector field, 1 by default. The authors use 0.001. */
   initialScale?: number;
 }
+
+const logNCDEOptionNames: OptionNames<LogNCDEOptions> = {
+  ...windowedOptionNames,
+  signatureDepth: "required",
+  initialScale: "optional",
+};
 
 /**
  * A Log-NCDE (Walker, McLeod, Qin, Cheng, Li, Lyons, "Log Neural Controlled Differential Equations: The Lie

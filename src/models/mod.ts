@@ -15,6 +15,7 @@
  *
  * @module
  */
+export type { FastWeightModelOptions, FastWeightOptions } from "./fast_weight/options.ts";
 export * from "./neural_cde.ts";
 export type { MatrixForm } from "./matrix_field.ts";
 export type { WindowedModel, WindowedOptions } from "./along_windows.ts";
@@ -40,11 +41,7 @@ export {
 } from "./fast_weight/rules.ts";
 export type { ControlSource } from "./fast_weight/slow_network.ts";
 export type { FastWeightCallOptions, FastWeightModel } from "./fast_weight/along_control.ts";
-export {
-  FastWeight,
-  type FastWeightModelOptions,
-  type FastWeightOptions,
-} from "./fast_weight/fast_weight.ts";
+export { FastWeight } from "./fast_weight/fast_weight.ts";
 export type { FastWeightLayerSizes } from "./fast_weight/heads.ts";
 export * from "./fast_weight/ode.ts";
 export * from "./fast_weight/cde.ts";
@@ -79,7 +76,7 @@ export * from "./warp/warp.ts";
 export * from "./recurrent.ts";
 export type { ForecastCallOptions, ForecasterBaseOptions, ForecasterModel } from "./forecaster.ts";
 export * from "./transformer.ts";
-export * from "./irregular_gru.ts";
+export { IrregularGRU, type IrregularGRUCallOptions, type IrregularGRUOptions } from "./irregular_gru.ts";
 export type { BetweenOptions } from "./between_observations.ts";
 export type { StateSpaceModel, StateSpaceOptions, StateSpaceSizes } from "./diagonal/stack.ts";
 export { S4D, type S4DSizes } from "./diagonal/s4d.ts";

@@ -1,27 +1,26 @@
-import { neuralCDEStaticNames, pathCallNames, streamCallNames } from "./option_names.ts";
-import { checkOptions } from "../device/options.ts";
-import { neuralCDEOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { refuseShape } from "../device/shape.ts";
 import { checkCount, type Layer, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
-import type { Activation, HiddenLayers, MLPParameters } from "../nn/mlp.ts";
+import { type Activation, hiddenLayerNames, type HiddenLayers, type MLPParameters } from "../nn/mlp.ts";
 import { checkPath, type Path } from "../paths/path.ts";
 import { cdeint } from "../solvers/cdeint.ts";
 import { checkWord } from "../tensor/checks.ts";
 import { zeros } from "../tensor/creation.ts";
 import { splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { checkSlopeScale, type ControlledOptions, scaled } from "./along_path.ts";
+import { checkSlopeScale, controlledOptionNames, type ControlledOptions, scaled } from "./along_path.ts";
 import { MatrixField, type MatrixForm } from "./matrix_field.ts";
 import { modelSolver } from "./model_solver.ts";
 import {
   type StaticFeaturesCallOptions,
+  staticFeaturesOptionNames,
   type StaticFeaturesOptions,
   StaticState,
 } from "./static_features.ts";
 import { type SeriesStreams, type SeriesStreamState, splineStreams } from "./series_streams.ts";
-import { ModelStream, type ModelStreamOptions, streamSolver } from "./stream.ts";
-import { checkReadout, type ReadoutOptions, solveAndRead } from "./readout_states.ts";
+import { ModelStream, type ModelStreamOptions, streamCallNames, streamSolver } from "./stream.ts";
+import { checkReadout, pathCallNames, type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
 /**
  * Options of {@linkcode NeuralCDE}, including those of the solver and of the vector field's hidden layers.
@@ -44,6 +43,19 @@ export interface NeuralCDEOptions extends ControlledOptions, HiddenLayers {
    */
   staticFeatures?: StaticFeaturesOptions & { alone?: boolean };
 }
+
+/** Names of the static features' options of a Neural CDE, which has the additional option `alone`. */
+const neuralCDEStaticNames: OptionNames<NonNullable<NeuralCDEOptions["staticFeatures"]>> = {
+  ...staticFeaturesOptionNames,
+  alone: "optional",
+};
+
+const neuralCDEOptionNames: OptionNames<NeuralCDEOptions> = {
+  ...controlledOptionNames,
+  ...hiddenLayerNames,
+  form: "optional",
+  finalActivation: "optional",
+};
 
 /** Options of a call. */
 export type NeuralCDECallOptions = ReadoutOptions & StaticFeaturesCallOptions;

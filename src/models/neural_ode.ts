@@ -1,7 +1,14 @@
-import { checkOptions } from "../device/options.ts";
-import { neuralODEOptionNames } from "./option_names.ts";
-import { checkCount, checkFeatures, type Layer, layer, type ParameterOptions } from "../nn/layer.ts";
-import { type HiddenLayers, MLP, type MLPParameters } from "../nn/mlp.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
+import { solveOptionNames } from "../solvers/option_names.ts";
+import {
+  checkCount,
+  checkFeatures,
+  type Layer,
+  layer,
+  parameterOptionNames,
+  type ParameterOptions,
+} from "../nn/layer.ts";
+import { hiddenLayerNames, type HiddenLayers, MLP, type MLPParameters } from "../nn/mlp.ts";
 import { odeint } from "../solvers/odeint.ts";
 import { modelSolver } from "./model_solver.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
@@ -14,6 +21,13 @@ export interface NeuralODEOptions extends SolveOptions, ParameterOptions, Hidden
   /** Features of the state. */
   features: number;
 }
+
+const neuralODEOptionNames: OptionNames<NeuralODEOptions> = {
+  ...solveOptionNames,
+  ...parameterOptionNames,
+  ...hiddenLayerNames,
+  features: "required",
+};
 
 /**
  * A neural ordinary differential equation, dy/dt = f(y) with a multi-layer perceptron f with tanh (Chen et

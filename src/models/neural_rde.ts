@@ -1,11 +1,15 @@
-import { checkOptions } from "../device/options.ts";
-import { neuralRDEOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { checkCount } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { type Activation, activationFunction } from "../nn/mlp.ts";
 import { logsignatureChannels } from "../paths/signature.ts";
 import { splitKey } from "../tensor/random.ts";
-import { AlongWindows, type WindowedModel, type WindowedOptions } from "./along_windows.ts";
+import {
+  AlongWindows,
+  type WindowedModel,
+  windowedOptionNames,
+  type WindowedOptions,
+} from "./along_windows.ts";
 import { Trunk } from "./matrix_field.ts";
 
 /** Options of {@linkcode NeuralRDE}, including those of the solver. */
@@ -18,6 +22,12 @@ export interface NeuralRDEOptions extends WindowedOptions {
    */
   finalActivation?: Activation;
 }
+
+const neuralRDEOptionNames: OptionNames<NeuralRDEOptions> = {
+  ...windowedOptionNames,
+  signatureDepth: "required",
+  finalActivation: "optional",
+};
 
 /**
  * A neural rough differential equation (Morrill et al., "Neural Rough Differential Equations for Long Time

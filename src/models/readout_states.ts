@@ -1,8 +1,11 @@
+import type { OptionNames } from "../device/options.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { lastRows } from "../paths/columns.ts";
 import type { Path } from "../paths/path.ts";
 import { checkTensor, checkWord } from "../tensor/checks.ts";
+import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import { staticFeaturesCallNames, type StaticFeaturesCallOptions } from "./static_features.ts";
 
 /** Which states a model reads out. */
 export interface ReadoutOptions {
@@ -15,6 +18,18 @@ export interface ReadoutOptions {
    */
   lengths?: Tensor;
 }
+
+export const readoutOptionNames: OptionNames<ReadoutOptions> = { states: "optional", lengths: "optional" };
+
+export const keyedReadoutNames: OptionNames<ReadoutOptions & { key?: Key }> = {
+  ...readoutOptionNames,
+  key: "optional",
+};
+
+export const pathCallNames: OptionNames<ReadoutOptions & StaticFeaturesCallOptions> = {
+  ...readoutOptionNames,
+  ...staticFeaturesCallNames,
+};
 
 /** Throws if readout options contradict each other. */
 export function checkReadout(model: string, { states = "final", lengths }: ReadoutOptions): void {

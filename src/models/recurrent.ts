@@ -1,7 +1,5 @@
 /** Recurrent networks along sequences, used as baselines. */
-import { pathCallNames, recurrentForecasterOptionNames } from "./option_names.ts";
-import { checkOptions } from "../device/options.ts";
-import { recurrentModelOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import type { DType } from "../device/dtype.ts";
 import { GRUCell } from "../nn/gru.ts";
 import { type Layer, layer } from "../nn/layer.ts";
@@ -12,9 +10,14 @@ import { type GateParameters, scanSequences, zeroState } from "../nn/recurrent.t
 import { checkWord } from "../tensor/checks.ts";
 import { type Key, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { Forecaster, type ForecasterBaseOptions, type ForecasterModel } from "./forecaster.ts";
-import { checkReadout, chooseStates, type ReadoutOptions } from "./readout_states.ts";
-import { checkSequences, type SequenceOptions } from "./sequences.ts";
+import {
+  Forecaster,
+  forecasterBaseOptionNames,
+  type ForecasterBaseOptions,
+  type ForecasterModel,
+} from "./forecaster.ts";
+import { checkReadout, chooseStates, pathCallNames, type ReadoutOptions } from "./readout_states.ts";
+import { checkSequences, sequenceOptionNames, type SequenceOptions } from "./sequences.ts";
 import {
   type StaticFeaturesCallOptions,
   type StaticFeaturesOptions,
@@ -33,6 +36,13 @@ export interface RecurrentModelOptions extends SequenceOptions {
    */
   staticFeatures?: StaticFeaturesOptions;
 }
+
+const recurrentModelOptionNames: OptionNames<RecurrentModelOptions> = {
+  ...sequenceOptionNames,
+  cell: "required",
+  hiddenChannels: "required",
+  staticFeatures: "optional",
+};
 
 /** Parameters of a {@linkcode Recurrent}. */
 export type RecurrentParameters = {
@@ -127,6 +137,12 @@ export interface ForecasterOptions extends ForecasterBaseOptions {
   /** Features of the state. */
   hiddenChannels: number;
 }
+
+const recurrentForecasterOptionNames: OptionNames<ForecasterOptions> = {
+  ...forecasterBaseOptionNames,
+  cell: "required",
+  hiddenChannels: "required",
+};
 
 /**
  * A GRU or an LSTM that forecasts a sequence value by value. Output s of `(batch, length, ...)` predicts

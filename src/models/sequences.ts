@@ -1,6 +1,7 @@
 /** Sequences that models read row by row. */
+import type { OptionNames } from "../device/options.ts";
 import { formatShape, refuseShape, sameShape } from "../device/shape.ts";
-import type { ParameterOptions } from "../nn/layer.ts";
+import { parameterOptionNames, type ParameterOptions } from "../nn/layer.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
@@ -11,6 +12,12 @@ export interface SequenceOptions extends ParameterOptions {
   /** Features of the output. */
   outputChannels: number;
 }
+
+export const sequenceOptionNames: OptionNames<SequenceOptions> = {
+  ...parameterOptionNames,
+  inputChannels: "required",
+  outputChannels: "required",
+};
 
 /** Throws unless `x` is a batch of sequences `(batch, length, channels)` with at least one row. */
 export function checkSequences(model: string, x: Tensor, channels: number): void {

@@ -1,6 +1,5 @@
 /** Static features of a series, such as a patient's age, which determine a model's initial state. */
-import { checkOptions } from "../device/options.ts";
-import { staticFeaturesOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import type { DType } from "../device/dtype.ts";
 import { formatShape, refuseShape, sameShape, type Shape } from "../device/shape.ts";
 import type { Layer } from "../nn/layer.ts";
@@ -17,11 +16,18 @@ export interface StaticFeaturesOptions {
   width?: number;
 }
 
+export const staticFeaturesOptionNames: OptionNames<StaticFeaturesOptions> = {
+  channels: "required",
+  width: "optional",
+};
+
 /** Static features of a call, for a model that was made with them. */
 export interface StaticFeaturesCallOptions {
   /** `(..., channels)`, with the same leading axes as the series. */
   staticFeatures?: Tensor;
 }
+
+export const staticFeaturesCallNames: OptionNames<StaticFeaturesCallOptions> = { staticFeatures: "optional" };
 
 /** The part of a model's first state that comes from static features. */
 export interface StaticState {

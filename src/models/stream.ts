@@ -1,7 +1,6 @@
 /** Online prediction: a model that reads observations one by one. */
 import { describe } from "../device/describe.ts";
-import { checkOptions } from "../device/options.ts";
-import { streamOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import type { DType } from "../device/dtype.ts";
 import { formatShape, sameShape, type Shape, ShapeError } from "../device/shape.ts";
 import { parameter, parameterOf } from "../nn/layer.ts";
@@ -18,6 +17,7 @@ import { stack } from "../tensor/functions.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
 import { tidy } from "../tensor/scope.ts";
 import { Tensor } from "../tensor/tensor.ts";
+import { staticFeaturesCallNames, type StaticFeaturesCallOptions } from "./static_features.ts";
 
 /** A causal control, which a stream can follow. */
 export type CausalPath = "hermite" | "rectilinear";
@@ -34,6 +34,17 @@ export interface ModelStreamOptions {
   /** The result of {@linkcode ModelStream.save}. The stream continues from this state. */
   state?: ModelStreamState;
 }
+
+const streamOptionNames: OptionNames<ModelStreamOptions> = {
+  path: "optional",
+  timeChannel: "optional",
+  state: "optional",
+};
+
+export const streamCallNames: OptionNames<ModelStreamOptions & StaticFeaturesCallOptions> = {
+  ...streamOptionNames,
+  ...staticFeaturesCallNames,
+};
 
 /** State of a stream as plain numbers, which can be stored as JSON. */
 export interface ModelStreamState {

@@ -1,10 +1,5 @@
 /** Time series Transformers: causal self-attention over the rows of a sequence. */
-import { checkOptions } from "../device/options.ts";
-import {
-  keyedReadoutNames,
-  transformerForecasterOptionNames,
-  transformerOptionNames,
-} from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import type { DType } from "../device/dtype.ts";
 import { type AttentionMemory, type AttentionParameters, CausalAttention } from "../nn/attention.ts";
 import { Dropout } from "../nn/dropout.ts";
@@ -15,9 +10,14 @@ import { arange } from "../tensor/creation.ts";
 import { stack } from "../tensor/functions.ts";
 import { foldIn, type Key, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { Forecaster, type ForecasterBaseOptions, type ForecasterModel } from "./forecaster.ts";
-import { checkReadout, chooseStates, type ReadoutOptions } from "./readout_states.ts";
-import { checkSequences, type SequenceOptions } from "./sequences.ts";
+import {
+  Forecaster,
+  forecasterBaseOptionNames,
+  type ForecasterBaseOptions,
+  type ForecasterModel,
+} from "./forecaster.ts";
+import { checkReadout, chooseStates, keyedReadoutNames, type ReadoutOptions } from "./readout_states.ts";
+import { checkSequences, sequenceOptionNames, type SequenceOptions } from "./sequences.ts";
 
 /** Sizes of a Transformer. */
 export interface TransformerSizes {
@@ -35,6 +35,15 @@ export interface TransformerSizes {
 
 /** Options of {@linkcode Transformer}. */
 export interface TransformerOptions extends TransformerSizes, SequenceOptions {}
+
+const transformerOptionNames: OptionNames<TransformerOptions> = {
+  ...sequenceOptionNames,
+  modelDim: "required",
+  heads: "required",
+  layers: "optional",
+  feedForward: "optional",
+  dropout: "optional",
+};
 
 /** Parameters of a layer, with the names of PyTorch's `TransformerEncoderLayer`. */
 export type TransformerLayerParameters = {
@@ -196,6 +205,14 @@ export function Transformer(
 /** Options of {@linkcode TransformerForecaster}. */
 export interface TransformerForecasterOptions
   extends ForecasterBaseOptions, Omit<TransformerSizes, "dropout"> {}
+
+const transformerForecasterOptionNames: OptionNames<TransformerForecasterOptions> = {
+  ...forecasterBaseOptionNames,
+  modelDim: "required",
+  heads: "required",
+  layers: "optional",
+  feedForward: "optional",
+};
 
 /**
  * A {@linkcode Transformer} that forecasts a sequence value by value, like a {@linkcode RecurrentForecaster}.

@@ -1,12 +1,19 @@
-import { checkOptions } from "../device/options.ts";
-import { attentionOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { refuseShape } from "../device/shape.ts";
 import { arange, zeros } from "../tensor/creation.ts";
 import { splitKey } from "../tensor/random.ts";
 import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { initialWeight } from "./initialization.ts";
-import { checkCount, checkFeatures, type Layer, layer, parameterOf, type ParameterOptions } from "./layer.ts";
+import {
+  checkCount,
+  checkFeatures,
+  type Layer,
+  layer,
+  parameterOf,
+  parameterOptionNames,
+  type ParameterOptions,
+} from "./layer.ts";
 import { Linear, type LinearParameters } from "./linear.ts";
 
 /** Options of {@linkcode CausalAttention}. */
@@ -16,6 +23,12 @@ export interface AttentionOptions extends ParameterOptions {
   /** The number of heads. `features` must be a multiple of it. */
   heads: number;
 }
+
+const attentionOptionNames: OptionNames<AttentionOptions> = {
+  features: "required",
+  heads: "required",
+  ...parameterOptionNames,
+};
 
 /**
  * Weights of the queries, keys and values (stacked along the first axis) and of the output. The names are

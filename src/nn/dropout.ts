@@ -1,7 +1,6 @@
 import { describe } from "../device/describe.ts";
 import { checkTensor } from "../tensor/checks.ts";
-import { checkOptions } from "../device/options.ts";
-import { dropoutOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { bernoulli, type Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Layer, layer } from "./layer.ts";
@@ -11,6 +10,8 @@ export interface DropoutOptions {
   /** The probability of setting an element to zero, in [0, 1). */
   rate: number;
 }
+
+const dropoutOptionNames: OptionNames<DropoutOptions> = { rate: "required" };
 
 /**
  * With a key, sets each element to zero with probability `rate` and divides the others by `1 - rate`

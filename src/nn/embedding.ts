@@ -1,9 +1,15 @@
 import { checkTensor } from "../tensor/checks.ts";
-import { checkOptions } from "../device/options.ts";
-import { embeddingOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { normal } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { checkCount, type Layer, layer, parameter, type ParameterOptions } from "./layer.ts";
+import {
+  checkCount,
+  type Layer,
+  layer,
+  parameter,
+  parameterOptionNames,
+  type ParameterOptions,
+} from "./layer.ts";
 
 /** Options of {@linkcode Embedding}. */
 export interface EmbeddingOptions extends ParameterOptions {
@@ -12,6 +18,12 @@ export interface EmbeddingOptions extends ParameterOptions {
   /** Features of each embedding vector. */
   features: number;
 }
+
+const embeddingOptionNames: OptionNames<EmbeddingOptions> = {
+  count: "required",
+  features: "required",
+  ...parameterOptionNames,
+};
 
 /**
  * A learned vector for each index: maps int32 (...) to (..., features). Initial values are standard normal,

@@ -1,5 +1,6 @@
 import { describe } from "../device/describe.ts";
 import type { DType } from "../device/dtype.ts";
+import type { OptionNames } from "../device/options.ts";
 import { formatShape, refuseShape, ShapeError } from "../device/shape.ts";
 import { copy } from "../device/view.ts";
 import type { Key } from "../tensor/random.ts";
@@ -23,6 +24,8 @@ export interface ParameterOptions {
   /** Type of the parameters, `"float32"` by default. */
   dtype?: DType;
 }
+
+export const parameterOptionNames: OptionNames<ParameterOptions> = { key: "required", dtype: "optional" };
 
 /**
  * A function of tensors with its parameters attached: a layer or a whole model. `grad` identifies parameters

@@ -1,6 +1,5 @@
 import { checkTensor } from "../tensor/checks.ts";
-import { checkOptions } from "../device/options.ts";
-import { layerNormOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import type { DType } from "../device/dtype.ts";
 import { ones, zeros } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -17,6 +16,13 @@ export interface LayerNormOptions {
   /** `"float32"` by default. */
   dtype?: DType;
 }
+
+const layerNormOptionNames: OptionNames<LayerNormOptions> = {
+  features: "required",
+  eps: "optional",
+  affine: "optional",
+  dtype: "optional",
+};
 
 /** A weight and a bias of shape (features), or neither. */
 export type LayerNormParameters = { readonly weight?: Tensor; readonly bias?: Tensor };

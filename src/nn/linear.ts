@@ -1,9 +1,16 @@
-import { checkOptions } from "../device/options.ts";
-import { linearOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { initialBias, type Initialization, initialWeight } from "./initialization.ts";
-import { checkCount, checkFeatures, type Layer, layer, parameterOf, type ParameterOptions } from "./layer.ts";
+import {
+  checkCount,
+  checkFeatures,
+  type Layer,
+  layer,
+  parameterOf,
+  parameterOptionNames,
+  type ParameterOptions,
+} from "./layer.ts";
 
 /** Options of {@linkcode Linear}. */
 export interface LinearOptions extends ParameterOptions {
@@ -16,6 +23,14 @@ export interface LinearOptions extends ParameterOptions {
   /** `"torch"` by default. */
   initialization?: Initialization;
 }
+
+export const linearOptionNames: OptionNames<LinearOptions> = {
+  inputs: "required",
+  outputs: "required",
+  bias: "optional",
+  initialization: "optional",
+  ...parameterOptionNames,
+};
 
 /** A weight of shape (outputs, inputs), and a bias of shape (outputs) unless `bias` is false. */
 export type LinearParameters = { readonly weight: Tensor; readonly bias?: Tensor };

@@ -1,11 +1,6 @@
 /** Losses and metrics. Each returns a scalar tensor, the mean over all elements. */
 import { isFloat } from "../device/dtype.ts";
-import { checkOptions } from "../device/options.ts";
-import {
-  binaryCrossEntropyOptionNames,
-  crossEntropyOptionNames,
-  weightPenaltyOptionNames,
-} from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { treeLeaves } from "../tensor/tree.ts";
 import type { ParameterTree } from "./layer.ts";
 import { checkTensor } from "../tensor/checks.ts";
@@ -13,6 +8,8 @@ import { arange } from "../tensor/creation.ts";
 import { checkWithin } from "../tensor/host.ts";
 import { scalar, type Tensor } from "../tensor/tensor.ts";
 import { formatShape, refuseShape, sameShape, ShapeError } from "../device/shape.ts";
+
+const weightPenaltyOptionNames: OptionNames<{ norms?: boolean }> = { norms: "optional" };
 
 /** Throws unless predictions are a tensor of floats. */
 function checkPredictions(loss: string, name: string, x: Tensor) {
@@ -54,6 +51,8 @@ export interface CrossEntropyOptions {
   weights?: Tensor;
 }
 
+const crossEntropyOptionNames: OptionNames<CrossEntropyOptions> = { weights: "optional" };
+
 /**
  * The negative log-probability of the labels, as PyTorch's `cross_entropy`: a mean over the labels, weighted
  * by `weights` if given.
@@ -90,6 +89,10 @@ export interface BinaryCrossEntropyOptions {
    */
   positiveWeight?: number;
 }
+
+const binaryCrossEntropyOptionNames: OptionNames<BinaryCrossEntropyOptions> = {
+  positiveWeight: "optional",
+};
 
 /**
  * The negative log-probability of independent binary targets, as PyTorch's

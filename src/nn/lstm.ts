@@ -1,11 +1,11 @@
 import { checkOptions } from "../device/options.ts";
-import { recurrentOptionNames } from "./option_names.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkFeatures, type Layer, layer } from "./layer.ts";
 import {
   gatedProducts,
   type GateParameters,
   gateParameters,
+  recurrentOptionNames,
   type RecurrentOptions,
   scanSequences,
   zeroState,

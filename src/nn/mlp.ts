@@ -1,9 +1,8 @@
-import { checkOptions } from "../device/options.ts";
-import { mlpOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkCount, type Layer, layer } from "./layer.ts";
-import { Linear, type LinearOptions, type LinearParameters } from "./linear.ts";
+import { Linear, linearOptionNames, type LinearOptions, type LinearParameters } from "./linear.ts";
 
 const activations = {
   identity: (x: Tensor): Tensor => x,
@@ -51,6 +50,8 @@ export interface HiddenLayers {
   depth: number;
 }
 
+export const hiddenLayerNames: OptionNames<HiddenLayers> = { width: "required", depth: "required" };
+
 /** Options of {@linkcode MLP}. */
 export interface MLPOptions extends LinearOptions, HiddenLayers {
   /** Activation after each hidden layer. `"relu"` by default. */
@@ -58,6 +59,13 @@ export interface MLPOptions extends LinearOptions, HiddenLayers {
   /** Activation after the last layer. `"identity"` by default. */
   finalActivation?: Activation;
 }
+
+const mlpOptionNames: OptionNames<MLPOptions> = {
+  ...linearOptionNames,
+  ...hiddenLayerNames,
+  activation: "optional",
+  finalActivation: "optional",
+};
 
 /**
  * All linear layers in order, including the last: `layers.0.weight`, `layers.0.bias`, `layers.1.weight` ...

@@ -21,7 +21,7 @@ export {
   type ParameterTree,
 } from "./layer.ts";
 export type { Initialization } from "./initialization.ts";
-export * from "./linear.ts";
+export { Linear, type LinearOptions, type LinearParameters } from "./linear.ts";
 export { type Activation, type HiddenLayers, MLP, type MLPOptions, type MLPParameters } from "./mlp.ts";
 export { LayerNorm, type LayerNormOptions, type LayerNormParameters } from "./layer_norm.ts";
 export * from "./rms_norm.ts";

@@ -1,11 +1,12 @@
 /** Options, parameters and initialization that recurrent layers share. */
 import { scan } from "../compile/loop/scan.ts";
+import type { OptionNames } from "../device/options.ts";
 import { refuseShape } from "../device/shape.ts";
 import { zeros } from "../tensor/creation.ts";
 import { splitKey, uniform } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
-import { checkCount, parameterOf, type ParameterOptions } from "./layer.ts";
+import { checkCount, parameterOf, parameterOptionNames, type ParameterOptions } from "./layer.ts";
 
 /** Options of recurrent layers. */
 export interface RecurrentOptions extends ParameterOptions {
@@ -14,6 +15,12 @@ export interface RecurrentOptions extends ParameterOptions {
   /** Features of the state. */
   hidden: number;
 }
+
+export const recurrentOptionNames: OptionNames<RecurrentOptions> = {
+  inputs: "required",
+  hidden: "required",
+  ...parameterOptionNames,
+};
 
 /** Weights and biases of all gates, stacked along the first axis. The names are PyTorch's. */
 export type GateParameters = {

@@ -1,5 +1,4 @@
-import { checkOptions } from "../device/options.ts";
-import { rmsNormOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import type { DType } from "../device/dtype.ts";
 import { ones } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -14,6 +13,12 @@ export interface RMSNormOptions {
   /** `"float32"` by default. */
   dtype?: DType;
 }
+
+const rmsNormOptionNames: OptionNames<RMSNormOptions> = {
+  features: "required",
+  eps: "optional",
+  dtype: "optional",
+};
 
 /**
  * Divides by the root mean square over the last axis, then applies a weight for each feature (Zhang and

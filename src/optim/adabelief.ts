@@ -1,9 +1,8 @@
 import { checkOptions } from "../device/options.ts";
-import { adamOptionNames } from "./option_names.ts";
 import * as s from "../device/scalar.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { ParameterTree } from "../nn/layer.ts";
-import { type AdamOptions, adaptiveNumbers, average, descendAdaptively } from "./adam.ts";
+import { adamOptionNames, type AdamOptions, adaptiveNumbers, average, descendAdaptively } from "./adam.ts";
 import { checkBetas, checkNonNegative, fusedKernel, makeOptimizer, type Optimizer } from "./optimizer.ts";
 
 const averageSquaredDistance = fusedKernel<

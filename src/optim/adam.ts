@@ -1,5 +1,4 @@
-import { checkOptions } from "../device/options.ts";
-import { adamOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import * as s from "../device/scalar.ts";
 import type { Tensor, TensorLike } from "../tensor/tensor.ts";
 import type { ParameterTree } from "../nn/layer.ts";
@@ -9,6 +8,7 @@ import {
   fusedKernel,
   makeOptimizer,
   type Optimizer,
+  optimizerOptionNames,
   type OptimizerOptions,
   type UpdateRule,
 } from "./optimizer.ts";
@@ -22,6 +22,13 @@ export interface AdamOptions extends OptimizerOptions {
   /** Weight decay, 0 by default. How it is applied depends on the optimizer. */
   weightDecay?: number;
 }
+
+export const adamOptionNames: OptionNames<AdamOptions> = {
+  ...optimizerOptionNames,
+  betas: "optional",
+  eps: "optional",
+  weightDecay: "optional",
+};
 
 /** m + (x - m) weight. */
 export const average = fusedKernel<[mean: Tensor, x: Tensor, weight: number]>(

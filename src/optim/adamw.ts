@@ -1,7 +1,6 @@
 import { checkOptions } from "../device/options.ts";
-import { adamOptionNames } from "./option_names.ts";
 import type { ParameterTree } from "../nn/layer.ts";
-import { type AdamOptions, adamRule } from "./adam.ts";
+import { adamOptionNames, type AdamOptions, adamRule } from "./adam.ts";
 import { makeOptimizer, type Optimizer } from "./optimizer.ts";
 
 /**

@@ -1,6 +1,5 @@
 import { describe } from "../device/describe.ts";
-import { optimizerOptionNames } from "./option_names.ts";
-import { checkOptions } from "../device/options.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { type DType, isFloat } from "../device/dtype.ts";
 import { zeros } from "../tensor/creation.ts";
 import { hostNumbers } from "../tensor/host.ts";
@@ -22,6 +21,11 @@ export interface OptimizerOptions {
    */
   multipliers?: Readonly<Record<string, number>>;
 }
+
+export const optimizerOptionNames: OptionNames<OptimizerOptions> = {
+  learningRate: "required",
+  multipliers: "optional",
+};
 
 /** State of an optimizer: tensors by name, such as `layers.0.weight.m`, and the number of completed steps. */
 export interface OptimizerState {

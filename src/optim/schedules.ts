@@ -2,9 +2,19 @@
  * Learning rate schedules. A schedule is a plain function from the index of a step (or epoch), starting at 0,
  * to a factor: `optimizer.learningRate = rate * schedule(step)`.
  */
-import { checkOptions } from "../device/options.ts";
-import { cosineDecayOptionNames, plateauOptionNames, warmupOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { checkWord } from "../tensor/checks.ts";
+
+const cosineDecayOptionNames: OptionNames<{ steps: number; start?: number; minimum?: number }> = {
+  steps: "required",
+  start: "optional",
+  minimum: "optional",
+};
+
+const warmupOptionNames: OptionNames<{ steps: number; from?: number }> = {
+  steps: "required",
+  from: "optional",
+};
 
 /** Maps the index of a step to a factor on the learning rate. */
 export type Schedule = (step: number) => number;
@@ -90,6 +100,15 @@ export interface PlateauOptions {
    */
   average?: number;
 }
+
+const plateauOptionNames: OptionNames<PlateauOptions> = {
+  factor: "optional",
+  patience: "optional",
+  minimum: "optional",
+  threshold: "optional",
+  mode: "optional",
+  average: "optional",
+};
 
 /** State of {@linkcode reduceOnPlateau}: plain data, for a checkpoint. */
 export interface PlateauState {

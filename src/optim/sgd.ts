@@ -1,5 +1,4 @@
-import { checkOptions } from "../device/options.ts";
-import { sgdOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import * as s from "../device/scalar.ts";
 import type { Tensor, TensorLike } from "../tensor/tensor.ts";
 import type { ParameterTree } from "../nn/layer.ts";
@@ -8,6 +7,7 @@ import {
   fusedKernel,
   makeOptimizer,
   type Optimizer,
+  optimizerOptionNames,
   type OptimizerOptions,
 } from "./optimizer.ts";
 
@@ -20,6 +20,13 @@ export interface SGDOptions extends OptimizerOptions {
   /** Weight decay: this multiple of the parameter is added to its gradient. 0 by default. */
   weightDecay?: number;
 }
+
+const sgdOptionNames: OptionNames<SGDOptions> = {
+  ...optimizerOptionNames,
+  momentum: "optional",
+  nesterov: "optional",
+  weightDecay: "optional",
+};
 
 const accumulate = fusedKernel<[momentum: Tensor, gradient: Tensor, decay: number]>(
   "sgd momentum",

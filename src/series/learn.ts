@@ -1,7 +1,6 @@
 /** Models of users' own series from a program: the training of the commands, on data in memory. */
 import { resolve } from "node:path";
-import { tableOptionNames } from "../data/option_names.ts";
-import type { TableOptions } from "../data/table/options.ts";
+import { tableOptionNames, type TableOptions } from "../data/table/options.ts";
 import type { DeviceChoice } from "../device/choice.ts";
 import { OptionError, WeftError } from "../device/errors.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";

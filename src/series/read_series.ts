@@ -1,8 +1,7 @@
 /** Reads series from any source: a table, a problem of the UEA archive, or a set in memory. */
 import { readBytes } from "../data/format.ts";
-import { tableOptionNames } from "../data/option_names.ts";
 import type { SeriesSet } from "../data/series.ts";
-import type { ReadOptions, TableOptions } from "../data/table/options.ts";
+import { type ReadOptions, tableOptionNames, type TableOptions } from "../data/table/options.ts";
 import { hasTables, isTableName, readTable } from "../data/table/read_table.ts";
 import { parseTs } from "../data/ts_format.ts";
 import { readUea } from "../data/uea.ts";

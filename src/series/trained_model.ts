@@ -1,8 +1,7 @@
 /** A trained model for new series, which `open` of an experiment returns. */
 import { checkOptions } from "../device/options.ts";
-import { tableOptionNames } from "../data/option_names.ts";
 import type { SeriesSet } from "../data/series.ts";
-import type { TableOptions } from "../data/table/options.ts";
+import { tableOptionNames, type TableOptions } from "../data/table/options.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { evaluateBatches } from "../train/evaluate.ts";
 import { requireFinite } from "../train/measure_checks.ts";

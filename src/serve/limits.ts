@@ -1,3 +1,5 @@
+import type { OptionNames } from "../device/options.ts";
+
 /**
  * Default limits of a server. Every input of a client is bounded, so that no client can exhaust memory or
  * block the server.
@@ -45,3 +47,7 @@ export const defaultLimits = {
 
 /** Limits of a server. */
 export type Limits = Readonly<Record<keyof typeof defaultLimits, number>>;
+
+export const limitNames = Object.fromEntries(
+  Object.keys(defaultLimits).map((name) => [name, "optional"]),
+) as OptionNames<Partial<Limits>>;

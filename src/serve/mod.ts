@@ -1,7 +1,7 @@
 /** HTTP server for a trained model. */
 export type { Room } from "./body.ts";
 export type { ColumnNames } from "./json.ts";
-export * from "./limits.ts";
+export { defaultLimits, type Limits } from "./limits.ts";
 export type { Counter, Histogram, Labels, Metric } from "./metrics.ts";
 export type { ProblemFields } from "./problem.ts";
 export { type Handler, handlerOf } from "./routes.ts";

@@ -1,7 +1,6 @@
 /** HTTP server of a service. Uses Node's server, since Deno's server cannot close idle connections. */
 import { OptionError } from "../device/errors.ts";
-import { addressNames } from "./option_names.ts";
-import { checkOptions } from "../device/options.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import type { Duplex } from "node:stream";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 // Not Deno.upgradeWebSocket: it never releases the sockets of Node's server, and it buffers messages of any
@@ -20,6 +19,11 @@ export interface RunningServer {
   /** Stops accepting requests, completes running requests, and closes all connections. */
   shutdown(): Promise<void>;
 }
+
+const addressNames: OptionNames<{ host: string; port: number }> = {
+  host: "required",
+  port: "required",
+};
 
 /** Host names of the loopback interface. */
 export const loopbackNames: readonly string[] = ["127.0.0.1", "localhost", "[::1]"];

@@ -1,6 +1,5 @@
 /** A trained run as a service: its model, limits, streams and counters. */
-import { accessNames, limitNames, serviceOptionNames } from "./option_names.ts";
-import { checkOptions } from "../device/options.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { cpuUsage } from "node:process";
 import type { Prediction } from "../series/predictions.ts";
 import type { RunConfig } from "../train/config.ts";
@@ -9,11 +8,10 @@ import type { SeriesSettings } from "../series/settings.ts";
 import type { TrainedModel } from "../series/trained_model.ts";
 import type { TrainedRun } from "../train/trained_run.ts";
 import type { Room } from "./body.ts";
-import type { ColumnNames } from "./json.ts";
-import { defaultLimits, type Limits } from "./limits.ts";
+import { defaultLimits, limitNames, type Limits } from "./limits.ts";
 import { type Counter, counter, gauge, type Histogram, histogram, type Metric } from "./metrics.ts";
 import { type Sockets, socketsOf } from "./sockets.ts";
-import { type Streams, streamsOf } from "./streams.ts";
+import { type StreamMetrics, type Streams, type StreamService, streamsOf } from "./streams.ts";
 import { type Queue, queueOf } from "./queue.ts";
 
 /** A past answer, for the page with the latest answers. */
@@ -25,19 +23,13 @@ export interface GivenAnswer {
 }
 
 /** A trained run as a service. */
-export interface Service {
+export interface Service extends StreamService {
   /** Name of the run, which is the name of its folder. */
   readonly name: string;
   /** Configuration of the run. */
   readonly config: RunConfig;
-  /** Record of the training data. */
-  readonly record: DataRecord;
   /** Model of the run. */
   readonly model: Pick<TrainedModel, "stream"> & Required<Pick<TrainedModel, "series" | "predict">>;
-  /** Names of the columns of the run's table. */
-  readonly names: ColumnNames;
-  /** Limits of requests and streams. */
-  readonly limits: Limits;
   /** Memory budget of bodies. */
   readonly room: Room;
   /** Queue of prediction requests. */
@@ -46,8 +38,6 @@ export interface Service {
   readonly metrics: ServiceMetrics;
   /** The latest answers, newest first. */
   readonly latest: readonly GivenAnswer[];
-  /** Stores answers for the page, and resets the failing state. */
-  onPredictions(answers: readonly Prediction[]): void;
   /** The streamed series. */
   readonly streams: Streams;
   /** The open WebSockets. */
@@ -58,8 +48,6 @@ export interface Service {
   readonly health: Health;
   /** Writes an internal error to the log. */
   log(error: unknown): void;
-  /** Logs an internal error, and sets the failing state. */
-  onFailure(error: unknown): void;
 }
 
 /** Whether a server can compute predictions. */
@@ -76,6 +64,8 @@ export interface Access {
   readonly origins: readonly string[];
 }
 
+const accessNames: OptionNames<Access> = { hosts: "optional", origins: "required" };
+
 /** Options of {@linkcode serviceOf}. */
 export interface ServiceOptions {
   /** Limits that differ from {@linkcode defaultLimits}. */
@@ -85,6 +75,12 @@ export interface ServiceOptions {
   /** Receives internal errors of the server. By default they are printed. */
   log?: (error: unknown) => void;
 }
+
+const serviceOptionNames: OptionNames<ServiceOptions> = {
+  limits: "optional",
+  access: "optional",
+  log: "optional",
+};
 
 /** Number of answers on the page. */
 const shown = 20;
@@ -149,19 +145,13 @@ export function serviceOf(
 }
 
 /** Counters of a service. */
-export interface ServiceMetrics {
+export interface ServiceMetrics extends StreamMetrics {
   /** Number of requests by route and status. */
   readonly requests: Counter;
   /** Latency of requests in seconds, by route. */
   readonly seconds: Histogram;
   /** Number of predicted series. */
   readonly answers: Counter;
-  /** Latency of streamed observations in seconds. */
-  readonly streamSeconds: Histogram;
-  /** Number of rejected stream messages. */
-  readonly refused: Counter;
-  /** Number of series dropped because too many were streamed. */
-  readonly dropped: Counter;
   /** Gauges, evaluated when they are read. */
   readonly gauges: readonly Metric[];
 }

@@ -1,9 +1,12 @@
 /** Streams of series, and the messages about them. */
+import type { DataRecord } from "../series/data_record.ts";
 import type { Prediction, PredictionStream, PredictionStreamState } from "../series/predictions.ts";
+import type { TrainedModel } from "../series/trained_model.ts";
 import { isRecord } from "../files/json.ts";
-import { jsonOf } from "./json.ts";
+import { type ColumnNames, jsonOf } from "./json.ts";
+import type { Limits } from "./limits.ts";
+import type { Counter, Histogram } from "./metrics.ts";
 import { internalFailure, type ProblemFields, refusalOf, RequestError } from "./problem.ts";
-import type { Service, ServiceMetrics } from "./service.ts";
 
 /** A message to a client. */
 export type Message =
@@ -45,10 +48,33 @@ interface Beginning {
   unanswered: number;
 }
 
-/** Parts of a service that the streams use. */
-type StreamService =
-  & Pick<Service, "model" | "limits" | "record" | "names" | "onPredictions" | "onFailure">
-  & { readonly metrics: Pick<ServiceMetrics, "streamSeconds" | "refused" | "dropped"> };
+/** What streams need of a service. */
+export interface StreamService {
+  /** Model of the run. */
+  readonly model: Pick<TrainedModel, "stream"> & Required<Pick<TrainedModel, "series">>;
+  /** Record of the training data. */
+  readonly record: DataRecord;
+  /** Names of the columns of the run's table. */
+  readonly names: ColumnNames;
+  /** Limits of requests and streams. */
+  readonly limits: Limits;
+  /** Counters of streams. */
+  readonly metrics: StreamMetrics;
+  /** Stores answers for the page, and resets the failing state. */
+  onPredictions(answers: readonly Prediction[]): void;
+  /** Logs an internal error, and sets the failing state. */
+  onFailure(error: unknown): void;
+}
+
+/** Counters of streams. */
+export interface StreamMetrics {
+  /** Latency of streamed observations in seconds. */
+  readonly streamSeconds: Histogram;
+  /** Number of rejected stream messages. */
+  readonly refused: Counter;
+  /** Number of series dropped because too many were streamed. */
+  readonly dropped: Counter;
+}
 
 /** Maximum length of a series' name, in characters. */
 const maxName = 256;

@@ -1,5 +1,4 @@
-import { checkOptions } from "../device/options.ts";
-import { profileOptionNames, trainOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { profile, type RunProfile } from "../compile/inspect/profile/profile.ts";
 import { batchSizes, epochOrder, inBatches, sampleCount } from "../data/batches.ts";
 import { foldIn, type Key, splitKey } from "../tensor/random.ts";
@@ -93,6 +92,24 @@ export interface TrainOptions {
   /** Called when a step takes more memory than the task allows, so that it is computed in parts. */
   onSplit?: (split: StepSplit) => void;
 }
+
+const profileOptionNames: OptionNames<Pick<TrainOptions, "batchSize" | "key">> = {
+  batchSize: "required",
+  key: "required",
+};
+
+const trainOptionNames: OptionNames<TrainOptions> = {
+  ...profileOptionNames,
+  epochs: "required",
+  folder: "required",
+  resume: "optional",
+  metadata: "optional",
+  onResume: "optional",
+  signal: "optional",
+  onEpoch: "optional",
+  onProgress: "optional",
+  onSplit: "optional",
+};
 
 /** Result of {@linkcode train}. */
 export interface TrainResult {

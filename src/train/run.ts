@@ -1,6 +1,5 @@
 /** Executes a run, from its configuration to its report. */
-import { executeOptionNames } from "./option_names.ts";
-import { checkOptions } from "../device/options.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { basename, resolve } from "node:path";
 import process from "node:process";
 import { WeftError } from "../device/errors.ts";
@@ -26,7 +25,7 @@ import { readCheckedSafetensors } from "../files/safetensors.ts";
 import { train, type TrainOptions, type TrainResult } from "./loop.ts";
 import { requireFinite } from "./measure_checks.ts";
 import { renderReport } from "./report.ts";
-import { createRun, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
+import { createRun, hasCheckpoint, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
 import { describeSplit, type StepSplit } from "./step.ts";
 import { type Evaluation, parameterCount, type Task, type WeightedModel } from "./task.ts";
 
@@ -201,23 +200,15 @@ async function prepare(
   return { config, task, device: info, options: optionsOf(experiment) };
 }
 
-/**
- * Whether there is a checkpoint to resume from. A run that was killed before its first checkpoint starts
- * again.
- *
- * @throws {Error} If the checkpoint is missing, but other files show that it existed.
- */
-async function hasCheckpoint(folder: RunFolder): Promise<boolean> {
-  if (await exists(folder.last)) return true;
-  for (const file of [folder.best, folder.summary, folder.metrics]) {
-    if (await exists(file)) {
-      throw new Error(
-        `${folder.last}: no such file, but ${file} exists: without a checkpoint the run cannot be resumed`,
-      );
-    }
-  }
-  return false;
-}
+const executeOptionNames: OptionNames<NonNullable<Parameters<typeof execute>[1]>> = {
+  signal: "optional",
+  onEpoch: "optional",
+  onProgress: "optional",
+  isLocked: "optional",
+  onWarning: "optional",
+  onPlan: "optional",
+  onEpochs: "optional",
+};
 
 /**
  * Trains a run. Unless interrupted, tests the best weights and writes the summary. Always writes the report.

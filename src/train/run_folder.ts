@@ -148,6 +148,24 @@ export async function lockRun(
 }
 
 /**
+ * Whether there is a checkpoint to resume from. A run that was killed before its first checkpoint starts
+ * again.
+ *
+ * @throws {Error} If the checkpoint is missing, but other files show that it existed.
+ */
+export async function hasCheckpoint(folder: RunFolder): Promise<boolean> {
+  if (await exists(folder.last)) return true;
+  for (const file of [folder.best, folder.summary, folder.metrics]) {
+    if (await exists(file)) {
+      throw new Error(
+        `${folder.last}: no such file, but ${file} exists: without a checkpoint the run cannot be resumed`,
+      );
+    }
+  }
+  return false;
+}
+
+/**
  * Truncates the metrics file to the first epochs, and returns their metrics. Later lines belong to an
  * interrupted epoch, and may be incomplete.
  *

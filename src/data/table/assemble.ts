@@ -2,9 +2,9 @@
 import { formatTime, plural, quoted, shownAgain } from "../format.ts";
 import type { ChannelKind, Series, SeriesSet } from "../series.ts";
 import type { ErrorText } from "../../device/errors.ts";
-import type { NamedColumn, TableColumns } from "./builder.ts";
 import { maxCategories, type Times, type Values } from "./columns.ts";
 import { missingRule } from "./options.ts";
+import type { NamedColumn, TableColumns } from "./table_columns.ts";
 
 /** A channel's values in all rows. */
 interface ChannelValues {

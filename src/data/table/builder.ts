@@ -8,7 +8,6 @@ import {
   textColumn,
   type TimeColumn,
   timeColumn,
-  type ValueColumn,
   valueColumn,
 } from "./columns.ts";
 import { growing } from "./growing.ts";
@@ -24,32 +23,7 @@ import {
 } from "./options.ts";
 import { rowsLayout } from "./rows_layout.ts";
 import { absent, isUnnamed, type Role, rolesOf } from "./roles.ts";
-
-/** A column of values and its role. */
-export interface NamedColumn {
-  readonly name: string;
-  readonly role: Role;
-  readonly column: ValueColumn;
-}
-
-/** All rows of a table, by column. */
-export interface TableColumns {
-  readonly file: string;
-  readonly options: TableOptions & ReadOptions;
-  /** Number of rows. */
-  readonly rows: number;
-  readonly times: TimeColumn;
-  /** Names of the series. Undefined if all rows belong to one series. */
-  readonly series?: TextColumn;
-  readonly label?: TextColumn;
-  readonly group?: TextColumn;
-  readonly values: readonly NamedColumn[];
-  /** Name of the only series of a table without a column of series names. */
-  readonly onlyName: string;
-  readonly fail: RowError;
-  readonly ignored: string[];
-  readonly notices: string[];
-}
+import type { NamedColumn, TableColumns } from "./table_columns.ts";
 
 /** Collects the rows of tables with the same columns. */
 export class TableBuilder {

@@ -1,5 +1,6 @@
 /** Options for reading a table, and the interface between the readers of files and the columns. */
 
+import type { OptionNames } from "../../device/options.ts";
 import { instantOf, numberOf, type TimeUnit } from "../format.ts";
 import type { SeriesSet } from "../series.ts";
 
@@ -70,6 +71,27 @@ export interface TableOptions {
   /** SQL query for the table of a SQLite file. */
   query?: string;
 }
+
+export const tableOptionNames: OptionNames<TableOptions> = {
+  series: "optional",
+  time: "optional",
+  target: "optional",
+  group: "optional",
+  static: "optional",
+  known: "optional",
+  category: "optional",
+  ignore: "optional",
+  wide: "optional",
+  layout: "optional",
+  timeUnit: "optional",
+  zone: "optional",
+  duplicates: "optional",
+  missing: "optional",
+  encoding: "optional",
+  delimiter: "optional",
+  decimal: "optional",
+  query: "optional",
+};
 
 /** Options of a program that reads a table. */
 export interface ReadOptions {

@@ -1,6 +1,5 @@
 /** Reads tables of series from files. */
-import { checkOptions } from "../../device/options.ts";
-import { readTableOptionNames } from "../option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { DataFormatError } from "../format.ts";
 import { DataError, WeftError } from "../../device/errors.ts";
 import type { SeriesSet } from "../series.ts";
@@ -8,10 +7,17 @@ import { openFile, type TableContent } from "./bytes.ts";
 import { TableBuilder } from "./builder.ts";
 import { DelimitedRows, dialectOf } from "./delimited.ts";
 import { JsonRows } from "./json_lines.ts";
-import type { ReadOptions, TableOptions } from "./options.ts";
+import { type ReadOptions, tableOptionNames, type TableOptions } from "./options.ts";
 import { readParquet } from "./parquet.ts";
 import { readSqlite } from "./sqlite.ts";
 import { encodingOf, type TextBlock, textBlocks } from "./text.ts";
+
+const readTableOptionNames: OptionNames<TableOptions & ReadOptions> = {
+  ...tableOptionNames,
+  targets: "optional",
+  columns: "optional",
+  numericTimes: "optional",
+};
 
 /** Names of the table files in a folder. */
 const tableName = /\.(csv|tsv|txt|jsonl|ndjson|parquet)(\.gz)?$/i;

@@ -1,14 +1,24 @@
-import { checkOptions } from "../../device/options.ts";
-import { stateSpaceForecasterOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import type { ParameterTree } from "../../nn/layer.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import type { Tree } from "../../tensor/tree.ts";
-import { Forecaster, type ForecasterBaseOptions, type ForecasterModel } from "../forecaster.ts";
+import {
+  Forecaster,
+  forecasterBaseOptionNames,
+  type ForecasterBaseOptions,
+  type ForecasterModel,
+} from "../forecaster.ts";
 import { lruLayers } from "./lru.ts";
 import { mambaLayers } from "./mamba.ts";
 import { s4dLayers } from "./s4d.ts";
 import { s5Layers } from "./s5.ts";
-import { stack, type StackParameters, type StateSpaceModel, type StateSpaceSizes } from "./stack.ts";
+import {
+  stack,
+  type StackParameters,
+  type StateSpaceModel,
+  stateSpaceSizeNames,
+  type StateSpaceSizes,
+} from "./stack.ts";
 
 /** Options of {@linkcode StateSpaceForecaster}. */
 export interface StateSpaceForecasterOptions extends ForecasterBaseOptions, StateSpaceSizes {
@@ -17,6 +27,13 @@ export interface StateSpaceForecasterOptions extends ForecasterBaseOptions, Stat
   /** State size, as the chosen kind of layer defines it. */
   stateSize?: number;
 }
+
+const stateSpaceForecasterOptionNames: OptionNames<StateSpaceForecasterOptions> = {
+  ...forecasterBaseOptionNames,
+  ...stateSpaceSizeNames,
+  cell: "required",
+  stateSize: "optional",
+};
 
 const kinds = { s4d: s4dLayers, lru: lruLayers, s5: s5Layers, mamba: mambaLayers };
 

@@ -1,5 +1,4 @@
-import { checkOptions } from "../../device/options.ts";
-import { lruOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { checkCount, parameterOf } from "../../nn/layer.ts";
 import { type Key, normal, splitKey, uniform } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -9,6 +8,7 @@ import {
   type StackParts,
   type StateSpaceModel,
   stateSpaceModel,
+  stateSpaceOptionNames,
   type StateSpaceOptions,
   type StateSpaceSizes,
 } from "./stack.ts";
@@ -25,6 +25,13 @@ export interface LRUSizes extends StateSpaceSizes {
   /** Largest initial phase of the transition, 2 pi by default. */
   maxPhase?: number;
 }
+
+const lruOptionNames: OptionNames<StateSpaceOptions & LRUSizes> = {
+  ...stateSpaceOptionNames,
+  stateSize: "optional",
+  radius: "optional",
+  maxPhase: "optional",
+};
 
 /**
  * The linear recurrent unit (Orvieto et al., "Resurrecting Recurrent Neural Networks for Long Sequences",

@@ -1,5 +1,4 @@
-import { checkOptions } from "../../device/options.ts";
-import { mambaOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import type { DType } from "../../device/dtype.ts";
 import { checkCount, parameterOf, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
@@ -13,6 +12,7 @@ import {
   type StackParts,
   type StateSpaceModel,
   stateSpaceModel,
+  stateSpaceOptionNames,
   type StateSpaceOptions,
   type StateSpaceSizes,
 } from "./stack.ts";
@@ -34,6 +34,15 @@ export interface MambaSizes extends StateSpaceSizes {
   /** Range of the initial step sizes, 0.001 to 0.1 by default. */
   stepSizes?: readonly [least: number, largest: number];
 }
+
+const mambaOptionNames: OptionNames<StateSpaceOptions & MambaSizes> = {
+  ...stateSpaceOptionNames,
+  stateSize: "optional",
+  expand: "optional",
+  convolution: "optional",
+  stepRank: "optional",
+  stepSizes: "optional",
+};
 
 /**
  * Mamba (Gu and Dao, "Mamba: Linear-Time Sequence Modeling with Selective State Spaces", 2023; figure 3).

@@ -1,5 +1,4 @@
-import { checkOptions } from "../../device/options.ts";
-import { s4dOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { parameterOf } from "../../nn/layer.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { full, tensor } from "../../tensor/creation.ts";
@@ -11,6 +10,7 @@ import {
   type StackParts,
   type StateSpaceModel,
   stateSpaceModel,
+  stateSpaceOptionNames,
   type StateSpaceOptions,
   type StateSpaceSizes,
 } from "./stack.ts";
@@ -41,6 +41,13 @@ export interface S4DSizes extends StateSpaceSizes {
   /** Range of the initial step sizes dt, 0.001 to 0.1 by default. */
   stepSizes?: readonly [least: number, largest: number];
 }
+
+const s4dOptionNames: OptionNames<StateSpaceOptions & S4DSizes> = {
+  ...stateSpaceOptionNames,
+  stateSize: "optional",
+  initialization: "optional",
+  stepSizes: "optional",
+};
 
 /**
  * S4D, diagonal state spaces (Gu et al., "On the Parameterization and Initialization of Diagonal State Space

@@ -1,5 +1,4 @@
-import { checkOptions } from "../../device/options.ts";
-import { s5OptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { parameterOf } from "../../nn/layer.ts";
 import { full, tensor } from "../../tensor/creation.ts";
 import { type Key, normal, splitKey } from "../../tensor/random.ts";
@@ -11,6 +10,7 @@ import {
   type StackParts,
   type StateSpaceModel,
   stateSpaceModel,
+  stateSpaceOptionNames,
   type StateSpaceOptions,
   type StateSpaceSizes,
 } from "./stack.ts";
@@ -26,6 +26,13 @@ export interface S5Sizes extends StateSpaceSizes {
   /** Range of the initial step sizes, one for each element of the state, 0.001 to 0.1 by default. */
   stepSizes?: readonly [least: number, largest: number];
 }
+
+const s5OptionNames: OptionNames<StateSpaceOptions & S5Sizes> = {
+  ...stateSpaceOptionNames,
+  stateSize: "optional",
+  blocks: "optional",
+  stepSizes: "optional",
+};
 
 /**
  * S5, simplified state space layers (Smith et al., 2023). All features share one state x:

@@ -1,6 +1,5 @@
 /** Stacks of layers that mix rows along time, each with a residual connection, and models of such stacks. */
-import { checkOptions } from "../../device/options.ts";
-import { readoutOptionNames } from "../option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import type { DType } from "../../device/dtype.ts";
 import { checkCount, type Layer, layer, type ParameterTree } from "../../nn/layer.ts";
 import { Linear, type LinearParameters } from "../../nn/linear.ts";
@@ -10,8 +9,8 @@ import { type Key, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Tree } from "../../tensor/tree.ts";
 import type { ForecastCell } from "../forecaster.ts";
-import { checkReadout, chooseStates, type ReadoutOptions } from "../readout_states.ts";
-import { checkSequences, type SequenceOptions } from "../sequences.ts";
+import { checkReadout, chooseStates, readoutOptionNames, type ReadoutOptions } from "../readout_states.ts";
+import { checkSequences, sequenceOptionNames, type SequenceOptions } from "../sequences.ts";
 
 /** Sizes of a stack of layers. */
 export interface StateSpaceSizes {
@@ -23,6 +22,12 @@ export interface StateSpaceSizes {
   dtype?: DType;
 }
 
+export const stateSpaceSizeNames: OptionNames<StateSpaceSizes> = {
+  modelDim: "required",
+  layers: "optional",
+  dtype: "optional",
+};
+
 /** Options of a model of such layers. */
 export interface StateSpaceOptions extends StateSpaceSizes, SequenceOptions {
   /**
@@ -31,6 +36,12 @@ export interface StateSpaceOptions extends StateSpaceSizes, SequenceOptions {
    */
   pooling?: "last" | "mean";
 }
+
+export const stateSpaceOptionNames: OptionNames<StateSpaceOptions> = {
+  ...stateSpaceSizeNames,
+  ...sequenceOptionNames,
+  pooling: "optional",
+};
 
 /** A causal layer: maps sequences to sequences with the same number of features. */
 export interface SequenceLayer {

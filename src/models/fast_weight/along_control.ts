@@ -1,7 +1,4 @@
-import { checkOptions } from "../../device/options.ts";
-import { fastWeightCallNames } from "./option_names.ts";
-import { streamCallNames } from "../option_names.ts";
-import type { FastWeightOptions } from "./fast_weight.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { refuseShape } from "../../device/shape.ts";
 import { type Layer, layer, type ParameterOptions, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
@@ -12,10 +9,11 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { modelSolver } from "../model_solver.ts";
 import { checkSlopeScale, scaled, type SlopeScale } from "../along_path.ts";
 import { type SeriesStreams, type SeriesStreamState, splineStreams } from "../series_streams.ts";
-import { ModelStream, type ModelStreamOptions, streamSolver } from "../stream.ts";
+import { ModelStream, type ModelStreamOptions, streamCallNames, streamSolver } from "../stream.ts";
 import { checkStaticFeatures, type StaticFeaturesCallOptions } from "../static_features.ts";
-import { checkReadout, type ReadoutOptions, statesAtEnd } from "../readout_states.ts";
+import { checkReadout, pathCallNames, type ReadoutOptions, statesAtEnd } from "../readout_states.ts";
 import type { WeightEquation } from "./layers.ts";
+import type { FastWeightOptions } from "./options.ts";
 import type { Reading } from "./slow_network.ts";
 
 /** Options of a call. */
@@ -28,6 +26,12 @@ export interface FastWeightCallOptions extends ReadoutOptions, StaticFeaturesCal
   /** Random key of dropout. Giving a key turns dropout on, for training. */
   key?: Key;
 }
+
+const fastWeightCallNames: OptionNames<FastWeightCallOptions> = {
+  ...pathCallNames,
+  initial: "optional",
+  key: "optional",
+};
 
 /**
  * A model of fast weights along a control: a layer that reads a whole control, or observations one by one.

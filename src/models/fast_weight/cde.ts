@@ -1,8 +1,8 @@
-import { checkOptions } from "../../device/options.ts";
-import { fastWeightCDEOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import type { FastWeightModel } from "./along_control.ts";
-import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
+import { fastWeightAlongControl } from "./fast_weight.ts";
+import { fastWeightModelOptionNames, type FastWeightModelOptions } from "./options.ts";
 
 /** Options of {@linkcode FastWeightCDE}. */
 export interface FastWeightCDEOptions extends FastWeightModelOptions {
@@ -16,6 +16,13 @@ export interface FastWeightCDEOptions extends FastWeightModelOptions {
   /** Whether to transpose W for the query. By default true for keys from `"value"`, otherwise false. */
   transposeQuery?: boolean;
 }
+
+const fastWeightCDEOptionNames: OptionNames<FastWeightCDEOptions> = {
+  ...fastWeightModelOptionNames,
+  keys: "optional",
+  normalizeValues: "optional",
+  transposeQuery: "optional",
+};
 
 /**
  * Controlled differential equations of fast weights (Irie et al., 2022, section 3.2, equations 23 to 25 and

@@ -1,14 +1,14 @@
-import { checkOptions } from "../../device/options.ts";
-import { directMapOptionNames } from "./option_names.ts";
-import { checkCount, checkCounts } from "../../nn/layer.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { cdeSolveOptionNames } from "../../solvers/option_names.ts";
+import { checkCount, checkCounts, parameterOptionNames } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
-import { type HiddenLayers, MLP } from "../../nn/mlp.ts";
+import { hiddenLayerNames, type HiddenLayers, MLP } from "../../nn/mlp.ts";
 import { splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { StaticNetwork } from "../static_features.ts";
 import { alongControl, type FastWeightModel } from "./along_control.ts";
-import type { FastWeightModelOptions } from "./fast_weight.ts";
 import { product } from "./heads.ts";
+import type { FastWeightModelOptions } from "./options.ts";
 import { OutputBlock } from "./output_block.ts";
 
 /** Options of {@linkcode FastWeightDirectMap}. The hidden layers are those of the network F. */
@@ -17,6 +17,20 @@ export interface FastWeightDirectMapOptions
   /** Rows of W, and features of W(T) x(T). */
   modelDim: number;
 }
+
+const directMapOptionNames: OptionNames<FastWeightDirectMapOptions> = {
+  ...cdeSolveOptionNames,
+  ...parameterOptionNames,
+  ...hiddenLayerNames,
+  inputChannels: "required",
+  outputChannels: "required",
+  modelDim: "required",
+  slopeScale: "optional",
+  feedForward: "optional",
+  controlsFrom: "optional",
+  staticFeatures: "optional",
+  dropout: "optional",
+};
 
 /**
  * A controlled differential equation of fast weights without a learning rule (Irie et al., 2022, equation

@@ -1,15 +1,14 @@
 /** Fast weights that change at every element of a sequence: code shared by the discrete models. */
-import { checkOptions } from "../../device/options.ts";
-import { sequenceCallNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { checkCount, type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { scanSequences, zeroState } from "../../nn/recurrent.ts";
 import { zeros } from "../../tensor/creation.ts";
 import { foldIn, type Key, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { checkReadout, chooseStates, type ReadoutOptions } from "../readout_states.ts";
-import { checkSequences, type SequenceOptions } from "../sequences.ts";
-import { checkSizes, type FastWeightLayerSizes, product } from "./heads.ts";
+import { checkReadout, chooseStates, keyedReadoutNames, type ReadoutOptions } from "../readout_states.ts";
+import { checkSequences, sequenceOptionNames, type SequenceOptions } from "../sequences.ts";
+import { checkSizes, type FastWeightLayerSizes, layerSizeNames, product } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
 import type { LearningRule } from "./rules.ts";
 import { type Reading, SlowNetwork } from "./slow_network.ts";
@@ -20,11 +19,19 @@ export interface DiscreteFastWeightOptions extends SequenceOptions, FastWeightLa
   dropout?: number;
 }
 
+export const discreteOptionNames: OptionNames<DiscreteFastWeightOptions> = {
+  ...sequenceOptionNames,
+  ...layerSizeNames,
+  dropout: "optional",
+};
+
 /** Options of a call. */
 export interface SequenceCallOptions extends ReadoutOptions {
   /** Random key of dropout. Giving a key turns dropout on, for training. */
   key?: Key;
 }
+
+const sequenceCallNames: OptionNames<SequenceCallOptions> = keyedReadoutNames;
 
 /** A model of sequences `(batch, length, inputChannels)`. */
 export type SequenceModel = Layer<[x: Tensor, options?: SequenceCallOptions]>;

@@ -1,6 +1,7 @@
 /**
  * Splitting features into heads, and operations on the fast weight matrices of heads. Shared by all models.
  */
+import type { OptionNames } from "../../device/options.ts";
 import { checkCounts } from "../../nn/layer.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
@@ -20,6 +21,13 @@ export interface FastWeightLayerSizes {
   /** Features inside the feed-forward blocks, `4 * modelDim` by default. */
   feedForward?: number;
 }
+
+export const layerSizeNames: OptionNames<FastWeightLayerSizes> = {
+  modelDim: "required",
+  heads: "required",
+  layers: "optional",
+  feedForward: "optional",
+};
 
 /** `(..., features)` to `(..., heads, features / heads)`. */
 export function inHeads(x: Tensor, heads: number): Tensor {

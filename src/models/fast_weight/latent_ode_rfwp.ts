@@ -1,11 +1,10 @@
-import { checkOptions } from "../../device/options.ts";
-import { latentODERFWPOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { splitKey } from "../../tensor/random.ts";
 import {
+  latentOptionNames,
   type LatentOptions,
   LatentRecurrence,
-  type LatentRecurrenceCallOptions,
   type LatentRecurrenceModel,
 } from "../latent_recurrence.ts";
 import { Recurrent } from "../recurrent.ts";
@@ -14,6 +13,7 @@ import {
   ODERecurrentCell,
   type ODERecurrentOptions,
   type ODERecurrentState,
+  recurrentOptionNames,
   whereObserved,
 } from "./ode_recurrent_cell.ts";
 import { inLayers } from "./ode_rfwp.ts";
@@ -26,6 +26,12 @@ export interface LatentODERFWPOptions extends ODERecurrentOptions, LatentOptions
    */
   encoder?: "gru" | "delta-net";
 }
+
+const latentODERFWPOptionNames: OptionNames<LatentODERFWPOptions> = {
+  ...recurrentOptionNames,
+  ...latentOptionNames,
+  encoder: "optional",
+};
 
 /** A latent ODE-RFWP: a layer with its training loss. */
 export type LatentODERFWPModel = LatentRecurrenceModel;

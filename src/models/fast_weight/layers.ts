@@ -1,10 +1,10 @@
 import type { CdeSolveOptions } from "../../solvers/controlled.ts";
-import type { FastWeightOptions } from "./fast_weight.ts";
 import { checkCount, type ParameterTree } from "../../nn/layer.ts";
 import { stack } from "../../tensor/functions.ts";
 import { foldIn, type Key, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { checkSizes, product } from "./heads.ts";
+import type { FastWeightOptions } from "./options.ts";
 import { OutputBlock } from "./output_block.ts";
 import { checkRule } from "./rules.ts";
 import { type ControlSource, type Reading, SlowNetwork } from "./slow_network.ts";

@@ -1,6 +1,10 @@
 import { checkOptions } from "../../device/options.ts";
-import { discreteOptionNames } from "./option_names.ts";
-import { DiscreteFastWeight, type DiscreteFastWeightOptions, type SequenceModel } from "./discrete.ts";
+import {
+  DiscreteFastWeight,
+  type DiscreteFastWeightOptions,
+  discreteOptionNames,
+  type SequenceModel,
+} from "./discrete.ts";
 import { additiveRule } from "./rules.ts";
 
 /**

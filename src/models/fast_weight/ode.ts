@@ -1,7 +1,7 @@
 import { checkOptions } from "../../device/options.ts";
-import { fastWeightModelOptionNames } from "./option_names.ts";
 import type { FastWeightModel } from "./along_control.ts";
-import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
+import { fastWeightAlongControl } from "./fast_weight.ts";
+import { fastWeightModelOptionNames, type FastWeightModelOptions } from "./options.ts";
 
 /**
  * The direct neural ODE (Irie et al., 2022, section 3.1, equations 18 to 21 and 28 to 32). Keys, values and

@@ -1,10 +1,16 @@
-import { checkCount, type ParameterOptions, type ParameterTree } from "../../nn/layer.ts";
+import type { OptionNames } from "../../device/options.ts";
+import {
+  checkCount,
+  parameterOptionNames,
+  type ParameterOptions,
+  type ParameterTree,
+} from "../../nn/layer.ts";
 import { zeroState } from "../../nn/recurrent.ts";
 import { foldIn, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { BetweenObservations, type BetweenOptions } from "../between_observations.ts";
+import { BetweenObservations, betweenOptionNames, type BetweenOptions } from "../between_observations.ts";
 import { writeAndRead, zeroWeights } from "./discrete.ts";
-import { checkSizes, type FastWeightLayerSizes } from "./heads.ts";
+import { checkSizes, type FastWeightLayerSizes, layerSizeNames } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
 import { checkRule, deltaRule, type LearningRule } from "./rules.ts";
 import { SlowNetwork } from "./slow_network.ts";
@@ -21,6 +27,15 @@ export interface ODERecurrentOptions extends BetweenOptions, ParameterOptions, F
    */
   queryFeedback?: boolean;
 }
+
+export const recurrentOptionNames: OptionNames<ODERecurrentOptions> = {
+  ...betweenOptionNames,
+  ...parameterOptionNames,
+  ...layerSizeNames,
+  inputChannels: "required",
+  rule: "optional",
+  queryFeedback: "optional",
+};
 
 /** Fast weights `(batch, heads, values, keys)` and recurrent states `(batch, modelDim)` of all layers. */
 export type ODERecurrentState = { readonly w: readonly Tensor[]; readonly h: readonly Tensor[] };

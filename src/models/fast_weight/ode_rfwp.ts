@@ -1,6 +1,4 @@
-import { irregularCallNames } from "../option_names.ts";
-import { checkOptions } from "../../device/options.ts";
-import { odeRFWPOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { scan } from "../../compile/loop/scan.ts";
 import { type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
@@ -8,7 +6,7 @@ import { zeroState } from "../../nn/recurrent.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import type { IrregularGRUCallOptions } from "../irregular_gru.ts";
+import { irregularCallNames, type IrregularGRUCallOptions } from "../irregular_gru.ts";
 import { type StaticFeaturesOptions, StaticState } from "../static_features.ts";
 import { checkReadout, chooseStates } from "../readout_states.ts";
 import { checkSequences, toTimeMajor } from "../sequences.ts";
@@ -16,6 +14,7 @@ import {
   ODERecurrentCell,
   type ODERecurrentOptions,
   type ODERecurrentState,
+  recurrentOptionNames,
   whereObserved,
 } from "./ode_recurrent_cell.ts";
 
@@ -36,6 +35,13 @@ export interface ODERFWPOptions extends ODERecurrentOptions {
    */
   staticFeatures?: StaticFeaturesOptions;
 }
+
+const odeRFWPOptionNames: OptionNames<ODERFWPOptions> = {
+  ...recurrentOptionNames,
+  outputChannels: "required",
+  update: "optional",
+  staticFeatures: "optional",
+};
 
 /**
  * An ODE-RFWP (Irie et al., 2022, equations 26 and 27): a continuous-time recurrent fast weight programmer

@@ -1,5 +1,4 @@
-import { checkOptions } from "../../device/options.ts";
-import { fastWeightRDEOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import type { Path } from "../../paths/path.ts";
@@ -8,8 +7,9 @@ import { rdeint } from "../../solvers/rdeint.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { foldIn } from "../../tensor/random.ts";
 import type { FastWeightCallOptions } from "./along_control.ts";
-import { fastWeightAlongControl, type FastWeightModelOptions } from "./fast_weight.ts";
+import { fastWeightAlongControl } from "./fast_weight.ts";
 import type { WeightEquation } from "./layers.ts";
+import { fastWeightModelOptionNames, type FastWeightModelOptions } from "./options.ts";
 import type { Reading } from "./slow_network.ts";
 
 /** Options of {@linkcode FastWeightRDE}. */
@@ -33,6 +33,14 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
    */
   queryFrom?: "last" | "initial";
 }
+
+const fastWeightRDEOptionNames: OptionNames<FastWeightRDEOptions> = {
+  ...fastWeightModelOptionNames,
+  depth: "required",
+  form: "optional",
+  normalizeValues: "optional",
+  queryFrom: "optional",
+};
 
 /**
  * Fast weights along log-signatures (Irie et al., 2022, section 4 and table 2, after Morrill et al., "Neural

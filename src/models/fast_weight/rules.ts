@@ -4,8 +4,7 @@
  * Rules", 2022, section 3.) A continuous model integrates the result of a rule; a discrete model adds it at
  * every observation.
  */
-import { checkOptions } from "../../device/options.ts";
-import { deltaRuleOptionNames, hebbRuleOptionNames, ojaRuleOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { outer, product } from "./heads.ts";
 
@@ -64,6 +63,11 @@ export interface HebbRuleOptions {
   boundRate?: boolean;
 }
 
+const hebbRuleOptionNames: OptionNames<HebbRuleOptions> = {
+  boundValues: "optional",
+  boundRate: "optional",
+};
+
 /**
  * Hebb's rule: dW/ds = sigma(beta) v (x) k with k = softmax(k) and v = tanh(v). (Equation 21; 29 and 30 for
  * softmax and tanh.)
@@ -83,6 +87,8 @@ export interface OjaRuleOptions {
    */
   normalizeAfter?: boolean;
 }
+
+const ojaRuleOptionNames: OptionNames<OjaRuleOptions> = { normalizeAfter: "optional" };
 
 /**
  * Oja's rule: `dW/ds = sigma(beta) v (x) (k - W^T v)` with k = softmax(k) and v = tanh(v); with
@@ -108,6 +114,11 @@ export interface DeltaRuleOptions extends Pick<HebbRuleOptions, "boundValues"> {
    */
   postTanh?: boolean;
 }
+
+const deltaRuleOptionNames: OptionNames<DeltaRuleOptions> = {
+  boundValues: "optional",
+  postTanh: "optional",
+};
 
 /**
  * The delta rule: dW/ds = sigma(beta) (v - W k) (x) k with k = softmax(k) and v = tanh(v). (Equations 21 and

@@ -4,8 +4,7 @@
  */
 import { describe } from "../../device/describe.ts";
 import { checkTensor } from "../../tensor/checks.ts";
-import { checkOptions } from "../../device/options.ts";
-import { gradientDescentOptionNames, principalComponentsOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { valueAndGrad } from "../../autodiff/grad.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { checkCount } from "../../nn/layer.ts";
@@ -16,6 +15,11 @@ import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { times } from "./call.ts";
 import type { WARPModel } from "./warp.ts";
+
+const principalComponentsOptionNames: OptionNames<{ count?: number; iterations?: number }> = {
+  count: "optional",
+  iterations: "optional",
+};
 
 /**
  * Pearson's correlation of each weight with time over all series and steps (figure 10), from -1 to 1. Zero
@@ -149,6 +153,12 @@ export interface GradientDescentOptions {
   /** The first point, `(D)`. By default the model's theta_0 for the series. */
   start?: Tensor;
 }
+
+const gradientDescentOptionNames: OptionNames<GradientDescentOptions> = {
+  steps: "required",
+  learningRate: "required",
+  start: "optional",
+};
 
 /**
  * The path of the weights when gradient descent fits only the root network to one series. The paper compares

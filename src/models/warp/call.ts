@@ -1,4 +1,5 @@
 import type { DType } from "../../device/dtype.ts";
+import type { OptionNames } from "../../device/options.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { checkCount } from "../../nn/layer.ts";
 import { checkTensor } from "../../tensor/checks.ts";
@@ -37,6 +38,18 @@ export interface WARPCallOptions {
   /** Random key of `pForcing` and `sample`. */
   key?: Key;
 }
+
+export const weightsCallNames: OptionNames<Pick<WARPCallOptions, "start">> = { start: "optional" };
+
+export const warpCallNames: OptionNames<WARPCallOptions> = {
+  states: "optional",
+  start: "optional",
+  context: "optional",
+  length: "optional",
+  pForcing: "optional",
+  sample: "optional",
+  key: "optional",
+};
 
 /** A model's inputs and outputs, and its time indexing. */
 interface Channels {

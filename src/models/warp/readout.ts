@@ -1,5 +1,4 @@
-import { checkOptions } from "../../device/options.ts";
-import { boundOptionNames, positionOptionNames, rootOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import type { DType } from "../../device/dtype.ts";
 import { parameterOf } from "../../nn/layer.ts";
 import { tensor } from "../../tensor/creation.ts";
@@ -7,7 +6,15 @@ import { concatenate } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { checkLeastDeviation } from "../forecaster.ts";
 import type { PhysicalForm } from "./physics.ts";
-import { makeRoot, makeTimeReader, type Root, type WARPRootOptions, withoutRoot } from "./root.ts";
+import {
+  makeRoot,
+  makeTimeReader,
+  positionOptionNames,
+  type Root,
+  rootOptionNames,
+  type WARPRootOptions,
+  withoutRoot,
+} from "./root.ts";
 
 /**
  * A model's output: values; logits of classes; or means and standard deviations max(softplus, leastDeviation)
@@ -36,6 +43,15 @@ export interface WARPDynamicTanh {
   /** 0 by default. */
   readonly beta?: number | readonly number[];
 }
+
+const boundOptionNames: OptionNames<WARPDynamicTanh & { low?: number; high?: number }> = {
+  low: "optional",
+  high: "optional",
+  a: "optional",
+  b: "optional",
+  alpha: "optional",
+  beta: "optional",
+};
 
 /**
  * Bounds of predictions (appendix A.3): clipping at `low` and `high` (-d_lim and d_lim in the paper), or a
@@ -83,6 +99,11 @@ export interface WARPDecoding {
   /** The first observation, `(..., inputChannels)`. */
   readonly first: Tensor;
 }
+
+export const decodingNames: OptionNames<Partial<Omit<WARPDecoding, "tau">>> = {
+  input: "optional",
+  first: "optional",
+};
 
 /** Maps states to predictions. */
 export interface Readout {

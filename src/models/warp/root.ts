@@ -1,3 +1,4 @@
+import type { OptionNames } from "../../device/options.ts";
 import { checkCount } from "../../nn/layer.ts";
 import { type Activation, activationFunction } from "../../nn/mlp.ts";
 import { concatenate } from "../../tensor/functions.ts";
@@ -38,6 +39,16 @@ export interface WARPRootOptions {
   fixedTau?: number;
 }
 
+export const rootOptionNames: OptionNames<WARPRootOptions> = {
+  width: "required",
+  depth: "required",
+  activation: "optional",
+  frequencies: "optional",
+  positions: "optional",
+  previousInput: "optional",
+  fixedTau: "optional",
+};
+
 /**
  * sin(t / base^(i / channels)) and cos(t / base^(i / channels)) for i = 0, 2, 4 ... (Vaswani et al., 2017,
  * section 3.5), with t in steps.
@@ -48,6 +59,11 @@ export interface WARPPositionalEncoding {
   /** Above 0. The authors use 5 to 100. */
   readonly base: number;
 }
+
+export const positionOptionNames: OptionNames<WARPPositionalEncoding> = {
+  channels: "required",
+  base: "required",
+};
 
 /** A multi-layer perceptron whose parameters are read from a flat vector. */
 export interface Root {

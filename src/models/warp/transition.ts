@@ -1,10 +1,14 @@
-import { checkOptions } from "../../device/options.ts";
-import { transitionOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import type { DType } from "../../device/dtype.ts";
 import { checkCount, parameterOf, type ParameterTree } from "../../nn/layer.ts";
 import { eye, ones } from "../../tensor/creation.ts";
 import { type Key, normal } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+
+const transitionOptionNames: OptionNames<{ blocks?: number; rank?: number }> = {
+  blocks: "optional",
+  rank: "optional",
+};
 
 /**
  * The form of the D by D state transition A:

@@ -1,6 +1,4 @@
-import { decodingNames, warpCallNames, weightsCallNames } from "./option_names.ts";
-import { checkOptions } from "../../device/options.ts";
-import { warpOptionNames } from "./option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import type { DType } from "../../device/dtype.ts";
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import type { Initialization } from "../../nn/initialization.ts";
@@ -18,8 +16,10 @@ import {
   feedsPredictions,
   times,
   timeStep,
+  warpCallNames,
   type WARPCallOptions,
   type WARPIndexing,
+  weightsCallNames,
 } from "./call.ts";
 import { refuseDivergence } from "./divergence.ts";
 import { advance, type Dynamics } from "./dynamics.ts";
@@ -28,6 +28,7 @@ import type { WARPMode } from "./cost.ts";
 import { allStates, checkMode, feed, finalState } from "./modes.ts";
 import type { PhysicalForm } from "./physics.ts";
 import {
+  decodingNames,
   type DynamicTanhParameters,
   makeReadout,
   type WARPDecoding,
@@ -112,6 +113,27 @@ export interface WARPOptions {
   /** `"float32"` by default. */
   dtype?: DType;
 }
+
+const warpOptionNames: OptionNames<WARPOptions> = {
+  inputChannels: "required",
+  outputChannels: "required",
+  root: "required",
+  output: "optional",
+  physics: "optional",
+  initial: "optional",
+  initialization: "optional",
+  trainingLength: "optional",
+  time: "optional",
+  indexing: "optional",
+  transition: "optional",
+  mode: "optional",
+  bound: "optional",
+  clipWeights: "optional",
+  limit: "optional",
+  leastDeviation: "optional",
+  key: "required",
+  dtype: "optional",
+};
 
 /** Parameters of a {@linkcode WARP}. */
 export type WARPParameters = {

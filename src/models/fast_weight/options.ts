@@ -1,0 +1,75 @@
+import type { OptionNames } from "../../device/options.ts";
+import { parameterOptionNames, type ParameterOptions } from "../../nn/layer.ts";
+import type { CdeSolveOptions } from "../../solvers/cdeint.ts";
+import { cdeSolveOptionNames } from "../../solvers/option_names.ts";
+import type { SlopeScale } from "../along_path.ts";
+import type { StaticFeaturesOptions } from "../static_features.ts";
+import { type FastWeightLayerSizes, layerSizeNames } from "./heads.ts";
+import type { LearningRule } from "./rules.ts";
+import type { ControlSource } from "./slow_network.ts";
+
+/** Options of {@linkcode FastWeight}, including those of the solver. */
+export interface FastWeightOptions
+  extends CdeSolveOptions, ParameterOptions, FastWeightLayerSizes, SlopeScale {
+  /** Channels of the control, time included. */
+  inputChannels: number;
+  /** Features of the output. */
+  outputChannels: number;
+  /**
+   * The control of the second and later layers during the solve: `"weights"` (default), the output of the
+   * weights of the layer below (equation 34); `"slopes"`, the output of their slope dW/ds, as in the authors'
+   * code of two layers.
+   */
+  controlsFrom?: "weights" | "slopes";
+  /** The learning rule of the fast weights, {@linkcode hebbRule} by default. */
+  rule?: LearningRule;
+  /** Source of keys, learning rates and queries. `"value"` by default. */
+  keysFrom?: ControlSource;
+  /**
+   * Source of the values: `"keys"` (default) uses the same network as the keys (the direct neural ODE);
+   * otherwise a separate projection of the control (the CDEs).
+   */
+  valuesFrom?: "keys" | ControlSource;
+  /**
+   * Whether to apply a layer norm and a second linear map after the separate projection of the values.
+   * `false` by default, as in the paper. The authors' code does so for values from a derivative on
+   * EigenWorms.
+   */
+  normalizeValues?: boolean;
+  /** Whether to transpose W for the query: needed for keys from x and values from x' (equation 25). */
+  transposeQuery?: boolean;
+  /**
+   * A network that computes W(t0) from static features, which do not change over time (section 4, sepsis).
+   * Without it, W(t0) is computed from x(t0). With it, calls need `staticFeatures`.
+   */
+  staticFeatures?: StaticFeaturesOptions;
+  /** The dropout probability of the features of the last block in training, 0 by default. */
+  dropout?: number;
+}
+
+/** The options of {@linkcode FastWeight} that are not fixed by the models of the paper. */
+export type FastWeightModelOptions = Omit<
+  FastWeightOptions,
+  "keysFrom" | "valuesFrom" | "normalizeValues" | "transposeQuery"
+>;
+
+export const fastWeightModelOptionNames: OptionNames<FastWeightModelOptions> = {
+  ...cdeSolveOptionNames,
+  ...parameterOptionNames,
+  ...layerSizeNames,
+  inputChannels: "required",
+  outputChannels: "required",
+  controlsFrom: "optional",
+  rule: "optional",
+  slopeScale: "optional",
+  staticFeatures: "optional",
+  dropout: "optional",
+};
+
+export const fastWeightOptionNames: OptionNames<FastWeightOptions> = {
+  ...fastWeightModelOptionNames,
+  keysFrom: "optional",
+  valuesFrom: "optional",
+  normalizeValues: "optional",
+  transposeQuery: "optional",
+};
