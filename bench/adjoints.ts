@@ -46,7 +46,7 @@ function gradientOf(method: string, adjoint: Adjoint, steps: number): Tensor[] {
   });
   const y0 = normal(key(1), [batch, features]);
   const options = { method, adjoint, stepSize: end / steps };
-  const loss = () => odeint((_t, y) => field(y), y0, [0, end], options).at(0, 1).square().mean();
+  const loss = () => odeint((_t, y) => field(y), y0, [0, end], options).select(0, 1).square().mean();
   return treeLeaves(valueAndGrad(loss)(field.parameters)[1]);
 }
 

@@ -51,14 +51,15 @@ export async function readBackErrors(options: MemoryOptions): Promise<number[]> 
   for (const [round, roundKey] of splitKey(key(seed), rounds).entries()) {
     const values = normal(roundKey, [n, n], { dtype });
     for (let i = 0; i < n; i++) {
-      const written = keys.greater(0).at(0, i).expandDims(1);
+      const written = keys.greater(0).select(0, i).expandDims(1);
       current = written.where(target(values), current);
       w = tidy(() => {
-        const signals = { keys: keys.at(0, i), values: values.at(0, i), rate: beta };
-        return odeint((_t, w) => rule(signals, w), w, [0, span], { method: "rk4", stepSize: span / 100 }).at(
-          0,
-          1,
-        );
+        const signals = { keys: keys.select(0, i), values: values.select(0, i), rate: beta };
+        return odeint((_t, w) => rule(signals, w), w, [0, span], { method: "rk4", stepSize: span / 100 })
+          .select(
+            0,
+            1,
+          );
       });
       const known = round === 0 ? i + 1 : n;
       errors.push(w.mT.sub(current).slice(0, 0, known).abs().max());

@@ -49,7 +49,7 @@ function small(): () => Tensor {
 function readme(): () => Tensor {
   const t = [0, 0.4, 0.5, 1.3, 2, 2.1, 3.7, 4];
   const walks = normal(key(0), [256, t.length, 3]).cumsum(1);
-  const rose = walks.at(1, -1).greater(walks.at(1, 0)).at(-1, 0).cast("int32");
+  const rose = walks.select(1, -1).greater(walks.select(1, 0)).select(-1, 0).cast("int32");
   const x = bernoulli(key(1), 0.7, walks.shape).where(walks, NaN);
   return stepOf(CubicSpline(naturalCubicCoeffs(x, t), t), rose, { width: 16 });
 }

@@ -66,7 +66,7 @@ export function neuralCde(sizes: NeuralCdeSizes, solver: SolveOptions): Problem 
   });
   const field = (_t: Tensor, z: Tensor) => mlp(z).reshape([batch, hidden, channels]);
   return {
-    loss: () => cdeint(X, field, z0, X.interval, solver).at(1, -1).square().mean(),
+    loss: () => cdeint(X, field, z0, X.interval, solver).select(1, -1).square().mean(),
     parameters: mlp.parameters,
   };
 }

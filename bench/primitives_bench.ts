@@ -29,7 +29,7 @@ await benchOnDevices("where, 1024 x 1024", () => {
 await benchOnDevices("gather and scatter-add 256 rows, 1024 x 64", () => {
   const x = normal(key(0), [1024, 64]);
   const rows = tensor(Int32Array.from({ length: 256 }, (_, i) => 37 * i % 1024), { dtype: "int32" });
-  return () => x.zerosLike().scatterAdd(rows, x.gather(rows));
+  return () => x.zerosLike().scatterAdd(rows, x.take(rows));
 });
 await bench(
   "linear recurrence, 32 x 512 x 256",

@@ -98,7 +98,7 @@ const ofWaves = tidy(() =>
   stack(Array.from({ length: shown }, (_, i) => timeCorrelation(states.slice(0, i, i + 1))))
 );
 const correlations = await ofWaves.data();
-const descent = gradientDescentPath(model, test.at(0, 0), { steps: 300, learningRate: 0.02 });
+const descent = gradientDescentPath(model, test.select(0, 0), { steps: 300, learningRate: 0.02 });
 const plane = principalComponents(concatenate([states.flatten(0, 1), descent]));
 const [path, descentPath] = [await plane.project(states).data(), await plane.project(descent).data()];
 const variance = await plane.shares.data();

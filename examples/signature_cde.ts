@@ -78,11 +78,11 @@ export function exponentialWeights(channels: number, depth: number): number[] {
 if (import.meta.main) {
   const { LinearInterpolation, normal } = await import("../mod.ts");
   const x = normal(key(1), [4, 6, 2], { dtype: "float64" }).mul(0.3).cumsum(1);
-  const exact = x.at(1, -1).sub(x.at(1, 0)).at(-1, 0).exp();
+  const exact = x.select(1, -1).sub(x.select(1, 0)).select(-1, 0).exp();
   for (const depth of [1, 2, 3, 4]) {
     const weights = [exponentialWeights(2, depth)];
     const model = SignatureCDE({ channels: 2, depth, weights });
-    const error = model(LinearInterpolation(x)).at(-1, 0).sub(exact).abs().max();
+    const error = model(LinearInterpolation(x)).select(-1, 0).sub(exact).abs().max();
     console.log(`depth ${depth}: off by ${await error.item()}`);
   }
 }

@@ -49,11 +49,11 @@ function copy(to: object, from: object): void {
   }
 }
 
-const hidden = await columns(states(fine, { states: "all" }).at(0, 0));
-const [probability] = await columns(model(fine, { states: "all" }).at(0, 0).softmax(-1).slice(-1, 1));
-const [, ...curves] = await columns(path.at(0, 0));
-const observed = await columns(x.at(0, shown));
-const isLeft = await left.at(0, shown).item() as number | boolean;
+const hidden = await columns(states(fine, { states: "all" }).select(0, 0));
+const [probability] = await columns(model(fine, { states: "all" }).select(0, 0).softmax(-1).slice(-1, 1));
+const [, ...curves] = await columns(path.select(0, 0));
+const observed = await columns(x.select(0, shown));
+const isLeft = await left.select(0, shown).item() as number | boolean;
 
 /** Columns of a matrix. */
 async function columns(matrix: Tensor): Promise<number[][]> {

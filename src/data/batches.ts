@@ -52,7 +52,7 @@ export function takeSamples<Batch extends Tree>(
   const indices = positions instanceof Tensor
     ? positions
     : tensor(Int32Array.from(positions), { dtype: "int32" });
-  return treeMap(data, (x) => x.gather(indices));
+  return treeMap(data, (x) => x.take(indices));
 }
 
 /**

@@ -102,7 +102,7 @@ function framesOf(waveform: Tensor, windowLength: number, hopLength: number): Te
     return place < samples ? place : 2 * (samples - 1) - place;
   });
   const indices = tensor(places, { dtype: "int32", shape: [windows, windowLength] });
-  return waveform.gather(indices, -1);
+  return waveform.take(indices, -1);
 }
 
 /**

@@ -74,6 +74,7 @@ export function BetweenObservations(
     );
   }
   // Scale every gap to length 1, so that one solve serves all series.
-  const evolve = (h: Tensor, gap: Tensor) => odeint((_t, h) => field(h).mul(gap), h, [0, 1], solver).at(0, 1);
+  const evolve = (h: Tensor, gap: Tensor) =>
+    odeint((_t, h) => field(h).mul(gap), h, [0, 1], solver).select(0, 1);
   return { parameters: field.parameters, compiles: false, evolve };
 }

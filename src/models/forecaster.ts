@@ -136,7 +136,7 @@ export function Forecaster<S extends Tree, P extends { readonly [name: string]: 
         const drawn = row.noise ? mean.add(y.slice(-1, channels).mul(row.noise)) : mean;
         return [{ state: next, fed: drawn }, y];
       },
-      { state: cell.start(x), fed: x.at(1, 0) },
+      { state: cell.start(x), fed: x.select(1, 0) },
       rows,
     );
     return (ys as Tensor).transpose(0, 1);

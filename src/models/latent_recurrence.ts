@@ -158,7 +158,7 @@ export function LatentRecurrence<S extends Tree>(
       const observedNow = anything(missing).cast(x.dtype);
       return [{ state: next, last: missing.where(predicted, x), seen: observedNow }, predicted];
     };
-    const none = { last: rows.x.at(0, 0).zerosLike(), seen: gap.at(0, 0).zerosLike() };
+    const none = { last: rows.x.select(0, 0).zerosLike(), seen: gap.select(0, 0).zerosLike() };
     const options = { compile: cell.compiles };
     const [, predictions] = update === "before"
       ? scan(observing, state, rows, options)

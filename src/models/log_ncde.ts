@@ -139,6 +139,6 @@ function Antisymmetric(size: number, pairs: readonly number[][]): (x: Tensor) =>
   const indices = keep(tensor(places, { dtype: "int32" }));
   return (x) =>
     concatenate([x, x.neg(), x.slice(-1, 0, 1).zerosLike()], -1)
-      .gather(indices, -1)
+      .take(indices, -1)
       .reshape([...x.shape.slice(0, -1), size, size]);
 }

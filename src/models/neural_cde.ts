@@ -169,7 +169,7 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   const streamed = {
     ...{ name: "NeuralCDE", inputChannels, dtype: dtype ?? "float32", method: solver.method },
     advance: (X: Path, z: Tensor, from: number, to: number) =>
-      cdeint(X, field, z, [from, to], streamSolver(solver)).at(-2, 1),
+      cdeint(X, field, z, [from, to], streamSolver(solver)).select(-2, 1),
     predict: readout,
   };
   return Object.assign(model, {

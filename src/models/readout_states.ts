@@ -68,7 +68,7 @@ export function chooseStates(
   { states = "final", lengths }: ReadoutOptions,
 ): Tensor {
   if (states === "all") return all;
-  return lengths ? statesAtEnd(model, all, lengths) : all.at(-2, -1);
+  return lengths ? statesAtEnd(model, all, lengths) : all.select(-2, -1);
 }
 
 /**

@@ -134,7 +134,7 @@ function Encoder(
       const [batch, length] = x.shape;
       return {
         memories: layers.map(({ attention }) => attention.memory(batch, length)),
-        position: x.at(1, 0).slice(-1, 0, 1).zerosLike(),
+        position: x.select(1, 0).slice(-1, 0, 1).zerosLike(),
       };
     },
     step(row, { memories, position }) {

@@ -52,6 +52,6 @@ export function Embedding(options: EmbeddingOptions): Layer<[indices: Tensor], {
         `Embedding: indices must be int32, got ${indices.dtype}; convert with .cast("int32")`,
       );
     }
-    return weight.gather(indices);
+    return weight.take(indices);
   });
 }

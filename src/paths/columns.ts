@@ -44,6 +44,6 @@ export function lastRows(series: Tensor, lengths: Tensor): Tensor {
   // A row of another series must not stand in for one that does not exist.
   const exists = last.greaterEqual(0).and(last.less(length));
   return series.reshape([last.size * length, features])
-    .gather(exists.where(rows, -1))
+    .take(exists.where(rows, -1))
     .reshape([...lengths.shape, features]);
 }

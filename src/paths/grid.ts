@@ -109,7 +109,7 @@ export function locate(
       const rows = tensor(pieces, { dtype: "int32" });
       const elapsed = times.map((time, i) => time - shared[pieces[i]]);
       return {
-        pick: (values) => values.gather(rows, -2),
+        pick: (values) => values.take(rows, -2),
         elapsed: tensor(elapsed, { shape: [times.length, 1], dtype: gridPoints.dtype }),
       };
     }
@@ -118,7 +118,7 @@ export function locate(
       const piece = pieceOf(shared, time, side);
       // A tensor of one number may be differentiated, a number cannot.
       const elapsed = typeof t !== "number" && isRecording() ? t.sub(shared[piece]) : time - shared[piece];
-      return { pick: (rows) => rows.at(-2, piece), elapsed };
+      return { pick: (rows) => rows.select(-2, piece), elapsed };
     }
     if (grid.lost > 0.01) {
       checkResolution(
@@ -136,8 +136,8 @@ export function locate(
     ? compare(grid, at as Tensor, side)
     : bisect(grid.interior, at as Tensor, side, undefined);
   return {
-    pick: (rows) => rows.gather(piece, -2),
-    elapsed: (at as Tensor).sub(gridPoints.gather(piece)).expandDims(-1),
+    pick: (rows) => rows.take(piece, -2),
+    elapsed: (at as Tensor).sub(gridPoints.take(piece)).expandDims(-1),
   };
 }
 
@@ -194,7 +194,7 @@ function locateEach(grid: Grid, t: Tensor | number, batch: Shape, side: Side): L
   const pickFlat = (values: Tensor, perSeries: boolean) => {
     const [count, width] = values.shape.slice(-2);
     const flat = perSeries ? piece.add(first.mul(count)) : piece;
-    return values.reshape([-1, width]).gather(flat).reshape([...batch, ...(scalar ? [] : [n]), width]);
+    return values.reshape([-1, width]).take(flat).reshape([...batch, ...(scalar ? [] : [n]), width]);
   };
   return {
     pick: (values) => pickFlat(values, true),
@@ -227,7 +227,7 @@ function bisect(table: Tensor, times: Tensor, side: Side, start: Tensor | undefi
   let at = start?.broadcastTo(times.shape);
   for (let half = (table.shape.at(-1)! + 1) / 2; half >= 1; half /= 2) {
     // A view, not a tensor of its own: a traced loop sees that all stages of a step compare with the same one.
-    const middle = at ? flat.gather(at.add(half - 1)) : flat.at(0, half - 1).broadcastTo(times.shape);
+    const middle = at ? flat.take(at.add(half - 1)) : flat.select(0, half - 1).broadcastTo(times.shape);
     const passed = isBefore(middle, times, side).cast("int32").mul(half);
     at = at ? at.add(passed) : passed;
   }

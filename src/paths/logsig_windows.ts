@@ -65,7 +65,7 @@ export function logsigWindows(x: Tensor, depth: number, windowLength: number, t?
     );
   }
   const { rows, rowTimes, borders } = divide(times, windowLength);
-  const all = rows.length === times.length ? x : x.gather(tensor(rows, { dtype: "int32" }), -2);
+  const all = rows.length === times.length ? x : x.take(tensor(rows, { dtype: "int32" }), -2);
   const missing = (hasMissing(x, "logsigWindows") ?? true) || rows.length > times.length;
   const values = linearValues(all, { shared: rowTimes }, missing);
 
@@ -76,7 +76,7 @@ export function logsigWindows(x: Tensor, depth: number, windowLength: number, t?
     const window = Math.floor(i / longest);
     return Math.min(borders[window] + i % longest, borders[window + 1]);
   });
-  const points = values.gather(tensor(places, { shape: [windows, longest], dtype: "int32" }), -2);
+  const points = values.take(tensor(places, { shape: [windows, longest], dtype: "int32" }), -2);
   const increments = logsignature(points, depth);
   const start = values.slice(-2, 0, 1);
   const unused = increments.shape.at(-1)! - start.shape.at(-1)!;

@@ -126,5 +126,5 @@ export function terminalTimes(t: Tensor, lengths: Tensor): Tensor {
       }`,
     );
   }
-  return t.rank === 1 ? t.gather(lengths.sub(1)) : lastRows(t.expandDims(-1), lengths).squeeze(-1);
+  return t.rank === 1 ? t.take(lengths.sub(1)) : lastRows(t.expandDims(-1), lengths).squeeze(-1);
 }

@@ -91,7 +91,7 @@ export function logsignature(path: Tensor, depth: number): Tensor {
     countWords(channels, word.length - 1) +
     word.reduce((place, letter) => place * channels + letter, 0)
   );
-  return coefficients.gather(tensor(places, { dtype: "int32" }), -1);
+  return coefficients.take(tensor(places, { dtype: "int32" }), -1);
 }
 
 function check(path: Tensor, depth: number, operation: string): void {

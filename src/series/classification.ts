@@ -92,7 +92,7 @@ export function classifier(options: ClassifierOptions): Classifier {
   const weights = settings.balance ? balancedWeights(options.record) : undefined;
   const lossOf = (predicted: Tensor, labels: Tensor) =>
     isBinary && !weights
-      ? binaryCrossEntropy(predicted.at(-1, 1), labels.equal(1), { positiveWeight })
+      ? binaryCrossEntropy(predicted.select(-1, 1), labels.equal(1), { positiveWeight })
       : crossEntropy(predicted, labels, { weights });
   const scores = (outputs: ArrayLike<number>) => isBinary ? [0, outputs[0]] : outputs;
   /** Outputs for the series of the last closed-form fit, each fitted to the other series. */
@@ -135,11 +135,11 @@ export function classifier(options: ClassifierOptions): Classifier {
         l2Penalty(network.regularised, { norms: true }).mul(rules.l2Penalty);
       return { loss: penalty ? loss.add(penalty) : loss, accuracy: accuracy(predicted, batch.labels) };
     },
-    weights: weights && (({ labels }) => ({ loss: weights.gather(labels).mean() })),
+    weights: weights && (({ labels }) => ({ loss: weights.take(labels).mean() })),
     scores: classes.length === 2
       ? (batch) => {
         const predicted = logits(batch);
-        return { scores: predicted.at(-1, 1).sub(predicted.at(-1, 0)), labels: batch.labels };
+        return { scores: predicted.select(-1, 1).sub(predicted.select(-1, 0)), labels: batch.labels };
       }
       : undefined,
     predict,

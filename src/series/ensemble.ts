@@ -32,7 +32,7 @@ export const meanProbability: Average = (outputs) => {
 export const meanLogit: Average = (outputs) => {
   if (outputs.length === 1) return outputs[0];
   const [negative, positive] = [-1, 1].map((sign) =>
-    meanProbability(outputs.map((output) => stack([output.zerosLike(), output.mul(sign)], -1))).at(-1, 1)
+    meanProbability(outputs.map((output) => stack([output.zerosLike(), output.mul(sign)], -1))).select(-1, 1)
   );
   return positive.sub(negative);
 };

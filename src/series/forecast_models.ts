@@ -198,7 +198,7 @@ function neuralOde({ channels, length, hidden, key, leastDeviation }: ForecastMo
   const model = NeuralODE({ features: channels + 2, width: hidden, depth: 2, key });
   const times = Float64Array.from({ length: length + 1 }, (_, i) => length / (length - 1) * i / length);
   return layer(model.parameters, (x: Tensor) => {
-    const start = x.at(1, 0).pad([[0, 0], [0, 2]]);
+    const start = x.select(1, 0).pad([[0, 0], [0, 2]]);
     return model(start, times).slice(1, 1).slice(-1, 0, channels);
   });
 }

@@ -126,8 +126,8 @@ export function openRows(rows: Tensor): ObservationRows {
   const channels = rows.shape.at(-1)! - 3;
   return {
     values: rows.slice(-1, 0, channels),
-    gaps: rows.at(-1, channels),
+    gaps: rows.select(-1, channels),
     since: rows.slice(-1, channels + 1, channels + 2),
-    observed: rows.at(-1, channels + 2).greater(0),
+    observed: rows.select(-1, channels + 2).greater(0),
   };
 }

@@ -173,7 +173,7 @@ function linearModel(sizes: WindowModelSizes): WindowModel {
       tidy(() => {
         const both = tensor(Float32Array.from(weight), { shape: [horizon, context + 1] });
         linear.weight.assign(both.slice(1, 0, context));
-        linear.bias!.assign(both.at(1, context));
+        linear.bias!.assign(both.select(1, context));
         ahead?.weight.assign(tensor(Float32Array.from(shared), { shape: ahead.weight.shape }));
       });
       return Promise.resolve();

@@ -39,8 +39,8 @@ export interface EventOptions extends SolveOptions {
  * import { odeintEvent, stack, type Tensor, tensor } from "@weft/weft";
  *
  * // A ball falls from 10 m: when does it reach the ground?
- * const fall = (_t: unknown, y: Tensor) => stack([y.at(0, 1), y.at(0, 1).zerosLike().add(-9.81)]);
- * const { t } = odeintEvent(fall, tensor([10, 0]), 0, (_t, y) => y.at(0, 0));
+ * const fall = (_t: unknown, y: Tensor) => stack([y.select(0, 1), y.select(0, 1).zerosLike().add(-9.81)]);
+ * const { t } = odeintEvent(fall, tensor([10, 0]), 0, (_t, y) => y.select(0, 0));
  * console.log(await t.item()); // 1.43
  * ```
  *
@@ -125,10 +125,11 @@ export function odeintEvent(
   const t = scalar(end, dtype);
   const steps = { method, interval: [start, end] as const, origin: 0, found };
   const field = { origin: 0, f, usesTime: (norm: ErrorNorm) => usesTime(f, y0, norm) };
-  const y = solveSince(field, y0, Float64Array.of(start, end), { ...others, method, steps }, odeDefaults).at(
-    0,
-    1,
-  );
+  const y = solveSince(field, y0, Float64Array.of(start, end), { ...others, method, steps }, odeDefaults)
+    .select(
+      0,
+      1,
+    );
   return isRecording() ? followEvent(f, nearest, t, y) : { t, y };
 }
 

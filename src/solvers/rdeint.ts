@@ -75,7 +75,7 @@ export function rdeint(
     : (y: Tensor, { slope, duration }: typeof rows) => {
       // In the window's own time, from 0 to 1.
       const field = (_t: Tensor, y: Tensor) => f(slope, y).mul(duration);
-      return odeint(field, y, [0, 1], { ...rest, method, adjoint, stepSize: 1 / steps }).at(0, 1);
+      return odeint(field, y, [0, 1], { ...rest, method, adjoint, stepSize: 1 / steps }).select(0, 1);
     };
   const everyPiece = times.length > 2 || check !== false;
   const [final, outputs] = scan(
@@ -98,5 +98,5 @@ export function rdeint(
   }
   if (times.length === 2) return stack([y0, final]);
   const all = concatenate([y0.expandDims(0), states!]);
-  return all.gather(tensor(places.map((place) => place - first), { dtype: "int32" }));
+  return all.take(tensor(places.map((place) => place - first), { dtype: "int32" }));
 }

@@ -179,5 +179,5 @@ export function hostNumbers(
   addHostNumbers({ view, compute: () => words(compute()) });
   const all = new Tensor(view);
   let position = 0;
-  return first.map((list, i) => list.map(() => all.at(0, position++).cast(like[i].dtype)));
+  return first.map((list, i) => list.map(() => all.select(0, position++).cast(like[i].dtype)));
 }

@@ -153,7 +153,7 @@ function derive<K extends Key>(parent: K, counter: readonly [number, number]): K
 
 /** The words of a key: numbers, or tensors of no axes. */
 function wordsOf(key: Key): readonly [TensorLike, TensorLike] {
-  return key instanceof Tensor ? [key.at(0, 0), key.at(0, 1)] : key;
+  return key instanceof Tensor ? [key.select(0, 0), key.select(0, 1)] : key;
 }
 
 function draw(

@@ -183,21 +183,21 @@ export interface Tensor {
    * step goes down from `start`, by default the last.
    */
   slice(axis: number, start?: number, end?: number, step?: number): Tensor;
-  /** One position of an axis, which disappears. */
-  at(axis: number, position: number): Tensor;
+  /** One position of an axis, which disappears, as PyTorch's `select`; `x.select(1, 0)` is NumPy's `x[:, 0]`. */
+  select(axis: number, position: number): Tensor;
   /** Back to front along an axis. */
   flip(axis: number): Tensor;
   /** A border of one value, 0 by default: numbers of elements before and after on each axis. */
   pad(widths: readonly (readonly [before: number, after: number])[], value?: number): Tensor;
 
   /**
-   * Elements at `indices` (int32, any shape) along an axis, the first by default, which is replaced by the indices' shape. An
-   * index outside gives NaN. Integers and bool have none: there it is refused, or, in a compiled loop and on a GPU that
+   * Elements at `indices` (int32, any shape) along an axis, the first by default, as NumPy's `take`: the indices' shape
+   * replaces the axis. An index outside gives NaN. For integers and bool it throws, or, in a compiled loop and on a GPU that
    * computed the indices, gives zero.
    *
    * @throws {RangeError} If an index into integers or bool is outside the axis.
    */
-  gather(indices: Tensor, axis?: number): Tensor;
+  take(indices: Tensor, axis?: number): Tensor;
   /**
    * This tensor with `updates` added at `indices` (int32, one axis) along an axis, the first by default; updates at one index
    * add up. An index outside is refused, or, in a compiled loop and on a GPU that computed the indices, makes all elements
@@ -326,7 +326,7 @@ export class Tensor {
 
   /**
    * Takes over the values of another tensor, in place: what an optimiser does to a parameter. Views write through: the tensor
-   * that this one was made of by `at`, `slice`, `flip`, `permute`, `transpose`, `squeeze` or `expandDims` changes too, and by
+   * that this one was made of by `select`, `slice`, `flip`, `permute`, `transpose`, `squeeze` or `expandDims` changes too, and by
    * `reshape` or `flatten` where those did not have to reorder elements.
    *
    * @param values Same shape, type and device.

@@ -67,7 +67,7 @@ export class Meter {
       const table = this.#table = parameter(
         zeros([maxPending, this.#names.length + this.#weighted.length]),
       );
-      this.#rows = Array.from({ length: maxPending }, (_, i) => table.at(0, i));
+      this.#rows = Array.from({ length: maxPending }, (_, i) => table.select(0, i));
     }
     const row = this.#rows[this.#pending.length];
     tidy(() => {

@@ -185,7 +185,7 @@ testOnDevices("remat handles the identity, the same tensor twice and an integer 
   const twice = grad((x: Tensor) => remat((a: Tensor, b: Tensor) => a.mul(b), x, x).sum())(x);
   await assertTensor(twice, { shape: [1], values: [6] });
   const indices = tensor([1, 1], { dtype: "int32" });
-  const gathered = grad((x: Tensor) => remat((x: Tensor, i: Tensor) => x.gather(i), x, indices).sum())(
+  const gathered = grad((x: Tensor) => remat((x: Tensor, i: Tensor) => x.take(i), x, indices).sum())(
     tensor([1, 2]),
   );
   await assertTensor(gathered, { shape: [2], values: [0, 2] });
@@ -199,7 +199,7 @@ testOnDevices("an assignment to a value that a gradient still needs throws", asy
       return value;
     })(tensor([1, 2]));
   assert.throws(() => run((w) => w.assign(w.neg())), /assign: a gradient .* needs the values/);
-  assert.throws(() => run((w) => w.at(0, 0).assign(tensor(3))), /assign: a gradient .* needs the values/);
+  assert.throws(() => run((w) => w.select(0, 0).assign(tensor(3))), /assign: a gradient .* needs the values/);
   const mean = tensor([0, 0]);
   assert.deepEqual(await run((w) => mean.assign(w)).toArray(), [2, 4]);
 });

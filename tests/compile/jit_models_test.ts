@@ -95,7 +95,7 @@ const cases: Record<string, () => Case> = {
   NeuralODE: () =>
     ofModel(
       NeuralODE({ features: 2, width: 4, depth: 1, stepSize: 0.5, key: key(1) }),
-      (model, x) => model(x.at(1, 0), [0, 1, 2]),
+      (model, x) => model(x.select(1, 0), [0, 1, 2]),
     ),
   LatentODE: () => {
     const sizes = { latentChannels: 3, width: 4, depth: 1, stepSize: 1, key: key(1) };

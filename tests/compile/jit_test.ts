@@ -131,7 +131,7 @@ testOnDevices(
   async () => {
     const closedOver = tensor([1, 2]);
     const step = jit((x: Tensor, y: Tensor) => {
-      x.at(0, 0).assign(y.sum());
+      x.select(0, 0).assign(y.sum());
       closedOver.assign(closedOver.mul(2));
       return y.add(closedOver);
     });
@@ -303,10 +303,10 @@ testOnDevices("values that a function only checks are checked in each call and t
   const table = tensor([[1, 2], [3, 4], [5, 6]], { dtype: "int32" });
   const f = jit((indices: Tensor) => {
     runs++;
-    return table.gather(indices);
+    return table.take(indices);
   });
   for (const i of [0, 1, 2, 0]) {
-    assert.deepEqual(await values(f(tensor([i], { dtype: "int32" }))), await values(table.at(0, i)));
+    assert.deepEqual(await values(f(tensor([i], { dtype: "int32" }))), await values(table.select(0, i)));
   }
   assert.equal(runs, 2);
   assert.throws(() => f(tensor([3], { dtype: "int32" })), /indices/);

@@ -89,7 +89,7 @@ Deno.test("loops with the same graph share programs but not values and gradients
   const value = (weights: Tensor, compile = true) => {
     const steps = normal(key(1), [5, 6, 4], { dtype: "float64" });
     const body = (y: Tensor, x: Tensor): [Tensor, Tensor] => [y.matmul(weights).add(x).tanh(), y];
-    const [last, outputs] = scan(body, steps.at(0, 0), steps, { compile });
+    const [last, outputs] = scan(body, steps.select(0, 0), steps, { compile });
     return last.square().sum().add(outputs.sum());
   };
   const found: Program[][] = [];
@@ -156,7 +156,8 @@ Deno.test("a value that solver stages compute from weights only is computed once
   const solve = (compile: boolean) =>
     valueAndGrad((weights: Tensor) => {
       const field = (_: Tensor, y: Tensor) => y.matmul(weights.mul(0.1).sin().mT).tanh();
-      return odeint(field, y0, [0, 1], { method: "rk4", stepSize: 0.25, compile }).at(0, 1).square().sum();
+      return odeint(field, y0, [0, 1], { method: "rk4", stepSize: 0.25, compile }).select(0, 1).square()
+        .sum();
     })(weights);
   let compiled!: [Tensor, Tensor];
   const [forward] = programsOf(() => compiled = solve(true));

@@ -73,7 +73,7 @@ Deno.test("the batching rule of a primitive from outside runs before a compiled 
   setCurrentDevice(cpu);
   const x = toTensor(random([5, 3, 4], 2), "float64");
   const body = (y: Tensor, row: Tensor): [Tensor, []] => [y.add(cummax(row, 1)).tanh(), []];
-  const run = (compile: boolean) => scan(body, x.at(0, 0), x, { compile })[0];
+  const run = (compile: boolean) => scan(body, x.select(0, 0), x, { compile })[0];
   let compiled = 0;
   observeLoops(() => compiled++, () => run(true));
   assert.equal(compiled, 1);

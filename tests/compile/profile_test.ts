@@ -21,7 +21,7 @@ function training(): () => Tensor {
         const next = h.matmul(w).add(row.matmul(u)).tanh();
         return [next, next];
       };
-      return scan(step, x.at(0, 0).matmul(u), x)[0].square().sum();
+      return scan(step, x.select(0, 0).matmul(u), x)[0].square().sum();
     };
     return valueAndGrad(loss)(w)[1];
   };

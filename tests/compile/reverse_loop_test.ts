@@ -68,7 +68,7 @@ testOnCpu(
           const value = isSquared ? state.square() : state;
           return [value.mul(t.mul(0.1)).add(x.mul(w).tanh()), []];
         };
-        return scan(step, x.at(0, 0), { x, t: times }, { compile })[0].square().sum();
+        return scan(step, x.select(0, 0), { x, t: times }, { compile })[0].square().sum();
       })(tensor([0.1, 0.2, 0.3], { dtype }));
     for (const isSquared of [false, true]) {
       const saved: number[] = [];

@@ -60,7 +60,7 @@ function operate({ op, params }: Step, [a, b, c]: Tensor[], weights: Tensor[]): 
       return a.rank === 3 ? a.transpose() : a;
     case "matvec": {
       if (a.rank !== 3) return a;
-      const vector = fit(flat(b).slice(1, 0, 1), a.at(1, 0));
+      const vector = fit(flat(b).slice(1, 0, 1), a.select(1, 0));
       return tame(a.matmul(vector.expandDims(2)).squeeze(2));
     }
     case "linear": {

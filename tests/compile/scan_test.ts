@@ -103,7 +103,7 @@ testOnDevices("a GRU written with scan trains like an unrolled GRU", async () =>
       const states: Tensor[] = [];
       let state = h;
       for (let step = 0; step < steps; step++) {
-        [state] = cell(state, x.at(0, step));
+        [state] = cell(state, x.select(0, step));
         states.push(state);
       }
       return stack(states);
@@ -260,7 +260,7 @@ for (const [name, cell] of Object.entries(cells)) {
 Deno.test("a loop that returns one mask as two states has correct gradients", async () => {
   const masks = ones([2, 3], { dtype: "bool" });
   const last = (h: Tensor) =>
-    scan(([h], x) => [[h.sin(), x, x], 0], [h, masks.at(0, 0), masks.at(0, 1)], masks)[0];
+    scan(([h], x) => [[h.sin(), x, x], 0], [h, masks.select(0, 0), masks.select(0, 1)], masks)[0];
   assert.deepEqual(await grad((h: Tensor) => last(h)[0].sum())(zeros([3])).toArray(), [1, 1, 1]);
 });
 
@@ -283,7 +283,7 @@ testOnDevices("constant-filled parameters get gradients", async () => {
     const loss = (w: Tensor) =>
       scan((y: Tensor, x: Tensor) => [y.mul(w).add(x), []], zeros([3, 2]), rows)[0].square().sum();
     const eager = (w: Tensor) =>
-      [0, 1, 2, 3].reduce((y, i) => y.mul(w).add(rows.at(0, i)), zeros([3, 2])).square().sum();
+      [0, 1, 2, 3].reduce((y, i) => y.mul(w).add(rows.select(0, i)), zeros([3, 2])).square().sum();
     const [found, expected] = await Promise.all(
       [loss, eager].map((f) => solved(f === loss, () => valueAndGrad(f)(weights))[1].data()),
     );

@@ -47,7 +47,7 @@ for (const [name, list] of Object.entries(cases)) {
           const operands = steps.map((operand, i) => operand[varies[i] ? step : 0]);
           const tolerance = found.dtype === "float32" ? 1e-6 : 1e-12;
           await assertTensor(
-            found.at(0, step),
+            found.select(0, step),
             await fromTensor(example.run(...operands)),
             tolerance,
             `${example.name} ${varies}`,

@@ -26,7 +26,7 @@ function loop(dtype: DType, executor?: ScanOptions["executor"]): Tensor[] {
   const [value, gradients] = valueAndGrad(({ weight, bias }: typeof parameters) => {
     const body = (y: Tensor, x: Tensor): [Tensor, Tensor] => {
       const at = y.slice(1, 0, 1).add(2).floor().clip(0, 4).cast("int32").add(offsets);
-      const next = y.matmul(weight).add(bias).add(x).add(table.gather(at).sum(1)).tanh();
+      const next = y.matmul(weight).add(bias).add(x).add(table.take(at).sum(1)).tanh();
       return [next, next.sum(1)];
     };
     const [last, sums] = scan(body, normals(5, [11, 20], dtype), xs, { executor });
@@ -70,7 +70,7 @@ export const computations: Record<string, (dtype: DType) => Tensor[]> = {
   "rows at positions"(dtype) {
     const x = normals(1, [50, 9], dtype);
     const at = arange(30).mul(1.7).cast("int32");
-    return [x.gather(at), x.gather(at.slice(0, 0, 5), 1), x.scatterAdd(at, x.gather(at))];
+    return [x.take(at), x.take(at.slice(0, 0, 5), 1), x.scatterAdd(at, x.take(at))];
   },
   "tridiagonal systems"(dtype) {
     const [lower, upper, rhs] = [1, 2, 3].map((seed) => normals(seed, [21, 40], dtype));

@@ -63,7 +63,7 @@ test("training uses no more memory in the last step than in the second", async (
     readout: normal(keys[1], [16, 1]).mul(0.25),
   };
   const x = normal(keys[2], [64, 2]);
-  const target = x.at(1, 0).mul(x.at(1, 1)).tanh().expandDims(1);
+  const target = x.select(1, 0).mul(x.select(1, 1)).tanh().expandDims(1);
   const step = valueAndGrad((p: typeof parameters) =>
     x.matmul(p.hidden).add(p.bias).tanh().matmul(p.readout).sub(target).square().mean()
   );
@@ -224,7 +224,7 @@ const families: Record<string, (x: Tensor, y: Tensor) => Tensor> = {
   "matmul of transposes": (x, y) => y.mT.matmul(x.mT),
   "matmul, batched": (x, y) => x.reshape([7, 11, 23]).matmul(y.reshape([23, 7, 11]).permute([1, 0, 2])),
   "matmul with a long sum": (x) => x.reshape([1, 1771]).matmul(x.reshape([1771, 1])),
-  gather: (x) => x.gather(tensor([3, 0, 76, 3, 99], { dtype: "int32" })),
+  gather: (x) => x.take(tensor([3, 0, 76, 3, 99], { dtype: "int32" })),
   "scatter add": (x, y) =>
     x.scatterAdd(tensor(Int32Array.from({ length: 77 }, (_, i) => i % 5), { dtype: "int32" }), y.mT),
 };

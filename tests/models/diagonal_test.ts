@@ -81,13 +81,13 @@ for (const [name, make] of Object.entries(makers)) {
         let state: Tree = model.start(3);
         const outputs: Tensor[] = [];
         for (let t = 0; t < 7; t++) {
-          const [next, output] = model.step(x.at(1, t), state);
+          const [next, output] = model.step(x.select(1, t), state);
           outputs.push(output);
           state = next;
         }
         const whole = model(x, { states: "all" });
         assert.ok(await whole.sub(stack(outputs, 1)).abs().max().item() < 1e-12);
-        assert.ok(await whole.at(1, 6).sub(model(x)).abs().max().item() < 1e-12);
+        assert.ok(await whole.select(1, 6).sub(model(x)).abs().max().item() < 1e-12);
       },
     );
   }
@@ -133,7 +133,7 @@ testOnCpu("S4D is initialized with the diagonals of its paper", async () => {
     const { layers: [layer] } = S4D({ ...sizes, initialization }).parameters;
     const { A_imag, log_A_real } = (layer as unknown as { system: Record<string, Tensor> }).system;
     assert.ok((await log_A_real.exp().data()).every((value) => Math.abs(value - 0.5) < 1e-6));
-    return [...await A_imag.at(0, 1).data()].map((value) => Math.round(value * 1e4) / 1e4);
+    return [...await A_imag.select(0, 1).data()].map((value) => Math.round(value * 1e4) / 1e4);
   };
   assert.deepEqual(await start("legs"), [0.4715, 2.4682, 10.9515]);
   assert.deepEqual(await start("linear"), [0, 3.1416, 6.2832]);

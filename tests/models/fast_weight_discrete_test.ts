@@ -103,7 +103,7 @@ const equations: Record<string, (net: Net) => Tensor> = {
 };
 
 function inSteps(step: (row: Tensor) => Tensor): Tensor {
-  return stack(Array.from({ length }, (_, i) => step(x.at(1, i))), 1);
+  return stack(Array.from({ length }, (_, i) => step(x.select(1, i))), 1);
 }
 
 const models = { DeltaNet, LinearTransformer, RecurrentFWP };
@@ -120,8 +120,11 @@ for (const [name, make] of Object.entries(models)) {
     const all = model(x, { states: "all" });
     await assertSame(model(x.slice(1, 0, 3), { states: "all" }), all.slice(1, 0, 3));
     const lengths = tensor([2, length], { dtype: "int32" });
-    await assertSame(model(x, { lengths }), stack([all.at(0, 0).at(0, 1), all.at(0, 1).at(0, length - 1)]));
-    await assertSame(model(x), all.at(1, -1));
+    await assertSame(
+      model(x, { lengths }),
+      stack([all.select(0, 0).select(0, 1), all.select(0, 1).select(0, length - 1)]),
+    );
+    await assertSame(model(x), all.select(1, -1));
   });
 
   const expected = make({ ...sizes, layers: 2 })(x);
@@ -166,7 +169,7 @@ function writtenOut(
   let w = zeros([batch, 2, headDim, headDim], f64);
   let h = zeros([batch, 6], f64);
   const states = Array.from({ length }, (_, i) => {
-    const { k, v, beta, q } = signals(net, x.at(1, i), before(h, i).tanh());
+    const { k, v, beta, q } = signals(net, x.select(1, i), before(h, i).tanh());
     w = w.add(outer(beta.sigmoid().mul(v.tanh().sub(apply(w, k))), k));
     return h = after(net.block(apply(w, q).flatten(-2)), i);
   });
@@ -230,7 +233,7 @@ Deno.test("a latent model predicts each row from earlier rows, for updates befor
       );
       loadParameters(model.parameters, Object.fromEntries(silent));
       const changed = stack(
-        Array.from({ length }, (_, i) => i === 3 ? x.at(1, i).add(1) : x.at(1, i)),
+        Array.from({ length }, (_, i) => i === 3 ? x.select(1, i).add(1) : x.select(1, i)),
         1,
       );
       const difference = model(x, { gaps }).sub(model(changed, { gaps })).abs().max([0, 2]);
@@ -260,12 +263,12 @@ Deno.test("an ODE-RFWP rejects gaps and masks without one entry per row", () => 
 Deno.test("without an observation, an ODE-RFWP only solves its equation", async () => {
   const model = ODERFWP({ ...recurrent, method: "euler" });
   const observed = tensor([[true, true, false, true, true], [true, true, true, true, true]]);
-  const without = (x: Tensor) => stack([0, 1, 3, 4].map((i) => x.at(-1, i)), -1);
+  const without = (x: Tensor) => stack([0, 1, 3, 4].map((i) => x.select(-1, i)), -1);
   const zero = Object.entries(Object.fromEntries(treeFlatten(model.parameters))).map(([name, x]) =>
     [name, name.includes("vectorField") ? x.zerosLike() : x] as const
   );
   loadParameters(model.parameters, Object.fromEntries(zero));
-  const shorter = stack([0, 1, 3, 4].map((i) => x.at(1, i)), 1);
+  const shorter = stack([0, 1, 3, 4].map((i) => x.select(1, i)), 1);
   const found = model(x, { gaps, observed });
   await assertSame(found.slice(0, 0, 1), model(shorter, { gaps: without(gaps) }).slice(0, 0, 1));
   await assertSame(found.slice(0, 1), model(x, { gaps }).slice(0, 1));
@@ -275,14 +278,14 @@ Deno.test("a latent ODE-RFWP forecasts NaN rows from its state", async () => {
   const model = LatentODERFWP(latent);
   decay(model);
   const withFuture = stack(
-    [...[0, 1, 2].map((i) => x.at(1, i)), ...[3, 4].map((i) => x.at(1, i).mul(NaN))],
+    [...[0, 1, 2].map((i) => x.select(1, i)), ...[3, 4].map((i) => x.select(1, i).mul(NaN))],
     1,
   );
   const predicted = model(withFuture, { gaps });
   assert.deepEqual(predicted.shape, [batch, length, 3]);
   // With dh/dt = -h the decoded state decays to the decoder's bias by exp(-gap). The last gap is 0.7.
   const bias = new Map<string, Tensor>(treeFlatten(model.parameters)).get("decoder.bias")!;
-  const [before, after] = [3, 4].map((i) => predicted.at(1, i).sub(bias));
+  const [before, after] = [3, 4].map((i) => predicted.select(1, i).sub(bias));
   await assertSame(after, before.mul(Math.exp(-0.7)), 1e-2);
   assert.ok(await before.abs().max().item() > 1e-3);
 });

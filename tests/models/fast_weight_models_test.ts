@@ -59,8 +59,8 @@ for (const [name, make] of Object.entries(forms)) {
     const model = make();
     const all = model(X, { states: "all" });
     assert.deepEqual(all.shape, [batch, length, 2]);
-    await assertSame(all.at(1, -1), model(X));
-    assert.ok(await all.at(1, 2).sub(all.at(1, 3)).abs().min().item() > 1e-6);
+    await assertSame(all.select(1, -1), model(X));
+    assert.ok(await all.select(1, 2).sub(all.select(1, 3)).abs().min().item() > 1e-6);
   });
 
   Deno.test(`${name} reads each series of a padded batch at its end`, async () => {
@@ -111,7 +111,7 @@ Deno.test("the second layer reads the outputs of the first during the solve, in 
     start,
     [0, length - 1],
     { method: "rk4", stepSize: 1, compile: false },
-  ).at(0, 1);
+  ).select(0, 1);
   const [w1, w2] = [end.slice(1, 0, 2), end.slice(1, 2)];
   const expected = linear("readout", answer("layers.1.", above(length - 1, w1), w2));
   await assertSame(model(X), expected);
@@ -156,7 +156,7 @@ Deno.test("along log-signatures, each window updates W by the rule of its log-si
   };
   const windows = [0.5, 1.5, 2.5].map((t) => X.derivative(t));
   // Three windows of two units. The end of the series cuts the last window short.
-  const w = windows.reduce((w, logsig) => w.add(written(logsig)), written(linear("initial", x.at(1, 0))));
+  const w = windows.reduce((w, logsig) => w.add(written(logsig)), written(linear("initial", x.select(1, 0))));
   const query = inHeads(linear("layers.0.query", features(windows[2]))).softmax();
   await assertSame(model(X), linear("readout", block("layers.0.", apply(w, query).flatten(-2))));
 });
@@ -165,13 +165,13 @@ Deno.test("the direct map changes W by a network of W times the control's deriva
   const X = LinearInterpolation(linearCoeffs(x));
   const model = FastWeightDirectMap({ ...mapSizes, width: 5, depth: 1, method: "euler" });
   const { linear, block } = mapsOf(model);
-  let w = linear("initial", x.at(1, 0));
+  let w = linear("initial", x.select(1, 0));
   for (let i = 1; i < length; i++) {
     const hidden = linear("vectorField.layers.0", w).relu();
     const map = linear("vectorField.layers.1", hidden).tanh().reshape([batch, 18, 3]);
     w = w.add(apply(map, X.derivative(i - 1)));
   }
-  const answer = apply(w.reshape([batch, 6, 3]), x.at(1, -1));
+  const answer = apply(w.reshape([batch, 6, 3]), x.select(1, -1));
   await assertSame(model(X), linear("readout", block("", answer)));
 });
 

@@ -219,7 +219,7 @@ Deno.test("the query of a FastWeightRDE can be computed from the first observati
   const model = FastWeightRDE({ ...sizes, rule: noUpdate, queryFrom: "initial" });
   const { linear, norm } = network(model);
   const w = normal(key(6), [2, 2, 2, 2], f64);
-  const embedded = linear("initial", x.at(1, 0));
+  const embedded = linear("initial", x.select(1, 0));
   const features = norm("layers.0.inputNorm", linear("layers.0.input", embedded));
   const q = linear("layers.0.query", features).reshape([2, 2, 2]).softmax();
   const projected = linear("layers.0.output", apply(w, q).flatten(-2));
@@ -228,7 +228,7 @@ Deno.test("the query of a FastWeightRDE can be computed from the first observati
   await assertSame(model(X, { initial: w }), expected);
   const all = model(X, { initial: w, states: "all" });
   assert.deepEqual(all.shape, [2, 4, 3]);
-  for (const position of [0, 3]) await assertSame(all.at(1, position), expected);
+  for (const position of [0, 3]) await assertSame(all.select(1, position), expected);
   const lengths = tensor([2, 4], { dtype: "int32" });
   await assertSame(model(X, { initial: w, lengths }), expected);
 });

@@ -130,11 +130,14 @@ Deno.test("the delta rule overwrites values of orthogonal keys, Hebb's rule does
   const write = (values: Tensor, w: Tensor, rule: LearningRule, duration: number) => {
     for (let i = 0; i < n; i++) {
       const signals = {
-        keys: directions.at(0, i).mul(sharp).reshape([1, 1, n]),
-        values: values.at(0, i).reshape([1, 1, n]),
+        keys: directions.select(0, i).mul(sharp).reshape([1, 1, n]),
+        values: values.select(0, i).reshape([1, 1, n]),
         rate: full([1, 1, 1], open, f64),
       };
-      w = odeint((_t, w) => rule(signals, w), w, [0, duration], { method: "rk4", stepSize: 0.1 }).at(0, 1);
+      w = odeint((_t, w) => rule(signals, w), w, [0, duration], { method: "rk4", stepSize: 0.1 }).select(
+        0,
+        1,
+      );
     }
     return w;
   };

@@ -60,6 +60,6 @@ Deno.test("missing values do not count in the loss of a latent ODE", async () =>
 
 Deno.test("a latent ODE rejects zero noise and observations of the wrong shape", () => {
   assert.throws(() => makeModel(0), /LatentODE: noise is 0, expected a positive number/);
-  const loss = () => makeModel().loss(X, observed.at(0, 0), t, { key: key(4) });
+  const loss = () => makeModel().loss(X, observed.select(0, 0), t, { key: key(4) });
   assert.throws(loss, /LatentODE: x of shape \(8, 1\), expected \(16, 8, 1\)/);
 });

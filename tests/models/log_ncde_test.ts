@@ -27,14 +27,14 @@ function alongPieces(model: ReturnType<typeof LogNCDE>, x: Tensor): Tensor {
   const tensors = new Map<string, Tensor>(treeFlatten(model.parameters));
   const linear = (name: string, x: Tensor) =>
     x.matmul(tensors.get(`${name}.weight`)!.mT).add(tensors.get(`${name}.bias`)!);
-  let z = linear("initial", x.at(1, 0));
+  let z = linear("initial", x.select(1, 0));
   for (let i = 1; i < x.shape[1]; i++) {
-    const increment = x.at(1, i).sub(x.at(1, i - 1)).expandDims(-1);
+    const increment = x.select(1, i).sub(x.select(1, i - 1)).expandDims(-1);
     const field = (_: Tensor, z: Tensor) => {
       const hidden = linear("vectorField.layers.0", z).silu();
       return linear("vectorField.layers.1", hidden).tanh().reshape([2, 4, 3]).matmul(increment).squeeze(-1);
     };
-    z = odeint(field, z, [0, 1], { method: "rk4", stepSize: 0.25, compile: false }).at(0, 1);
+    z = odeint(field, z, [0, 1], { method: "rk4", stepSize: 0.25, compile: false }).select(0, 1);
   }
   return linear("readout", z);
 }

@@ -64,7 +64,7 @@ Deno.test("a rank-one vector field gives rank-one matrices with far fewer parame
   const minors = async (field: typeof full) => {
     const matrix = field(z);
     assert.deepEqual(matrix.shape, [3, 6, 5]);
-    const [a, b, c, d] = [[0, 0], [0, 1], [1, 0], [1, 1]].map(([i, j]) => matrix.at(-2, i).at(-1, j));
+    const [a, b, c, d] = [[0, 0], [0, 1], [1, 0], [1, 1]].map(([i, j]) => matrix.select(-2, i).select(-1, j));
     return await a.mul(d).sub(b.mul(c)).abs().max().item();
   };
   assert.ok(await minors(thin) < 1e-15);
@@ -81,7 +81,7 @@ Deno.test("z(t0) depends on static features, with or without X(t0)", async () =>
   const [both, alone] = [withFeatures, { staticFeatures: { ...withFeatures.staticFeatures, alone: true } }]
     .map((options) => NeuralCDE({ ...sizes, key: key(0), ...float64, ...options }));
   const firstOf = (model: typeof both, x: typeof X, features: Tensor) =>
-    model(x, { states: "all", staticFeatures: features }).at(-2, 0);
+    model(x, { states: "all", staticFeatures: features }).select(-2, 0);
   const shifted = spline(normal(key(1), [2, 4, 2], float64).add(1));
   const differ = async (a: Tensor, b: Tensor) => await a.sub(b).abs().max().item() > 1e-3;
   for (const model of [both, alone]) {
@@ -117,11 +117,11 @@ Deno.test("the output at all grid points begins with the initial network and end
   const all = model(spline(x), { states: "all" });
   assert.deepEqual(all.shape, [3, 5, 2]);
   const { initial, readout } = model.parameters;
-  const first = x.at(1, 0).matmul(initial.weight.mT).add(initial.bias!).matmul(readout.weight.mT).add(
+  const first = x.select(1, 0).matmul(initial.weight.mT).add(initial.bias!).matmul(readout.weight.mT).add(
     readout.bias!,
   );
-  assert.ok(await all.at(1, 0).sub(first).abs().max().item() < 1e-12);
-  assert.ok(await all.at(1, -1).sub(model(spline(x))).abs().max().item() < 1e-12);
+  assert.ok(await all.select(1, 0).sub(first).abs().max().item() < 1e-12);
+  assert.ok(await all.select(1, -1).sub(model(spline(x))).abs().max().item() < 1e-12);
 });
 
 Deno.test("the output of a padded series is the output at its end", async () => {
@@ -129,13 +129,13 @@ Deno.test("the output of a padded series is the output at its end", async () => 
   const lengths = [3, 6, 4];
   const series = lengths.map((length, i) => normal(key(i + 1), [length, 2], float64));
   const padded = series.map((x) =>
-    stack([0, 1, 2, 3, 4, 5].map((i) => x.at(0, Math.min(i, x.shape[0] - 1))))
+    stack([0, 1, 2, 3, 4, 5].map((i) => x.select(0, Math.min(i, x.shape[0] - 1))))
   );
   const batch = spline(stack(padded));
   const batched = model(batch, { lengths: tensor(lengths, { dtype: "int32" }) });
   for (const [i, length] of lengths.entries()) {
-    const single = model(spline(padded[i]), { states: "all" }).at(0, length - 1);
-    assert.ok(await batched.at(0, i).sub(single).abs().max().item() < 1e-12, `series ${i}`);
+    const single = model(spline(padded[i]), { states: "all" }).select(0, length - 1);
+    assert.ok(await batched.select(0, i).sub(single).abs().max().item() < 1e-12, `series ${i}`);
   }
 });
 

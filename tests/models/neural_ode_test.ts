@@ -18,9 +18,9 @@ testOnDevices("a neural ODE learns a rotation", longOnSoftware, async () => {
   const angles = tensor([0, 1, 2, 3, 4, 5]).expandDims(1).add(tensor(t).mul(2)); // (series, times)
   const y = stack([angles.cos(), angles.sin()], -1);
   const model = NeuralODE({ features: 2, width: 16, depth: 1, stepSize: 0.25, key: key(0) });
-  assert.deepEqual(model(y.at(1, 0), t).shape, [6, 5, 2]);
+  assert.deepEqual(model(y.select(1, 0), t).shape, [6, 5, 2]);
   const optimizer = Adam(model.parameters, { learningRate: 0.02 });
-  const step = valueAndGrad(() => model(y.at(1, 0), t).sub(y).square().mean());
+  const step = valueAndGrad(() => model(y.select(1, 0), t).sub(y).square().mean());
   const [before] = step(model.parameters);
   for (let i = 0; i < 150; i++) optimizer.step(step(model.parameters)[1]);
   const [after] = step(model.parameters);

@@ -77,7 +77,7 @@ Deno.test("all windows are solved in a compiled loop, for any number of steps", 
   const y0 = tensor([[0]], float64);
   const solve = () => rdeint(jumps, count, y0, [0, 3], { stepSize: 0.25 });
   assert.equal(countLoops(solve, "forward loop: 3 steps"), 1);
-  assert.ok(Math.abs(await solve().at(0, 1).item() - 100) < 1e-12);
+  assert.ok(Math.abs(await solve().select(0, 1).item() - 100) < 1e-12);
 });
 
 for (const adjoint of ["direct", "checkpoint", "continuous", "reversible"] as const) {

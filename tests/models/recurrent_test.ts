@@ -215,10 +215,10 @@ testOnDevices("the final state of a padded series is the state at its end", asyn
   });
   const x = normal(key(2), [3, 6, 2]);
   const all = model(x, { states: "all" });
-  assert.ok(await distance(model(x), all.at(1, 5)) < 1e-6);
+  assert.ok(await distance(model(x), all.select(1, 5)) < 1e-6);
   const lengths = tensor([2, 6, 1], { dtype: "int32" });
   const ends = model(x, { lengths });
   for (const [i, length] of [2, 6, 1].entries()) {
-    assert.ok(await distance(ends.at(0, i), all.at(0, i).at(0, length - 1)) < 1e-6);
+    assert.ok(await distance(ends.select(0, i), all.select(0, i).select(0, length - 1)) < 1e-6);
   }
 });

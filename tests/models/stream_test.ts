@@ -91,7 +91,7 @@ function whole(model: Model, x: Tensor, path: CausalPath): Tensor {
 
 async function pushAll(stream: ModelStream, x: Tensor, from = 0, to = length): Promise<number[][]> {
   const predictions = [];
-  for (let i = from; i < to; i++) predictions.push([...await stream.push(times[i], x.at(1, i)).data()]);
+  for (let i = from; i < to; i++) predictions.push([...await stream.push(times[i], x.select(1, i)).data()]);
   return predictions;
 }
 
@@ -172,7 +172,7 @@ Deno.test("a single series can be streamed without a batch axis", async () => {
   const both = await pushAll(model.stream(), x);
   const one = model.stream();
   for (let i = 0; i < length; i++) {
-    const row = [...await x.at(0, 0).at(0, i).data()];
+    const row = [...await x.select(0, 0).select(0, i).data()];
     const prediction = one.push(times[i], row);
     assert.deepEqual(prediction.shape, [2]);
     (await prediction.data()).forEach((value, j) => assert.ok(Math.abs(value - both[i][j]) < 1e-6));

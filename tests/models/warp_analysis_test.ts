@@ -28,7 +28,7 @@ Deno.test("the correlation of weights with time is Pearson's, over all series an
     return sum((i) => a[i] * b[i]) / Math.sqrt(sum((i) => a[i] ** 2) * sum((i) => b[i] ** 2));
   };
   for (const k of [0, 1, 3]) {
-    const series = (await states.at(2, k).data()) as Float64Array;
+    const series = (await states.select(2, k).data()) as Float64Array;
     assert.ok(Math.abs(found[k] - pearson([...series])) < 1e-12, `${k}: ${found[k]}`);
   }
   const constant = await timeCorrelation(stack([weights], 0)).data();
@@ -39,13 +39,13 @@ Deno.test("the correlation of weights with time is Pearson's, over all series an
 Deno.test("the diagonal of the read-out matrix equals the model's outputs", async () => {
   for (const design of [{}, { physics: sinePhase(2) }]) {
     const model = disturbed(design);
-    const matrix = readoutMatrix(model, model.weights(x).at(0, 1), x.at(0, 1).at(0, 0));
+    const matrix = readoutMatrix(model, model.weights(x).select(0, 1), x.select(0, 1).select(0, 0));
     assert.deepEqual(matrix.shape, [7, 7, 2]);
-    const diagonal = stack(Array.from({ length: 7 }, (_, t) => matrix.at(0, t).at(0, t)), 0);
-    assert.ok(await largestDifference(diagonal, model(x).at(0, 1)) < 1e-14);
+    const diagonal = stack(Array.from({ length: 7 }, (_, t) => matrix.select(0, t).select(0, t)), 0);
+    assert.ok(await largestDifference(diagonal, model(x).select(0, 1)) < 1e-14);
     // The second row belongs to another state. Off the diagonal it is that state at another time.
-    const other = model.decode(model.weights(x).at(0, 1).at(0, 2), 1);
-    assert.ok(await largestDifference(matrix.at(0, 2).at(0, 6), other) < 1e-14);
+    const other = model.decode(model.weights(x).select(0, 1).select(0, 2), 1);
+    assert.ok(await largestDifference(matrix.select(0, 2).select(0, 6), other) < 1e-14);
   }
 });
 
@@ -87,19 +87,19 @@ testOnDevices("principal components are the directions of the largest variance",
 
 Deno.test("gradient descent on the root network lowers its error on the series", async () => {
   const model = WARP({ ...small, root: { width: 8, depth: 1, activation: "tanh" }, key: key(0), dtype });
-  const series = x.at(0, 0);
+  const series = x.select(0, 0);
   const path = gradientDescentPath(model, series, { steps: 200, learningRate: 0.1 });
   assert.deepEqual(path.shape, [201, model.stateSize]);
-  assert.equal(await largestDifference(path.at(0, 0), model.weights(x).at(0, 0).at(0, 0)), 0);
+  assert.equal(await largestDifference(path.select(0, 0), model.weights(x).select(0, 0).select(0, 0)), 0);
   const tau = linspace(0, 1, 7, { dtype }).slice(0, 0, 6).expandDims(1);
   const errorAt = async (step: number) => {
-    const every = path.at(0, step).expandDims(0).broadcastTo([6, model.stateSize]);
+    const every = path.select(0, step).expandDims(0).broadcastTo([6, model.stateSize]);
     return await model.decode(every, tau).sub(series.slice(0, 1)).square().mean().item();
   };
   const errors = [await errorAt(0), await errorAt(20), await errorAt(200)];
   assert.ok(errors[1] < errors[0] && errors[2] < errors[1], `${errors}`);
   // A step follows the negative gradient, by central differences of the error along it.
-  const moved = path.at(0, 1).sub(path.at(0, 0));
+  const moved = path.select(0, 1).sub(path.select(0, 0));
   const slope = (errors[0] - await errorAt(1)) / 0.1;
   const square = await moved.div(0.1).square().sum().item();
   assert.ok(Math.abs(slope / square - 1) < 0.2, `${slope}, ${square}`);
@@ -107,6 +107,6 @@ Deno.test("gradient descent on the root network lowers its error on the series",
 
 Deno.test("gradient descent fits a root network that reads the input", async () => {
   const model = disturbed({ root: { ...small.root, previousInput: true } });
-  const path = gradientDescentPath(model, x.at(0, 0), { steps: 1, learningRate: 0.1 });
+  const path = gradientDescentPath(model, x.select(0, 0), { steps: 1, learningRate: 0.1 });
   assert.ok(Number.isFinite(await path.sum().item()));
 });

@@ -61,7 +61,7 @@ Deno.test("forcing with probability 1 or 0 equals a context of all observations 
 /** The recurrence of section 2.3, or of the authors' code, step by step. */
 function stepByStep(model: WARPModel, theta0: Tensor, context: number, isCode: boolean): Tensor {
   const { A, B } = model.parameters as { A: Tensor; B: Tensor };
-  const at = (t: number) => x.at(1, t);
+  const at = (t: number) => x.select(1, t);
   const tauOf = (t: number) => t / 6;
   let theta = isCode ? theta0.matmul(A.mT) : theta0;
   let before = at(0);
@@ -83,7 +83,7 @@ for (const indexing of ["paper", "code"] as const) {
   Deno.test(`the recurrence with the indices of the ${indexing} agrees with its equations`, async () => {
     const root = { width: 3, depth: 1, activation: "tanh", previousInput: true } as const;
     const model = disturbed({ root, time: true, indexing });
-    const theta0 = disturbed({ root, time: true }).weights(x).at(1, 0);
+    const theta0 = disturbed({ root, time: true }).weights(x).select(1, 0);
     for (const context of [1, 4, 7]) {
       const expected = stepByStep(model, theta0, context, indexing === "code");
       assert.ok(await largestDifference(model(x, { context }), expected) < 1e-13, `${context}`);
@@ -119,7 +119,7 @@ Deno.test("pForcing draws per series and step whether the observation is fed", a
   model.parameters.initial.theta!.assign(tensor([0, 1, 0, 0, 0, 1, 0, 0], { dtype }));
   const observed = normal(key(1), [40, 50, 2], { dtype });
   const y = model(observed, { pForcing: 0.3, key: key(9) });
-  const isFed = y.equal(observed).slice(1, 1).at(2, 0).cast(dtype);
+  const isFed = y.equal(observed).slice(1, 1).select(2, 0).cast(dtype);
   const share = await isFed.mean().item();
   assert.ok(Math.abs(share - 0.3) < 0.05, `${share}`);
   const [ofSteps, ofSeries] = [await isFed.mean(0).data(), await isFed.mean(1).data()];

@@ -91,7 +91,7 @@ Deno.test("with a time channel, B reads the time differences", async () => {
   const plain = disturbed({ inputChannels: 3 });
   plain.parameters.B.assign(model.parameters.B);
   (plain.parameters.A as Tensor).assign(model.parameters.A as Tensor);
-  const start = model.weights(x).at(1, 0);
+  const start = model.weights(x).select(1, 0);
   const expected = plain.weights(concatenate([x, tau], 2), { start });
   assert.ok(await largestDifference(model.weights(x), expected) < 1e-14);
 });
@@ -101,7 +101,7 @@ Deno.test("with a training length, tau exceeds 1 in longer series", async () => 
   const states = model.weights(x);
   const decoded = model.decode(states, arange(7, { dtype }).div(3).expandDims(1));
   assert.ok(await largestDifference(model(x), decoded) < 1e-14);
-  assert.ok(await largestDifference(model(x, { states: "final" }), decoded.at(1, 6)) < 1e-14);
+  assert.ok(await largestDifference(model(x, { states: "final" }), decoded.select(1, 6)) < 1e-14);
   const short = x.slice(1, 0, 4);
   assert.ok(await largestDifference(model(short), disturbed({})(short)) < 1e-14);
 });
@@ -122,7 +122,7 @@ Deno.test("positions are encoded as sines and cosines of the step", async () => 
   });
   const theta = model.parameters.initial.theta!;
   theta.assign(concatenate([eye(6, { dtype }).flatten(), zeros([6], { dtype })]));
-  const y = await model(zeros([1, 9, 6], { dtype })).at(0, 0).toArray() as number[][];
+  const y = await model(zeros([1, 9, 6], { dtype })).select(0, 0).toArray() as number[][];
   y.forEach((features, t) => {
     const angles = [0, 2, 4].map((i) => t / 10 ** (i / 5));
     const expected = [t / 8, ...angles.flatMap((angle) => [Math.sin(angle), Math.cos(angle)])].slice(0, 6);
@@ -184,7 +184,7 @@ Deno.test("phi is initialized as in the authors' code, a learned initial state a
 Deno.test("the final state is the last of all states, in every mode", async () => {
   for (const mode of ["auto", "recurrent", "convolutional", "chunked"] as const) {
     const model = disturbed({ mode });
-    assert.ok(await largestDifference(model(x, { states: "final" }), model(x).at(1, -1)) < 1e-13, mode);
+    assert.ok(await largestDifference(model(x, { states: "final" }), model(x).select(1, -1)) < 1e-13, mode);
   }
 });
 
@@ -192,7 +192,7 @@ Deno.test("the output for a single observation is read at time zero", async () =
   const model = disturbed({});
   const single = x.slice(1, 0, 1);
   assert.equal(await largestDifference(model(single), model.decode(model.weights(single), 0)), 0);
-  assert.equal(await largestDifference(model(single).at(1, 0), model(single, { states: "final" })), 0);
+  assert.equal(await largestDifference(model(single).select(1, 0), model(single, { states: "final" })), 0);
 });
 
 Deno.test("decoding the states of a series gives its outputs", async () => {
@@ -210,7 +210,7 @@ Deno.test("a series can be continued from the last state of its first part", asy
   const model = disturbed({});
   const whole = model.weights(x);
   // The second part begins with the last input of the first part, so that no change is lost.
-  const second = model.weights(x.slice(1, 3), { start: whole.at(1, 3) });
+  const second = model.weights(x.slice(1, 3), { start: whole.select(1, 3) });
   assert.ok(await largestDifference(second, whole.slice(1, 3)) < 1e-14);
 });
 

@@ -118,7 +118,7 @@ export const calls: Readonly<Record<string, Call>> = {
   ],
   findOdeintSteps: [(options) => weft.findOdeintSteps(decay, y0, [0, 1], options), { rtol: 1e-3 }],
   odeintEvent: [
-    (options) => weft.odeintEvent((_t, y) => y.zerosLike().sub(1), y0, 0, (_t, y) => y.at(0, 0), options),
+    (options) => weft.odeintEvent((_t, y) => y.zerosLike().sub(1), y0, 0, (_t, y) => y.select(0, 0), options),
     { rtol: 1e-3, reverseTime: false },
   ],
   cdeint: [(options) => weft.cdeint(spline, field, z0, [0, 1], options), { method: "rk4", stepsPerPiece: 1 }],
@@ -248,9 +248,9 @@ export const calls: Readonly<Record<string, Call>> = {
   "WARP bound": [(bound) => weft.WARP({ ...warp, bound }), { low: -1, high: 1 }],
   "WARP().weights": [(options) => model.weights(x, options), {}],
   "WARP().decode": [(seen) => model.decode(model.weights(x), 0.5, seen), {}],
-  principalComponents: [(options) => weft.principalComponents(x.at(0, 0), options), { count: 1 }],
+  principalComponents: [(options) => weft.principalComponents(x.select(0, 0), options), { count: 1 }],
   gradientDescentPath: [
-    (options) => weft.gradientDescentPath(weft.WARP({ ...warp, outputChannels: 3 }), x.at(0, 0), options),
+    (options) => weft.gradientDescentPath(weft.WARP({ ...warp, outputChannels: 3 }), x.select(0, 0), options),
     { steps: 1, learningRate: 0.1 },
   ],
   parseCsv: [(options) => data.parseCsv("time,a\n0,1\n1,2\n", "a.csv", options), { targets: "none" }],

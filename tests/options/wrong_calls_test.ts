@@ -82,7 +82,7 @@ const callsOfSeveral: Record<string, readonly [call: (...args: never[]) => unkno
   "Tensor.slice": [(...a) => x.slice(...a as unknown as [0]), 0, 0, 2, 1],
   "Tensor.clip": [(...a) => x.clip(...a as unknown as [0, 1]), 0, 1],
   "Tensor.pad": [(...a) => x.pad(...a as unknown as [never]), [[0, 1], [1, 0]], 2],
-  "Tensor.gather": [(...a) => x.gather(...a as unknown as [never]), zeros([2], int32), 1],
+  "Tensor.gather": [(...a) => x.take(...a as unknown as [never]), zeros([2], int32), 1],
   "Tensor.scatterAdd": [
     (...a) => x.scatterAdd(...a as unknown as [never, never]),
     zeros([1], int32),
@@ -173,8 +173,8 @@ const wrong: readonly (readonly [call: (a: never) => unknown, message: string])[
     "Adam: the options are undefined, expected an object with learningRate",
   ],
   [
-    (x: weft.Tensor) => (x.at as (axis: number) => unknown)(0),
-    "at: the position is undefined, expected a whole number after the axis, as in at(0, 1)",
+    (x: weft.Tensor) => (x.select as (axis: number) => unknown)(0),
+    "select: the position is undefined, expected a whole number after the axis, as in select(0, 1)",
   ],
   [
     (x: weft.Tensor) => naturalCubicCoeffs(x.reshape([1, 3, 2]), [[0, 1, 2]] as never),

@@ -76,7 +76,11 @@ for (const [name, make] of schemes) {
       const found = X[what](query);
       assert.deepEqual(found.shape, [2, 3, 2, 2]);
       const separate = [0, 1].map((i) =>
-        stack([0, 1, 2].map((j) => make(x.at(0, i).at(0, j), times)[what](query.at(0, i).at(0, j))))
+        stack(
+          [0, 1, 2].map((j) =>
+            make(x.select(0, i).select(0, j), times)[what](query.select(0, i).select(0, j))
+          ),
+        )
       );
       await assertClose(found, await stack(separate).data(), 1e-5, what, true);
     }
@@ -98,8 +102,8 @@ for (const [name, make] of schemes) {
     for (const query of queries) {
       for (const what of ["evaluate", "derivative"] as const) {
         const separate = [0, 1].map((i) => {
-          const times = typeof query !== "number" && query.rank === 2 ? query.at(0, i) : query;
-          return make(x.at(0, i), grids[i])[what](times);
+          const times = typeof query !== "number" && query.rank === 2 ? query.select(0, i) : query;
+          return make(x.select(0, i), grids[i])[what](times);
         });
         await assertClose(X[what](query), await stack(separate).data(), 1e-5, what, true);
       }
@@ -149,7 +153,7 @@ for (const [name, make] of schemes) {
       const [compiled, plain] = [true, false].map((compile) =>
         scan(
           (z: Tensor, row: { t: Tensor }) => [z.mul(0.5).add(X.derivative(row.t)).add(X.evaluate(row.t)), []],
-          x.at(1, 0),
+          x.select(1, 0),
           { t: tensor([0, 0.3, 0.5, 2, 3, 4, 390.5], float64) },
           { compile },
         )[0]
@@ -170,9 +174,12 @@ for (const [name, make] of schemes) {
       const X = make(x, tensor(rows)) as CubicSpline | LinearInterpolation;
       assert.throws(() => X.times, /each series of this path has times of its own.*reparametrize/);
       const options = { method: "midpoint", stepSize: 1 / 256 };
-      const found = cdeint(X.reparametrize(), field, z0, [0, 4], options).at(1, 1);
+      const found = cdeint(X.reparametrize(), field, z0, [0, 4], options).select(1, 1);
       const separate = rows.map((times, i) =>
-        cdeint(make(x.at(0, i), times), field, z0.at(0, i), [times[0], times[4]], options).at(0, 1)
+        cdeint(make(x.select(0, i), times), field, z0.select(0, i), [times[0], times[4]], options).select(
+          0,
+          1,
+        )
       );
       await assertClose(found, await stack(separate).data(), 1e-3, name);
     },
@@ -245,8 +252,8 @@ Deno.test("the second derivative of a natural cubic spline is continuous and 0 a
   const durations = tensor(times.slice(1).map((time, i) => time - times[i]), { ...float64, shape: [4, 1] });
   const after = twoC.add(threeD.mul(durations).mul(2));
   await assertClose(after.slice(0, 0, -1), await twoC.slice(0, 1).data(), 1e-10, "inside");
-  await assertClose(twoC.at(0, 0), [0, 0, 0], 1e-10, "start");
-  await assertClose(after.at(0, -1), [0, 0, 0], 1e-10, "end");
+  await assertClose(twoC.select(0, 0), [0, 0, 0], 1e-10, "start");
+  await assertClose(after.select(0, -1), [0, 0, 0], 1e-10, "end");
 });
 
 Deno.test("a natural cubic spline reproduces a cubic without curvature at its ends", async () => {

@@ -120,8 +120,11 @@ testOnDevices(
     const x = normal(key(4), [2, 13, 2]);
     const windows = logsigWindows(x, 3, 4);
     assert.deepEqual(windows.shape, [2, 4, 5]);
-    const rows = [windows.at(1, 0), ...[0, 1, 2].map((i) => windows.at(1, i + 1).sub(windows.at(1, i)))];
-    await assertClose(rows[0].slice(1, 0, 2), await x.at(1, 0).data(), 0, "first point");
+    const rows = [
+      windows.select(1, 0),
+      ...[0, 1, 2].map((i) => windows.select(1, i + 1).sub(windows.select(1, i))),
+    ];
+    await assertClose(rows[0].slice(1, 0, 2), await x.select(1, 0).data(), 0, "first point");
     await assertClose(rows[0].slice(1, 2), new Array(6).fill(0), 0, "nothing else");
     for (const i of [0, 1, 2]) {
       const interval = x.slice(1, 4 * i, 4 * i + 5);
@@ -137,7 +140,7 @@ testOnDevices("a window that ends between observations is interpolated linearly"
   const intervals = [[[0, 0], [2, 1]], [[2, 1], [4, 2]], [[4, 2], [6, 10]]];
   for (const [i, interval] of intervals.entries()) {
     const expected = await logsignature(tensor(interval), 2).data();
-    await assertClose(windows.at(0, i + 1).sub(windows.at(0, i)), expected, 1e-6, `window ${i}`);
+    await assertClose(windows.select(0, i + 1).sub(windows.select(0, i)), expected, 1e-6, `window ${i}`);
   }
 });
 
@@ -155,9 +158,9 @@ testOnDevices("missing observations are filled before windows are computed", asy
 Deno.test("windows of depth 1 are the path itself, and log-ODE steps solve along it", async () => {
   const x = normal(key(5), [3, 9, 2], float64);
   const windows = logsigWindows(x, 1, 4);
-  const expected = [0, 4, 8].map((i) => x.at(1, i));
+  const expected = [0, 4, 8].map((i) => x.select(1, i));
   for (const [i, row] of expected.entries()) {
-    await assertClose(windows.at(1, i), await row.data(), 1e-12, `row ${i}`);
+    await assertClose(windows.select(1, i), await row.data(), 1e-12, `row ${i}`);
   }
   // dz = A dX with a constant matrix: z(T) - z(0) = A (X(T) - X(0)).
   const X = LinearInterpolation(windows);
@@ -170,8 +173,8 @@ Deno.test("windows of depth 1 are the path itself, and log-ODE steps solve along
     X.interval,
     { method: "midpoint" },
   );
-  const change = z.at(1, 1).sub(z.at(1, 0));
-  await assertClose(change, await x.at(1, 8).sub(x.at(1, 0)).matmul(A.mT).data(), 1e-12, "change");
+  const change = z.select(1, 1).sub(z.select(1, 0));
+  await assertClose(change, await x.select(1, 8).sub(x.select(1, 0)).matmul(A.mT).data(), 1e-12, "change");
 });
 
 Deno.test("invalid depths, windows and paths are rejected by name", () => {

@@ -193,7 +193,7 @@ export function runInSolve(
       const total = weightedResults(program, runOperations(program, all.with(state, y)))!;
       return y.mul(-0.5).add(total.sub(offset).mul(scale).tanh());
     };
-    return odeint(field, all[state], [0, 5e-4, 1e-3], options).at(0, -1);
+    return odeint(field, all[state], [0, 5e-4, 1e-3], options).select(0, -1);
   };
   const weights = float64(weightsOf(0, tensors[state].size), tensors[state].shape);
   const gradients = grad((all: Tensor[]) => solve(all).mul(weights).sum())(tensors);

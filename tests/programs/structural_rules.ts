@@ -239,7 +239,7 @@ export const structuralRules: Readonly<Record<string, Rule>> = {
     },
     hasAxes,
   ),
-  at: view(
+  select: view(
     ([x, axis, p]: [Nd, number, number]) => {
       const along = fromFront(axis, x.shape.length);
       const from = fromFront(p, x.shape[along]);
@@ -263,7 +263,7 @@ export const structuralRules: Readonly<Record<string, Rule>> = {
     }, ({ dtype }) => dtype === "float64" || dtype === "int32"),
     active: flow.linear(([x, widths]: [Nd, readonly (readonly [number, number])[]]) => pad([x, widths, 0])),
   },
-  gather: {
+  take: {
     draw: (draw) => {
       const x = draw.value((x) =>
         hasAxes(x) && hasElements(x) && x.dtype !== "uint32" && x.dtype !== "float32"

@@ -192,11 +192,12 @@ for (const [from, to] of [[0, 3], [3, 0]]) {
     const y0 = tensor([[0], [0.5]], { dtype: "float64" });
     const statistics = nothing();
     const options = { method: "dopri5", rtol: 1e-9, atol: 1e-11, jumpTimes: [1], ...perSample, statistics };
-    const y = odeint(bend, y0, [from, to], options).at(0, 1);
+    const y = odeint(bend, y0, [from, to], options).select(0, 1);
     await assertNear(y, y0.add(from === 0 ? -3 : 3), 1e-12);
     assert.deepEqual(statistics.rejectedOfSamples, [0, 0]);
 
-    const loss = (y: Tensor) => odeint((t, y) => bend(t, y).mul(y), y, [from, to], options).at(0, 1).sum();
+    const loss = (y: Tensor) =>
+      odeint((t, y) => bend(t, y).mul(y), y, [from, to], options).select(0, 1).sum();
     const [, gradient] = valueAndGrad(loss)(ones([2, 1], { dtype: "float64" }));
     const expected = Math.exp(from === 0 ? -3 : 3);
     for (const value of await gradient.data()) assert.ok(Math.abs(value / expected - 1) < 1e-7, `${value}`);
@@ -213,7 +214,7 @@ const ownTimes = tensor([0, 1, 2].flatMap((i) => [...times].map((t) => t + 0.1 *
 const controls: Record<string, Path> = {
   "a spline": CubicSpline(naturalCubicCoeffs(observations, times), times),
   "straight pieces": LinearInterpolation(linearCoeffs(observations, times), times),
-  "a spline that all samples share": CubicSpline(naturalCubicCoeffs(observations.at(0, 1), times), times),
+  "a spline that all samples share": CubicSpline(naturalCubicCoeffs(observations.select(0, 1), times), times),
   "a spline with times of each series": CubicSpline(
     naturalCubicCoeffs(observations, ownTimes),
     ownTimes,

@@ -122,7 +122,7 @@ for (const [from, to] of [[0, 3], [3, 0]]) {
     const y0 = tensor([[1]], { dtype: "float64" });
     const expected = Math.exp(from === 0 ? -3 : 3);
     for (const adjoint of ["direct", "continuous"] as Adjoint[]) {
-      const loss = (y: Tensor) => odeint(f, y, [from, to], { ...options, adjoint }).at(0, 1).sum();
+      const loss = (y: Tensor) => odeint(f, y, [from, to], { ...options, adjoint }).select(0, 1).sum();
       const [value, gradient] = valueAndGrad(loss)(y0);
       for (const x of [value, gradient]) assert.ok(Math.abs(await x.item() / expected - 1) < 1e-8, `${x}`);
     }
@@ -178,7 +178,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ["a state that is NaN", () => solve({}, tensor([NaN])), /cannot go on at t = 0/],
   [
     "a solve inside a traced loop",
-    () => scan((y: Tensor, _x: Tensor) => [solve({}, y).at(0, 1), []], ones([2]), zeros([3])),
+    () => scan((y: Tensor, _x: Tensor) => [solve({}, y).select(0, 1), []], ones([2]), zeros([3])),
     /cannot be part of a traced loop/,
   ],
 ];
@@ -202,7 +202,7 @@ Deno.test("the error of dopri8 at the end of steps is within the tolerance", asy
   const dtype = "float64";
   const turn = tensor([[0, -1], [1, 0]], { dtype });
   const options = { method: "dopri8", rtol: 1e-10, atol: 1e-10, jumpTimes: [10] };
-  const y = odeint((_t, y) => y.matmul(turn), tensor([[1, 0]], { dtype }), [0, 10], options).at(0, 1);
+  const y = odeint((_t, y) => y.matmul(turn), tensor([[1, 0]], { dtype }), [0, 10], options).select(0, 1);
   const [cosine] = await y.data();
   assert.ok(Math.abs(cosine - Math.cos(10)) < 1e-9, `${cosine}, expected ${Math.cos(10)}`);
 });

@@ -22,7 +22,7 @@ import {
   tensor,
 } from "../../mod.ts";
 
-const oscillator = (_t: Tensor, y: Tensor) => stack([y.at(0, 1), y.at(0, 0).neg()]);
+const oscillator = (_t: Tensor, y: Tensor) => stack([y.select(0, 1), y.select(0, 0).neg()]);
 const bits = async (x: Tensor) => [...await x.data()];
 
 for (const [dtype, allowed] of [["float32", 2e-6], ["float64", 5e-7]] as const) {
@@ -62,7 +62,7 @@ for (const [dtype, allowed] of [["float32", 2e-6], ["float64", 5e-7]] as const) 
     assert.deepEqual(found, await findOdeintSteps(oscillator, y0, t, named));
     assert.deepEqual(await bits(solve({ steps: found })), await bits(solve(named)));
     const event = (options?: SolveOptions) =>
-      odeintEvent(oscillator, y0, 0, (_t, y) => y.at(0, 0).sub(0.5), options);
+      odeintEvent(oscillator, y0, 0, (_t, y) => y.select(0, 0).sub(0.5), options);
     assert.deepEqual(await bits(event().t), await bits(event(named).t));
   });
 

@@ -23,7 +23,7 @@ Deno.test("with the check option, an infinite state is reported with step, time 
 });
 
 Deno.test("states are not checked by default", async () => {
-  const [, end] = [...await blowUp({}).at(0, 1).data()];
+  const [, end] = [...await blowUp({}).select(0, 1).data()];
   assert.ok(!Number.isFinite(end));
 });
 

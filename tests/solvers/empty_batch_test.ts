@@ -63,6 +63,6 @@ Deno.test("samples without elements are solved with per-sample steps", () => {
 });
 
 Deno.test("odeintEvent reports no event for an event function without elements", () => {
-  const solve = () => odeintEvent((_t, y) => y.neg(), zeros([0, 3]), 0, (_t, y) => y.at(1, 0));
+  const solve = () => odeintEvent((_t, y) => y.neg(), zeros([0, 3]), 0, (_t, y) => y.select(1, 0));
   assert.throws(solve, /event function returned \(0,\) for a state of \(0, 3\)/);
 });

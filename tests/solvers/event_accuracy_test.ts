@@ -16,7 +16,7 @@ interface Problem {
 const problems: Problem[] = [
   {
     name: "oscillation",
-    f: (_t, y) => stack([y.at(0, 1), y.at(0, 0).neg()]),
+    f: (_t, y) => stack([y.select(0, 1), y.select(0, 0).neg()]),
     solution: (t) => [Math.cos(t), -Math.sin(t)],
     level: 0.3,
     time: Math.acos(0.3),
@@ -72,10 +72,10 @@ for (const { method, order } of methods) {
       for (let tolerance = 1e-4; tolerance >= tightest(order) * 0.99; tolerance /= 100) {
         const options = { method, rtol: tolerance, atol: tolerance, maxSteps: 100_000 };
         const y0 = tensor(solution(0), { dtype: "float64" });
-        const found = odeintEvent(f, y0, 0, (_t, y) => y.at(0, 0).sub(level), options);
+        const found = odeintEvent(f, y0, 0, (_t, y) => y.select(0, 0).sub(level), options);
         const [t, y] = [await found.t.item(), await found.y.data()];
 
-        const solved = odeint(f, y0, [0, time], { ...options, jumpTimes: [time] }).at(0, 1);
+        const solved = odeint(f, y0, [0, time], { ...options, jumpTimes: [time] }).select(0, 1);
         const ofSolve = distance(await solved.data(), solution(time));
         const speed = Math.abs(solution(time + 1e-6)[0] - solution(time - 1e-6)[0]) / 2e-6;
         const allowed = 3 * ofSolve + 0.1 * tolerance;

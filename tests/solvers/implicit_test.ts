@@ -36,13 +36,13 @@ const float64 = { dtype: "float64" } as const;
 
 /** Van der Pol's oscillator, stiff for a large mu: `(2,)`. */
 const vanDerPol = (mu: Tensor | number) => (_t: Tensor, y: Tensor) => {
-  const [position, speed] = [y.at(0, 0), y.at(0, 1)];
+  const [position, speed] = [y.select(0, 0), y.select(0, 1)];
   return stack([speed, position.square().neg().add(1).mul(speed).mul(mu).sub(position)]);
 };
 
 /** Robertson's chemical reaction. */
 const robertson = (_t: Tensor, y: Tensor) => {
-  const [a, b, c] = [0, 1, 2].map((i) => y.at(0, i));
+  const [a, b, c] = [0, 1, 2].map((i) => y.select(0, i));
   const [first, second, third] = [a.mul(0.04), b.mul(c).mul(1e4), b.square().mul(3e7)];
   return stack([second.sub(first), first.sub(second).sub(third), third]);
 };
@@ -57,7 +57,10 @@ for (const tableau of implicitMethods) {
   const { name: method, order } = tableau;
   Deno.test(`${method} converges with its order`, async () => {
     // y' = y cos t, and a second equation that depends on it.
-    const f = (t: Tensor, [y]: Parts) => [stack([y.at(0, 0).mul(t.cos()), y.at(0, 0).mul(y.at(0, 1)).neg()])];
+    const f = (
+      t: Tensor,
+      [y]: Parts,
+    ) => [stack([y.select(0, 0).mul(t.cos()), y.select(0, 0).mul(y.select(0, 1)).neg()])];
     const errors: number[] = [];
     for (const steps of [16, 32, 64]) {
       const dt = 2 / steps;
@@ -117,7 +120,7 @@ for (const tableau of implicitMethods) {
 
   Deno.test(`the gradient of ${method} is the gradient of its steps`, async () => {
     const inputs: [Tensor, Tensor] = [tensor([2, 0.1], float64), tensor([20], float64)];
-    const field = (mu: Tensor) => vanDerPol(mu.at(0, 0));
+    const field = (mu: Tensor) => vanDerPol(mu.select(0, 0));
     const t = [0, 0.4, 1];
     const steps = await findOdeintSteps(field(inputs[1]), inputs[0], t, { method, rtol: 1e-3 });
     const solve = (y0: Tensor, mu: Tensor) => odeint(field(mu), y0, t, { steps, rtol: 1e-12, atol: 1e-14 });
@@ -136,7 +139,7 @@ Deno.test("kvaerno5 solves Robertson's reaction over eleven orders of magnitude 
   // From the same test set, problem ROBER.
   const expected = [0.2083340149701255e-7, 0.8333360770334713e-13, 0.9999999791665050];
   const options = { method: "kvaerno5", rtol: 1e-7, atol: 1e-17 };
-  const y = odeint(robertson, tensor([1, 0, 0], float64), [0, 1e11], options).at(0, 1);
+  const y = odeint(robertson, tensor([1, 0, 0], float64), [0, 1e11], options).select(0, 1);
   (await y.data()).forEach((value, i) =>
     assert.ok(Math.abs(value / expected[i] - 1) < 1e-4, `${value}, expected ${expected[i]}`)
   );
@@ -154,10 +157,10 @@ Deno.test("every sample has a separate Jacobian, also for states with several ax
     [0, 1],
     { method: "kvaerno5", ...strict },
   );
-  assert.ok(await folded.at(0, 1).reshape([5, 2]).sub(found.at(0, 2)).abs().max().item() < 1e-9);
+  assert.ok(await folded.select(0, 1).reshape([5, 2]).sub(found.select(0, 2)).abs().max().item() < 1e-9);
 
   const matrices = jacobian((y) => spin(tensor(0, float64), y), y0);
-  const [x, y] = await y0.at(0, 3).data();
+  const [x, y] = await y0.select(0, 3).data();
   // At t = 0: -y (x^2 + y^2) - x and x (x^2 + y^2) - y.
   const byHand = [-2 * x * y - 1, -x * x - 3 * y * y, 3 * x * x + y * y, 2 * x * y - 1];
   byHand.forEach((value, i) => assert.ok(Math.abs(matrices[3 * 4 + i] - value) < 1e-12));
@@ -177,7 +180,7 @@ Deno.test("an implicit method solves along a path and backwards in time", async 
 Deno.test("odeintEvent finds the event of a stiff equation", async () => {
   const options = { rtol: 1e-7, atol: 1e-9, method: "kvaerno5" };
   const y0 = tensor([2, 0], float64);
-  const { t, y } = odeintEvent(vanDerPol(100), y0, 0, (_t, y) => y.at(0, 0).sub(1.5), options);
+  const { t, y } = odeintEvent(vanDerPol(100), y0, 0, (_t, y) => y.select(0, 0).sub(1.5), options);
   const [, there] = (await odeint(vanDerPol(100), y0, [0, await t.item()], options).toArray()) as number[][];
   assert.ok(Math.abs((await y.data())[0] - 1.5) < 1e-6 && Math.abs(there[0] - 1.5) < 1e-5, `${there}`);
 });
@@ -186,7 +189,7 @@ Deno.test("an event of a stiff equation is found in the state at the end of a st
   // y' = -1e5 (y - cos t) follows y = cos t.
   const field = (t: Tensor, y: Tensor) => y.sub(t.cos()).mul(-1e5);
   const options = { rtol: 1e-6, atol: 1e-8, method: "kvaerno5" };
-  const { t, y } = odeintEvent(field, ones([1], float64), 0, (_t, y) => y.at(0, 0).sub(0.7), options);
+  const { t, y } = odeintEvent(field, ones([1], float64), 0, (_t, y) => y.select(0, 0).sub(0.7), options);
   // The solution lags by 1e-5.
   assert.ok(Math.abs(await t.item() - Math.acos(0.7)) < 2e-5, `${t}`);
   assert.ok(Math.abs(await y.item() - 0.7) < 1e-8, `${y}`);
@@ -247,7 +250,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ["a state that is NaN", () => solve({}, tensor([NaN])), /cannot go on at t = 0/],
   [
     "a solve inside a traced loop",
-    () => scan((y: Tensor, _x: Tensor) => [solve({}, y).at(0, 1), []], ones([2]), zeros([3])),
+    () => scan((y: Tensor, _x: Tensor) => [solve({}, y).select(0, 1), []], ones([2]), zeros([3])),
     /cannot be part of a traced loop/,
   ],
 ];

@@ -101,7 +101,7 @@ for (const [name, path] of Object.entries(paths)) {
       const solve = (t: number[]) => {
         const X = path(t);
         const run = (w: Tensor) =>
-          cdeint(X, (_t, z) => z.matmul(w).tanh().reshape([3, 2, 2]), x.at(1, 0), X.interval, options)
+          cdeint(X, (_t, z) => z.matmul(w).tanh().reshape([3, 2, 2]), x.select(1, 0), X.interval, options)
             .square().sum();
         return valueAndGrad(run)(normal(key(3), [2, 4]));
       };
@@ -113,10 +113,10 @@ for (const [name, path] of Object.entries(paths)) {
 Deno.test("cdeint at Unix seconds accepts precomputed steps", async () => {
   const X = paths.linear(unix);
   const f = (_t: Tensor, z: Tensor) => z.tanh().expandDims(-1).mul(tensor([1, 0.5]));
-  const steps = await findCdeintSteps(X, f, x.at(1, 0), X.interval);
+  const steps = await findCdeintSteps(X, f, x.select(1, 0), X.interval);
   await assertSame(
-    [cdeint(X, f, x.at(1, 0), X.interval, { steps })],
-    [cdeint(X, f, x.at(1, 0), X.interval, { method: "dopri5", jumpTimes: unix })],
+    [cdeint(X, f, x.select(1, 0), X.interval, { steps })],
+    [cdeint(X, f, x.select(1, 0), X.interval, { method: "dopri5", jumpTimes: unix })],
     "states",
   );
 });
@@ -130,7 +130,7 @@ Deno.test("cdeint solves at Unix seconds along series with separate times", asyn
   const solve = (by: number) => {
     const X = CubicSpline(naturalCubicCoeffs(x, rows(by)), rows(by));
     const f = (_t: Tensor, z: Tensor) => z.tanh().expandDims(-1).mul(tensor([1, 0.5]));
-    return [cdeint(X, f, x.at(1, 0), [by, by + 5], { method: "rk4", stepSize: 0.5 })];
+    return [cdeint(X, f, x.select(1, 0), [by, by + 5], { method: "rk4", stepSize: 0.5 })];
   };
   // The gaps of 1.125 * 2.5 seconds differ in the last digits of float64 at 1.7e9.
   const [[far], [near]] = [solve(origin), solve(0)];
@@ -154,7 +154,7 @@ Deno.test("models along a path give the same results at Unix seconds and from ze
 
 Deno.test("a Neural ODE gives the same results at Unix seconds and from zero", async () => {
   const model = NeuralODE({ features: 2, width: 4, depth: 1, stepSize: 0.25, key: key(5) });
-  await assertSame([model(x.at(1, 0), unix)], [model(x.at(1, 0), fromZero)], "states");
+  await assertSame([model(x.select(1, 0), unix)], [model(x.select(1, 0), fromZero)], "states");
 });
 
 Deno.test("a stream gives the same predictions at Unix seconds and from zero", async () => {
@@ -166,7 +166,7 @@ Deno.test("a stream gives the same predictions at Unix seconds and from zero", a
   for (const model of models) {
     const run = (times: number[]) => {
       const stream = model.stream();
-      return times.map((t, i) => stream.push(t, x.at(1, i)));
+      return times.map((t, i) => stream.push(t, x.select(1, i)));
     };
     // Near zero the times of all observations count from the first observation. Far from zero, the times of
     // each step count from the start of the step.
@@ -207,7 +207,7 @@ Deno.test("a vector field that reads a time beyond float32 precision is rejected
   }
   const X = paths.linear(unix);
   assert.throws(
-    () => cdeint(X, (t, z) => z.mul(t.sin()).expandDims(-1).mul(tensor([1, 1])), x.at(1, 0), X.interval),
+    () => cdeint(X, (t, z) => z.mul(t.sin()).expandDims(-1).mul(tensor([1, 1])), x.select(1, 0), X.interval),
     /the vector field looks at t/,
   );
   // float64 represents them.
@@ -228,7 +228,7 @@ Deno.test("addTime rejects times that are equal in float32", () => {
   const message =
     /addTime: the times are 1700000000 to 1700000005, which float32 cannot tell apart.*subtract the first/;
   assert.throws(() => addTime(x, unix), message);
-  assert.throws(() => addTime(x.at(0, 0), tensor(unix, { dtype: "float64" })), message);
+  assert.throws(() => addTime(x.select(0, 0), tensor(unix, { dtype: "float64" })), message);
   const rows = tensor([unix, unix, unix], { dtype: "float64" });
   assert.throws(() => addTime(x, rows), message);
 });
@@ -236,7 +236,7 @@ Deno.test("addTime rejects times that are equal in float32", () => {
 Deno.test("an event time that equals the start in float32 is rejected", () => {
   assert.throws(
     () =>
-      odeintEvent((_t, y) => y.zerosLike().sub(1), tensor([1]), origin, (_t, y) => y.at(0, 0), {
+      odeintEvent((_t, y) => y.zerosLike().sub(1), tensor([1]), origin, (_t, y) => y.select(0, 0), {
         rtol: 1e-4,
         atol: 1e-6,
       }),

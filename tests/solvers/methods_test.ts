@@ -113,7 +113,7 @@ Deno.test("models and their streams accept a custom tableau", async () => {
   const run = (method: SolveOptions["method"]) => {
     const model = NeuralCDE({ ...sizes, method });
     const stream = model.stream();
-    return [model(LinearInterpolation(x)), ...[0, 1].map((t) => stream.push(t, x.at(1, t)))];
+    return [model(LinearInterpolation(x)), ...[0, 1].map((t) => stream.push(t, x.select(1, t)))];
   };
   const rk4: ButcherTableau = { ...fixedMethods.find(({ name }) => name === "rk4")!, name: "custom" };
   const [custom, named] = [run(rk4), run("rk4")];

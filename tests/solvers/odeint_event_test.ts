@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { checkGradients, odeintEvent, stack, type Tensor, tensor } from "../../mod.ts";
 
 const gravity = 9.81;
-const fall = (_t: Tensor, y: Tensor) => stack([y.at(0, 1), y.at(0, 1).zerosLike().add(-gravity)]);
-const height = (_t: Tensor, y: Tensor) => y.at(0, 0);
+const fall = (_t: Tensor, y: Tensor) => stack([y.select(0, 1), y.select(0, 1).zerosLike().add(-gravity)]);
+const height = (_t: Tensor, y: Tensor) => y.select(0, 0);
 const thrown = (up: number, from = 10) => tensor([from, up], { dtype: "float64" });
 const options = { rtol: 1e-9, atol: 1e-10 };
 
@@ -33,7 +33,7 @@ for (const adjoint of ["direct", "continuous"] as const) {
   Deno.test(`time and state of an event have gradients, with the ${adjoint} adjoint`, async () => {
     const level = tensor([0.5], { dtype: "float64" });
     const solve = (y0: Tensor, level: Tensor) => {
-      const event = (_t: Tensor, y: Tensor) => y.at(0, 0).sub(level.at(0, 0));
+      const event = (_t: Tensor, y: Tensor) => y.select(0, 0).sub(level.select(0, 0));
       const drag = (t: Tensor, y: Tensor) => fall(t, y).sub(y.mul(0.3));
       const { t, y } = odeintEvent(drag, y0, 0, event, { ...options, adjoint });
       return [t, y];
@@ -66,12 +66,12 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ],
   [
     "an event that is NaN",
-    () => odeintEvent(fall, thrown(0), 0, (_t, y) => y.at(0, 0).mul(NaN)),
+    () => odeintEvent(fall, thrown(0), 0, (_t, y) => y.select(0, 0).mul(NaN)),
     /NaN at the start, expected numbers other than zero/,
   ],
   [
     "no event",
-    () => odeintEvent((_t, y) => y.neg(), thrown(1), 0, (_t, y) => y.at(0, 0).add(1), { maxSteps: 50 }),
+    () => odeintEvent((_t, y) => y.neg(), thrown(1), 0, (_t, y) => y.select(0, 0).add(1), { maxSteps: 50 }),
     /50 steps of dopri5 led from t = 0 to [\d.]+ only.*the event is wanted/,
   ],
 ];

@@ -26,10 +26,10 @@ const views: Record<string, (x: Tensor) => Tensor> = {
   "slice": (x) => x.slice(1, 1),
   "slice with a step": (x) => x.slice(2, 0, 4, 2),
   "slice downwards": (x) => x.slice(2, undefined, undefined, -2),
-  "at the first axis": (x) => x.at(0, 1),
-  "at the last axis": (x) => x.at(2, 1),
+  "at the first axis": (x) => x.select(0, 1),
+  "at the last axis": (x) => x.select(2, 1),
   "flip": (x) => x.flip(0),
-  "views of views": (x) => x.transpose().at(1, 2).flip(0).expandDims(-1),
+  "views of views": (x) => x.transpose().select(1, 2).flip(0).expandDims(-1),
   "no change": (x) => x.reshape(x.shape),
 };
 /** Views if elements are contiguous, otherwise copies. */

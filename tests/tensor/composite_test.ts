@@ -79,7 +79,7 @@ const functions: [string, (x: Tensor) => Tensor, (x: Nd) => Nd][] = [
   ["flatten", (x) => x.flatten(1), (x) => ({ shape: [3, 20], values: x.values })],
   ["expandDims", (x) => x.expandDims([0, -1]), (x) => ({ shape: [1, 3, 4, 5, 1], values: x.values })],
   ["squeeze", (x) => x.slice(1, 2, 3).squeeze(1), (x) => build([3, 5], ([i, k]) => at(x, [i, 2, k]))],
-  ["at", (x) => x.at(1, -1), (x) => build([3, 5], ([i, k]) => at(x, [i, 3, k]))],
+  ["select", (x) => x.select(1, -1), (x) => build([3, 5], ([i, k]) => at(x, [i, 3, k]))],
 ];
 
 /** The normal distribution function minus one half, by Simpson's rule. */

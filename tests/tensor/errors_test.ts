@@ -111,7 +111,7 @@ const cases: [string, () => unknown, RegExp][] = [
     /slice: position 0.5 is not a whole number/,
   ],
   ["a slice with step zero", () => ones([4]).slice(0, 0, 2, 0), /slice: step 0/],
-  ["a position outside", () => ones([4]).at(0, 4), /at: position 4 is outside axis 0 of \(4,\)/],
+  ["a position outside", () => ones([4]).select(0, 4), /select: position 4 is outside axis 0 of \(4,\)/],
   [
     "a pad width for the wrong number of axes",
     () => ones([4]).pad([[0, 1], [0, 1]]),
@@ -120,8 +120,8 @@ const cases: [string, () => unknown, RegExp][] = [
   ["a pad width of half an element", () => ones([4]).pad([[0.5, 1]]), /pad: widths/],
   [
     "float indices",
-    () => ones([4]).gather(ones([2])),
-    /gather: indices must be int32 of one axis, got float32 \(2,\)/,
+    () => ones([4]).take(ones([2])),
+    /take: indices must be int32 of one axis, got float32 \(2,\)/,
   ],
   [
     "updates of the wrong shape",
@@ -224,8 +224,8 @@ const cases: [string, () => unknown, RegExp][] = [
   ],
   [
     "a negative index of integers",
-    () => tensor([1, 2], { dtype: "int32" }).gather(tensor([-1], { dtype: "int32" })),
-    /gather: indices of shape \(1,\) have the value -1 \(number 0\), expected 0 to 1/,
+    () => tensor([1, 2], { dtype: "int32" }).take(tensor([-1], { dtype: "int32" })),
+    /take: indices of shape \(1,\) have the value -1 \(number 0\), expected 0 to 1/,
   ],
   [
     "nothing",

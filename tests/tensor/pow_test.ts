@@ -38,7 +38,7 @@ const ways: [string, (x: Tensor, p: number) => Tensor][] = [
   ["a tensor", (x, p) => x.pow(x.zerosLike().add(p))],
   ["computed exponents", (x, p) => x.pow(tensor([p], { dtype: x.dtype }))],
   ["jit", (x, p) => jit((x: Tensor) => x.pow(p))(x)],
-  ["scan", (x, p) => scan((_, row: Tensor) => [row.pow(p), row.pow(p)], x.at(0, 0).zerosLike(), x)[1]],
+  ["scan", (x, p) => scan((_, row: Tensor) => [row.pow(p), row.pow(p)], x.select(0, 0).zerosLike(), x)[1]],
 ];
 
 function assertPowers(found: ArrayLike<number>, bases: number[], p: number, dtype: DType, way: string) {

@@ -16,7 +16,7 @@ testOnDevices("a scope frees tensors that it does not return", async (device) =>
 testOnDevices("a scope returns nested structures and views of tensors created in it", async () => {
   const { rows, list } = tidy(() => {
     const x = tensor([[1, 2], [3, 4]]);
-    return { rows: x.at(0, 1), list: [x.mT, 5, "name"] as const };
+    return { rows: x.select(0, 1), list: [x.mT, 5, "name"] as const };
   });
   assert.deepEqual([...await rows.data()], [3, 4]);
   assert.deepEqual([...await list[0].data()], [1, 3, 2, 4]);
@@ -54,7 +54,7 @@ testOnDevices("a nested scope passes returned tensors to the outer scope", async
     const before = lent();
     const y = tidy(() => tidy(() => ones([10]).add(1)).mul(3));
     assert.equal(lent() - before, 40);
-    assert.equal(await y.at(0, 0).item(), 6);
+    assert.equal(await y.select(0, 0).item(), 6);
   });
 });
 

@@ -76,7 +76,7 @@ const selections: Selection[] = [
   ]),
   {
     name: "gather",
-    run: (x) => x.gather(tensor([2, 0], { dtype: "int32" })),
+    run: (x) => x.take(tensor([2, 0], { dtype: "int32" })),
     operands: [[1, 2, NaN]],
     shares: [[1, 0, 1]],
   },

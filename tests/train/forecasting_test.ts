@@ -346,10 +346,10 @@ testOnCpu(
     assert.deepEqual([await tanh.a.toArray(), await tanh.alpha.toArray()], [[largest], [largest]]);
     assert.deepEqual(x.shape.slice(1), [64, 2]);
     assert.ok(Math.abs(high - low - 2) < 1e-6);
-    const [position, velocity] = await x.at(1, 0).at(0, 0).toArray() as number[];
+    const [position, velocity] = await x.select(1, 0).select(0, 0).toArray() as number[];
     // From 1, the largest position. Velocities reach 25.
     assert.ok(position > 0.03 && position < 0.05 && velocity === 0);
-    assert.equal(await x.at(2, 0).max().item(), position);
+    assert.equal(await x.select(2, 0).max().item(), position);
   },
 );
 
@@ -359,7 +359,7 @@ testOnCpu("Lotka-Volterra series span [-1, 1], and are shown once and copied thr
   assert.deepEqual(x.shape, targets.shape);
   assert.ok(await x.abs().max().item() <= 1 && await x.max().item() > 0.5);
   const tokens = async (values: Tensor) =>
-    (await values.at(0, 0).toArray() as number[][]).map((row) => row.join());
+    (await values.select(0, 0).toArray() as number[][]).map((row) => row.join());
   const [shown, wanted] = [await tokens(x), await tokens(targets)];
   assert.equal(wanted.filter((token) => token === shown[0]).length, 3);
   assert.equal(shown.filter((token) => token === shown[0]).length, 1);

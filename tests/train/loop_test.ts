@@ -264,7 +264,7 @@ Deno.test(
     const task = await tinyTask();
     const field = (_t: Tensor, y: Tensor) => y.neg();
     const evaluate = (batch: Parameters<typeof task.evaluate>[0]) => {
-      const x = odeint(field, batch.x, [0, 1], { method: "dopri5" }).at(0, -1);
+      const x = odeint(field, batch.x, [0, 1], { method: "dopri5" }).select(0, -1);
       return task.evaluate({ ...batch, x });
     };
     const options = { epochs: 2, ...batches, folder };

@@ -52,10 +52,10 @@ Deno.test(
 Deno.test("scores of two classes are ranked over all samples, not per batch", async () => {
   const task = await tinyTask();
   type Batch = typeof task.data.test;
-  const scores = ({ x, labels }: Batch) => ({ scores: x.at(-1, 1), labels });
+  const scores = ({ x, labels }: Batch) => ({ scores: x.select(-1, 1), labels });
   const measures = await evaluate({ ...task, scores }, task.data.test, 3);
   const [values, labels] = await Promise.all([
-    task.data.test.x.at(-1, 1).data(),
+    task.data.test.x.select(-1, 1).data(),
     task.data.test.labels.data(),
   ]);
   assert.equal(measures.auc, rocAuc(values, labels));

@@ -149,7 +149,7 @@ export function runStepByStep(
   for (let step = 0; step < steps; step++) {
     const own = new Map<Node, Tensor>(given.map((node) => {
       const { tensor, varies } = values.get(node)!;
-      return [node, varies ? tensor.at(0, step) : tensor];
+      return [node, varies ? tensor.select(0, step) : tensor];
     }));
     state.forEach((node, i) => own.set(node, finals[i]));
     evaluate(nodes, own);

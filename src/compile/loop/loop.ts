@@ -149,7 +149,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       // A time known on the host stays a number: a path then finds its piece without asking the device.
       const row = treeMap(this.#sequences, (x: Tensor) => {
         const value = plain.get(x)?.[step];
-        return value === undefined ? x.at(0, step) : scalar(value, x.dtype);
+        return value === undefined ? x.select(0, step) : scalar(value, x.dtype);
       });
       const result = this.#body(carry, row);
       tensorsOfNext(carry, result.carry);

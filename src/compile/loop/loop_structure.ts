@@ -127,7 +127,7 @@ export class LoopStructure {
     if (this.#carried.length === 0) return [];
     const values = new Map<Node, Tensor>();
     for (const [node, { tensor, varies }] of this.values(sequences, constants)) {
-      values.set(node, varies ? tensor.at(0, 0) : tensor);
+      values.set(node, varies ? tensor.select(0, 0) : tensor);
     }
     evaluate(topological(this.#carried, values), values);
     return this.#carried.map((node) => values.get(node)!);

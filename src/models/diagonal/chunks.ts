@@ -42,7 +42,7 @@ export function runInChunks({ a, b, c }: SingleSystems, u: Tensor, chunk = chunk
   if (chunks > 1) {
     // The last input of a chunk is multiplied by b, the first output reads a c.
     const ends = inputs.matmul(responses.flip(1)).reshape([features, batch, chunks, 2, n]);
-    const across = multiply(powers.at(1, size - 1), a).reshape([features, 1, 1, 2, n]);
+    const across = multiply(powers.select(1, size - 1), a).reshape([features, 1, 1, 2, n]);
     const states = linearRecurrence(across, ends, { axis: 2, complex: true });
     const starts = states.slice(2, 0, chunks - 1).pad([[0, 0], [0, 0], [1, 0], [0, 0], [0, 0]]);
     const carried = multiply(starts, a.reshape([features, 1, 1, 2, n]))

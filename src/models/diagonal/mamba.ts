@@ -138,7 +138,7 @@ function causalConvolution(features: number, taps: number, key: Key, dtype?: DTy
       const length = rows.shape[1] - taps + 1;
       const terms = Array.from(
         { length: taps },
-        (_, i) => rows.slice(1, i, i + length).mul(parameters.weight.at(1, i)),
+        (_, i) => rows.slice(1, i, i + length).mul(parameters.weight.select(1, i)),
       );
       return terms.reduce((sum, term) => sum.add(term)).add(parameters.bias);
     },

@@ -112,7 +112,7 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
     const w0 = initial ?? equation.start(at(X, start), features);
     const everywhere = states === "all" || lengths !== undefined;
     const w = solve(X, w0, everywhere ? X.times : [start, end], solver);
-    if (!everywhere) return predict(at(X, end), w.at(0, -1), key, at(X, start));
+    if (!everywhere) return predict(at(X, end), w.select(0, -1), key, at(X, start));
     const all = w.transpose(0, 1);
     const everyPoint = at(X, X.times);
     if (!lengths) return predict(everyPoint, all, key, at(X, [start]));
@@ -124,7 +124,7 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
   const streamed = {
     ...{ name, inputChannels, dtype: dtype ?? "float32", method: solver.method },
     advance: (X: Path, w: Tensor, from: number, to: number) =>
-      solve(X, w, [from, to], streamSolver(solver)).at(0, 1),
+      solve(X, w, [from, to], streamSolver(solver)).select(0, 1),
     predict: (w: Tensor, X: Path, t: number) => predict(at(X, t), w),
   };
   const startOf = (features?: Tensor) => (X: Path, t: number) => {

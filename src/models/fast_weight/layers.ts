@@ -89,7 +89,7 @@ export function FastWeightLayers(model: string, options: FastWeightLayersOptions
     return all;
   };
   const join = (weights: readonly Tensor[]) => count === 1 ? weights[0] : stack(weights, -4);
-  const separate = (w: Tensor) => count === 1 ? [w] : layers.map((_, l) => w.at(-4, l));
+  const separate = (w: Tensor) => count === 1 ? [w] : layers.map((_, l) => w.select(-4, l));
 
   return {
     parameters: {

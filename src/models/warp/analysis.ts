@@ -137,7 +137,7 @@ export function principalComponents(
 function orthonormal(columns: Tensor): Tensor {
   const done: Tensor[] = [];
   for (let i = 0; i < columns.shape[1]; i++) {
-    const rest = done.reduce((x, unit) => x.sub(unit.mul(unit.mul(x).sum())), columns.at(1, i));
+    const rest = done.reduce((x, unit) => x.sub(unit.mul(unit.mul(x).sum())), columns.select(1, i));
     const length = rest.square().sum().sqrt();
     done.push(rest.div(length.equal(0).where(1, length)));
   }
@@ -178,12 +178,12 @@ export function gradientDescentPath(model: WARPModel, x: Tensor, options: Gradie
   return tidy(() => {
     const [length, channels] = x.shape;
     const tau = times(length, x.dtype).slice(0, 0, -1).expandDims(1);
-    const [first, input, targets] = [x.at(0, 0), x.slice(0, 0, -1), x.slice(0, 1)];
+    const [first, input, targets] = [x.select(0, 0), x.slice(0, 0, -1), x.slice(0, 1)];
     const step = valueAndGrad((theta: Tensor) => {
       const every = theta.expandDims(0).broadcastTo([length - 1, theta.size]);
       return meanSquaredError(model.decode(every, tau, { first, input }).slice(-1, 0, channels), targets);
     });
-    let theta = options.start ?? model.weights(x.slice(0, 0, 1).expandDims(0)).at(0, 0).at(0, 0);
+    let theta = options.start ?? model.weights(x.slice(0, 0, 1).expandDims(0)).select(0, 0).select(0, 0);
     const path = [theta];
     for (let i = 0; i < steps; i++) {
       theta = theta.sub(step(theta)[1].mul(learningRate));

@@ -82,7 +82,7 @@ export interface FeedingSteps {
 export function feedingSteps(readout: Readout, feeding: Omit<Feeding, "start">): FeedingSteps {
   const { x, given, noise, tau, tauStep, readsPrediction = false } = feeding;
   const [batch, , channels] = x.shape;
-  const first = x.at(1, 0);
+  const first = x.select(1, 0);
   const decodeAt = (theta: Tensor, tau: Tensor, input: Tensor) =>
     readout.decode(theta, { tau: tau.reshape([1, 1]).broadcastTo([batch, 1]), input, first });
   const time = tauStep === undefined ? undefined : full([batch, 1], tauStep, { dtype: x.dtype });
@@ -93,7 +93,7 @@ export function feedingSteps(readout: Readout, feeding: Omit<Feeding, "start">):
       given: given.transpose(0, 1),
       noise: noise ? [noise.transpose(0, 1)] : [],
     },
-    first: (start) => ({ prediction: first, y: decodeAt(start, tau.at(0, 0), first) }),
+    first: (start) => ({ prediction: first, y: decodeAt(start, tau.select(0, 0), first) }),
     takeUp(before, row) {
       const mean = before.y.slice(-1, 0, channels);
       const isSampled = row.noise.length > 0;

@@ -64,7 +64,7 @@ export function chunkedFinalState(
     batch,
     start.shape[1],
   ]);
-  const first = applyPower(transition, squares, start, length - missing, doublings).add(added.at(0, 0));
+  const first = applyPower(transition, squares, start, length - missing, doublings).add(added.select(0, 0));
   if (count === 1) return first;
   return iterateToEnd(
     { transition, power: squares(doublings), steps: count - 1, added: added.slice(0, 1) },

@@ -44,7 +44,7 @@ export function convolvedFinalState({ transition, input }: Dynamics, start: Tens
     const doublings = sequenceDoublings(transition, steps + 1, inputs + 1);
     const powers = powerSequence(transition, squares, columns, steps + 1, doublings);
     const kernel = powers.slice(0, 0, steps).slice(1, 0, inputs);
-    return convolveAtEnd(kernel, changes).add(powers.at(0, steps).slice(0, inputs));
+    return convolveAtEnd(kernel, changes).add(powers.select(0, steps).slice(0, inputs));
   }
   const doublings = powerDoublings(transition, steps, start.shape[0]);
   const free = applyPower(transition, squares, start, steps, doublings);

@@ -75,6 +75,6 @@ export function rollOutByConvolution(
     changes = concatenate([changes, last.known.reshape([batch, count, inputs]).flip(1)], 1);
   }
   // Only used for the divergence check, so no gradient is recorded.
-  const final = withoutRecording(() => convolveAtEnd(kernel, changes).add(free.at(0, -1)));
+  const final = withoutRecording(() => convolveAtEnd(kernel, changes).add(free.select(0, -1)));
   return { y: concatenate(outputs).transpose(0, 1), final };
 }

@@ -94,7 +94,7 @@ function convolutionWith(kernel: Tensor): (u: Tensor) => Tensor {
   return (u) => {
     const series = u.shape[0];
     const spectrum = transform.weigh(transform.apply(u.transpose(0, 1).mul(weight).flatten(1)));
-    const [real, imaginary] = [0, 1].map((k) => spectrum.at(1, k).reshape([-1, series, inputs]));
+    const [real, imaginary] = [0, 1].map((k) => spectrum.select(1, k).reshape([-1, series, inputs]));
     // Complex numbers as 2 by 2 matrices, times the real and imaginary rows of the kernel.
     const matrices = concatenate([
       concatenate([real, imaginary.neg()], 2),

@@ -232,7 +232,7 @@ export function WARP(options: WARPOptions): WARPModel {
         }, a state a series`,
       );
     }
-    const theta = start ?? phi(x.at(1, 0));
+    const theta = start ?? phi(x.select(1, 0));
     if (start || indexing !== "code") return theta;
     return advance(dynamics, theta, zeros([theta.shape[0], inputs], { dtype }));
   };
@@ -250,7 +250,7 @@ export function WARP(options: WARPOptions): WARPModel {
     checkSeries(x, inputChannels);
     const [theta, changes] = [startOf(x, start), changesOf(x)];
     const states = allStates(mode, dynamics, theta, changes);
-    watch(states.at(1, -1), theta, changes);
+    watch(states.select(1, -1), theta, changes);
     return states;
   };
 
@@ -284,7 +284,7 @@ export function WARP(options: WARPOptions): WARPModel {
     const final = finalState(mode, dynamics, start, changes);
     watch(final, start, changes);
     const tau = times(length, dtype, trainingLength).slice(0, -1).expandDims(1);
-    return readout.decode(final, { tau, input: x.at(1, -1), first: first.squeeze(1) });
+    return readout.decode(final, { tau, input: x.select(1, -1), first: first.squeeze(1) });
   });
   const decode = (theta: Tensor, tau: Tensor | number, seen: Partial<Omit<WARPDecoding, "tau">> = {}) => {
     checkOptions("WARP.decode", seen, decodingNames);

@@ -68,7 +68,7 @@ export function replay(
   const at = tensor(places.map(({ step }, i) => step * lists.length + i % lists.length), { dtype: "int32" });
   const samples = norm === "sample" ? y0.shape.slice(1) : y0.shape;
   const chosen = support.map((all) =>
-    all.reshape([steps * lists.length, ...samples]).gather(at).reshape([times.length - 1, ...y0.shape])
+    all.reshape([steps * lists.length, ...samples]).take(at).reshape([times.length - 1, ...y0.shape])
   );
   return interpolate(chosen as unknown as StepSupport, places.map(({ fraction }) => fraction), shape);
 }

@@ -116,19 +116,19 @@ export function solveBackwardsAdaptively(
     const { output, gradient = y.zerosLike(), ofConstants } = field.pull([t, y], a.neg(), 1, constants);
     return [output, gradient, ...constants.map((x, i) => ofConstants[i] ?? x.zerosLike())];
   };
-  let a = cotangent.at(0, -1);
+  let a = cotangent.select(0, -1);
   let sums = constants.map((x) => x.zerosLike());
   for (let i = times.length - 1; i > 0; i--) {
     const interval = [times[i], times[i - 1]] as const;
     const [, arrived, ...added] = solveParts(
       tableau,
       augmented,
-      [states.at(0, i), a, ...sums],
+      [states.select(0, i), a, ...sums],
       interval,
       options,
       2,
     );
-    a = arrived.add(cotangent.at(0, i - 1));
+    a = arrived.add(cotangent.select(0, i - 1));
     sums = added;
   }
   return { a, sums };
@@ -155,11 +155,11 @@ export function solveBackwardsInSteps(
   );
   const vector = (values: number[]) => tensor(Float64Array.from(values), { dtype });
 
-  const last = states.at(0, -1);
+  const last = states.select(0, -1);
   const many = times.length > 2;
   // Row number zero of both stands for the steps at which nothing arrives.
   const at = tensor(arrivals.map((later) => later + 1), { dtype: "int32" });
-  const rowsOf = (x: Tensor) => concatenate([x.slice(0, 0, 1).zerosLike(), x]).gather(at);
+  const rowsOf = (x: Tensor) => concatenate([x.slice(0, 0, 1).zerosLike(), x]).take(at);
   const rows = {
     t: vector(starts),
     dt: vector(lengths),
@@ -202,7 +202,7 @@ export function solveBackwardsInSteps(
       sums: constants.map((x, i) => sums[i] ?? x.zerosLike()),
     };
   };
-  const initial = { y: last, a: many ? last.zerosLike() : cotangent.at(0, -1) };
+  const initial = { y: last, a: many ? last.zerosLike() : cotangent.select(0, -1) };
   const loop = new Loop(body, initial, rows, {
     compile,
     memory: memoryAhead,
@@ -211,7 +211,7 @@ export function solveBackwardsInSteps(
     keepsProducts: true,
   });
   const result = loop.run(initial, starts.length);
-  return { a: result.carry.a.add(cotangent.at(0, 0)), sums: result.sums };
+  return { a: result.carry.a.add(cotangent.select(0, 0)), sums: result.sums };
 }
 
 /** Bytes for what is known ahead of the steps, where memory must not grow with their number. */

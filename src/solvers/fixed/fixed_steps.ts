@@ -45,7 +45,7 @@ export function solveOnGrid(
 
   const all = concatenate([y0.expandDims(0), states!]);
   const places = locateInSteps(times, grid);
-  const rows = (numbers: number[]) => all.gather(tensor(numbers, { dtype: "int32" }));
+  const rows = (numbers: number[]) => all.take(tensor(numbers, { dtype: "int32" }));
   if (places.every(({ fraction }) => fraction === 0 || fraction === 1)) {
     return rows(places.map(({ step, fraction }) => step + fraction));
   }

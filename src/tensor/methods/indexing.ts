@@ -8,10 +8,10 @@ import { scalar, type Tensor } from "../tensor.ts";
 
 /** Methods of {@linkcode Tensor} whose positions are values of a tensor. */
 export const indexingMethods = {
-  gather(indices, axis = 0) {
-    checkTensor("gather: indices", indices);
-    const along = normalizeAxis(axis, this.rank, "gather");
-    if (!isFloat(this.dtype)) hasWithin(this, "gather", indices, along);
+  take(indices, axis = 0) {
+    checkTensor("take: indices", indices);
+    const along = normalizeAxis(axis, this.rank, "take");
+    if (!isFloat(this.dtype)) hasWithin(this, "take", indices, along);
     const [outer, inner] = [this.shape.slice(0, along), this.shape.slice(along + 1)];
     const rows = this.reshape([sizeOf(outer), this.shape[along], sizeOf(inner)]);
     return apply(indexing.gather, [rows, indices.flatten()], undefined)

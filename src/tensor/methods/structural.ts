@@ -97,16 +97,20 @@ export const structuralMethods = {
       steps: this.shape.map((_, i) => i === along ? step : 1),
     });
   },
-  at(axis, position) {
-    const along = normalizeAxis(axis, this.rank, "at");
+  select(axis, position) {
+    const along = normalizeAxis(axis, this.rank, "select");
     if (typeof position !== "number") {
       throw new TypeError(
-        `at: the position is ${describe(position)}, expected a whole number after the axis, as in at(0, 1)`,
+        `select: the position is ${
+          describe(position)
+        }, expected a whole number after the axis, as in select(0, 1)`,
       );
     }
     const from = position < 0 ? position + this.shape[along] : position;
     if (!Number.isInteger(position) || from < 0 || from >= this.shape[along]) {
-      throw new ShapeError(`at: position ${position} is outside axis ${axis} of ${formatShape(this.shape)}`);
+      throw new ShapeError(
+        `select: position ${position} is outside axis ${axis} of ${formatShape(this.shape)}`,
+      );
     }
     return this.slice(along, from, from + 1).squeeze(along);
   },

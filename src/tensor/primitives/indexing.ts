@@ -18,7 +18,7 @@ function checkIndices(operation: string, { shape, dtype }: TensorSpec) {
 export const gather: Primitive<void> = {
   name: "gather",
   infer([{ shape: [outer, _, inner], dtype }, indices]) {
-    checkIndices("gather", indices);
+    checkIndices("take", indices);
     return { shape: [outer, indices.shape[0], inner], dtype };
   },
   run(device, [view, indices], _, { shape, dtype }) {

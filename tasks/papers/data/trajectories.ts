@@ -55,7 +55,7 @@ export async function solveSystem(
           rows[0].map((_, column) => tensor(rows.map((row) => row[column]), { dtype: "float64" }));
         const given = columns(part(parameters));
         const states = odeint(
-          (_t, y) => stack(field(initial[0].map((_, i) => y.at(0, i)), given)),
+          (_t, y) => stack(field(initial[0].map((_, i) => y.select(0, i)), given)),
           stack(columns(part(initial))),
           times,
           { method: "dopri5", rtol: tolerance, atol: tolerance, compile: false },
