@@ -11,7 +11,7 @@
 //   row, product_step  the row of this step in the inputs and outputs, and in the product rows
 //   spill_start        where the sample's slots in `spill` begin
 //   fn row_of(done: u32) -> u32     the row that belongs to a step
-//   before_end, step_end, after_end   numbers of calls to the end of each section: before the steps, of a step, after all
+//   prologue_end, step_end, epilogue_end   numbers of calls to the end of each section: before the steps, of a step, after all
 //   call_size                       words of a call: its kernel, whether to wait for the others before it, its arguments
 //   fn argument(i: u32) -> u32      a word of the calls
 //   fn invoke(kernel: u32, at: u32) calls a kernel with the arguments that begin at a word
@@ -29,10 +29,10 @@ fn main(@builtin(local_invocation_index) local: u32, @builtin(workgroup_id) grou
   var done = params.first_step;
   let end = done + params.count;
   // One loop through all sections: compilers copy the kernels to each place that calls them.
-  for (var i = 0u; i < after_end; i++) {
+  for (var i = 0u; i < epilogue_end; i++) {
     if (i == step_end && done + 1u < end) {
       done++;
-      i = before_end;
+      i = prologue_end;
     }
     row = row_of(done);
     product_step = done - params.first_product_step;

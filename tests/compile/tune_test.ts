@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { explain, key, normal, ones, scan, type Tensor, tune, valueAndGrad } from "../../mod.ts";
 import type { Run } from "../../src/compile/executors/run.ts";
-import { keepSchedule, runAs, schedulesOf } from "../../src/compile/executors/choose_executor.ts";
+import { possibleSchedules, runAs, setSchedule } from "../../src/compile/executors/choose_executor.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { runOnCpu } from "../../src/compile/executors/wasm/run_on_cpu.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
@@ -45,7 +45,7 @@ testOnDevices(
 
 testOnCpu("a tuned executor is used unless an option selects another", (device) => {
   const { run } = loop(7);
-  observeLoops((_, run) => keepSchedule(device as CpuDevice, run, { executor: "stepped" }), () => void run());
+  observeLoops((_, run) => setSchedule(device as CpuDevice, run, { executor: "stepped" }), () => void run());
   assert.match(explain(run), /executor: stepped, as tuned/);
   const withOption = () =>
     scan((h: Tensor, x: Tensor) => [h.add(x), []], ones([2, 3]), ones([2, 1]), { executor: "fused" });
@@ -60,7 +60,7 @@ testOnBoth("every executor gives the same results", async (cpu, webgpu) => {
   const hostInputs: ReturnType<typeof device.read>[] = [];
   observeLoops((_, run) => {
     hostInputs.push(device.read(run.inputs.map((view) => makeContiguous(device, view))));
-    for (const way of schedulesOf(device, run)) {
+    for (const way of possibleSchedules(device, run)) {
       const { outputs: ran, weightGradients, finals } = runAs(way, device, run);
       const views = [...ran, ...weightGradients, ...finals].map((view) => makeContiguous(device, view));
       outputs.push({ name: JSON.stringify(way), loop: loops.length, values: device.read(views) });

@@ -30,7 +30,7 @@ function runAtOnce({ run }: Case, steps: Tensor[][], varies: readonly boolean[])
       i,
     ) => [node, { tensor: varies[i] ? stack(steps[i]) : steps[i][0], varies: varies[i] }]),
   );
-  for (const { node, tensor } of trace.takeConstants()) values.set(node, { tensor, varies: false });
+  for (const { node, tensor } of trace.popConstants()) values.set(node, { tensor, varies: false });
   evaluateAllSteps(topological([output]), values, 2);
   return values.get(output)!.tensor;
 }
@@ -67,7 +67,7 @@ Deno.test("elementwise operations ahead of a loop are fused unless a gradient pa
   const observe = (body: () => Tensor) => {
     let result!: Tensor;
     observeLoops(({ split }) => {
-      const before = split.before.filter(({ kind }) => kind === "operation").length;
+      const before = split.hoisted.filter(({ kind }) => kind === "operation").length;
       found.push({ before, backward: split.graph.backward });
     }, () => result = body());
     return result;

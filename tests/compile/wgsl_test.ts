@@ -15,7 +15,7 @@ import {
 import type { Run, RunResult } from "../../src/compile/executors/run.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { runOnCpu } from "../../src/compile/executors/wasm/run_on_cpu.ts";
-import { emitWgsl } from "../../src/compile/executors/wgsl/emitter.ts";
+import { emitWgsl } from "../../src/compile/executors/wgsl/emit_wgsl.ts";
 import { adapterOf, runOnWebGpu } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
 import {
   type Adapter,
@@ -25,7 +25,7 @@ import {
   otherWorkgroups,
   type WorkgroupShape,
 } from "../../src/compile/executors/wgsl/gpu_layout.ts";
-import { portionsOf, stepsWithin } from "../../src/compile/executors/wgsl/schedule.ts";
+import { chooseDispatchSize, stepsWithin } from "../../src/compile/executors/wgsl/dispatch_size.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { makeContiguous, uploadView } from "../../src/device/view.ts";
@@ -274,11 +274,14 @@ testOnBoth(
     const device = webgpu as WebGpuDevice;
     const limits = limitsOf(device, { maxStorageBufferBindingSize: 4 * 1500 });
     const adapter = { ...asHardware(device), limits };
-    let portions: { samples: number; stepsPerProduct: number } | undefined;
+    let dispatchSize: { samples: number; stepsPerProduct: number } | undefined;
     await checkLoops(cpu as CpuDevice, device, neuralCde(40, 3, 4, 7), adapter, (run, layout) => {
-      if (layout.weightGradients.length > 0) portions = portionsOf(run, layout, adapter);
+      if (layout.weightGradients.length > 0) dispatchSize = chooseDispatchSize(run, layout, adapter);
     });
-    assert.ok(portions && portions.samples < 40 && portions.stepsPerProduct < 6, JSON.stringify(portions));
+    assert.ok(
+      dispatchSize && dispatchSize.samples < 40 && dispatchSize.stepsPerProduct < 6,
+      JSON.stringify(dispatchSize),
+    );
   },
 );
 

@@ -3,11 +3,11 @@ import { add } from "../../device/scalar.ts";
 import { allocateView, transposed } from "../../device/view.ts";
 
 /**
- * The gradient of a weight: a matrix product over the rows of all samples and of many steps.
+ * Adds the matrix product of the rows of all samples and of many steps to a weight gradient.
  *
  * @param left `(terms, rows)`.
  * @param right `(terms, columns)`.
- * @param before The same of other steps, which is added and freed.
+ * @param before The weight gradient of other steps. It is added and freed.
  * @returns `(rows, columns)`.
  */
 export function addProduct(

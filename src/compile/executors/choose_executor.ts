@@ -1,4 +1,4 @@
-/** The choice of a program's executor and of its workgroups. */
+/** Choice of the executor and the workgroup shape of a program. */
 import { CpuDevice } from "../../device/cpu/device.ts";
 import { WebGpuDevice } from "../../device/webgpu/device.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
@@ -15,63 +15,63 @@ import { runOnCpu } from "./wasm/run_on_cpu.ts";
 import { adapterOf, describeOnWebGpu, runOnWebGpu } from "./wgsl/run_on_webgpu.ts";
 import { otherWorkgroups, type WorkgroupShape } from "./wgsl/gpu_layout.ts";
 
-/** A device that compiled loops run on. */
+/** A device with executors of compiled loops. */
 export type LoopDevice = CpuDevice | WebGpuDevice;
 
-/** Executor of a program, and the shape of its workgroups. */
+/** How a program runs. */
 export interface Schedule {
   readonly executor: ExecutorName;
-  /** Workgroup of a fused loop on a GPU; chosen from the shapes by default. */
+  /** Workgroup of a fused loop on a GPU. Default: chosen from the shapes. */
   readonly workgroup?: WorkgroupShape;
 }
 
-/** A quarter of what WebAssembly can address. */
+/** Limit in bytes for the values of all steps on a CPU: a quarter of the memory that WebAssembly can address. */
 const shareOfMemory = 2 ** 30;
 
-/** Schedules given to {@linkcode keepSchedule}. */
-const kept = new WeakMap<LoopDevice, Map<string, Schedule>>();
+/** Schedules set by {@linkcode setSchedule}. */
+const schedulesByDevice = new WeakMap<LoopDevice, Map<string, Schedule>>();
 
-/** Names a program and the size of its batch. */
+/** A name for a program with a batch size. */
 export function nameOf({ program, batch }: Run): string {
   return `${identityOf(program)} ${batch}`;
 }
 
-/** Has a program run by a schedule from now on, on this device and for this batch. */
-export function keepSchedule(device: LoopDevice, run: Run, schedule: Schedule): void {
-  const schedules = kept.get(device) ?? new Map<string, Schedule>();
-  kept.set(device, schedules.set(nameOf(run), schedule));
+/** Sets the schedule of a program on a device, for a batch size. */
+export function setSchedule(device: LoopDevice, run: Run, schedule: Schedule): void {
+  const schedules = schedulesByDevice.get(device) ?? new Map<string, Schedule>();
+  schedulesByDevice.set(device, schedules.set(nameOf(run), schedule));
 }
 
-/** The schedules by which a program could run. */
-export function schedulesOf(device: LoopDevice, { program, batch }: Run): Schedule[] {
+/** All schedules that a program can run with. */
+export function possibleSchedules(device: LoopDevice, { program, batch }: Run): Schedule[] {
   const [fused, stepped] = [{ executor: "fused" }, { executor: "stepped" }] as const;
   if (whyStepped(program, device)) return [stepped];
   const workgroups = device instanceof CpuDevice ? [] : otherWorkgroups(program, batch, adapterOf(device));
   return [fused, stepped, ...workgroups.map((workgroup) => ({ ...fused, workgroup }))];
 }
 
-/** @throws {Uncompilable} If a GPU's fused loop cannot be made. */
+/** @throws {Uncompilable} If the fused loop exceeds limits of the GPU. */
 export function runAs({ executor, workgroup }: Schedule, device: LoopDevice, run: Run): RunResult {
   if (executor === "stepped") return runStepped(device, run);
   return device instanceof CpuDevice ? runOnCpu(device, run) : runOnWebGpu(device, run, undefined, workgroup);
 }
 
-/** Why a program cannot run as one kernel, if it cannot. */
+/** The reason that a program cannot run fused, or undefined if it can. */
 function whyStepped({ dtype, inputs, slots, outputs }: Program, device: LoopDevice): string | undefined {
-  // An operation on an array without elements does nothing, and a fused kernel cannot declare it.
+  // WGSL cannot declare arrays without elements.
   if ([...inputs, ...slots].some(({ size }) => size === 0)) return "it has arrays without elements";
   const written = [...inputs.filter(({ role }) => role === "state"), ...outputs];
   const other = device instanceof CpuDevice && written.find((array) => array.dtype !== dtype);
   return other ? `a state or an output is ${other.dtype}` : undefined;
 }
 
-/** A device's executors as one, which chooses for each program unless it is told. */
+/** An executor that chooses a schedule for each program, or uses the executor `wanted`. */
 function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
   const choose = (run: Run): Choice & Schedule => {
     const reason = whyStepped(run.program, device);
     if (reason) return { executor: "stepped", reason };
     if (wanted) return { executor: wanted, reason: "as asked for" };
-    const known = kept.get(device)?.get(nameOf(run));
+    const known = schedulesByDevice.get(device)?.get(nameOf(run));
     return known ? { ...known, reason: "as tuned" } : chooseExecutor(run.program, run.batch, device.info);
   };
   const decide = <T>(run: Run, act: (choice: Choice & Schedule) => T): T => {
@@ -79,7 +79,7 @@ function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
     try {
       return act(choice);
     } catch (error) {
-      // One kernel can be too much where one for each operation is not.
+      // A fused kernel can exceed limits that the kernels of single operations do not.
       if (!(error instanceof Uncompilable) || choice.reason === "as asked for") throw error;
       return act({ executor: "stepped", reason: error.message });
     }
@@ -99,7 +99,7 @@ function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
   return Object.assign(execute, { device, keepsProducts: isCpu, memory, describe });
 }
 
-/** The executor of compiled loops on the device of a state and of sequences, if there is one. */
+/** The executor of compiled loops on the device of a state and of sequences. Undefined inside another loop's trace. */
 export function executorOf(
   state: readonly Tensor[],
   sequences: readonly Tensor[],
@@ -107,7 +107,7 @@ export function executorOf(
 ): Executor | undefined {
   if (wanted !== undefined) checkWord("scan", "executor", wanted, ["fused", "stepped"]);
   const given = [...state, ...sequences];
-  // Inside another loop's trace there is no device: the operations of this one become part of the other's body.
+  // Inside another loop's trace, the operations of this loop become part of the outer body.
   if (state.length === 0 || given.some(({ storage }) => storage instanceof Symbolic)) return undefined;
   const device = deviceOf("scan", given);
   return device instanceof CpuDevice || device instanceof WebGpuDevice

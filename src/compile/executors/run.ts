@@ -1,20 +1,20 @@
-/** Running a program: what the loop driver asks of each device. */
+/** The interface of executors. */
 import type { BufferView, Device } from "../../device/device.ts";
 import type { Program } from "../program/program.ts";
 
-/** One run of a program. All results are row-major; all arrays are of the program's type unless an input says otherwise. */
+/** One run of a program. Results are row-major. Arrays have the program's type, except inputs with another type. */
 export interface Run {
   readonly program: Program;
   readonly batch: number;
   readonly steps: number;
   /**
-   * In the order of the program's inputs: `(batch, size)` for state and constants of a sample, `(steps, batch, size)` for
-   * rows of a sample, `(size)` and `(steps, size)` for what the samples share. They may lie in memory in any order.
+   * In the order of the program's inputs: `(batch, size)` for states and constants per sample, `(steps, batch, size)` for
+   * rows per sample, `(size)` and `(steps, size)` for constants and rows that the samples share. Strides are arbitrary.
    */
   readonly inputs: readonly BufferView[];
   /**
-   * The position among the states of a number for each sample that is zero until nothing of the sample will change any more.
-   * The rest of its steps may then be left out; what they would have put out is undefined.
+   * Position of a state with one number per sample that becomes nonzero when the sample no longer changes. Later steps may be
+   * skipped; their outputs are undefined.
    */
   readonly settled?: number;
 }
@@ -27,7 +27,7 @@ export interface RunResult {
   readonly outputs: readonly BufferView[];
   /** `(steps, size)`. */
   readonly stepSums: readonly BufferView[];
-  /** `(batch, size)` for sums over steps, `(size)` for those over samples too. */
+  /** `(batch, size)` for sums over steps, `(size)` for sums over steps and samples. */
   readonly sums: readonly BufferView[];
   /** `(rows, columns)`. */
   readonly weightGradients: readonly BufferView[];
@@ -37,10 +37,10 @@ export interface RunResult {
 export interface Executor {
   (run: Run): RunResult;
   readonly device: Device;
-  /** Whether large matrix products are no faster than those inside a loop: then nothing is gained by taking them out. */
+  /** Whether matrix products stay in the loop, because large products before the loop would be no faster. */
   readonly keepsProducts: boolean;
-  /** Bytes that what is computed for many steps at once may take. */
+  /** Limit in bytes for values of many steps. */
   readonly memory: number;
-  /** Describes a compiled program: its executor and why, its kernels' source, its workgroups or threads. */
+  /** Describes a compiled program: executor, reason, source code, workgroups or threads. */
   readonly describe: (run: Run) => string;
 }

@@ -10,9 +10,8 @@ import { type GraphLoop, observeLoops } from "../loop/graph_loop.ts";
 import type { Kernel, Operand } from "../program/program.ts";
 
 /**
- * Says how a solve runs: for every compiled loop in it the graph of its body, what is computed before the loop, the
- * kernels of a step, the memory of a sample, and how much arithmetic and traffic that is. What runs step by step does not
- * show.
+ * Describes how a solve runs: for each compiled loop the graph of the body, hoisted values, the kernels of a step, the memory of
+ * a sample, arithmetic and memory traffic. Loops that run step by step are not described.
  *
  * @example
  * ```ts
@@ -21,11 +20,11 @@ import type { Kernel, Operand } from "../program/program.ts";
  * console.log(explain(() => odeint((_t, y) => y.neg(), ones([4, 2]), [0, 1], { method: "rk4", stepSize: 0.1 })));
  * ```
  *
- * @param solve Is run once; wrap it in `valueAndGrad` to see the loops of its gradient too.
+ * @param solve Runs once. Wrap it in `valueAndGrad` to include the loops of its gradient.
  */
 export function explain(solve: () => unknown): string {
   checkFunction("explain", "solve", solve);
-  /** Number of runs of each loop: one in segments of time runs many times. */
+  /** Number of runs of each loop. Loops in segments of time run many times. */
   const loops = new Map<string, number>();
   observeLoops((loop, run, executor) => {
     const text = describeLoop(loop, run, executor);
@@ -115,7 +114,7 @@ function place({ slot, shared, shape }: Operand): string {
   return `${slot === undefined ? `shared${shared}` : `slot${slot}`}${formatShape(shape)}`;
 }
 
-/** Characters of an operation in an expression: a longer one is abbreviated, since a value that is read twice is written twice. */
+/** Maximum characters of a printed subexpression. A value that is read twice is printed twice, so that texts can grow fast. */
 const maxText = 4000;
 
 function expression(root: Scalar, operands: readonly Operand[]): string {

@@ -4,24 +4,23 @@ import { copy } from "../../device/view.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Run } from "../executors/run.ts";
 import {
-  keepSchedule,
   type LoopDevice,
   nameOf,
+  possibleSchedules,
   runAs,
   type Schedule,
-  schedulesOf,
+  setSchedule,
 } from "../executors/choose_executor.ts";
 import { observeLoops } from "../loop/graph_loop.ts";
 import { Uncompilable } from "../trace/uncompilable.ts";
 
-/** Runs of a schedule, of which the fastest counts; one more comes before, which compiles. */
+/** Timed runs per schedule, after one run that compiles. The fastest run counts. */
 const repeats = 3;
 
 /**
- * Times the schedules by which each compiled loop of a solve could run (fused or stepped; on a GPU, how many samples a workgroup
- * takes and how many invocations share one) and keeps the fastest for as long as the device is open: for loops of the same
- * body, shapes and batch. Without it the choice is made from the shapes, the same on every run. Results may differ in
- * rounding from those of another schedule.
+ * Measures all schedules of each compiled loop of a solve, and uses the fastest schedule from then on, for loops with the same
+ * body, shapes and batch on this device. A schedule is an executor (fused or stepped) and, on a GPU, the samples per workgroup
+ * and invocations per sample. Without tuning, the schedule is chosen from the shapes. Schedules differ in rounding.
  *
  * @example
  * ```ts
@@ -33,8 +32,8 @@ const repeats = 3;
  * console.log(await tune(solve));
  * ```
  *
- * @param solve Is run once; wrap it in `valueAndGrad` to tune the loops of its gradient too.
- * @returns What was measured, a line for each loop.
+ * @param solve Runs once. Wrap it in `valueAndGrad` to tune the loops of its gradient too.
+ * @returns The measured times, one line per loop.
  */
 export async function tune(solve: () => unknown): Promise<string> {
   checkFunction("tune", "solve", solve);
@@ -50,13 +49,13 @@ export async function tune(solve: () => unknown): Promise<string> {
   for (const run of runs.values()) {
     const device = run.inputs[0].source.device as LoopDevice;
     const timed: { schedule: Schedule; seconds: number }[] = [];
-    for (const schedule of schedulesOf(device, run)) {
+    for (const schedule of possibleSchedules(device, run)) {
       const seconds = await timeOf(schedule, device, run);
       if (seconds !== undefined) timed.push({ schedule, seconds });
     }
     for (const { source } of run.inputs) source.free();
     const [fastest] = timed.toSorted((a, b) => a.seconds - b.seconds);
-    keepSchedule(device, run, fastest.schedule);
+    setSchedule(device, run, fastest.schedule);
     const figures = timed.map(({ schedule, seconds }) =>
       `${nameSchedule(schedule)} ${(1000 * seconds).toFixed(2)} ms`
     );
@@ -69,7 +68,7 @@ export async function tune(solve: () => unknown): Promise<string> {
   return lines.join("\n");
 }
 
-/** Seconds that a run takes, nothing where it cannot be. */
+/** Seconds of a run. Undefined if the schedule is impossible. */
 async function timeOf(schedule: Schedule, device: LoopDevice, run: Run): Promise<number | undefined> {
   let fastest = Infinity;
   for (let i = 0; i <= repeats; i++) {

@@ -1,4 +1,4 @@
-/** `jit`: what a function queues on a device is kept the first time, and queued again without the function later. */
+/** `jit`: captures the commands that a function queues on a device in its first call, and replays them in later calls. */
 import {
   capture,
   type Captured,
@@ -23,29 +23,29 @@ import { foldTree, rebuild, type Tree, treeLeaves, withLeaves } from "../../tens
 import { fuse } from "./fuse.ts";
 import { numberOf } from "../program/identity.ts";
 
-/** Traces of a function that are kept, those that were used last. */
+/** Maximum cached traces of a function. */
 const maxTraces = 16;
 
-/** Traces of a function that are worth a warning. */
+/** Number of traces of a function that logs a warning. */
 const manyTraces = 64;
 
 /**
- * Traces a function once for each structure, shapes and types of its arguments, and then replays what it computes without
- * running it: a whole training step, gradients and optimiser included.
+ * Traces a function once per structure, shapes and types of its arguments. Later calls replay the computation without running
+ * the function. A traced function can be a whole training step, with gradients and optimiser.
  *
- * - Tensors and random keys of the arguments may differ from call to call, wherever they lie in plain objects and arrays. All
- *   else (numbers, strings, other objects) is static: each value is traced on its own, as JAX's `static_argnums` are. A number
- *   that changes in every call belongs in a tensor. A typed array is told by its numbers, all of which are looked at in every
- *   call; any other object is told by its identity, and what is changed in it goes unnoticed.
- * - Tensors that the function closes over have the values of the moment of each call, such as parameters that an optimiser has
- *   changed. An optimiser inside counts its steps and takes its learning rate as it is at each call. Other variables keep the
- *   values that they had when the function was traced.
- * - Nothing can be read back inside: no `await x.data()`, no branch on values, no method that chooses its steps or iterations
- *   from values. Use `condition.where(a, b)`, methods of fixed steps, or steps found before by `findOdeintSteps`.
- * - Only what is returned outlives a call.
+ * - Tensors and random keys of the arguments may differ from call to call, anywhere in plain objects and arrays. All other
+ *   values (numbers, strings, other objects) are static: each value has a separate trace, as with `static_argnums` of JAX. Pass
+ *   a number that changes in every call as a tensor. Typed arrays are compared by their numbers in every call. Other objects are
+ *   compared by identity: changes inside them have no effect.
+ * - Tensors that the function closes over, such as parameters that an optimiser changes, have their current values in each call.
+ *   An optimiser in the function counts its steps and uses its current learning rate. Other variables keep their values from
+ *   the time of tracing.
+ * - The function cannot read from the device: no `await x.data()`, no branch on values, no solver that chooses its steps or
+ *   iterations from values. Use `condition.where(a, b)`, solvers with fixed steps, or steps from `findOdeintSteps`.
+ * - Only returned tensors stay valid after a call.
  *
- * Under a gradient tape, in the body of a loop and inside another function of `jit`, the function itself is run: gradients of
- * it are what they would be without. Take the gradient inside instead.
+ * Under a gradient tape, in the body of a loop and inside another function of `jit`, the original function runs, so gradients
+ * are correct but nothing is replayed. Compute the gradient inside the function instead.
  *
  * @example
  * ```ts
@@ -61,9 +61,9 @@ const manyTraces = 64;
  * for (let i = 0; i < 100; i++) step(normal(key(i), [8, 3]), normal(key(i), [8, 1]));
  * ```
  *
- * @param f Takes and returns tensors in plain objects and arrays; it must not be `async`.
- * @returns A function of the same arguments with the same results. It throws a {@linkcode JitError} where it cannot be traced:
- * what the function has done up to there is done.
+ * @param f Takes and returns tensors in plain objects and arrays. It must not be `async`.
+ * @returns A function with the same arguments and results. It throws a {@linkcode JitError} if `f` cannot be traced. Assignments
+ * before the error take effect.
  * @throws {TypeError} If `f` is not a function.
  */
 export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => R {
@@ -72,19 +72,19 @@ export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => 
   }
   const traces = new Map<string, Trace<R>>();
   let count = 0;
-  /** Positions of tensors that are copied to memory of the trace, by signature: callers bring others each time. */
+  /** Positions of arguments that are copied to memory of the trace, because calls pass different tensors; by signature. */
   const copied = new Map<string, Set<number>>();
   const run = (args: A): R => {
     const call = readArguments(args);
     if (isRecording() || isCapturing() || call.tensors.some((x) => x.storage instanceof Symbolic)) {
       return f(...args);
     }
-    // Commands captured under a profile tell of their spans.
+    // Commands that are captured under a profile report spans.
     const signature = isProfiling() ? `profiled ${call.signature}` : call.signature;
     let trace = traces.get(signature);
     if (trace) {
       const moved = trace.moved(call);
-      // Copies would be apart from what they share memory with.
+      // A copy of an argument would not see assignments to the memory that it shares with other tensors.
       if (trace.isAliased(call, moved)) return f(...args);
       if (moved.length === 0 && trace.takes(call)) {
         trace.replay();
@@ -112,13 +112,13 @@ export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => 
   return (...args) => hostSpan("jit: arguments, one command after another, results", () => run(args));
 }
 
-/** The arguments of a call, taken apart. */
+/** The arguments of a call. */
 interface Call {
   readonly args: readonly unknown[];
-  /** Each once. */
+  /** Without duplicates. */
   readonly tensors: readonly Tensor[];
   readonly keys: readonly Key[];
-  /** The same for calls that one trace serves. */
+  /** Equal for calls with the same trace. */
   readonly signature: string;
 }
 
@@ -153,7 +153,7 @@ function readArguments(args: readonly unknown[]): Call {
   return { args, signature: foldTree(args, leaf, join, isKey), tensors: [...tensors.keys()], keys };
 }
 
-/** Whether a value is an array of numbers whose contents may change in place. */
+/** Whether a value is a typed array, whose numbers may change. */
 function isTypedArray(value: object): value is ArrayLike<unknown> {
   return ArrayBuffer.isView(value) && !(value instanceof DataView);
 }
@@ -172,30 +172,30 @@ function argumentsWith(
   return foldTree<unknown>(args, leaf, rebuild, isKey) as unknown[];
 }
 
-/** A tensor with memory of its own, which lives as long as something refers to it. */
+/** A tensor with new memory, which scopes do not release. */
 function newTensor(device: Device, { shape, dtype }: TensorSpec): Tensor {
   const view = allocateView(device, shape, dtype);
   keepBuffer(view.source);
   return new Tensor(view);
 }
 
-/** A traced function: commands that compute it again. */
+/** A traced function. */
 class Trace<R> {
   readonly #device: Device;
-  /** The tensors of the arguments that the function was traced with: the caller's, or those that his are copied to. */
+  /** The tensors that the function was traced with: tensors of the caller, or copies. */
   readonly #inside: readonly Tensor[];
-  /** The view of each when the function was traced. */
+  /** Their views when the function was traced. */
   readonly #storages: readonly unknown[];
   /** Positions of tensors that are copied. */
   readonly #copied: readonly number[];
-  /** Positions of tensors that the function assigns to, themselves or by a view of their memory. */
+  /** Positions of tensors that the function assigns to, directly or through a view. */
   readonly #assigned: ReadonlySet<number>;
-  /** Other memory that it assigns to. */
+  /** Other memory that the function assigns to. */
   readonly #written = new Set<View["source"]>();
-  /** Tensors from outside that are no arguments, and the memory of each. */
+  /** Tensors that the function closes over besides the arguments, and their memory. */
   readonly #outside: ReadonlySet<Tensor | View["source"]>;
   readonly #keys: readonly Tensor[];
-  /** Tensors from outside, and where the memory of each was. */
+  /** Tensors that were created outside of the function, and their views when it was traced. */
   readonly #closedOver = new Map<Tensor, View>();
   readonly #captured: Captured<(call: Call) => R>;
   readonly #reads: readonly HostRead[];
@@ -249,7 +249,7 @@ class Trace<R> {
     collected.register(this, captured.commands, this);
   }
 
-  /** Makers of a call's results. Memory of the trace is copied, since the next call writes to it again. */
+  /** Returns a function that makes the results of a call. Memory of the trace is copied, because the next call overwrites it. */
   #outputsOf(result: R, made: WeakSet<Tensor>): (call: Call) => R {
     const own = new Set(
       [...this.#copied.map((i) => this.#inside[i]), ...this.#keys].map((x) => x.view.source),
@@ -269,27 +269,27 @@ class Trace<R> {
     return (call) => withLeaves(result, outputs.map((output) => output(call)));
   }
 
-  /** The positions of tensors that are not where the function found them. */
+  /** Positions of arguments whose memory differs from the memory at the time of tracing. */
   moved({ tensors }: Call): number[] {
     return this.#storages.flatMap((storage, i) =>
       tensors[i].storage === storage || this.#copied.includes(i) ? [] : [i]
     );
   }
 
-  /** Whether an argument that is to be copied is closed over too, or shares memory that is assigned to. */
+  /** Whether a copied argument is also closed over, or shares memory that the function assigns to. */
   isAliased({ tensors }: Call, moved: readonly number[]): boolean {
     return [...this.#copied, ...moved].some((i) => {
       const { source } = tensors[i].view;
       const isAssigned = this.#assigned.has(i);
       if (this.#outside.has(tensors[i]) || isAssigned && this.#outside.has(source)) return true;
       if (this.#written.has(source)) return true;
-      // Another argument, where one of the two is assigned to.
+      // Two arguments share memory, and the function assigns to one of them.
       return typeof source !== "number" && this.#assigned.size > 0 &&
         tensors.some((x, j) => j !== i && x.view.source === source && (isAssigned || this.#assigned.has(j)));
     });
   }
 
-  /** Takes up a call's arguments. Returns whether all else is as it was when the function was traced. */
+  /** Copies the arguments of a call. Returns whether everything else is unchanged since the function was traced. */
   takes(call: Call): boolean {
     for (const [x, view] of this.#closedOver) {
       if (x.storage !== view || hasBuffer(view) && view.source.freed) return false;
@@ -298,7 +298,7 @@ class Trace<R> {
     return this.#reads.every((isUnchanged) => isUnchanged());
   }
 
-  /** Copies arguments to where the function reads them. */
+  /** Copies arguments to the memory of the trace. */
   #fill({ tensors, keys }: Call): void {
     for (const i of this.#copied) {
       this.#device.map(identity, [tensors[i].view], this.#inside[i].view as BufferView);
@@ -311,14 +311,14 @@ class Trace<R> {
     });
   }
 
-  /** Computes again what the function computed. */
+  /** Queues the captured commands. */
   replay(): void {
     const { numbers, commands } = this.#captured;
     for (const { view, compute } of numbers) this.#device.write(view.source, compute());
     commands.play();
   }
 
-  /** A call's results, once they have been computed. */
+  /** The results of a call, after its commands are queued. */
   results(call: Call): R {
     for (const i of this.#assigned) {
       if (this.#copied.includes(i)) call.tensors[i].assign(this.#inside[i]);
@@ -326,7 +326,7 @@ class Trace<R> {
     return this.#captured.result(call);
   }
 
-  /** Gives its memory back. */
+  /** Releases the memory of the trace. */
   free(): void {
     collected.unregister(this);
     this.#captured.commands.free();

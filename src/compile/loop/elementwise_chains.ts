@@ -1,4 +1,4 @@
-/** Chains of elementwise operations before a loop, each as one operation: what one hands on to the next stays out of memory. */
+/** Chains of hoisted elementwise operations, fused to one operation each, so that intermediate values are not stored. */
 import { postOrder } from "../../device/post_order.ts";
 import { constant, type Scalar } from "../../device/scalar.ts";
 import { type Elementwise, elementwise } from "../../tensor/primitives/elementwise.ts";
@@ -6,22 +6,22 @@ import type { Node, OperationNode } from "../trace/graph.ts";
 import { maxOperations, operationsOf } from "../program/expression_size.ts";
 import { numberText } from "../../device/structure_text.ts";
 
-/** Operands of a chain, which a GPU binds side by side. */
+/** Maximum operands of a chain: with the result, every WebGPU adapter can bind this many buffers. */
 const maxOperands = 6;
 
 /**
- * Finds chains: operations whose only reader is in the chain too.
+ * Finds chains: operations whose only reader is in the same chain.
  *
  * @param nodes In order.
- * @param needed Nodes that something else reads.
- * @param group Operations of another group are in another chain; those without one are in none.
- * @returns For the last operation of each chain, the operation that does it all; and the operations that are part of it.
+ * @param needed Nodes that are read outside of `nodes`.
+ * @param group Operations of different groups are in different chains. Operations without a group are not fused.
+ * @returns For the last operation of each chain, the fused operation; and the operations that are fused into others.
  */
 export function chainsOf(
   nodes: readonly Node[],
   needed: ReadonlySet<Node>,
   group: (node: Node) => unknown,
-): { joined: ReadonlyMap<Node, OperationNode>; parts: ReadonlySet<Node> } {
+): { fusedChains: ReadonlyMap<Node, OperationNode>; parts: ReadonlySet<Node> } {
   const readers = new Map<Node, number>();
   const isElementwise = (node: Node): node is OperationNode =>
     node.kind === "operation" && node.primitive.lower === "map" && group(node) !== undefined;
@@ -31,7 +31,7 @@ export function chainsOf(
   }
   const known = new Set(nodes);
   const operands = new Map<Node, ReadonlySet<Node>>();
-  /** The inputs that are in the chain of each node. */
+  /** The inputs of each node that are in its chain. */
   const inChain = new Map<Node, readonly Node[]>();
   /** Scalar operations of the chain that ends with each node. */
   const operations = new Map<Node, number>();
@@ -60,22 +60,22 @@ export function chainsOf(
     const inner = inChain.get(node) ?? [];
     if (inner.length === 0) continue;
     if (!parts.has(node)) {
-      // An operation without operands has no shape: operations on literals alone stay as they are.
+      // A fused operation without operands would have no shape, so operations on literals alone are not fused.
       if (operands.get(node)!.size === 0) continue;
       ends.add(node as OperationNode);
     }
     for (const input of inner) parts.add(input);
   }
   return {
-    joined: new Map(Array.from(ends, (node) => [node, join(node, [...operands.get(node)!], inChain)])),
+    fusedChains: new Map(Array.from(ends, (node) => [node, join(node, [...operands.get(node)!], inChain)])),
     parts,
   };
 }
 
 /**
- * A chain as one operation on its operands.
+ * Fuses a chain to one operation.
  *
- * @param inChain The inputs that are in the chain of each node.
+ * @param inChain The inputs of each node that are in its chain.
  */
 function join(
   last: OperationNode,
@@ -83,7 +83,7 @@ function join(
   inChain: ReadonlyMap<Node, readonly Node[]>,
 ): OperationNode {
   const order = postOrder<Node>([last], (node) => inChain.get(node)!) as OperationNode[];
-  /** Computes something of each operation of the chain from the same of its inputs. */
+  /** Folds over the operations of the chain, inputs first. */
   const fold = <T>(leaf: (node: Node) => T, make: (primitive: Elementwise, inputs: T[]) => T): T => {
     const made = new Map<Node, T>();
     for (const node of order) {

@@ -1,4 +1,4 @@
-/** A loop with the values that it is given, run by a device's executor or step by step. */
+/** Loops with values, run by an executor or step by step. */
 import { withoutDeferring } from "../../device/capture.ts";
 import { isFloat } from "../../device/dtype.ts";
 import { postOrder } from "../../device/post_order.ts";
@@ -11,70 +11,71 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { evaluate, literal, type LoopNodes, type Node, topological } from "../trace/graph.ts";
 import type { Sum } from "../program/lower/values.ts";
 import type { Executor, Run, RunResult } from "../executors/run.ts";
-import type { SplitLoop } from "./split.ts";
+import type { HoistedLoop } from "./hoisted_loop.ts";
+import { loweredOf } from "./lowered_loop.ts";
 import { alongBatch, type Batched } from "../../tensor/batching.ts";
 import { evaluateAllSteps } from "../trace/vectorize.ts";
 
-/** A loop with the values that it is given. */
+/** A loop and its values. */
 export interface GraphLoop {
-  readonly split: SplitLoop;
+  readonly split: HoistedLoop;
   readonly steps: number;
-  /** Values that were given or computed before the loop. */
+  /** Values that were given, and values computed before the loop. */
   readonly values: ReadonlyMap<Node, Batched>;
-  /** Those of all steps that the loop reads, a row a step. */
+  /** Values that the loop reads one row of in each step. */
   readonly rows: ReadonlyMap<Node, Tensor>;
-  /** Those that are the same in all steps. */
-  readonly fixed: ReadonlyMap<Node, Tensor>;
+  /** Loop-invariant values that the loop reads. */
+  readonly invariants: ReadonlyMap<Node, Tensor>;
 }
 
-/** Results of a loop: tensors in the shapes of their nodes, outputs with the steps in front. */
+/** Results of a loop in the shapes of their nodes. Outputs have the steps as the first axis. */
 export interface LoopResult {
   readonly finals: readonly Tensor[];
   readonly outputs: readonly Tensor[];
-  /** Nothing where a sum is zero. */
+  /** Undefined if a sum is zero. */
   readonly sums: readonly (Tensor | undefined)[];
 }
 
 /**
- * Gives a loop its values, and computes for all steps what does not depend on its state.
+ * Computes the hoisted values of a loop.
  *
- * @param values Those of the given nodes; it takes up those that are computed here.
+ * @param values Values of the given nodes. The computed values are added.
  * @throws {Uncompilable} If an operation cannot be computed for all steps at once.
  */
-export function bind(split: SplitLoop, values: Map<Node, Batched>, steps: number): GraphLoop {
-  if (split.before.length > 0) {
+export function bind(split: HoistedLoop, values: Map<Node, Batched>, steps: number): GraphLoop {
+  if (split.hoisted.length > 0) {
     span(
-      () => ({ kind: "batched pass", name: `${split.before.length} operations for ${steps} steps at once` }),
-      () => evaluateAllSteps(split.before, values, steps, split.joined),
+      () => ({ kind: "batched pass", name: `${split.hoisted.length} operations for ${steps} steps at once` }),
+      () => evaluateAllSteps(split.hoisted, values, steps, split.fusedChains),
     );
   }
   const tensorsOf = (nodes: readonly Node[]) =>
     new Map(nodes.map((node) => [node, values.get(node)!.tensor]));
-  return { split, steps, values, rows: tensorsOf(split.rows), fixed: tensorsOf(split.fixed) };
+  return { split, steps, values, rows: tensorsOf(split.rows), invariants: tensorsOf(split.invariants) };
 }
 
-/** The tensors of floats that a loop reads in every step, by node. */
-export function closedOver({ fixed }: GraphLoop): [node: Node, tensor: Tensor][] {
-  return [...fixed].filter(([node]) => isFloat(node.dtype));
+/** The loop-invariant floating-point tensors that a loop reads, by node. */
+export function closedOver({ invariants }: GraphLoop): [node: Node, tensor: Tensor][] {
+  return [...invariants].filter(([node]) => isFloat(node.dtype));
 }
 
 /**
- * Runs a loop compiled. Its outputs are those of {@linkcode SplitLoop.outputs}.
+ * Runs a compiled loop. The outputs are in the order of {@linkcode HoistedLoop.outputs}.
  *
- * @throws {Uncompilable} If it cannot be; nothing has happened then.
+ * @throws {Uncompilable} If the loop cannot be compiled. No kernel has run then.
  */
 export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Executor): LoopResult {
   const { split, steps } = loop;
-  const { batch, graph: { state, settled } } = split;
-  const { program, inputs, outputs, sums } = split.lowered(batch);
+  const { state, settled } = split.graph;
+  const { batch, program, inputs, outputs, sums } = loweredOf(split);
   const tensorOf = (node: Node): Tensor => {
     const position = state.indexOf(node);
-    return position >= 0 ? initial[position] : loop.rows.get(node) ?? loop.fixed.get(node)!;
+    return position >= 0 ? initial[position] : loop.rows.get(node) ?? loop.invariants.get(node)!;
   };
   const tensors = inputs.map(tensorOf);
   const device = deviceOf("scan", tensors, execute.device);
   const views = withoutDeferring(() => tensors.map(({ view }) => materialize(device, view)));
-  // A program that does not tell the samples apart would take the first one's number for that of all.
+  // If the whole state is one sample, the flag of the first sample must not end the others.
   const tellsSettled = settled !== undefined && sizeOf(state[settled].shape) === batch;
   const run = { program, batch, steps, inputs: views, settled: tellsSettled ? settled : undefined };
   observer?.(loop, run, execute);
@@ -93,7 +94,7 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Ex
   };
 }
 
-/** The values of a loop's sums, and of those that they are computed from. */
+/** The values of a loop's sums and of the operations on sums. */
 function sumsFrom(
   sums: readonly Sum[],
   { sums: totals, weightGradients }: RunResult,
@@ -118,7 +119,7 @@ function sumsFrom(
   return values;
 }
 
-/** Outputs of a loop's graph: those that it has computed, and those known before. */
+/** Outputs of a loop's graph: computed by the loop, or hoisted. */
 export function outputsOf(
   { split, steps, values }: GraphLoop,
   nodes: readonly Node[],
@@ -134,7 +135,7 @@ export function outputsOf(
   });
 }
 
-/** The same as operations one after another: for what cannot be compiled, and to differentiate a gradient. */
+/** Runs a loop as tensor operations, if it cannot be compiled or its gradient is differentiated. */
 export function runStepByStep(
   { state, next, outputs, sums }: LoopNodes,
   values: ReadonlyMap<Node, Batched>,
@@ -161,12 +162,12 @@ export function runStepByStep(
   return { finals, outputs: outputs.map((_, i) => stack(produced.map((list) => list[i]))), sums: totals };
 }
 
-/** Is told of every loop before it runs. */
+/** Called with every loop before it runs. */
 type Observer = (loop: GraphLoop, run: Run, execute: Executor) => void;
 
 let observer: Observer | undefined;
 
-/** Runs `body` with an observer of the loops that it runs. */
+/** Runs `body`, and calls an observer with every loop that runs. */
 export function observeLoops(watch: Observer, body: () => void): void {
   const before = observer;
   observer = watch;

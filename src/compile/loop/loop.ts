@@ -1,6 +1,6 @@
 /**
- * The one loop: `scan`, all solvers and their gradients are made of it. Its body is traced into a graph. What follows from the
- * graph alone (what runs before the loop, its programs, its gradient) is kept, and serves every loop of the same graph.
+ * The loop of `scan` and of all solvers. The body is traced to a graph. All that depends on the graph alone (hoisted operations,
+ * programs, the reverse loop) is cached for loops with the same graph.
  */
 import { isFloat } from "../../device/dtype.ts";
 import { hostSpan } from "../../device/profiler.ts";
@@ -10,8 +10,8 @@ import { isRecording, record, sharingResults } from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
 import { scalar, type Tensor } from "../../tensor/tensor.ts";
 import { type Tree, treeLeaves, treeMap, withLeaves } from "../../tensor/tree.ts";
-import { tensorsOfNext } from "./carry.ts";
-import { isOneFurther } from "./carry_across_steps.ts";
+import { nextStateTensors } from "./next_state.ts";
+import { isShiftedByRow } from "./loop_carried.ts";
 import { executorOf } from "../executors/choose_executor.ts";
 import { GraphTrace, type Node } from "../trace/graph.ts";
 import {
@@ -34,7 +34,7 @@ export { Uncompilable } from "../trace/uncompilable.ts";
 
 /** Results of a step. */
 export interface Step<C extends Tree, Y extends Tree, S extends Tree> {
-  /** The state after the step, with the structure and shapes of the one before. */
+  /** The state after the step, with the structure and shapes of the state before the step. */
   readonly carry: C;
   /** Values of every step. */
   readonly outputs?: Y;
@@ -44,41 +44,44 @@ export interface Step<C extends Tree, Y extends Tree, S extends Tree> {
 
 /** Options of {@linkcode scan}. */
 export interface ScanOptions {
-  /** Whether the loop is compiled, `true` by default; otherwise every operation of every step runs by itself. */
+  /** Whether to compile the loop. Default: `true`. If `false`, each operation of each step runs separately. */
   compile?: boolean;
   /**
-   * Whether the gradient keeps the state of every so many steps only and computes the others again: memory that grows
-   * with the square root of the steps, for one more run of the loop. `false` by default.
+   * Whether to keep only some states for the gradient and compute the others again. Memory grows with the square root of the
+   * number of steps, and the loop runs once more. Default: `false`.
    */
   checkpoint?: boolean;
   /**
-   * Bytes that the values of many steps may take: what is computed ahead because it does not depend on the state, the
-   * outputs and, for a gradient, the states. A loop with more runs in segments of time, and once more for its gradient.
-   * A share of the device's by default.
+   * Limit in bytes for the values of all steps: values that do not depend on the state and are computed before the loop,
+   * outputs and, for a gradient, states. A loop that needs more runs in segments of time, and once more for its gradient.
+   * Default: a share of the device's memory.
    */
   memory?: number;
   /**
-   * Executor of a compiled loop. `"fused"`: one kernel takes a few samples through many steps, for weights that caches hold.
-   * `"stepped"`: each operation of a step is a kernel for all samples, for weights that are too large to be read again for
-   * every few samples. Chosen from the shapes by default; {@linkcode explain} says which and why.
+   * Executor of a compiled loop. `"fused"`: one kernel computes many steps of a few samples; fast if the weights fit into a
+   * cache. `"stepped"`: each operation of a step is a kernel for all samples; fast for larger weights. Default: chosen from the
+   * shapes; {@linkcode explain} prints the choice and the reason.
    */
   executor?: "fused" | "stepped";
 }
 
 /** Options of a {@linkcode Loop}. */
 export interface LoopOptions<C extends Tree, X extends Tree> extends ScanOptions {
-  /** Picks what is a gradient from the state and the row, and so linear in the sums: zero for samples that a tile lacks. */
+  /**
+   * Returns the tensors of the state and the row that are gradients. The sums must be linear in them: they are zero in the
+   * padding lanes of a tile.
+   */
   readonly gradients?: (carry: C, row: X) => readonly Tensor[];
   /**
-   * Picks from the state the tensor, with a number for each sample, that differs from zero once nothing of the sample changes
-   * any more: steps that follow may be left out, and what they would have put out is undefined.
+   * Returns the tensor of the state with one number per sample that becomes nonzero when the sample no longer changes. Later
+   * steps may be skipped; their outputs are undefined.
    */
   readonly settled?: (carry: C) => Tensor;
-  /** Whether matrix products of each sample stay in the loop where they need not; as it suits the device by default. */
+  /** Whether matrix products of each sample stay in the loop even if they could be hoisted. Default: chosen by device. */
   readonly keepsProducts?: boolean;
 }
 
-/** A loop whose body was traced: what serves other loops of the same graph, and what is its own. */
+/** A traced loop: the structure, which loops with the same graph share, and the values of this loop. */
 interface Traced<Y> {
   readonly structure: LoopStructure;
   /** Tensors that the body closes over. */
@@ -87,21 +90,21 @@ interface Traced<Y> {
   readonly outputs: Y;
 }
 
-/** A loop whose body is traced once, to be run again and again: compiled or, where that cannot be, step by step. */
+/** A loop whose body is traced once and run many times: compiled, or step by step if it cannot be compiled. */
 export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S extends Tree = undefined> {
   readonly #body: (carry: C, row: X) => Step<C, Y, S>;
   readonly #sequences: X;
   readonly #options: LoopOptions<C, X>;
-  /** Executor that runs it compiled, if it is to be. */
+  /** Undefined if the loop runs step by step. */
   readonly #executor: Executor | undefined;
   readonly #traced: Traced<Y> | undefined;
 
   /**
    * @param body A step, from the state and a row of each sequence.
-   * @param carry A state like all that it will be given.
+   * @param carry A state with the structure, shapes and types of all later states.
    * @param sequences Sequences along their first axis.
-   * @throws {ShapeError} If the body returns a state unlike the one that it is given.
-   * @throws {TypeError} If the memory is no number.
+   * @throws {ShapeError} If the body returns a state of another structure, shape or type.
+   * @throws {TypeError} If `memory` is not a number.
    */
   constructor(
     body: (carry: C, row: X) => Step<C, Y, S>,
@@ -122,7 +125,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       hostSpan("tracing of a loop's body", () => this.#traceAlone(carry, this.#executor!));
   }
 
-  /** The state after so many steps, the outputs of all along a new first axis, and the sums, none where they are zero. */
+  /** Returns the state after `steps` steps, the stacked outputs, and the sums, undefined if they are zero. */
   run(carry: C, steps: number): { carry: C; outputs: Y; sums: readonly (Tensor | undefined)[] } {
     if (!this.#executor || !this.#traced) return this.#runBody(carry, steps);
     const { structure, constants, outputs } = this.#traced;
@@ -137,7 +140,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
 
   /** Runs the body itself in every step. */
   #runBody(carry: C, steps: number): { carry: C; outputs: Y; sums: readonly (Tensor | undefined)[] } {
-    // A number has no gradient, so only where nobody asks for one.
+    // A number has no gradient, so tensors become numbers only if no tape records.
     const plain = new Map(
       treeLeaves(this.#sequences).map((
         x,
@@ -146,13 +149,13 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     const outputs: Y[] = [];
     let sums: readonly Tensor[] = [];
     for (let step = 0; step < steps; step++) {
-      // A time known on the host stays a number: a path then finds its piece without asking the device.
+      // A time that is known on the host stays a number: a path then finds its interval without reading from the device.
       const row = treeMap(this.#sequences, (x: Tensor) => {
         const value = plain.get(x)?.[step];
         return value === undefined ? x.select(0, step) : scalar(value, x.dtype);
       });
       const result = this.#body(carry, row);
-      tensorsOfNext(carry, result.carry);
+      nextStateTensors(carry, result.carry);
       carry = result.carry;
       outputs.push(result.outputs as Y);
       sums = treeLeaves(result.sums).map((own, i) => sums[i]?.add(own) ?? own);
@@ -162,7 +165,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     return { carry, outputs: withLeaves(outputs[0], stacked), sums };
   }
 
-  /** Nothing where the body reads what another loop's trace will compute: its operations become part of that one's body. */
+  /** Returns undefined if the body reads symbols of an outer trace: the operations then become part of the outer body. */
   #traceAlone(carry: C, executor: Executor): Traced<Y> | undefined {
     try {
       return this.#trace(carry, executor);
@@ -189,27 +192,27 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       keepsProducts,
       rows: rows.map(({ node }) => node),
       state: state.map(({ node }) => node),
-      next: nodesOf(tensorsOfNext(carry, step.carry)),
+      next: nodesOf(nextStateTensors(carry, step.carry)),
       outputs: nodesOf(step.outputs),
       sums: nodesOf(step.sums),
       gradients: nodesOf(gradients?.(...symbols)),
       settled: nodesOf(settled?.(symbols[0])),
-      followers: rows.flatMap(({ node }, i) =>
+      shiftedRows: rows.flatMap(({ node }, i) =>
         rows.flatMap((other, j) =>
-          isOneFurther(sequences[i], sequences[j]) ? [[node, other.node] as const] : []
+          isShiftedByRow(sequences[i], sequences[j]) ? [[node, other.node] as const] : []
         )
       ),
     };
-    const found = trace.takeConstants();
+    const found = trace.popConstants();
     const structure = structureOf(body, found.map(({ node }) => node));
     return { structure, constants: found.map(({ tensor }) => tensor), outputs: step.outputs as Y };
   }
 }
 
-/** Bytes that values of all steps may take that a gradient could compute again: what a processor's caches hold. */
-const maxKeptBytes = 2 ** 25;
+/** Limit in bytes for residuals that a gradient could compute again: the size of a processor's caches. */
+const maxResidualBytes = 2 ** 25;
 
-/** Runs a loop compiled or, where that cannot be, step by step, and tells the gradient tapes of it. */
+/** Runs a loop compiled, or step by step if it cannot be compiled, and records it on the gradient tapes. */
 function runTraced(
   structure: LoopStructure,
   { sequences, constants, ...given }: Given,
@@ -218,11 +221,13 @@ function runTraced(
   { checkpoint = false, memory = executor.memory }: ScanOptions,
 ): LoopResult {
   const { graph } = structure;
-  const keepsBytes = executor.keepsProducts && !checkpoint ? Math.min(maxKeptBytes, memory) / steps : 0;
-  const initial = [...given.initial, ...structure.firstCarried(sequences, constants)];
+  const residualBytes = executor.keepsProducts && !checkpoint
+    ? Math.min(maxResidualBytes, memory) / steps
+    : 0;
+  const initial = [...given.initial, ...structure.initialLoopCarried(sequences, constants)];
   const run: RunSteps = (initial, sequences, steps) => {
     const values = structure.values(sequences, constants);
-    const split = structure.split(values, keepsBytes);
+    const split = structure.split(values, residualBytes);
     return runRecorded(bind(split, values, steps), initial, executor, graph.outputs);
   };
   const values = structure.values(sequences, constants);
@@ -241,7 +246,7 @@ function runTraced(
 }
 
 /**
- * Runs a loop compiled and tells the gradient tapes of it.
+ * Runs a compiled loop and records it on the gradient tapes.
  *
  * @param returned Nodes of the outputs.
  */
@@ -265,9 +270,9 @@ function runRecorded(
       gradientsOfInputs(
         () => {
           const graph = { ...split.graph, outputs: split.outputs };
-          // No more than the loop read: what it made anew of those has its gradient through them.
+          // Only values that the loop read: all other values get their gradients through them.
           const values = new Map(
-            [...split.rows, ...split.fixed].map((node) => [node, loop.values.get(node)!]),
+            [...split.rows, ...split.invariants].map((node) => [node, loop.values.get(node)!]),
           );
           const { finals, outputs, sums } = runStepByStep(graph, values, initial, steps);
           return [...finals, ...outputs, ...sums.filter((_, i) => result.sums[i]) as Tensor[]];
@@ -276,7 +281,7 @@ function runRecorded(
         wanted,
         cotangents,
       );
-    // The gradient of a gradient needs every operation on the outer tape.
+    // For the gradient of a gradient, the outer tape must record every operation.
     if (isRecording()) return stepByStep();
     const [ofFinals, ofOutputs, ofTotals] = [
       cotangents.slice(0, finals.length),
@@ -288,7 +293,7 @@ function runRecorded(
       return tidy(() => {
         const gradients = reverseLoop(loop, {
           saved: state.map(outputOf),
-          kept: split.graph.kept.map((node) => outputOf(node)!),
+          residuals: split.graph.residuals.map((node) => outputOf(node)!),
           last: finals,
           finals: finals.map((x, i) => ofFinals[i] ?? x.zerosLike()),
           outputs: ofOutputs,

@@ -1,8 +1,8 @@
-/** Structures of loops: all that follows from the graph of a loop alone, kept for other loops of the same graph. */
+/** Structures of loops: all that depends on the graph of a loop alone, cached for loops with the same graph. */
 import { LruCache } from "../../device/lru_cache.ts";
 import { isRecording, isWatched } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { carryAcrossSteps, type Follower } from "./carry_across_steps.ts";
+import { makeLoopCarried, type ShiftedRows } from "./loop_carried.ts";
 import {
   evaluate,
   type GraphTrace,
@@ -11,7 +11,15 @@ import {
   type OperationNode,
   topological,
 } from "../trace/graph.ts";
-import { bytesOf, isProductOfSamples, type LoopGraph, SplitLoop } from "./split.ts";
+import {
+  bytesOf,
+  hoist,
+  type HoistedLoop,
+  isProductOfSamples,
+  type LoopGraph,
+  residualCandidates,
+} from "./hoisted_loop.ts";
+import { loweredOf } from "./lowered_loop.ts";
 import { statesForGradient } from "./saved_states.ts";
 import { Uncompilable } from "../trace/uncompilable.ts";
 import type { Batched } from "../../tensor/batching.ts";
@@ -22,52 +30,52 @@ export interface TracedBody extends LoopNodes {
   readonly rows: readonly Node[];
   /** Gradients among the state and the rows. */
   readonly gradients: readonly Node[];
-  /** The state that says which samples are settled, if there is one. */
+  /** The state that tells which samples no longer change, or no node. */
   readonly settled: readonly Node[];
-  readonly followers: readonly Follower[];
-  /** Whether matrix products of each sample stay in the loop where they need not. */
+  readonly shiftedRows: readonly ShiftedRows[];
+  /** Whether matrix products of each sample stay in the loop even if they could be hoisted. */
   readonly keepsProducts: boolean;
 }
 
-/** Structures that are kept. */
+/** Maximum number of cached structures. */
 const maxStructures = 128;
 
 /** By the text of their graphs. */
 const structures = new LruCache<string, LoopStructure>(maxStructures);
 
-/** The structure of a body: that of an earlier one with the same graph, if it is still known. */
+/** The structure of a body, from the cache if an earlier body had the same graph. */
 export function structureOf(body: TracedBody, constants: readonly Node[]): LoopStructure {
-  const { trace, state, rows, next, outputs, sums, gradients, settled, followers, keepsProducts } = body;
-  const lists = [state, rows, next, outputs, sums, gradients, settled, followers.flat()];
+  const { trace, state, rows, next, outputs, sums, gradients, settled, shiftedRows, keepsProducts } = body;
+  const lists = [state, rows, next, outputs, sums, gradients, settled, shiftedRows.flat()];
   const text = `${trace.textOf(...lists)}\n${keepsProducts}`;
   return structures.getOrMake(text, () => new LoopStructure(body, constants));
 }
 
-/** A loop's graph, and the loops that were made of it. */
+/** The graph of a loop, and the loops hoisted from it. */
 export class LoopStructure {
   readonly graph: LoopGraph;
   readonly #rows: readonly Node[];
   readonly #constants: readonly Node[];
-  /** Nodes whose values for the first rows are the first values of states that the loop has besides its own. */
+  /** Nodes that give the initial values of the added loop-carried states, at the first rows. */
   readonly #carried: readonly Node[];
   readonly #keepsProducts: boolean;
-  /** The loop by what a gradient tape watches, or why there is none. */
-  readonly #splits = new Map<string, SplitLoop | Uncompilable>();
+  /** Hoisted loops, or errors, by the inputs that gradient tapes watch. */
+  readonly #splits = new Map<string, HoistedLoop | Uncompilable>();
 
-  constructor({ followers, settled, keepsProducts, ...body }: TracedBody, constants: readonly Node[]) {
+  constructor({ shiftedRows, settled, keepsProducts, ...body }: TracedBody, constants: readonly Node[]) {
     const { trace, state, rows } = body;
     const isCostly = (node: OperationNode) => keepsProducts && isProductOfSamples(node, state[0]);
-    const { carried, ...all } = carryAcrossSteps(trace, body, followers, isCostly);
+    const { carried, ...all } = makeLoopCarried(trace, body, shiftedRows, isCostly);
     const given = new Map<Node, boolean>(rows.map((node) => [node, true]));
     for (const node of constants) given.set(node, false);
     this.graph = {
       ...all,
       trace,
       given,
-      held: [],
+      notHoisted: [],
       gradients: body.gradients,
       watched: [],
-      kept: [],
+      residuals: [],
       settled: settled.length > 0 ? state.indexOf(settled[0]) : undefined,
       backward: false,
     };
@@ -78,24 +86,26 @@ export class LoopStructure {
   }
 
   /**
-   * The loop, split. While a gradient tape is watching, states are outputs too, after those of the body, where a gradient needs
-   * them.
+   * The hoisted loop. While a gradient tape records, states that the gradient reads are outputs too, after the outputs of the
+   * body.
    *
-   * @param values Those of {@linkcode values}.
-   * @param keepsBytes Bytes of a step's values that a gradient may find kept, besides the states: all of them or none are.
-   * @throws {Uncompilable} If it cannot be compiled.
+   * @param values Result of {@linkcode values}.
+   * @param residualBytes Limit in bytes for the residuals of a step besides the states. Either all candidates are kept or none.
+   * @throws {Uncompilable} If the loop cannot be compiled.
    */
-  split(values: ReadonlyMap<Node, Batched>, keepsBytes = 0): SplitLoop {
+  split(values: ReadonlyMap<Node, Batched>, residualBytes = 0): HoistedLoop {
     const loop = this.#split(values, []);
-    if (keepsBytes === 0 || !isRecording()) return loop;
-    const kept = loop.keepable;
-    return kept.length > 0 && bytesOf(kept) <= keepsBytes ? this.#split(values, kept) : loop;
+    if (residualBytes === 0 || !isRecording()) return loop;
+    const residuals = residualCandidates(loop);
+    return residuals.length > 0 && bytesOf(residuals) <= residualBytes
+      ? this.#split(values, residuals)
+      : loop;
   }
 
-  #split(values: ReadonlyMap<Node, Batched>, kept: readonly Node[]): SplitLoop {
+  #split(values: ReadonlyMap<Node, Batched>, residuals: readonly Node[]): HoistedLoop {
     const saves = isRecording();
     const mask = Array.from(saves ? values.values() : [], ({ tensor }) => isWatched(tensor));
-    const key = `${saves} ${mask.map(Number).join("")} ${kept.length}`;
+    const key = `${saves} ${mask.map(Number).join("")} ${residuals.length}`;
     let known = this.#splits.get(key);
     if (!known) {
       const { outputs } = this.graph;
@@ -104,8 +114,8 @@ export class LoopStructure {
         ? {
           ...this.graph,
           watched,
-          kept,
-          outputs: [...outputs, ...statesForGradient(this.graph, watched), ...kept],
+          residuals,
+          outputs: [...outputs, ...statesForGradient(this.graph, watched), ...residuals],
         }
         : this.graph;
       this.#splits.set(key, known = compilable(graph, this.#keepsProducts));
@@ -122,8 +132,8 @@ export class LoopStructure {
     ]);
   }
 
-  /** First values of the states that the loop has besides its own. */
-  firstCarried(sequences: readonly Tensor[], constants: readonly Tensor[]): Tensor[] {
+  /** Initial values of the added loop-carried states. */
+  initialLoopCarried(sequences: readonly Tensor[], constants: readonly Tensor[]): Tensor[] {
     if (this.#carried.length === 0) return [];
     const values = new Map<Node, Tensor>();
     for (const [node, { tensor, varies }] of this.values(sequences, constants)) {
@@ -134,12 +144,11 @@ export class LoopStructure {
   }
 }
 
-/** A loop that can be compiled, or why there is none. */
-function compilable(graph: LoopGraph, keepsProducts: boolean): SplitLoop | Uncompilable {
+/** The hoisted loop, or the error if it cannot be compiled. */
+function compilable(graph: LoopGraph, keepsProducts: boolean): HoistedLoop | Uncompilable {
   try {
-    const split = new SplitLoop(graph, keepsProducts);
-    // Finds out whether there is one.
-    split.batch;
+    const split = hoist(graph, keepsProducts);
+    loweredOf(split);
     return split;
   } catch (error) {
     if (!(error instanceof Uncompilable)) throw error;

@@ -1,4 +1,4 @@
-/** The gradient of a loop: a loop that runs backwards, made from the same gradient rules as everything else. */
+/** The gradient of a loop: a loop from the last step to the first, made with the gradient rules of the primitives. */
 import { isFloat } from "../../device/dtype.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { concatenate } from "../../tensor/functions.ts";
@@ -6,62 +6,62 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { reverse } from "../trace/gradient.ts";
 import { type ClosedOver, type Node, topological } from "../trace/graph.ts";
 import { bind, type GraphLoop, outputsOf, runLoop } from "./graph_loop.ts";
-import { piecesOf, runPieces } from "./pieces.ts";
+import { chunksOf, runChunks } from "./chunks.ts";
 import type { Executor } from "../executors/run.ts";
-import { SplitLoop } from "./split.ts";
+import { hoist, type HoistedLoop } from "./hoisted_loop.ts";
 import type { Batched } from "../../tensor/batching.ts";
 
-/** Gradients that arrive at a loop's results, and what is wanted of it. */
-export interface Arriving {
-  /** The states before each step, `(steps, ...)`, that are read. */
+/** Cotangents of a loop's results, residuals, and the wanted gradients. */
+export interface LoopCotangents {
+  /** The states before each step, `(steps, ...)`; undefined if the gradient does not read them. */
   readonly saved: readonly (Tensor | undefined)[];
-  /** The values that were kept of each step, `(steps, ...)`. */
-  readonly kept: readonly Tensor[];
+  /** Values of {@linkcode LoopGraph.residuals}, `(steps, ...)`. */
+  readonly residuals: readonly Tensor[];
   /** The states after the last step. */
   readonly last: readonly Tensor[];
   /** Gradients of the states after the last step. */
   readonly finals: readonly Tensor[];
-  /** Gradients of the outputs of {@linkcode SplitLoop.outputs}, `(steps, ...)`, where there are any. */
+  /** Gradients of {@linkcode HoistedLoop.outputs}, `(steps, ...)`; undefined if zero. */
   readonly outputs: readonly (Tensor | undefined)[];
-  /** Gradients of the sums, where there are any. */
+  /** Gradients of the sums; undefined if zero. */
   readonly sums: readonly (Tensor | undefined)[];
-  /** Rows and fixed values whose gradients are wanted. */
+  /** Rows and invariants whose gradients are wanted. */
   readonly wanted: readonly Node[];
 }
 
-/** A loop that runs backwards. */
+/** The reverse of a loop. */
 interface Reversed {
-  readonly split: SplitLoop;
+  readonly split: HoistedLoop;
   /** Inputs for the gradients of outputs and of sums. */
   readonly outputs: readonly (Node | undefined)[];
   readonly sums: readonly (Node | undefined)[];
-  /** Nodes whose gradients are its outputs and its sums. */
+  /** Rows of the original loop whose gradients are outputs, and invariants whose gradients are sums. */
   readonly rows: readonly Node[];
-  readonly fixed: readonly Node[];
-  /** Those of `fixed` whose gradients its sums have transposed. */
+  readonly invariants: readonly Node[];
+  /** Members of `invariants` whose gradients are summed as transposed matrices. */
   readonly transposed: readonly Node[];
-  /** Tensors that gradient rules have made. */
+  /** Tensors that gradient rules created. */
   readonly closedOver: readonly ClosedOver[];
 }
 
-const known = new WeakMap<SplitLoop, Map<string, Reversed>>();
+const known = new WeakMap<HoistedLoop, Map<string, Reversed>>();
 
-/** The reverse of a loop, made once for the same gradients. */
-function reversed(loop: GraphLoop, { outputs, sums, wanted }: Arriving): Reversed {
+/** The reverse of a loop, cached by the given and wanted gradients. */
+function reversed(loop: GraphLoop, { outputs, sums, wanted }: LoopCotangents): Reversed {
   const { split } = loop;
   let own = known.get(split);
   if (!own) known.set(split, own = new Map());
-  const nodes = [...split.rows, ...split.fixed];
+  const nodes = [...split.rows, ...split.invariants];
   const masks = [
     nodes.map((node) => wanted.includes(node)),
     ...[outputs, sums].map((list) => list.map(Boolean)),
-    split.fixed.map((node) => liesTransposed(loop.fixed.get(node)!)),
+    split.invariants.map((node) => liesTransposed(loop.invariants.get(node)!)),
   ];
   const key = masks.map((mask) => mask.map(Number).join("")).join();
   const before = own.get(key);
   if (before) return before;
   const result = reverseSplit(loop, masks, nodes);
-  // Tensors of this run serve no other.
+  // Tensors that gradient rules created belong to this run.
   if (result.closedOver.length === 0) own.set(key, result);
   return result;
 }
@@ -74,14 +74,14 @@ function reverseSplit(
   const { graph: { trace, state, next, sums }, keepsProducts } = split;
   const cotangents = new Map<Node, Tensor>();
   const given = new Map<Node, boolean>(Array.from(values, ([node, { varies }]) => [node, varies]));
-  // The product of a large matrix and a state is not computed again: it is saved before the next step.
+  // A product of a large matrix and a state is not computed again: the saved next state contains the result.
   const isSaved = (node: Node) => split.outputs.includes(node);
-  const kept = [
-    ...split.graph.kept,
+  const residuals = [
+    ...split.graph.residuals,
     ...next.filter((node, i) => isSaved(state[i]) && takesLargeProduct(split, node)),
   ];
-  for (const node of [...state, ...kept]) given.set(node, true);
-  /** An input for the gradient of a node. */
+  for (const node of [...state, ...residuals]) given.set(node, true);
+  /** Adds an input for the gradient of a node. */
   const arrive = (node: Node) => {
     const input = trace.input(node);
     if (isFloat(node.dtype)) cotangents.set(node, cotangents.get(node)?.add(input.tensor) ?? input.tensor);
@@ -101,14 +101,14 @@ function reverseSplit(
   reverse(split.body, (node) => trace.symbol(node), cotangents, new Set([...state, ...wrt]));
 
   const isReached = (node: Node) => wrt.includes(node) && cotangents.has(node);
-  const [rows, fixed] = [split.rows.filter(isReached), split.fixed.filter(isReached)];
+  const [rows, invariants] = [split.rows.filter(isReached), split.invariants.filter(isReached)];
   const nodeOf = (node: Node) => trace.nodeOf(cotangents.get(node) ?? trace.symbol(node).zerosLike());
-  const transposed = split.fixed.filter((node, i) => areTransposed[i] && fixed.includes(node));
+  const transposed = split.invariants.filter((node, i) => areTransposed[i] && invariants.includes(node));
   const sumOf = (node: Node) => trace.nodeOf(cotangents.get(node)!.mT);
   const results = {
     next: state.map(nodeOf),
     outputs: rows.map(nodeOf),
-    sums: fixed.map((node) => transposed.includes(node) ? sumOf(node) : nodeOf(node)),
+    sums: invariants.map((node) => transposed.includes(node) ? sumOf(node) : nodeOf(node)),
   };
   const reached = new Set(topological(Object.values(results).flat(), given));
   const graph = {
@@ -116,38 +116,38 @@ function reverseSplit(
     trace,
     state: arriving,
     given,
-    held: [
+    notHoisted: [
       ...state.filter(isSaved),
-      ...kept.filter((node) => reached.has(node)),
+      ...residuals.filter((node) => reached.has(node)),
     ],
     gradients: [...arriving, ...[...forOutputs, ...forSums].filter((node) => node !== undefined)],
     watched: [],
-    kept: [],
+    residuals: [],
     backward: true,
   };
-  const closedOver = trace.takeConstants();
+  const closedOver = trace.popConstants();
   for (const { node } of closedOver) given.set(node, false);
   return {
-    split: new SplitLoop(graph, keepsProducts),
+    split: hoist(graph, keepsProducts),
     outputs: forOutputs,
     sums: forSums,
     rows,
-    fixed,
+    invariants,
     transposed,
     closedOver,
   };
 }
 
-/** Elements of a matrix that is not read again, or copied, for nothing. */
+/** Elements from which a matrix is too large to be read or copied once more. */
 const largeMatrix = 2 ** 18;
 
-/** Whether a large matrix has its columns one after another in memory: its gradient is to have so too, for an optimiser. */
+/** Whether a large matrix is in column-major order. Its gradient then has the same order, which optimisers read faster. */
 function liesTransposed({ shape, view: { strides } }: Tensor): boolean {
   return shape.length === 2 && sizeOf(shape) >= largeMatrix && strides[0] < strides[1];
 }
 
-/** Whether a product of each sample with a large matrix comes into a state after a step. */
-function takesLargeProduct({ body }: SplitLoop, next: Node): boolean {
+/** Whether a next state depends on a product of each sample with a large matrix. */
+function takesLargeProduct({ body }: HoistedLoop, next: Node): boolean {
   const inLoop = new Set<Node>(body);
   return topological([next], { has: (node) => !inLoop.has(node) }).some((node) =>
     node.kind === "operation" && inLoop.has(node) && node.primitive.lower === "matmul" &&
@@ -155,21 +155,21 @@ function takesLargeProduct({ body }: SplitLoop, next: Node): boolean {
   );
 }
 
-/** Steps whose gradients of a constant are added to one number: beyond, what a step adds is lost in rounding. */
+/** Maximum number of steps that are summed in one float32. Sums of more terms lose accuracy to rounding. */
 const summedSteps = 1024;
 
 /**
- * Gradients of a loop's first states and of the nodes that are wanted. Each step is computed again from the state saved before
- * it and from what was kept of it, and then reversed.
+ * Gradients of a loop's initial states and of the wanted nodes. Each step is computed again from the saved state and the
+ * residuals, and then reversed.
  *
- * @throws {Uncompilable} If it cannot be compiled.
+ * @throws {Uncompilable} If the reverse loop cannot be compiled.
  */
 export function reverseLoop(
   loop: GraphLoop,
-  arriving: Arriving,
+  arriving: LoopCotangents,
   execute: Executor,
 ): Map<Node, Tensor | undefined> {
-  const { split, outputs, sums, rows, fixed, transposed, closedOver } = reversed(loop, arriving);
+  const { split, outputs, sums, rows, invariants, transposed, closedOver } = reversed(loop, arriving);
   const { steps } = loop;
   const values = new Map<Node, Batched>(loop.values);
   const give = (
@@ -179,8 +179,8 @@ export function reverseLoop(
   ) => nodes.forEach((node, i) => node && tensors[i] && values.set(node, { tensor: tensors[i], varies }));
   const { state, next } = loop.split.graph;
   give(state, arriving.saved, true);
-  give(loop.split.graph.kept, arriving.kept, true);
-  for (const node of split.graph.held) {
+  give(loop.split.graph.residuals, arriving.residuals, true);
+  for (const node of split.graph.notHoisted) {
     const i = next.indexOf(node);
     if (values.has(node)) continue;
     const tensor = concatenate([arriving.saved[i]!.slice(0, 1), arriving.last[i].expandDims(0)]);
@@ -190,10 +190,10 @@ export function reverseLoop(
   give(sums, arriving.sums, false);
   for (const { node, tensor } of closedOver) values.set(node, { tensor, varies: false });
   const backward = bind(split, values, steps);
-  // Whole stretches come first, from the end.
-  const pieces = piecesOf(steps, fixed.length > 0 ? summedSteps : steps)
+  // From the last step to the first: the shorter chunk comes last.
+  const chunks = chunksOf(steps, invariants.length > 0 ? summedSteps : steps)
     .map(({ start, count }) => ({ start: steps - start - count, count }));
-  const result = runPieces(pieces, arriving.finals, ({ start, count }, from) => {
+  const result = runChunks(chunks, arriving.finals, ({ start, count }, from) => {
     const rows = new Map(
       Array.from(backward.rows, ([node, tensor]) => [node, tensor.slice(0, start, start + count)]),
     );
@@ -203,7 +203,7 @@ export function reverseLoop(
   return new Map([
     ...state.map((node, i) => [node, result.finals[i]] as const),
     ...rows.map((node, i) => [node, ofRows[i]] as const),
-    ...fixed.map((node, i) => {
+    ...invariants.map((node, i) => {
       const sum = result.sums[i];
       return [node, transposed.includes(node) ? sum?.mT : sum] as const;
     }),

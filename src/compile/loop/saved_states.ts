@@ -1,9 +1,9 @@
-/** The states of a loop that its gradient reads. */
+/** States of a loop that its gradient reads. */
 import { residualsOf } from "../../tensor/residuals.ts";
 import { dependingOn, type Node, type OperationNode, topological } from "../trace/graph.ts";
-import type { LoopGraph } from "./split.ts";
+import type { LoopGraph } from "./hoisted_loop.ts";
 
-/** The states that the gradient of a loop reads, if it flows to the states and to the watched nodes. */
+/** The states that the gradient of a loop with respect to the states and the watched nodes reads. */
 export function statesForGradient(
   { state, next, outputs, sums, given }: LoopGraph,
   watched: readonly Node[],

@@ -4,7 +4,7 @@ import { formatShape, ShapeError } from "../../device/shape.ts";
 import { zeros } from "../../tensor/creation.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
 import { type Tree, treeLeaves, treeMap } from "../../tensor/tree.ts";
-import { tensorsOfNext } from "./carry.ts";
+import { nextStateTensors } from "./next_state.ts";
 import { Loop, type ScanOptions } from "./loop.ts";
 
 export type { ScanOptions } from "./loop.ts";
@@ -16,7 +16,7 @@ const optionNames: OptionNames<ScanOptions> = {
   executor: "optional",
 };
 
-/** The options of a loop among those of a solve, which has others too. */
+/** The options of `scan` among the options of a solve. */
 export function scanOptionsOf({ compile, checkpoint, memory, executor }: ScanOptions): ScanOptions {
   return { compile, checkpoint, memory, executor };
 }
@@ -25,9 +25,9 @@ export function scanOptionsOf({ compile, checkpoint, memory, executor }: ScanOpt
  * Carries a state through the rows of sequences: `[state, output] = f(state, row)` for each, as JAX's `lax.scan`.
  *
  * @param f The body. It is called with the state and, for every tensor of `xs`, its row.
- * @param init The first state: a tensor, or plain objects and arrays of them. What else it holds stays as it is.
- * @param xs Sequences along their first axis, all of one length. For none, a step with rows of zeros tells the outputs'
- * shapes.
+ * @param init The initial state: a tensor, or plain objects and arrays of tensors. Other values in the state do not change.
+ * @param xs Sequences along their first axis, all of the same length. If the length is 0, the outputs have the shapes of a step
+ * with rows of zeros.
  * @returns The last state, and the outputs of all steps stacked along a new first axis.
  * @throws {ShapeError} If there are no sequences, they differ in length, or the body changes the state's structure, shapes or
  * types.
@@ -54,7 +54,7 @@ export function scan<C extends Tree, X extends Tree, Y extends Tree>(
   return [carry, outputs];
 }
 
-/** Outputs of no step. Their shapes are those of a step with a row of zeros, which is computed for that alone. */
+/** Empty outputs, in the shapes of a step with a row of zeros. */
 function noOutputs<C extends Tree, X extends Tree, Y extends Tree>(
   body: (carry: C, x: X) => { carry: C; outputs: Y },
   init: C,
@@ -62,7 +62,7 @@ function noOutputs<C extends Tree, X extends Tree, Y extends Tree>(
 ): Y {
   const row = treeMap(xs, (x) => zeros(x.shape.slice(1), { dtype: x.dtype }));
   const { carry, outputs } = withoutRecording(() => body(init, row));
-  tensorsOfNext(init, carry);
+  nextStateTensors(init, carry);
   return treeMap(outputs, (x) => zeros([0, ...x.shape], { dtype: x.dtype }));
 }
 

@@ -1,6 +1,6 @@
 /**
- * A loop in segments of time. What a step reads that does not depend on the state is computed for all steps of a segment at
- * once; for the gradient a segment runs again, and keeps what its gradient needs only until that is there.
+ * Loops in segments of time. Hoisted values are computed for one segment at a time. For the gradient, each segment runs again,
+ * and its residuals are released after its gradient.
  */
 import { differentiate } from "../../autodiff/differentiate.ts";
 import { isFloat } from "../../device/dtype.ts";
@@ -9,49 +9,49 @@ import { isRecording, record, withoutRecording } from "../../tensor/primitive.ts
 import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { LoopResult } from "./graph_loop.ts";
-import { type Piece, piecesOf, runPieces } from "./pieces.ts";
+import { type Chunk, chunksOf, runChunks } from "./chunks.ts";
 
 /** Inputs of a loop. */
 export interface Given {
   readonly initial: readonly Tensor[];
   readonly sequences: readonly Tensor[];
-  /** Tensors that its body closes over. */
+  /** Tensors that the body closes over. */
   readonly constants: readonly Tensor[];
 }
 
-/** Runs the loop for so many steps, recorded. */
+/** Runs a number of steps of the loop, recorded on the tapes. */
 export type RunSteps = (
   initial: readonly Tensor[],
   sequences: readonly Tensor[],
   steps: number,
 ) => LoopResult;
 
-/** Runs a loop in segments of so many steps, and tells the gradient tapes of it. */
+/** Runs a loop in segments of `segment` steps, and records it on the gradient tapes. */
 export function runInSegments(run: RunSteps, given: Given, steps: number, segment: number): LoopResult {
   const { initial, sequences, constants } = given;
-  const rowsOf = ({ start, count }: Piece) => sequences.map((x) => x.slice(0, start, start + count));
-  const parts: { piece: Piece; from: readonly Tensor[] }[] = [];
-  // A gradient begins a segment at what the one before has left.
+  const rowsOf = ({ start, count }: Chunk) => sequences.map((x) => x.slice(0, start, start + count));
+  const parts: { chunk: Chunk; from: readonly Tensor[] }[] = [];
+  // The gradient runs each segment again from its initial states.
   const keepsStates = isRecording();
   const result = withoutRecording(() =>
-    runPieces(piecesOf(steps, segment), initial, (piece, from) => {
-      parts.push({ piece, from });
-      return run(from, rowsOf(piece), piece.count);
+    runChunks(chunksOf(steps, segment), initial, (chunk, from) => {
+      parts.push({ chunk, from });
+      return run(from, rowsOf(chunk), chunk.count);
     }, keepsStates)
   );
   if (!isRecording()) return result;
 
   record(inputsOf(given), tensorsOf(result), (cotangents, wanted) => {
-    // The gradient of a gradient needs to know how segments follow from each other.
+    // For the gradient of a gradient, the outer tape must record how each segment depends on the segment before it.
     if (isRecording()) return gradientsOf(run, given, steps, wanted, cotangents);
     const [states, rest] = [initial.length, wanted.slice(initial.length)];
     let carried = cotangents.slice(0, states);
     const [first, last] = [states, states + result.outputs.length];
     const rows: Tensor[][] = sequences.map(() => []);
     const sums: (Tensor | undefined)[] = constants.map(() => undefined);
-    for (const { piece, from } of parts.toReversed()) {
-      const part = { ...given, initial: from, sequences: rowsOf(piece) };
-      const { start, count } = piece;
+    for (const { chunk, from } of parts.toReversed()) {
+      const part = { ...given, initial: from, sequences: rowsOf(chunk) };
+      const { start, count } = chunk;
       const found = tidy(() => {
         const ofOutputs = cotangents.slice(first, last).map((x) => x?.slice(0, start, start + count));
         const arriving = [...carried, ...ofOutputs, ...cotangents.slice(last)];
@@ -78,7 +78,7 @@ function tensorsOf({ finals, outputs, sums }: LoopResult): Tensor[] {
   return [...finals, ...outputs, ...sums.filter((sum) => sum !== undefined)];
 }
 
-/** Gradients of what a loop is given, where they are wanted, from those of what it leaves behind. */
+/** Gradients of the wanted inputs of a loop, given the gradients of its results. */
 function gradientsOf(
   run: RunSteps,
   given: Given,
@@ -91,7 +91,7 @@ function gradientsOf(
   return gradientsOfInputs(results, inputs, inputs.map((_, i) => wanted[i]), cotangents);
 }
 
-/** Gradients of inputs, where they are wanted, of a function whose results have gradients; each tensor's once. */
+/** Gradients of the wanted inputs of a function, given the gradients of its results. A repeated input has one gradient. */
 export function gradientsOfInputs(
   f: () => Tensor[],
   inputs: readonly Tensor[],

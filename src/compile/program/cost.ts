@@ -4,15 +4,15 @@ import { type Scalar, topological } from "../../device/scalar.ts";
 import { sizeOf } from "../../device/shape.ts";
 import type { Program } from "./program.ts";
 
-/** Cost of a step of one sample. */
+/** Estimated cost of a step of one sample. */
 export interface Cost {
   /** Scalar operations. */
   readonly operations: number;
-  /** Bytes that are read from the rows and written to the outputs. */
+  /** Bytes read from rows and written to outputs. */
   readonly traffic: number;
 }
 
-/** An estimate of one sample's step. */
+/** Estimates the cost of a step of one sample. */
 export function costOf(program: Program): Cost {
   const bytes = bytesPerElement(program.dtype);
   const perElement = (scalar: Scalar) => topological(scalar).filter(({ args }) => args.length > 0).length;
@@ -36,50 +36,50 @@ export function costOf(program: Program): Cost {
   return { operations: sum(operations), traffic: sum(elements) * bytes };
 }
 
-/** Executors of compiled loops: one kernel with many steps of a few samples, or kernels of one step with all samples. */
+/** Executors of compiled loops. `fused`: one kernel for many steps of a few samples. `stepped`: a kernel per operation of a step. */
 export type ExecutorName = "fused" | "stepped";
 
-/** An executor for a program, and the reason in words. */
+/** The executor of a program, and the reason for the choice. */
 export interface Choice {
   readonly executor: ExecutorName;
   readonly reason: string;
 }
 
-/** Figures of a machine that decide between the executors. */
+/** Constants of a machine that decide between the executors. */
 interface Machine {
-  /** Bytes of weights that are read again and again at no cost. */
+  /** Bytes of weights that a cache holds. */
   readonly read: number;
-  /** The same of copies for each lane. */
+  /** Bytes of weights that a cache holds, if each lane has a copy. */
   readonly copies: number;
-  /** Bytes of weights' gradients that each core adds to. */
+  /** Bytes of weight gradients that the cache of a core holds. */
   readonly sums: number;
-  /** Scalar operations of large matrix products, a second. */
+  /** Scalar operations per second of large matrix products. */
   readonly rate: number;
-  /** Seconds that the start of a kernel takes. */
+  /** Seconds to start a kernel. */
   readonly launch: number;
-  /** Of a processor: samples that one thread takes through a fused loop at a time, and bytes of weights that it reads a second. */
+  /** CPU only: samples that one thread computes at a time in a fused loop, and bytes of weights that it reads per second. */
   readonly thread?: { readonly samples: number; readonly bandwidth: number };
 }
 
 function machineOf({ kind, software }: Pick<DeviceInfo, "kind" | "software">): Machine {
-  // Measured where both executors take equally long. Weights are read in order, and so ahead, from beyond a core's cache;
-  // their gradients are added to once a step.
+  // Measured as the sizes at which both executors take the same time. `read` exceeds the cache of a core, because weights are
+  // read in order and prefetched.
   if (kind === "cpu") {
     const thread = { samples: 8, bandwidth: 1.2e10 };
     return { read: 2 ** 23, copies: 2 ** 19, sums: 2 ** 22, rate: 5e10, launch: 1e-5, thread };
   }
   if (software) return { read: 2 ** 17, copies: 2 ** 17, sums: 2 ** 17, rate: 3e9, launch: 1e-4 };
-  // Not measured: the caches of a compute unit, and the start of a small kernel.
+  // Not measured. Assumed: the size of a compute unit's cache, and the launch time of a small kernel.
   return { read: 2 ** 18, copies: 2 ** 18, sums: 2 ** 18, rate: 5e12, launch: 8e-6 };
 }
 
-/** Lanes of a vector, each of which works on a copy of the weights where there is a single sample. */
+/** Lanes of a vector. With a single sample, each lane has a copy of the weights. */
 const lanes = 4;
 
 /**
- * Chooses the executor for a program. Fused, every few samples read all weights in every step, which is nothing while a
- * cache holds them. Stepped, they are read once a step, by products large enough to hide it; but each kernel has to be
- * started, and its result goes through memory.
+ * Chooses the executor of a program. The fused executor reads all weights in every step for every few samples, which is fast if
+ * a cache holds the weights. The stepped executor reads the weights once a step, but it launches a kernel per operation and
+ * stores intermediate results in memory.
  */
 export function chooseExecutor(
   program: Program,
@@ -99,7 +99,7 @@ export function chooseExecutor(
   const large = parts.find(({ bytes, most }) => bytes > most);
   if (!large) {
     const { launch, thread } = machine;
-    // Two threads at least would take half as long.
+    // The stepped executor would use at least two threads and take half the time.
     const idles = thread && !single && batch <= thread.samples &&
       weights / thread.bandwidth / 2 > program.kernels.length * launch;
     if (idles) {
@@ -121,7 +121,7 @@ export function chooseExecutor(
   };
 }
 
-/** Bytes of the matrices that every sample multiplies by in a step. */
+/** Bytes of the matrices that every sample is multiplied by in a step. */
 function weightBytes({ inputs, kernels, dtype }: Program, batch: number): number {
   const weights = new Set(kernels.flatMap((kernel) => {
     if (kernel.kind !== "contract") return [];

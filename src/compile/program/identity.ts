@@ -2,14 +2,14 @@ import { LruCache } from "../../device/lru_cache.ts";
 import { textOf } from "../../device/structure_text.ts";
 import type { Program } from "./program.ts";
 
-/** Most programs that are known by their texts. */
+/** Maximum number of cached programs. */
 const maxPrograms = 512;
 
 const identities = new LruCache<string, number>(maxPrograms);
 const known = new WeakMap<Program, number>();
 let identified = 0;
 
-/** A number that two programs have in common only if they are the same, however they came about. */
+/** A number that is equal for equal programs only. */
 export function identityOf(program: Program): number {
   let identity = known.get(program);
   if (identity === undefined) {
@@ -21,7 +21,7 @@ export function identityOf(program: Program): number {
 const objectNumbers = new WeakMap<object, number>();
 let numbered = 0;
 
-/** The number of an object or a function, unlike any other's. */
+/** A unique number of an object or a function. */
 export function numberOf(object: object): number {
   let number = objectNumbers.get(object);
   if (number === undefined) objectNumbers.set(object, number = numbered++);

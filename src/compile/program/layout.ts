@@ -2,9 +2,9 @@ import type { Kernel, Operand, Program } from "./program.ts";
 
 /** Offsets of the slots in a sample's memory. */
 export interface Layout {
-  /** In elements; slots that nothing touches have none. */
+  /** In elements. Undefined for unused slots. */
   readonly offsets: readonly (number | undefined)[];
-  /** Elements in all. */
+  /** Total elements. */
   readonly size: number;
 }
 
@@ -18,8 +18,8 @@ export function operandsOf(kernel: Kernel): Operand[] {
       return [
         kernel.a,
         kernel.b,
-        ...kernel.start ? [kernel.start] : [],
-        ...kernel.then?.operands ?? [],
+        ...kernel.bias ? [kernel.bias] : [],
+        ...kernel.epilogue?.operands ?? [],
         kernel.output,
       ];
     case "gather":
@@ -29,13 +29,13 @@ export function operandsOf(kernel: Kernel): Operand[] {
   }
 }
 
-/** Kernels from the first to the last that need a slot. */
+/** Positions of the first and the last kernel that use a slot. */
 export interface Life {
   readonly first: number;
   readonly last: number;
 }
 
-/** Kernels that need each slot of a program. */
+/** Liveness of the slots of a program. */
 export function livesOf(
   { slots, kernels, next, outputs, stepSums, inputs, sums }: Program,
 ): Map<number, Life> {
@@ -52,19 +52,19 @@ export function livesOf(
   return lives;
 }
 
-/** Places slots one after another, those that are never needed at the same time in the same place. */
+/** Assigns memory to slots. Slots that are never live at the same time share memory. */
 export function layOut(program: Program): Layout {
   return placeSlots(program.slots, livesOf(program));
 }
 
-/** Places the slots whose lives are given. */
+/** Assigns memory to slots with given lifetimes. */
 export function placeSlots(
   slots: Program["slots"],
   lives: Iterable<readonly [slot: number, life: Life]>,
 ): Layout {
   const offsets = new Array<number | undefined>(slots.length).fill(undefined);
   const placed: { start: number; end: number; first: number; last: number }[] = [];
-  // Largest first: small ones fill the gaps.
+  // Largest slots first, so that small slots fill the gaps.
   const order = [...lives].sort(([a], [b]) => slots[b].size - slots[a].size);
   for (const [slot, { first, last }] of order) {
     const rivals = placed.filter((other) => other.first <= last && first <= other.last).sort((a, b) =>

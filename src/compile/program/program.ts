@@ -1,6 +1,6 @@
 /**
- * A loop for one sample, as a list of kernels over flat memory: what the emitters for Wasm and WGSL read. Nothing here
- * depends on the number of samples, of steps, or on a device.
+ * A loop for one sample, as a list of kernels over flat memory. Programs do not depend on the number of samples, the number of
+ * steps, or the device. Passes rewrite programs; executors run them.
  */
 import type { Reduction } from "../../device/device.ts";
 import type { DType } from "../../device/dtype.ts";
@@ -11,11 +11,11 @@ export interface Slot {
   /** Elements. */
   readonly size: number;
   readonly dtype: DType;
-  /** Whether it holds its content from step to step. */
+  /** Whether its content is kept from step to step. */
   readonly persistent: boolean;
 }
 
-/** A strided window on a slot, or on an input that all samples share. Strides and offset count elements. */
+/** A strided view of a slot, or of an input that all samples share. Strides and offset count elements. */
 export interface Operand {
   readonly slot?: number;
   /** The position of a shared input in {@linkcode Program.inputs}. */
@@ -34,7 +34,7 @@ export interface MapKernel {
   readonly output: Operand;
 }
 
-/** output[i] = combination over `axes` of expression(operands[0][i, axes], ...); the output keeps the axes, one long. */
+/** output[i] = reduction over `axes` of expression(operands[0][i, axes], ...). The output keeps the axes, with length 1. */
 export interface ReduceKernel {
   readonly kind: "reduce";
   readonly reduction: Reduction;
@@ -51,16 +51,16 @@ export interface ContractKernel {
   readonly a: Operand;
   readonly b: Operand;
   readonly output: Operand;
-  /** Number that each sum starts from, zero by default: the same for all samples. */
-  readonly start?: Operand;
-  /** Function of each sum that is stored in its place: of it, which is input 0, and of the same element of operands. */
-  readonly then?: { readonly expression: Scalar; readonly operands: readonly Operand[] };
+  /** Initial value of each sum, shared by all samples. Default: zero. */
+  readonly bias?: Operand;
+  /** Elementwise function of the sum (input 0) and of `operands` (inputs 1, 2 ...) that is stored instead of the sum. */
+  readonly epilogue?: { readonly expression: Scalar; readonly operands: readonly Operand[] };
 }
 
-/** output[i, j] = table[indices[i], j], NaN where there is no such row: at positions that each sample computes. */
+/** output[i, j] = table[indices[i], j], NaN if the index is out of range. Each sample computes its indices. */
 export interface GatherKernel {
   readonly kind: "gather";
-  /** `(rows, columns)` of floats, which the samples share. */
+  /** `(rows, columns)`, floats, shared by all samples. */
   readonly table: Operand;
   /** `(count)`, int32. */
   readonly indices: Operand;
@@ -81,14 +81,14 @@ export type Kernel = MapKernel | ReduceKernel | ContractKernel | GatherKernel | 
 
 /** An input of the loop. */
 export interface Input {
-  /** `state`: before the first step. `row`: a row a step. `constant`: the same in all steps. */
+  /** `state`: the initial state. `row`: one row per step. `constant`: the same in all steps. */
   readonly role: "state" | "row" | "constant";
   readonly dtype: DType;
-  /** Elements of one sample (and step), or all of them when the samples share it. */
+  /** Elements per sample (and step), or in all if the samples share the input. */
   readonly size: number;
-  /** The slot that a sample's own values are loaded into; a shared input has none and is read in place. */
+  /** The slot that the values of a sample are loaded into. Undefined for shared inputs, which are read in place. */
   readonly slot?: number;
-  /** Values of samples that a tile has beyond the batch: those of another sample, or, for gradients, zeros. */
+  /** Values in the padding lanes of a tile: the values of another sample, or zeros for gradients. */
   readonly padding: "repeat" | "zero";
 }
 
@@ -100,16 +100,16 @@ export interface Program {
   readonly inputs: readonly Input[];
   /** Kernels of a step, in order. */
   readonly kernels: readonly Kernel[];
-  /** The state after a step, in the order of the inputs that are state. */
+  /** The state after a step, in the order of the state inputs. */
   readonly next: readonly Operand[];
-  /** Values written out in every step, before the state moves on. */
+  /** Values that each step writes, before the state is updated. */
   readonly outputs: readonly Operand[];
-  /** Values summed over the samples in every step: gradients of rows that the samples share. */
+  /** Values that are summed over the samples in each step: gradients of rows that the samples share. */
   readonly stepSums: readonly Operand[];
-  /** Slots that start from zero; at the end each is written out for every sample, or its sum over the samples is. */
+  /** Slots that start from zero. At the end, each slot is written for every sample, or summed over the samples. */
   readonly sums: readonly { readonly slot: number; readonly over: "steps" | "steps and samples" }[];
-  /** Sizes of the matrices that {@linkcode AccumulateKernel}s add to. */
+  /** Elements of the matrices that {@linkcode AccumulateKernel}s add to. */
   readonly weightGradients: readonly number[];
-  /** Whether the rows are taken from the last to the first. */
+  /** Whether the loop runs from the last row to the first. */
   readonly backward: boolean;
 }

@@ -5,11 +5,11 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { dependingOn, type Node, type OperationNode } from "./graph.ts";
 
 /**
- * Gradients of the nodes in `wrt`, given those of some nodes of the graph.
+ * Gradients of the nodes in `wrt`, given gradients of some nodes of the graph.
  *
  * @param body The operations of the graph, in order.
  * @param valueOf Returns the tensor of a node.
- * @param cotangents Gradients of nodes. The pass adds those of `wrt`.
+ * @param cotangents Gradients of nodes. The gradients of `wrt` are added.
  */
 export function reverse(
   body: readonly OperationNode[],

@@ -10,15 +10,15 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { numberOf } from "../program/identity.ts";
 import { Uncompilable } from "./uncompilable.ts";
 
-/** A value that the body is given. */
+/** An input of the traced function. */
 export interface InputNode extends TensorSpec {
   readonly kind: "input";
 }
 
-/** A tensor that the body closes over; a graph does not hold it, so that it serves for others of its shape and type too. */
+/** A tensor that the traced function closes over. The graph does not hold the tensor, so that it can be reused with others. */
 export interface ConstantNode extends TensorSpec {
   readonly kind: "constant";
-  /** An earlier one with the same elements of the same memory: every stage of a solve may transpose its weights anew. */
+  /** An earlier constant with the same elements of the same memory: each stage of a solve may transpose the weights again. */
   readonly sameAs?: ConstantNode;
 }
 
@@ -39,7 +39,7 @@ export interface OperationNode extends TensorSpec {
 
 export type Node = InputNode | ConstantNode | LiteralNode | OperationNode;
 
-/** What a loop computes in a step. */
+/** The results of a step of a loop. */
 export interface LoopNodes {
   readonly state: readonly Node[];
   /** The state after the step, in the order of `state`. */
@@ -50,22 +50,22 @@ export interface LoopNodes {
   readonly sums: readonly Node[];
 }
 
-/** A tensor that a traced function has closed over, and its node. */
+/** A tensor that a traced function closes over, and its node. */
 export interface ClosedOver {
   readonly node: ConstantNode;
   readonly tensor: Tensor;
 }
 
-/** Symbolic tensors and the nodes behind them: what a function of tensors did, as a graph. */
+/** Traces the operations of a function of tensors as a graph. */
 export class GraphTrace implements Trace {
   readonly recorderDepth = recorderDepth();
   readonly #nodes = new Map<Symbolic, Node>();
   readonly #symbols = new Map<Node, Symbolic>();
   #constants = new Map<Tensor, ConstantNode>();
-  /** Equal operations on equal inputs are one node. */
+  /** Common subexpressions: operations by primitive, inputs and parameters. */
   readonly #known = new Map<string, OperationNode>();
   readonly #numbers = new Map<Node, number>();
-  /** A line for each node, in order. */
+  /** One line per node, in order. */
   readonly #lines: string[] = [];
 
   /** A symbolic tensor for a new input. */
@@ -75,7 +75,7 @@ export class GraphTrace implements Trace {
     return { node, tensor: this.symbol(node) };
   }
 
-  /** The node of a tensor; a constant when it was made outside. */
+  /** The node of a tensor; a constant if the tensor was made outside of the trace. */
   nodeOf(x: Tensor): Node {
     const { storage } = x;
     if (storage instanceof Symbolic) {
@@ -97,8 +97,8 @@ export class GraphTrace implements Trace {
     return node;
   }
 
-  /** The tensors that were closed over since the last call; the trace forgets them. */
-  takeConstants(): ClosedOver[] {
+  /** Returns and removes the tensors that were closed over since the last call. */
+  popConstants(): ClosedOver[] {
     const found = Array.from(this.#constants, ([tensor, node]) => ({ node, tensor }));
     this.#constants = new Map();
     return found;
@@ -125,12 +125,12 @@ export class GraphTrace implements Trace {
     return node;
   }
 
-  /** The node of a primitive applied to nodes, if there is one. */
+  /** The existing node of a primitive applied to nodes, or undefined. */
   find<P>(primitive: Primitive<P>, inputs: readonly Node[], params: P): Node | undefined {
     return this.#known.get(this.#keyOf(primitive, inputs, params));
   }
 
-  /** A symbolic tensor for a node: a new one each time, since a gradient tape tells tensors apart by identity. */
+  /** A new symbolic tensor for a node: gradient tapes distinguish tensors by identity. */
   symbol(node: Node): Tensor {
     let symbol = this.#symbols.get(node);
     if (!symbol) {
@@ -147,7 +147,7 @@ export class GraphTrace implements Trace {
     return symbol;
   }
 
-  /** The same text for graphs of the same operations, with the same nodes as results. */
+  /** A text of the graph and its results, equal for equal graphs. */
   textOf(...results: (readonly Node[])[]): string {
     const roots = results.map((nodes) => nodes.map((node) => this.#describe(node)).join());
     return [...this.#lines, ...roots].join("\n");
@@ -174,12 +174,12 @@ function isSameView(a: View, b: View): boolean {
     sameShape(a.shape, b.shape) && sameShape(a.strides, b.strides);
 }
 
-/** Every node that some others need, arguments before those who use them; nodes that are `given` need no arguments. */
+/** All nodes that `roots` depend on, inputs before their readers. Inputs of `given` nodes are not visited. */
 export function topological(roots: Iterable<Node>, given?: { has(node: Node): boolean }): Node[] {
   return postOrder(roots, (node) => node.kind === "operation" && !given?.has(node) ? node.inputs : []);
 }
 
-/** Some nodes, and those of others that are computed from them. */
+/** `some`, and the members of `nodes` that are computed from them. */
 export function dependingOn(some: readonly Node[], nodes: readonly Node[]): Set<Node> {
   const found = new Set(some);
   for (const node of nodes) {
@@ -188,7 +188,7 @@ export function dependingOn(some: readonly Node[], nodes: readonly Node[]): Set<
   return found;
 }
 
-/** Applies a graph's operations to other tensors: `values` holds those of its inputs and constants, and takes up all others. */
+/** Evaluates nodes in order. `values` must hold the values of inputs and constants; all other values are added. */
 export function evaluate(nodes: readonly Node[], values: Map<Node, Tensor>): void {
   for (const node of nodes) {
     if (values.has(node)) continue;

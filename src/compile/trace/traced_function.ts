@@ -12,14 +12,14 @@ import {
   topological,
 } from "./graph.ts";
 
-/** A function of tensors that was traced once. Calling it, inside loops too, repeats its operations alone. */
+/** A function of tensors that is traced once. A call repeats the traced operations, without running the function. */
 export class TracedFunction {
   readonly #inputs: readonly Node[];
   readonly #output: Node;
-  /** All that the output is computed from, arguments before those who use them. */
+  /** All nodes that the output depends on, inputs before their readers. */
   readonly #nodes: readonly Node[];
   readonly #closedOver: readonly ClosedOver[];
-  /** The tensors of floats that it closes over. */
+  /** The floating-point tensors that the function closes over. */
   readonly constants: readonly Tensor[];
 
   /** @param like The shapes and types of the arguments. */
@@ -30,7 +30,7 @@ export class TracedFunction {
     this.#inputs = inputs.map(({ node }) => node);
     this.#nodes = topological([this.#output]);
     const used = new Set(this.#nodes);
-    this.#closedOver = trace.takeConstants().filter(({ node }) => used.has(node));
+    this.#closedOver = trace.popConstants().filter(({ node }) => used.has(node));
     this.constants = this.#closedOver.flatMap(({ node, tensor }) => isFloat(node.dtype) ? [tensor] : []);
   }
 
@@ -45,7 +45,7 @@ export class TracedFunction {
   }
 
   #values(inputs: readonly Tensor[]): Map<Node, Tensor> {
-    // A loop that is traced sees what is made of these, so that samples share a bias, and not a copy for each of them.
+    // Lifted together, so that in a traced loop all samples share a bias instead of a copy per sample.
     const given = liftTogether([...inputs, ...this.#closedOver.map(({ tensor }) => tensor)]);
     const nodes = [...this.#inputs, ...this.#closedOver.map(({ node }) => node)];
     const values = new Map<Node, Tensor>(nodes.map((node, i) => [node, given[i]]));
@@ -54,11 +54,11 @@ export class TracedFunction {
   }
 
   /**
-   * Gradients from that of the output.
+   * Gradients, given the gradient of the output.
    *
-   * @param input The argument whose gradient is wanted.
+   * @param input Position of the argument whose gradient is wanted.
    * @param constants The constants whose gradients are wanted.
-   * @returns Nothing in place of gradients that are zero.
+   * @returns Gradients; undefined if zero.
    */
   pull(
     inputs: readonly Tensor[],

@@ -1,5 +1,5 @@
 /**
- * Evaluation of a graph for many steps at once: values that differ from step to step carry the steps as a new first axis.
+ * Evaluation of a graph for many steps at once. Values that differ from step to step have the steps as a new first axis.
  */
 import { alongBatch, type Batched } from "../../tensor/batching.ts";
 import { apply } from "../../tensor/primitive.ts";
@@ -10,18 +10,18 @@ import { Uncompilable } from "./uncompilable.ts";
 /**
  * Evaluates nodes in order for all steps.
  *
- * @param values Those of the inputs; it takes up the nodes'.
- * @param joined Other operations with the same values as some nodes.
+ * @param values Values of the inputs. The values of the nodes are added.
+ * @param fusedChains Operations that are evaluated in place of some nodes.
  */
 export function evaluateAllSteps(
   nodes: readonly Node[],
   values: Map<Node, Batched>,
   steps: number,
-  joined: ReadonlyMap<Node, OperationNode> = new Map(),
+  fusedChains: ReadonlyMap<Node, OperationNode> = new Map(),
 ): void {
   for (const own of nodes) {
     if (values.has(own)) continue;
-    const node = joined.get(own) ?? own;
+    const node = fusedChains.get(own) ?? own;
     if (node.kind === "literal") values.set(node, { tensor: literal(node), varies: false });
     else if (node.kind === "operation") {
       const inputs = node.inputs.map((input) => values.get(input)!);

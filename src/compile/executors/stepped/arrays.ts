@@ -1,4 +1,4 @@
-/** The memory of a stepped run: an array of all samples for each slot. */
+/** Memory of a stepped run: an array per slot, with all samples. */
 import type { BufferView, Device, PreparedMatrix } from "../../../device/device.ts";
 import { identity } from "../../../device/scalar.ts";
 import { contiguousStrides, isContiguous, sizeOf } from "../../../device/shape.ts";
@@ -7,17 +7,17 @@ import type { Run } from "../run.ts";
 import { livesOf } from "../../program/layout.ts";
 import type { Operand, Program } from "../../program/program.ts";
 
-/** The view of an operand, for all samples, at a row; the samples are its first axis. */
+/** Returns the view of an operand at a row. The first axis of the view is the batch. */
 export type Window = (row: number) => BufferView;
 
-/** Memory of a slot or an input: its first element, and the distances of samples and rows. */
+/** Memory of a slot or an input, and the strides of samples and rows. */
 interface SlotMemory {
   readonly memory: BufferView;
   readonly sampleStride: number;
   readonly rowStride: number;
 }
 
-/** Rows and constants are read where they are given, if they lie as they are read; every other slot has memory here. */
+/** Arrays of a run. Row-major inputs besides the states are read in place. */
 export class Arrays {
   readonly batch: number;
   readonly #device: Device;
@@ -25,17 +25,17 @@ export class Arrays {
   readonly #shared: readonly (SlotMemory | undefined)[];
   /** The states, `(batch, size)`, in the order of the inputs. */
   readonly states: readonly BufferView[];
-  /** Sums over the steps, `(batch, size)`, zero at first. */
+  /** Sums over the steps, `(batch, size)`, initially zero. */
   readonly sums: readonly BufferView[];
   readonly #prepared: PreparedMatrix[] = [];
-  /** Memory that the other slots share. */
+  /** Memory that all other slots share. */
   readonly #scratch: readonly BufferView[];
 
   constructor(device: Device, program: Program, { batch, inputs }: Run) {
     this.batch = batch;
     this.#device = device;
     const slots = new Array<SlotMemory | undefined>(program.slots.length).fill(undefined);
-    const own = (slot: number): BufferView => {
+    const allocate = (slot: number): BufferView => {
       const { size, dtype } = program.slots[slot];
       const memory = allocateView(device, [batch, size], dtype);
       slots[slot] = { memory, sampleStride: size, rowStride: 0 };
@@ -43,13 +43,13 @@ export class Arrays {
     };
     this.states = program.inputs.flatMap(({ role, slot }, i) => {
       if (role !== "state") return [];
-      const memory = own(slot!);
+      const memory = allocate(slot!);
       const source = makeContiguous(device, inputs[i]);
       device.map(identity, [{ ...source, shape: memory.shape, strides: memory.strides }], memory);
       return [memory];
     });
     this.sums = program.sums.map(({ slot }) => {
-      const memory = own(slot);
+      const memory = allocate(slot);
       device.map(identity, [numberView(0, memory.shape, memory.dtype)], memory);
       return memory;
     });
@@ -57,7 +57,7 @@ export class Arrays {
       if (role === "state") return undefined;
       const sampleStride = slot === undefined ? 0 : size;
       const rowStride = role === "row" ? (slot === undefined ? size : batch * size) : 0;
-      // Matrices that samples share are large, and may lie transposed.
+      // Shared matrices can be large, so that transposed matrices are not copied.
       const staysInPlace = role === "constant" && slot === undefined;
       const memory = staysInPlace ? inputs[i] : makeContiguous(device, inputs[i]);
       const place = { memory, sampleStride, rowStride };
@@ -68,7 +68,7 @@ export class Arrays {
     this.#slots = slots;
   }
 
-  /** The view of an operand, at each row. */
+  /** Views of an operand. */
   window(operand: Operand): Window {
     const { slot, shared, shape, dtype } = operand;
     const { memory, sampleStride, rowStride } =
@@ -87,8 +87,8 @@ export class Arrays {
   }
 
   /**
-   * All rows from one to before another of an operand that is an entire input, as a matrix with so many columns; nothing
-   * if it is anything else.
+   * Returns a function for the rows from `first` to before `end` as a matrix. Returns undefined if the operand is not a whole
+   * input.
    */
   rowsOf(
     { slot, shape, strides, offset }: Operand,
@@ -110,7 +110,7 @@ export class Arrays {
     });
   }
 
-  /** The matrix, if it is the same in every step, copied for its products with so many rows, if that pays. */
+  /** Packs a loop-invariant matrix for products with `rows` rows. Returns undefined if packing is not faster. */
   prepare({ slot, shared }: Operand, matrix: BufferView, rows: number): PreparedMatrix | undefined {
     if (slot !== undefined || this.#shared[shared!]!.rowStride !== 0) return undefined;
     const prepared = this.#device.prepare?.(matrix, rows);
@@ -118,7 +118,7 @@ export class Arrays {
     return prepared;
   }
 
-  /** Frees what is not a result. */
+  /** Frees all memory besides the results. */
   free(): void {
     for (const { source } of this.#scratch) source.free();
     for (const matrix of this.#prepared) matrix.free();
@@ -126,8 +126,8 @@ export class Arrays {
 }
 
 /**
- * The strides of an operand, which takes its input to be row-major, where that lies in memory; nothing if its axes are not
- * some of the input's.
+ * The strides of an operand in the memory of its input, which need not be row-major. Returns undefined if the axes of the
+ * operand are not axes of the input.
  */
 function stridesOn(input: BufferView, { shape, strides, offset }: Operand): readonly number[] | undefined {
   if (isContiguous(input.shape, input.strides)) return strides;
@@ -141,7 +141,7 @@ function stridesOn(input: BufferView, { shape, strides, offset }: Operand): read
   return axes.map((axis) => axis === undefined ? 0 : input.strides[axis]);
 }
 
-/** Gives the slots that hold nothing from step to step memory, one after another the same where they allow it. */
+/** Allocates the slots of intermediate values. Slots of equal size that are never live at the same time share an array. */
 function shareScratch(
   device: Device,
   program: Program,

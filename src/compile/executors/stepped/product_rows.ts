@@ -1,4 +1,4 @@
-/** Factors of the gradients of weights: the rows of all samples that a step multiplies, kept for many steps. */
+/** Factors of weight gradients: rows of all samples and many steps, collected for one large product. */
 import type { BufferView, Device } from "../../../device/device.ts";
 import { bytesPerElement } from "../../../device/dtype.ts";
 import { identity } from "../../../device/scalar.ts";
@@ -8,37 +8,37 @@ import type { Run } from "../run.ts";
 import type { AccumulateKernel, Operand, Program } from "../../program/program.ts";
 import { addProduct } from "../add_product.ts";
 import type { Arrays } from "./arrays.ts";
-import type { Instruction } from "./kernels.ts";
+import type { Instruction } from "./device_calls.ts";
 
-/** One side of a product. */
+/** One factor of a product. */
 interface Side {
-  /** Writes down the rows of a step, where they have to be. */
-  readonly keep?: Instruction;
-  /** The rows of the steps from one to before another, `(terms, columns)`. */
+  /** Copies the rows of a step. Undefined if the rows are an input. */
+  readonly copy?: Instruction;
+  /** The rows of the steps from `first` to before `end`, `(terms, columns)`. */
   readonly rows: (first: number, end: number) => BufferView;
 }
 
-/** Keeps the rows of so many steps and adds up their products. */
+/** Collects the rows of `steps` steps and adds their products. */
 export class ProductRows {
-  /** Steps that it holds. */
+  /** Number of steps whose rows fit into the memory limit. */
   readonly steps: number;
   readonly #device: Device;
   readonly #products: { readonly gradient: number; readonly left: Side; readonly right: Side }[];
   readonly #memory: BufferView[] = [];
   readonly #gradients: BufferView[] = [];
-  /** The row that it begins with. */
+  /** Position of the first collected row. */
   #first = 0;
 
-  /** @param maxBytes What it may take, though it holds a step at least. */
+  /** @param maxBytes Memory limit. The rows of one step are always collected. */
   constructor(device: Device, program: Program, arrays: Arrays, { batch, steps }: Run, maxBytes: number) {
     this.#device = device;
     const kernels = program.kernels.filter((kernel): kernel is AccumulateKernel =>
       kernel.kind === "accumulate"
     );
     const columnsOf = ({ shape }: Operand) => shape[1];
-    const isKept = (operand: Operand) => !arrays.rowsOf(operand, columnsOf(operand));
+    const isCopied = (operand: Operand) => !arrays.rowsOf(operand, columnsOf(operand));
     const sizes = kernels.flatMap(({ a, b }) =>
-      [a, b].filter(isKept).map(({ shape }) => batch * sizeOf(shape))
+      [a, b].filter(isCopied).map(({ shape }) => batch * sizeOf(shape))
     );
     const bytes = sizes.reduce((sum, size) => sum + size, 0) * bytesPerElement(program.dtype);
     this.steps = Math.max(1, Math.min(steps, Math.floor(maxBytes / Math.max(1, bytes))));
@@ -52,7 +52,7 @@ export class ProductRows {
       const memory = allocateView(device, [this.steps, size], operand.dtype);
       this.#memory.push(memory);
       return {
-        keep: (row) => {
+        copy: (row) => {
           const offset = (row - this.#first) * size;
           device.map(identity, [source(row)], {
             ...memory,
@@ -71,20 +71,20 @@ export class ProductRows {
     this.#products = kernels.map(({ a, b, gradient }) => ({ gradient, left: sideOf(a), right: sideOf(b) }));
   }
 
-  /** Instructions of a step for the accumulating kernels, in their order. */
+  /** Calls of a step for the accumulating kernels, in order. */
   get instructions(): Instruction[] {
     return this.#products.map(({ left, right }) => (row) => {
-      left.keep?.(row);
-      right.keep?.(row);
+      left.copy?.(row);
+      right.copy?.(row);
     });
   }
 
-  /** The sums of all products so far. */
+  /** The sums of the products. */
   get weightGradients(): readonly BufferView[] {
     return this.#gradients;
   }
 
-  /** Starts anew with the steps from one row on. */
+  /** Clears the collected rows. The next row is `first`. */
   begin(first: number): void {
     this.#first = first;
   }
@@ -97,7 +97,7 @@ export class ProductRows {
     }
   }
 
-  /** Frees what is not a result. */
+  /** Frees all memory besides the results. */
   free(): void {
     for (const { source } of this.#memory) source.free();
   }

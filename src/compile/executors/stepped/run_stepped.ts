@@ -1,7 +1,7 @@
 /**
- * Runs programs one kernel of a step at a time, each for all samples: what a body with large matrices needs, which a
- * workgroup or a tile of a few samples would read again and again. Gradients of weights are products of matrices with a row
- * for each sample and step: a run writes those rows down and multiplies when there are enough of them.
+ * Runs programs kernel by kernel, each for all samples. Bodies with large matrices need it: a fused kernel would read the
+ * matrices again for every few samples. Weight gradients are products of matrices with a row per sample and step: a run
+ * collects the rows of many steps before it multiplies.
  */
 import type { BufferView, Device } from "../../../device/device.ts";
 import { identity } from "../../../device/scalar.ts";
@@ -13,21 +13,21 @@ import { costOf } from "../../program/cost.ts";
 import type { Run, RunResult } from "../run.ts";
 import type { Program } from "../../program/program.ts";
 import { Arrays, type Window } from "./arrays.ts";
-import { type Instruction, instructionFor } from "./kernels.ts";
+import { type Instruction, instructionFor } from "./device_calls.ts";
 import { ProductRows } from "./product_rows.ts";
 import { simplify } from "../../program/passes/simplify.ts";
 
 /** Limits of a run. */
 export interface Bounds {
-  /** Operands of an elementwise kernel. With its result, they are as many as any adapter binds. */
+  /** Maximum operands of an elementwise kernel. With the result, every WebGPU adapter can bind 8 buffers. */
   readonly maxOperands: number;
-  /** Bytes of the rows that are kept for the gradients of weights. */
+  /** Limit in bytes for the rows that are collected for weight gradients. */
   readonly productRowBytes: number;
 }
 
 const defaultBounds: Bounds = { maxOperands: 7, productRowBytes: 2 ** 28 };
 
-/** Scalar operations that a GPU is given at once: less than half a second's work for the slowest. */
+/** Scalar operations per submission to a GPU: less than half a second on the slowest GPUs. */
 const operationsPerSubmission = 2 ** 36;
 
 /** Runs a program. */
@@ -69,7 +69,7 @@ export function runStepped(
   };
 }
 
-/** A description of how a program is run. */
+/** A description of a stepped run. */
 export function describeStepped(run: Run): string {
   const { kernels, outputs, stepSums, next } = simplify(run.program, defaultBounds.maxOperands);
   return `${kernels.length} kernels and ${
@@ -78,7 +78,7 @@ export function describeStepped(run: Run): string {
     "each for all samples";
 }
 
-/** Takes so many iterations of a loop, each of so many scalar operations. */
+/** Runs iterations with `operations` scalar operations each. A GPU records the first iteration and replays it. */
 function repeat(
   device: Device,
   iterations: number,
@@ -98,7 +98,7 @@ function repeat(
   recording.free();
 }
 
-/** Instructions of a step. */
+/** Calls of a step. */
 function instructionsOf(
   device: Device,
   program: Program,
@@ -110,11 +110,11 @@ function instructionsOf(
   },
 ): Instruction[] {
   const { batch } = arrays;
-  const kept = productRows.instructions;
+  const copyInstructions = productRows.instructions;
   const states = program.inputs.filter(({ role }) => role === "state");
   return [
     ...program.kernels.map((kernel) =>
-      kernel.kind === "accumulate" ? kept.shift()! : instructionFor(device, kernel, arrays)
+      kernel.kind === "accumulate" ? copyInstructions.shift()! : instructionFor(device, kernel, arrays)
     ),
     ...program.outputs.map((operand, i) =>
       copying(device, arrays.window(operand), rowsOf(outputs[i], [batch, ...operand.shape]))
@@ -132,7 +132,7 @@ function instructionsOf(
   ];
 }
 
-/** The rows of an array with one for each step, in a shape. */
+/** The rows of an array with one row per step, in a shape. */
 function rowsOf({ source, dtype, strides: [stride] }: BufferView, shape: Shape): Window {
   const strides = contiguousStrides(shape);
   return (row) => ({ source, dtype, shape, strides, offset: row * stride });

@@ -1,8 +1,8 @@
 /**
- * Gradients of weight matrices: sums of outer products over the samples of a tile and over the stages of a step. Operands
- * are copied into panels until the step's last ones are there; one product of the panels is then added to the gradient, which
- * is read and written once a step and not once a stage. A panel lies in memory as the product reads it: blocks of
- * elements, in them a row for each sample and stage.
+ * Weight gradients: sums of outer products over the samples of a tile and the stages of a step. The operands of all stages are
+ * copied into panels. At the end of the step, one product of the panels is added to the gradient, so that the gradient is read
+ * and written once per step instead of once per stage. Panels are in the order in which the product reads them: blocks of
+ * elements, with one row per sample and stage.
  */
 import { emitMultiplyAdd } from "../../../device/cpu/assembler/multiply_add.ts";
 import { setSplat } from "../../../device/cpu/assembler/splat.ts";
@@ -12,16 +12,16 @@ import type { AccumulateKernel, Program } from "../../program/program.ts";
 import type { Tile } from "./tile.ts";
 import { transposed } from "./transfers.ts";
 
-/** Rows of a panel: more than this are multiplied as they come. */
+/** Maximum rows of a panel. Kernels with more rows multiply one row of their operands at a time. */
 const maxRows = 64;
 
-/** The sum of outer products that some kernels of a program add to. */
+/** Layout of a weight gradient and its panels. */
 export interface WeightGradient {
   readonly rows: number;
   readonly columns: number;
-  /** Elements from row to row: the columns, and some to fill the last vectors. */
+  /** Elements from row to row: columns, padded to whole vectors. */
   readonly stride: number;
-  /** Rows of its panels' blocks. */
+  /** Rows of the blocks of a panel. */
   readonly depth: number;
   /** Elements of a row of each panel's blocks: the rows and columns of a tile of the product. */
   readonly width: { readonly a: number; readonly b: number };
@@ -31,10 +31,10 @@ export interface WeightGradient {
   readonly panels: { readonly a: number; readonly b: number };
 }
 
-/** Lays out gradients of weights, and their panels from a number of bytes on. */
+/** Lays out weight gradients, and their panels from byte `start` on. */
 export function layOutWeightGradients(tile: Tile, { kernels, weightGradients }: Program, start: number): {
   weightGradients: WeightGradient[];
-  /** Elements of all gradients. */
+  /** Total elements of the gradients. */
   size: number;
   /** In bytes. */
   end: number;
@@ -46,10 +46,10 @@ export function layOutWeightGradients(tile: Tile, { kernels, weightGradients }: 
     );
     const [rows, columns] = [own[0].a, own[0].b].map(({ shape }) => shape[1]);
     const depth = Math.min(maxRows, own.reduce((sum, { a }) => sum + a.shape[0], 0) * tile.samples);
-    // Pairs of vectors, which products are fast with, unless the filling would be a large part.
+    // Products are faster with pairs of vectors, unless much of a row would be padding.
     const filled = columns > 4 * tile.lanes ? 2 * tile.lanes : tile.lanes;
     const stride = Math.ceil(columns / filled) * filled;
-    // Eight registers of sums hide the latency of additions, and leave others for what is multiplied.
+    // Eight registers of sums hide the latency of additions and leave registers for the factors.
     const isEven = stride % (2 * tile.lanes) === 0;
     const width = { a: isEven ? 4 * vectorsPerRegister : 8, b: (isEven ? 2 : 1) * tile.lanes };
     const bytes = depth * tile.bytes;
@@ -64,11 +64,11 @@ export function layOutWeightGradients(tile: Tile, { kernels, weightGradients }: 
 
 /** Addresses in a kernel's code. */
 export interface AccumulateAddresses {
-  /** Push where the gradient and its panels are. */
+  /** Push the addresses of the gradient and its panels. */
   readonly gradient: () => void;
   readonly panelA: () => void;
   readonly panelB: () => void;
-  /** Push where the operands begin. */
+  /** Push the addresses of the operands. */
   readonly a: () => void;
   readonly b: () => void;
 }
@@ -76,9 +76,9 @@ export interface AccumulateAddresses {
 /**
  * Emits a kernel.
  *
- * @param filled Rows of the panels that hold something.
- * @param left Rows that the gradient's later kernels bring in this step.
- * @returns The rows of the panels that hold something then.
+ * @param filled Rows of the panels that are filled before the kernel.
+ * @param left Number of later kernels of the gradient in the step.
+ * @returns Rows of the panels that are filled after the kernel.
  */
 export function emitAccumulate(
   tile: Tile,
@@ -136,7 +136,7 @@ export function emitAccumulate(
   return 0;
 }
 
-/** Copies the elements of an operand into the blocks of a panel, each sample's into a row of them: (panel, operand). */
+/** Copies the elements of an operand into the blocks of a panel, one row per sample: (panel, operand). */
 function panelWriter(
   tile: Tile,
   size: number,
@@ -152,7 +152,7 @@ function panelWriter(
     const step = stride * tile.unit;
     const load = (element: number, v: number) => () => f.load("v128.load", from, element * step + 16 * v);
     const vectors = f.locals("v128", lanes);
-    /** Copies as many elements as a vector has lanes. */
+    /** Copies `lanes` elements. */
     const copyGroup = () => {
       for (let v = 0; v < tile.vectors; v++) {
         vectors.forEach((vector, element) => f.set(vector, load(element, v)));
@@ -197,7 +197,7 @@ function productOfPanels(
       const [aBytes, bBytes] = [width.a, width.b].map((elements) => elements * tile.bytes);
       const tileVectors = width.b / tile.lanes;
       const sums = Array.from({ length: width.a }, () => f.locals("v128", tileVectors));
-      const held = f.locals("v128", tileVectors);
+      const factors = f.locals("v128", tileVectors);
       const [weight, weights] = f.locals("v128", 2);
       const [row, column, aBlock, bBlock, target, a, b] = f.locals("address", 7);
       const turns = depth % 4 === 0 ? 4 : 2;
@@ -216,11 +216,13 @@ function productOfPanels(
           { local: b, steps: [turns * bBytes] },
         ], () => {
           for (let turn = 0; turn < turns; turn++) {
-            held.forEach((vector, v) => f.set(vector, () => f.load("v128.load", b, turn * bBytes + 16 * v)));
+            factors.forEach((vector, v) =>
+              f.set(vector, () => f.load("v128.load", b, turn * bBytes + 16 * v))
+            );
             for (let i = 0; i < count; i++) {
               setSplat(f, tile.bytes, weight, weights, a, turn * width.a + i, turns * width.a);
               sums[i].forEach((sum, v) =>
-                f.set(sum, () => emitMultiplyAdd(f, tile.floats, weight, held[v], sum))
+                f.set(sum, () => emitMultiplyAdd(f, tile.floats, weight, factors[v], sum))
               );
             }
           }
@@ -246,7 +248,7 @@ function productOfPanels(
         if (blocks > 0) tile.nest(f, [blocks], pointers, () => body(width.a));
         if (rows % width.a > 0) body(rows % width.a);
       };
-      // The shorter panel is walked inside, where it stays in the first-level cache.
+      // The shorter panel is in the inner loop, so that it stays in the first-level cache.
       if (rows <= stride) overColumns(() => overRows(block));
       else overRows((count) => overColumns(() => block(count)));
     },

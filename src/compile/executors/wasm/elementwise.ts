@@ -1,4 +1,4 @@
-/** Kernels of fused expressions: element by element, and along axes. */
+/** Elementwise kernels and reductions of fused expressions. */
 import { ScalarEmitter } from "../../../device/cpu/assembler/scalar_wasm.ts";
 import type { FunctionBuilder, Local, Opcode } from "../../../device/cpu/assembler/wasm.ts";
 import { collapse } from "../../../device/collapse.ts";
@@ -7,7 +7,7 @@ import { type Scalar, topological } from "../../../device/scalar.ts";
 import type { MapKernel, Operand, ReduceKernel } from "../../program/program.ts";
 import { loadKey, type Tile } from "./tile.ts";
 
-/** An operand's pointer, and the bytes that it moves at each turn of an axis, outermost first. */
+/** The pointer of an operand, and its strides in bytes, outermost axis first. */
 interface Pointer {
   readonly operand: Operand;
   readonly local: Local;
@@ -52,7 +52,7 @@ export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder 
     operands.map((operand) => operand.strides).join(" ; ")
   } | ${operands.map(loadKey)}`;
   return tile.function(key, [output, ...operands].map(() => "address"), (f) => {
-    const kept = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
+    const keptAxes = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
     const lengths = (along: readonly number[]) => along.map((axis) => shape[axis]);
     const inner = collapse(lengths(axes), operands.map(({ strides }) => axes.map((axis) => strides[axis])));
     const bytes = (strides: readonly number[], i: number) =>
@@ -62,10 +62,10 @@ export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder 
       local: f.params[1 + i],
       steps: bytes(inner.strides[i], i),
     }));
-    const target = { local: f.params[0], steps: kept.map((axis) => output.strides[axis] * tile.unit) };
+    const target = { local: f.params[0], steps: keptAxes.map((axis) => output.strides[axis] * tile.unit) };
     const outer = operands.map(({ strides }, i) => ({
       local: f.params[1 + i],
-      steps: bytes(kept.map((axis) => strides[axis]), i),
+      steps: bytes(keptAxes.map((axis) => strides[axis]), i),
     }));
     const isEmpty = axes.some((axis) => shape[axis] === 0);
     const sums = f.locals("v128", tile.vectors);
@@ -82,7 +82,7 @@ export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder 
       };
     const pushStart = () =>
       vector === "i32x4" ? f.i32x4(start) : vector === "f32x4" ? f.f32x4(start) : f.f64x2(start);
-    tile.nest(f, lengths(kept), [target, ...outer], () => {
+    tile.nest(f, lengths(keptAxes), [target, ...outer], () => {
       for (const sum of sums) f.set(sum, pushStart);
       if (!isEmpty) {
         walkElements(
@@ -95,7 +95,7 @@ export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder 
           (pushes) =>
             sums.forEach((sum, v) => f.set(sum, () => f.op(`${vector}.${add}` as Opcode, sum, pushes[v]))),
         );
-        // Back to where the reduction began: the outer axes step from there.
+        // Reset the pointers, because the outer axes step from the start of the reduction.
         for (const { local, steps } of sources) {
           if (inner.shape.length > 0 && steps[0] !== 0) f.increment(local, -inner.shape[0] * steps[0]);
         }
@@ -105,15 +105,15 @@ export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder 
   });
 }
 
-/** Operations of the elements that are written out one after another in a loop's body. */
+/** Maximum operations of an unrolled loop body. */
 const maxUnrolled = 64;
 
 /**
- * Loops over elements, the innermost axis a few at a time, and computes an expression for each. What does not change along
- * that axis is loaded and computed before it.
+ * Emits loops over elements that compute an expression for each, with the innermost axis unrolled. Subexpressions that do not
+ * change along the innermost axis are hoisted out of its loop.
  *
- * @param others Pointers that move along.
- * @param use Takes the code that pushes each vector of element number `element` from where the pointers are.
+ * @param others Pointers besides the operands, which move too.
+ * @param use Called with code that pushes the vectors of an unrolled element.
  */
 function walkElements(
   tile: Tile,
@@ -163,7 +163,7 @@ function walkElements(
 
 const descriptions = new WeakMap<Scalar, string>();
 
-/** An expression as text, equal for equal ones. */
+/** A text of an expression, equal for equal expressions. */
 export function expressionText(root: Scalar): string {
   let text = descriptions.get(root);
   if (text !== undefined) return text;

@@ -3,7 +3,7 @@ import type { FunctionBuilder } from "../../../device/cpu/assembler/wasm.ts";
 import type { GatherKernel } from "../../program/program.ts";
 import type { Tile } from "./tile.ts";
 
-/** (output, table, indices): each lane reads on its own. */
+/** (output, table, indices): each lane reads a different row. */
 export function gatherKernel(tile: Tile, { table, indices }: GatherKernel): FunctionBuilder {
   const [rows, columns] = table.shape;
   const [rowBytes, columnBytes] = table.strides.map((stride) => stride * tile.bytes);
@@ -19,7 +19,7 @@ export function gatherKernel(tile: Tile, { table, indices }: GatherKernel): Func
     f.doWhile(() => {
       masks.forEach((mask, v) => {
         f.set(vector, () => f.load("v128.load", at, 16 * v));
-        // Unsigned, so that nothing below zero is a row.
+        // Unsigned comparison, so that negative indices are out of range.
         f.set(mask, () => f.op("i32x4.lt_u", vector, () => f.i32x4(rows)));
         f.set(vector, () => f.op("v128.and", vector, mask));
         for (let lane = 0; lane < tile.lanes; lane++) {

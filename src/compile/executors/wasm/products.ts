@@ -9,18 +9,18 @@ import type { ContractKernel, Operand, Program } from "../../program/program.ts"
 import { expressionText } from "./elementwise.ts";
 import { loadKey, type Tile } from "./tile.ts";
 
-/** Vectors that a tile of a matrix product sums: of sixteen registers, the others hold what is multiplied. */
+/** Vectors of sums in a register tile. The other of the 16 registers hold factors. */
 const sumVectors = 10 * vectorsPerRegister;
 
-/** Order of the loops of a matrix product. */
+/** Loop order of a matrix product. */
 interface Tiling {
-  /** Whether runs of rows stay in registers, and not of columns. */
+  /** Whether the sums of a run of rows are in registers, instead of a run of columns. */
   readonly byRows: boolean;
-  /** Rows or columns of a run. */
+  /** Rows or columns per run. */
   readonly width: number;
 }
 
-/** A matrix that all samples share, copied so that a product reads it in order: runs, in them the summed axis. */
+/** A shared matrix, packed in the order in which a product reads it: runs, and in each run the summed axis. */
 export interface PackedMatrix {
   readonly operand: Operand;
   readonly depth: number;
@@ -31,7 +31,7 @@ export interface PackedMatrix {
   readonly offset: number;
 }
 
-/** Matrices to copy, by what reads them: {@linkcode packedKey}. */
+/** Packed matrices, by {@linkcode packedKey}. */
 export type PackedMatrices = ReadonlyMap<string, PackedMatrix>;
 
 function tilingOf(tile: Tile, { a, b, output }: ContractKernel): Tiling {
@@ -39,7 +39,7 @@ function tilingOf(tile: Tile, { a, b, output }: ContractKernel): Tiling {
   const byRows = b.slot !== undefined && (a.slot === undefined || m > n);
   const length = byRows ? m : n;
   const most = Math.min(length, Math.max(1, Math.floor(sumVectors / tile.vectors)));
-  // A run that divides the length leaves no slow remainder, as long as it hides the latency of an addition.
+  // A width that divides the length leaves no slow remainder. At least 4 sums hide the latency of additions.
   const width =
     [0, 1, 2].map((less) => most - less).find((w) => w >= Math.min(4, most) && length % w === 0) ?? most;
   return { byRows, width };
@@ -53,7 +53,7 @@ export function packedKey(
   return `${shared} ${offset} ${shape} ${strides} ${tilingOf(tile, kernel).width}`;
 }
 
-/** Finds the matrices to copy and lays them out from a number of bytes on. */
+/** Lays out packed matrices from byte `start` on. */
 export function layOutPackedMatrices(
   tile: Tile,
   program: Program,
@@ -82,7 +82,7 @@ export function layOutPackedMatrices(
   return { packs, end };
 }
 
-/** Copies a matrix into runs: (to, from). */
+/** Packs a matrix: (to, from). */
 export function packer(tile: Tile, { depth, length, width, strides }: PackedMatrix): FunctionBuilder {
   return tile.function(`pack ${depth} ${length} ${width} ${strides.depth} ${strides.length}`, [
     "address",
@@ -111,46 +111,46 @@ export function packer(tile: Tile, { depth, length, width, strides }: PackedMatr
 }
 
 /**
- * A matrix product, in register tiles: sums for a run of columns (or of rows, when the matrix that all samples share is
- * on the left) stay in registers while the summed axis is walked.
+ * A matrix product in register tiles: sums of a run of columns stay in registers during the loop over the summed axis. If the
+ * shared matrix is on the left, the sums are those of a run of rows.
  */
 export function contractKernel(tile: Tile, kernel: ContractKernel, packs: PackedMatrices): FunctionBuilder {
-  const { a, b, output, start, then } = kernel;
-  const starts = start ? [start] : [];
-  const sources = then?.operands ?? [];
+  const { a, b, output, bias, epilogue } = kernel;
+  const biases = bias ? [bias] : [];
+  const sources = epilogue?.operands ?? [];
   const rank = output.shape.length;
   const [m, n] = output.shape.slice(-2);
   const depth = a.shape[rank - 1];
   const { byRows, width } = tilingOf(tile, kernel);
-  /** The side whose elements change along a run, and the one that stays. */
+  /** The factor whose elements differ along a run, and the factor whose elements are the same. */
   const [tiled, fixed] = byRows ? [a, b] : [b, a];
   const isPacked = packs.has(packedKey(tile, kernel, tiled));
   const strides = isPacked
     ? [a, b].map((side) => side === tiled ? "packed" : side.strides)
     : [a, b].map((side) => side.strides);
   const key = `contract ${output.shape} ${depth} | ${strides.join(" ; ")} ; ${output.strides} | ${
-    [a, b, ...starts, ...sources].map(loadKey)
-  } | ${start?.strides} | ${then && expressionText(then.expression)} ${
+    [a, b, ...biases, ...sources].map(loadKey)
+  } | ${bias?.strides} | ${epilogue && expressionText(epilogue.expression)} ${
     sources.map(({ strides }) => strides).join(" ; ")
   }`;
-  return tile.function(key, [output, a, b, ...starts, ...sources].map(() => "address"), (f) => {
+  return tile.function(key, [output, a, b, ...biases, ...sources].map(() => "address"), (f) => {
     const [tiledAxis, fixedAxis] = byRows ? [rank - 2, rank - 1] : [rank - 1, rank - 2];
     const [length, others] = byRows ? [m, n] : [n, m];
     const step = (operand: Operand, axis: number) => operand.strides[axis] * tile.unitOf(operand);
-    /** Bytes along a run, along the summed axis, and from run to run. */
+    /** Steps in bytes along a run, along the summed axis, and from run to run. */
     const tiledStep = isPacked ? tile.bytes : step(tiled, tiledAxis);
     const tiledDepth = (count: number) => isPacked ? count * tile.bytes : step(tiled, fixedAxis);
     const tiledAlong = isPacked ? width * depth * tile.bytes : width * tiledStep;
     const fixedDepth = step(fixed, tiledAxis);
     const outputStep = step(output, tiledAxis);
     const sums = Array.from({ length: width }, () => f.locals("v128", tile.vectors));
-    const held = f.locals("v128", tile.vectors);
+    const factors = f.locals("v128", tile.vectors);
     const [weight, weights] = f.locals("v128", 2);
     const [outputAt, aAt, bAt, ...rest] = f.params;
-    const [startAt] = rest;
-    const sourcesAt = rest.slice(starts.length);
-    const emitter = then &&
-      new ScalarEmitter(tile.module, f, lowerMath(then.expression), new Set());
+    const [biasAt] = rest;
+    const sourcesAt = rest.slice(biases.length);
+    const emitter = epilogue &&
+      new ScalarEmitter(tile.module, f, lowerMath(epilogue.expression), new Set());
     /** Pushes the result of one of the sums. */
     const pushResult = (i: number, v: number) => {
       const sum = sums[i][v];
@@ -165,7 +165,7 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packed
     const run = (count: number) => {
       sums.slice(0, count).forEach(([first, ...others], i) => {
         f.set(first, () => {
-          if (start) tile.loadVector(f, start, startAt, 0, i * step(start, tiledAxis));
+          if (bias) tile.loadVector(f, bias, biasAt, 0, i * step(bias, tiledAxis));
           else f.i32x4(0);
         });
         for (const sum of others) f.set(sum, first);
@@ -174,7 +174,7 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packed
       f.set(fixedPointer, fixedAt);
       const turns = [8, 5, 4, 3, 2].find((turns) => depth % turns === 0) ?? 1;
       const term = (turn: number) => {
-        held.forEach((vector, v) =>
+        factors.forEach((vector, v) =>
           f.set(vector, () => tile.loadVector(f, fixed, fixedPointer, v, turn * fixedDepth))
         );
         for (let i = 0; i < count; i++) {
@@ -185,7 +185,7 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packed
             setSplat(f, tile.bytes, weight, weights, tiledPointer, turn * count + i, turns * count);
           } else if (isShared) f.set(weight, load(0));
           sums[i].forEach((sum, v) =>
-            f.set(sum, () => emitMultiplyAdd(f, tile.floats, held[v], isShared ? weight : load(v), sum))
+            f.set(sum, () => emitMultiplyAdd(f, tile.floats, factors[v], isShared ? weight : load(v), sum))
           );
         }
       };
@@ -213,9 +213,7 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packed
       pointer(outputAt, output, step(output, fixedAxis), width * outputStep),
       pointer(tiledAt, tiled, 0, tiledAlong),
       pointer(fixedAt, fixed, step(fixed, fixedAxis), 0),
-      ...starts.map((start) =>
-        pointer(startAt, start, step(start, fixedAxis), width * step(start, tiledAxis))
-      ),
+      ...biases.map((bias) => pointer(biasAt, bias, step(bias, fixedAxis), width * step(bias, tiledAxis))),
       ...sources.map((source, i) =>
         pointer(sourcesAt[i], source, step(source, fixedAxis), width * step(source, tiledAxis))
       ),

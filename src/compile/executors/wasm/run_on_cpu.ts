@@ -1,6 +1,6 @@
 /**
- * Runs programs on the CPU: tiles of samples on as many threads as there are. How samples are shared out, and with it the
- * order of every sum, depends on the run alone, so that any number of threads gives the same bits.
+ * Runs programs on the CPU, on all threads. The division into tasks, and so the order of every sum, depends only on the run:
+ * results are bit-identical for any number of threads.
  */
 import { addressOf } from "../../../device/cpu/assembler/address.ts";
 import type { CpuDevice } from "../../../device/cpu/device.ts";
@@ -16,20 +16,20 @@ import { costOf } from "../../program/cost.ts";
 import { identityOf } from "../../program/identity.ts";
 import type { Run, RunResult } from "../run.ts";
 import type { Operand, Program } from "../../program/program.ts";
-import { emitWasm, runWords, type WasmLoop } from "./emitter.ts";
+import { emitWasm, runWords, type WasmLoop } from "./emit_wasm.ts";
 
 interface Compiled extends WasmLoop {
   readonly executable: Executable;
-  /** Memory for the description of a run. */
+  /** Memory for the descriptor of a run. */
   readonly descriptor: Block;
 }
 
-/** Operations that are worth a task, a few hundred microseconds: waking a thread takes longer on a busy machine. */
+/** Minimum operations per task, a few hundred microseconds: shorter tasks take less time than waking a thread. */
 const operationsPerTask = 2 ** 22;
-/** Each task has sums of its own, which take memory and are added in the end. */
+/** Each task has separate sums, which need memory and are added at the end. */
 const maxTasks = 16;
 
-/** Most programs that a device keeps compiled: a number that changes from call to call makes others. */
+/** Maximum compiled programs per device. A number that changes in each call makes a new program. */
 const maxCompiled = 512;
 
 const compiled = new WeakMap<CpuDevice, LruCache<string, Compiled>>();
@@ -45,12 +45,12 @@ function compile(device: CpuDevice, { program, settled }: Run, vectors: number):
   });
 }
 
-/** Bytes that describe a run: where its inputs, final states, outputs and sums are, among others. */
+/** Bytes of a descriptor, with the addresses of inputs, final states, outputs and sums. */
 function descriptorLength({ inputs, outputs, sums }: Program): number {
   return 4 * (runWords.addresses + 2 * inputs.length + outputs.length + sums.length);
 }
 
-/** Tasks that a run is worth, and vectors of samples that a tile is wide: two keep the multipliers of two cores busy. */
+/** The number of tasks, and the vectors per tile: tiles of two vectors are faster if there are tiles for two threads. */
 function partition({ batch, steps, program }: Run): { worth: number; vectors: number } {
   const lanes = program.dtype === "float32" ? 4 : 2;
   const operations = costOf(program).operations * batch * steps;

@@ -1,25 +1,25 @@
-/** Code that all kernels share: the layout of a tile's memory, and the parts of loops. */
+/** The layout of a tile's memory, and code that all kernels share. */
 import { bytesPerElement } from "../../../device/dtype.ts";
 import { newModule } from "../../../device/cpu/runtime/executable.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, ValueType } from "../../../device/cpu/assembler/wasm.ts";
 import type { Operand, Program } from "../../program/program.ts";
 
 /**
- * A tile of samples, of which each lane of a vector owns one, and the functions that have been emitted for it. A slot holds
- * the tile's samples side by side for each element.
+ * A tile of samples, one per lane, and the functions emitted for it. For each element, a slot stores the samples of the tile in
+ * consecutive lanes.
  */
 export class Tile {
   readonly module: ModuleBuilder = newModule();
-  /** Vectors of an element in a slot. */
+  /** Vectors per element of a slot. */
   readonly vectors: number;
-  /** Bytes of a float. */
+  /** Bytes per float. */
   readonly bytes: 4 | 8;
-  /** Floats of a vector. */
+  /** Floats per vector. */
   readonly lanes: 2 | 4;
   readonly floats: "f32x4" | "f64x2";
-  /** Samples of the tile. */
+  /** Samples per tile. */
   readonly samples: number;
-  /** Bytes of an element of a slot. */
+  /** Bytes per element of a slot. */
   readonly unit: number;
   readonly #functions = new Map<string, FunctionBuilder>();
 
@@ -33,7 +33,7 @@ export class Tile {
     this.unit = 16 * vectors;
   }
 
-  /** A helper or kernel, emitted once. */
+  /** A function, emitted once per key. */
   function(key: string, params: readonly ValueType[], emit: (f: FunctionBuilder) => void): FunctionBuilder {
     let f = this.#functions.get(key);
     if (!f) {
@@ -45,10 +45,10 @@ export class Tile {
   }
 
   /**
-   * Loops over axes, outermost first. At each turn of an axis the pointers move by its step in bytes, so that the entire
-   * nest moves each by its first axis: length times step.
+   * Emits nested loops over axes, outermost first. In each iteration of an axis, each pointer moves by its step in bytes. The
+   * whole nest moves each pointer by the length times the step of its first axis.
    *
-   * @param enter Runs before each turn through the innermost axis.
+   * @param enter Emits code before each loop over the innermost axis.
    */
   nest(
     f: FunctionBuilder,
@@ -74,12 +74,12 @@ export class Tile {
     f.doWhile(turn, () => f.tee(count, () => f.op("i32.sub", count, 1)));
   }
 
-  /** A list with an entry for each vector of an element. */
+  /** A list with one entry per vector of an element. */
   forVectors<T>(make: (v: number) => T): T[] {
     return Array.from({ length: this.vectors }, (_, v) => make(v));
   }
 
-  /** Bytes between neighbouring elements of an operand, for a stride of one. */
+  /** Bytes between elements of an operand with stride 1. */
   unitOf(operand: Operand): number {
     return operand.slot === undefined ? bytesPerElement(operand.dtype) : this.unit;
   }
@@ -92,7 +92,7 @@ export class Tile {
   }
 }
 
-/** A text that is the same for operands that are loaded alike. */
+/** A text that is equal for operands that are loaded by the same instructions. */
 export function loadKey(operand: Operand): string {
   return `${operand.slot === undefined ? "shared" : "own"} ${operand.dtype}`;
 }

@@ -1,4 +1,4 @@
-/** Moving samples between rows of memory and slots. */
+/** Copies between rows of samples in memory and slots. */
 import type { FunctionBuilder, Local } from "../../../device/cpu/assembler/wasm.ts";
 import type { Tile } from "./tile.ts";
 
@@ -26,8 +26,8 @@ export function zeroer(tile: Tile): FunctionBuilder {
 }
 
 /**
- * Spreads rows of samples into a slot: (slot, address, size, valid). Lanes beyond the valid samples repeat the last one,
- * so that nothing overflows in them, or are zero, so that they add nothing to sums.
+ * Loads rows of samples into a slot: (slot, address, size, valid). Padding lanes repeat the last valid sample, so that they do
+ * not overflow, or are zero, so that they add nothing to sums.
  */
 export function loader(tile: Tile, memoryBytes: 4 | 8, padding: "repeat" | "zero"): FunctionBuilder {
   return tile.function(`load ${memoryBytes} ${padding}`, ["address", "address", "i32", "i32"], (f) => {
@@ -83,7 +83,7 @@ export function loader(tile: Tile, memoryBytes: 4 | 8, padding: "repeat" | "zero
     const many = tile.lanes;
     f.set(left, size);
     if (memoryBytes === tile.bytes) {
-      /** Loads as many elements as lanes along each row, turned in registers, and stores some of them. */
+      /** Loads `many` elements of each row, transposes them in registers, and stores some of them. */
       const several = (store: (element: number, act: () => void) => void) => {
         for (let v = 0; v < tile.vectors; v++) {
           const vectors = Array.from({ length: many }, (_, lane) => {
@@ -106,7 +106,7 @@ export function loader(tile: Tile, memoryBytes: 4 | 8, padding: "repeat" | "zero
         f.increment(to, many * tile.unit);
         f.increment(left, -many);
       });
-      // What is read past a row's end is not stored; the memory goes on past its last block.
+      // Elements past the end of a row are read but not stored. Memory is readable past its last block.
       f.if(
         () => f.op("i32.gt_s", left, 0),
         () =>
@@ -124,7 +124,7 @@ export function loader(tile: Tile, memoryBytes: 4 | 8, padding: "repeat" | "zero
   });
 }
 
-/** Code that pushes each column of a square of vectors. */
+/** Code that pushes the columns of a square of vectors. */
 export function transposed(f: FunctionBuilder, rows: readonly Local[]): (() => void)[] {
   if (rows.length === 2) {
     return [() => f.shuffle64([0, 2], rows[0], rows[1]), () => f.shuffle64([1, 3], rows[0], rows[1])];
@@ -140,7 +140,7 @@ export function transposed(f: FunctionBuilder, rows: readonly Local[]): (() => v
   );
 }
 
-/** Gathers a slot into rows of samples: (address, slot, size, valid). */
+/** Stores a slot as rows of samples: (address, slot, size, valid). */
 export function storer(tile: Tile): FunctionBuilder {
   return tile.function("store", ["address", "address", "i32", "i32"], (f) => {
     const [to, from, size, valid] = f.params;
@@ -168,7 +168,7 @@ export function storer(tile: Tile): FunctionBuilder {
         f.increment(left, -many);
       });
     });
-    // The rest, a number at a time.
+    // The remaining elements, one by one.
     const [lane, rest] = f.locals("i32", 2);
     f.set(lane, 0);
     f.while(() => f.op("i32.lt_u", lane, valid), () => {

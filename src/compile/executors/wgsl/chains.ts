@@ -1,13 +1,13 @@
 /**
- * Joins kernels that touch the same elements: what follows a matrix product, its bias and its activation, is computed where
- * its element is, which never sees memory in between.
+ * Fuses kernels that compute the same elements into chains. For example, the bias and the activation after a matrix product
+ * are computed by the invocation that computes the element of the product, without storing the product.
  */
 import { collapse } from "../../../device/collapse.ts";
 import { identity, instantiate } from "../../../device/scalar.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import type { Life } from "../../program/layout.ts";
 import type { AccumulateKernel, Kernel, Operand, Program } from "../../program/program.ts";
-import type { Place } from "./gpu_layout.ts";
+import type { Place } from "./buffer_groups.ts";
 
 /** Copies a sample's part of an array into a slot. */
 export interface Load {
@@ -25,10 +25,10 @@ export interface Store {
 
 export type Item = Exclude<Kernel, AccumulateKernel> | Load | Store;
 
-/** Items that one function runs, element by element: the first of any kind, the others maps and stores. */
+/** Items that one function runs element by element: the first item is of any kind, the others are maps and stores. */
 export type Chain = readonly Item[];
 
-/** Chains longer than this make functions that take too long to compile. */
+/** Maximum items of a chain: compile times grow with the length of a function. */
 const maxItems = 12;
 
 /** Operands that an item reads. */
@@ -45,12 +45,12 @@ export function readsOf(item: Item): readonly Operand[] {
   }
 }
 
-/** The operand that an item writes; none for a store, which writes to a buffer. */
+/** The operand that an item writes. Undefined for a store, which writes to a buffer. */
 export function writeOf(item: Item): Operand | undefined {
   return item.kind === "store" ? undefined : item.output;
 }
 
-/** Operands that an item reads, and the one that it writes. */
+/** Operands that an item reads or writes. */
 function operandsOf(item: Item): Operand[] {
   const written = writeOf(item);
   return written ? [...readsOf(item), written] : [...readsOf(item)];
@@ -61,21 +61,21 @@ export function elementsOf(item: Item): number {
   return sizeOf((writeOf(item) ?? readsOf(item)[0]).shape);
 }
 
-/** The distance between neighbouring elements in row-major order, where it is the same between all of them. */
+/** The distance between consecutive elements in row-major order. Returns undefined if it is not constant. */
 export function lineOf({ shape, strides }: Operand): number | undefined {
   const walk = collapse(shape, [strides]);
   if (walk.shape.length > 1) return undefined;
   return walk.shape[0] === 1 ? 0 : walk.strides[0][0];
 }
 
-/** Names the elements that an operand has in a slot, if they lie in a line. */
+/** A name for the elements of an operand in a slot. Returns undefined if the distance between them is not constant. */
 export function lineKey(operand: Operand): string | undefined {
   const stride = lineOf(operand);
   if (operand.slot === undefined || stride === undefined) return undefined;
   return `${operand.slot} ${operand.offset} ${stride} ${sizeOf(operand.shape)}`;
 }
 
-/** Lists what a step does and joins what can be. */
+/** Lists the items of a step and fuses them. */
 export function chainsOf(
   program: Program,
   places: {
@@ -130,7 +130,7 @@ export function wholeSlot({ slots }: Program, slot: number): Operand {
   return { slot, dtype, shape: [size], strides: [1], offset: 0 };
 }
 
-/** The chain that an item can join: one that it reads from, and behind which it depends on nothing. */
+/** The chain that an item can be fused into: the item reads from the chain, and does not depend on later chains. */
 function homeOf(item: Item, chains: readonly Item[][]): Item[] | undefined {
   if (
     item.kind !== "map" && item.kind !== "store" ||
@@ -155,14 +155,14 @@ function joins(item: Item, chain: readonly Item[]): boolean {
   const readsElement = sources.length > 0 &&
     sources.every((source) => written.every((own) => own.slot !== source.slot || isAt(own, source)));
   const rivals = chain.flatMap(operandsOf).filter(({ slot }) => target && slot === target.slot);
-  // The first item may read other elements than the one it computes.
+  // The first item of a chain, such as a matrix product, may read other elements than it computes.
   const isElementwise = chain[0].kind === "map" || chain[0].kind === "store";
   const first = readsOf(chain[0]);
   return readsElement &&
     rivals.every((own) => isAt(own, target!) && (isElementwise || !first.includes(own)));
 }
 
-/** Whether an item may not run before a chain. */
+/** Whether an item must run after a chain. */
 function depends(item: Item, chain: readonly Item[]): boolean {
   const target = writeOf(item)?.slot;
   const sources = new Set(readsOf(item).map(({ slot }) => slot));
@@ -173,9 +173,7 @@ function depends(item: Item, chain: readonly Item[]): boolean {
   });
 }
 
-/**
- * When each slot is needed, by chains; a slot that never leaves its chain needs no memory and is not among them.
- */
+/** Liveness of slots, by position of chains. Slots that only one chain uses need no memory and are omitted. */
 export function livesIn(chains: readonly Chain[], program: Program): Map<number, Life> {
   const lives = new Map<number, Life>();
   const touch = (slot: number, time: number) => {
@@ -189,7 +187,7 @@ export function livesIn(chains: readonly Chain[], program: Program): Map<number,
       }
     }
   });
-  // Slots that are carried from step to step, or loaded before the first.
+  // Loop-carried slots, and slots that are loaded before the first step.
   const kept = [
     ...program.inputs.flatMap(({ role, slot }) => role !== "row" && slot !== undefined ? [slot] : []),
     ...program.sums.map(({ slot }) => slot),

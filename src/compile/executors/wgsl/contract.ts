@@ -4,14 +4,14 @@ import { sizeOf } from "../../../device/shape.ts";
 import type { ContractKernel, Operand } from "../../program/program.ts";
 import { type ChainCode, eachElement, scattered } from "./elements.ts";
 import { coordinatesOf, indent } from "./function_text.ts";
-import { pathOf, type Pointer } from "./memory.ts";
+import { pathOf, type Pointer } from "./shader_memory.ts";
 
-/** Largest number of outputs that an invocation computes at once. */
+/** Maximum number of outputs that an invocation computes at once. */
 const maxTileWidth = 4;
 
 /** output[..., i, j] = sum over k of a[..., i, k] b[..., k, j]: a tile of elements of the last axis at once. */
 export function contractText(
-  { f, memory, lanes, finish }: ChainCode,
+  { f, memory, lanes, epilogue }: ChainCode,
   { a, b, output }: ContractKernel,
 ): void {
   const rank = output.shape.length;
@@ -29,15 +29,15 @@ export function contractText(
   const right = memory.pointer(f, "b", b, side(2, b.strides[rank - 2]), "read any");
   const terms = f.param("terms", depth);
 
-  /** Statements that leave the sums of a tile, of elements `lanes` apart from the first one on, in sum0, sum1 ... */
+  /** Statements that compute the sums of a tile as sum0, sum1 ... Elements of a tile are `lanes` apart. */
   const sums = (width: number, first: readonly string[]) => {
     const elements = Array.from({ length: width }, (_, t) => t);
-    /** One side of the products, read once where all elements of the tile need the same. */
+    /** A factor of the products, read once if it is the same for all elements of the tile. */
     const operand = (name: string, pointer: Pointer) => {
       const hop = pointer.strides[last];
       const step = pointer.strides[last + 1];
       const distinct = hop === undefined ? [0] : elements;
-      // Values read past the last column are not used.
+      // Values past the last column are read but not used.
       const address = (t: number) => t === 0 ? `${name}_at` : `${name}_at + ${t * lanes}u * ${hop}`;
       return {
         start: `var ${name}_at = ${pointer.at(first)};`,
@@ -59,28 +59,28 @@ export function contractText(
     ];
   };
 
-  // Tiles are of one line of outputs; where there are several, the outputs are numbered through, so that no lane is idle.
+  // Only outputs with a single axis are tiled. Otherwise lanes take single outputs, so that no lane is idle.
   const width = last > 0 ? 1 : tileWidth(columns, lanes);
   const { lines, names } = coordinatesOf(f, walk.shape);
   const others = Array.from({ length: width - 1 }, (_, t) => t + 1).flatMap((t) => [
     `let i${t} = i + ${t * lanes}u;`,
     `if (i${t} < count) {`,
-    ...[...store([`i${t}`], `sum${t}`), ...finish(`i${t}`, `sum${t}`, `_${t}`)].map(indent),
+    ...[...store([`i${t}`], `sum${t}`), ...epilogue(`i${t}`, `sum${t}`, `_${t}`)].map(indent),
     "}",
   ]);
   eachElement(f, sizeOf(output.shape), width * lanes, [
     ...lines,
     ...sums(width, names),
     ...store(names, "sum0"),
-    ...finish("i", "sum0"),
+    ...epilogue("i", "sum0"),
     ...others,
   ]);
 }
 
-/** Elements of a tile: what leaves the fewest of the tiles' places empty, and then the most. */
+/** The tile width with the lowest cost; the largest of equal widths. */
 function tileWidth(columns: number, lanes: number): number {
   const most = Math.max(1, Math.min(maxTileWidth, Math.floor(columns / lanes)));
-  /** Each iteration reads the other operand, which costs about as much as this many elements. */
+  /** Cost of reading the other operand in an iteration, in elements. */
   const overhead = 4;
   let best = 1;
   const cost = (width: number) => Math.ceil(columns / (width * lanes)) * (width + overhead);

@@ -1,29 +1,29 @@
-/** Code that functions of all kinds of kernels share: the loop over elements, and the statements for one element. */
+/** Code of all kinds of chains: the loop over elements, and the epilogue of each element. */
 import type { Scalar } from "../../../device/scalar.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import { emitScalar, type EmittedScalar } from "../../../device/webgpu/scalar_wgsl.ts";
 import type { MapKernel, Operand } from "../../program/program.ts";
 import { type Chain, type Item, lineKey, lineOf, readsOf, writeOf } from "./chains.ts";
 import { type FunctionText, indent, toWord } from "./function_text.ts";
-import type { Memory, Path, Pointer, Use } from "./memory.ts";
+import type { Path, Pointer, ShaderMemory, Use } from "./shader_memory.ts";
 
-/** Statements for a computed element, given its row-major position and its value. */
-export type Finish = (position: string, value: string, suffix?: string) => string[];
+/** Statements that store an element and run the later items of the chain, given its row-major position and value. */
+export type Epilogue = (position: string, value: string, suffix?: string) => string[];
 
 /** A chain's function under construction. */
 export interface ChainCode {
   readonly f: FunctionText;
-  readonly memory: Memory;
-  /** Invocations that share the elements of a sample. */
+  readonly memory: ShaderMemory;
+  /** Invocations per sample. */
   readonly lanes: number;
-  readonly finish: Finish;
+  readonly epilogue: Epilogue;
 }
 
-/** Names of the values of a chain's elements while it runs, by their {@linkcode lineKey}. */
+/** Names of the values of a chain's elements, by {@linkcode lineKey}. */
 type Values = Map<string, string>;
 
-/** Writes the first item's element to memory, where anyone needs it there, and runs the others on it. */
-export function finishing(f: FunctionText, chain: Chain, memory: Memory): Finish {
+/** The epilogue of a chain's first item: stores the element if another chain reads it, and runs the other items. */
+export function epilogueOf(f: FunctionText, chain: Chain, memory: ShaderMemory): Epilogue {
   const computed = new Set<string>();
   const steps = chain.map((item, k) => {
     const compute = k === 0 ? undefined : following(f, item, k, computed, memory);
@@ -31,7 +31,7 @@ export function finishing(f: FunctionText, chain: Chain, memory: Memory): Finish
     if (!target) return { compute };
     const key = lineKey(target);
     if (key !== undefined) computed.add(key);
-    // An element that does not lie in a line is written by the first item itself.
+    // Elements without a constant distance are stored by the first item: see `scattered`.
     const isWritten = memory.has(target.slot!) && lineOf(target) !== undefined;
     return {
       compute,
@@ -49,18 +49,24 @@ export function finishing(f: FunctionText, chain: Chain, memory: Memory): Finish
   };
 }
 
-function linePointer(f: FunctionText, name: string, operand: Operand, memory: Memory, use: Use): Pointer {
+function linePointer(
+  f: FunctionText,
+  name: string,
+  operand: Operand,
+  memory: ShaderMemory,
+  use: Use,
+): Pointer {
   const path = { shape: [sizeOf(operand.shape)], strides: [lineOf(operand)!] };
   return memory.pointer(f, name, operand, path, use);
 }
 
-/** An item behind a chain's first. */
+/** An item after the first item of a chain. */
 function following(
   f: FunctionText,
   item: Item,
   k: number,
   computed: ReadonlySet<string>,
-  memory: Memory,
+  memory: ShaderMemory,
 ): (position: string, values: Values, suffix: string) => EmittedScalar {
   const reads = readsOf(item).map((operand, i) => {
     const key = lineKey(operand);
@@ -88,7 +94,7 @@ function following(
   };
 }
 
-/** Writes a loop over `i`, the elements that an invocation takes: every so many-th of `count`, from its lane on. */
+/** Emits a loop over the elements `i` of an invocation: every `step`-th element, beginning with its lane. */
 export function eachElement(f: FunctionText, count: number, step: number, body: readonly string[]): void {
   f.push(`for (var i = lane; i < ${f.param("count", count)}; i += ${step}u) {`, ...body.map(indent), "}");
 }
@@ -97,12 +103,12 @@ export function expression(root: Scalar, inputs: readonly string[], prefix: stri
   return emitScalar(root, { inputs, index: "0u", zero: "params.zero", prefix });
 }
 
-/** The statement that stores an element which does not lie in a line with its neighbours. */
+/** The statement that stores an element, if the elements of the output have no constant distance. */
 export function scattered(
   f: FunctionText,
   output: Operand,
   path: Path,
-  memory: Memory,
+  memory: ShaderMemory,
 ): (coordinates: readonly string[], value: string) => string[] {
   if (lineOf(output) !== undefined) return () => [];
   const target = memory.pointer(f, "output", output, path, "write own");

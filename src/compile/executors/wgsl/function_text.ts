@@ -1,20 +1,20 @@
-/** Pieces of WGSL. */
+/** WGSL functions under construction. */
 import type { DType } from "../../../device/dtype.ts";
 import { valueType } from "../../../device/webgpu/scalar_wgsl.ts";
 import { coordinates } from "../../../device/webgpu/strided.ts";
-import type { Word } from "./gpu_layout.ts";
+import type { Word } from "./buffer_groups.ts";
 
-/** Part of a memory that a kernel touches. */
+/** A range of memory that a kernel reads or writes. */
 export interface Access {
   readonly space: "slots" | "spill";
   readonly start: number;
   readonly end: number;
   readonly isWrite: boolean;
-  /** Accesses of the same owner touch each element from the same invocation. */
+  /** Two accesses with the same owner access each element from the same invocation. */
   readonly owner?: string;
 }
 
-/** A WGSL function under construction, with the arguments that one of its calls has. */
+/** A WGSL function under construction, and the arguments of one call. */
 export class FunctionText {
   readonly names: string[] = [];
   readonly args: number[] = [];
@@ -32,7 +32,7 @@ export class FunctionText {
     for (const line of lines) this.lines.push(line);
   }
 
-  /** Without a name: calls of functions with the same text share one. */
+  /** Parameters and body. The name is omitted, so that equal functions can be merged. */
   get text(): string {
     const params = this.names.map((name) => `${name}: u32`).join(", ");
     return `(${params}) {\n${this.lines.map(indent).join("\n")}\n}`;
@@ -43,14 +43,14 @@ export function indent(line: string): string {
   return `  ${line}`;
 }
 
-/** A word of memory as a value of a dtype. A bool is zero or one, whatever the word. */
+/** Converts a word of memory to a value of a dtype. A bool is stored as zero or one. */
 export function fromWord(word: Word, dtype: DType, text: string): string {
   if (dtype === "bool") return `(${text} != ${word === "f32" ? "0.0" : "0u"})`;
   const type = valueType(dtype);
   return type === word ? text : `bitcast<${type}>(${text})`;
 }
 
-/** The opposite of {@linkcode fromWord}. */
+/** The inverse of {@linkcode fromWord}. */
 export function toWord(word: Word, dtype: DType, value: string): string {
   if (dtype === "bool") return word === "f32" ? `select(0.0, 1.0, ${value})` : `select(0u, 1u, ${value})`;
   return valueType(dtype) === word ? value : `bitcast<${word}>(${value})`;

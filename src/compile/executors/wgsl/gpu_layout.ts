@@ -1,14 +1,15 @@
-/** Layout of a program on a GPU: its invocations, workgroup memory and buffers. */
+/** Layout of a program on a GPU: invocations, workgroup memory and buffers. */
 import { largest } from "../../../device/min_max.ts";
 import type { DType } from "../../../device/dtype.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import { type Layout, type Life, placeSlots } from "../../program/layout.ts";
 import type { AccumulateKernel, Kernel, Program } from "../../program/program.ts";
+import { type Group, makeGroup, makeGroups, type Member, type Place, type Word } from "./buffer_groups.ts";
 import { type Chain, chainsOf, livesIn } from "./chains.ts";
 
-/** Properties of an adapter that decide how a program is laid out. */
+/** Properties of an adapter that determine the layout of a program. */
 export interface Adapter {
-  /** Number of iterations that an invocation may take in loops in one dispatch. */
+  /** Maximum loop iterations of an invocation in one dispatch. */
   readonly maxIterations: number;
   readonly limits: Pick<
     GPUSupportedLimits,
@@ -23,48 +24,18 @@ export interface Adapter {
 
 /** Size of a workgroup. */
 export interface WorkgroupShape {
-  /** Samples of a workgroup. */
+  /** Samples per workgroup. */
   readonly samples: number;
-  /** Invocations of each sample. */
+  /** Invocations per sample. */
   readonly lanes: number;
 }
 
-/** Words of a buffer or of workgroup memory are declared as one of these. */
-export type Word = "f32" | "u32";
-
-/**
- * Arrays that lie one after another in one buffer: `(batch, size)`, or with a row a step, `(steps, batch, size)`; without the
- * batch where the samples share them. Product rows are kept until they are multiplied, for some of the steps and samples:
- * `(steps of a product, samples, size)`.
- */
-export interface Group {
-  readonly name: string;
-  readonly word: Word;
-  readonly access: "read" | "read_write";
-  readonly rows: "one" | "steps" | "steps of a product" | "shared" | "shared steps";
-  readonly members: readonly Member[];
-}
-
-/** An array of a {@linkcode Group}. */
-export interface Member {
-  /** Elements of a sample, or of all where they share it. */
-  readonly size: number;
-  readonly dtype: DType;
-}
-
-/** Position of an array in a group. */
-export interface Place {
-  readonly group: Group;
-  /** Its position in the group. */
-  readonly member: number;
-}
-
-/** A gradient of weights: the product of two matrices of product rows, with a row for each step, sample and row of an operand. */
+/** A weight gradient: the product of two matrices of product rows, with a row per step, sample and row of an operand. */
 export interface WeightGradient {
-  /** The first member of the product rows that makes the left matrix; those of the right one follow. */
+  /** The first member of the product rows of the left matrix. The members of the right matrix follow. */
   readonly member: number;
   readonly count: number;
-  /** Rows of an operand. */
+  /** Total rows of the left operands in a step of one sample. */
   readonly inner: number;
   readonly rows: number;
   readonly columns: number;
@@ -76,39 +47,33 @@ export interface GpuLayout extends WorkgroupShape {
   readonly uniformWords: number;
   /** Chains that a step runs, in order. */
   readonly chains: readonly Chain[];
-  /** Slots in workgroup memory; what never leaves a chain is in none. */
+  /** Slots in workgroup memory. Slots that only one chain uses need no memory. */
   readonly local: Layout;
   /** Slots in a storage buffer. */
   readonly spilled: Layout;
   /** Type of a word of the slots. */
   readonly word: Word;
-  /** States and sums: a dispatch begins with them and leaves them behind. */
+  /** States and sums, which a dispatch loads at its start and stores at its end. */
   readonly carry: Group;
   /**
-   * Inputs besides the states: constants of which each sample has its own; those that the samples share, the same in all steps or
-   * a row a step; then rows of each sample.
+   * Inputs besides the states: constants per sample; shared constants; shared rows; then rows per sample.
    */
   readonly inputs: readonly Group[];
-  /** The program's outputs, and behind those its sums of a step, for each sample. */
+  /** Outputs, followed by the terms of the step sums per sample. */
   readonly outputs: readonly Group[];
-  /** The operands of the products that make the gradients of weights. */
+  /** The factors of the products that compute the weight gradients. */
   readonly productRows: Group;
   readonly weightGradients: readonly WeightGradient[];
   readonly inputAt: readonly (Place | undefined)[];
   readonly outputAt: readonly Place[];
 }
 
-/** Elements of some arrays, of one sample or shared. */
-export function sizeOfAll(members: readonly Member[]): number {
-  return members.reduce((sum, { size }) => sum + size, 0);
-}
-
-/** Invocations that work in lockstep on most GPUs, or two times as many as do. */
+/** Minimum invocations per workgroup: once or twice the subgroup size of most GPUs. */
 const lockstep = 64;
 
 const maxInvocations = 256;
 
-/** Workgroup on a processor that plays a GPU: its samples fill a vector register. */
+/** Workgroup on a software GPU: its samples fill a vector register. */
 const softwareWorkgroup: WorkgroupShape = { samples: 8, lanes: 1 };
 
 /** Chooses the samples of a workgroup and the invocations that share each. */
@@ -117,7 +82,7 @@ export function chooseWorkgroup(
   batch: number,
   { maxIterations, limits }: Adapter,
 ): WorkgroupShape {
-  // A processor that plays a GPU pays for barriers, which samples of one invocation each do without.
+  // Barriers are slow on software GPUs. Samples with one invocation each need none.
   if (maxIterations < Infinity) return softwareWorkgroup;
   const widest = Math.max(1, largest(program.kernels.map(elementsOf)));
   const most = Math.min(maxInvocations, limits.maxComputeInvocationsPerWorkgroup);
@@ -125,7 +90,7 @@ export function chooseWorkgroup(
   return { lanes, samples: Math.max(1, Math.min(lockstep / lanes, 2 ** Math.floor(Math.log2(batch)))) };
 }
 
-/** Ways to share the work that may be better than the chosen one: more and fewer samples, and invocations for each. */
+/** Alternative workgroup shapes for tuning, with more or fewer samples and invocations. */
 export function otherWorkgroups(program: Program, batch: number, adapter: Adapter): WorkgroupShape[] {
   const chosen = chooseWorkgroup(program, batch, adapter);
   const most = adapter.limits.maxComputeInvocationsPerWorkgroup;
@@ -136,7 +101,7 @@ export function otherWorkgroups(program: Program, batch: number, adapter: Adapte
     );
 }
 
-/** Elements that a kernel computes. */
+/** Elements that a kernel computes. Accumulating kernels compute no elements of a slot. */
 function elementsOf(kernel: Kernel): number {
   return kernel.kind === "accumulate" ? 1 : sizeOf(kernel.output.shape);
 }
@@ -162,7 +127,7 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
     size: sizeOf(shape),
     dtype,
   }));
-  // Spilled slots may need a buffer; whether they do is only known when all chains are.
+  // A buffer is reserved for spilled slots: whether any are spilled is known only after the chains.
   const taken = 3 +
     [own, shared, sharedSteps, weightGradients].filter(({ length }) => length > 0).length;
   const free = limits.maxStorageBuffersPerShaderStage - taken;
@@ -193,48 +158,7 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
   };
 }
 
-function makeGroup(
-  name: string,
-  access: Group["access"],
-  rows: Group["rows"],
-  members: readonly Member[],
-): Group {
-  return {
-    name,
-    access,
-    rows,
-    word: wordFor(members),
-    members: members.map(({ size, dtype }) => ({ size, dtype })),
-  };
-}
-
-/** Floats are kept as such, and anything beside them as bits. */
-function wordFor(members: readonly { dtype: DType }[]): Word {
-  return members.some(({ dtype }) => dtype !== "float32") ? "u32" : "f32";
-}
-
-/** Distributes arrays over at most so many buffers: the largest have one to themselves. */
-function makeGroups(
-  name: string,
-  access: Group["access"],
-  members: readonly Member[],
-  most: number,
-): { groups: Group[]; places: Place[] } {
-  const order = members.map((_, i) => i).sort((i, j) => members[j].size - members[i].size);
-  const alone = members.length <= most ? members.length : Math.max(0, most - 1);
-  const rest = order.slice(alone);
-  const parts = [...order.slice(0, alone).map((i) => [i]), ...rest.length > 0 ? [rest] : []];
-  const groups = parts.map((part, i) =>
-    makeGroup(`${name}${i}`, access, "steps", part.map((member) => members[member]))
-  );
-  const places = members.map((_, i) => {
-    const part = parts.findIndex((part) => part.includes(i));
-    return { group: groups[part], member: parts[part].indexOf(i) };
-  });
-  return { groups, places };
-}
-
-/** Keeps as many slots in workgroup memory as it holds, small ones first, and spills the others. */
+/** Assigns workgroup memory to as many slots as fit, smallest first, and spills the others. */
 function placeWithin(
   capacity: number,
   { slots }: Program,
@@ -254,7 +178,7 @@ function placeWithin(
   return { local: placeSlots(slots, order.slice(0, most)), spilled: placeSlots(slots, order.slice(most)) };
 }
 
-/** Lays out the product rows, with the places of both operands of each accumulating kernel. */
+/** Lays out the product rows. Returns the places of both operands of each accumulating kernel. */
 function placeProductRows(
   program: Program,
 ): Pick<GpuLayout, "productRows" | "weightGradients"> & {

@@ -10,21 +10,20 @@ import type { Run, RunResult } from "../run.ts";
 import { identityOf } from "../../program/identity.ts";
 import type { Program } from "../../program/program.ts";
 import { addProduct } from "../add_product.ts";
-import { piecesOf } from "../../loop/pieces.ts";
+import { chunksOf } from "../../loop/chunks.ts";
 import { Uncompilable } from "../../trace/uncompilable.ts";
-import { emitWgsl, groupsOf, type WgslLoop } from "./emitter.ts";
+import { emitWgsl, groupsOf, type WgslLoop } from "./emit_wgsl.ts";
+import { type Group, sizeOfAll } from "./buffer_groups.ts";
 import {
   type Adapter,
   chooseWorkgroup,
   type GpuLayout,
-  type Group,
   layOutOnGpu,
-  sizeOfAll,
   type WorkgroupShape,
 } from "./gpu_layout.ts";
-import { portionsOf, stepsWithin } from "./schedule.ts";
+import { chooseDispatchSize, stepsWithin } from "./dispatch_size.ts";
 
-/** A program's shader, and how it is laid out. */
+/** The shader and the layout of a program. */
 interface Compiled extends WgslLoop {
   readonly key: string;
   readonly layout: GpuLayout;
@@ -33,7 +32,7 @@ interface Compiled extends WgslLoop {
 const compiled = new WeakMap<WebGpuDevice, Map<string, Compiled & { readonly list: BufferView }>>();
 let count = 0;
 
-/** llvmpipe leaves all loops of a shader when an invocation has taken 65,535 iterations, without a word. */
+/** llvmpipe leaves all loops of a shader after 65,535 iterations of an invocation, without an error. */
 const softwareIterations = 60_000;
 
 /** The adapter of a device. */
@@ -41,7 +40,7 @@ export function adapterOf({ info: { software }, limits }: WebGpuDevice): Adapter
   return { maxIterations: software ? softwareIterations : Infinity, limits };
 }
 
-/** @throws {Uncompilable} If a step takes more iterations than the adapter does in a dispatch. */
+/** @throws {Uncompilable} If a step needs more iterations than a dispatch of the adapter allows. */
 function compile(program: Program, workgroup: WorkgroupShape, adapter: Adapter, key = ""): Compiled {
   const layout = layOutOnGpu(program, workgroup, adapter);
   const loop = { ...emitWgsl(program, layout), layout, key };
@@ -49,21 +48,21 @@ function compile(program: Program, workgroup: WorkgroupShape, adapter: Adapter, 
   throw new Uncompilable("a step is more than a software adapter does at once");
 }
 
-/** The shader and the dispatches of a run, in words. */
+/** A description of the shader and the dispatches of a run. */
 export function describeOnWebGpu(device: WebGpuDevice, run: Run, workgroup?: WorkgroupShape): string {
   const adapter = adapterOf(device);
   const { program, batch } = run;
   const { layout, code } = compile(program, workgroup ?? chooseWorkgroup(program, batch, adapter), adapter);
   const { samples, lanes, local, spilled, word } = layout;
-  const portions = portionsOf(run, layout, adapter);
+  const dispatchSize = chooseDispatchSize(run, layout, adapter);
   return [
     `workgroups of ${samples} samples and ${lanes} invocations for each; ${
       4 * samples * local.size
     } bytes of ` +
     `workgroup memory, ${
       4 * samples * spilled.size
-    } spilled (${word}); dispatches of up to ${portions.samples} ` +
-    `samples and ${portions.steps} steps`,
+    } spilled (${word}); dispatches of up to ${dispatchSize.samples} ` +
+    `samples and ${dispatchSize.steps} steps`,
     "",
     code,
   ].join("\n");
@@ -90,10 +89,10 @@ function cached(
 }
 
 /**
- * Runs a program on a GPU. Nothing is read back.
+ * Runs a program on a GPU, without reading from it.
  *
- * @param adapter What to take the device for.
- * @param workgroup Chosen from the shapes by default.
+ * @param adapter Properties of the adapter. Default: those of the device.
+ * @param workgroup Default: chosen from the shapes.
  */
 export function runOnWebGpu(
   device: WebGpuDevice,
@@ -107,8 +106,8 @@ export function runOnWebGpu(
   const loop = cached(device, program, workgroup, adapter);
   const { layout, list } = loop;
   const { carry, outputs, productRows, spilled } = layout;
-  const portions = portionsOf(run, layout, adapter);
-  const maxSteps = Math.min(portions.steps, stepsWithin(loop, adapter.maxIterations));
+  const dispatchSize = chooseDispatchSize(run, layout, adapter);
+  const maxSteps = Math.min(dispatchSize.steps, stepsWithin(loop, adapter.maxIterations));
 
   const states = inputs.filter((_, i) => program.inputs[i].role === "state");
   const carried = allocateGroup(device, carry, batch, program.sums.length > 0);
@@ -118,8 +117,11 @@ export function runOnWebGpu(
   const temporary = (name: string, size: number) => {
     if (size > 0) temporaries.set(name, allocateView(device, [size], "float32"));
   };
-  temporary("spill", Math.ceil(portions.samples / layout.samples) * layout.samples * spilled.size);
-  temporary("product_rows", portions.stepsPerProduct * portions.samples * sizeOfAll(productRows.members));
+  temporary("spill", Math.ceil(dispatchSize.samples / layout.samples) * layout.samples * spilled.size);
+  temporary(
+    "product_rows",
+    dispatchSize.stepsPerProduct * dispatchSize.samples * sizeOfAll(productRows.members),
+  );
   const bound = new Map([
     ["args", list],
     ...carried.slice(0, 1).map((view) => [carry.name, view] as const),
@@ -132,11 +134,11 @@ export function runOnWebGpu(
   const offsets = groupsOf(layout).map(({ name }) => bound.get(name)!.offset);
   let weightGradients: BufferView[] = [];
   let unsubmitted = 0;
-  for (let first = 0; first < batch; first += portions.samples) {
-    const last = Math.min(batch, first + portions.samples);
-    for (const { start, count: together } of piecesOf(steps, portions.stepsPerProduct)) {
+  for (let first = 0; first < batch; first += dispatchSize.samples) {
+    const last = Math.min(batch, first + dispatchSize.samples);
+    for (const { start, count: together } of chunksOf(steps, dispatchSize.stepsPerProduct)) {
       const rows = together * (last - first);
-      for (const { start: done, count } of piecesOf(together, maxSteps)) {
+      for (const { start: done, count } of chunksOf(together, maxSteps)) {
         device.dispatch({
           key: loop.key,
           source: () => loop,
@@ -146,8 +148,8 @@ export function runOnWebGpu(
           shapes: [[steps, batch]],
         });
         unsubmitted += count;
-        // Some drivers reset a GPU that a submission holds for long, however many dispatches that is.
-        if (unsubmitted < portions.steps) continue;
+        // Some drivers reset a GPU if a submission takes too long, even with many short dispatches.
+        if (unsubmitted < dispatchSize.steps) continue;
         device.submit();
         unsubmitted = 0;
       }
@@ -188,7 +190,7 @@ function collect(
   };
 }
 
-/** Adds the products of the product rows, `rowCount` of them (one for each step and sample), to the gradients of weights so far. */
+/** Adds the products of `rowCount` product rows, one per step and sample, to weight gradients. */
 function addProducts(
   device: WebGpuDevice,
   { weightGradients, productRows: { members } }: GpuLayout,
@@ -210,7 +212,7 @@ function addProducts(
   });
 }
 
-/** Memory for a group's arrays of so many samples. */
+/** Allocates the arrays of a group for a number of samples. */
 function allocateGroup(device: WebGpuDevice, group: Group, samples: number, isZero = false): BufferView[] {
   const shape = [samples * sizeOfAll(group.members)];
   const all = isZero ? copy(device, numberView(0, shape, "float32")) : allocateView(device, shape, "float32");
@@ -222,20 +224,20 @@ function allocateGroup(device: WebGpuDevice, group: Group, samples: number, isZe
   });
 }
 
-/** The inputs of a group, in its order. */
+/** The inputs of a group, in order. */
 function membersOf(group: Group, { inputs }: Run, { inputAt }: GpuLayout): BufferView[] {
   return group.members.map((_, member) =>
     inputs[inputAt.findIndex((place) => place?.group === group && place.member === member)]
   );
 }
 
-/** Inputs that have a buffer to themselves and are read where they are. */
+/** Inputs with a separate buffer, which are read in place. */
 function inputsAlone(run: Run, layout: GpuLayout): [name: string, view: BufferView][] {
   return layout.inputs.filter(({ members }) => members.length === 1)
     .map((group) => [group.name, membersOf(group, run, layout)[0]]);
 }
 
-/** Copies of the inputs that share a buffer. */
+/** Copies inputs that share a buffer. */
 function* packInputs(
   device: WebGpuDevice,
   run: Run,

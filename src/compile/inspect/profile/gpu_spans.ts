@@ -1,11 +1,11 @@
 import type { WebGpuDevice } from "../../../device/webgpu/device.ts";
 import type { SpanListener, SpanName } from "../../../device/profiler.ts";
-import type { ProfileSpan, SpanRecorder } from "./profile.ts";
+import type { ProfileSpan, SpanRecorder } from "./span_recorder.ts";
 
-/** Timestamps of a query set: what WebGPU allows. */
+/** Maximum timestamps of a query set in WebGPU. */
 const setSize = 4096;
 
-/** Spans of a GPU: it writes down when each pass of commands begins and ends, and a pass holds those of one span. */
+/** Spans of a GPU, from its timestamps at the start and the end of each pass. A pass contains the commands of one span. */
 export class GpuSpans implements SpanListener, SpanRecorder {
   readonly measuresHost = false;
   readonly clock: "gpu timestamps" | "none";

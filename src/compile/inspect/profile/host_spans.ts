@@ -1,10 +1,10 @@
 import type { Device } from "../../../device/device.ts";
 import type { SpanListener, SpanName } from "../../../device/profiler.ts";
-import type { ProfileSpan, SpanRecorder } from "./profile.ts";
+import type { ProfileSpan, SpanRecorder } from "./span_recorder.ts";
 
 type MutableSpan = { -readonly [K in keyof ProfileSpan]: ProfileSpan[K] };
 
-/** Spans of a device whose kernels run at once, by the host's clock. */
+/** Spans of a device without a queue, measured by the host's clock. */
 export class HostSpans implements SpanListener, SpanRecorder {
   readonly clock = "host";
   readonly measuresHost = true;

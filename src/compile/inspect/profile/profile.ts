@@ -1,80 +1,57 @@
-/** Measured times of the parts of a run. */
+/** Profiles of runs. */
 import { checkFunction } from "../../../tensor/checks.ts";
 import type { Device } from "../../../device/device.ts";
 import { currentDevice } from "../../../device/current.ts";
 import { WebGpuDevice } from "../../../device/webgpu/device.ts";
 import { GpuSpans } from "./gpu_spans.ts";
 import { HostSpans } from "./host_spans.ts";
-import { nameOperations } from "./operations.ts";
+import { recordKernelSpans } from "./kernel_spans.ts";
 import { listenToSpans, type SpanKind, type SpanListener } from "../../../device/profiler.ts";
+import type { ProfileSpan, SpanRecorder } from "./span_recorder.ts";
 
-/** A part of a run. */
-export interface ProfileSpan {
-  /**
-   * Kind of work: a compiled loop, a computation for all its steps at once, a matrix product, a copy, any other kernel, or what
-   * the host does between kernels.
-   */
-  readonly kind: SpanKind;
-  /** Operations and their shapes. */
-  readonly name: string;
-  /** Seconds from the start of the run. */
-  readonly start: number;
-  /** Seconds that it takes, with those inside it. */
-  readonly seconds: number;
-  /** Seconds that it takes without those inside it. */
-  readonly own: number;
-}
+export type { ProfileSpan } from "./span_recorder.ts";
 
-/** Parts of a run that do the same. */
+/** All spans of a run with the same kind and name. */
 export interface ProfileRow {
-  /** Kind of work; the last row is the rest of the run. */
+  /** Kind of work. The last row is the rest of the run. */
   readonly kind: SpanKind | "rest";
   /** Operations, with shapes. */
   readonly name: string;
-  /** Number of runs. */
+  /** Number of spans. */
   readonly times: number;
-  /** Seconds of all of them, with what is inside them. */
+  /** Seconds, including inner spans. */
   readonly seconds: number;
-  /** Seconds without what is inside them: these add up to the run's. */
+  /** Seconds without inner spans. The sum over all rows is the time of the run. */
   readonly own: number;
 }
 
-/** The times of a run and its parts: see {@linkcode profile}. */
+/** The result of {@linkcode profile}. */
 export interface RunProfile {
-  /** Device that it ran on. */
+  /** Description of the device. */
   readonly device: string;
-  /** Who measured: the host, around kernels that it runs, or the GPU by timestamps. */
+  /** Clock of the spans: the host's clock, timestamps of the GPU, or none if the adapter has no timestamps. */
   readonly clock: "host" | "gpu timestamps" | "none";
   /** Seconds of the whole run. */
   readonly seconds: number;
-  /** Parts in the order in which they begin. */
+  /** Spans, ordered by start. */
   readonly spans: readonly ProfileSpan[];
-  /** Parts that do the same together, those that take longest first, and the rest of the run. */
+  /** Spans grouped by kind and name, longest first, followed by the rest of the run. */
   readonly rows: readonly ProfileRow[];
-  /** The rows as a table to be read. */
+  /** The rows as a text table. */
   table(): string;
   /**
-   * The run in the Trace Event Format, to be written to a file as JSON: Chrome's about:tracing, Perfetto and speedscope open it.
+   * The run in the Trace Event Format. Written as JSON, the file opens in about:tracing of Chrome, Perfetto and speedscope.
    */
   trace(): { traceEvents: readonly Record<string, unknown>[]; displayTimeUnit: "ms" };
 }
 
-/** Measures spans on a device while it runs. */
-export interface SpanRecorder {
-  readonly clock: RunProfile["clock"];
-  /** Name of the time that no span takes. */
-  readonly rest: string;
-  /** The spans so far, when all kernels are done. */
-  take(): Promise<readonly ProfileSpan[]>;
-}
-
-/** Runs before the one that is measured, in which the engine compiles what is called often: so many, or for so long. */
+/** Maximum runs and seconds before the measured run. In these runs the engine compiles and optimises. */
 const warmUp = { runs: 10, seconds: 0.5 };
 
 /**
- * Measures what each compiled loop, batched pass, matrix product, copy and other kernel of a run takes: of a training step, of a
- * solve. On the CPU device kernels run at once, and the host's clock tells; on a GPU its own timestamps do, where the adapter has
- * them (the feature `timestamp-query`), else only the whole run is known.
+ * Measures the time of each compiled loop, batched pass, matrix product, copy and other kernel of a run, such as a training step
+ * or a solve. On the CPU, the host's clock measures. On a GPU, its timestamps measure. If the adapter has no timestamps (feature
+ * `timestamp-query`), only the time of the whole run is known.
  *
  * @example
  * ```ts
@@ -86,16 +63,16 @@ const warmUp = { runs: 10, seconds: 0.5 };
  * const json = JSON.stringify(found.trace()); // Deno.writeTextFile("profile.json", json), then open it in speedscope
  * ```
  *
- * @param run Is run on the current device, some times to trace and compile, and once to be measured. Functions of `jit` are traced
- * anew, so that what they replay is measured too.
- * @throws {Error} If another profile is being made.
+ * @param run Runs on the current device: some times to trace and compile, then once to be measured. Functions of `jit` are traced
+ * again, so that their spans are measured.
+ * @throws {Error} If another profile is running.
  */
 export async function profile(run: () => unknown): Promise<RunProfile> {
   checkFunction("profile", "run", run);
   const device = currentDevice();
   const recorder = device instanceof WebGpuDevice ? new GpuSpans(device) : new HostSpans(device);
   return await listenToSpans(recorder, async () => {
-    using _names = nameOperations(device);
+    using _names = recordKernelSpans(device);
     for (let i = 0, seconds = 0; i < warmUp.runs && seconds < warmUp.seconds; i++) {
       seconds += await secondsOf(recorder, run);
     }
@@ -158,7 +135,7 @@ function rowsOf(spans: readonly ProfileSpan[], seconds: number, rest: string): P
   ];
 }
 
-/** Rows of a table at most: others are added up. */
+/** Maximum rows of a table. The other rows are summed to one row. */
 const maxRows = 40;
 
 function tableOf(rows: readonly ProfileRow[], seconds: number, title: string): string {
@@ -203,7 +180,7 @@ function tableOf(rows: readonly ProfileRow[], seconds: number, title: string): s
 function traceOf(spans: readonly ProfileSpan[], seconds: number, description: string) {
   const event = { ph: "X", pid: 1, tid: 1 };
   const microseconds = (value: number) => Math.round(1e9 * value) / 1000;
-  // Spans count from a moment before the run, so that the last may end a little after it.
+  // The clock of the spans starts before the run, so that the last span can end after it.
   const end = spans.reduce((last, { start, seconds }) => Math.max(last, start + seconds), seconds);
   return {
     traceEvents: [

@@ -1,10 +1,10 @@
-/** A program in the making: its memory, its inputs and its kernels. */
+/** A program under construction: memory, inputs and kernels. */
 import type { DType } from "../../../device/dtype.ts";
 import { constant, identity, input, instantiate, rewrite, type Scalar } from "../../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
 import type { Node, OperationNode } from "../../trace/graph.ts";
 import type { Input, Kernel, Operand, Slot } from "../program.ts";
-import type { SplitLoop } from "../../loop/split.ts";
+import type { HoistedLoop } from "../../loop/hoisted_loop.ts";
 import { Uncompilable } from "../../trace/uncompilable.ts";
 import type { ExpressionInputs, Value } from "./values.ts";
 
@@ -18,7 +18,7 @@ export class Builder {
   readonly readers = new Map<Node, OperationNode>();
   readonly slots: Slot[] = [];
   readonly inputs: Input[] = [];
-  /** The node behind each of the inputs. */
+  /** The node of each input. */
   readonly inputNodes: Node[] = [];
   readonly #inputAt = new Map<Node, { sample?: number; shared?: number }>();
   readonly kernels: Kernel[] = [];
@@ -27,7 +27,7 @@ export class Builder {
   readonly #rows: ReadonlySet<Node>;
 
   /** @param batch Number of samples. */
-  constructor(readonly loop: SplitLoop, readonly batch: number) {
+  constructor(readonly loop: HoistedLoop, readonly batch: number) {
     this.#rows = new Set(loop.rows);
     const { next, sums } = loop.graph;
     const readers = [...loop.body.flatMap((node) => node.inputs), ...next, ...loop.outputs, ...sums];
@@ -43,7 +43,7 @@ export class Builder {
     return value?.kind === "sample" ? value.operand.slot : undefined;
   }
 
-  /** The shape of a sample's block. */
+  /** The shape of one sample of a value of the batch. */
   perSample(shape: Shape): number[] {
     const { batch } = this;
     if (batch === 1) return [...shape];
@@ -53,13 +53,13 @@ export class Builder {
     return [shape[0] / batch, ...shape.slice(1)];
   }
 
-  /** Memory of a sample; `persistent` where it keeps its values from step to step. */
+  /** Adds a slot. A `persistent` slot keeps its values from step to step. */
   newOperand(shape: Shape, dtype: DType, persistent = false): Operand {
     this.slots.push({ size: sizeOf(shape), dtype, persistent });
     return { slot: this.slots.length - 1, dtype, shape, strides: contiguousStrides(shape), offset: 0 };
   }
 
-  /** Enters an input of the program. Samples share it if it has no slot. */
+  /** Adds an input of the program. Samples share it if it has no slot. */
   addInput(node: Node, role: Input["role"], slot: number | undefined): number {
     const size = slot === undefined ? sizeOf(node.shape) : sizeOf(node.shape) / this.batch;
     const padding = this.loop.gradients.has(node) ? "zero" : "repeat";
@@ -72,16 +72,16 @@ export class Builder {
     return this.#rows.has(node) ? "row" : "constant";
   }
 
-  /** A node's value; inputs that are not state stay open. */
+  /** The value of a node. Inputs besides the states become views of the batch. */
   value(node: Node): Value {
     const known = this.values.get(node);
     if (known) return known;
     if (node.kind === "literal") return { kind: "literal", value: node.value, dtype: node.dtype };
-    if (node.kind === "operation" && !this.#rows.has(node) && !this.loop.fixed.includes(node)) {
+    if (node.kind === "operation" && !this.#rows.has(node) && !this.loop.invariants.includes(node)) {
       throw new Error("an operation is read before it is lowered");
     }
     return {
-      kind: "open",
+      kind: "input",
       input: node.kind === "constant" ? node.sameAs ?? node : node,
       shape: node.shape,
       strides: contiguousStrides(node.shape),
@@ -89,15 +89,15 @@ export class Builder {
     };
   }
 
-  /** A view of an open input as each sample sees it. */
-  #openAsSample({ input, shape, strides, offset }: Value & { kind: "open" }): Operand {
+  /** A view of an input, for one sample. */
+  #inputAsSample({ input, shape, strides, offset }: Value & { kind: "input" }): Operand {
     const { batch } = this;
-    const own = this.perSample(shape);
+    const sampleShape = this.perSample(shape);
     if (batch > 1 && strides[0] === 0) {
-      return this.sharedOperand(input, own, strides, offset);
+      return this.sharedOperand(input, sampleShape, strides, offset);
     }
     const block = sizeOf(input.shape) / batch;
-    if (!Number.isInteger(block) || batch > 1 && (strides[0] * own[0] !== block || offset >= block)) {
+    if (!Number.isInteger(block) || batch > 1 && (strides[0] * sampleShape[0] !== block || offset >= block)) {
       throw new Uncompilable(`an input of shape (${input.shape}) cannot be told apart into ${batch} samples`);
     }
     const at = this.#inputAt.get(input) ?? {};
@@ -106,12 +106,12 @@ export class Builder {
       at.sample = this.addInput(input, this.#roleOf(input), slot);
       this.#inputAt.set(input, at);
     }
-    return { slot: this.inputs[at.sample].slot, dtype: input.dtype, shape: own, strides, offset };
+    return { slot: this.inputs[at.sample].slot, dtype: input.dtype, shape: sampleShape, strides, offset };
   }
 
   /** A view of an input that all samples share. */
   sharedOperand(input: Node, shape: Shape, strides: readonly number[], offset: number): Operand {
-    // It would not be zero for samples that a tile lacks.
+    // A shared gradient would not be zero in the padding lanes of a tile.
     if (this.batch > 1 && this.loop.gradients.has(input)) {
       throw new Uncompilable("the gradient of a sum over the samples of a batch");
     }
@@ -121,7 +121,7 @@ export class Builder {
     return { shared: at.shared, dtype: input.dtype, shape, strides, offset };
   }
 
-  /** A node's value in memory, one sample's shape. */
+  /** The value of a node in memory, in the shape of one sample. */
   sample(node: Node): Operand {
     const value = this.value(node);
     switch (value.kind) {
@@ -132,8 +132,8 @@ export class Builder {
         this.values.set(node, { kind: "sample", operand });
         return operand;
       }
-      case "open":
-        return this.#openAsSample(value);
+      case "input":
+        return this.#inputAsSample(value);
       case "literal": {
         const shape = this.perSample(node.shape);
         const output = this.newOperand(shape, node.dtype);
@@ -149,7 +149,7 @@ export class Builder {
     throw new Uncompilable("a value mixes the samples of a batch");
   }
 
-  /** Computes a value that has waited for its reader. */
+  /** Stores a lazy value. */
   materialize({ expression, leaves, shape, dtype }: Value & { kind: "lazy" }): Operand {
     const output = this.newOperand(shape, dtype);
     this.kernels.push({ kind: "map", ...numbered(expression, leaves), output });
@@ -162,7 +162,7 @@ export class Builder {
     return output;
   }
 
-  /** The same values without gaps, in a slot. */
+  /** The same values, row-major in a slot. */
   contiguous(operand: Operand): Operand {
     const expected = contiguousStrides(operand.shape);
     const fits = operand.shape.every((length, axis) =>
@@ -171,12 +171,12 @@ export class Builder {
     return fits && operand.slot !== undefined ? { ...operand, strides: expected } : this.copy(operand);
   }
 
-  /** The same values, none of whose axes runs backwards: what matrix products read. */
+  /** The same values without negative strides, which matrix products cannot read. */
   ascending(operand: Operand): Operand {
     return operand.strides.some((stride) => stride < 0) ? this.copy(operand) : operand;
   }
 
-  /** A node's value as a leaf or a piece of an expression. */
+  /** The value of a node as part of an expression. */
   expression(node: Node, leaves: ExpressionInputs): Scalar {
     const value = this.value(node);
     if (value.kind === "literal") return constant(value.value, value.dtype);
@@ -192,7 +192,7 @@ export class Builder {
   }
 }
 
-/** Gives the leaves of an expression their positions. */
+/** Numbers the leaves of an expression. */
 export function numbered(
   root: Scalar,
   leaves: ExpressionInputs,

@@ -1,6 +1,6 @@
 /**
- * Turns the graph of a loop's body, written for a batch, into a program for one sample. Where samples do not
- * mix, a value of the batch is a block for each sample, one after another: the first axis, divided by the batch.
+ * Lowers the graph of a loop's body, written for a batch, to a program for one sample. If samples do not mix, the first axis
+ * of each value consists of one block per sample.
  */
 import { isFloat } from "../../../device/dtype.ts";
 import { Uncompilable } from "../../trace/uncompilable.ts";
@@ -8,11 +8,11 @@ import type { Operand } from "../program.ts";
 import { Builder } from "./builder.ts";
 import { lowerOperation } from "./operations.ts";
 import { sumOf } from "./sums.ts";
-import type { SplitLoop } from "../../loop/split.ts";
+import type { HoistedLoop } from "../../loop/hoisted_loop.ts";
 import type { Lowered } from "./values.ts";
 
-/** @throws {Uncompilable} When samples mix, or an operation has no kernel. */
-export function lower(loop: SplitLoop, batch: number): Lowered {
+/** @throws {Uncompilable} If samples mix, or an operation has no kernel. */
+export function lower(loop: HoistedLoop, batch: number): Lowered {
   const builder = new Builder(loop, batch);
   const { body, outputs, graph: { state, next, sums, backward } } = loop;
   const dtype = state[0].dtype;
@@ -29,7 +29,7 @@ export function lower(loop: SplitLoop, batch: number): Lowered {
   for (const node of body) builder.values.set(node, lowerOperation(builder, node));
   const nextOperands = next.map((node, i) => {
     const operand = builder.contiguous(builder.sample(node));
-    // States move one after another, so that one may not come from the place of another.
+    // States are overwritten one after another, so a new state must not be read from the slot of another state.
     const isMoved = state.some((other, j) => j !== i && builder.slotOf(other) === operand.slot);
     return isMoved ? builder.copy(operand) : operand;
   });
@@ -37,7 +37,7 @@ export function lower(loop: SplitLoop, batch: number): Lowered {
   const stepSums: Operand[] = [];
   const places = outputs.map((node) => {
     const value = builder.value(node);
-    if (value.kind === "overSamples") {
+    if (value.kind === "sum over samples") {
       return { from: "stepSums" as const, position: stepSums.push(builder.contiguous(value.operand)) - 1 };
     }
     return {
@@ -47,6 +47,7 @@ export function lower(loop: SplitLoop, batch: number): Lowered {
   });
   const summed = sums.map((node) => sumOf(builder, node));
   return {
+    batch,
     program: {
       dtype,
       slots: builder.slots,

@@ -1,4 +1,4 @@
-/** Operations of a body as kernels of one sample. */
+/** Lowering of operations to kernels and views of one sample. */
 import type { Reduction } from "../../../device/device.ts";
 import { isFloat } from "../../../device/dtype.ts";
 import { constant, input, mul, type Scalar, topological } from "../../../device/scalar.ts";
@@ -20,14 +20,14 @@ import { type Builder, numbered } from "./builder.ts";
 import { operationOfSums } from "./sums.ts";
 import type { ExpressionInputs, Value } from "./values.ts";
 
-/** Expressions with more operands than this are cut. */
+/** Maximum operands of a fused expression. */
 const maxOperands = 12;
 
 /** @throws {Uncompilable} If the operation mixes samples, or has no kernel. */
 export function lowerOperation(builder: Builder, node: OperationNode): Value {
   const { primitive, inputs } = node;
   const values = inputs.map((input) => builder.value(input));
-  if (values.some((value) => value.kind === "summed" || value.kind === "overSamples")) {
+  if (values.some((value) => value.kind === "sum over steps" || value.kind === "sum over samples")) {
     return operationOfSums(builder, node, values);
   }
   const { name, lower } = primitive;
@@ -38,7 +38,7 @@ export function lowerOperation(builder: Builder, node: OperationNode): Value {
 // deno-lint-ignore no-explicit-any
 type Rule = (builder: Builder, node: OperationNode, values: readonly Value[], params: any) => Value;
 
-/** How operations become kernels and views of one sample. */
+/** Lowering rules. */
 const rules: { readonly [K in LoopOperation]: Rule } = {
   map: (builder, node) => elementwise(builder, node, node.primitive as Elementwise),
   reduce: (builder, node, _, { axes }) => reduce(builder, node, axes),
@@ -87,7 +87,7 @@ function elementwise(builder: Builder, node: OperationNode, { fn }: Elementwise)
   return { kind: "sample", operand: builder.materialize(value) };
 }
 
-/** Whether a value is a product or so of much smaller ones: each reader computes it sooner than it would load it. */
+/** Whether a value is a product of much smaller values: computing it in each reader is faster than loading it. */
 function isOuterProduct({ expression, leaves, operations, shape }: Value & { kind: "lazy" }): boolean {
   if (operations > 2) return false;
   const distinct = ({ shape, strides }: Operand) => sizeOf(shape.filter((_, axis) => strides[axis] !== 0));
@@ -96,7 +96,7 @@ function isOuterProduct({ expression, leaves, operations, shape }: Value & { kin
     2 * elements <= sizeOf(shape);
 }
 
-/** Whether the only reader of a node computes it along the way. */
+/** Whether the only reader of a node can compute it. */
 function isFusedByReader(builder: Builder, node: Node): boolean {
   const reader = builder.readers.get(node);
   return reader !== undefined &&
@@ -110,7 +110,7 @@ function isOverSamples(builder: Builder, { params }: OperationNode): boolean {
 
 function broadcast(builder: Builder, node: OperationNode, value: Value): Value {
   const [{ shape: from }] = node.inputs;
-  if (value.kind === "open") {
+  if (value.kind === "input") {
     return {
       ...value,
       shape: node.shape,
@@ -145,7 +145,7 @@ function permute(builder: Builder, operand: Operand, axes: readonly number[]): V
   };
 }
 
-/** The elements of an operand on a grid. @throws {Uncompilable} If the grid leaves out samples. */
+/** The elements of an operand on a grid. @throws {Uncompilable} If the grid omits samples. */
 function window(
   builder: Builder,
   operand: Operand,
@@ -217,19 +217,19 @@ function reduce(builder: Builder, node: OperationNode, axes: readonly number[]):
     const own = builder.perSample(node.shape);
     return { kind: "sample", operand: { ...output, shape: own, strides: contiguousStrides(own) } };
   }
-  // Values that are no gradients are not zero for samples that a tile lacks, and cannot wait for the sum over the steps.
+  // Other values than gradients are not zero in the padding lanes of a tile, and not linear in the sums over the steps.
   if (over !== "sum" || !builder.loop.gradients.has(node)) {
     throw new Uncompilable(`${over} over the samples of a batch`);
   }
   const isWhole = axes.length === 1 && shape[0] === 1;
   const operand = isWhole ? builder.sample(input) : perSample(leaves, expression, shape);
-  return { kind: "overSamples", operand, shape: node.shape };
+  return { kind: "sum over samples", operand, shape: node.shape };
 }
 
-/** Rows of a table that samples share; the axis of the samples is among the positions. */
+/** Rows of a table that the samples share. The first axis of the indices is the batch. */
 function gatherRows(builder: Builder, node: OperationNode, table: Value): Value {
   const [outer, rows, columns] = node.inputs[0].shape;
-  if (outer !== 1 || table.kind !== "open" || !isFloat(node.dtype)) {
+  if (outer !== 1 || table.kind !== "input" || !isFloat(node.dtype)) {
     throw new Uncompilable(
       "gather, from a table that is not the same for all samples and steps, or of integers",
     );
@@ -255,14 +255,17 @@ function multiply(builder: Builder, node: OperationNode, [a, b]: readonly Value[
         throw new Uncompilable("a matrix product over the samples of a batch");
       }
       const gradient = builder.weightGradients.push(sizeOf(node.shape)) - 1;
-      // Both are read from the memory of each sample, not from what samples share.
+      // Accumulating kernels read slots only.
       const [of, by] = [a.of, builder.sample(node.inputs[1])].map((factor) =>
         builder.ascending(factor.slot === undefined ? builder.copy(factor) : factor)
       );
       builder.kernels.push({ kind: "accumulate", a: of, b: by, gradient });
-      return { kind: "summed", sum: { from: "weight gradient", position: gradient, shape: node.shape } };
+      return {
+        kind: "sum over steps",
+        sum: { from: "weight gradient", position: gradient, shape: node.shape },
+      };
     }
-    if (b.kind !== "open") throw new Uncompilable("a matrix product sums over the samples of a batch");
+    if (b.kind !== "input") throw new Uncompilable("a matrix product sums over the samples of a batch");
     return contract(
       builder,
       builder.sample(node.inputs[0]),
@@ -274,7 +277,7 @@ function multiply(builder: Builder, node: OperationNode, [a, b]: readonly Value[
   return outerProduct(builder, factors, node) ?? contract(builder, factors[0], factors[1], node);
 }
 
-/** A matrix product that sums nothing, of a column and a row, element by element. */
+/** The product of a column and a row as an elementwise product, if it is small and can be fused. */
 function outerProduct(builder: Builder, factors: readonly Operand[], node: OperationNode): Value | undefined {
   if (factors[0].shape.at(-1) !== 1 || !isFusedByReader(builder, node)) return undefined;
   const shape = builder.perSample(node.shape);

@@ -1,4 +1,4 @@
-/** Sums over samples and steps: gradients of constants. */
+/** Sums over samples and steps: gradients of loop-invariant values. */
 import { add as addition, input } from "../../../device/scalar.ts";
 import { sameShape, type Shape, sizeOf } from "../../../device/shape.ts";
 import type { Node, OperationNode } from "../../trace/graph.ts";
@@ -7,42 +7,44 @@ import { Uncompilable } from "../../trace/uncompilable.ts";
 import type { Builder } from "./builder.ts";
 import type { Sum, Value } from "./values.ts";
 
-/** An operation on sums over the samples. It is linear, as all gradients are, and so can wait for the sum. */
+/** An operation on sums over the samples. Gradients are linear, so that the operation can run after the sum over the steps. */
 export function operationOfSums(builder: Builder, node: OperationNode, values: readonly Value[]): Value {
   const [first, second] = values;
   const isAdd = node.primitive.name === "add";
   if (node.primitive.lower === "reshape") {
-    if (first.kind === "overSamples") return { ...first, shape: node.shape };
-    const { sum } = first as Value & { kind: "summed" };
-    if (sum.from !== "after") return { kind: "summed", sum: { ...sum, shape: node.shape } };
+    if (first.kind === "sum over samples") return { ...first, shape: node.shape };
+    const { sum } = first as Value & { kind: "sum over steps" };
+    if (sum.from !== "after") return { kind: "sum over steps", sum: { ...sum, shape: node.shape } };
   }
   if (
-    node.primitive.lower === "permute" && first.kind === "summed" &&
+    node.primitive.lower === "permute" && first.kind === "sum over steps" &&
     exchangeFactors(builder, node, first.sum)
   ) {
-    return { kind: "summed", sum: { ...first.sum, shape: node.shape } as NonNullable<Sum> };
+    return { kind: "sum over steps", sum: { ...first.sum, shape: node.shape } as NonNullable<Sum> };
   }
-  if (isAdd && first.kind === "overSamples" && second.kind === "overSamples") {
+  if (isAdd && first.kind === "sum over samples" && second.kind === "sum over samples") {
     const [a, b] = [first, second].map(({ operand }) => flat(builder, operand));
     return { ...first, operand: add(builder, a, b, builder.newOperand(a.shape, a.dtype)) };
   }
   if (
-    isAdd && first.kind === "summed" && second.kind === "summed" &&
+    isAdd && first.kind === "sum over steps" && second.kind === "sum over steps" &&
     merge(builder, node, first.sum, second.sum)
   ) {
     return first;
   }
   const inputs = values.map((value, i) => {
-    if (value.kind === "summed") return value.sum;
-    if (value.kind === "overSamples") return addSum(builder, value.operand, "steps and samples", value.shape);
+    if (value.kind === "sum over steps") return value.sum;
+    if (value.kind === "sum over samples") {
+      return addSum(builder, value.operand, "steps and samples", value.shape);
+    }
     const { kind } = node.inputs[i];
     if (kind === "constant" || kind === "literal") return node.inputs[i];
     throw new Uncompilable("a gradient that is summed over the batch meets a value of one step");
   });
-  return { kind: "summed", sum: { from: "after", node, inputs } };
+  return { kind: "sum over steps", sum: { from: "after", node, inputs } };
 }
 
-/** Makes the second gradient of weights be added into the first, if nobody else reads either. */
+/** Adds two weight gradients in the same memory, if nothing else reads them. */
 function merge(
   builder: Builder,
   { inputs }: OperationNode,
@@ -69,7 +71,7 @@ function merge(
   return true;
 }
 
-/** Makes a gradient of weights its transpose, the product of its factors the other way round, if nobody else reads it. */
+/** Transposes a weight gradient by exchanging the factors of its products, if nothing else reads it. */
 function exchangeFactors(
   builder: Builder,
   { inputs: [input], params }: OperationNode,
@@ -89,16 +91,18 @@ function exchangeFactors(
   return true;
 }
 
-/** The place in the results of a sum of the loop. */
+/** Where a sum of the loop is among the results. */
 export function sumOf(builder: Builder, node: Node): Sum {
   const value = builder.value(node);
-  if (value.kind === "summed") return value.sum;
-  if (value.kind === "overSamples") return addSum(builder, value.operand, "steps and samples", value.shape);
+  if (value.kind === "sum over steps") return value.sum;
+  if (value.kind === "sum over samples") {
+    return addSum(builder, value.operand, "steps and samples", value.shape);
+  }
   if (value.kind === "literal" && value.value === 0) return undefined;
   return addSum(builder, builder.contiguous(builder.sample(node)), "steps", node.shape);
 }
 
-/** Sums an operand up over the steps. */
+/** Sums an operand over the steps. */
 function addSum(
   builder: Builder,
   operand: Operand,
@@ -117,7 +121,7 @@ function add(builder: Builder, a: Operand, b: Operand, output: Operand): Operand
   return output;
 }
 
-/** The same values along one axis. */
+/** The same values with one axis. */
 function flat(builder: Builder, operand: Operand): Operand {
   const { shape, ...rest } = builder.contiguous(operand);
   return { ...rest, shape: [sizeOf(shape)], strides: [1] };

@@ -1,4 +1,4 @@
-/** Types of lowering: a loop, its program, and the values between. */
+/** Types of lowering: the program of a loop, and the values of its nodes while it is lowered. */
 import type { DType } from "../../../device/dtype.ts";
 import type { Scalar } from "../../../device/scalar.ts";
 import type { Shape } from "../../../device/shape.ts";
@@ -7,30 +7,32 @@ import type { Operand, Program } from "../program.ts";
 
 /** A program, and how to call it. */
 export interface Lowered {
+  /** Number of samples. */
+  readonly batch: number;
   readonly program: Program;
-  /** The node behind each of the program's inputs. */
+  /** The node of each input of the program. */
   readonly inputs: readonly Node[];
-  /** The place of each of the loop's sums in the results. */
+  /** Where each of the loop's sums is among the results. */
   readonly sums: readonly Sum[];
-  /** The place of each of the loop's outputs in the results: by sample, or summed over the samples. */
+  /** Where each of the loop's outputs is among the results: per sample, or summed over the samples. */
   readonly outputs: readonly { readonly from: "outputs" | "stepSums"; readonly position: number }[];
 }
 
-/** A value summed over the steps: a sum of the program, a gradient of weights, or something to compute from those after the loop. */
+/** A sum over the steps: a sum of the program, a weight gradient, or an operation on sums that runs after the loop. Undefined if it is zero. */
 export type Sum =
   | { readonly from: "sum"; readonly position: number; readonly shape: Shape }
   | { readonly from: "weight gradient"; readonly position: number; readonly shape: Shape }
   | { readonly from: "after"; readonly node: OperationNode; readonly inputs: readonly (Sum | Node)[] }
   | undefined;
 
-/** Leaves of an expression under construction, with what they read. */
+/** Leaves of an expression under construction, and the operand of each leaf. */
 export type ExpressionInputs = Map<Scalar, Operand>;
 
-/** A node's value in the program of one sample. */
+/** A node's value while its loop is lowered. */
 export type Value =
-  /** Each sample has its own; the shape is one sample's. */
+  /** A value per sample, in the shape of one sample. */
   | { readonly kind: "sample"; readonly operand: Operand }
-  /** As `sample`, not computed yet: its only reader computes it. */
+  /** A value per sample that is not stored: its readers compute it. */
   | {
     readonly kind: "lazy";
     readonly expression: Scalar;
@@ -40,18 +42,18 @@ export type Value =
     readonly shape: Shape;
     readonly dtype: DType;
   }
-  /** A view of an input, in the batch's shape. Who reads it decides whether samples share it. */
+  /** A view of an input, in the shape of the batch. Its reader decides whether the samples share it. */
   | {
-    readonly kind: "open";
+    readonly kind: "input";
     readonly input: Node;
     readonly shape: Shape;
     readonly strides: readonly number[];
     readonly offset: number;
   }
   | { readonly kind: "literal"; readonly value: number; readonly dtype: DType }
-  /** The transpose of a matrix whose rows are the samples. */
+  /** The transpose of a matrix with one row per sample. */
   | { readonly kind: "transposed"; readonly of: Operand }
-  /** The sum over the samples of what each has; the shape is the sum's. */
-  | { readonly kind: "overSamples"; readonly operand: Operand; readonly shape: Shape }
-  /** Summed over samples and steps. */
-  | { readonly kind: "summed"; readonly sum: NonNullable<Sum> };
+  /** The sum of an operand over the samples; `shape` is the shape of the sum. */
+  | { readonly kind: "sum over samples"; readonly operand: Operand; readonly shape: Shape }
+  /** A sum over samples and steps. */
+  | { readonly kind: "sum over steps"; readonly sum: NonNullable<Sum> };

@@ -1,4 +1,4 @@
-/** Joins matrix products with what is computed of their results, so that those do not go through memory. */
+/** Fuses matrix products with the elementwise kernels that read them, so that the products are not stored. */
 import { isFloat } from "../../../device/dtype.ts";
 import { lower as lowerMath } from "../../../device/float32_math.ts";
 import { input, mul, renumbered, rewrite, type Scalar, topological } from "../../../device/scalar.ts";
@@ -6,25 +6,25 @@ import { reshapeStrides, sameShape, sizeOf } from "../../../device/shape.ts";
 import { operandsOf } from "../layout.ts";
 import type { ContractKernel, Kernel, MapKernel, Operand, Program } from "../program.ts";
 
-/** The same program, in which a product whose only reader is a map over all of its elements computes that too, or is one. */
+/** Fuses products with their only reader, if it is a map, and rewrites outer products as maps. */
 export function joinMaps(program: Program): Program {
   const { kernels, ...joined } = joinResults(joinBiases(program));
   return { ...joined, kernels: kernels.map((kernel) => kernel.kind === "contract" ? asMap(kernel) : kernel) };
 }
 
-/** An outer product, of a column and a row, as a map: it sums nothing. */
+/** Rewrites the product of a column and a row as a map. */
 function asMap(kernel: ContractKernel): Kernel {
-  const { a, b, output, start, then } = kernel;
-  if (a.shape.at(-1) !== 1 || start) return kernel;
+  const { a, b, output, bias, epilogue } = kernel;
+  if (a.shape.at(-1) !== 1 || bias) return kernel;
   const over = (operand: Operand, axis: number): Operand => ({
     ...operand,
     shape: output.shape,
     strides: operand.strides.with(axis, 0),
   });
   const product = mul(input(0, output.dtype), input(1, output.dtype));
-  const expression = then
+  const expression = epilogue
     ? rewrite(
-      then.expression,
+      epilogue.expression,
       (node) =>
         node.op === "input" ? node.value === 0 ? product : { ...node, value: node.value! + 1 } : undefined,
     )
@@ -32,12 +32,12 @@ function asMap(kernel: ContractKernel): Kernel {
   return {
     kind: "map",
     expression,
-    operands: [over(a, -1), over(b, -2), ...then?.operands ?? []],
+    operands: [over(a, -1), over(b, -2), ...epilogue?.operands ?? []],
     output,
   };
 }
 
-/** The maps that are the only readers of products. */
+/** Maps that are the only readers of products. */
 function readersOfProducts(program: Program): Map<ContractKernel, MapKernel> {
   const readers = new Map<number, (Kernel | undefined)[]>();
   const read = ({ slot }: Operand, by?: Kernel) =>
@@ -53,7 +53,7 @@ function readersOfProducts(program: Program): Map<ContractKernel, MapKernel> {
   return found;
 }
 
-/** The same program, in which products start from the biases that maps would add to them. */
+/** Fuses additions of biases: sums of products start from the bias. */
 function joinBiases(program: Program): Program {
   const joined = new Map<Kernel, Kernel>();
   for (const [product, map] of readersOfProducts(program)) {
@@ -63,9 +63,9 @@ function joinBiases(program: Program): Program {
     const isResult = ({ op, value }: Scalar) => op === "input" && value === position;
     const [sum, ...others] = nodes.filter(({ args }) => args.some(isResult));
     if (others.length > 0 || sum?.op !== "add") continue;
-    const bias = sum.args.find((arg) => !isResult(arg));
-    const start = bias?.op === "input" ? asIn(product, map.operands[bias.value!]) : undefined;
-    if (start?.shared === undefined || start.dtype !== product.output.dtype) continue;
+    const addend = sum.args.find((arg) => !isResult(arg));
+    const bias = addend?.op === "input" ? asIn(product, map.operands[addend.value!]) : undefined;
+    if (bias?.shared === undefined || bias.dtype !== product.output.dtype) continue;
     const expression = rewrite(
       map.expression,
       (node) => node === sum ? sum.args.find(isResult) : undefined,
@@ -73,7 +73,7 @@ function joinBiases(program: Program): Program {
     const read = [
       ...new Set(topological(expression).flatMap(({ op, value }) => op === "input" ? [value!] : [])),
     ];
-    joined.set(product, { ...product, start });
+    joined.set(product, { ...product, bias });
     joined.set(map, {
       ...map,
       operands: read.map((position) => map.operands[position]),
@@ -83,7 +83,7 @@ function joinBiases(program: Program): Program {
   return { ...program, kernels: program.kernels.map((kernel) => joined.get(kernel) ?? kernel) };
 }
 
-/** The same program, in which products compute what maps would compute of them. */
+/** Fuses maps as epilogues of products. */
 function joinResults(program: Program): Program {
   const joined = new Map<Kernel, ContractKernel | undefined>();
   const readers = readersOfProducts(program);
@@ -106,7 +106,7 @@ function joinResults(program: Program): Program {
   return { ...program, kernels };
 }
 
-/** A product and its reader as one kernel, if each element of the one is an element of the other. */
+/** Fuses a map as the epilogue of a product, if it computes one element per element of the product. */
 function join(
   product: ContractKernel,
   map: MapKernel,
@@ -117,22 +117,22 @@ function join(
   const position = resultOf(product, map);
   if (!target || position < 0 || sources.some((source) => !source)) return undefined;
   const others = sources.filter((_, i) => i !== position) as Operand[];
-  const then = {
+  const epilogue = {
     expression: renumbered(expression, (i) => i === position ? 0 : i < position ? i + 1 : i),
     operands: others,
   };
-  return { ...product, output: target, then };
+  return { ...product, output: target, epilogue };
 }
 
-/** An operand of a map in the shape of a product that the map reads, if its elements can be walked in that shape. */
+/** An operand of a map in the shape of a product. Returns undefined if that needs a copy or negative strides. */
 function asIn({ output: { shape } }: ContractKernel, operand: Operand): Operand | undefined {
   if (sizeOf(operand.shape) !== sizeOf(shape)) return undefined;
   const strides = reshapeStrides(operand.shape, operand.strides, shape);
-  // Constant offsets of loads and stores are not negative.
+  // Constant offsets of loads and stores must not be negative.
   return strides?.every((stride) => stride >= 0) ? { ...operand, shape, strides } : undefined;
 }
 
-/** The position of a product's result among a map's operands; -1 if the map reads it otherwise than element by element. */
+/** Position of a product's result among a map's operands. Returns -1 if the map does not read it element by element. */
 function resultOf(product: ContractKernel, { operands }: MapKernel): number {
   const { slot, offset, strides } = product.output;
   const [position, ...others] = operands.flatMap((operand, i) => operand.slot === slot ? [i] : []);
@@ -141,7 +141,7 @@ function resultOf(product: ContractKernel, { operands }: MapKernel): number {
   return result?.offset === offset && sameShape(result.strides, strides) ? position : -1;
 }
 
-/** Whether an expression has so many constants, as functions have, that they would take the registers that hold sums. */
+/** Whether the constants of an expression would need the registers that hold sums, as those of `tanh` do. */
 function hasManyConstants(root: Scalar): boolean {
   return topological(lowerMath(root)).filter(({ op }) => op === "constant").length > 4;
 }

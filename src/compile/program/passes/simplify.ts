@@ -1,17 +1,17 @@
-/** Rewrites a program so that each of its kernels is one that a device has for whole arrays. */
+/** Splits kernels into kernels that devices have for whole arrays. */
 import { input, renumbered, rewrite, type Scalar, topological } from "../../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
 import type { Kernel, Operand, Program, Slot } from "../program.ts";
 
 /**
- * The same program, in which no elementwise kernel has more operands than so many, at least three, and reductions read one
- * operand as it is. What is cut out of an expression gets a slot.
+ * Splits elementwise kernels with more than `maxOperands` operands (at least three), and reductions of expressions.
+ * Intermediate results get slots.
  */
 export function simplify(program: Program, maxOperands: number): Program {
   const slots: Slot[] = [...program.slots];
   const kernels: Kernel[] = [];
 
-  /** Computes an expression into a slot of its own. */
+  /** Computes an expression into a new slot. */
   const store = (expression: Scalar, operands: readonly Operand[], shape: Shape): Operand => {
     const { type: dtype } = expression;
     const slot = slots.push({ size: sizeOf(shape), dtype, persistent: false }) - 1;
@@ -19,7 +19,7 @@ export function simplify(program: Program, maxOperands: number): Program {
     kernels.push({ kind: "map", ...cut(expression, operands, shape), output });
     return output;
   };
-  /** An expression of few operands, and those. */
+  /** Splits an expression until it has few operands. */
   const cut = (root: Scalar, operands: readonly Operand[], shape: Shape) => {
     const known = [...operands];
     let expression = root;
@@ -50,7 +50,7 @@ export function simplify(program: Program, maxOperands: number): Program {
   return { ...program, slots, kernels };
 }
 
-/** Operands that each node needs. */
+/** Operands that each node depends on. */
 function inputsOf(root: Scalar): Map<Scalar, Set<number>> {
   const found = new Map<Scalar, Set<number>>();
   for (const scalar of topological(root)) {
@@ -62,7 +62,7 @@ function inputsOf(root: Scalar): Map<Scalar, Set<number>> {
   return found;
 }
 
-/** The same expression with its operands numbered from zero. */
+/** Numbers the operands of an expression from zero. */
 function renumber(root: Scalar, used: readonly number[], operands: readonly Operand[]) {
   const expression = renumbered(root, (position) => used.indexOf(position));
   return { expression, operands: used.map((position) => operands[position]) };

@@ -1,10 +1,13 @@
 /**
- * A {@link ../../program/program.ts Program} as WGSL. A workgroup owns one sample or a few, whose slots lie in its memory, or in a
- * storage buffer where they do not fit; its invocations share the elements of each kernel. A step is a list of calls, which
- * the shader walks through: which function, whether to wait before it, and its arguments, that is addresses, lengths and
- * strides. So a function that the stages of a Runge-Kutta step share is compiled once. (Bounds of loops that are constants
- * would also make some drivers unroll for seconds.) Gradients of weights are products of matrices with a row for each sample
- * and step: the shader only writes those rows down, and the device's matrix product does the rest.
+ * Emits a {@link ../../program/program.ts Program} as WGSL. A workgroup computes one or a few samples. Their slots are in workgroup
+ * memory, or in a storage buffer if they are too large. The invocations of a workgroup share the elements of each kernel.
+ *
+ * A step is a list of calls in a buffer. Each call has a function, a flag for a barrier before it, and arguments: addresses,
+ * lengths and strides. The stages of a Runge-Kutta step share functions, so that each function is compiled once. Constant loop
+ * bounds would make some drivers unroll loops for seconds.
+ *
+ * Weight gradients are products of matrices with a row per sample and step. The shader writes the rows; the matrix product of
+ * the device computes the gradients.
  */
 import { largest } from "../../../device/min_max.ts";
 import loopSource from "../../../../kernels/loop.wgsl" with { type: "text" };
@@ -12,9 +15,10 @@ import { type Binding, type KernelSource, kernelSource } from "../../../device/w
 import type { Program } from "../../program/program.ts";
 import { type Chain, elementsOf, wholeSlot } from "./chains.ts";
 import type { Access } from "./function_text.ts";
-import { chainText } from "./kernels.ts";
-import { Memory } from "./memory.ts";
-import type { GpuLayout, Group, Place, WorkgroupShape } from "./gpu_layout.ts";
+import { chainText } from "./chain_functions.ts";
+import { ShaderMemory } from "./shader_memory.ts";
+import type { Group, Place } from "./buffer_groups.ts";
+import type { GpuLayout, WorkgroupShape } from "./gpu_layout.ts";
 
 /** A program's shader. */
 export interface WgslLoop extends KernelSource {
@@ -22,7 +26,7 @@ export interface WgslLoop extends KernelSource {
   readonly bindings: readonly string[];
   /** Words of the buffer `args`. */
   readonly args: Uint32Array;
-  /** Number of iterations that an invocation takes in loops at most: in a step, and before and after all steps. */
+  /** Maximum loop iterations of an invocation: in a step, and in prologue and epilogue together. */
   readonly iterations: { readonly step: number; readonly ends: number };
 }
 
@@ -35,7 +39,7 @@ interface Call {
   readonly accesses: readonly Access[];
 }
 
-/** All arrays' buffers. */
+/** Groups of all arrays. */
 export function groupsOf({ carry, inputs, outputs, productRows }: GpuLayout): Group[] {
   return [carry, ...inputs, ...outputs, productRows].filter(({ members }) => members.length > 0);
 }
@@ -48,14 +52,14 @@ export function emitWgsl(program: Program, layout: GpuLayout): WgslLoop {
 class Emitter {
   readonly #program: Program;
   readonly #layout: GpuLayout;
-  readonly #memory: Memory;
+  readonly #memory: ShaderMemory;
   /** Position of each function, by its text. */
   readonly #functions = new Map<string, { index: number; arity: number }>();
 
   constructor(program: Program, layout: GpuLayout) {
     this.#program = program;
     this.#layout = layout;
-    this.#memory = new Memory(layout);
+    this.#memory = new ShaderMemory(layout);
   }
 
   emit(): WgslLoop {
@@ -68,18 +72,18 @@ class Emitter {
     ].filter((slot) => slots[slot].size > 0);
     const placeOf = (member: number): Place => ({ group: carry, member });
     const load = (slot: number, place: Place) => this.#call([{ kind: "load", place, output: whole(slot) }]);
-    const before = [
+    const prologue = [
       ...carried.map((slot, i) => load(slot, placeOf(i))),
       ...inputs.flatMap(({ role, slot, size }, i) =>
         role === "constant" && slot !== undefined && size > 0 ? [load(slot, inputAt[i]!)] : []
       ),
     ];
     const step = chains.map((chain) => this.#call(chain));
-    const after = carried.map((slot, i) =>
+    const epilogue = carried.map((slot, i) =>
       this.#call([{ kind: "store", place: placeOf(i), operands: [whole(slot)] }])
     );
-    const calls = [...before, ...step, ...after];
-    const waits = findWaits(before, step, after);
+    const calls = [...prologue, ...step, ...epilogue];
+    const waits = findWaits(prologue, step, epilogue);
     const size = 2 + largest(calls.map(({ args }) => args.length));
     const args = new Uint32Array(size * calls.length);
     calls.forEach((call, i) => args.set([call.index, waits.has(call) ? 1 : 0, ...call.args], i * size));
@@ -87,18 +91,18 @@ class Emitter {
       ...this.#shader(
         args.length,
         size,
-        [before.length, before.length + step.length, calls.length],
+        [prologue.length, prologue.length + step.length, calls.length],
         waits.size > 0,
       ),
       args,
       iterations: {
         step: this.#iterationsOf(step),
-        ends: this.#iterationsOf(before) + this.#iterationsOf(after),
+        ends: this.#iterationsOf(prologue) + this.#iterationsOf(epilogue),
       },
     };
   }
 
-  /** Makes a call of a chain's function, which is emitted unless another has the same text. */
+  /** A call of a chain's function. Functions with equal texts are emitted once. */
   #call(chain: Chain): Call {
     const { text, args, accesses } = chainText(chain, this.#memory, this.#layout);
     let known = this.#functions.get(text);
@@ -106,7 +110,7 @@ class Emitter {
     return { chain, index: known.index, args, accesses };
   }
 
-  /** Processors that play a GPU enter the loops of the functions that are not called too, with no effect. */
+  /** llvmpipe evaluates all branches, so that the loops of functions that are not called count too. */
   #iterationsOf(calls: readonly Call[]): number {
     const loops = [...this.#functions.keys()].join().split("for (").length;
     const own = calls.map(({ chain }) => iterationsOf(chain, this.#layout));
@@ -116,8 +120,8 @@ class Emitter {
   /**
    * @param words Words of the buffer `args`.
    * @param size Words of a call.
-   * @param ends Numbers of calls to the end of each section.
-   * @param waits Whether any call waits.
+   * @param ends Positions of the last calls of prologue, step and epilogue.
+   * @param waits Whether any call has a barrier.
    */
   #shader(
     words: number,
@@ -147,7 +151,7 @@ class Emitter {
       `const lanes = ${lanes}u;`,
       `const slot_size = ${spilled.size * samples}u;`,
       `const call_size = ${size}u;`,
-      ...["before", "step", "after"].map((section, i) => `const ${section}_end = ${ends[i]}u;`),
+      ...["prologue", "step", "epilogue"].map((section, i) => `const ${section}_end = ${ends[i]}u;`),
       ...variables.map((name) => `var<private> ${name}: u32;`),
       ...local.size > 0 ? [`var<workgroup> slots: array<${word}, ${local.size * samples}>;`] : [],
       ...functions.map(([text, { index }]) => `fn kernel${index}${text}`),
@@ -177,7 +181,7 @@ class Emitter {
   }
 }
 
-/** Number of iterations that an invocation takes in the loops of a chain's function. */
+/** Loop iterations of an invocation in a chain's function. */
 function iterationsOf([head]: Chain, { lanes }: WorkgroupShape): number {
   const nest = (times: number, inside: number) => (times + 1) * (1 + inside);
   const inside = head.kind === "contract"
@@ -188,15 +192,12 @@ function iterationsOf([head]: Chain, { lanes }: WorkgroupShape): number {
   return nest(Math.ceil(elementsOf(head) / lanes), inside);
 }
 
-/**
- * The calls before which invocations must wait for each other, since they need what another wrote, or overwrite what
- * another reads.
- */
-function findWaits(before: readonly Call[], step: readonly Call[], after: readonly Call[]): Set<Call> {
+/** The calls that need a barrier before them: they read what another invocation wrote, or overwrite what another reads. */
+function findWaits(prologue: readonly Call[], step: readonly Call[], epilogue: readonly Call[]): Set<Call> {
   const waits = new Set<Call>();
   let pending: Access[] = [];
-  // The step twice: its end meets its beginning.
-  for (const call of [...before, ...step, ...step, ...after]) {
+  // The step is repeated, because its end is followed by its beginning.
+  for (const call of [...prologue, ...step, ...step, ...epilogue]) {
     const { accesses } = call;
     const depends = () => accesses.some((access) => pending.some((other) => conflict(access, other)));
     if (waits.has(call) || depends()) {

@@ -1,41 +1,46 @@
-/** Cuts a run into dispatches, each short enough for drivers that reset a GPU and for GPUs emulated by a processor. */
+/** Sizes of dispatches: short enough for drivers with a time limit, and for iteration limits of software GPUs. */
 import { costOf } from "../../program/cost.ts";
 import type { Run } from "../run.ts";
-import type { WgslLoop } from "./emitter.ts";
-import { type Adapter, type GpuLayout, sizeOfAll } from "./gpu_layout.ts";
+import type { WgslLoop } from "./emit_wgsl.ts";
+import { sizeOfAll } from "./buffer_groups.ts";
+import type { Adapter, GpuLayout } from "./gpu_layout.ts";
 
-/** Seconds that a dispatch should take at most, by the estimates below. */
+/** Maximum seconds of a dispatch, by the estimates below. */
 const dispatchSeconds = 0.2;
 
-/** Operations a second that a processor can be relied on for. */
+/** Operations per second of a slow software GPU. */
 const softwareRate = 5e8;
 
-/** The same of one invocation on hardware, and workgroups that run at the same time on the smallest. */
+/** Operations per second of one invocation of a slow GPU, and the number of workgroups that it runs at the same time. */
 const invocationRate = 2e7;
 const concurrentWorkgroups = 32;
 
-/** Largest size in bytes of the product rows, and of the slots that do not fit into workgroup memory. */
+/** Maximum bytes of the product rows, and of the spilled slots. */
 const temporaryBytes = 2 ** 28;
 
-/** Samples and steps that are worked on at once. */
-export interface Portions {
-  /** Samples of a dispatch at most; the others follow when all steps of these are done. */
+/** Samples and steps of a dispatch. */
+export interface DispatchSize {
+  /** Maximum samples of a dispatch. All steps of these samples run before other samples. */
   readonly samples: number;
-  /** Steps whose product rows are multiplied at once. */
+  /** Steps whose product rows are multiplied in one product. */
   readonly stepsPerProduct: number;
-  /** Steps of a dispatch at most. */
+  /** Maximum steps of a dispatch. */
   readonly steps: number;
 }
 
-/** Chooses the samples and steps that are worked on at once. */
-export function portionsOf({ program, batch, steps }: Run, layout: GpuLayout, adapter: Adapter): Portions {
+/** Chooses the samples and steps of a dispatch. */
+export function chooseDispatchSize(
+  { program, batch, steps }: Run,
+  layout: GpuLayout,
+  adapter: Adapter,
+): DispatchSize {
   const { samples, lanes, spilled, productRows } = layout;
   const { maxIterations, limits } = adapter;
   const workgroups = Math.ceil(batch / samples);
   const rate = maxIterations < Infinity
     ? softwareRate
     : invocationRate * samples * lanes * Math.min(workgroups, concurrentWorkgroups);
-  /** Steps of one sample that a dispatch has time for. */
+  /** Steps of one sample within the time limit of a dispatch. */
   const affordable = Math.max(1, dispatchSeconds * rate / Math.max(1, costOf(program).operations));
   const words = Math.min(temporaryBytes, limits.maxStorageBufferBindingSize) / 4;
   const productRowSize = sizeOfAll(productRows.members);
@@ -56,7 +61,7 @@ export function portionsOf({ program, batch, steps }: Run, layout: GpuLayout, ad
   };
 }
 
-/** Number of steps that a dispatch can run without taking more than so many iterations. */
+/** Number of steps that a dispatch can run with at most `maxIterations` loop iterations per invocation. */
 export function stepsWithin({ iterations: { step, ends } }: WgslLoop, maxIterations: number): number {
   return Math.floor((maxIterations - ends) / (1 + step));
 }

@@ -1,15 +1,15 @@
-/** The state that a loop's body returns, held against the one that it was given. */
+/** Checks of the state that a loop's body returns. */
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { entries, treeFlatten } from "../../tensor/tree.ts";
 
 /**
- * The tensors of the state that a body returns, in the order of the one that it was given.
+ * The tensors of the state that a body returns, in the order of the given state.
  *
  * @throws {ShapeError} If the states differ in structure, or their tensors in shape or type.
- * @throws {TypeError} If they differ in what is no tensor: a compiled loop knows one value of it for all steps.
+ * @throws {TypeError} If anything else in the states differs: only tensors can change in a compiled loop.
  */
-export function tensorsOfNext(given: unknown, returned: unknown): Tensor[] {
+export function nextStateTensors(given: unknown, returned: unknown): Tensor[] {
   const expected = treeFlatten(given);
   const found = new Map(treeFlatten(returned));
   const next = expected.flatMap(([path, x]) => {
@@ -34,7 +34,7 @@ function listOf(state: unknown): string {
   return list.length > 0 ? list.join(", ") : "no tensor";
 }
 
-/** Refuses a state in which something other than a tensor has changed. */
+/** @throws {TypeError} If a value that is not a tensor has changed. */
 function checkOthers(given: unknown, returned: unknown): void {
   const [before, after] = [othersOf(given), othersOf(returned)];
   for (const path of new Set([...before.keys(), ...after.keys()])) {
@@ -48,7 +48,7 @@ function checkOthers(given: unknown, returned: unknown): void {
   }
 }
 
-/** What is neither a tensor nor a container, by its dotted path. */
+/** Values that are neither tensors nor containers, by dotted path. */
 function othersOf(state: unknown): Map<string, unknown> {
   return new Map(entries(state).filter(([, value]) => !(value instanceof Tensor)));
 }

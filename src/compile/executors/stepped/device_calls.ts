@@ -1,4 +1,4 @@
-/** Kernels of a program as calls of a device's kernels, for all samples at once. */
+/** Kernels of a program as calls of a device's kernels for all samples. */
 import { collapse } from "../../../device/collapse.ts";
 import type { BufferView, Device } from "../../../device/device.ts";
 import type { ScalarFunction } from "../../../device/scalar.ts";
@@ -6,10 +6,10 @@ import { makeContiguous, transposed } from "../../../device/view.ts";
 import type { AccumulateKernel, ContractKernel, GatherKernel, Kernel } from "../../program/program.ts";
 import type { Arrays, Window } from "./arrays.ts";
 
-/** An instruction of a step, at its row. */
+/** A call of a step, at a row. */
 export type Instruction = (row: number) => void;
 
-/** The instruction for a kernel of a simplified program. */
+/** The call for a kernel of a simplified program. */
 export function instructionFor(
   device: Device,
   kernel: Exclude<Kernel, AccumulateKernel>,
@@ -33,7 +33,7 @@ export function instructionFor(
   }
 }
 
-/** A matrix product: one large one where all samples multiply by the same matrix. */
+/** A matrix product. If all samples are multiplied by the same matrix, one large product. */
 function contraction(
   device: Device,
   kernel: ContractKernel,
@@ -42,7 +42,7 @@ function contraction(
 ): Instruction {
   let [a, b, target] = [arrays.window(kernel.a), arrays.window(kernel.b), output];
   const [rows, columns] = kernel.output.shape.slice(-2);
-  // A matrix times a column is a row times the transposed matrix.
+  // Devices are faster for a row times the transposed matrix than for a matrix times a column.
   const transposes = columns === 1 && rows > 1;
   if (transposes) {
     [a, b, target] = [b, a, output].map((window): Window => (row) => transposed(window(row)));
@@ -82,7 +82,7 @@ function gathering(device: Device, kernel: GatherKernel, arrays: Arrays, output:
   };
 }
 
-/** The rows of all left matrices as those of one, if they lie at equal distances and all right matrices are one. */
+/** The left matrices as one matrix. Returns undefined if their rows have different distances or the right matrices differ. */
 function joinedRows(left: BufferView, right: BufferView): BufferView | undefined {
   const rank = left.shape.length;
   const isOne = right.strides.slice(0, -2).every((stride, axis) => stride === 0 || right.shape[axis] === 1);

@@ -1,20 +1,20 @@
-/** Chains of kernels as WGSL functions. Each invocation takes every so many-th element, from its lane on. */
+/** Chains as WGSL functions. An invocation computes every `lanes`-th element, beginning with its lane. */
 import { collapse } from "../../../device/collapse.ts";
 import { add, constant, input, max, min } from "../../../device/scalar.ts";
 import { contiguousStrides, sizeOf } from "../../../device/shape.ts";
 import type { GatherKernel, MapKernel, Operand, ReduceKernel } from "../../program/program.ts";
 import { type Chain, elementsOf, type Load, type Store } from "./chains.ts";
 import { contractText } from "./contract.ts";
-import { type ChainCode, eachElement, expression, finishing, scattered } from "./elements.ts";
+import { type ChainCode, eachElement, epilogueOf, expression, scattered } from "./elements.ts";
 import { coordinatesOf, fromWord, FunctionText, toWord } from "./function_text.ts";
-import { type Memory, pathOf } from "./memory.ts";
+import { pathOf, type ShaderMemory } from "./shader_memory.ts";
 import type { WorkgroupShape } from "./gpu_layout.ts";
 
 /** Emits a chain. */
-export function chainText(chain: Chain, memory: Memory, { lanes }: WorkgroupShape): FunctionText {
+export function chainText(chain: Chain, memory: ShaderMemory, { lanes }: WorkgroupShape): FunctionText {
   const f = new FunctionText();
   const [head] = chain;
-  const code: ChainCode = { f, memory, lanes, finish: finishing(f, chain, memory) };
+  const code: ChainCode = { f, memory, lanes, epilogue: epilogueOf(f, chain, memory) };
   switch (head.kind) {
     case "load":
       loadText(code, head);
@@ -39,7 +39,7 @@ export function chainText(chain: Chain, memory: Memory, { lanes }: WorkgroupShap
 }
 
 /** output[i] = expression(operands[0][i], ...). */
-function mapText({ f, memory, lanes, finish }: ChainCode, kernel: MapKernel): void {
+function mapText({ f, memory, lanes, epilogue }: ChainCode, kernel: MapKernel): void {
   const { expression: root, operands, output } = kernel;
   const walk = collapse(output.shape, [output, ...operands].map(({ strides }) => strides));
   const store = scattered(f, output, pathOf(walk, 0), memory);
@@ -59,19 +59,19 @@ function mapText({ f, memory, lanes, finish }: ChainCode, kernel: MapKernel): vo
     ),
     ...value.lines,
     ...store(names, value.result),
-    ...finish("i", value.result),
+    ...epilogue("i", value.result),
   ]);
 }
 
-/** output[i] = combination over axes of expression(operands[0][i, axes], ...). */
-function reduceText({ f, memory, lanes, finish }: ChainCode, kernel: ReduceKernel): void {
+/** output[i] = reduction over axes of expression(operands[0][i, axes], ...). */
+function reduceText({ f, memory, lanes, epilogue }: ChainCode, kernel: ReduceKernel): void {
   const { reduction, axes, shape, expression: root, operands, output } = kernel;
-  const kept = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
+  const keptAxes = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
   const walkOf = (chosen: readonly number[], views: readonly Operand[]) => {
     const pick = (values: readonly number[]) => chosen.map((axis) => values[axis]);
     return collapse(pick(shape), views.map(({ strides }) => pick(strides)));
   };
-  const outer = walkOf(kept, [output, ...operands]);
+  const outer = walkOf(keptAxes, [output, ...operands]);
   const inner = walkOf(axes, operands);
   const terms = axes.reduce((product, axis) => product * shape[axis], 1);
   const store = scattered(f, output, pathOf(outer, 0), memory);
@@ -101,12 +101,15 @@ function reduceText({ f, memory, lanes, finish }: ChainCode, kernel: ReduceKerne
     `total = ${combined.result};`,
     ...lengths.map(() => "}"),
     ...store(names, "total"),
-    ...finish("i", "total"),
+    ...epilogue("i", "total"),
   ]);
 }
 
 /** output[i, j] = table[indices[i], j]. */
-function gatherText({ f, memory, lanes, finish }: ChainCode, { table, indices, output }: GatherKernel): void {
+function gatherText(
+  { f, memory, lanes, epilogue }: ChainCode,
+  { table, indices, output }: GatherKernel,
+): void {
   const rows = f.param("rows", table.shape[0]);
   const { lines, names: [row, column] } = coordinatesOf(f, output.shape);
   const positions = memory.pointer(f, "index", indices, indices, "read any");
@@ -118,18 +121,18 @@ function gatherText({ f, memory, lanes, finish }: ChainCode, { table, indices, o
     `let found = ${source.read(source.at([`min(wanted, ${rows} - 1u)`, column]))};`,
     ...nan.lines,
     `let value = select(${nan.result}, found, wanted < ${rows});`,
-    ...finish("i", "value"),
+    ...epilogue("i", "value"),
   ]);
 }
 
-function loadText({ f, memory, lanes, finish }: ChainCode, load: Load): void {
+function loadText({ f, memory, lanes, epilogue }: ChainCode, load: Load): void {
   const { place, output } = load;
   const element = memory.member(f, "array0", place);
   const value = fromWord(place.group.word, output.dtype, element("i"));
-  eachElement(f, elementsOf(load), lanes, [`let x = ${value};`, ...finish("i", "x")]);
+  eachElement(f, elementsOf(load), lanes, [`let x = ${value};`, ...epilogue("i", "x")]);
 }
 
-function storeText({ f, memory, lanes, finish }: ChainCode, store: Store): void {
+function storeText({ f, memory, lanes, epilogue }: ChainCode, store: Store): void {
   const { place, operands: [operand] } = store;
   const element = memory.member(f, "array0", place);
   const walk = collapse(operand.shape, [operand.strides, contiguousStrides(operand.shape)]);
@@ -139,6 +142,6 @@ function storeText({ f, memory, lanes, finish }: ChainCode, store: Store): void 
   eachElement(f, elementsOf(store), lanes, [
     ...lines,
     `if (own < valid) { ${element("i")} = ${value}; }`,
-    ...finish("i", "0.0"),
+    ...epilogue("i", "0.0"),
   ]);
 }

@@ -1,6 +1,6 @@
 /**
- * Values that one step computes for its end and the next one would compute again for its start: a Runge-Kutta method's last
- * stage lies at the time of the next step's first. Where they take matrix products, a loop carries them along as states.
+ * Values that a step computes at its end and the next step computes again at its start: the last stage of a Runge-Kutta step
+ * and the first stage of the next step have the same time. If they need matrix products, they become loop-carried states.
  */
 import { sameShape } from "../../device/shape.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -11,27 +11,26 @@ import {
   type OperationNode,
   topological,
 } from "../trace/graph.ts";
-import { isExpansion } from "./split.ts";
+import { isExpansion } from "./hoisted_loop.ts";
 
-/** Rows, and others that lie one further in the same memory. */
-export type Follower = readonly [rows: Node, following: Node];
+/** A sequence of rows, and the sequence that begins one row later in the same memory. */
+export type ShiftedRows = readonly [rows: Node, following: Node];
 
 /**
- * Makes values at the start of a step that are functions of rows alone states of the loop, where the step before computes
- * the same function of the rows that lie one further in the same memory.
+ * Makes functions of rows loop-carried states, if the body also computes the same functions of the following rows.
  *
- * @param isCostly Whether an operation is worth being carried along.
- * @returns The body, and the nodes whose values for the first rows are the first values of the new states.
+ * @param isCostly Whether computing an operation twice is slower than carrying its result.
+ * @returns The body, and the nodes that give the initial values of the new states, at the first rows.
  */
-export function carryAcrossSteps(
+export function makeLoopCarried(
   trace: GraphTrace,
   body: LoopNodes,
-  followers: readonly Follower[],
+  shiftedRows: readonly ShiftedRows[],
   isCostly: (node: OperationNode) => boolean,
 ): LoopNodes & { carried: readonly Node[] } {
   const { state, next, outputs, sums } = body;
   const roots = [...next, ...outputs, ...sums];
-  const ends = endsOf(trace, roots, followers);
+  const ends = endsOf(trace, roots, shiftedRows);
   const [batch] = state[0].shape;
   const carried = frontier(next, [...outputs, ...sums], ends).filter((node) =>
     node.shape[0] === batch &&
@@ -57,14 +56,14 @@ export function carryAcrossSteps(
   return { state: [...state, ...inputs], next: newNext, outputs: newOutputs, sums: newSums, carried };
 }
 
-/** Operations on rows alone, with the same operation on the rows one further where the body has it. */
+/** Operations on rows alone, each with the same operation on the following rows, if the body has both. */
 function endsOf(
   trace: GraphTrace,
   roots: readonly Node[],
-  followers: readonly Follower[],
+  shiftedRows: readonly ShiftedRows[],
 ): Map<Node, Node> {
-  if (followers.length === 0) return new Map();
-  const starts = new Map<Node, Node>(followers.map(([rows, following]) => [following, rows]));
+  if (shiftedRows.length === 0) return new Map();
+  const starts = new Map<Node, Node>(shiftedRows.map(([rows, following]) => [following, rows]));
   const ends = new Map<Node, Node>();
   for (const node of topological(roots)) {
     if (node.kind === "constant" || node.kind === "literal") starts.set(node, node);
@@ -80,15 +79,15 @@ function endsOf(
   return ends;
 }
 
-/** Whether a sequence's rows are those of another in the same memory, from the second one on. */
-export function isOneFurther(rows: Tensor, others: Tensor): boolean {
+/** Whether `others` is `rows` from the second row on, in the same memory. */
+export function isShiftedByRow(rows: Tensor, others: Tensor): boolean {
   const [a, b] = [rows.view, others.view];
   return typeof a.source !== "number" && a.source === b.source && a.dtype === b.dtype &&
     sameShape(a.shape, b.shape) && sameShape(a.strides, b.strides) &&
     b.offset - a.offset === a.strides[0];
 }
 
-/** The last of some nodes that others are computed from, or what those spread out. */
+/** The members of `among` that other nodes read, or their inputs if they are expansions. */
 function frontier(next: readonly Node[], results: readonly Node[], among: ReadonlyMap<Node, Node>): Node[] {
   const found = new Set<Node>(results.filter((node) => among.has(node)));
   for (const node of topological([...next, ...results]).toReversed()) {

@@ -1,8 +1,7 @@
 /**
- * A {@link ../../program/program.ts Program} as WebAssembly. A lane of a vector owns a sample: a tile of samples runs the whole loop,
- * and every scalar operation of the program is one vector instruction for four (float32) or two (float64) of them. A slot
- * holds, for each element, the tile's samples side by side. Each kernel is a function of addresses, so that the stages of
- * a Runge-Kutta step, which differ in nothing else, share their code, and the engine optimises it early.
+ * Emits a {@link ../../program/program.ts Program} as WebAssembly. Each lane of a vector computes one sample: a scalar operation of
+ * the program is one vector instruction for four samples (float32) or two samples (float64). A tile of samples runs the whole
+ * loop. Kernels are functions of addresses: the stages of a Runge-Kutta step share functions, which the engine optimises early.
  */
 import type { FunctionBuilder, Local, ModuleBuilder } from "../../../device/cpu/assembler/wasm.ts";
 import { bytesPerElement } from "../../../device/dtype.ts";
@@ -18,37 +17,37 @@ import { contractKernel, layOutPackedMatrices, packedKey, type PackedMatrices, p
 import { Tile } from "./tile.ts";
 import { copier, laneSum, loader, storer, zeroer } from "./transfers.ts";
 
-/** Words of the description that a run is given; addresses are in words. */
+/** Positions of the words of a run's descriptor. Addresses count words. */
 export const runWords = {
   batch: 0,
   steps: 1,
   tasks: 2,
-  /** Memory for slots, a piece a task. */
+  /** Memory for slots, one part per task. */
   scratch: 3,
-  /** Memory for gradients of weights and for sums over samples, a piece a task, zero at first. */
+  /** Memory for weight gradients and sums over samples, one part per task, initially zero. */
   weightGradients: 4,
-  /** Memory for sums of each step, a piece a task, zero at first. */
+  /** Memory for step sums, one part per task, initially zero. */
   stepSums: 5,
-  /** Then the addresses of inputs, final states, outputs and sums over steps. */
+  /** The first of the addresses of inputs, final states, outputs and sums over steps. */
   addresses: 6,
 } as const;
 
-/** A program's module, and what it needs to know of memory. */
+/** The module of a program, and its layout of memory. */
 export interface WasmLoop {
   readonly module: ModuleBuilder;
-  /** Samples of a tile. */
+  /** Samples per tile. */
   readonly samples: number;
-  /** Bytes of slots that a task needs. */
+  /** Bytes of slots per task. */
   readonly scratchBytes: number;
-  /** Bytes of gradients of weights that a task needs. */
+  /** Bytes of weight gradients and sums over samples per task. */
   readonly gradientBytes: number;
-  /** Start of each gradient of weights in a task's memory, in elements, and its columns with padding. */
+  /** Offset of each weight gradient in the memory of a task, in elements, and its padded columns. */
   readonly weightGradients: readonly { offset: number; rows: number; columns: number; stride: number }[];
-  /** Start of each sum over samples in a task's memory, in elements; none for others. */
+  /** Offset of each sum over samples in the memory of a task, in elements. Undefined for other sums. */
   readonly sums: readonly (number | undefined)[];
 }
 
-/** Emits a program for tiles of `vectors` vectors; `settled` as a run has it. */
+/** Emits a program for tiles of `vectors` vectors per element. `settled` is {@linkcode Run.settled}. */
 export function emitWasm(program: Program, vectors: number, settled?: number): WasmLoop {
   return new Emitter(joinMaps(program), vectors, settled).emit();
 }
@@ -94,7 +93,7 @@ class Emitter {
     };
   }
 
-  /** The function of a task: tiles number task, task + tasks, ... */
+  /** Emits the function of a task, which runs the tiles task, task + tasks, ... */
   #run(
     weightGradients: readonly WeightGradient[],
     overSamples: readonly (number | undefined)[],
@@ -110,13 +109,13 @@ class Emitter {
     f.set(batch, word(runWords.batch));
     f.set(steps, word(runWords.steps));
     f.set(tasks, word(runWords.tasks));
-    const piece = (base: number, bytes: number) => () =>
+    const partOfTask = (base: number, bytes: number) => () =>
       f.op("address.add", addressAt(base), () => f.op("address.mul", task, bytes));
-    f.set(scratch, piece(runWords.scratch, scratchBytes));
-    f.set(gradientsAt, piece(runWords.weightGradients, gradientBytes));
+    f.set(scratch, partOfTask(runWords.scratch, scratchBytes));
+    f.set(gradientsAt, partOfTask(runWords.weightGradients, gradientBytes));
 
     const elementsOf = (operand: Operand) => sizeOf(operand.shape);
-    /** Elements of a step's sums. */
+    /** Total elements of the step sums. */
     const stepSize = stepSums.reduce((sum, operand) => sum + elementsOf(operand), 0);
     f.set(
       stepSum,
@@ -134,7 +133,7 @@ class Emitter {
     const sumsAt = outputsAt + outputs.length;
     const at = (slot: number) => () =>
       f.op("address.add", scratch, this.#layout.offsets[slot]! * this.#tile.unit);
-    /** The address of this tile's part of an array of rows of `size` elements a sample. */
+    /** The address of the tile's part of an array with `size` elements per sample. */
     const tileOf = (index: number, size: number, row?: Local, bytes: number = this.#tile.bytes) => () => {
       f.push(addressAt(index));
       f.push(first, "address");
@@ -175,7 +174,7 @@ class Emitter {
         if (backward) f.set(step, () => f.op("i32.sub", () => f.op("i32.sub", steps, done), 1));
         else f.set(step, done);
         inputs.forEach(({ role }, i) => role === "row" && load(i, step));
-        /** Address of an operand, as a kernel's parameter. */
+        /** The address of an operand. */
         const address = (operand: Operand) => () => {
           if (operand.slot !== undefined) {
             return f.op(
@@ -207,8 +206,8 @@ class Emitter {
               address(kernel.output),
               side(kernel.a),
               side(kernel.b),
-              ...kernel.start ? [address(kernel.start)] : [],
-              ...kernel.then?.operands.map(address) ?? [],
+              ...kernel.bias ? [address(kernel.bias)] : [],
+              ...kernel.epilogue?.operands.map(address) ?? [],
             );
           } else if (kernel.kind === "gather") {
             const addresses = [kernel.output, kernel.table, kernel.indices].map(address);
@@ -252,7 +251,7 @@ class Emitter {
           f.call(laneSum(this.#tile), target, source, size);
           within += size;
         }
-        // All new states are known before the first old one is overwritten, unless one is another's old state.
+        // No new state is in the slot of another state: lowering copies such states.
         this.#moveStates(f, next, states.map((i) => inputs[i].slot!), at);
         f.increment(done, 1);
         if (this.#settled !== undefined) {
@@ -287,7 +286,7 @@ class Emitter {
     });
   }
 
-  /** Pushes whether an element is zero in no sample of the tile. */
+  /** Pushes whether an element is nonzero in all samples of the tile. */
   #isNonZero(f: FunctionBuilder, address: () => void): void {
     const { floats, vectors } = this.#tile;
     for (let v = 0; v < vectors; v++) {

@@ -53,8 +53,8 @@ function order({ shape, strides }: View): string {
   return shape.length > 1 && rows === 1 && columns !== 1 ? " transposed" : "";
 }
 
-/** Makes a device tell of each of its operations as a span, until it is disposed of. */
-export function nameOperations(device: Device): Disposable {
+/** Records a span for each kernel of a device, until the result is disposed. */
+export function recordKernelSpans(device: Device): Disposable {
   const own = device as unknown as Record<string, (...args: unknown[]) => unknown>;
   for (const [operation, describe] of Object.entries(names)) {
     const run = own[operation];

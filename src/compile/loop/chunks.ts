@@ -4,16 +4,16 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { Tree } from "../../tensor/tree.ts";
 import type { LoopResult } from "./graph_loop.ts";
 
-/** Steps of a loop that run together. */
-export interface Piece {
+/** Consecutive steps of a loop. */
+export interface Chunk {
   /** The first step. */
   readonly start: number;
   /** Number of steps. */
   readonly count: number;
 }
 
-/** Cuts steps into pieces of some length, the last one perhaps shorter. */
-export function piecesOf(steps: number, length: number): Piece[] {
+/** Divides steps into chunks of a length; the last chunk may be shorter. */
+export function chunksOf(steps: number, length: number): Chunk[] {
   return Array.from({ length: Math.ceil(steps / length) }, (_, i) => {
     const start = i * length;
     return { start, count: Math.min(length, steps - start) };
@@ -21,26 +21,26 @@ export function piecesOf(steps: number, length: number): Piece[] {
 }
 
 /**
- * Runs a loop piece by piece: each begins with the states that the one before has left, sums are added, outputs put together in
- * the order of steps. What a piece makes and the next does not need is freed.
+ * Runs a loop chunk by chunk. Each chunk begins with the final states of the chunk before it. Sums are added, outputs are
+ * concatenated in the order of the steps, and memory that later chunks do not read is released.
  *
- * @param keepsStates Whether the states between pieces are needed later.
+ * @param keepsStates Whether the states between chunks are read later.
  */
-export function runPieces(
-  pieces: readonly Piece[],
+export function runChunks(
+  chunks: readonly Chunk[],
   initial: readonly Tensor[],
-  run: (piece: Piece, initial: readonly Tensor[]) => LoopResult,
+  run: (chunk: Chunk, initial: readonly Tensor[]) => LoopResult,
   keepsStates = false,
 ): LoopResult {
-  if (pieces.length === 1) return run(pieces[0], initial);
+  if (chunks.length === 1) return run(chunks[0], initial);
   let finals = initial;
   let sums: readonly (Tensor | undefined)[] = [];
-  const outputs = new Map<Piece, readonly Tensor[]>();
+  const outputs = new Map<Chunk, readonly Tensor[]>();
   let releaseLast = (_wanted: Tree) => {};
-  for (const piece of pieces) {
+  for (const chunk of chunks) {
     const from = finals;
     const { result, release } = scopeUntil(() => {
-      const result = run(piece, from);
+      const result = run(chunk, from);
       return {
         finals: [...result.finals],
         outputs: [...result.outputs],
@@ -48,7 +48,7 @@ export function runPieces(
       };
     });
     ({ finals, sums } = result);
-    outputs.set(piece, result.outputs);
+    outputs.set(chunk, result.outputs);
     if (!keepsStates) releaseLast([finals, sums, ...outputs.values()]);
     releaseLast = release;
   }

@@ -1,10 +1,11 @@
-/** Addresses: where slots, inputs and outputs are, for the functions of a shader. */
+/** Addresses of slots, inputs and outputs in the functions of a shader. */
 import type { Walk } from "../../../device/collapse.ts";
 import type { Operand } from "../../program/program.ts";
 import { fromWord, type FunctionText, toWord } from "./function_text.ts";
-import { type GpuLayout, type Place, sizeOfAll, type Word } from "./gpu_layout.ts";
+import { type Place, sizeOfAll, type Word } from "./buffer_groups.ts";
+import type { GpuLayout } from "./gpu_layout.ts";
 
-/** Axes that a function walks along, and an operand's strides on them. */
+/** Axes that a function iterates over, and the strides of an operand on them. */
 export interface Path {
   readonly shape: readonly number[];
   readonly strides: readonly number[];
@@ -12,34 +13,34 @@ export interface Path {
 
 /** An operand inside a function. */
 export interface Pointer {
-  /** An expression for the address of the element at coordinates. */
+  /** An expression for the address at coordinates. */
   at(coordinates: readonly string[]): string;
   /** An expression for the value at an address. */
   read(address: string): string;
   /** A statement that stores a value. */
   write(address: string, value: string): string;
-  /** Expressions for the strides; none where it is zero or the axis has one element. */
+  /** Expressions for the strides. Undefined if the stride is zero or the axis has one element. */
   readonly strides: readonly (string | undefined)[];
-  /** Whether it is one element that nothing in a step writes: it can be read before a loop. */
+  /** Whether the operand is one element that a step does not write, so that it can be read before a loop. */
   readonly isConstant: boolean;
 }
 
-/** Invocations of a sample that touch an element of an operand. */
+/** Invocations of a sample that access an element of an operand. */
 export type Use =
-  /** On one axis, the invocation named by an element's coordinate touches that element. */
+  /** On one axis, each element is accessed only by the invocation that computes the element with the same coordinate. */
   | "read own"
   | "write own"
-  /** Any invocation touches any element. */
+  /** Any invocation accesses any element. */
   | "read any";
 
-export class Memory {
+export class ShaderMemory {
   readonly #layout: GpuLayout;
 
   constructor(layout: GpuLayout) {
     this.#layout = layout;
   }
 
-  /** Position of a slot in its memory. */
+  /** Address of a slot. */
   #placeOf(slot: number): { space: "slots" | "spill"; offset: number } | undefined {
     const { local, spilled } = this.#layout;
     const [near, far] = [local.offsets[slot], spilled.offsets[slot]];
@@ -47,7 +48,7 @@ export class Memory {
     return far === undefined ? undefined : { space: "spill", offset: far };
   }
 
-  /** Whether anything uses a slot. */
+  /** Whether a slot has memory. */
   has(slot: number): boolean {
     return this.#placeOf(slot) !== undefined;
   }
@@ -70,7 +71,7 @@ export class Memory {
     const { space, offset: place } = this.#placeOf(slot!)!;
     const base = place + offset;
     const ends = path.shape.map((length, axis) => path.strides[axis] * (length - 1));
-    // Of one element that all invocations read, none is the owner.
+    // An element that all invocations read has no owner.
     const isOwn = use !== "read any" && path.shape.length === 1 &&
       (path.shape[0] === 1 || path.strides[0] !== 0);
     f.accesses.push({
@@ -94,7 +95,7 @@ export class Memory {
     return point(f, name, dtype, path, 1, [f.param(`${name}_base`, offset)], place.group.word, element);
   }
 
-  /** Declares an array in a function: an expression for the word that belongs to a position within the part of the sample and step. */
+  /** Declares an array in a function. Returns expressions for the words of the current sample and step. */
   member(f: FunctionText, prefix: string, { group, member }: Place): (position: string) => string {
     const { name, rows, members } = group;
     const size = f.param(`${prefix}_size`, members[member].size);
@@ -147,7 +148,7 @@ function point(
   };
 }
 
-/** The path of one of a walk's views. */
+/** The path of a view of a walk. */
 export function pathOf({ shape, strides }: Walk, view: number): Path {
   return { shape, strides: strides[view] };
 }
