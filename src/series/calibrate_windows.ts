@@ -2,8 +2,7 @@
 import { DivergenceError } from "../solvers/divergence.ts";
 import type { DataRecord } from "./data_record.ts";
 import { type ErrorQuantiles, ErrorSample, hasErrors, type StepErrors, widthOf } from "./error_quantiles.ts";
-import { type ForecastWindow, withShorterPast } from "./forecast_windows.ts";
-import type { WindowForecast } from "./window_forecaster.ts";
+import { type ForecastWindow, type WindowForecast, withShorterPast } from "./forecast_windows.ts";
 
 /** Unit of the error of a channel at a step from 1, in the units of the data. */
 export type ErrorUnit = (channel: number, step: number) => number;

@@ -1,17 +1,16 @@
 /** Fewer steps for long series: means of blocks of rows, or longer windows of log-signatures. */
 import { largest, smallest } from "../device/min_max.ts";
 import type { Series } from "../data/series.ts";
+import { BlockMean } from "./block_mean.ts";
 import type { RecordedCondensing } from "./data_record.ts";
-import type { SeriesModelKind } from "./series_models.ts";
-import type { FittedModelKind } from "./series_network.ts";
+import type { ModelReading } from "./model_kind.ts";
+import { defaultWindow } from "./series_reading.ts";
 import type { SeriesSettings } from "./settings.ts";
 
 /** Maximum number of rows of a typical series that is read row by row, and of steps of a longer one. */
 const defaultSteps = 512;
 /** Maximum number of steps along the longest series, as a multiple of those along a typical series. */
 const longestShare = 4;
-/** Rows of a window of a short series. */
-export const defaultWindow = 4;
 
 /**
  * Number of rows per step for series of some lengths. It is 1 if the median is at most 512 rows, and the longest
@@ -33,11 +32,11 @@ export function rowsPerStep(lengths: readonly number[], steps = defaultSteps): n
  * @returns Undefined if the rows stay as they are, or the settings have the window.
  */
 export function condensingOf(
-  kind: SeriesModelKind | FittedModelKind,
+  kind: ModelReading,
   { condense, window }: Pick<SeriesSettings, "condense" | "window">,
   series: readonly Pick<Series, "times">[],
 ): RecordedCondensing | undefined {
-  if (!("reads" in kind)) return undefined;
+  if (kind.reads === undefined) return undefined;
   const rows = rowsPerStep(series.map(({ times }) => times.length), kind.typicalSteps);
   if (kind.reads === "windows") {
     return window === undefined && rows > defaultWindow ? { by: "log-signatures", rows } : undefined;
@@ -67,71 +66,6 @@ export function condense(series: Series, channels: number, rows: number): Series
     values.set(mean.values, block * channels);
   }
   return { ...series, times, values };
-}
-
-/** Sums of a block of rows, as plain JSON. */
-export interface BlockSums {
-  /** Number of rows, at least 1. */
-  readonly rows: number;
-  /** Time of the first row. */
-  readonly first: number;
-  /** Sum of the times since the first row. */
-  readonly since: number;
-  /** Sum of the known values of each channel. */
-  readonly sums: readonly number[];
-  /** Number of known values of each channel. */
-  readonly counts: readonly number[];
-}
-
-/** Mean of the rows of a block, row by row. */
-export class BlockMean {
-  #rows = 0;
-  #first = 0;
-  #since = 0;
-  readonly #sums: Float64Array;
-  readonly #counts: Float64Array;
-
-  /** Starts a block, or resumes a block with some rows. @param channels Number of channels. */
-  constructor(channels: number, saved?: BlockSums) {
-    this.#sums = Float64Array.from(saved?.sums ?? new Array<number>(channels).fill(0));
-    this.#counts = Float64Array.from(saved?.counts ?? new Array<number>(channels).fill(0));
-    if (saved) [this.#rows, this.#first, this.#since] = [saved.rows, saved.first, saved.since];
-  }
-
-  /** Adds a row. @param values Value of each channel, NaN if not observed. */
-  add(time: number, values: ArrayLike<number>): void {
-    if (this.#rows++ === 0) this.#first = time;
-    // Dates are large numbers: their sum would be rounded.
-    this.#since += time - this.#first;
-    for (let channel = 0; channel < this.#sums.length; channel++) {
-      if (Number.isNaN(values[channel])) continue;
-      this.#sums[channel] += values[channel];
-      this.#counts[channel]++;
-    }
-  }
-
-  /** Number of rows so far. */
-  get rows(): number {
-    return this.#rows;
-  }
-
-  /** Mean of the times. */
-  get time(): number {
-    return this.#first + this.#since / this.#rows;
-  }
-
-  /** Mean of the known values of each channel; NaN without a known value. */
-  get values(): Float64Array {
-    return this.#sums.map((sum, channel) => sum / this.#counts[channel]);
-  }
-
-  /** The sums, which resume the block later. */
-  save(): BlockSums {
-    return {
-      ...{ rows: this.#rows, first: this.#first, since: this.#since },
-      ...{ sums: Array.from(this.#sums), counts: Array.from(this.#counts) },
-    };
-  }
 }
 
 /** How series are shortened, in words. Undefined if the rows stay as they are. */

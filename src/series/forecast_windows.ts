@@ -24,6 +24,9 @@ export interface ForecastWindow {
   readonly targets: Float64Array;
 }
 
+/** Expected values and quantiles of each channel, at some times. */
+export type WindowForecast = readonly { readonly mean: number[]; readonly quantiles: readonly number[][] }[];
+
 /** Period of the targets of windows: later than `from`, up to and including `to`. */
 interface Span {
   from: number;

@@ -8,6 +8,7 @@
  *
  * @module
  */
+export type { BlockSums } from "./block_mean.ts";
 export {
   type ComparedModel,
   type DataRecord,
@@ -29,7 +30,6 @@ export {
   type ForecastModelSizes,
 } from "./forecast_models.ts";
 export { forecastVerdict } from "./forecast_verdict.ts";
-export type { BlockSums } from "./condense.ts";
 export type { Horizon } from "./horizon.ts";
 export {
   classify,
@@ -63,16 +63,11 @@ export {
   type TaskKind,
   taskKinds,
 } from "./predictions.ts";
-export {
-  seriesExperiment,
-  type SeriesKeys,
-  type SeriesProblem,
-  type TargetKind,
-} from "./series_experiment.ts";
+export { seriesExperiment, type SeriesKeys, type SeriesProblem } from "./series_experiment.ts";
 export * from "./series_models.ts";
 export type { FittedModelKind, SeriesInputs, SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
 export { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";
-export type { SeriesSource } from "./series_source.ts";
+export type { SeriesSource, TargetKind } from "./series_source.ts";
 export type { DataSources, SeriesModelSettings, SeriesSettings } from "./settings.ts";
 export {
   type FileSamples,

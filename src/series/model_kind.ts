@@ -4,6 +4,7 @@ import type { Experiment } from "../train/experiment.ts";
 import { defaultsOf } from "../train/option.ts";
 import { OptionError } from "../device/errors.ts";
 import type { TaskKind } from "./predictions.ts";
+import type { SeriesReading } from "./series_reading.ts";
 import type { SeriesModelSettings } from "./settings.ts";
 import type { TrainedModel } from "./trained_model.ts";
 
@@ -24,6 +25,9 @@ export interface ModelKind {
    */
   readonly rejects?: readonly string[];
 }
+
+/** How a kind of model reads series. A model that is fitted in closed form has no `reads`: it reads all rows. */
+export type ModelReading = Pick<ModelKind, "typicalSteps"> & { readonly reads?: SeriesReading };
 
 /** An experiment with several models. */
 // deno-lint-ignore no-explicit-any

@@ -6,8 +6,7 @@ import { tidy } from "../tensor/scope.ts";
 import { treeFlatten } from "../tensor/tree.ts";
 import { selectEvenly } from "./select_evenly.ts";
 import type { DataRecord, RecordedPace } from "./data_record.ts";
-import type { SeriesModelKind } from "./series_models.ts";
-import type { FittedModelKind } from "./series_network.ts";
+import type { ModelReading } from "./model_kind.ts";
 import { seriesForm } from "./series_reading.ts";
 import type { SeriesSettings } from "./settings.ts";
 
@@ -79,12 +78,12 @@ async function paceOfWindows(
 
 /** Pace of a typical series in the form that a kind of model reads. */
 export async function paceFor(
-  kind: SeriesModelKind | FittedModelKind,
+  kind: ModelReading,
   series: readonly Series[],
   record: Parameters<typeof paceOfWindows>[1],
   settings: Parameters<typeof paceOfWindows>[2],
 ): Promise<RecordedPace> {
-  if ("reads" in kind && kind.reads === "windows") return await paceOfWindows(series, record, settings);
+  if (kind.reads === "windows") return await paceOfWindows(series, record, settings);
   return paceOf(series, record.channels);
 }
 

@@ -2,7 +2,7 @@ import type { Series } from "../data/series.ts";
 import { DataError } from "../device/errors.ts";
 import { isCount, isNumber, isRecord } from "../files/json.ts";
 import type { SeriesStreams, SeriesStreamState, StreamedOutputs } from "../models/series_streams.ts";
-import { BlockMean, type BlockSums } from "./condense.ts";
+import { BlockMean, type BlockSums } from "./block_mean.ts";
 import type { DataRecord } from "./data_record.ts";
 import { continuedOf, presentOf, startOf } from "./forecast_windows.ts";
 import type { FollowedState, Prediction, PredictionStreamState, RowsState } from "./predictions.ts";

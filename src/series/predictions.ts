@@ -1,5 +1,5 @@
 /** Predictions of a trained model, as `predict` and the server return them: plain numbers and texts. */
-import type { BlockSums } from "./condense.ts";
+import type { BlockSums } from "./block_mean.ts";
 
 /** The class of a series. */
 export interface ClassPrediction {

@@ -7,8 +7,7 @@ import { parseTs } from "../data/ts_format.ts";
 import { readUea } from "../data/uea.ts";
 import { DataError, OptionError, WeftError } from "../device/errors.ts";
 import { exists } from "../files/disk.ts";
-import type { TargetKind } from "./series_experiment.ts";
-import { checkSet, isSeriesSet, type SeriesSource } from "./series_source.ts";
+import { checkSet, isSeriesSet, type SeriesSource, type TargetKind } from "./series_source.ts";
 
 /** Whether a path is a table or a folder of tables. Otherwise it should be a problem of the UEA archive. */
 async function isTable(path: string, problem?: string): Promise<boolean> {

@@ -40,7 +40,7 @@ import {
 } from "./auto.ts";
 import { regression, type Regressor, regressor } from "./regression.ts";
 import { searchCandidates } from "./search.ts";
-import type { SeriesSource } from "./series_source.ts";
+import type { SeriesSource, TargetKind } from "./series_source.ts";
 import type { TableSource } from "../data/table/read_table.ts";
 import { type SeriesSettings, sourcesOf } from "./settings.ts";
 import { kindNamed, type ModelExperiment, modelRules, withoutEffect } from "./model_kind.ts";
@@ -288,9 +288,6 @@ export function seriesExperiment<Settings extends SeriesSettings>(
     },
   });
 }
-
-/** Kind of target: classes, numeric targets, channels to forecast, or no target. */
-export type TargetKind = NonNullable<ReadOptions["targets"]>;
 
 /** Kind of target of a task. */
 export function targetsOf({ task = "classify" }: Pick<SeriesSettings, "task">): TargetKind {

@@ -5,11 +5,13 @@
 import { hermiteCubicCoeffs } from "../paths/hermite_cubic.ts";
 import { logsigWindows } from "../paths/logsig_windows.ts";
 import { naturalCubicCoeffs } from "../paths/natural_cubic.ts";
-import { defaultWindow } from "./condense.ts";
 import { forwardFill, observationalIntensity } from "../paths/observations.ts";
 import { logsignatureChannels } from "../paths/signature.ts";
 import { concatenate } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+
+/** Rows of a window of a short series. */
+export const defaultWindow = 4;
 
 /**
  * Form in which a model reads a series. `"spline"`: a natural cubic spline of its channels, or a Hermite

@@ -1,12 +1,15 @@
 /** Sources of series: files, tables in memory, and sets of series. */
+import type { ReadOptions } from "../data/table/options.ts";
 import { describe } from "../device/describe.ts";
 import { DataError } from "../device/errors.ts";
 import type { SeriesSet } from "../data/series.ts";
 import type { TableSource } from "../data/table/read_table.ts";
-import type { TargetKind } from "./series_experiment.ts";
 
 /** Source of series: the path of a table, zip file or folder, a table in memory, or a set of series. */
 export type SeriesSource = TableSource | SeriesSet;
+
+/** Kind of target: classes, numeric targets, channels to forecast, or no target. */
+export type TargetKind = NonNullable<ReadOptions["targets"]>;
 
 /** Whether a source is a set of series. */
 export function isSeriesSet(source: SeriesSource): source is SeriesSet {

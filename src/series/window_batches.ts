@@ -5,7 +5,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { DataRecord } from "./data_record.ts";
 import { continuedOf, type ForecastWindow } from "./forecast_windows.ts";
 import type { SeriesNetwork } from "./series_network.ts";
-import type { Given, HistoryModel } from "./window_models.ts";
+import type { Given, HistoryModel } from "./window_model.ts";
 
 /** Windows in the form that the model reads. */
 export type WindowBatch = Given & {

@@ -17,8 +17,16 @@ import {
   levels,
   requireErrorQuantiles,
 } from "./error_quantiles.ts";
-import { type WindowModel, windowModels } from "./window_models.ts";
-import { continuedOf, type ForecastWindow, gridValue, presentOf, windowAt } from "./forecast_windows.ts";
+import type { WindowModel } from "./window_model.ts";
+import { windowModels } from "./window_models.ts";
+import {
+  continuedOf,
+  type ForecastWindow,
+  gridValue,
+  presentOf,
+  windowAt,
+  type WindowForecast,
+} from "./forecast_windows.ts";
 import type { SeriesSettings } from "./settings.ts";
 import { kindNamed } from "./model_kind.ts";
 import { knownErrors } from "./regression.ts";
@@ -54,9 +62,6 @@ export interface WindowForecaster {
   calibrate(folds: readonly CalibrationFold[], finish?: () => Promise<void>): Promise<ErrorQuantiles>;
   useCalibration(stored: Calibration): void;
 }
-
-/** Expected values and quantiles of each channel, at some times. */
-export type WindowForecast = readonly { readonly mean: number[]; readonly quantiles: readonly number[][] }[];
 
 export function windowForecaster(settings: SeriesSettings, record: DataRecord): WindowForecaster {
   const { channels, windows } = record;

@@ -8,5 +8,5 @@ export { type Handler, handlerOf } from "./routes.ts";
 export { isLoopback, loopbackNames, type RunningServer, startServer } from "./server.ts";
 export * from "./service.ts";
 export type { ServerSocket, Sockets } from "./sockets.ts";
-export type { Client, Message, Streams } from "./streams.ts";
+export type { Client, Message, StreamMetrics, Streams, StreamService } from "./streams.ts";
 export type { Queue } from "./queue.ts";

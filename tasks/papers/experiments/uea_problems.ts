@@ -3,11 +3,11 @@ import type { Panel } from "../../../src/charts/chart.ts";
 import type { Series, SeriesSet } from "../../../src/data/series.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
 import type { DataRecord } from "../../../src/series/data_record.ts";
+import type { TargetKind } from "../../../src/series/series_source.ts";
 import { drawPath } from "./draw_path.ts";
 import { seriesOptions } from "./options.ts";
 import { paperExperiment, type PaperProblem } from "./classification_recipe.ts";
 import { readSeries } from "../../../src/series/read_series.ts";
-import type { TargetKind } from "../../../src/series/series_experiment.ts";
 
 /** A problem of the UEA archive. */
 interface UeaProblem extends Pick<PaperProblem, "name" | "summary" | "paper" | "draw"> {
