@@ -3,7 +3,8 @@ import { cdeSolveOptionNames } from "./option_names.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import type { Path } from "../paths/path.ts";
 import { checkFunction, checkTensor } from "../tensor/checks.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { Tensor } from "../tensor/tensor.ts";
+import { type Tree, treeFlatten, treeLeaves, treeMap } from "../tensor/tree.ts";
 import {
   type CdeSolveOptions,
   type ControlledField,
@@ -21,29 +22,48 @@ export type { CdeSolveOptions } from "./controlled.ts";
  *
  * Times are exact, as those of {@linkcode odeint}: the control may have Unix seconds, of which the solve is given differences.
  *
+ * @example
+ * ```ts
+ * import { cdeint, CubicSpline, naturalCubicCoeffs, ones, stack } from "@weft/weft";
+ *
+ * const X = CubicSpline(naturalCubicCoeffs(ones([4, 10, 2]))); // 4 series of 10 observations in 2 channels
+ * const start = { fast: ones([4, 3]), slow: ones([4, 5]) };
+ * const { fast, slow } = cdeint(
+ *   X,
+ *   (_t, { fast, slow }) => ({
+ *     fast: stack([fast.tanh(), fast], -1),
+ *     slow: stack([slow.neg(), slow.tanh()], -1),
+ *   }),
+ *   start,
+ *   X.interval,
+ * );
+ * console.log(fast.shape, slow.shape); // [4, 2, 3] and [4, 2, 5]
+ * ```
+ *
  * @param X The control, with values `(..., channels)`.
- * @param f The vector field: `(..., hidden)` to `(..., hidden, channels)`.
- * @param z0 The state at the first time, `(..., hidden)`.
+ * @param f The vector field: `(..., hidden)` to `(..., hidden, channels)`, for each tensor of the state.
+ * @param z0 The state at the first time: `(..., hidden)`, or plain objects and arrays of such tensors, as in
+ * {@linkcode odeint}.
  * @param t Times at which the state is wanted, in the interval of the control; `X.interval` for the terminal one.
  * @param options Without a method the solve is torchcde's: `"dopri5"` with `rtol` 1e-4 and `atol` 1e-6. Fixed steps are as long as
  * the smallest gap between observations by default; an adaptive method stops at each of the control's `jumpTimes`, as are the grid points of a path of straight pieces. With `norm: "sample"` the control is read
  * at each sample's own times.
- * @returns `(..., length(t), hidden)`.
+ * @returns `(..., length(t), hidden)`, for each tensor of a tree.
  * @throws {RangeError} As {@linkcode odeint}; if a time is beyond the control's interval.
  * @throws {ShapeError | TypeError} If control, state and vector field do not fit.
  */
-export function cdeint(
+export function cdeint<S extends Tree>(
   X: Path,
-  f: (t: Tensor, z: Tensor) => Tensor,
-  z0: Tensor,
+  f: (t: Tensor, z: S) => S,
+  z0: S,
   t: Tensor | ArrayLike<number>,
   options: CdeSolveOptions = {},
-): Tensor {
+): S {
   checkFunction("cdeint", "f", f);
-  checkTensor("cdeint: z0", z0);
+  checkState("cdeint", z0);
   checkOptions("cdeint", options, cdeSolveOptionNames);
   const z = solveAlong(X, fieldOf(X, f), z0, t, options, "cdeint");
-  return timesBehind(z, z.rank - 2);
+  return treeMap(z, (z) => timesBehind(z, z.rank - 2));
 }
 
 /**
@@ -52,43 +72,62 @@ export function cdeint(
  *
  * @throws {RangeError} As {@linkcode findOdeintSteps}.
  */
-export function findCdeintSteps(
+export function findCdeintSteps<S extends Tree>(
   X: Path,
-  f: (t: Tensor, z: Tensor) => Tensor,
-  z0: Tensor,
+  f: (t: Tensor, z: S) => S,
+  z0: S,
   t: Tensor | ArrayLike<number>,
   options: CdeSolveOptions = {},
 ): Promise<AdaptiveSteps> {
   checkFunction("findCdeintSteps", "f", f);
-  checkTensor("findCdeintSteps: z0", z0);
+  checkState("findCdeintSteps", z0);
   checkOptions("findCdeintSteps", options, cdeSolveOptionNames);
   return findStepsAlong(X, fieldOf(X, f), z0, t, options, "findCdeintSteps");
 }
 
-/** The right-hand side of the ordinary differential equation that a controlled one is. */
-function fieldOf(X: Path, f: (t: Tensor, z: Tensor) => Tensor): ControlledField {
+/** @throws {TypeError | ShapeError} If a state has no tensor, or a leaf no axis. */
+function checkState(operation: string, z0: Tree): void {
+  const found = treeFlatten(z0);
+  if (found.length === 0) checkTensor(`${operation}: z0`, z0);
+  const scalar = found.find(([, { rank }]) => rank === 0);
+  if (!scalar) return;
+  const name = scalar[0] === "" ? "z0" : `z0.${scalar[0]}`;
+  throw new ShapeError(`${operation}: ${name} has shape (), expected (..., hidden)`);
+}
+
+/** The right-hand side f(t, z) dX/dt of the ordinary differential equation that a controlled one is. */
+function fieldOf<S extends Tree>(X: Path, f: (t: Tensor, z: S) => S): ControlledField<S> {
   return (control, time, z) => {
-    const { dtype } = X.gridPoints;
-    if (dtype !== z.dtype) {
-      throw new TypeError(`cdeint: X is ${dtype}, z0 ${z.dtype}; convert one with .cast("${dtype}")`);
-    }
-    const slope = control.derivative();
-    checkSamples(slope, z, time.rank > 0);
-    const matrix = f(time, z);
-    checkTensor("cdeint: what the vector field returned", matrix);
-    if (!sameShape(matrix.shape, [...z.shape, slope.shape.at(-1)!])) {
-      throw new ShapeError(
-        `cdeint: the vector field returned ${formatShape(matrix.shape)} for a state of ${
-          formatShape(z.shape)
-        } and a ` +
-          `control of ${formatShape(slope.shape)}; expected (..., hidden, channels)`,
+    const [{ dtype }] = treeLeaves(z);
+    if (X.gridPoints.dtype !== dtype) {
+      throw new TypeError(
+        `cdeint: X is ${X.gridPoints.dtype}, z0 ${dtype}; convert one with .cast("${X.gridPoints.dtype}")`,
       );
     }
-    return matrix.matmul(slope.expandDims(-1)).squeeze(-1);
+    const slope = control.derivative();
+    for (const leaf of treeLeaves(z)) checkSamples(slope, leaf, time.rank > 0);
+    const matrices = f(time, z);
+    if (z instanceof Tensor) checkTensor("cdeint: what the vector field returned", matrices);
+    const states = new Map(treeFlatten(z));
+    return treeMap(matrices, (matrix, path) => {
+      checkMatrix(matrix, states.get(path), slope, path);
+      return matrix.matmul(slope.expandDims(-1)).squeeze(-1);
+    });
   };
 }
 
-/** @throws {ShapeError} If a control's slope and a state are not of the same samples. */
+/** @throws {ShapeError} If a vector field's result does not fit the state and the slope of the control. */
+function checkMatrix({ shape }: Tensor, z: Tensor | undefined, slope: Tensor, path: string): void {
+  // A leaf that the state lacks is reported with all that the state has.
+  if (!z || sameShape(shape, [...z.shape, slope.shape.at(-1)!])) return;
+  throw new ShapeError(
+    `cdeint: the vector field returned ${formatShape(shape)}${path && ` at ${path}`} for a state of ${
+      formatShape(z.shape)
+    } and a control of ${formatShape(slope.shape)}; expected (..., hidden, channels)`,
+  );
+}
+
+/** @throws {ShapeError} If the slope of a control and a state differ in samples. */
 function checkSamples(control: Tensor, z: Tensor, ownTimes: boolean): void {
   const [series, samples] = [control, z].map(({ shape }) => shape.slice(0, -1));
   const doesFit = (ownTimes ? series.length === samples.length : series.length <= samples.length) &&

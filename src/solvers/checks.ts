@@ -1,6 +1,5 @@
 /** Checks before a solve: of options, of states, and of the slopes that a vector field returns. */
-import { isFloat } from "../device/dtype.ts";
-import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
+import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { AdaptiveOptions, Steps } from "./adaptive/adaptive_search.ts";
@@ -9,6 +8,7 @@ import { nameOf } from "./methods.ts";
 import type { SolveDefaults } from "./defaults.ts";
 import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";
 import { checkController, type Tolerances } from "./adaptive/step_control.ts";
+import { checkSlope } from "./packed_state.ts";
 import type { VectorField } from "./fixed/tableau.ts";
 
 /** @throws {RangeError} If steps were found for another solve. */
@@ -41,34 +41,13 @@ export function checkSteps(
   return found;
 }
 
-/**
- * Checks a state.
- *
- * @throws {TypeError} If it is no float.
- */
-export function checkState(y0: Tensor, operation: string): void {
-  checkTensor(`${operation}: y0`, y0);
-  if (isFloat(y0.dtype)) return;
-  throw new TypeError(
-    `${operation}: y0 is ${y0.dtype}, expected float32 or float64; convert it with .cast("float32")`,
-  );
-}
-
 /** A vector field that says so if its result has the wrong shape or type. */
 export function checkField(f: VectorField): VectorField {
   return (time, y) => {
     const slope = f(time, y);
     checkTensor("odeint: what the vector field returned", slope);
-    if (slope.dtype !== y.dtype) {
-      throw new TypeError(
-        `odeint: the vector field returned ${slope.dtype} for a state of ${y.dtype}; they must have one type`,
-      );
-    }
-    if (sameShape(slope.shape, y.shape)) return slope;
-    const [found, expected] = [slope, y].map(({ shape }) => formatShape(shape));
-    throw new ShapeError(
-      `odeint: the vector field returned ${found} for a state of ${expected}; they must have one shape`,
-    );
+    checkSlope(slope, y);
+    return slope;
   };
 }
 

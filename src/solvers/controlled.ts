@@ -8,10 +8,12 @@ import { hostTimes } from "../tensor/host.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
 import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import type { Tree } from "../tensor/tree.ts";
 import { cdeDefaults } from "./defaults.ts";
 import { checkOutputTimes, checkStepCount } from "./fixed/grid.ts";
 import { isAdaptive, type Method, methodOf } from "./methods.ts";
-import { type FieldSince, findStepsSince, solveSince } from "./odeint.ts";
+import { type FieldSince, findStepsSince, normOf, solveSince } from "./odeint.ts";
+import { type PackedState, packField, packState } from "./packed_state.ts";
 import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";
 import { originOf, usesTime } from "./time_origin.ts";
 
@@ -33,19 +35,20 @@ export interface Control {
 }
 
 /** A right-hand side that reads a control. */
-export type ControlledField = (control: Control, t: Tensor, y: Tensor) => Tensor;
+export type ControlledField<S extends Tree = Tensor> = (control: Control, t: Tensor, y: S) => S;
 
 /** Solves dy/dt = f(X, t, y): `(length(t), ...y0.shape)`. `operation` is its name in messages. */
-export function solveAlong(
+export function solveAlong<S extends Tree>(
   X: Path,
-  f: ControlledField,
-  y0: Tensor,
+  f: ControlledField<S>,
+  y0: S,
   t: Tensor | ArrayLike<number>,
   options: CdeSolveOptions,
   operation: string,
-): Tensor {
+): S {
   const times = readTimes(X, t, operation);
-  return solveSince(fieldAlong(X, f, y0, times), y0, times, {
+  const state = packState(y0, operation, normOf(options));
+  return solveSince(fieldAlong(X, f, state, times), state, times, {
     ...options,
     ...solverOf(operation, X, options),
   }, cdeDefaults);
@@ -58,18 +61,19 @@ export function timesBehind(x: Tensor, batchAxes: number): Tensor {
 }
 
 /** The steps of such a solve, by an adaptive method. */
-export async function findStepsAlong(
+export async function findStepsAlong<S extends Tree>(
   X: Path,
-  f: ControlledField,
-  y0: Tensor,
+  f: ControlledField<S>,
+  y0: S,
   t: Tensor | ArrayLike<number>,
   options: CdeSolveOptions,
   operation: string,
 ): Promise<AdaptiveSteps> {
   const times = readTimes(X, t, operation);
-  const field = fieldAlong(X, f, y0, times);
+  const state = packState(y0, operation, normOf(options));
+  const field = fieldAlong(X, f, state, times);
   const solver = { ...options, ...solverOf(operation, X, options) };
-  return await findStepsSince(field, y0, times, solver, cdeDefaults);
+  return await findStepsSince(field, state.y0, times, solver, cdeDefaults);
 }
 
 /**
@@ -102,7 +106,13 @@ function readTimes(X: Path, t: Tensor | ArrayLike<number>, operation: string): F
  * The vector field of an equation along a control: for dz = f(z) dX it is f(z) dX/ds, equation 4 of Kidger et al., 2020, which
  * equation 5 integrates.
  */
-function fieldAlong(X: Path, f: ControlledField, y0: Tensor, times: Float64Array): FieldSince {
+function fieldAlong<S extends Tree>(
+  X: Path,
+  f: ControlledField<S>,
+  state: PackedState<S>,
+  times: Float64Array,
+): FieldSince {
+  const { y0 } = state;
   const { dtype } = y0;
   const isRounded = X.gridPoints.rank === 1 && times[0] !== 0 && lostByRounding(X.times, dtype) > 1e-3;
   const origin = X.since ? isRounded ? times[0] : originOf(times, dtype) : 0;
@@ -113,7 +123,7 @@ function fieldAlong(X: Path, f: ControlledField, y0: Tensor, times: Float64Array
     batch ??= withoutRecording(() => tidy(() => own.evaluate(times[0] - origin)).shape.slice(0, -1));
   return {
     origin,
-    f: (t, y) => f(controlAt(own, batchOf, t), origin === 0 ? t : t.add(origin), y),
+    f: packField(state, (t, y) => f(controlAt(own, batchOf, t), origin === 0 ? t : t.add(origin), y)),
     usesTime: (norm) => {
       const begin = times[0] - origin;
       const constant: Control = {
@@ -122,7 +132,7 @@ function fieldAlong(X: Path, f: ControlledField, y0: Tensor, times: Float64Array
       };
       const control = ({ shape, rank }: Tensor) =>
         rank === 0 ? constant : controlAt(own, batchOf, full(shape, begin, { dtype }));
-      return usesTime((t, y) => f(control(t), t, y), y0, norm);
+      return usesTime(packField(state, (t, y) => f(control(t), t, y)), y0, norm);
     },
   };
 }

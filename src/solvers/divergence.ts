@@ -2,6 +2,7 @@ import { makeContiguous } from "../device/view.ts";
 import type { TypedArray } from "../device/dtype.ts";
 import { checkValues } from "../tensor/late_checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import type { StatePlace } from "./packed_state.ts";
 
 /** A state that became infinite, NaN or larger than it may be, and where. */
 export class DivergenceError extends Error {
@@ -22,11 +23,13 @@ export class DivergenceError extends Error {
     steps: number,
     axes: readonly string[] = [],
     advice = "smaller steps, a bounded vector field or a smaller learning rate may help",
+    /** Dotted path of the leaf of a state that is a tree of tensors; empty if the state is a tensor. */
+    readonly leaf = "",
   ) {
     const places = axes.map((axis, i) => `${axis} ${index[i]}`);
     const where = [`sample ${sample}`, ...places].join(", ");
     super(
-      `the state of ${where} became ${value} in step ${step} of ${steps}, ` +
+      `the state${leaf && ` ${leaf}`} of ${where} became ${value} in step ${step} of ${steps}, ` +
         `which ends at t = ${time}; ${advice}`,
     );
   }
@@ -44,26 +47,25 @@ export class NoProgressError extends RangeError {
  *
  * @param states `(steps, ...state)`, the state after each step.
  * @param ends The times at which the steps end.
- * @param axes Names of the state's axes after the first.
+ * @param locate The place of an element, from its position in the state.
+ * @param axes Names of the axes of the state, or of its leaves, after the first.
  * @throws {DivergenceError} Where there is one.
  */
-export function checkStates(states: Tensor, ends: ArrayLike<number>, axes?: readonly string[]): void {
+export function checkStates(
+  states: Tensor,
+  ends: ArrayLike<number>,
+  locate: (position: number) => StatePlace,
+  axes?: readonly string[],
+): void {
   const view = makeContiguous(states.device, states.view);
-  const [steps, samples = 1, ...own] = states.shape;
+  const [steps] = states.shape;
   const check = (values: TypedArray) => {
     const at = values.findIndex((value: number) => !Number.isFinite(value));
     if (at < 0) return;
     const perStep = values.length / steps;
     const step = Math.floor(at / perStep);
-    const perSample = perStep / samples;
-    const sample = Math.floor(at % perStep / perSample);
-    let rest = at % perSample;
-    const index = own.toReversed().map((size) => {
-      const position = rest % size;
-      rest = (rest - position) / size;
-      return position;
-    }).reverse();
-    throw new DivergenceError(step, ends[step], sample, index, values[at], steps, axes);
+    const { leaf, sample, index } = locate(at % perStep);
+    throw new DivergenceError(step, ends[step], sample, index, values[at], steps, axes, undefined, leaf);
   };
   checkValues(states.device, view, check);
 }

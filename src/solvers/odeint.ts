@@ -3,6 +3,7 @@ import { checkOptions } from "../device/options.ts";
 import { solveOptionNames } from "./option_names.ts";
 import { hostTimes } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import type { Tree } from "../tensor/tree.ts";
 import { count, searchSteps, solveAdaptively } from "./adaptive/adaptive.ts";
 import { type AdaptiveOptions, searchLater } from "./adaptive/adaptive_search.ts";
 import {
@@ -11,19 +12,13 @@ import {
   solveBackwardsInSteps,
   solveThereAndBack,
 } from "./adjoints/adjoint.ts";
-import {
-  adaptiveOptions,
-  checkCoupling,
-  checkField,
-  checkState,
-  checkSteps,
-  checkTolerances,
-} from "./checks.ts";
+import { adaptiveOptions, checkCoupling, checkField, checkSteps, checkTolerances } from "./checks.ts";
 import { odeDefaults, type SolveDefaults } from "./defaults.ts";
 import { solveOnGrid } from "./fixed/fixed_steps.ts";
 import { checkOutputTimes, since, stepTimes } from "./fixed/grid.ts";
 import { hasCoarseMiddle, isAdaptive, type MethodChoice, methodOf, solvedTo } from "./methods.ts";
 import { checkOptionUse } from "./option_use.ts";
+import { type PackedState, packField, packState } from "./packed_state.ts";
 import { rk4 } from "./methods/rk4.ts";
 import type { AdaptiveSteps, Adjoint, SolveOptions } from "./solve_options.ts";
 import type { ErrorNorm } from "./adaptive/step_control.ts";
@@ -47,29 +42,45 @@ const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "rev
  * console.log(await y.data()); // 1 and exp(-1)
  * ```
  *
- * @param f The vector field; `t` is a tensor of no axes, the result has the shape of `y`.
- * @param y0 The state at the first time, any shape, float32 or float64.
+ * @example A state of several tensors
+ * ```ts
+ * import { odeint, tensor } from "@weft/weft";
+ *
+ * // An oscillator: the solution has the structure of the state, with the times as first axis.
+ * const start = { position: tensor([1, 0]), velocity: tensor([0, 1]) };
+ * const { position, velocity } = odeint(
+ *   (_t, { position, velocity }) => ({ position: velocity, velocity: position.neg() }),
+ *   start,
+ *   [0, 0.5, 1],
+ * );
+ * console.log(position.shape, velocity.shape); // [3, 2] and [3, 2]
+ * ```
+ *
+ * @param f The vector field. `t` is a scalar tensor. The result has the structure and shapes of `y`.
+ * @param y0 The state at the first time: a float32 or float64 tensor of any shape, or plain objects and arrays of
+ * such tensors of one type. Several tensors are solved as if they were concatenated: an adaptive method takes the root mean
+ * square of its error over all of them. If they share a first axis, it is the axis of the samples.
  * @param t Times at which the state is wanted, all increasing or all decreasing; two at least.
- * @returns `(length(t), ...y0.shape)`; between steps the states are interpolated, linearly or, for adaptive methods, by a
- * polynomial of degree four; implicit methods end a step at each time instead.
+ * @returns `(length(t), ...y0.shape)`, for each tensor of a tree. Between steps the states are interpolated, linearly or, for
+ * adaptive methods, by a polynomial of degree four; implicit methods end a step at each time instead.
  * @param options Without a method the solve is torchdiffeq's: `"dopri5"` with `rtol` 1e-7 and `atol` 1e-9.
  * @throws {OptionError} If the method, or another option, makes an option meaningless, such as a `stepSize` without a method.
  * @throws {RangeError} On an unknown method, a step size or tolerance that is not positive, times in disorder, or more than
  * `maxSteps` steps: the message says how far they led.
- * @throws {ShapeError | TypeError} If the vector field's result has another shape or type than the state.
+ * @throws {ShapeError | TypeError} If the result of the vector field has another structure, shape or type than the state.
  */
-export function odeint(
-  f: VectorField,
-  y0: Tensor,
+export function odeint<S extends Tree>(
+  f: VectorField<S>,
+  y0: S,
   t: Tensor | ArrayLike<number>,
   options: SolveOptions = {},
-): Tensor {
+): S {
   checkFunction("odeint", "f", f);
   checkOptions("odeint", options, solveOptionNames);
   const times = hostTimes(t, "odeint: t");
   checkOutputTimes(times, "odeint");
-  checkState(y0, "odeint");
-  return solveSince(ofField(f, y0, times, options), y0, times, options, odeDefaults);
+  const state = packState(y0, "odeint", normOf(options));
+  return solveSince(ofField(f, state, times, options), state, times, options, odeDefaults);
 }
 
 /** A vector field whose time is counted from an origin. */
@@ -83,19 +94,37 @@ export interface FieldSince {
 }
 
 /** A vector field for a solve: where float32 does not hold the times, and the field does not look at them, from the first. */
-function ofField(f: VectorField, y0: Tensor, times: Float64Array, options: SolveOptions): FieldSince {
+function ofField<S extends Tree>(
+  f: VectorField<S>,
+  state: PackedState<S>,
+  times: Float64Array,
+  options: SolveOptions,
+): FieldSince {
+  const { y0 } = state;
+  const field = packField(state, f);
   const far = originOf(times, y0.dtype);
-  const origin = far !== 0 && usesTime(f, y0, normOf(options)) ? 0 : far;
-  return { origin, f, usesTime: (norm) => origin === 0 && usesTime(f, y0, norm) };
+  const origin = far !== 0 && usesTime(field, y0, normOf(options)) ? 0 : far;
+  return { origin, f: field, usesTime: (norm) => origin === 0 && usesTime(field, y0, norm) };
 }
 
 /** Whether a vector field is given one time, or a time for each sample. */
-const normOf = ({ norm = "batch", steps }: SolveOptions): ErrorNorm => steps?.found.norm ?? norm;
+export const normOf = ({ norm = "batch", steps }: SolveOptions): ErrorNorm => steps?.found.norm ?? norm;
 
 /** Solves an equation whose vector field has an origin of its own; `t` and times of options are not counted from it. */
-export function solveSince(
+export function solveSince<S extends Tree>(
+  field: FieldSince,
+  state: PackedState<S>,
+  t: Float64Array,
+  options: SolveOptions,
+  defaults: SolveDefaults,
+): S {
+  return state.unpack(solvePacked(field, state, t, options, defaults), 1);
+}
+
+/** The same, of packed states: `(length(t), ...y0.shape)`. */
+export function solvePacked(
   { origin, f, usesTime }: FieldSince,
-  y0: Tensor,
+  { y0, locate }: Pick<PackedState<Tree>, "y0" | "locate">,
   t: Float64Array,
   options: SolveOptions,
   defaults: SolveDefaults,
@@ -165,6 +194,7 @@ export function solveSince(
       coupling,
       ...tolerances,
       ...scanOptions,
+      locate,
       statistics,
       backwards: adjoint === "reversible",
     });
@@ -205,9 +235,9 @@ function withEnds(method: MethodChoice, times: Float64Array, options: AdaptiveOp
  * @param options The method is an adaptive one, `"dopri5"` by default.
  * @throws {RangeError} As {@linkcode odeint}; if the method is not adaptive.
  */
-export async function findOdeintSteps(
-  f: VectorField,
-  y0: Tensor,
+export async function findOdeintSteps<S extends Tree>(
+  f: VectorField<S>,
+  y0: S,
   t: Tensor | ArrayLike<number>,
   options: SolveOptions = {},
 ): Promise<AdaptiveSteps> {
@@ -215,8 +245,8 @@ export async function findOdeintSteps(
   checkOptions("findOdeintSteps", options, solveOptionNames);
   const times = hostTimes(t, "findOdeintSteps: t");
   checkOutputTimes(times, "findOdeintSteps");
-  checkState(y0, "findOdeintSteps");
-  return await findStepsSince(ofField(f, y0, times, options), y0, times, options, odeDefaults);
+  const state = packState(y0, "findOdeintSteps", normOf(options));
+  return await findStepsSince(ofField(f, state, times, options), state.y0, times, options, odeDefaults);
 }
 
 /** The steps that {@linkcode solveSince} would take. */

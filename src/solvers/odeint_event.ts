@@ -7,12 +7,14 @@ import { checkResolution } from "../paths/times.ts";
 import { hostTimes } from "../tensor/host.ts";
 import { isRecording, recorderDepth, withoutRecording } from "../tensor/primitive.ts";
 import { scalar, stopGradient, type Tensor } from "../tensor/tensor.ts";
+import type { Tree } from "../tensor/tree.ts";
 import { findEvent } from "./adaptive/adaptive.ts";
 import { isAdaptive, methodOf, solvedTo } from "./methods.ts";
-import { adaptiveOptions, checkField, checkState } from "./checks.ts";
+import { adaptiveOptions, checkField } from "./checks.ts";
 import { odeDefaults } from "./defaults.ts";
 import { rk4 } from "./methods/rk4.ts";
-import { solveSince } from "./odeint.ts";
+import { solvePacked } from "./odeint.ts";
+import { packField, packState } from "./packed_state.ts";
 import type { SolveOptions } from "./solve_options.ts";
 import { type ErrorNorm, readNumber } from "./adaptive/step_control.ts";
 import { rungeKuttaStep, type VectorField } from "./fixed/tableau.ts";
@@ -44,23 +46,24 @@ export interface EventOptions extends SolveOptions {
  * console.log(await t.item()); // 1.43
  * ```
  *
+ * @param y0 The state at `t0`: a tensor or a tree of tensors, as in {@linkcode odeint}.
  * @param t0 The time of `y0`.
  * @param event Numbers that differ from zero at the start; the first to change its sign ends the solve.
  * @param options The method is an adaptive one, `"dopri5"` by default.
- * @returns The time, of no axes, and the state at it, of the shape of `y0`.
+ * @returns The time, of no axes, and the state at it, of the structure and shapes of `y0`.
  * @throws {RangeError} If the method is not adaptive, `steps` or the norm of each sample is given, `t0` is infinite or NaN, the
  * event function is zero at the start, `maxSteps` steps lead to no event, or the state's type cannot tell the event's time from
  * the start.
  * @throws {ShapeError} If the event function returns no number, or `t0` is not one time.
  * @throws {Error} If gradients of more than four orders are asked for.
  */
-export function odeintEvent(
-  f: VectorField,
-  y0: Tensor,
+export function odeintEvent<S extends Tree>(
+  f: VectorField<S>,
+  y0: S,
   t0: Tensor | number,
-  event: (t: Tensor, y: Tensor) => Tensor,
+  event: (t: Tensor, y: S) => Tensor,
   options: EventOptions = {},
-): { t: Tensor; y: Tensor } {
+): { t: Tensor; y: S } {
   checkFunction("odeintEvent", "f", f);
   checkFunction("odeintEvent", "event", event);
   checkOptions("odeintEvent", options, eventOptionNames);
@@ -76,8 +79,8 @@ export function odeintEvent(
         "leave it out",
     );
   }
-  checkState(y0, "odeintEvent");
-  const { dtype } = y0;
+  const state = packState(y0, "odeintEvent");
+  const { dtype } = state.y0;
   const starts = typeof t0 === "number" ? [t0] : hostTimes(t0, "odeintEvent: t0");
   if (starts.length !== 1) {
     throw new ShapeError(
@@ -94,7 +97,7 @@ export function odeintEvent(
   if (signs.size === 0) {
     throw new ShapeError(
       `odeintEvent: the event function returned ${formatShape(signs.shape)} for a state of ${
-        formatShape(y0.shape)
+        formatShape(state.y0.shape)
       }, and no number can change its sign; give it samples, or return one number at least`,
     );
   }
@@ -109,12 +112,13 @@ export function odeintEvent(
     );
   }
   // Positive until the first of the numbers changes its sign.
-  const nearest = (t: Tensor, y: Tensor) => event(t, y).mul(signs).min();
-  const adaptive = adaptiveOptions(options, y0, 0, odeDefaults);
+  const nearest = (t: Tensor, y: Tensor) => event(t, state.unpack(y)).mul(signs).min();
+  const field = packField(state, f);
+  const adaptive = adaptiveOptions(options, state.y0, 0, odeDefaults);
   const found = findEvent(
     solvedTo(tableau, adaptive),
-    checkField(f),
-    y0,
+    checkField(field),
+    state.y0,
     start,
     reverseTime ? -1 : 1,
     adaptive,
@@ -124,13 +128,11 @@ export function odeintEvent(
   checkResolution([start, end], dtype, "odeintEvent: the start and the event");
   const t = scalar(end, dtype);
   const steps = { method, interval: [start, end] as const, origin: 0, found };
-  const field = { origin: 0, f, usesTime: (norm: ErrorNorm) => usesTime(f, y0, norm) };
-  const y = solveSince(field, y0, Float64Array.of(start, end), { ...others, method, steps }, odeDefaults)
-    .select(
-      0,
-      1,
-    );
-  return isRecording() ? followEvent(f, nearest, t, y) : { t, y };
+  const fieldSince = { origin: 0, f: field, usesTime: (norm: ErrorNorm) => usesTime(field, state.y0, norm) };
+  const times = Float64Array.of(start, end);
+  const y = solvePacked(fieldSince, state, times, { ...others, method, steps }, odeDefaults).select(0, 1);
+  const moved = isRecording() ? followEvent(field, nearest, t, y) : { t, y };
+  return { t: moved.t, y: state.unpack(moved.y) };
 }
 
 /** The largest order of gradients that {@linkcode followEvent} is exact for: that of the method which it takes a step with. */

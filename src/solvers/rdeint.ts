@@ -4,12 +4,14 @@ import { tensor } from "../tensor/creation.ts";
 import { hostTimes } from "../tensor/host.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import type { Tree } from "../tensor/tree.ts";
 import { type CdeSolveOptions, checkStepsPerPiece, countSteps } from "./controlled.ts";
 import { checkStates } from "./divergence.ts";
 import { checkStepSize } from "./fixed/grid.ts";
 import { methodOf } from "./methods.ts";
 import { odeint } from "./odeint.ts";
 import { checkOptionUse } from "./option_use.ts";
+import { type PackedState, packState } from "./packed_state.ts";
 import { rungeKuttaSteps } from "./fixed/tableau.ts";
 
 /**
@@ -19,20 +21,33 @@ import { rungeKuttaSteps } from "./fixed/tableau.ts";
  *
  * @param X The path; what is read of it is its derivative inside each piece.
  * @param f From a derivative `(batch, words)` and a state to the state's derivative.
- * @param y0 The state at the first of the times.
+ * @param y0 The state at the first of the times: a tensor or a tree of tensors, as in {@linkcode odeint}.
  * @param t Grid points of the path.
  * @param options Of {@linkcode odeint}; a step crosses a window by default. Explicit methods of fixed steps run as one loop;
  * others, and the continuous and reversible adjoints, solve window by window.
- * @returns `(length(t), ...y0.shape)`.
+ * @returns `(length(t), ...y0.shape)`, for each tensor of a tree.
  * @throws {OptionError} If both a step size and steps of each piece are given, or as {@linkcode odeint}.
  * @throws {RangeError} If a time is no grid point, or as {@linkcode odeint}.
  */
-export function rdeint(
+export function rdeint<S extends Tree>(
   X: Path,
-  f: (logsignature: Tensor, y: Tensor) => Tensor,
-  y0: Tensor,
+  f: (logsignature: Tensor, y: S) => S,
+  y0: S,
   t: Tensor | ArrayLike<number>,
   options: CdeSolveOptions = {},
+): S {
+  const state = packState(y0, "rdeint", options.norm);
+  const field = (slope: Tensor, y: Tensor) => state.pack(f(slope, state.unpack(y)));
+  return state.unpack(solveWindows(X, field, state, t, options), 1);
+}
+
+/** The same, of packed states. */
+function solveWindows(
+  X: Path,
+  f: (logsignature: Tensor, y: Tensor) => Tensor,
+  { y0, locate }: Pick<PackedState<Tree>, "y0" | "locate">,
+  t: Tensor | ArrayLike<number>,
+  options: CdeSolveOptions,
 ): Tensor {
   const { method = "rk4", adjoint = "direct", stepSize, stepsPerPiece, check = false, ...rest } = options;
   const tableau = methodOf(method);
@@ -94,7 +109,7 @@ export function rdeint(
   const { states } = outputs as { states?: Tensor };
   if (check) {
     const ends = X.times.subarray(first + 1, last + 1);
-    checkStates(states!, ends, check === true ? undefined : check);
+    checkStates(states!, ends, locate, check === true ? undefined : check);
   }
   if (times.length === 2) return stack([y0, final]);
   const all = concatenate([y0.expandDims(0), states!]);

@@ -43,7 +43,7 @@ export interface SolveOptions {
    * the entire batch takes the same steps, which are torchdiffeq's. `"sample"`: those of each sample on its own (a position
    * along the state's first axis), which takes steps of its own; the search for them is compiled, and a sample's solution
    * does not depend on the others. The vector field is then given a time for each, `(batch, 1, ...)`, which broadcasts
-   * against the state. The continuous adjoint's own steps stay those of the batch.
+   * against the state; with a state of several tensors, against the one with the most axes. The continuous adjoint's own steps stay those of the batch.
    */
   norm?: ErrorNorm;
   /** The steps of an adaptive method, found before: with `findOdeintSteps` or `findCdeintSteps`. */
@@ -80,8 +80,8 @@ export interface SolveOptions {
   adjoint?: Adjoint;
   /**
    * Whether to look for states that are infinite or NaN, `false` by default. The first is reported with its time, step and
-   * sample, as a `DivergenceError`; it takes keeping all states. With names for the state's axes after the first
-   * the report says by them where in the sample it is.
+   * sample, as a `DivergenceError`; it takes keeping all states. With names for the axes after the first, of the state or
+   * of each of its tensors, the report says by them where in the sample it is.
    */
   check?: boolean | readonly string[];
   /** Whether the solve is compiled, `true` by default; otherwise every operation of every step runs by itself. */

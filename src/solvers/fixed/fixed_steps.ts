@@ -6,6 +6,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { type AdamsMethod, solveByAdams } from "./adams.ts";
 import type { SolveStatistics } from "../adaptive/adaptive.ts";
 import { checkStates } from "../divergence.ts";
+import type { StatePlace } from "../packed_state.ts";
 import { locateInSteps, since } from "./grid.ts";
 import { type ReversibleMethod, solveReversibly } from "../adjoints/reversible.ts";
 import type { Tolerances } from "../adaptive/step_control.ts";
@@ -16,6 +17,8 @@ interface GridOptions extends ScanOptions, Tolerances {
   /** The time that all others count from. */
   readonly origin: number;
   readonly check: boolean | readonly string[];
+  /** The place of an element, from its position in the state. */
+  readonly locate: (position: number) => StatePlace;
   /** Whether a gradient undoes the steps. */
   readonly backwards: boolean;
   readonly coupling?: number;
@@ -39,8 +42,10 @@ export function solveOnGrid(
     ? solveReversibly(method, f, y0, grid, everyStep, options)
     : solveByRungeKutta(method, f, y0, grid, everyStep, options);
   if (statistics) Object.assign(statistics, { steps: grid.length - 1, rejected: 0, evaluations });
-  const { check } = options;
-  if (check) checkStates(states!, since(grid.subarray(1), -origin), check === true ? undefined : check);
+  const { check, locate } = options;
+  if (check) {
+    checkStates(states!, since(grid.subarray(1), -origin), locate, check === true ? undefined : check);
+  }
   if (times.length === 2) return stack([y0, final]);
 
   const all = concatenate([y0.expandDims(0), states!]);

@@ -1,7 +1,11 @@
 import type { Tensor } from "../../tensor/tensor.ts";
+import type { Tree } from "../../tensor/tree.ts";
 
-/** A right-hand side: dy/dt = f(t, y). The time is a tensor of no axes. */
-export type VectorField = (t: Tensor, y: Tensor) => Tensor;
+/**
+ * The right-hand side of dy/dt = f(t, y). The time is a scalar tensor. The state is a tensor or a tree of tensors, and the
+ * result has the same structure and shapes.
+ */
+export type VectorField<S extends Tree = Tensor> = (t: Tensor, y: S) => S;
 
 /** The coefficients of a Runge-Kutta method with explicit stages. */
 export interface RungeKutta {
