@@ -1,10 +1,9 @@
 import mapSource from "../../../kernels/map.wgsl" with { type: "text" };
 import { collapse } from "../collapse.ts";
 import type { DType } from "../dtype.ts";
-import { LruCache } from "../lru_cache.ts";
+import { ExpressionCache } from "../expression_cache.ts";
 import { identity, instantiate, type ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
-import { textOf } from "../structure_text.ts";
 import { type Gpu, type MemoryView, workgroupSize } from "./gpu.ts";
 import { type Binding, type KernelSource, kernelSource, storageType } from "./kernel.ts";
 import { emitScalar, valueType } from "./scalar_wgsl.ts";
@@ -55,10 +54,9 @@ export function map(
     input === output ? "in place" : isNumber(input) ? `${input.dtype} number` : input.dtype
   );
   for (const input of separate) if (isNumber(input)) words.push(wordOf(input));
+  const expression = expressions.get(fn, inputs, output.dtype, () => expressionCount++);
   gpu.run({
-    key: `map ${
-      identityOf(fn, inputs.map(({ dtype }) => dtype))
-    } ${kinds} ${output.dtype} ${walk.shape.length}`,
+    key: `map ${expression} ${kinds} ${walk.shape.length}`,
     source: () => mapKernel(fn, separate, output, walk.shape.length),
     buffers: views.map((view) => view.memory),
     words,
@@ -68,26 +66,9 @@ export function map(
   for (const copy of copies) gpu.pool.release(copy.memory);
 }
 
-/** Number of expressions that kernels are found by. */
-const maximumExpressions = 1024;
-
-/** Numbers of expressions: equal expressions have the same number. */
-const identities = new LruCache<string, number>(maximumExpressions);
-const known = new WeakMap<ScalarFunction, Map<string, number>>();
-let identified = 0;
-
-/** The number of a function's expression for operands of some types. */
-function identityOf(fn: ScalarFunction, types: readonly DType[]): number {
-  let instances = known.get(fn);
-  if (!instances) known.set(fn, instances = new Map());
-  const key = types.join();
-  let identity = instances.get(key);
-  if (identity === undefined) {
-    identity = identities.getOrMake(textOf(instantiate(fn, types)), () => identified++);
-    instances.set(key, identity);
-  }
-  return identity;
-}
+/** Numbers of expressions: equal expressions have equal numbers. */
+const expressions = new ExpressionCache<number>();
+let expressionCount = 0;
 
 const word = new DataView(new ArrayBuffer(4));
 

@@ -5,11 +5,10 @@
 import { collapse } from "../../collapse.ts";
 import type { BufferView, View } from "../../device.ts";
 import { bytesPerElement, type DType } from "../../dtype.ts";
+import { ExpressionCache, maxInputs } from "../../expression_cache.ts";
 import { lower } from "../../float32_math.ts";
-import { LruCache } from "../../lru_cache.ts";
-import { instantiate, type Scalar, type ScalarFunction, topological } from "../../scalar.ts";
+import { type Scalar, type ScalarFunction, topological } from "../../scalar.ts";
 import { contiguousStrides, isContiguous, sizeOf } from "../../shape.ts";
-import { textOf } from "../../structure_text.ts";
 import { addressOf } from "../assembler/address.ts";
 import { writeAxes } from "./axes.ts";
 import { emitMap, Spacing, word } from "./map_kernel.ts";
@@ -17,10 +16,9 @@ import type { Memory } from "../runtime/memory.ts";
 import type { ThreadPool } from "../runtime/thread_pool.ts";
 import { Executable } from "../runtime/executable.ts";
 
-const maximumOperands = 20;
+/** The output, the inputs, and the index of an element. */
+const maximumOperands = maxInputs + 2;
 const maximumAxes = 32;
-/** Number of expressions whose kernels are cached, beside those of functions in use. */
-const maximumExpressions = 1024;
 /** Bytes that a descriptor may take. */
 const bytesFor = (operands: number, axes: number) => 4 * (word.header + 4 * operands + axes * (1 + operands));
 const descriptorLength = bytesFor(maximumOperands, maximumAxes);
@@ -29,8 +27,6 @@ const descriptorLength = bytesFor(maximumOperands, maximumAxes);
 const operationsPerTask = 2 ** 17;
 /** Operations as long as it takes to come from one row to the next: more than the elements of short rows do. */
 const operationsPerRow = 2 ** 5;
-
-const dtypeCodes: Record<DType, number> = { float32: 0, float64: 1, int32: 2, uint32: 3, bool: 4 };
 
 /** A function for operands of certain types, and its kernels by the spacings of the operands. */
 interface Typed {
@@ -44,10 +40,7 @@ interface Typed {
 export class Mapper {
   readonly #memory: Memory;
   readonly #pool: ThreadPool;
-  /** Instances of each function, by a number made of the operands' types. */
-  readonly #functions = new WeakMap<ScalarFunction, Map<number, Typed>>();
-  /** Instances by expression, which equal functions share. */
-  readonly #byExpression = new LruCache<string, Typed>(maximumExpressions);
+  readonly #functions = new ExpressionCache<Typed>();
   readonly #shared: number;
   /** Address of the job's description. */
   #descriptor: number;
@@ -58,40 +51,12 @@ export class Mapper {
     this.#descriptor = this.#shared = memory.allocate(descriptorLength).address;
   }
 
-  #typed(fn: ScalarFunction, inputs: readonly View[], output: DType): Typed {
-    let instances = this.#functions.get(fn);
-    if (!instances) this.#functions.set(fn, instances = new Map());
-    let key = dtypeCodes[output];
-    for (let i = 0; i < inputs.length; i++) key = key * 5 + dtypeCodes[inputs[i].dtype];
-    let typed = instances.get(key);
-    if (!typed) {
-      if (inputs.length + 2 > maximumOperands) {
-        throw new RangeError(
-          `${fn.name}: ${inputs.length} operands, at most ${maximumOperands - 2} are possible`,
-        );
-      }
-      const expression = instantiate(fn, inputs.map((input) => input.dtype));
-      typed = this.#byExpression.getOrMake(`${key} ${textOf(expression)}`, () => {
-        const root = lower(expression);
-        const nodes = topological(root);
-        return {
-          root,
-          usesIndex: nodes.some((node) => node.op === "index"),
-          operations: nodes.length,
-          kernels: new Map(),
-        };
-      });
-      instances.set(key, typed);
-    }
-    return typed;
-  }
-
   /** output[i] = fn(inputs[0][i], inputs[1][i], ...). */
   run(fn: ScalarFunction, inputs: readonly View[], output: BufferView): void {
     const { shape } = output;
     const size = sizeOf(shape);
     if (size === 0) return;
-    const typed = this.#typed(fn, inputs, output.dtype);
+    const typed = this.#functions.get(fn, inputs, output.dtype, typedOf);
     this.#descriptor = this.#pool.describe(this.#shared, bytesFor(inputs.length + 2, shape.length));
     let flat = isContiguous(shape, output.strides);
     for (let i = 0; i < inputs.length && flat; i++) {
@@ -219,6 +184,17 @@ export class Mapper {
     if (shares > 1) this.#pool.run(executable, "map", tasks, this.#descriptor);
     else this.#pool.runHere(executable.exports.map, tasks, this.#descriptor);
   }
+}
+
+function typedOf(expression: Scalar): Typed {
+  const root = lower(expression);
+  const nodes = topological(root);
+  return {
+    root,
+    usesIndex: nodes.some((node) => node.op === "index"),
+    operations: nodes.length,
+    kernels: new Map(),
+  };
 }
 
 /** Whether any operand of a kernel is strided, by the kernel's number. */
