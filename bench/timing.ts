@@ -2,7 +2,8 @@
 import type { Command } from "commander";
 import { wholeFrom } from "../src/commands/command.ts";
 import { init, type InitOptions, tidy } from "../mod.ts";
-import { CpuDevice, createCpuDevice } from "../src/device/cpu/device.ts";
+import { createCpuDevice } from "../src/device/cpu/device.ts";
+import { asAnyDevice } from "../src/device/device_class.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
 import type { Device } from "../src/device/device.ts";
 
@@ -104,8 +105,9 @@ export async function timeStep(
 
 /** Starts watching the peak of allocated memory above the memory in use now. */
 export function watchMemory(device: Device): () => number | undefined {
-  if (!(device instanceof CpuDevice)) return () => undefined;
-  const { memory } = device;
+  const watched = asAnyDevice(device);
+  if (watched.kind !== "cpu") return () => undefined;
+  const { memory } = watched;
   const { allocate } = memory;
   const before = memory.usedBytes;
   let peak = before;

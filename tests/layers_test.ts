@@ -67,6 +67,16 @@ Deno.test("every file of code, tests and examples has at most 400 lines", async 
   assert.deepEqual(lengths.filter(([, lines]) => lines > 400), []);
 });
 
+/** Tests of a device's class. The property `kind` of devices replaces them. */
+const classTest = /instanceof (CpuDevice|WebGpuDevice)\b/;
+
+Deno.test("no file above src/device tests the class of a device", async () => {
+  const files = await sources([...library, "bench", "examples"]);
+  const found = [...files].filter(([file, source]) => !isIn(file)("src/device") && classTest.test(source));
+  assert.deepEqual(found.map(([file]) => file), []);
+  assert.ok(classTest.test("if (device instanceof WebGpuDevice) return;"));
+});
+
 Deno.test("the check detects imports that violate the order of layers", () => {
   const broken = (file: string, source: string) => violations(new Map([[file, source]])).length;
   assert.equal(broken("src/device/a.ts", 'import { type Tensor } from "../tensor/tensor.ts";'), 1);

@@ -50,6 +50,7 @@ export class DeferredKernels {
       for (const { source } of inputs) if (typeof source !== "number") this.#used.add(source);
     };
     this.device = {
+      kind: device.kind,
       info: device.info,
       base: device,
       allocate: (byteLength) => device.allocate(byteLength),
@@ -59,6 +60,10 @@ export class DeferredKernels {
       readSync: device.readSync && ((view) => device.readSync!(view)),
       capture: () => device.capture(),
       runOnHost: (command) => device.runOnHost(command),
+      repeat: (count, iteration, operations) => device.repeat(count, iteration, operations),
+      get usedBytes() {
+        return device.usedBytes;
+      },
       synchronize: () => device.synchronize(),
       destroy: () => device.destroy(),
       map: (fn, inputs, output) => defer(inputs, output, () => device.map(fn, inputs, output), fn),

@@ -109,42 +109,11 @@ export interface PreparedMatrix {
 }
 
 /**
- * Memory, and kernels that run on views of it: the interface of both devices. A device knows nothing of gradients. Kernels are
- * queued in order; only {@linkcode read} waits for them. Shapes have been checked when a kernel is called.
+ * Kernels of a device. They are queued in order. Callers have checked the shapes.
+ *
+ * @internal
  */
-export interface Device {
-  /** Description for reports and messages. */
-  readonly info: DeviceInfo;
-  /** The device that kernels are deferred for, if this one defers them: see {@linkcode DeferredKernels}. */
-  readonly base?: Device;
-
-  /** Takes memory of `byteLength` bytes (a multiple of four, perhaps zero), of undefined content. */
-  allocate(byteLength: number): unknown;
-  /** Gives memory back. Kernels queued before still see it. */
-  release(memory: unknown, byteLength: number): void;
-  /** Puts device words at the start of a buffer, after the kernels queued so far. */
-  write(buffer: Buffer, words: TypedArray): void;
-  /** The words of contiguous views, when all kernels queued so far are done. */
-  read(views: readonly BufferView[]): Promise<TypedArray[]>;
-  /** The words at once, where a device can (the CPU). */
-  readSync?(view: BufferView): TypedArray;
-  /**
-   * Keeps the commands that are queued from here on, to be queued again: see {@linkcode DeviceCapture}.
-   *
-   * @internal
-   */
-  capture(): DeviceCapture;
-  /**
-   * Runs a command of the host now, and again whenever commands that are being captured are queued again.
-   *
-   * @internal
-   */
-  runOnHost(command: () => void): void;
-  /** Waits until all queued kernels are done, and throws the first error among them. */
-  synchronize(): Promise<void>;
-  /** Frees what is cached, and ends workers. */
-  destroy(): void;
-
+export interface DeviceKernels {
   /** output[i] = fn(inputs[0][i], inputs[1][i], ...) for views of one shape; any view may be strided. */
   map(fn: ScalarFunction, inputs: readonly View[], output: BufferView): void;
   /** Combines along the axes on which `output` has length one and `input` has not; the ranks are equal. */
@@ -185,4 +154,54 @@ export interface Device {
     rhs: BufferView,
     output: BufferView,
   ): void;
+}
+
+/**
+ * Memory, and kernels that run on views of it: the interface of both devices. A device knows nothing of gradients. Only
+ * {@linkcode read} and {@linkcode synchronize} wait for queued kernels.
+ */
+export interface Device extends DeviceKernels {
+  /** Kind of device, the same as `info.kind`. It selects the executor of compiled loops. */
+  readonly kind: DeviceInfo["kind"];
+  /** Description for reports and messages. */
+  readonly info: DeviceInfo;
+  /** The device that kernels are deferred for, if this one defers them: see {@linkcode DeferredKernels}. */
+  readonly base?: Device;
+
+  /** Takes memory of `byteLength` bytes (a multiple of four, perhaps zero), of undefined content. */
+  allocate(byteLength: number): unknown;
+  /** Gives memory back. Kernels queued before still see it. */
+  release(memory: unknown, byteLength: number): void;
+  /** Puts device words at the start of a buffer, after the kernels queued so far. */
+  write(buffer: Buffer, words: TypedArray): void;
+  /** The words of contiguous views, when all kernels queued so far are done. */
+  read(views: readonly BufferView[]): Promise<TypedArray[]>;
+  /** The words at once, where a device can (the CPU). */
+  readSync?(view: BufferView): TypedArray;
+  /**
+   * Keeps the commands that are queued from here on, to be queued again: see {@linkcode DeviceCapture}.
+   *
+   * @internal
+   */
+  capture(): DeviceCapture;
+  /**
+   * Runs a command of the host now, and again whenever commands that are being captured are queued again.
+   *
+   * @internal
+   */
+  runOnHost(command: () => void): void;
+  /**
+   * Runs the iterations 0 to `count - 1` of a loop. They must queue the same kernels, with parameters that change by a constant
+   * from iteration to iteration. A GPU calls `iteration` for the first two and repeats their commands.
+   *
+   * @param operations Scalar operations of an iteration: a GPU submits long loops in parts.
+   * @internal
+   */
+  repeat(count: number, iteration: (index: number) => void, operations: number): void;
+  /** Bytes of memory in use by buffers. */
+  readonly usedBytes: number;
+  /** Waits until all queued kernels are done, and throws the first error among them. */
+  synchronize(): Promise<void>;
+  /** Frees what is cached, and ends workers. */
+  destroy(): void;
 }

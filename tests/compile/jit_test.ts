@@ -24,7 +24,6 @@ import {
 } from "../../mod.ts";
 import { cpuDevice } from "../../src/device/current.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
-import { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { longOnSoftware, testOnCpu, testOnDevices } from "../devices.ts";
 import { randomBody } from "./random_body.ts";
 import { difference, optionsOf, tolerances } from "./run_body.ts";
@@ -245,13 +244,6 @@ testOnDevices("tensors that a jitted function stores outlive the call", async ()
   assert.deepEqual(await values(cache!), [3, 6]);
 });
 
-/** Bytes in use on a device. */
-function usedBytes(device: unknown): number {
-  return device instanceof WebGpuDevice
-    ? device.statistics.bytes.used
-    : (device as CpuDevice).memory.usedBytes;
-}
-
 testOnDevices("10,000 jitted steps take no more memory than ten", longOnSoftware, async (device) => {
   const model = Linear({ inputs: 2, outputs: 1, key: key(1) });
   const optimizer = SGD(model.parameters, { learningRate: 0.1, momentum: 0.9 });
@@ -267,7 +259,7 @@ testOnDevices("10,000 jitted steps take no more memory than ten", longOnSoftware
       if (i % 256 === 0) await device.synchronize();
     }
     await device.synchronize();
-    return usedBytes(device);
+    return device.usedBytes;
   };
   const before = await run(10);
   const after = await run(10_000);

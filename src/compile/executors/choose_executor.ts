@@ -1,6 +1,5 @@
 /** Choice of the executor and the workgroup shape of a program. */
-import { CpuDevice } from "../../device/cpu/device.ts";
-import { WebGpuDevice } from "../../device/webgpu/device.ts";
+import { type AnyDevice, asAnyDevice } from "../../device/device_class.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
 import { deviceOf } from "../../tensor/primitive.ts";
 import { checkWord } from "../../tensor/checks.ts";
@@ -16,7 +15,7 @@ import { adapterOf, describeOnWebGpu, runOnWebGpu } from "./wgsl/run_on_webgpu.t
 import { otherWorkgroups, type WorkgroupShape } from "./wgsl/gpu_layout.ts";
 
 /** A device with executors of compiled loops. */
-export type LoopDevice = CpuDevice | WebGpuDevice;
+export type LoopDevice = AnyDevice;
 
 /** How a program runs. */
 export interface Schedule {
@@ -46,14 +45,14 @@ export function setSchedule(device: LoopDevice, run: Run, schedule: Schedule): v
 export function possibleSchedules(device: LoopDevice, { program, batch }: Run): Schedule[] {
   const [fused, stepped] = [{ executor: "fused" }, { executor: "stepped" }] as const;
   if (whyStepped(program, device)) return [stepped];
-  const workgroups = device instanceof CpuDevice ? [] : otherWorkgroups(program, batch, adapterOf(device));
+  const workgroups = device.kind === "cpu" ? [] : otherWorkgroups(program, batch, adapterOf(device));
   return [fused, stepped, ...workgroups.map((workgroup) => ({ ...fused, workgroup }))];
 }
 
 /** @throws {Uncompilable} If the fused loop exceeds limits of the GPU. */
 export function runAs({ executor, workgroup }: Schedule, device: LoopDevice, run: Run): RunResult {
   if (executor === "stepped") return runStepped(device, run);
-  return device instanceof CpuDevice ? runOnCpu(device, run) : runOnWebGpu(device, run, undefined, workgroup);
+  return device.kind === "cpu" ? runOnCpu(device, run) : runOnWebGpu(device, run, undefined, workgroup);
 }
 
 /** The reason that a program cannot run fused, or undefined if it can. */
@@ -61,7 +60,7 @@ function whyStepped({ dtype, inputs, slots, outputs }: Program, device: LoopDevi
   // WGSL cannot declare arrays without elements.
   if ([...inputs, ...slots].some(({ size }) => size === 0)) return "it has arrays without elements";
   const written = [...inputs.filter(({ role }) => role === "state"), ...outputs];
-  const other = device instanceof CpuDevice && written.find((array) => array.dtype !== dtype);
+  const other = device.kind === "cpu" && written.find((array) => array.dtype !== dtype);
   return other ? `a state or an output is ${other.dtype}` : undefined;
 }
 
@@ -89,12 +88,12 @@ function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
     decide(run, ({ executor, workgroup, reason }) => {
       const details = executor === "stepped"
         ? describeStepped(run)
-        : device instanceof CpuDevice
+        : device.kind === "cpu"
         ? "a lane of a vector register for each sample"
         : describeOnWebGpu(device, run, workgroup);
       return `executor: ${executor}, ${reason}\n${details}`;
     });
-  const isCpu = device instanceof CpuDevice;
+  const isCpu = device.kind === "cpu";
   const memory = isCpu ? shareOfMemory : device.limits.maxStorageBufferBindingSize;
   return Object.assign(execute, { device, keepsProducts: isCpu, memory, describe });
 }
@@ -109,8 +108,5 @@ export function executorOf(
   const given = [...state, ...sequences];
   // Inside another loop's trace, the operations of this loop become part of the outer body.
   if (state.length === 0 || given.some(({ storage }) => storage instanceof Symbolic)) return undefined;
-  const device = deviceOf("scan", given);
-  return device instanceof CpuDevice || device instanceof WebGpuDevice
-    ? executorFor(device, wanted)
-    : undefined;
+  return executorFor(asAnyDevice(deviceOf("scan", given)), wanted);
 }

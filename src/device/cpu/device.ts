@@ -57,6 +57,7 @@ export function processorThreads(): number {
 
 /** See {@linkcode createCpuDevice}. Kernels run at once. */
 export class CpuDevice implements Device {
+  readonly kind = "cpu";
   readonly info: DeviceInfo;
   readonly memory: Memory = new Memory();
   readonly pool: ThreadPool;
@@ -174,6 +175,14 @@ export class CpuDevice implements Device {
     const copied = new (deviceArray(view.dtype))(sizeOf(view.shape));
     copied.set(words().subarray(start, start + copied.length));
     return copied;
+  }
+
+  repeat(count: number, iteration: (index: number) => void): void {
+    for (let i = 0; i < count; i++) iteration(i);
+  }
+
+  get usedBytes(): number {
+    return this.memory.usedBytes;
   }
 
   // deno-lint-ignore require-await

@@ -19,6 +19,9 @@ import { cumulativeSum, linearRecurrence } from "./recurrence.ts";
 import { argReduce, reduce } from "./reduce.ts";
 import { tridiagonal } from "./tridiagonal.ts";
 
+/** Scalar operations per submission of a loop: less than half a second on the slowest GPUs. */
+const operationsPerSubmission = 2 ** 36;
+
 /** Options of {@linkcode createWebGpuDevice}. */
 export interface WebGpuOptions {
   /** Deno's own WebGPU (`"native"`, the default) or Google's Dawn through `npm:webgpu`. */
@@ -43,6 +46,7 @@ export async function createWebGpuDevice(options: WebGpuOptions = {}): Promise<W
 
 /** A GPU as a {@linkcode Device}. */
 export class WebGpuDevice implements Device {
+  readonly kind = "webgpu";
   readonly info: DeviceInfo;
   readonly #gpu: Gpu;
 
@@ -93,9 +97,23 @@ export class WebGpuDevice implements Device {
     this.#gpu.run(kernel);
   }
 
-  /** Records the kernels of a loop's iteration, which must differ between iterations in nothing but the offsets of views. */
+  /** Records the kernels of a loop's iteration, without queueing them. See {@linkcode repeat}. */
   record(iteration: (index: number) => void): Recording {
     return this.#gpu.record(iteration);
+  }
+
+  repeat(count: number, iteration: (index: number) => void, operations: number): void {
+    const recording = this.record(iteration);
+    const perSubmission = Math.max(1, Math.floor(operationsPerSubmission / operations));
+    for (let i = 0; i < count; i++) {
+      recording.play(i);
+      if ((i + 1) % perSubmission === 0) this.submit();
+    }
+    recording.free();
+  }
+
+  get usedBytes(): number {
+    return this.#gpu.pool.bytes.used;
   }
 
   /** Lets the GPU begin with what is queued, so that no submission holds it for long. */

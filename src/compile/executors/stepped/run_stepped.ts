@@ -8,7 +8,6 @@ import { identity } from "../../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
 import { allocateView } from "../../../device/view.ts";
 import { Tensor } from "../../../tensor/tensor.ts";
-import { WebGpuDevice } from "../../../device/webgpu/device.ts";
 import { costOf } from "../../program/cost.ts";
 import type { Run, RunResult } from "../run.ts";
 import type { Program } from "../../program/program.ts";
@@ -26,9 +25,6 @@ export interface Bounds {
 }
 
 const defaultBounds: Bounds = { maxOperands: 7, productRowBytes: 2 ** 28 };
-
-/** Scalar operations per submission to a GPU: less than half a second on the slowest GPUs. */
-const operationsPerSubmission = 2 ** 36;
 
 /** Runs a program. */
 export function runStepped(
@@ -53,7 +49,7 @@ export function runStepped(
     const step = (iteration: number) => {
       for (const instruction of instructions) instruction(first + direction * iteration);
     };
-    repeat(device, end - start, costOf(program).operations * batch, step);
+    device.repeat(end - start, step, costOf(program).operations * batch);
     productRows.multiply(backward ? steps - start : end);
   }
   arrays.free();
@@ -76,26 +72,6 @@ export function describeStepped(run: Run): string {
     outputs.length + stepSums.length + next.length
   } copies and sums a step, ` +
     "each for all samples";
-}
-
-/** Runs iterations with `operations` scalar operations each. A GPU records the first iteration and replays it. */
-function repeat(
-  device: Device,
-  iterations: number,
-  operations: number,
-  iteration: (index: number) => void,
-): void {
-  if (!(device instanceof WebGpuDevice)) {
-    for (let i = 0; i < iterations; i++) iteration(i);
-    return;
-  }
-  const recording = device.record(iteration);
-  const atOnce = Math.max(1, Math.floor(operationsPerSubmission / operations));
-  for (let i = 0; i < iterations; i++) {
-    recording.play(i);
-    if ((i + 1) % atOnce === 0) device.submit();
-  }
-  recording.free();
 }
 
 /** Calls of a step. */

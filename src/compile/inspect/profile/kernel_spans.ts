@@ -1,4 +1,4 @@
-import type { Device, View } from "../../../device/device.ts";
+import type { Device, DeviceKernels, View } from "../../../device/device.ts";
 import { span, type SpanName } from "../../../device/profiler.ts";
 import { identity, type ScalarFunction } from "../../../device/scalar.ts";
 import { formatShape } from "../../../device/shape.ts";
@@ -8,23 +8,7 @@ const kernel = (name: string) => (input: View): SpanName => ({
   name: `${name} of ${formatShape(input.shape)}`,
 });
 
-/** Methods of a device that queue kernels. */
-type KernelMethod = Exclude<
-  keyof Device,
-  | "info"
-  | "base"
-  | "allocate"
-  | "release"
-  | "write"
-  | "read"
-  | "readSync"
-  | "capture"
-  | "runOnHost"
-  | "synchronize"
-  | "destroy"
->;
-
-/** Names of a device's kernels in a profile. A method of `Device` without a name is a type error. */
+/** Names of a device's kernels in a profile. A method of `DeviceKernels` without a name is a type error. */
 const names = {
   map: (fn: ScalarFunction, _inputs: readonly View[], output: View): SpanName => {
     const isCopy = fn === identity;
@@ -46,7 +30,7 @@ const names = {
   gather: kernel("gather"),
   scatterAdd: kernel("scatter-add"),
   tridiagonal: (_lower: View, diagonal: View): SpanName => kernel("tridiagonal solve")(diagonal),
-} satisfies { [K in KernelMethod]: (...args: never[]) => SpanName };
+} satisfies { [K in keyof DeviceKernels]: (...args: never[]) => SpanName };
 
 function order({ shape, strides }: View): string {
   const [rows, columns] = strides.slice(-2);

@@ -2,7 +2,7 @@
 import { checkFunction } from "../../../tensor/checks.ts";
 import type { Device } from "../../../device/device.ts";
 import { currentDevice } from "../../../device/current.ts";
-import { WebGpuDevice } from "../../../device/webgpu/device.ts";
+import { asAnyDevice } from "../../../device/device_class.ts";
 import { GpuSpans } from "./gpu_spans.ts";
 import { HostSpans } from "./host_spans.ts";
 import { recordKernelSpans } from "./kernel_spans.ts";
@@ -69,8 +69,8 @@ const warmUp = { runs: 10, seconds: 0.5 };
  */
 export async function profile(run: () => unknown): Promise<RunProfile> {
   checkFunction("profile", "run", run);
-  const device = currentDevice();
-  const recorder = device instanceof WebGpuDevice ? new GpuSpans(device) : new HostSpans(device);
+  const device = asAnyDevice(currentDevice());
+  const recorder = device.kind === "webgpu" ? new GpuSpans(device) : new HostSpans(device);
   return await listenToSpans(recorder, async () => {
     using _names = recordKernelSpans(device);
     for (let i = 0, seconds = 0; i < warmUp.runs && seconds < warmUp.seconds; i++) {

@@ -1,0 +1,12 @@
+import type { CpuDevice } from "./cpu/device.ts";
+import type { Device } from "./device.ts";
+import type { WebGpuDevice } from "./webgpu/device.ts";
+
+/** The classes of devices as one type. The property `kind` distinguishes them. */
+export type AnyDevice = CpuDevice | WebGpuDevice;
+
+/** A device with the type of its class, for code that generates kernels of its own for each kind of device. */
+export function asAnyDevice(device: Device): AnyDevice {
+  // No other class has these kinds.
+  return (device.base ?? device) as AnyDevice;
+}
