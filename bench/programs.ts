@@ -24,12 +24,13 @@ const described = {
   },
   peers: {
     file: "peers/compare.ts",
-    summary: "Time the papers' workloads beside PyTorch, Diffrax and WARP's published code",
+    summary: "Compare the times of the papers' workloads with PyTorch, Diffrax and WARP's published code",
     permissions: "processes",
   },
   gpu: {
     file: "gpu.ts",
-    summary: "Time large workloads on a GPU beside PyTorch and JAX; measure the constants of the cost model",
+    summary:
+      "Compare the times of large workloads on a GPU with PyTorch and JAX; measure the constants of the cost model",
     permissions: "processes",
   },
   "series-models": {

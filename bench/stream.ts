@@ -43,7 +43,7 @@ await main(async (args) => {
         `${(device.memory.usedBytes / 1024).toFixed(1)} KiB of tensors, ${
           (heapUsed / 2 ** 20).toFixed(0)
         } MiB of heap, ` +
-        `${(rss / 2 ** 20).toFixed(0)} MiB in all`,
+        `${(rss / 2 ** 20).toFixed(0)} MiB in total`,
     );
   }
   return 0;

@@ -60,7 +60,7 @@ async function measureTestSet(
 ): Promise<Measured> {
   const run = await openRun(experiment, config, folder);
   const tested = await testBest(run);
-  const source = config.data ?? `the data that the seed ${config.seed} makes`;
+  const source = config.data ?? `the data generated with seed ${config.seed}`;
   const { testSize } = run.task;
   console.log(`the test part of ${source}${testSize === undefined ? "" : `: ${testSize}`}`);
   return tested;

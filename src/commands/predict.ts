@@ -14,8 +14,8 @@ type Options = { device: RunConfig["device"]; format: "json" | "csv" };
 export async function predict(args: string[], experiments: readonly Experiment[]): Promise<number> {
   const program = command(
     "predict",
-    "Print a run's predictions about each series of a table: its class, its numbers, or a forecast. The run's folder is " +
-      "all that is needed of the run.",
+    "Print a run's predictions about each series of a table: its class, its numbers, or a forecast. The training " +
+      "data are not needed.",
   )
     .argument("<run>", "folder of a run, or of several runs (uses the newest)", path)
     .argument(

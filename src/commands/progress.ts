@@ -30,7 +30,7 @@ export function progressDisplay(isTerminal = Deno.stdout.isTerminal()) {
 /** Minimum time between two updates of a file transfer, in milliseconds. */
 const transferPause = 200;
 
-/** Prints the progress of a file transfer, if standard output is a terminal: a bar. `end` removes the bar. */
+/** Shows a progress bar of a file transfer, if standard output is a terminal. `end` removes the bar. */
 export function transferDisplay(isTerminal = Deno.stdout.isTerminal()) {
   if (!isTerminal) return { end() {} };
   let [first, start, last]: (number | undefined)[] = [];

@@ -48,7 +48,7 @@ const interruptPause = 500;
 const placeHelp = {
   "--out <folder>": "folder of runs (default: runs)",
   "--run <folder>": "folder of this run: start or resume there",
-  "--resume <folder>": "resume an interrupted run, to the same numbers",
+  "--resume <folder>": "resume an interrupted run (same results)",
   "--profile": "measure one training step instead of training",
 } as const;
 
@@ -118,8 +118,10 @@ function requireOwnOptions(
     "unknown-option",
     (write) =>
       `${experiment.name} has no option ${foreign.map(write).join(", ")}` +
-      (others.length > 0 ? `; experiments that have: ${others.map(({ name }) => name).join(", ")}` : "") +
-      `; ${experiment.name} has ${Object.keys(experiment.options).map(write).join(", ")}`,
+      (others.length > 0
+        ? `; experiments with these options: ${others.map(({ name }) => name).join(", ")}`
+        : "") +
+      `; options of ${experiment.name}: ${Object.keys(experiment.options).map(write).join(", ")}`,
     { option: foreign[0] },
   );
 }

@@ -86,7 +86,10 @@ export function decodeUtf8(bytes: Uint8Array, file: string, start = 1): string {
         code: "damaged-file",
         option: "encoding",
         expected: "utf-8",
-        fixes: [(write) => `save the file in the encoding UTF-8, or name its own with ${write("encoding")}`],
+        fixes: [
+          (write) =>
+            `save the file in the encoding UTF-8, or set ${write("encoding")} to the file's encoding`,
+        ],
       },
     );
   }

@@ -238,7 +238,7 @@ export function channelStatistics(
 ): ChannelStatistics[] {
   checkWord("channelStatistics", "scaling", scaling, ["standard", "robust"]);
   return Array.from({ length: channels }, (_, channel) => {
-    let [count, sum, squares, least, most] = [0, 0, 0, Infinity, -Infinity];
+    let [count, sum, squares, min, max] = [0, 0, 0, Infinity, -Infinity];
     const visit = (f: (value: number) => void) => {
       for (const { values } of series) {
         for (let i = channel; i < values.length; i += channels) if (!Number.isNaN(values[i])) f(values[i]);
@@ -247,11 +247,11 @@ export function channelStatistics(
     visit((value) => {
       count++;
       sum += value;
-      least = Math.min(least, value);
-      most = Math.max(most, value);
+      min = Math.min(min, value);
+      max = Math.max(max, value);
     });
     // Constant values: the standard deviation from a rounded mean would be a rounding error.
-    if (least === most) return { mean: least, standardDeviation: 1 };
+    if (min === max) return { mean: min, standardDeviation: 1 };
     const mean = count ? sum / count : 0;
     visit((value) => squares += (value - mean) ** 2);
     const standardDeviation = count && squares > 0 ? Math.sqrt(squares / count) : 1;

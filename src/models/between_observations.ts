@@ -59,7 +59,8 @@ export function BetweenObservations(
   if (tableau.kind === "explicit") {
     if (rtol !== undefined || atol !== undefined) {
       throw new RangeError(
-        `${model}: rtol and atol are of no use to ${tableau.name}, whose steps are fixed; take dopri5, say`,
+        `${model}: rtol and atol do not apply to ${tableau.name}, which has fixed steps; use an adaptive method ` +
+          "such as dopri5",
       );
     }
     return {
@@ -70,7 +71,7 @@ export function BetweenObservations(
   }
   if (!isAdaptive(tableau)) {
     throw new RangeError(
-      `${model}: method "${tableau.name}" is neither of fixed steps, as rk4, nor adaptive, as dopri5`,
+      `${model}: method "${tableau.name}" has neither fixed steps, as rk4, nor adaptive steps, as dopri5`,
     );
   }
   // Scale every gap to length 1, so that one solve serves all series.

@@ -74,7 +74,7 @@ export function splineStreams(model: StreamedModel): SeriesStreams<SeriesStreamS
 /** Streams of many series. The step is traced once by `jit` for each batch size. */
 export function seriesStreams(steps: StreamedStep): SeriesStreams<SeriesStreamState> {
   const { name, inputChannels, dtype, batches } = steps;
-  const together = batches.at(-1)!;
+  const maxBatch = batches.at(-1)!;
   const step = jit((x: Tensor, known: StreamKnowledge | null) => steps.step(x, known ?? undefined));
   /**
    * Result tensors by the number of known observations and the batch size. They are reused, since garbage
@@ -86,8 +86,8 @@ export function seriesStreams(steps: StreamedStep): SeriesStreams<SeriesStreamSt
   const stateShape = () =>
     shape ??= withoutRecording(() =>
       tidy(() => {
-        const x = tensor(new Float64Array(together * inputChannels), {
-          shape: [together, inputChannels],
+        const x = tensor(new Float64Array(maxBatch * inputChannels), {
+          shape: [maxBatch, inputChannels],
           dtype,
         });
         return step(x, null).state;
@@ -142,8 +142,8 @@ export function seriesStreams(steps: StreamedStep): SeriesStreams<SeriesStreamSt
       const results: StreamedOutputs<SeriesStreamState>[] = [];
       const groups = Map.groupBy(rows.keys(), (i) => states[i]?.observations.length ?? 0);
       for (const group of groups.values()) {
-        for (let start = 0; start < group.length; start += together) {
-          const positions = group.slice(start, start + together);
+        for (let start = 0; start < group.length; start += maxBatch) {
+          const positions = group.slice(start, start + maxBatch);
           const found = await advance(positions.map((i) => rows[i]), positions.map((i) => states[i]));
           positions.forEach((position, i) => results[position] = found[i]);
         }

@@ -228,7 +228,7 @@ export class ModelStream {
         const row = seen.reshape([-1, inputChannels]);
         if (hasMissing(row, `${name}.stream: push`) && !this.#state) {
           throw new RangeError(
-            `${name}.stream: push: the first observation lacks values; give each channel one (its mean, say), since what ` +
+            `${name}.stream: push: the first observation has missing values; give each channel a value (such as its mean), since ` +
               "comes later is not known yet",
           );
         }

@@ -131,11 +131,11 @@ export function checkCounts(layer: string, counts: Readonly<Record<string, numbe
 }
 
 /** Throws unless an option is an integer from `least` to {@linkcode maxCount}. */
-export function checkCount(layer: string, name: string, value: number, least = 1): void {
-  if (!Number.isInteger(value) || value < least || value > maxCount) {
+export function checkCount(layer: string, name: string, value: number, min = 1): void {
+  if (!Number.isInteger(value) || value < min || value > maxCount) {
     const upTo = typeof value === "number" && value > maxCount ? ` and at most ${maxCount}` : "";
     throw new RangeError(
-      `${layer}: ${name} is ${describe(value)}, expected a whole number of at least ${least}${upTo}`,
+      `${layer}: ${name} is ${describe(value)}, expected a whole number of at least ${min}${upTo}`,
     );
   }
 }

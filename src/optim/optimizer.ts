@@ -249,7 +249,7 @@ export function checkBetas(betas: readonly number[]): void {
     throw new RangeError(
       `optimizer: betas are ${
         Array.isArray(betas) ? `[${betas.map(describe)}]` : describe(betas)
-      }, expected two as [0.9, 0.999]`,
+      }, expected two numbers, such as [0.9, 0.999]`,
     );
   }
   const wrong = betas.find((beta) => !(beta >= 0 && beta < 1));

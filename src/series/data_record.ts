@@ -130,7 +130,7 @@ export interface RecordedCondensing {
   readonly rows: number;
 }
 
-/** Pace of a typical training series as the model reads it: medians over the series. */
+/** Length and change of a typical training series, as the model reads it: medians over the series. */
 export interface RecordedPace {
   /** Number of gaps between observations, or between blocks of them. */
   readonly gaps: number;
@@ -206,7 +206,7 @@ export function checkDataRecord(record: { readonly version?: unknown }, file: st
  *
  * @param file Name of the file, for the message.
  * @param columns Columns with values, in the order of the file.
- * @param kinds Origin of the columns, for the message.
+ * @param kinds Kinds of the columns. The message contains the columns of the file that they were read from.
  * @throws {DataError} If a channel is missing or unknown.
  */
 export function channelPlaces(

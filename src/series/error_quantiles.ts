@@ -27,7 +27,7 @@ export interface ErrorQuantiles {
 }
 
 /** Minimum number of errors per quantile. With fewer errors, those of neighbouring steps are added. */
-const least = 50;
+const minErrors = 50;
 
 /** Collects forecast errors and computes their quantiles. */
 export class ErrorSample {
@@ -50,12 +50,12 @@ export class ErrorSample {
       steps.map((errors, step) => {
         let reach = 0;
         let pooled = errors;
-        while (pooled.length < least && reach < steps.length) {
+        while (pooled.length < minErrors && reach < steps.length) {
           reach++;
           pooled = steps.slice(Math.max(0, step - reach), step + reach + 1).flat();
         }
         if (pooled.length === 0) return [];
-        const quantile = errors.length < least ? widened(pooled, errors.length) : quantilesIn(pooled);
+        const quantile = errors.length < minErrors ? widened(pooled, errors.length) : quantilesIn(pooled);
         return levels.map((level) => Number(quantile(level).toPrecision(6)));
       })
     );

@@ -23,7 +23,7 @@ interface ForecastsToEvaluate {
 }
 
 /** Number of windows per batch. */
-const together = 64;
+const batchSize = 64;
 /** Maximum number of windows used to measure the importance of channels. */
 const permuted = 256;
 /** Number of windows in a report. */
@@ -110,8 +110,8 @@ async function measuresOf(
   const seasonalErrorOf = seasonalErrorsOf(record);
   const names = ["", ...Object.keys(baselines)];
   const sums = new Map(names.map((name) => [name, new WeightedMeans()]));
-  for (let start = 0; start < windows.length; start += together) {
-    const part = windows.slice(start, start + together);
+  for (let start = 0; start < windows.length; start += batchSize) {
+    const part = windows.slice(start, start + batchSize);
     const forecasts = await forecast(part);
     for (const channel of continuedOf(channels)) {
       const { mean, standardDeviation } = channels[channel];

@@ -137,8 +137,8 @@ function fitLags(
   return sets.filter(({ hasConstant }) => hasConstant || isDifference).map((set) => {
     const columns = [...set.lags.map((lag) => lags.indexOf(lag) + 1), ...set.hasConstant ? [width - 1] : []];
     const { solution, squares } = solve(products, width, columns);
-    const least = Math.max(squares, leastSquares * products[0]);
-    const criterion = correctedAkaike(least, count, columns.length + 1) + 2 * jacobian;
+    const residualSquares = Math.max(squares, leastSquares * products[0]);
+    const criterion = correctedAkaike(residualSquares, count, columns.length + 1) + 2 * jacobian;
     const lagPolynomial = new Float64Array(order + 1);
     lagPolynomial[0] = 1;
     set.lags.forEach((lag, i) => lagPolynomial[lag] = -solution[i]);

@@ -38,7 +38,7 @@ const heldOut = 0.25;
 const maxProducts = 2e10;
 
 /** Number of windows whose rows are in memory at once. */
-const together = 64;
+const blockSize = 64;
 
 /**
  * Fits the map of a channel's past, scaled to mean 0 and standard deviation 1, to its following values, and
@@ -87,8 +87,8 @@ function momentsOf(windows: readonly ForecastWindow[], sizes: LinearSizes): Mome
   const used = windows.filter((_, i) => i % every === 0);
   const unitOf = standardDeviationsOf(used, statistics);
   const moments = emptyMoments({ inputs: context + 1, outputs: horizon, shared: ahead * statistics.length });
-  for (let start = 0; start < used.length; start += together) {
-    addRows(moments, used.slice(start, start + together).flatMap((window) => rowsOf(window, sizes, unitOf)));
+  for (let start = 0; start < used.length; start += blockSize) {
+    addRows(moments, used.slice(start, start + blockSize).flatMap((window) => rowsOf(window, sizes, unitOf)));
   }
   return moments;
 }

@@ -90,7 +90,10 @@ export async function withLaterRows(
   if (validation && !test) {
     throw new OptionError(
       "missing-option",
-      (write) => `forecasts need ${write("test")} beside ${write("validation")}: the rows that follow it`,
+      (write) =>
+        `forecasts with ${write("validation")} also need ${
+          write("test")
+        }: the rows after the validation rows`,
       { option: "test" },
     );
   }

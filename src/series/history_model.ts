@@ -5,7 +5,7 @@ import type { ForecastWindow } from "./forecast_windows.ts";
 import { historyOf, wholePast } from "./histories.ts";
 import { countKnown, type HistoryForecast } from "./smoothed_forecast.ts";
 import { selectEvenly } from "./select_evenly.ts";
-import type { FitData, Given, HistoryModel, WindowModel, WindowModelSizes } from "./window_model.ts";
+import type { FitData, HistoryModel, WindowInputs, WindowModel, WindowModelSizes } from "./window_model.ts";
 
 /** A way to forecast a history. A form is a choice of the parameters; it does not depend on the unit of values. */
 export interface HistoryMethod<Form> {
@@ -102,7 +102,7 @@ export function historyModel<Form>(
     await load();
   }
 
-  return Object.assign(layer({ forms }, ({ steps }: Given) => steps!), { fit, history });
+  return Object.assign(layer({ forms }, ({ steps }: WindowInputs) => steps!), { fit, history });
 }
 
 /** Form of the series that fits all series best. */

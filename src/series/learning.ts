@@ -47,10 +47,10 @@ export function lengthOfTraining(
   if (epochs !== undefined) {
     return { epochs, visits: 1, steps: epochs * Math.ceil(samples / batchSize) };
   }
-  const least = wanted ?? defaultSteps(samples, batchSize);
-  const visits = Math.max(1, Math.round(Math.min(least, epochSteps) * batchSize / samples));
+  const minSteps = wanted ?? defaultSteps(samples, batchSize);
+  const visits = Math.max(1, Math.round(Math.min(minSteps, epochSteps) * batchSize / samples));
   const perEpoch = Math.ceil(visits * samples / batchSize);
-  const found = Math.ceil(least / perEpoch);
+  const found = Math.ceil(minSteps / perEpoch);
   return { epochs: found, visits, steps: found * perEpoch };
 }
 

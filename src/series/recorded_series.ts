@@ -79,9 +79,7 @@ export function requireValues(set: SeriesSet): SeriesSet {
   if (empty.length === 0) return set;
   throw new DataError(
     "empty-series",
-    `${name}: no value at all in the series ${
-      listed(empty.map(({ name }) => name))
-    }: there is nothing to tell a class by`,
+    `${name}: all values are missing in the series ${listed(empty.map(({ name }) => name))}`,
     { fixes: ["leave such series out"] },
   );
 }
@@ -99,7 +97,7 @@ export function inRecordedOrder(read: SeriesSet, record: RecordedForm): SeriesSe
   if (set.times !== time.kind) {
     throw new DataError(
       "invalid-cell",
-      `${set.name}: times are ${set.times}s, and the model learned from ${time.kind}s`,
+      `${set.name}: times are ${set.times}s, expected ${time.kind}s as in training`,
       { expected: `${time.kind}s`, fixes: [`write them as ${time.kind}s`] },
     );
   }
@@ -137,7 +135,7 @@ export function withRecordedClasses(set: SeriesSet, { classes }: Pick<DataRecord
     const expected = listed(classes, Infinity);
     throw new DataError("unknown-label", `${set.name}: unknown label ${listed(unknown)}`, {
       expected,
-      fixes: [`the model tells apart ${expected}: rename the label, or leave out its series`],
+      fixes: [`the labels of the model are ${expected}: rename the label, or leave out its series`],
     });
   }
   const places = set.classes.map((name) => classes.indexOf(name));

@@ -240,7 +240,7 @@ function solver(reduced: Tridiagonal, y: Float64Array, k: number): (factors: Shi
   };
 }
 
-/** Standardises the features from a position. */
+/** Standardises `size` features of a row, starting at feature `from`, into an array at `at`. */
 function standardise(
   row: Float32Array,
   { mean, scale }: FeatureScales,

@@ -97,8 +97,8 @@ function peakOf(correlations: Float64Array): number {
     hasFallen ||= correlations[lag - 1] <= 0;
     const isPeak = correlations[lag] > correlations[lag - 1] && correlations[lag] >= correlations[lag + 1];
     // The noise of a correlation has a standard deviation of about the square root of the number of values.
-    const least = Math.max(leastCorrelation, 3 / Math.sqrt(3 * correlations.length));
-    if (hasFallen && isPeak && correlations[lag] >= least) peaks.push(lag);
+    const threshold = Math.max(leastCorrelation, 3 / Math.sqrt(3 * correlations.length));
+    if (hasFallen && isPeak && correlations[lag] >= threshold) peaks.push(lag);
   }
   const highest = Math.max(...peaks.map((lag) => correlations[lag]));
   return peaks.find((lag) => correlations[lag] >= 0.9 * highest) ?? 1;

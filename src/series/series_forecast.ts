@@ -332,8 +332,8 @@ function unknownAhead(series: readonly Series[], { channels }: DataRecord): stri
       lastObserved(one, width, [channel]) <= lastObserved(one, width, continued)
     );
     return without.length === 0 ? [] : [
-      `"${name}" is not known after the last observation of ${listed(without.map(({ name }) => name))}: ` +
-      "it is read as its mean there; give rows with it",
+      `"${name}" has no values after the last observation of ${listed(without.map(({ name }) => name))}: ` +
+      "forecasts use its mean there; add rows with its future values",
     ];
   });
 }

@@ -341,7 +341,7 @@ export function dataOf<Batch extends Tree>(
 }
 
 /** Number of samples per batch of predictions. */
-const alike = 16;
+const predictionBatch = 16;
 /** Memory in bytes that the values of such a batch may take. */
 const predictionMemory = 2 ** 29;
 
@@ -371,7 +371,7 @@ export async function readAlike<T>(
 ): Promise<Float32Array[]> {
   const rows: Float32Array[] = [];
   for (const places of Map.groupBy(samples.keys(), (i) => lengthOf(samples[i])).values()) {
-    let size = alike;
+    let size = predictionBatch;
     for (let start = 0; start < places.length;) {
       const batch = places.slice(start, start + size);
       const filled = Array.from({ length: size }, (_, i) => samples[batch[Math.min(i, batch.length - 1)]]);

@@ -172,7 +172,7 @@ export const modelOptions: OptionSchema = {
     whole: true,
   }),
   clipWeights: numberOption({ help: "bound of WARP's weights; 0 for no bound" }, { from: 0 }),
-  intensity: switchOption({ help: "read how often each channel was observed, beside its values" }),
+  intensity: switchOption({ help: "also read how often each channel was observed" }),
 };
 
 /** Options of data that are split into training, validation and test sets. */
@@ -193,7 +193,7 @@ export const dataOptions: OptionSchema = {
     from: 0,
     below: 1,
   }),
-  samples: sizeOption({ group: "data", help: "series to make, or to take of the data" }),
+  samples: sizeOption({ group: "data", help: "number of series to generate, or to use from the data" }),
   length: numberOption({ group: "data", help: "observations of each series" }, { from: 2, whole: true }),
   dataSeed: numberOption(
     { group: "data", help: "seed of data, split and dropped observations", implied: "--seed" },
@@ -253,7 +253,7 @@ export const taskOptions: OptionSchema = {
   balance: switchOption({ group: "training", help: "give classes the same total weight in the loss" }),
   online: switchOption({ help: "read series so that the model can predict while observations arrive" }),
   condense: sizeOption({
-    help: "rows of a block whose mean is one step; 1 leaves rows as they are",
+    help: "number of rows that are averaged into one step; 1 keeps all rows",
     implied: "chosen from the length: at most 512 steps",
   }),
   folds: numberOption({ group: "run", help: "folds of cross-validation" }, { from: 2, whole: true }),

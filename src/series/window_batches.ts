@@ -5,17 +5,17 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { DataRecord } from "./data_record.ts";
 import { continuedOf, type ForecastWindow } from "./forecast_windows.ts";
 import type { SeriesNetwork } from "./series_network.ts";
-import type { Given, HistoryModel } from "./window_model.ts";
+import type { HistoryModel, WindowInputs } from "./window_model.ts";
 
 /** Windows in the form that the model reads. */
-export type WindowBatch = Given & {
+export type WindowBatch = WindowInputs & {
   /**
    * Mean of each channel over the grid, in standard deviations of the training set. Shape
    * (batch, 1, channels).
    */
   readonly level: Tensor;
   /** Standard deviation of each channel over the grid, in the same unit. Shape (batch, 1, channels). */
-  readonly spread: Tensor;
+  readonly scale: Tensor;
   /** Values to forecast, in the same unit; NaN is unknown. Shape (batch, times, channels). */
   readonly targets: Tensor;
   /**
@@ -30,7 +30,7 @@ export type WindowBatch = Given & {
  * largest absolute value in the window if that is smaller: a table may have series of very different scales.
  * Windows are divided by it.
  */
-const leastSpread = 0.01;
+const leastDeviation = 0.01;
 
 /** Mean and standard deviation of a channel over the grid of a window, in the units of the data. */
 export interface WindowScale {
@@ -54,8 +54,8 @@ export function scalesOf(grid: Float64Array, channels: DataRecord["channels"]): 
     }
     const mean = sum / context;
     for (let t = channel; t < grid.length; t += width) squares += (grid[t] - mean) ** 2;
-    const least = leastSpread * Math.min(standardDeviation, most || standardDeviation);
-    return { mean, standardDeviation: Math.max(Math.sqrt(squares / context), least) };
+    const minDeviation = leastDeviation * Math.min(standardDeviation, most || standardDeviation);
+    return { mean, standardDeviation: Math.max(Math.sqrt(squares / context), minDeviation) };
   });
 }
 
@@ -112,7 +112,7 @@ export function windowBatches(
   };
   return (given) => {
     const count = given.length;
-    const [grid, level, spread] = [context, 1, 1].map((rows) => new Float32Array(count * rows * width));
+    const [grid, level, scale] = [context, 1, 1].map((rows) => new Float32Array(count * rows * width));
     const past = given.map((window, i) => {
       const scales = scalesOf(window.grid, channels);
       window.grid.forEach((value, at) => {
@@ -123,7 +123,7 @@ export function windowBatches(
       });
       scales.forEach(({ mean, standardDeviation }, channel) => {
         level[i * width + channel] = (mean - channels[channel].mean) / channels[channel].standardDeviation;
-        spread[i * width + channel] = standardDeviation / channels[channel].standardDeviation;
+        scale[i * width + channel] = standardDeviation / channels[channel].standardDeviation;
       });
       return {
         ...window.past,
@@ -156,7 +156,7 @@ export function windowBatches(
       ...(network ? { inputs: network.inputs(past) } : {}),
       ...(ahead.length > 0 ? { ahead: tensor(known, { shape: [count, horizon, ahead.length] }) } : {}),
       level: tensor(level, { shape: [count, 1, width] }),
-      spread: tensor(spread, { shape: [count, 1, width] }),
+      scale: tensor(scale, { shape: [count, 1, width] }),
       targets: tensor(targets, { shape: [count, length, width] }),
       ...(history ? { steps: stepsOf(given) } : {}),
       ...(isRegular ? {} : { at: tensor(at, { shape: [count, length] }) }),

@@ -114,7 +114,7 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
    * Forecasts at the steps 1, 2, ..., in standard deviations of the training set. Shape
    * (batch, horizon, channels).
    */
-  const steps = (batch: WindowBatch, key?: Key) => model(batch, key).mul(batch.spread).add(batch.level);
+  const steps = (batch: WindowBatch, key?: Key) => model(batch, key).mul(batch.scale).add(batch.level);
 
   /** Length of a window's observations in the inputs of the network. */
   const lengthOf = ({ past }: ForecastWindow) => network?.lengthOf(past) ?? 0;
@@ -186,7 +186,7 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
     if (now + gap > now && now + horizon * gap <= latestTime(record.time.kind)) return;
     throw new DataError(
       "no-prediction",
-      `series "${name}": no forecast after time ${now}: numbers, or dates, that large are not told apart`,
+      `series "${name}": no forecast after time ${now}: the next times are too large to represent`,
     );
   };
 
@@ -199,7 +199,7 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
     evaluate(batch, key) {
       const predicted = steps(batch, key);
       if (!batch.at) return knownErrors(predicted, batch.targets);
-      const present = batch.grid.slice(1, -1).mul(batch.spread).add(batch.level);
+      const present = batch.grid.slice(1, -1).mul(batch.scale).add(batch.level);
       return knownErrors(atTimes(concatenate([present, predicted], 1), batch.at), batch.targets);
     },
     forecast,

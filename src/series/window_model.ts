@@ -9,7 +9,7 @@ import type { SeriesInputs, SeriesNetwork } from "./series_network.ts";
 import type { HistoryForecast } from "./smoothed_forecast.ts";
 
 /** Past of some series, and values known ahead of time. */
-export type Given = {
+export type WindowInputs = {
   /**
    * Past values on a grid that ends at the present, each channel with mean 0 and standard deviation 1. Shape
    * (batch, context, channels).
@@ -48,10 +48,10 @@ export interface HistoryModel {
 }
 
 /** Maps the past to the values at the next steps `(batch, horizon, channels)`, in the units of the grid. */
-export type WindowModel = Layer<[given: Given, key?: Key]> & {
+export type WindowModel = Layer<[inputs: WindowInputs, key?: Key]> & {
   /** Computes the parameters in closed form, in place. Without it the model is trained with gradients. */
   readonly fit?: (data: FitData) => Promise<void>;
-  /** Set if the model reads histories on the host. It needs `Given.steps`. */
+  /** Set if the model reads histories on the host. It needs `WindowInputs.steps`. */
   readonly history?: HistoryModel;
 };
 

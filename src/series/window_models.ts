@@ -14,7 +14,7 @@ import type { ModelKind } from "./model_kind.ts";
 import { seriesModels } from "./series_models.ts";
 import type { SeriesNetwork } from "./series_network.ts";
 import { seasonalNaiveForm, smoothingModel } from "./smoothing_model.ts";
-import type { FitData, Given, WindowModel, WindowModelSizes } from "./window_model.ts";
+import type { FitData, WindowInputs, WindowModel, WindowModelSizes } from "./window_model.ts";
 
 /** A kind of forecasting model. */
 interface WindowModelKind extends ModelKind {
@@ -80,7 +80,7 @@ export const windowModels: Readonly<Record<string, WindowModelKind>> = {
   ),
 };
 
-/** Parameters of the linear maps, and of a sequence model beside them. */
+/** Parameters of the linear maps, and of a sequence model if there is one. */
 type LinearParameters = {
   readonly linear: { readonly weight: Tensor; readonly bias?: Tensor };
   readonly ahead?: { readonly weight: Tensor };
@@ -113,7 +113,7 @@ function linearModel(sizes: WindowModelSizes): WindowModel {
 function besideLinear(
   { channels, ahead, context, horizon, key }: WindowModelSizes,
   network?: SeriesNetwork,
-): Layer<[given: Given, key?: Key], LinearParameters> {
+): Layer<[inputs: WindowInputs, key?: Key], LinearParameters> {
   const linear = Linear({ inputs: context, outputs: horizon, key: splitKey(key)[0] });
   const ofAhead = ahead > 0
     ? Linear({ inputs: ahead, outputs: channels, key: foldIn(key, 1), bias: false })
@@ -123,7 +123,7 @@ function besideLinear(
     ...(ofAhead ? { ahead: ofAhead.parameters } : {}),
     ...(network ? { network: network.parameters } : {}),
   };
-  return layer(parameters, ({ grid, inputs, ahead }: Given, key?: Key) => {
+  return layer(parameters, ({ grid, inputs, ahead }: WindowInputs, key?: Key) => {
     let steps = linear(grid.transpose()).transpose();
     if (ofAhead) steps = steps.add(ofAhead(ahead!));
     if (!network) return steps;
@@ -156,7 +156,7 @@ function stepByStep(
     time: true,
     key,
   });
-  return layer(model.parameters, ({ grid }: Given, key?: Key) => {
+  return layer(model.parameters, ({ grid }: WindowInputs, key?: Key) => {
     const x = grid.pad([[0, 0], [0, horizon], [0, 0]]);
     return model(x, { context, key }).slice(1, context - 1, context + horizon - 1);
   });

@@ -5,9 +5,9 @@ import type { Limits } from "./limits.ts";
 import { busy, RequestError } from "./problem.ts";
 
 /** Memory budget shared by all bodies that are being received or answered. */
-export interface Room {
+export interface BodyBudget {
   /** Free bytes of the budget. */
-  left: number;
+  free: number;
 }
 
 /** A received body. It occupies its bytes of the budget until it is disposed. */
@@ -22,7 +22,7 @@ export interface Body extends Disposable {
  * @throws {RequestError} 413 if the body is larger than the limit, 408 if it does not arrive in time, 503 if
  * the budget is exhausted, 400 if the body is truncated or damaged.
  */
-export async function receiveBody(request: Request, room: Room, limits: Limits): Promise<Body> {
+export async function receiveBody(request: Request, bodyBudget: BodyBudget, limits: Limits): Promise<Body> {
   const tooLarge = () =>
     new RequestError(
       413,
@@ -37,14 +37,14 @@ export async function receiveBody(request: Request, room: Room, limits: Limits):
   if (Number(request.headers.get("content-length")) > limits.bodyBytes) throw tooLarge();
   let taken = 0;
   const take = (bytes: number) => {
-    if (bytes > room.left) {
+    if (bytes > bodyBudget.free) {
       throw busy("too many bodies are being received: try again later");
     }
-    room.left -= bytes;
+    bodyBudget.free -= bytes;
     taken += bytes;
   };
   const giveBack = () => {
-    room.left += taken;
+    bodyBudget.free += taken;
     taken = 0;
   };
   try {

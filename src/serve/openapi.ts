@@ -134,7 +134,7 @@ function predictOperation(bodyBytes: number) {
     description: `The table may be compressed by gzip, and has at most ${bodyBytes} bytes.`,
     parameters: Object.entries(tableNotations).map(([name, choices]) => ({
       ...{ name, in: "query", required: false, schema: { type: "string", enum: choices } },
-      description: "As the flag of `deno task predict`.",
+      description: "Has the meaning of the same flag of `deno task predict`.",
     })),
     requestBody: {
       required: true,

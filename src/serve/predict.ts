@@ -24,10 +24,10 @@ export const linesType = "application/x-ndjson";
 
 /** Returns the predictions for the table of a request. */
 export async function predict(request: Request, service: Service): Promise<Response> {
-  const { limits, room, predictions } = service;
+  const { limits, bodyBudget, predictions } = service;
   const kind = kindOf(request);
   const notation = notationOf(new URL(request.url).searchParams);
-  using body = await receiveBody(request, room, limits);
+  using body = await receiveBody(request, bodyBudget, limits);
   if (body.bytes.length === 0) throw new RequestError(400, "an empty body; expected a table");
   return await predictions.run(async () => {
     const set = await service.model.series(tableOf(body.bytes, kind, service.names, limits), notation);
@@ -73,7 +73,7 @@ function requireShort({ series }: SeriesSet, { observations }: Limits): void {
 }
 
 /** Number of series per batch. */
-const together = 64;
+const batchSize = 64;
 
 /**
  * Predicts the series of a set in batches. A prediction does not depend on other series, so other requests
@@ -87,12 +87,12 @@ async function answersOf(
 ): Promise<Prediction[]> {
   const end = performance.now() + 1000 * predictionSeconds;
   const answers: Prediction[] = [];
-  for (let start = 0; start < set.series.length; start += together) {
+  for (let start = 0; start < set.series.length; start += batchSize) {
     if (signal.aborted) throw new RequestError(400, "the client disconnected");
     if (performance.now() > end) {
       throw busy(`the predictions took more than ${predictionSeconds} s: send fewer series at once`);
     }
-    answers.push(...await model.predict!({ ...set, series: set.series.slice(start, start + together) }));
+    answers.push(...await model.predict!({ ...set, series: set.series.slice(start, start + batchSize) }));
     await new Promise((resolve) => setTimeout(resolve));
   }
   return answers;

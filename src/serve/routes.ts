@@ -123,5 +123,5 @@ function requireAccess({ host, hostname }: URL, origin: string | null, { hosts, 
     throw new RequestError(403, "this host name is not allowed; start the server with --origin to allow it");
   }
   if (origin === null || origins.includes(origin) || URL.parse(origin)?.host === host) return;
-  throw new RequestError(403, "web pages of another origin may not ask this server");
+  throw new RequestError(403, "web pages of other origins may not send requests to this server");
 }

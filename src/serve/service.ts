@@ -7,7 +7,7 @@ import type { DataRecord } from "../series/data_record.ts";
 import type { SeriesSettings } from "../series/settings.ts";
 import type { TrainedModel } from "../series/trained_model.ts";
 import type { TrainedRun } from "../train/trained_run.ts";
-import type { Room } from "./body.ts";
+import type { BodyBudget } from "./body.ts";
 import { defaultLimits, limitNames, type Limits } from "./limits.ts";
 import { type Counter, counter, gauge, type Histogram, histogram, type Metric } from "./metrics.ts";
 import { type Sockets, socketsOf } from "./sockets.ts";
@@ -31,7 +31,7 @@ export interface Service extends StreamService {
   /** Model of the run. */
   readonly model: Pick<TrainedModel, "stream"> & Required<Pick<TrainedModel, "series" | "predict">>;
   /** Memory budget of bodies. */
-  readonly room: Room;
+  readonly bodyBudget: BodyBudget;
   /** Queue of prediction requests. */
   readonly predictions: Queue;
   /** Counters. */
@@ -115,7 +115,7 @@ export function serviceOf(
     model: { series, predict, stream },
     names: { series: name, time },
     limits,
-    room: { left: limits.bodiesBytes },
+    bodyBudget: { free: limits.bodiesBytes },
     predictions,
     metrics,
     latest,
@@ -178,7 +178,7 @@ function gaugesOf(
     gauge("weft_sockets", "Open WebSockets.", () => sockets.count),
     gauge(
       "weft_predictions_waiting",
-      "Requests for predictions that are computed or wait.",
+      "Requests for predictions that are running or waiting.",
       () => predictions.count,
     ),
     gauge("process_resident_memory_bytes", "Memory of the process.", () => Deno.memoryUsage().rss),

@@ -41,9 +41,11 @@ export async function readRecord(path: string): Promise<DataDescription | undefi
 }
 
 /**
- * Rejects a record that does not belong to some weights.
+ * Checks that a record describes the data that weights were trained on.
  *
- * @param digest Result of {@linkcode recordDigest}, from the metadata of the weights.
+ * @param weights File of the weights, for the message.
+ * @param digest Result of {@linkcode recordDigest} at the time of training, from the metadata of the weights.
+ * @throws {Error} If the digest of the record differs.
  */
 export async function requireRecordOf(
   weights: string,

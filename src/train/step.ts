@@ -19,7 +19,7 @@ export type TakeStep = (positions: Int32Array, key: Key, learningRate: number) =
 export interface StepSplit {
   /** Number of parts of a batch. */
   readonly parts: number;
-  /** Whether a part of one sample takes more memory than the limit, too. */
+  /** Whether even a part of one sample takes more memory than the limit. */
   readonly isOverLimit: boolean;
 }
 

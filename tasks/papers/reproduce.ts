@@ -67,9 +67,9 @@ interface Options {
 function reproduceProgram(): Command {
   return command(
     "reproduce",
-    "Makes a table of a paper; without a name, lists them with what each needs.",
+    "Make a table of a paper. Without a name, list all tables with their runs and data.",
   )
-    .addArgument(new Argument("[table]", "which one").choices(tables.map(({ name }) => name)))
+    .addArgument(new Argument("[table]", "name of a table").choices(tables.map(({ name }) => name)))
     .addOption(
       new Option("--scale <name>", "the paper's sizes, or small sizes: minutes of training on two cores")
         .choices(scales).default("paper"),
@@ -78,29 +78,34 @@ function reproduceProgram(): Command {
     .option("--experiments <names>", "columns, separated by commas (default: all)", (text) => text.split(","))
     .option(
       "--seeds <numbers>",
-      "separated by commas (default: the scale's)",
+      "seeds of the runs, separated by commas (default: those of the scale)",
       (text) => text.split(",").map(seedOf),
     )
     .addOption(deviceOption())
-    .option("--data <folder>", "where the data sets are", path, "data")
-    .option("--out <folder>", "where runs and tables are written", path, "runs/tables")
+    .option("--data <folder>", "folder of the data sets", path, "data")
+    .option("--out <folder>", "folder for runs and tables", path, "runs/tables")
     .option(
       "--jobs <number>",
-      "maximum number of parallel runs; 1 on this machine, since a run uses all cores; unlimited on a cluster",
+      "maximum number of parallel runs (default: 1 on this machine, since a run uses all cores; no limit on a cluster)",
       wholeFrom(1),
     )
-    .addOption(new Option("--engine <name>", "what runs them").choices(["local", "slurm"]).default("local"))
+    .addOption(
+      new Option("--engine <name>", "where runs execute: as local processes, or as jobs of Slurm").choices([
+        "local",
+        "slurm",
+      ]).default("local"),
+    )
     .optionsGroup("Jobs of Slurm (docs/reproduce.md):")
     .option("--cpus <number>", "cores of a run", wholeFrom(1), 2)
-    .option("--memory <size>", "of a run", "4G")
-    .option("--time <time>", "longest one of a run", "1-00:00:00")
+    .option("--memory <size>", "memory of a run", "4G")
+    .option("--time <time>", "time limit of a run", "1-00:00:00")
     .option(
       "--sbatch <options>",
-      "others of sbatch, divided by spaces: '--partition=long --gres=gpu:1'",
+      "more options of sbatch, separated by spaces: '--partition=long --gres=gpu:1'",
       words,
       [],
     )
-    .option("--dry-run", "prints the script and the commands instead of submitting them");
+    .option("--dry-run", "print the script and the commands instead of submitting them");
 }
 
 function words(text: string): string[] {
@@ -138,7 +143,7 @@ export async function reproduce(args: string[]): Promise<number> {
   const wanted = runs.filter(isThere);
   const how = `deno task download ${downloadsOf(table).join(" ")}, or --data`;
   if (wanted.length === 0) throw new Error(`${lacking.join(", ")}: data not found: ${how}`);
-  if (lacking.length > 0) console.log(`left out what needs ${lacking.join(", ")}: ${how}`);
+  if (lacking.length > 0) console.log(`skipped the runs that need ${lacking.join(", ")}: ${how}`);
   const shown = await tableRuns(table, { ...options, models: undefined, experiments: undefined });
   return await make(table, wanted, shown.filter(isThere), options);
 }
@@ -269,7 +274,7 @@ async function described(table: PaperTable, options: Options): Promise<string> {
   return `${table.name}\n  ${table.title} (${table.source})\n  ${counts.join("; ")}\n  data: ${
     missing.length > 0
       ? `missing ${missing.join(", ")}: deno task download ${downloadsOf(table).join(" ")}`
-      : "there"
+      : "available"
   }`;
 }
 

@@ -181,7 +181,7 @@ testTables([
   [
     "epochs in ms",
     `${head}a,${day}000,1,u\n`,
-    /^x; a 1717113600 \| 1 u; times are whole numbers .* as milliseconds/,
+    /^x; a 1717113600 \| 1 u; times are read as dates: as milliseconds/,
   ],
   [
     "Unix times in ms after one in seconds",

@@ -90,17 +90,17 @@ const [train, test] = tiny;
 const zeros = new Uint8Array(2 ** 26);
 const bombs: [name: string, archive: Uint8Array, message: RegExp][] = [
   [
-    "that claims to hold gigabytes",
+    "that states a content of gigabytes",
     zipFile([{ ...train, content: zeros, claimedSize: 3e9 }, test]),
     /Tiny_TRAIN\.ts: 3000000000 bytes, expected 2147483647 at most/,
   ],
   [
-    "that holds more than it claims",
+    "that contains more bytes than it states",
     zipFile([{ ...train, content: zeros, claimedSize: 100 }, test]),
     /Tiny_TRAIN\.ts: damaged: cannot be unpacked to 100 bytes/,
   ],
   [
-    "that holds less than it claims",
+    "that contains fewer bytes than it states",
     zipFile([{ ...train, claimedSize: 100 }, test]),
     /Tiny_TRAIN\.ts: damaged: \d+ bytes, expected 100/,
   ],

@@ -244,10 +244,10 @@ Deno.test("a latent model predicts each row from earlier rows, for updates befor
 });
 
 Deno.test("an ODE-RFWP rejects tolerances with fixed steps, and unknown methods", () => {
-  assert.throws(() => ODERFWP({ ...recurrent, rtol: 1e-3 }), /rtol and atol are of no use to rk4/);
+  assert.throws(() => ODERFWP({ ...recurrent, rtol: 1e-3 }), /rtol and atol do not apply to rk4/);
   assert.throws(
     () => ODERFWP({ ...recurrent, method: "explicit_adams" }),
-    /ODERFWP: method "explicit_adams" is neither of fixed steps, as rk4, nor adaptive, as dopri5/,
+    /ODERFWP: method "explicit_adams" has neither fixed steps, as rk4, nor adaptive steps, as dopri5/,
   );
 });
 

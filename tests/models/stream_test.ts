@@ -260,7 +260,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   [
     "a first observation with missing values",
     () => makeModel().stream().push(0, [1, NaN, 3]),
-    /the first observation lacks values/,
+    /the first observation has missing values/,
   ],
   [
     "two equal times",

@@ -145,7 +145,7 @@ Deno.test("without a root network the state holds the parameters of the formula"
   assert.ok(await largestDifference(model(x), expected) < 1e-14);
   const learned = WARP({ ...small, root: "none", physics: sinePhase(2), initial: "learned", key: key(0) });
   assert.deepEqual(learned.parameters.initial.theta!.shape, [2]);
-  assert.throws(() => WARP({ ...small, root: "none", key: key(0) }), /it needs physics/);
+  assert.throws(() => WARP({ ...small, root: "none", key: key(0) }), /needs physics/);
 });
 
 Deno.test("a dynamic tanh has scalar or per-channel parameters", async () => {
@@ -262,7 +262,7 @@ Deno.test("WARP rejects contradictory options", () => {
   const model = WARP({ ...small, key: key(0) });
   const y = ones([2, 5, 2]);
   assert.throws(() => model(ones([2, 5, 3])), /x of shape \(2, 5, 3\), expected \(batch, length, 2\)/);
-  assert.throws(() => model(y, { context: 6 }), /a context of 6 observations of a series of 5/);
+  assert.throws(() => model(y, { context: 6 }), /context is 6, expected at most the length of the series, 5/);
   assert.throws(() => model(y, { context: 1, pForcing: 2, key: key(0) }), /pForcing is 2/);
   assert.throws(() => model(y, { pForcing: 0.5 }), /need a key/);
   assert.throws(() => model(y, { length: 9 }), /length is of a run that feeds on predictions/);
@@ -284,7 +284,10 @@ Deno.test("WARP rejects contradictory options", () => {
   assert.throws(() => WARP({ ...small, leastDeviation: -1, key: key(0) }), /leastDeviation is -1/);
   assert.throws(() => WARP({ ...small, transition: { rank: 15 }, key: key(0) }), /rank is 15.*14 weights/);
   const classifier = WARP({ ...small, output: "logits", key: key(0) });
-  assert.throws(() => classifier(y, { context: 2 }), /only predictions of the input can be fed back/);
+  assert.throws(
+    () => classifier(y, { context: 2 }),
+    /only a model that predicts its input can feed back predictions/,
+  );
   assert.throws(
     () => WARP({ ...small, transition: { blocks: 4 }, key: key(0) }),
     /does not divide the state's 14/,

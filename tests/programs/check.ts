@@ -304,7 +304,7 @@ async function checkLoop(program: Program): Promise<Compared & { compiled: numbe
 async function checkAdjoints(program: Program): Promise<string | undefined> {
   const base = evaluate(program, 0);
   const state = program.inputs.find(({ role }) => role === "state");
-  // A stopped value has no slope, and may yet jump while the state moves.
+  // A value of `stopGradient` has no gradient, but may jump when the state changes.
   const isSmooth = hasSecondGradient(program, base);
   if (!isSmooth || !state?.sets[0].length) return;
   let steepest = 1;

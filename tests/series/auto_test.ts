@@ -164,7 +164,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a stopped comparison leaves a run that starts anew",
+  "a run that was stopped during its comparison starts again",
   withFolder(async (folder) => {
     const data = await writeWaves(`${folder}/waves.csv`, 24);
     const run = await startRun(settingsFor({ data }), folder);

@@ -102,11 +102,11 @@ for (const model of ["neural-cde", "s5"]) {
       const { model: trainedModel, record } = await trained(folder, { model, online: true, condense: 3 });
       assert.deepEqual((record as DataRecord).condensing, { by: "means", rows: 3 });
       const set = await trainedModel.series!(`${folder}/own.csv`);
-      const together = await trainedModel.predict!(set);
-      const apart = await Promise.all(
+      const ofTable = await trainedModel.predict!(set);
+      const ofSeries = await Promise.all(
         set.series.map((one) => trainedModel.predict!({ ...set, series: [one] })),
       );
-      assert.deepEqual(together, apart.flat());
+      assert.deepEqual(ofTable, ofSeries.flat());
 
       const [{ name, times, values }] = set.series;
       let state: PredictionStreamState | undefined;

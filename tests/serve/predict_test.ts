@@ -92,7 +92,7 @@ Deno.test(
       [new Request(`${address}/predict?${"x".repeat(3000)}`), 414, /more than 2048 characters/],
       [post(csv, "application/x-www-form-urlencoded"), 415, /expected text\/csv/],
       [post(csv, "text/csv", { "content-encoding": "br" }), 415, /expected gzip/],
-      [post(csv, "text/csv", { origin: "https://elsewhere.org" }), 403, /another origin/],
+      [post(csv, "text/csv", { origin: "https://elsewhere.org" }), 403, /other origins/],
       [post(""), 400, /empty body/],
       [post(packed(csv).subarray(0, 40)), 400, /gzip is damaged or truncated/],
       [post(csv.replace("ward", "unit")), 422, /no column "ward", unknown column "unit"/],

@@ -104,7 +104,7 @@ Deno.test(
       const bytes = new Uint8Array(1000);
       return new TextDecoder().decode(bytes.subarray(0, await connection.read(bytes) ?? 0));
     };
-    assert.match(await handshake({ origin: "https://elsewhere.org" }), /^HTTP\/1\.1 403 .*another origin/s);
+    assert.match(await handshake({ origin: "https://elsewhere.org" }), /^HTTP\/1\.1 403 .*other origins/s);
     assert.match(await handshake({}), /^HTTP\/1\.1 400 .*no handshake/s);
 
     const slow = fetch(`${server.url}/predict`, {

@@ -142,7 +142,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a choice that is killed while models are compared and refitted gives bitwise equal results in every use",
+  "a run that is killed while it compares and refits models gives bitwise equal results in every use",
   checkKilled([], [/comparing models/, "metrics.jsonl"]),
 );
 

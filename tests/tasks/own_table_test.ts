@@ -75,7 +75,7 @@ Deno.test(
       ],
       [
         (text) => text.replaceAll("2024-03-0", "").replaceAll(" 12:00", ""),
-        /times are numbers, and the model learned from dates/,
+        /times are numbers, expected dates as in training/,
       ],
       [(text) => text.replace("at", "when"), /no column "at" among .*--time/],
     ];

@@ -208,7 +208,7 @@ Deno.test("--data without an experiment is rejected with a list of the experimen
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /^error: spirals has no option --data; experiments that have: own-series, .*; spirals has/,
+    /^error: spirals has no option --data; experiments with these options: own-series, .*; options of spirals:/,
   );
-  assert.doesNotMatch(stderr, /experiments that have: .*\bsine\b/);
+  assert.doesNotMatch(stderr, /experiments with these options: .*\bsine\b/);
 });

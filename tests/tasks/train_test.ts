@@ -219,7 +219,7 @@ const rejected: [name: string, args: string[], message: RegExp][] = [
   [
     "an option that the experiment cannot use",
     ["sine", "--drop", "0.5", "--method", "dopri5", "--data", "nowhere.csv"],
-    /sine has no option --drop, --method, --data; experiments that have: own-series, .*; sine has .*--model/,
+    /sine has no option --drop, --method, --data; experiments with these options: own-series, .*; options of sine: .*--model/,
   ],
   [
     "a resumed folder that is not a run",

@@ -118,7 +118,7 @@ async function writeTable(folder: string): Promise<string> {
 }
 
 testLong(
-  "a length that was found is in the record, and a killed run goes on to the same numbers",
+  "the length that cross-validation finds is in the record, and a killed run resumes to the same numbers",
   withFolder(async (folder) => {
     const data = await writeTable(folder);
     const chosen = { data, model: "gru", hidden: 4, ensemble: 2, device: "cpu" };

@@ -150,7 +150,7 @@ Deno.test(
     const changes: [rows: string[][], message: RegExp][] = [
       [
         table({ labels: ["a_low", "high"] }),
-        /own\.csv: unknown label "a_low"; the model tells apart "high", "low"/,
+        /own\.csv: unknown label "a_low"; the labels of the model are "high", "low"/,
       ],
       [table({ count: 23 }), /own\.csv: not the data that the run .*: 1 series missing \("s23"\)/],
       [table({ count: 25 }), /: 1 series new \("s24"\)/],
@@ -196,7 +196,7 @@ const unsuitable: [name: string, options: TableOptions, message: RegExp][] = [
   [
     "dates instead of numbers",
     { dates: true },
-    /new\.csv: times are dates, and the model learned from numbers/,
+    /new\.csv: times are dates, expected numbers as in training/,
   ],
 ];
 Deno.test(
@@ -290,11 +290,14 @@ Deno.test(
   withFolder(async (folder) => {
     const run = await trainOn(folder);
     const path = await write(`${folder}/new.csv`, [...table({ count: 2 }), ["empty", "0", "", "?", "low"]]);
-    const message = /new\.csv: no value at all in the series "empty"/;
+    const message = /new\.csv: all values are missing in the series "empty"/;
     await assert.rejects(() => answersFor(run.folder, path), message);
     await assert.rejects(async () => await measureNew(await trained(run.folder), path), message);
     const rows = [...table(), ["empty", "0", "", "", "low"]];
-    await assert.rejects(() => trainOn(folder, rows), /own\.csv: no value at all in the series "empty"/);
+    await assert.rejects(
+      () => trainOn(folder, rows),
+      /own\.csv: all values are missing in the series "empty"/,
+    );
   }),
 );
 

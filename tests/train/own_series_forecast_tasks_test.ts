@@ -306,7 +306,7 @@ Deno.test(
     assert.doesNotMatch(await noticesOf(next), /not known after/);
     assert.match(
       await noticesOf(data),
-      /"holiday" is not known after the last observation of "?a"?: it is read/,
+      /"holiday" has no values after the last observation of "?a"?: forecasts use its mean/,
     );
   }),
 );

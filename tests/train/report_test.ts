@@ -133,7 +133,7 @@ Deno.test("a report omits settings without effect on the model", () => {
   assert.doesNotMatch(renderReport({ ...content, summary, unused: ["batchSize"] }), />batch size</);
 });
 
-Deno.test("beside the log loss, the loss is the one before calibration", () => {
+Deno.test("a report with the log loss shows the loss before calibration too", () => {
   assert.deepEqual(measuresInWords({ loss: 0.5, logLoss: 0.25, accuracy: 0.5 }), [
     ["loss before calibration", "0.5"],
     ["log loss", "0.25"],

@@ -39,7 +39,10 @@ Deno.test(
     });
     await assert.rejects(readSepsis(folder), /p\.psv, line 3: expected a number or NaN in ICULOS, got "x"/);
     await writeStays(folder, "training_setB.zip", { "p.psv": stay([1, 3, 2]) });
-    await assert.rejects(readSepsis(folder), /p\.psv, line 4: hour 2, expected a later one than before/);
+    await assert.rejects(
+      readSepsis(folder),
+      /p\.psv, line 4: hour 2, expected a later hour than in the row before/,
+    );
     await assert.rejects(
       readSepsis(`${folder}/none`),
       /none: no such folder; expected training_setA\.zip and training_setB/,

@@ -138,7 +138,7 @@ export function wideSeries(table: TableColumns): SeriesSet {
   merge.reportMerged();
   const empty = series.find(({ times }) => times.length === 0);
   if (empty) {
-    throw fail(0, `no value at all in the column ${quoted(empty.name)}, which is a series`, {
+    throw fail(0, `all values are missing in the column ${quoted(empty.name)}, which is a series`, {
       code: "empty-series",
       column: empty.name,
       fixes: [(write) => `leave it out with ${write("ignore")}`],
@@ -160,7 +160,7 @@ function common(table: TableColumns, times: Times) {
   if (zone && isNumber) notices.push(`the zone ${zone} is not used: times are numbers`);
   if (times.isRecognised) {
     notices.push(
-      `times are whole numbers between 2001 and 2100 as ${times.unit} since 1970, and read as dates`,
+      `times are read as dates: as ${times.unit} since 1970 they are between the years 2001 and 2100`,
     );
   }
   return {
@@ -229,7 +229,7 @@ function requireChannels(channels: readonly ChannelValues[], { fail, ignored }: 
   if (channels.length > 0) return;
   throw fail(
     0,
-    `no channel: every column beside names, times and targets was left out: ${ignored.join(", ")}`,
+    `no channel: all columns except names, times and targets were left out: ${ignored.join(", ")}`,
     { code: "missing-column" },
   );
 }
@@ -320,8 +320,8 @@ function mergeRule(table: TableColumns, { values: times, kind }: Times) {
     if (duplicates !== "refuse") return values.at(duplicates === "first" ? 0 : -1)!;
     const second = rows.find((row, i) => i > 0 && !Number.isNaN(at(row)) && at(row) !== values[0])!;
     const again = zone && kind === "date" ? shownAgain(times[rows[0]], zone) : undefined;
-    const fixes: ErrorText[] = [(write) => `${write("duplicates")} as mean, first or last decides`];
-    if (!table.series && !wide) fixes.push((write) => `if a column names the series, ${write("series")}`);
+    const fixes: ErrorText[] = [(write) => `set ${write("duplicates")} to mean, first or last`];
+    if (!table.series && !wide) fixes.push((write) => `if a column names the series, set ${write("series")} to that column`);
     if (again) {
       fixes.push(`clocks of ${zone} were put back and show it twice: write times with offsets, as ${again}`);
     }

@@ -55,7 +55,7 @@ function requireExact(cell: Cell, name: string, row: number, fail: RowError): vo
   const number = `a number up to ${Number.MAX_SAFE_INTEGER}`;
   throw fail(
     row,
-    `expected a text in column ${quoted(name)}, or ${number}, of which no digit is lost, got ${cell}`,
+    `expected a text in column ${quoted(name)}, or ${number} (larger numbers lose digits), got ${cell}`,
     cellDetails(name, `a text, or ${number}`, "in JSON, write it in quotes"),
   );
 }
@@ -339,7 +339,7 @@ export function timeColumn(
           0,
           `expected ${unit} since 1970 as time, as in the earlier table, got "${all[0]}" in column ${
             quoted(name)
-          }, which is one in ${epoch}`,
+          }, which is in ${epoch}`,
           {
             ...cellDetails(
               name,

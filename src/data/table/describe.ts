@@ -14,7 +14,7 @@ export function describeSeries(set: SeriesSet): string[] {
   const groups = new Set(series.flatMap(({ group }) => group ?? []));
   return [
     `${series.length} series of ${range(lengths)} observations` +
-    (alone > 0 ? `; ${alone} with a single observation, which shows no change` : "") +
+    (alone > 0 ? `; ${alone} with a single observation, so without change over time` : "") +
     (groups.size > 0 ? `; ${groups.size} groups` : ""),
     describeTimes(set),
     ...(isUnnamed(described, set.columns) ? [] : [`channels: ${described.join(", ")}`]),
@@ -67,7 +67,7 @@ function describeChannel({ series, channels, kinds }: SeriesSet, channel: number
     ...(missing === 0
       ? []
       : missing === count
-      ? ["no value at all"]
+      ? ["all values missing"]
       : [`${percent(missing / count)} missing`]),
     ...(low === high ? [`constant ${short(low)}, which carries no information`] : []),
   ];

@@ -54,9 +54,8 @@ export function rolesOf(
   if (wide && long.length > 0) {
     fail(
       (write) =>
-        `${long.map(write).join(", ")}: of tables with a row an observation, and ${
-          write("wide")
-        } says that a row is a time`,
+        `${long.map(write).join(", ")}: not for tables with ${write("wide")}, where each row is a time and ` +
+        "each column a series",
       { code: "conflicting-options", option: "wide" },
     );
   }
@@ -85,16 +84,16 @@ export function rolesOf(
   give(time, "time", "time", true);
   if (!wide) give(series, "series", "series", options.series !== undefined);
   if (!wide && !roles.has(series)) {
-    const alike = names.find((name) => name.toLowerCase() === series);
-    if (alike) {
+    const similar = names.find((name) => name.toLowerCase() === series);
+    if (similar) {
       fail(`no column ${quoted(series)}`, {
         code: "missing-column",
         option: "series",
         column: series,
         fixes: [
           (write) =>
-            `if column ${quoted(alike)} has the names of the series, set ${write("series")} to ${
-              quoted(alike)
+            `if column ${quoted(similar)} has the names of the series, set ${write("series")} to ${
+              quoted(similar)
             }`,
         ],
       });
@@ -126,7 +125,9 @@ export function rolesOf(
     isUnnamed(name) && !roles.has(name) ? "unnamed" : roles.get(name) ?? channel
   );
   if (!all.some((role) => role === "channel" || role === "known")) {
-    fail(`no channel: a column beside ${[...roles.keys()].join(", ")}`, { code: "missing-column" });
+    fail(`no channel: expected a column in addition to ${[...roles.keys()].join(", ")}`, {
+      code: "missing-column",
+    });
   }
   return all;
 }

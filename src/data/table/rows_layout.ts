@@ -45,7 +45,7 @@ export function rowsLayout(
       throw new DataFormatError(
         file,
         1,
-        `no column of values beside ${listed(names)}; expected one for each step`,
+        `no column of values, only ${listed(names)}; expected one for each step`,
         { code: "missing-column", expected: "a column for each step" },
       );
     }

@@ -40,9 +40,9 @@ export function timeCorrelation(states: Tensor): Tensor {
     const [batch, length] = states.shape;
     const tau = times(length, states.dtype).sub(0.5).expandDims(1);
     const centred = states.sub(states.mean([0, 1], { keepDims: true }));
-    const together = centred.mul(tau).sum([0, 1]);
-    const spread = centred.square().sum([0, 1]).mul(tau.square().sum().mul(batch)).sqrt();
-    return spread.equal(0).where(0, together.div(spread.equal(0).where(1, spread)));
+    const covariance = centred.mul(tau).sum([0, 1]);
+    const deviations = centred.square().sum([0, 1]).mul(tau.square().sum().mul(batch)).sqrt();
+    return deviations.equal(0).where(0, covariance.div(deviations.equal(0).where(1, deviations)));
   });
 }
 

@@ -53,8 +53,8 @@ export function rollOutStates(dynamics: Dynamics, readout: Readout, feeding: Fee
   return concatenate([feeding.start.expandDims(0), later]).transpose(0, 1);
 }
 
-/** p_t and y_t. */
-export type Said = {
+/** p_t, which is fed back at step t, and the output y_t. */
+export type StepOutput = {
   readonly prediction: Tensor;
   readonly y: Tensor;
 };
@@ -71,11 +71,11 @@ export type FeedingRow = {
 export interface FeedingSteps {
   readonly rows: FeedingRow;
   /** Returns y_0 of the first states. */
-  first(start: Tensor): Said;
+  first(start: Tensor): StepOutput;
   /** Returns the inputs of the next step: the change of the input, and p_t. */
-  takeUp(before: Said, row: FeedingRow): { change: Tensor; input: Tensor; prediction: Tensor };
+  nextInputs(before: StepOutput, row: FeedingRow): { change: Tensor; input: Tensor; prediction: Tensor };
   /** Returns y_t. */
-  decode(theta: Tensor, row: FeedingRow, before: Said, input: Tensor): Tensor;
+  decode(theta: Tensor, row: FeedingRow, before: StepOutput, input: Tensor): Tensor;
 }
 
 /** Makes the functions that compute the steps of an autoregressive run. */
@@ -94,7 +94,7 @@ export function feedingSteps(readout: Readout, feeding: Omit<Feeding, "start">):
       noise: noise ? [noise.transpose(0, 1)] : [],
     },
     first: (start) => ({ prediction: first, y: decodeAt(start, tau.select(0, 0), first) }),
-    takeUp(before, row) {
+    nextInputs(before, row) {
       const mean = before.y.slice(-1, 0, channels);
       const isSampled = row.noise.length > 0;
       const prediction = isSampled ? mean.add(before.y.slice(-1, channels).mul(row.noise[0])) : mean;
@@ -111,17 +111,17 @@ function run(
   dynamics: Dynamics,
   readout: Readout,
   feeding: Feeding,
-  output: (theta: Tensor, y: Tensor) => Tensor,
+  select: (theta: Tensor, y: Tensor) => Tensor,
 ) {
   const steps = feedingSteps(readout, feeding);
   const start = steps.first(feeding.start);
-  type Carry = { theta: Tensor; said: Said };
-  const step = ({ theta, said }: Carry, row: FeedingRow): [Carry, Tensor] => {
-    const { change, input, prediction } = steps.takeUp(said, row);
+  type Carry = { theta: Tensor; previous: StepOutput };
+  const step = ({ theta, previous }: Carry, row: FeedingRow): [Carry, Tensor] => {
+    const { change, input, prediction } = steps.nextInputs(previous, row);
     const next = advance(dynamics, theta, change);
-    const y = steps.decode(next, row, said, input);
-    return [{ theta: next, said: { prediction, y } }, output(next, y)];
+    const y = steps.decode(next, row, previous, input);
+    return [{ theta: next, previous: { prediction, y } }, select(next, y)];
   };
-  const [last, later] = scan(step, { theta: feeding.start, said: start }, steps.rows);
+  const [last, later] = scan(step, { theta: feeding.start, previous: start }, steps.rows);
   return { last, later, y0: start.y };
 }

@@ -104,12 +104,14 @@ export function feedingOf(
   checkCount("WARP", "context", context);
   checkCount("WARP", "length", length, 2);
   if (context > observed) {
-    throw new RangeError(`WARP: a context of ${context} observations of a series of ${observed}`);
+    throw new RangeError(
+      `WARP: context is ${context}, expected at most the length of the series, ${observed}`,
+    );
   }
   if (outputChannels !== inputChannels || output === "logits") {
     throw new TypeError(
-      `WARP: only predictions of the input can be fed back; this model puts out ${output ?? "values"} of ` +
-        `${outputChannels} channels, its input has ${inputChannels}`,
+      `WARP: only a model that predicts its input can feed back predictions; this model has ` +
+        `${outputChannels} output channels (${output ?? "values"}) and ${inputChannels} input channels`,
     );
   }
   if (!(pForcing >= 0 && pForcing <= 1)) {

@@ -9,14 +9,15 @@ import { Symbolic } from "../../tensor/symbolic.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** Default limit on the absolute value of a weight. Its square still fits in a float32 loss. */
-const usualLimit = 1e6;
+const defaultLimit = 1e6;
 
 const advice =
   "a spectral radius of A above one, or predictions that are fed back, let states grow with the length of " +
   "the series: a lower learning rate, clipped gradients, bounded predictions (bound) or clipWeights may help, or a larger " +
   "limit if such large weights are intended";
 
-const adviceForNaN = "a missing value (NaN) in the series does that: fill it, with forwardFill say; else " +
+const adviceForNaN =
+  "the cause may be a missing value (NaN) in the series: fill it, for example with forwardFill; otherwise " +
   advice;
 
 /** A run of some steps whose last states are checked. */
@@ -48,7 +49,7 @@ export function refuseDivergence({ final, steps, again }: WatchedRun, limit: num
     checkValues(device, largest(() => final), (values) => check(values, steps, steps, limit));
     return;
   }
-  const most = limit ?? usualLimit;
+  const most = limit ?? defaultLimit;
   const values = device.readSync(largest(() => final));
   if (values.every((value: number) => isWithin(value, most))) return;
   check(device.readSync(largest(() => again().transpose(0, 1))), 0, steps, most);

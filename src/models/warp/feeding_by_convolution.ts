@@ -9,13 +9,19 @@ import { zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { type Feeding, type FeedingRow, feedingSteps, type RollOut, type Said } from "./autoregressive.ts";
+import {
+  type Feeding,
+  type FeedingRow,
+  feedingSteps,
+  type RollOut,
+  type StepOutput,
+} from "./autoregressive.ts";
 import { convolveAtEnd, responses, windowProduct } from "./convolution.ts";
 import type { Dynamics } from "./dynamics.ts";
 import type { Readout } from "./readout.ts";
 
 /** Differences of a block, latest first, `(batch, block * inputs)`, and the last prediction and output. */
-type Carry = { readonly known: Tensor; readonly said: Said };
+type Carry = { readonly known: Tensor; readonly previous: StepOutput };
 
 /** The input of a step of a block. */
 type BlockRow = FeedingRow & {
@@ -43,8 +49,8 @@ export function rollOutByConvolution(
   const { kernel, free } = responses(dynamics, start, length);
   const reversed = kernel.flip(0);
   const steps = feedingSteps(readout, feeding);
-  let said = steps.first(start.broadcastTo([batch, size]));
-  const outputs = [said.y.expandDims(0)];
+  let previous = steps.first(start.broadcastTo([batch, size]));
+  const outputs = [previous.y.expandDims(0)];
   // The change at the first observation is zero.
   let changes = zeros([batch, 1, inputs], { dtype: x.dtype });
   for (let from = 1; from < length; from += block) {
@@ -62,15 +68,15 @@ export function rollOutByConvolution(
     };
     // The latest difference is multiplied by K_0 in every step.
     const near = kernel.slice(0, 0, count).flatten(0, 1);
-    const step = ({ known, said }: Carry, row: BlockRow): [Carry, Tensor[]] => {
-      const { change, input, prediction } = steps.takeUp(said, row);
+    const step = ({ known, previous }: Carry, row: BlockRow): [Carry, Tensor[]] => {
+      const { change, input, prediction } = steps.nextInputs(previous, row);
       const next = concatenate([change, known.slice(1, 0, (count - 1) * inputs)], 1);
-      const y = steps.decode(row.far.add(next.matmul(near)), row, said, input);
-      return [{ known: next, said: { prediction, y } }, [y]];
+      const y = steps.decode(row.far.add(next.matmul(near)), row, previous, input);
+      return [{ known: next, previous: { prediction, y } }, [y]];
     };
     const none = zeros([batch, count * inputs], { dtype: x.dtype });
-    const [last, [later]] = scan(step, { known: none, said }, rows);
-    said = last.said;
+    const [last, [later]] = scan(step, { known: none, previous }, rows);
+    previous = last.previous;
     outputs.push(later);
     changes = concatenate([changes, last.known.reshape([batch, count, inputs]).flip(1)], 1);
   }

@@ -25,7 +25,7 @@ export function checkMode(mode: WARPModeOption, { clip }: Dynamics): void {
   }
   if (clip !== undefined && mode !== "recurrent" && mode !== "auto") {
     throw new TypeError(
-      `WARP: with clipWeights the steps are not linear, and the ${mode} mode cannot take them together; ` +
+      `WARP: the ${mode} mode needs linear steps, and steps with clipWeights are not linear; ` +
         'use mode: "recurrent"',
     );
   }

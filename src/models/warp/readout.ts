@@ -141,7 +141,7 @@ function makeRootReader(design: ReadoutDesign, outputs: number, inputChannels: n
   const { root: options, physics } = design;
   if (options === "none") {
     if (!physics) {
-      throw new TypeError('WARP: root: "none" makes the state the parameters of a formula: it needs physics');
+      throw new TypeError('WARP: root: "none" needs physics: a formula whose parameters are the state');
     }
     return { root: withoutRoot(outputs), featuresOf: (tau: Tensor) => tau };
   }

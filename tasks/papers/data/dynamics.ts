@@ -159,10 +159,10 @@ export function repeatCopy(
 ): RepeatCopy {
   const { shown: range = [32, 64], spacing = 10, copies = 3, separator = -1 } = options;
   const [series, length, channels] = trajectories.shape;
-  const [least, most] = range;
-  if (!(least >= 1 && least <= most && most <= length)) {
+  const [shortest, longest] = range;
+  if (!(shortest >= 1 && shortest <= longest && longest <= length)) {
     throw new RangeError(
-      `repeatCopy: shown is ${least} to ${most}, expected a range from 1 to the series' length, ${length}`,
+      `repeatCopy: shown is ${shortest} to ${longest}, expected a range from 1 to the series' length, ${length}`,
     );
   }
   checkCount("repeatCopy", "spacing", spacing, 0);

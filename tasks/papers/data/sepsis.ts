@@ -98,7 +98,7 @@ function parsePatient(text: string, file: string, marks: boolean) {
     };
     const time = at(hour);
     if (!(time > (times.at(-1) ?? 0))) {
-      throw fail(`hour ${row[places.get(hour)!]}, expected a later one than before`);
+      throw fail(`hour ${row[places.get(hour)!]}, expected a later hour than in the row before`);
     }
     if (time > hours) break;
     times.push(time);

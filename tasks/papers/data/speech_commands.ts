@@ -12,7 +12,7 @@ const words = ["yes", "no", "up", "down", "left", "right", "on", "off", "stop", 
 /** Audio samples of a recording of one second. Shorter recordings are skipped, as in the authors' code. */
 const samples = 16000;
 /** Number of recordings per batch when computing features. */
-const together = 64;
+const batchSize = 64;
 
 /** Features of recordings. */
 interface Features {
@@ -98,10 +98,12 @@ async function computeFeatures(path: string): Promise<Features> {
     if (recording.samples.length !== samples) continue;
     names.push(name.replace(/\.wav$/, ""));
     waiting.push(recording.samples);
-    if (waiting.length === together) await compute();
+    if (waiting.length === batchSize) await compute();
   }
   if (waiting.length > 0) await compute();
-  if (names.length === 0) throw new Error(`${path}: no recording of a second of ${words.join(", ")}`);
+  if (names.length === 0) {
+    throw new Error(`${path}: no recording of one second for the words ${words.join(", ")}`);
+  }
   const values = new Float32Array(await new Blob(chunks).arrayBuffer());
   return { names, values, shape: [names.length, shape[0], shape[1]] };
 }

@@ -85,7 +85,7 @@ export const mnistCompletion: ModelExperiment = imageCompletion(
 /** Fashion items. */
 export const fashionMnistCompletion: ModelExperiment = imageCompletion(
   "fashion-mnist-completion",
-  "complete clothes of Fashion-MNIST, pixel by pixel",
+  "complete images of Fashion-MNIST, pixel by pixel",
   "data/fashion-mnist",
 );
 

@@ -42,7 +42,7 @@ export interface ForecastSettings extends RunSettings {
 const recipe = choiceOption(
   {
     group: "training",
-    help: "optimiser, schedule and end of training: of minutes, or the paper's",
+    help: "optimiser, schedule and stopping rule: short training, or the paper's",
     implied: "short",
   },
   recipes,

@@ -87,7 +87,7 @@ const [withIntensity, without] = [sepsisAuc(true, auc), sepsisAuc(false, auc)];
 /** Neural CDE, table 2: sepsis, with and without observational intensity. */
 export const ncdeTable2: PaperTable = {
   name: "ncde-table-2",
-  title: "Sepsis with and without observational intensity: area under the curve of the test",
+  title: "Sepsis with and without observational intensity: area under the curve on the test set",
   source: "Kidger et al., 2020, table 2",
   columns: [
     ...[withIntensity, without],

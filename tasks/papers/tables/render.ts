@@ -91,10 +91,10 @@ function measured(runs: readonly MadeRun[], column: TableColumn): string {
   const values = valuesOf(runs, column);
   const failed = runs.filter(({ outcome }) => outcome && "failure" in outcome).length;
   const { mean, standardDeviation } = statistics(values);
-  const [center, spread] = [mean, standardDeviation].map((value) => value.toFixed(column.digits));
+  const [center, error] = [mean, standardDeviation].map((value) => value.toFixed(column.digits));
   return [
     ...(values.length > 1
-      ? [`${center} ± ${spread} (${values.length})`]
+      ? [`${center} ± ${error} (${values.length})`]
       : values.length > 0
       ? [`${center} (1)`]
       : []),

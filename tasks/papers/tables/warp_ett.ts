@@ -8,7 +8,7 @@ const quarterly = { ...paper, epochs: 250, learningRate: 1e-4 };
 /** WARP, figure 2: electricity, 96 steps from the previous 96. */
 export const warpFigure2: PaperTable = {
   name: "warp-figure-2",
-  title: "Electricity transformers, 96 steps from the 96 before: mean squared error of the test",
+  title: "Electricity transformers, 96 steps from the 96 before: mean squared error on the test set",
   source: "Nzoyem et al., 2025, figure 2 (a picture: its numbers are not in the text)",
   columns: ["h1", "h2", "m1", "m2"].map((part): TableColumn => ({
     title: `ETT${part}`,

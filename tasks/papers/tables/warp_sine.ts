@@ -4,7 +4,7 @@ import { type PaperTable, published, type TableColumn } from "./table.ts";
 /** WARP, figure 5: how many training waves a model needs. */
 export const warpFigure5: PaperTable = {
   name: "warp-figure-5",
-  title: "Waves to learn from: mean squared error of the test (10⁻⁴)",
+  title: "Waves to learn from: mean squared error on the test set (10⁻⁴)",
   source: "Nzoyem et al., 2025, figure 5 (a picture: its numbers are not in the text)",
   columns: Object.entries(sineSizes).map(([name, samples]): TableColumn => ({
     title: `${name}, ${samples.toLocaleString("en")}`,
