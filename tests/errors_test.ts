@@ -212,7 +212,7 @@ Deno.test(
     const { code, stderr } = await runTask("train", "own-series", "--data", path, "--device", "cpu");
     assert.deepEqual([code, stderr.trimEnd()], [
       1,
-      `error: ${path}, line 3: ${problem}; --duplicates as mean, first or last decides`,
+      `error: ${path}, line 3: ${problem}; set --duplicates to mean, first or last`,
     ]);
   }),
 );
@@ -226,7 +226,7 @@ Deno.test(
       const url = `http://127.0.0.1:8000/predict${query}`;
       return await (await handler(new Request(url, { method: "POST", body, headers }))).json();
     };
-    const fix = "the parameter duplicates as mean, first or last decides";
+    const fix = "set the parameter duplicates to mean, first or last";
     assert.deepEqual(await post(conflicting("series,time,x,ward", ",icu")), {
       ...{ type: "about:blank", title: "Unprocessable Content", status: 422 },
       detail: `the body, line 3: ${problem}; ${fix}`,

@@ -219,7 +219,7 @@ testTables([
   [
     "duplicate times outside the ambiguous hour",
     `${head}a,2024-10-27 03:30,1,u\na,2024-10-27 03:30,2,u\n`,
-    /line 3: .* the option duplicates as mean, first or last decides$/,
+    /line 3: .* set the option duplicates to mean, first or last$/,
     { zone: "Europe/Berlin" },
   ],
   ["an unknown time zone", good, /no time zone "Mars\/Olympus"; expected a name such as Europe\/Berlin/, {

@@ -142,7 +142,10 @@ testOnCpu("S4D is initialized with the diagonals of its paper", async () => {
 
 Deno.test("diagonal models reject invalid sizes", () => {
   assert.throws(() => S4D({ ...sizes, stateSize: 5 }), /S4D: stateSize is 5, expected an even number/);
-  assert.throws(() => S5({ ...sizes, blocks: 2 }), /S5: blocks is 2, expected a divisor of stateSize 6 with blocks of an even size/);
+  assert.throws(
+    () => S5({ ...sizes, blocks: 2 }),
+    /S5: blocks is 2, expected a divisor of stateSize 6 with blocks of an even size/,
+  );
   assert.throws(() => LRU({ ...sizes, radius: [0.9, 1.1] }), /LRU: radius is 0.9 to 1.1/);
   assert.throws(() => Mamba({ ...sizes, layers: 0 }), /Mamba: layers is 0/);
   assert.throws(

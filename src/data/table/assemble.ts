@@ -321,7 +321,9 @@ function mergeRule(table: TableColumns, { values: times, kind }: Times) {
     const second = rows.find((row, i) => i > 0 && !Number.isNaN(at(row)) && at(row) !== values[0])!;
     const again = zone && kind === "date" ? shownAgain(times[rows[0]], zone) : undefined;
     const fixes: ErrorText[] = [(write) => `set ${write("duplicates")} to mean, first or last`];
-    if (!table.series && !wide) fixes.push((write) => `if a column names the series, set ${write("series")} to that column`);
+    if (!table.series && !wide) {
+      fixes.push((write) => `if a column names the series, set ${write("series")} to that column`);
+    }
     if (again) {
       fixes.push(`clocks of ${zone} were put back and show it twice: write times with offsets, as ${again}`);
     }

@@ -73,7 +73,9 @@ function s5System(options: S5Sizes, key: Key): DiagonalSystem {
   checkStateSize("S5", stateSize);
   const size = stateSize / blocks;
   if (!(Number.isInteger(blocks) && blocks > 0 && size % 2 === 0)) {
-    throw new RangeError(`S5: blocks is ${blocks}, expected a divisor of stateSize ${stateSize} with blocks of an even size`);
+    throw new RangeError(
+      `S5: blocks is ${blocks}, expected a divisor of stateSize ${stateSize} with blocks of an even size`,
+    );
   }
   const pairs = stateSize / 2;
   const [stepKey, bKey, cKey, dKey] = splitKey(key, 4);
