@@ -145,7 +145,7 @@ testTables([
   [
     "a time twice",
     `${head}a,0,1,u\na,0,3,u\n`,
-    /line 3: .* two observations at time 0 that differ in "x"; the option duplicates/,
+    /line 3: .* two observations at time 0 that differ in "x"; set the option duplicates/,
   ],
   [
     "a duplicate day of eight digits",
