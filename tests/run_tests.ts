@@ -39,23 +39,42 @@ async function findAdapter(): Promise<Adapter | undefined> {
 const adapter = usesDawn ? undefined : await findAdapter();
 const openGl = adapter?.openGl && adapter.software;
 
+const isChecked = !Deno.args.some((argument) => argument.startsWith("--no-check"));
+const options = [
+  ...permissions,
+  ...isChecked ? ["--no-check"] : [],
+  ...Deno.args.filter((argument) => argument !== "--all"),
+];
+
+const stop = new AbortController();
 const child = new Deno.Command(Deno.execPath(), {
-  args: [
-    "test",
-    ...openGl && all ? [] : ["--parallel"],
-    ...permissions,
-    ...Deno.args.filter((argument) => argument !== "--all"),
-  ],
+  args: ["test", ...openGl && all ? [] : ["--parallel"], ...options],
   stdout: "piped",
   stderr: "inherit",
+  signal: stop.signal,
   env: {
     // A GPU driver may need a folder for its sockets and caches.
     XDG_RUNTIME_DIR: Deno.env.get("XDG_RUNTIME_DIR") ?? temporary,
-    // Number of test files in parallel. Each has threads and a GPU device.
-    DENO_JOBS: Deno.env.get("DENO_JOBS") ?? `${Math.min(navigator.hardwareConcurrency, 4)}`,
+    // Number of test files in parallel. Each has threads and a GPU device. Tests wait for files and processes,
+    // so there is one more than cores.
+    DENO_JOBS: Deno.env.get("DENO_JOBS") ?? `${Math.min(navigator.hardwareConcurrency + 1, 4)}`,
     ...all ? { WEFT_TESTS: "all" } : openGl ? { DENO_WEBGPU_BACKEND: "vulkan" } : {},
   },
 }).spawn();
+
+/** Whether the types of the tests are correct. If not, stops the tests. */
+async function checkTypes(): Promise<boolean> {
+  const { success } = await new Deno.Command(Deno.execPath(), {
+    args: ["test", "--no-run", "--quiet", ...options.filter((option) => option !== "--no-check")],
+    stdout: "null",
+    stderr: "inherit",
+  }).output();
+  if (!success) stop.abort();
+  return success;
+}
+
+// A type check takes ten seconds of one thread, and the tests run meanwhile.
+const checking = isChecked ? checkTypes() : true;
 
 const devices = new Set<string>();
 const counts = { passed: 0, failed: 0 };
@@ -89,10 +108,13 @@ for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
 }
 read(rest);
 const { code, signal } = await child.status;
+const areTypesCorrect = await checking;
 const usedGpu = [...devices].some((device) => device.startsWith("webgpu ("));
-const outcome = outcomeOf({ code, signal, hasSummary, failed: counts.failed, usedGpu });
+const outcome = areTypesCorrect
+  ? outcomeOf({ code, signal, hasSummary, failed: counts.failed, usedGpu })
+  : "failed";
 
-// A file that does not load, or a crash, fails although no test fails.
+// A type error, a file that does not load, or a crash is a failure although no test fails.
 if (outcome === "failed" && counts.failed === 0) counts.failed = 1;
 const ran = [...devices].filter((device) => !withoutWebGpu.test(device)).sort();
 const [, missing = "kernels that a software GPU takes long to compile"] =

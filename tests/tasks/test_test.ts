@@ -4,15 +4,19 @@ import { withFolder } from "./command_line.ts";
 
 const root = new URL("../..", import.meta.url);
 
+const devices = new URL("tests/devices.ts", root);
+
 /** Last output lines of the test command for some tests, on a machine without a GPU. */
-async function endOf(folder: string, tests: string, ...args: string[]) {
-  const imports = `import { longOnSoftware, testLong, testOnDevices } from "${new URL(
-    "tests/devices.ts",
-    root,
-  )}";\n`;
-  await Deno.writeTextFile(`${folder}/some_test.ts`, imports + tests);
+function endOf(folder: string, tests: string, ...args: string[]) {
+  const imports = `import { longOnSoftware, testLong, testOnDevices } from "${devices}";\n`;
+  return endOfFile(folder, imports + tests, "--no-check", ...args);
+}
+
+/** {@linkcode endOf} for a whole file. */
+async function endOfFile(folder: string, text: string, ...args: string[]) {
+  await Deno.writeTextFile(`${folder}/some_test.ts`, text);
   const { code, stdout } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--allow-all", "tests/run_tests.ts", `${folder}/some_test.ts`, "--no-check", ...args],
+    args: ["run", "--allow-all", "tests/run_tests.ts", `${folder}/some_test.ts`, ...args],
     cwd: root,
     env: {
       DENO_WEBGPU_BACKEND: "vulkan",
@@ -81,6 +85,17 @@ Deno.test(
     const broken = await endOf(folder, "throw new Error();\n");
     assert.notEqual(broken.code, 0);
     assert.equal(broken.end.at(-1), "0 passed, 1 failed");
+  }),
+);
+
+Deno.test(
+  "the test command checks types, unless --no-check is set",
+  withFolder(async (folder) => {
+    const text = `const x: number = "a";\nDeno.test("uses " + x, () => {});\n`;
+    const checked = await endOfFile(folder, text);
+    assert.notEqual(checked.code, 0);
+    assert.match(checked.end.at(-1)!, /^[01] passed, 1 failed$/);
+    assert.equal((await endOfFile(folder, text, "--no-check")).code, 0);
   }),
 );
 
