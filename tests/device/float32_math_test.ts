@@ -17,98 +17,103 @@ const arithmetics: Arithmetic[] = [
   { fused: true, flush: true },
 ];
 
-/** Evaluates an expression for many inputs at once, every node rounded to its type. */
+/** Evaluates an expression for many inputs, every node rounded to its type. V8 compiles its generated code. */
 function evaluate(root: Scalar, inputs: readonly TypedArray[], arithmetic: Arithmetic): TypedArray {
-  const size = inputs[0].length;
-  const values = new Map<Scalar, TypedArray>();
-  for (const node of s.topological(root)) {
-    const [a, b, c] = node.args.map((arg) => values.get(arg)!);
-    const fill = (f: (i: number) => number) => {
-      const result = toDeviceArray(new Float64Array(0), node.type).constructor as Float32ArrayConstructor;
-      const array = new result(size);
-      for (let i = 0; i < size; i++) array[i] = f(i);
-      return array as TypedArray;
-    };
-    values.set(
-      node,
-      flushed(
-        node.op === "bitcast" ? bitcast(a, node.type) : fill(rule(node, a, b, c, inputs, arithmetic)),
-        node,
-        arithmetic,
-      ),
-    );
-  }
-  return values.get(root)!;
+  const nodes = s.topological(root);
+  const names = new Map(nodes.map((node, i) => [node, `v${i}`]));
+  const lines = nodes.map((node) => {
+    const value = rounded(rule(node, node.args.map((arg) => names.get(arg)!), arithmetic), node.type);
+    return `const ${names.get(node)} = ${isFlushed(node, arithmetic) ? `flush(${value})` : value};`;
+  });
+  const loop = new Function(
+    "inputs",
+    "results",
+    "flush",
+    "roundToEven",
+    "bits",
+    `
+    const [float32, int32, uint32] = bits;
+    for (let i = 0; i < results.length; i++) {
+      ${lines.join("\n")}
+      results[i] = ${names.get(root)};
+    }
+    return results;`,
+  );
+  const Constructor = toDeviceArray(new Float64Array(0), root.type).constructor as Float32ArrayConstructor;
+  const bits = [Float32Array, Int32Array, Uint32Array].map((Bits) => new Bits(bitBuffer));
+  return loop(inputs, new Constructor(inputs[0].length), flush, roundToEven, bits);
 }
 
-function flushed(values: TypedArray, { type, op }: Scalar, { flush }: Arithmetic): TypedArray {
+/** Memory of one number, to reinterpret its bits. */
+const bitBuffer = new ArrayBuffer(4);
+
+/** JavaScript that rounds a number to a type. */
+function rounded(value: string, type: DType): string {
+  if (type === "float32") return `Math.fround(${value})`;
+  if (type === "int32") return `${value} | 0`;
+  return type === "uint32" ? `${value} >>> 0` : `Number(${value})`;
+}
+
+const flush = (x: number) => Math.abs(x) < 2 ** -126 ? 0 : x;
+
+function isFlushed({ type, op }: Scalar, { flush }: Arithmetic): boolean {
   const isMove = op === "input" || op === "bitcast" || op === "select" || op === "constant";
-  if (!flush || type !== "float32" || isMove) return values;
-  return values.map((x) => Math.abs(x) < 2 ** -126 ? 0 : x);
+  return flush && type === "float32" && !isMove;
 }
 
-function bitcast(values: TypedArray, type: DType): TypedArray {
-  const Constructor = { float32: Float32Array, int32: Int32Array, uint32: Uint32Array }[type as "float32"];
-  return new Constructor(values.buffer);
-}
-
-function rule(
-  { op, type, value, args }: Scalar,
-  a: TypedArray,
-  b: TypedArray,
-  c: TypedArray,
-  inputs: readonly TypedArray[],
-  { fused }: Arithmetic,
-): (i: number) => number {
+/** JavaScript of a node before it is rounded, with the names of its operands. */
+function rule({ op, type, value, args }: Scalar, [a, b, c]: string[], { fused }: Arithmetic): string {
   switch (op) {
     case "input":
-      return (i) => inputs[value!][i];
+      return `inputs[${value}][i]`;
     case "constant":
-      return () => value!;
+      return Object.is(value, -0) ? "-0" : `(${value})`;
     case "add":
-      return (i) => a[i] + b[i];
+      return `(${a} + ${b})`;
     case "sub":
-      return (i) => a[i] - b[i];
+      return `(${a} - ${b})`;
     case "mul":
-      return type === "float32" ? (i) => a[i] * b[i] : (i) => Math.imul(a[i], b[i]);
+      return type === "float32" ? `(${a} * ${b})` : `Math.imul(${a}, ${b})`;
     case "div":
-      return (i) => a[i] / b[i];
+      return `(${a} / ${b})`;
     case "fma":
-      return fused ? (i) => a[i] * b[i] + c[i] : (i) => Math.fround(a[i] * b[i]) + c[i];
+      return fused ? `(${a} * ${b} + ${c})` : `(Math.fround(${a} * ${b}) + ${c})`;
     case "min":
-      return (i) => Math.min(a[i], b[i]);
+      return `Math.min(${a}, ${b})`;
     case "max":
-      return (i) => Math.max(a[i], b[i]);
+      return `Math.max(${a}, ${b})`;
     case "neg":
-      return (i) => -a[i];
+      return `(-${a})`;
     case "abs":
-      return (i) => Math.abs(a[i]);
+      return `Math.abs(${a})`;
     case "floor":
-      return (i) => Math.floor(a[i]);
+      return `Math.floor(${a})`;
     case "round":
-      return (i) => roundToEven(a[i]);
+      return `roundToEven(${a})`;
     case "lt":
-      return (i) => Number(a[i] < b[i]);
+      return `(${a} < ${b})`;
     case "le":
-      return (i) => Number(a[i] <= b[i]);
+      return `(${a} <= ${b})`;
     case "eq":
-      return (i) => Number(a[i] === b[i]);
+      return `(${a} === ${b})`;
     case "and":
-      return (i) => a[i] & b[i];
+      return `(${a} & ${b})`;
     case "or":
-      return (i) => a[i] | b[i];
+      return `(${a} | ${b})`;
     case "xor":
-      return (i) => a[i] ^ b[i];
+      return `(${a} ^ ${b})`;
     case "not":
-      return type === "bool" ? (i) => 1 - a[i] : (i) => ~a[i];
+      return type === "bool" ? `(1 - ${a})` : `(~${a})`;
     case "shl":
-      return (i) => a[i] << b[i];
+      return `(${a} << ${b})`;
     case "shr":
-      return type === "uint32" ? (i) => a[i] >>> b[i] : (i) => a[i] >> b[i];
+      return type === "uint32" ? `(${a} >>> ${b})` : `(${a} >> ${b})`;
     case "select":
-      return (i) => a[i] ? b[i] : c[i];
+      return `(${a} ? ${b} : ${c})`;
     case "convert":
-      return args[0].type === "float32" && type !== "bool" ? (i) => Math.trunc(a[i]) : (i) => a[i];
+      return args[0].type === "float32" && type !== "bool" ? `Math.trunc(${a})` : a;
+    case "bitcast":
+      return `(${args[0].type}[0] = ${a}, ${type}[0])`;
     default:
       throw new Error(`the test's evaluator has no rule for ${op}`);
   }
