@@ -102,11 +102,11 @@ function describeKernel(kernel: Kernel): string {
         expression(kernel.expression, kernel.operands)
       }`;
     case "contract":
-      return `${place(kernel.output)} = ${place(kernel.a)} @ ${place(kernel.b)}`;
+      return `${place(kernel.output)} = ${kernel.operands.map(place).join(" @ ")}`;
     case "gather":
-      return `${place(kernel.output)} = ${place(kernel.table)}[${place(kernel.indices)}]`;
+      return `${place(kernel.output)} = ${place(kernel.operands[0])}[${place(kernel.operands[1])}]`;
     case "accumulate":
-      return `gradient${kernel.gradient} += ${place(kernel.a)}^T @ ${place(kernel.b)}`;
+      return `gradient${kernel.gradient} += ${kernel.operands.map(place).join("^T @ ")}`;
   }
 }
 

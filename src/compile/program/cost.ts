@@ -23,11 +23,11 @@ export function costOf(program: Program): Cost {
       case "reduce":
         return sizeOf(kernel.shape) * (1 + perElement(kernel.expression));
       case "contract":
-        return 2 * sizeOf(kernel.output.shape) * kernel.a.shape.at(-1)!;
+        return 2 * sizeOf(kernel.output.shape) * kernel.operands[0].shape.at(-1)!;
       case "gather":
-        return sizeOf(kernel.output.shape) + 2 * sizeOf(kernel.indices.shape);
+        return sizeOf(kernel.output.shape) + 2 * sizeOf(kernel.operands[1].shape);
       case "accumulate":
-        return 2 * sizeOf(kernel.a.shape) * kernel.b.shape[1];
+        return 2 * sizeOf(kernel.operands[0].shape) * kernel.operands[1].shape[1];
     }
   });
   const rows = program.inputs.filter(({ role, slot }) => role === "row" && slot !== undefined);
@@ -125,7 +125,7 @@ export function chooseExecutor(
 function weightBytes({ inputs, kernels, dtype }: Program, batch: number): number {
   const weights = new Set(kernels.flatMap((kernel) => {
     if (kernel.kind !== "contract") return [];
-    return [kernel.a, kernel.b].flatMap(({ slot, shared }) => {
+    return kernel.operands.slice(0, 2).flatMap(({ slot, shared }) => {
       if (shared !== undefined) return [inputs[shared]];
       return batch === 1 ? inputs.filter((input) => input.role === "constant" && input.slot === slot) : [];
     });

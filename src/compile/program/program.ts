@@ -48,22 +48,20 @@ export interface ReduceKernel {
 /** output[..., i, j] = sum over k of a[..., i, k] b[..., k, j]. */
 export interface ContractKernel {
   readonly kind: "contract";
-  readonly a: Operand;
-  readonly b: Operand;
+  /** `a`, `b`, the bias if there is one, and the operands of the epilogue. */
+  readonly operands: readonly [a: Operand, b: Operand, ...others: Operand[]];
   readonly output: Operand;
-  /** Initial value of each sum, shared by all samples. Default: zero. */
-  readonly bias?: Operand;
-  /** Elementwise function of the sum (input 0) and of `operands` (inputs 1, 2 ...) that is stored instead of the sum. */
-  readonly epilogue?: { readonly expression: Scalar; readonly operands: readonly Operand[] };
+  /** Whether sums start from a bias, shared by all samples, instead of zero. */
+  readonly hasBias?: boolean;
+  /** Elementwise function of the sum (input 0) and of operands (inputs 1, 2 ...) that is stored instead of the sum. */
+  readonly epilogue?: Scalar;
 }
 
 /** output[i, j] = table[indices[i], j], NaN if the index is out of range. Each sample computes its indices. */
 export interface GatherKernel {
   readonly kind: "gather";
-  /** `(rows, columns)`, floats, shared by all samples. */
-  readonly table: Operand;
-  /** `(count)`, int32. */
-  readonly indices: Operand;
+  /** The table, `(rows, columns)` of floats that all samples share; and indices, `(count)` of int32. */
+  readonly operands: readonly [table: Operand, indices: Operand];
   /** `(count, columns)`. */
   readonly output: Operand;
 }
@@ -71,8 +69,8 @@ export interface GatherKernel {
 /** gradient[i, j] += sum over r, and over the samples, of a[r, i] b[r, j]: the gradient of a weight matrix. */
 export interface AccumulateKernel {
   readonly kind: "accumulate";
-  readonly a: Operand;
-  readonly b: Operand;
+  readonly operands: readonly [a: Operand, b: Operand];
+  readonly output?: undefined;
   /** Position of the matrix in {@linkcode Program.weightGradients}. */
   readonly gradient: number;
 }

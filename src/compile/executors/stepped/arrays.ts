@@ -4,7 +4,8 @@ import { identity } from "../../../device/scalar.ts";
 import { contiguousStrides, isContiguous, sizeOf } from "../../../device/shape.ts";
 import { allocateView, makeContiguous, numberView } from "../../../device/view.ts";
 import type { Run } from "../run.ts";
-import { livesOf } from "../../program/layout.ts";
+import { shareArrays } from "../../program/layout.ts";
+import { lifetimesInStep } from "../../program/liveness.ts";
 import type { Operand, Program } from "../../program/program.ts";
 
 /** Returns the view of an operand at a row. The first axis of the view is the batch. */
@@ -29,7 +30,7 @@ export class Arrays {
   readonly sums: readonly BufferView[];
   readonly #prepared: PreparedMatrix[] = [];
   /** Memory that all other slots share. */
-  readonly #scratch: readonly BufferView[];
+  readonly #scratch: BufferView[];
 
   constructor(device: Device, program: Program, { batch, inputs }: Run) {
     this.batch = batch;
@@ -64,7 +65,13 @@ export class Arrays {
       if (slot !== undefined) slots[slot] = place;
       return place;
     });
-    this.#scratch = shareScratch(device, program, batch, slots);
+    this.#scratch = [];
+    const intermediate = [...lifetimesInStep(program)].filter(([slot]) => !slots[slot]);
+    for (const [slot, array] of shareArrays(program.slots, intermediate)) {
+      const { size, dtype } = program.slots[slot];
+      const memory = this.#scratch[array] ??= allocateView(device, [batch, size], dtype);
+      slots[slot] = { memory, sampleStride: size, rowStride: 0 };
+    }
     this.#slots = slots;
   }
 
@@ -139,27 +146,4 @@ function stridesOn(input: BufferView, { shape, strides, offset }: Operand): read
   const walked = axes.filter((axis) => axis !== undefined);
   if (offset > 0 || walked.includes(-1) || new Set(walked).size < walked.length) return undefined;
   return axes.map((axis) => axis === undefined ? 0 : input.strides[axis]);
-}
-
-/** Allocates the slots of intermediate values. Slots of equal size that are never live at the same time share an array. */
-function shareScratch(
-  device: Device,
-  program: Program,
-  batch: number,
-  slots: (SlotMemory | undefined)[],
-): BufferView[] {
-  const taken: { memory: BufferView; until: number }[] = [];
-  const lives = [...livesOf(program)].filter(([slot]) => !slots[slot]).sort(([, a], [, b]) =>
-    a.first - b.first
-  );
-  for (const [slot, { first, last }] of lives) {
-    const { size, dtype } = program.slots[slot];
-    let home = taken.find(({ memory, until }) =>
-      until < first && memory.shape[1] === size && memory.dtype === dtype
-    );
-    if (!home) taken.push(home = { memory: allocateView(device, [batch, size], dtype), until: last });
-    home.until = last;
-    slots[slot] = { memory: home.memory, sampleStride: size, rowStride: 0 };
-  }
-  return taken.map(({ memory }) => memory);
 }

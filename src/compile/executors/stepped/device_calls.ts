@@ -40,12 +40,12 @@ function contraction(
   arrays: Arrays,
   output: Window,
 ): Instruction {
-  let [a, b, target] = [arrays.window(kernel.a), arrays.window(kernel.b), output];
+  let [a, b, target] = [...kernel.operands.map((operand) => arrays.window(operand)), output];
   const [rows, columns] = kernel.output.shape.slice(-2);
   // Devices are faster for a row times the transposed matrix than for a matrix times a column.
   const transposes = columns === 1 && rows > 1;
   if (transposes) {
-    [a, b, target] = [b, a, output].map((window): Window => (row) => transposed(window(row)));
+    [a, b, target] = [b, a, target].map((window): Window => (row) => transposed(window(row)));
   }
   const first = joinedRows(a(0), b(0));
   if (!first) return (row) => device.matmul(a(row), b(row), target(row));
@@ -54,7 +54,7 @@ function contraction(
     shape: view.shape.slice(-2),
     strides: view.strides.slice(-2),
   });
-  const prepared = transposes ? undefined : arrays.prepare(kernel.b, matrix(b(0)), first.shape[0]);
+  const prepared = transposes ? undefined : arrays.prepare(kernel.operands[1], matrix(b(0)), first.shape[0]);
   return (row) => {
     const [right, result] = [matrix(b(row)), target(row)];
     const joined = joinedRows(a(row), b(row))!;
@@ -65,9 +65,9 @@ function contraction(
 
 /** Rows of a table, for all samples at once. */
 function gathering(device: Device, kernel: GatherKernel, arrays: Arrays, output: Window): Instruction {
-  const [table, indices] = [kernel.table, kernel.indices].map((operand) => arrays.window(operand));
-  const [rows, columns] = kernel.table.shape;
-  const count = arrays.batch * kernel.indices.shape[0];
+  const [table, indices] = kernel.operands.map((operand) => arrays.window(operand));
+  const [rows, columns] = kernel.operands[0].shape;
+  const count = arrays.batch * kernel.operands[1].shape[0];
   return (row) => {
     const [one, own] = [table(row), indices(row)];
     const source = makeContiguous(device, { ...one, shape: [1, rows, columns] });

@@ -37,8 +37,8 @@ export class ProductRows {
     );
     const columnsOf = ({ shape }: Operand) => shape[1];
     const isCopied = (operand: Operand) => !arrays.rowsOf(operand, columnsOf(operand));
-    const sizes = kernels.flatMap(({ a, b }) =>
-      [a, b].filter(isCopied).map(({ shape }) => batch * sizeOf(shape))
+    const sizes = kernels.flatMap(({ operands }) =>
+      operands.filter(isCopied).map(({ shape }) => batch * sizeOf(shape))
     );
     const bytes = sizes.reduce((sum, size) => sum + size, 0) * bytesPerElement(program.dtype);
     this.steps = Math.max(1, Math.min(steps, Math.floor(maxBytes / Math.max(1, bytes))));
@@ -68,7 +68,11 @@ export class ProductRows {
         }),
       };
     };
-    this.#products = kernels.map(({ a, b, gradient }) => ({ gradient, left: sideOf(a), right: sideOf(b) }));
+    this.#products = kernels.map(({ operands: [a, b], gradient }) => ({
+      gradient,
+      left: sideOf(a),
+      right: sideOf(b),
+    }));
   }
 
   /** Calls of a step for the accumulating kernels, in order. */

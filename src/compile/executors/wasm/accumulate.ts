@@ -44,8 +44,11 @@ export function layOutWeightGradients(tile: Tile, { kernels, weightGradients }: 
     const own = kernels.filter((kernel): kernel is AccumulateKernel =>
       kernel.kind === "accumulate" && kernel.gradient === gradient
     );
-    const [rows, columns] = [own[0].a, own[0].b].map(({ shape }) => shape[1]);
-    const depth = Math.min(maxRows, own.reduce((sum, { a }) => sum + a.shape[0], 0) * tile.samples);
+    const [rows, columns] = [...own[0].operands].map(({ shape }) => shape[1]);
+    const depth = Math.min(
+      maxRows,
+      own.reduce((sum, { operands: [a] }) => sum + a.shape[0], 0) * tile.samples,
+    );
     // Products are faster with pairs of vectors, unless much of a row would be padding.
     const filled = columns > 4 * tile.lanes ? 2 * tile.lanes : tile.lanes;
     const stride = Math.ceil(columns / filled) * filled;
@@ -83,7 +86,7 @@ export interface AccumulateAddresses {
 export function emitAccumulate(
   tile: Tile,
   f: FunctionBuilder,
-  { a, b }: AccumulateKernel,
+  { operands: [a, b] }: AccumulateKernel,
   gradient: WeightGradient,
   addresses: AccumulateAddresses,
   filled: number,

@@ -191,7 +191,7 @@ class Emitter {
         };
         const filled = weightGradients.map(() => 0);
         kernels.forEach((kernel, position) => {
-          if ("output" in kernel && elementsOf(kernel.output) === 0) return;
+          if (kernel.output && elementsOf(kernel.output) === 0) return;
           if (kernel.kind === "map") {
             f.call(mapKernel(this.#tile, kernel), address(kernel.output), ...kernel.operands.map(address));
           } else if (kernel.kind === "reduce") {
@@ -204,13 +204,11 @@ class Emitter {
             f.call(
               contractKernel(this.#tile, kernel, this.#packs),
               address(kernel.output),
-              side(kernel.a),
-              side(kernel.b),
-              ...kernel.bias ? [address(kernel.bias)] : [],
-              ...kernel.epilogue?.operands.map(address) ?? [],
+              ...kernel.operands.slice(0, 2).map(side),
+              ...kernel.operands.slice(2).map(address),
             );
           } else if (kernel.kind === "gather") {
-            const addresses = [kernel.output, kernel.table, kernel.indices].map(address);
+            const addresses = [kernel.output, ...kernel.operands].map(address);
             f.call(gatherKernel(this.#tile, kernel), ...addresses);
           } else {
             const gradient = weightGradients[kernel.gradient];
@@ -221,8 +219,8 @@ class Emitter {
               gradient: () => f.op("address.add", gradientsAt, gradient.offset * this.#tile.bytes),
               panelA: () => f.op("address.add", scratch, gradient.panels.a),
               panelB: () => f.op("address.add", scratch, gradient.panels.b),
-              a: address(kernel.a),
-              b: address(kernel.b),
+              a: address(kernel.operands[0]),
+              b: address(kernel.operands[1]),
             };
             filled[kernel.gradient] = emitAccumulate(
               this.#tile,

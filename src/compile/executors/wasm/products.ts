@@ -34,7 +34,7 @@ export interface PackedMatrix {
 /** Packed matrices, by {@linkcode packedKey}. */
 export type PackedMatrices = ReadonlyMap<string, PackedMatrix>;
 
-function tilingOf(tile: Tile, { a, b, output }: ContractKernel): Tiling {
+function tilingOf(tile: Tile, { operands: [a, b], output }: ContractKernel): Tiling {
   const [m, n] = output.shape.slice(-2);
   const byRows = b.slot !== undefined && (a.slot === undefined || m > n);
   const length = byRows ? m : n;
@@ -64,7 +64,7 @@ export function layOutPackedMatrices(
   for (const kernel of program.kernels) {
     if (kernel.kind !== "contract" || kernel.output.shape.length !== 2) continue;
     const { byRows, width } = tilingOf(tile, kernel);
-    const operand = byRows ? kernel.a : kernel.b;
+    const operand = kernel.operands[byRows ? 0 : 1];
     if (operand.shared === undefined || program.inputs[operand.shared].role === "row") continue;
     const [along, across] = byRows ? [0, 1] : [1, 0];
     const key = packedKey(tile, kernel, operand);
@@ -115,9 +115,10 @@ export function packer(tile: Tile, { depth, length, width, strides }: PackedMatr
  * shared matrix is on the left, the sums are those of a run of rows.
  */
 export function contractKernel(tile: Tile, kernel: ContractKernel, packs: PackedMatrices): FunctionBuilder {
-  const { a, b, output, bias, epilogue } = kernel;
-  const biases = bias ? [bias] : [];
-  const sources = epilogue?.operands ?? [];
+  const { operands: [a, b, ...others], output, hasBias, epilogue } = kernel;
+  const biases = others.slice(0, hasBias ? 1 : 0);
+  const sources = others.slice(biases.length);
+  const [bias] = biases;
   const rank = output.shape.length;
   const [m, n] = output.shape.slice(-2);
   const depth = a.shape[rank - 1];
@@ -130,7 +131,7 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packed
     : [a, b].map((side) => side.strides);
   const key = `contract ${output.shape} ${depth} | ${strides.join(" ; ")} ; ${output.strides} | ${
     [a, b, ...biases, ...sources].map(loadKey)
-  } | ${bias?.strides} | ${epilogue && expressionText(epilogue.expression)} ${
+  } | ${bias?.strides} | ${epilogue && expressionText(epilogue)} ${
     sources.map(({ strides }) => strides).join(" ; ")
   }`;
   return tile.function(key, [output, a, b, ...biases, ...sources].map(() => "address"), (f) => {
@@ -150,7 +151,7 @@ export function contractKernel(tile: Tile, kernel: ContractKernel, packs: Packed
     const [biasAt] = rest;
     const sourcesAt = rest.slice(biases.length);
     const emitter = epilogue &&
-      new ScalarEmitter(tile.module, f, lowerMath(epilogue.expression), new Set());
+      new ScalarEmitter(tile.module, f, lowerMath(epilogue), new Set());
     /** Pushes the result of one of the sums. */
     const pushResult = (i: number, v: number) => {
       const sum = sums[i][v];

@@ -108,7 +108,7 @@ function reduceText({ f, memory, lanes, epilogue }: ChainCode, kernel: ReduceKer
 /** output[i, j] = table[indices[i], j]. */
 function gatherText(
   { f, memory, lanes, epilogue }: ChainCode,
-  { table, indices, output }: GatherKernel,
+  { operands: [table, indices], output }: GatherKernel,
 ): void {
   const rows = f.param("rows", table.shape[0]);
   const { lines, names: [row, column] } = coordinatesOf(f, output.shape);

@@ -5,7 +5,7 @@
 import { collapse } from "../../../device/collapse.ts";
 import { identity, instantiate } from "../../../device/scalar.ts";
 import { sizeOf } from "../../../device/shape.ts";
-import type { Life } from "../../program/layout.ts";
+import { accessesOf, type Lifetime, lifetimesOf } from "../../program/liveness.ts";
 import type { AccumulateKernel, Kernel, Operand, Program } from "../../program/program.ts";
 import type { Place } from "./buffer_groups.ts";
 
@@ -13,6 +13,7 @@ import type { Place } from "./buffer_groups.ts";
 export interface Load {
   readonly kind: "load";
   readonly place: Place;
+  readonly operands: readonly [];
   readonly output: Operand;
 }
 
@@ -21,6 +22,7 @@ export interface Store {
   readonly kind: "store";
   readonly place: Place;
   readonly operands: readonly [Operand];
+  readonly output?: undefined;
 }
 
 export type Item = Exclude<Kernel, AccumulateKernel> | Load | Store;
@@ -31,34 +33,9 @@ export type Chain = readonly Item[];
 /** Maximum items of a chain: compile times grow with the length of a function. */
 const maxItems = 12;
 
-/** Operands that an item reads. */
-export function readsOf(item: Item): readonly Operand[] {
-  switch (item.kind) {
-    case "load":
-      return [];
-    case "contract":
-      return [item.a, item.b];
-    case "gather":
-      return [item.table, item.indices];
-    default:
-      return item.operands;
-  }
-}
-
-/** The operand that an item writes. Undefined for a store, which writes to a buffer. */
-export function writeOf(item: Item): Operand | undefined {
-  return item.kind === "store" ? undefined : item.output;
-}
-
-/** Operands that an item reads or writes. */
-function operandsOf(item: Item): Operand[] {
-  const written = writeOf(item);
-  return written ? [...readsOf(item), written] : [...readsOf(item)];
-}
-
 /** Elements that an item computes or copies. */
 export function elementsOf(item: Item): number {
-  return sizeOf((writeOf(item) ?? readsOf(item)[0]).shape);
+  return sizeOf((item.output ?? item.operands[0]).shape);
 }
 
 /** The distance between consecutive elements in row-major order. Returns undefined if it is not constant. */
@@ -90,14 +67,14 @@ export function chainsOf(
   inputs.forEach(({ role, slot }, i) => {
     const place = places.inputAt[i];
     if (role !== "row" || slot === undefined || !place) return;
-    rows.set(slot, { kind: "load", place, output: wholeSlot(program, slot) });
+    rows.set(slot, { kind: "load", place, operands: [], output: wholeSlot(program, slot) });
   });
   const states = inputs.flatMap(({ role, slot }) => role === "state" ? [slot!] : []);
   const items = [
     ...kernels.flatMap((kernel): Item[] => {
       if (kernel.kind !== "accumulate") return [kernel];
       const { a, b } = places.productRowsAt.get(kernel)!;
-      return [store(a, kernel.a), store(b, kernel.b)];
+      return [store(a, kernel.operands[0]), store(b, kernel.operands[1])];
     }),
     ...[...outputs, ...stepSums].map((operand, i) => store(places.outputAt[i], operand)),
     ...next.flatMap((operand, i): Item[] => {
@@ -111,7 +88,7 @@ export function chainsOf(
 
   const chains: Item[][] = [];
   for (const item of items) {
-    for (const { slot } of readsOf(item)) {
+    for (const { slot } of item.operands) {
       const load = slot === undefined ? undefined : rows.get(slot);
       if (!load) continue;
       chains.push([load]);
@@ -134,7 +111,7 @@ export function wholeSlot({ slots }: Program, slot: number): Operand {
 function homeOf(item: Item, chains: readonly Item[][]): Item[] | undefined {
   if (
     item.kind !== "map" && item.kind !== "store" ||
-    operandsOf(item).some((operand) => lineOf(operand) === undefined)
+    accessesOf(item).some((operand) => lineOf(operand) === undefined)
   ) {
     return undefined;
   }
@@ -146,63 +123,50 @@ function homeOf(item: Item, chains: readonly Item[][]): Item[] | undefined {
 
 function joins(item: Item, chain: readonly Item[]): boolean {
   if (chain.length >= maxItems || elementsOf(chain[0]) !== elementsOf(item)) return false;
-  const written = chain.flatMap((own) => writeOf(own) ?? []);
-  const target = writeOf(item);
-  const sources = readsOf(item).filter(({ slot }) =>
+  const written = chain.flatMap((own) => own.output ?? []);
+  const target = item.output;
+  const sources = item.operands.filter(({ slot }) =>
     slot !== undefined && written.some((own) => own.slot === slot)
   );
   const isAt = (a: Operand, b: Operand) => lineKey(a) !== undefined && lineKey(a) === lineKey(b);
   const readsElement = sources.length > 0 &&
     sources.every((source) => written.every((own) => own.slot !== source.slot || isAt(own, source)));
-  const rivals = chain.flatMap(operandsOf).filter(({ slot }) => target && slot === target.slot);
+  const rivals = chain.flatMap(accessesOf).filter(({ slot }) => target && slot === target.slot);
   // The first item of a chain, such as a matrix product, may read other elements than it computes.
   const isElementwise = chain[0].kind === "map" || chain[0].kind === "store";
-  const first = readsOf(chain[0]);
+  const first: readonly Operand[] = chain[0].operands;
   return readsElement &&
     rivals.every((own) => isAt(own, target!) && (isElementwise || !first.includes(own)));
 }
 
 /** Whether an item must run after a chain. */
 function depends(item: Item, chain: readonly Item[]): boolean {
-  const target = writeOf(item)?.slot;
-  const sources = new Set(readsOf(item).map(({ slot }) => slot));
+  const target = item.output?.slot;
+  const sources = new Set(item.operands.map(({ slot }) => slot));
   return chain.some((own) => {
-    const written = writeOf(own)?.slot;
+    const written = own.output?.slot;
     return written !== undefined && (sources.has(written) || written === target) ||
-      target !== undefined && readsOf(own).some(({ slot }) => slot === target);
+      target !== undefined && own.operands.some(({ slot }) => slot === target);
   });
 }
 
-/** Liveness of slots, by position of chains. Slots that only one chain uses need no memory and are omitted. */
-export function livesIn(chains: readonly Chain[], program: Program): Map<number, Life> {
-  const lives = new Map<number, Life>();
-  const touch = (slot: number, time: number) => {
-    const { first } = lives.get(slot) ?? { first: time };
-    lives.set(slot, { first, last: time });
-  };
-  chains.forEach((chain, time) => {
-    for (const item of chain) {
-      for (const { slot } of operandsOf(item)) {
-        if (slot !== undefined) touch(slot, time);
-      }
-    }
-  });
-  // Loop-carried slots, and slots that are loaded before the first step.
-  const kept = [
+/** Lifetimes of slots, in positions of chains. Slots that only one chain uses need no memory and are omitted. */
+export function lifetimesInChains(chains: readonly Chain[], program: Program): Map<number, Lifetime> {
+  // Slots that are loop-carried, or loaded before the first step.
+  const pinned = [
     ...program.inputs.flatMap(({ role, slot }) => role !== "row" && slot !== undefined ? [slot] : []),
     ...program.sums.map(({ slot }) => slot),
   ];
-  for (const slot of kept) lives.set(slot, { first: -1, last: Infinity });
+  const lifetimes = lifetimesOf(chains, pinned);
   chains.forEach((chain, time) => {
-    for (const item of chain) {
-      const target = writeOf(item);
-      const life = target && lives.get(target.slot!);
-      if (!life || life.first !== time || life.last !== time) continue;
-      const uses = chain.flatMap(operandsOf).filter(({ slot }) => slot === target.slot);
-      const isLocal = lineKey(target) !== undefined && uses.every((use) => lineKey(use) === lineKey(target));
-      const writes = chain.filter((own) => writeOf(own)?.slot === target.slot).length;
-      if (isLocal && writes === 1) lives.delete(target.slot!);
+    for (const { output } of chain) {
+      const lifetime = output && lifetimes.get(output.slot!);
+      if (!lifetime || lifetime.first !== time || lifetime.last !== time) continue;
+      const uses = chain.flatMap(accessesOf).filter(({ slot }) => slot === output.slot);
+      const isLocal = lineKey(output) !== undefined && uses.every((use) => lineKey(use) === lineKey(output));
+      const writes = chain.filter((item) => item.output?.slot === output.slot).length;
+      if (isLocal && writes === 1) lifetimes.delete(output.slot!);
     }
   });
-  return lives;
+  return lifetimes;
 }

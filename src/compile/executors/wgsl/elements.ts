@@ -3,7 +3,7 @@ import type { Scalar } from "../../../device/scalar.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import { emitScalar, type EmittedScalar } from "../../../device/webgpu/scalar_wgsl.ts";
 import type { MapKernel, Operand } from "../../program/program.ts";
-import { type Chain, type Item, lineKey, lineOf, readsOf, writeOf } from "./chains.ts";
+import { type Chain, type Item, lineKey, lineOf } from "./chains.ts";
 import { type FunctionText, indent, toWord } from "./function_text.ts";
 import type { Path, Pointer, ShaderMemory, Use } from "./shader_memory.ts";
 
@@ -27,7 +27,7 @@ export function epilogueOf(f: FunctionText, chain: Chain, memory: ShaderMemory):
   const computed = new Set<string>();
   const steps = chain.map((item, k) => {
     const compute = k === 0 ? undefined : following(f, item, k, computed, memory);
-    const target = writeOf(item);
+    const target = item.output;
     if (!target) return { compute };
     const key = lineKey(target);
     if (key !== undefined) computed.add(key);
@@ -68,7 +68,7 @@ function following(
   computed: ReadonlySet<string>,
   memory: ShaderMemory,
 ): (position: string, values: Values, suffix: string) => EmittedScalar {
-  const reads = readsOf(item).map((operand, i) => {
+  const reads = item.operands.map((operand, i) => {
     const key = lineKey(operand);
     if (key !== undefined && computed.has(key)) return { key };
     const name = `x${k}_${i}`;

@@ -71,7 +71,8 @@ class Emitter {
       ...sums.map(({ slot }) => slot),
     ].filter((slot) => slots[slot].size > 0);
     const placeOf = (member: number): Place => ({ group: carry, member });
-    const load = (slot: number, place: Place) => this.#call([{ kind: "load", place, output: whole(slot) }]);
+    const load = (slot: number, place: Place) =>
+      this.#call([{ kind: "load", place, operands: [], output: whole(slot) }]);
     const prologue = [
       ...carried.map((slot, i) => load(slot, placeOf(i))),
       ...inputs.flatMap(({ role, slot, size }, i) =>
@@ -185,7 +186,7 @@ class Emitter {
 function iterationsOf([head]: Chain, { lanes }: WorkgroupShape): number {
   const nest = (times: number, inside: number) => (times + 1) * (1 + inside);
   const inside = head.kind === "contract"
-    ? nest(head.a.shape.at(-1)!, 0)
+    ? nest(head.operands[0].shape.at(-1)!, 0)
     : head.kind === "reduce"
     ? head.axes.reduce((inside, axis) => nest(head.shape[axis], inside), 0)
     : 0;

@@ -2,10 +2,11 @@
 import { largest } from "../../../device/min_max.ts";
 import type { DType } from "../../../device/dtype.ts";
 import { sizeOf } from "../../../device/shape.ts";
-import { type Layout, type Life, placeSlots } from "../../program/layout.ts";
+import { type Layout, placeSlots } from "../../program/layout.ts";
+import type { Lifetime } from "../../program/liveness.ts";
 import type { AccumulateKernel, Kernel, Program } from "../../program/program.ts";
 import { type Group, makeGroup, makeGroups, type Member, type Place, type Word } from "./buffer_groups.ts";
-import { type Chain, chainsOf, livesIn } from "./chains.ts";
+import { type Chain, chainsOf, lifetimesInChains } from "./chains.ts";
 
 /** Properties of an adapter that determine the layout of a program. */
 export interface Adapter {
@@ -146,7 +147,7 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
     ...workgroup,
     uniformWords: limits.maxUniformBufferBindingSize / 4,
     chains,
-    ...placeWithin(capacity, program, livesIn(chains, program)),
+    ...placeWithin(capacity, program, lifetimesInChains(chains, program)),
     word: program.slots.some(({ dtype }) => dtype === "int32" || dtype === "uint32") ? "u32" : "f32",
     carry,
     inputs: [fixed, constants, sharedRows, ...rowGroups.groups],
@@ -162,9 +163,9 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
 function placeWithin(
   capacity: number,
   { slots }: Program,
-  lives: ReadonlyMap<number, Life>,
+  lifetimes: ReadonlyMap<number, Lifetime>,
 ): { local: Layout; spilled: Layout } {
-  const order = [...lives].sort(([a], [b]) => slots[a].size - slots[b].size);
+  const order = [...lifetimes].sort(([a], [b]) => slots[a].size - slots[b].size);
   const all = placeSlots(slots, order);
   const none = placeSlots(slots, []);
   if (all.size <= capacity) return { local: all, spilled: none };
@@ -193,11 +194,11 @@ function placeProductRows(
     const member = members.length;
     const add = ({ shape, dtype }: { shape: readonly number[]; dtype: DType }) =>
       members.push({ size: sizeOf(shape), dtype }) - 1;
-    const left = kernels.map(({ a }) => add(a));
-    const right = kernels.map(({ b }) => add(b));
+    const left = kernels.map(({ operands: [a] }) => add(a));
+    const right = kernels.map(({ operands: [, b] }) => add(b));
     kernels.forEach((kernel, i) => places.set(kernel, { a: left[i], b: right[i] }));
-    const [{ a, b }] = kernels;
-    const inner = kernels.reduce((sum, { a }) => sum + a.shape[0], 0);
+    const [a, b] = kernels[0].operands;
+    const inner = kernels.reduce((sum, { operands: [a] }) => sum + a.shape[0], 0);
     return { member, count: kernels.length, inner, rows: a.shape[1], columns: b.shape[1] };
   });
   const productRows = makeGroup("product_rows", "read_write", "steps of a product", members);

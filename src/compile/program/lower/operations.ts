@@ -238,7 +238,7 @@ function gatherRows(builder: Builder, node: OperationNode, table: Value): Value 
   const indices = builder.contiguous(builder.sample(node.inputs[1]));
   const output = builder.newOperand([...indices.shape, columns], node.dtype);
   const shared = builder.sharedOperand(table.input, [rows, columns], strides, table.offset);
-  builder.kernels.push({ kind: "gather", table: shared, indices, output });
+  builder.kernels.push({ kind: "gather", operands: [shared, indices], output });
   if (builder.batch > 1) return { kind: "sample", operand: output };
   return {
     kind: "sample",
@@ -259,7 +259,7 @@ function multiply(builder: Builder, node: OperationNode, [a, b]: readonly Value[
       const [of, by] = [a.of, builder.sample(node.inputs[1])].map((factor) =>
         builder.ascending(factor.slot === undefined ? builder.copy(factor) : factor)
       );
-      builder.kernels.push({ kind: "accumulate", a: of, b: by, gradient });
+      builder.kernels.push({ kind: "accumulate", operands: [of, by], gradient });
       return {
         kind: "sum over steps",
         sum: { from: "weight gradient", position: gradient, shape: node.shape },
@@ -294,6 +294,6 @@ function outerProduct(builder: Builder, factors: readonly Operand[], node: Opera
 
 function contract(builder: Builder, a: Operand, b: Operand, node: OperationNode): Value {
   const output = builder.newOperand(builder.perSample(node.shape), node.dtype);
-  builder.kernels.push({ kind: "contract", a: builder.ascending(a), b: builder.ascending(b), output });
+  builder.kernels.push({ kind: "contract", operands: [builder.ascending(a), builder.ascending(b)], output });
   return { kind: "sample", operand: output };
 }

@@ -81,12 +81,14 @@ function exchangeFactors(
   if (sum.from !== "weight gradient" || axes[0] === 0 || builder.uses.get(input) !== 1) return false;
   const isOfSum = (kernel: Kernel): kernel is AccumulateKernel =>
     kernel.kind === "accumulate" && kernel.gradient === sum.position;
-  const isMatrix = builder.kernels.filter(isOfSum).every(({ a, b }) =>
+  const isMatrix = builder.kernels.filter(isOfSum).every(({ operands: [a, b] }) =>
     sameShape([a.shape[1], b.shape[1]], sum.shape)
   );
   if (!isMatrix) return false;
   builder.kernels.forEach((kernel, i) => {
-    if (isOfSum(kernel)) builder.kernels[i] = { ...kernel, a: kernel.b, b: kernel.a };
+    if (isOfSum(kernel)) {
+      builder.kernels[i] = { ...kernel, operands: [kernel.operands[1], kernel.operands[0]] };
+    }
   });
   return true;
 }

@@ -3,7 +3,7 @@ import { isFloat } from "../../../device/dtype.ts";
 import { lower as lowerMath } from "../../../device/float32_math.ts";
 import { input, mul, renumbered, rewrite, type Scalar, topological } from "../../../device/scalar.ts";
 import { reshapeStrides, sameShape, sizeOf } from "../../../device/shape.ts";
-import { operandsOf } from "../layout.ts";
+import { readersOf, resultsOf } from "../liveness.ts";
 import type { ContractKernel, Kernel, MapKernel, Operand, Program } from "../program.ts";
 
 /** Fuses products with their only reader, if it is a map, and rewrites outer products as maps. */
@@ -14,8 +14,8 @@ export function joinMaps(program: Program): Program {
 
 /** Rewrites the product of a column and a row as a map. */
 function asMap(kernel: ContractKernel): Kernel {
-  const { a, b, output, bias, epilogue } = kernel;
-  if (a.shape.at(-1) !== 1 || bias) return kernel;
+  const { operands: [a, b, ...others], output, hasBias, epilogue } = kernel;
+  if (a.shape.at(-1) !== 1 || hasBias) return kernel;
   const over = (operand: Operand, axis: number): Operand => ({
     ...operand,
     shape: output.shape,
@@ -24,7 +24,7 @@ function asMap(kernel: ContractKernel): Kernel {
   const product = mul(input(0, output.dtype), input(1, output.dtype));
   const expression = epilogue
     ? rewrite(
-      epilogue.expression,
+      epilogue,
       (node) =>
         node.op === "input" ? node.value === 0 ? product : { ...node, value: node.value! + 1 } : undefined,
     )
@@ -32,22 +32,18 @@ function asMap(kernel: ContractKernel): Kernel {
   return {
     kind: "map",
     expression,
-    operands: [over(a, -1), over(b, -2), ...epilogue?.operands ?? []],
+    operands: [over(a, -1), over(b, -2), ...others],
     output,
   };
 }
 
 /** Maps that are the only readers of products. */
 function readersOfProducts(program: Program): Map<ContractKernel, MapKernel> {
-  const readers = new Map<number, (Kernel | undefined)[]>();
-  const read = ({ slot }: Operand, by?: Kernel) =>
-    slot !== undefined && readers.set(slot, [...readers.get(slot) ?? [], by]);
-  for (const kernel of program.kernels) operandsOf(kernel).forEach((operand) => read(operand, kernel));
-  for (const operand of [...program.next, ...program.outputs, ...program.stepSums]) read(operand);
+  const readers = readersOf(program.kernels, resultsOf(program));
   const found = new Map<ContractKernel, MapKernel>();
   for (const kernel of program.kernels) {
     if (kernel.kind !== "contract") continue;
-    const [reader, ...others] = readers.get(kernel.output.slot!)!.filter((other) => other !== kernel);
+    const [reader, ...others] = readers.get(kernel.output.slot!) ?? [];
     if (others.length === 0 && reader?.kind === "map") found.set(kernel, reader);
   }
   return found;
@@ -73,7 +69,7 @@ function joinBiases(program: Program): Program {
     const read = [
       ...new Set(topological(expression).flatMap(({ op, value }) => op === "input" ? [value!] : [])),
     ];
-    joined.set(product, { ...product, bias });
+    joined.set(product, { ...product, operands: [...product.operands, bias], hasBias: true });
     joined.set(map, {
       ...map,
       operands: read.map((position) => map.operands[position]),
@@ -92,8 +88,7 @@ function joinResults(program: Program): Program {
     if (kernel.kind !== "contract" || !reader || joined.has(reader)) return;
     const between = program.kernels.slice(position + 1, program.kernels.indexOf(reader) + 1);
     const isOverwritten = between.some((other) =>
-      "output" in other &&
-      [kernel.a, kernel.b].some(({ slot }) => slot !== undefined && slot === other.output.slot)
+      kernel.operands.some(({ slot }) => slot !== undefined && slot === other.output?.slot)
     );
     const both = isOverwritten ? undefined : join(kernel, reader);
     if (!both) return;
@@ -117,11 +112,8 @@ function join(
   const position = resultOf(product, map);
   if (!target || position < 0 || sources.some((source) => !source)) return undefined;
   const others = sources.filter((_, i) => i !== position) as Operand[];
-  const epilogue = {
-    expression: renumbered(expression, (i) => i === position ? 0 : i < position ? i + 1 : i),
-    operands: others,
-  };
-  return { ...product, output: target, epilogue };
+  const epilogue = renumbered(expression, (i) => i === position ? 0 : i < position ? i + 1 : i);
+  return { ...product, operands: [...product.operands, ...others], output: target, epilogue };
 }
 
 /** An operand of a map in the shape of a product. Returns undefined if that needs a copy or negative strides. */
