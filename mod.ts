@@ -26,20 +26,15 @@ export { init, type InitOptions } from "./src/device/init.ts";
 export type { Device, DeviceInfo } from "./src/device/device.ts";
 export type { DType, TypedArray } from "./src/device/dtype.ts";
 export { type Shape, ShapeError } from "./src/device/shape.ts";
-export {
-  type NestedNumbers,
-  type ReduceOptions,
-  scalar,
-  stopGradient,
-  Tensor,
-  type TensorLike,
-} from "./src/tensor/tensor.ts";
+export { stopGradient } from "./src/tensor/functions.ts";
+export { type NestedNumbers, type ReduceOptions, Tensor, type TensorLike } from "./src/tensor/tensor.ts";
 export {
   arange,
   eye,
   full,
   linspace,
   ones,
+  scalar,
   tensor,
   type TensorData,
   type TensorOptions,

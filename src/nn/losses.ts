@@ -4,9 +4,9 @@ import { checkOptions, type OptionNames } from "../device/options.ts";
 import { treeLeaves } from "../tensor/tree.ts";
 import type { ParameterTree } from "./layer.ts";
 import { checkTensor } from "../tensor/checks.ts";
-import { arange } from "../tensor/creation.ts";
+import { arange, scalar } from "../tensor/creation.ts";
 import { checkWithin } from "../tensor/host.ts";
-import { scalar, type Tensor } from "../tensor/tensor.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { formatShape, refuseShape, sameShape, ShapeError } from "../device/shape.ts";
 
 const weightPenaltyOptionNames: OptionNames<{ norms?: boolean }> = { norms: "optional" };

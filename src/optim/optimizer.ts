@@ -1,11 +1,11 @@
 import { describe } from "../device/describe.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { type DType, isFloat } from "../device/dtype.ts";
-import { zeros } from "../tensor/creation.ts";
+import { scalar, zeros } from "../tensor/creation.ts";
 import { hostNumbers } from "../tensor/host.ts";
 import { tidy } from "../tensor/scope.ts";
 import { applyBroadcast } from "../tensor/broadcast.ts";
-import { scalar, type Tensor, type TensorLike } from "../tensor/tensor.ts";
+import type { Tensor, TensorLike } from "../tensor/tensor.ts";
 import { elementwise } from "../tensor/primitives/elementwise.ts";
 import type { Scalar } from "../device/scalar.ts";
 import { treeFlatten } from "../tensor/tree.ts";

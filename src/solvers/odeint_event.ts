@@ -1,12 +1,14 @@
 import { checkFunction, checkTensor } from "../tensor/checks.ts";
 import { checkOptions } from "../device/options.ts";
+import { scalar } from "../tensor/creation.ts";
+import { stopGradient } from "../tensor/functions.ts";
 import { eventOptionNames } from "./option_names.ts";
 import { vjp } from "../autodiff/grad.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkResolution } from "../paths/times.ts";
 import { hostTimes } from "../tensor/host.ts";
 import { isRecording, recorderDepth, withoutRecording } from "../tensor/primitive.ts";
-import { scalar, stopGradient, type Tensor } from "../tensor/tensor.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { findEvent } from "./adaptive/adaptive.ts";
 import { isAdaptive, methodOf, solvedTo } from "./methods.ts";

@@ -1,7 +1,6 @@
 import { broadcastShapes } from "../device/shape.ts";
-import { apply } from "./primitive.ts";
+import { apply, traceOf } from "./primitive.ts";
 import type { Elementwise } from "./primitives/elementwise.ts";
-import { Symbolic } from "./symbolic.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** Applies an elementwise primitive to operands that broadcast together. */
@@ -15,8 +14,6 @@ export function applyBroadcast(primitive: Elementwise, operands: readonly Tensor
  * then stays a vector in it and in its gradient.
  */
 export function liftTogether(operands: readonly Tensor[]): readonly Tensor[] {
-  const symbolic = operands.find((x) => x.storage instanceof Symbolic);
-  if (!symbolic) return operands;
-  const { trace } = symbolic.storage as Symbolic;
-  return operands.map((x) => x.storage instanceof Symbolic ? x : trace.lift(x));
+  const trace = operands.map(traceOf).find((trace) => trace);
+  return trace ? operands.map((x) => traceOf(x) ? x : trace.lift(x)) : operands;
 }

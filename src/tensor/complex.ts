@@ -1,8 +1,9 @@
 /** Complex numbers as real tensors (..., 2, n): real parts, then imaginary ones. */
-import { tensor } from "./creation.ts";
+import { currentDevice } from "../device/current.ts";
+import { uploadView } from "../device/view.ts";
 import { apply } from "./primitive.ts";
 import { concatenate } from "./primitives/structural.ts";
-import type { Tensor } from "./tensor.ts";
+import { Tensor } from "./tensor.ts";
 
 /** The product of complex numbers `(..., 2, n)`. */
 export function multiply(p: Tensor, q: Tensor): Tensor {
@@ -17,7 +18,7 @@ export function fromParts(real: Tensor, imaginary: Tensor): Tensor {
 
 /** The conjugates of complex numbers `(..., 2, n)`. */
 export function conjugate(z: Tensor): Tensor {
-  return z.mul(tensor([[1], [-1]], { dtype: z.dtype }));
+  return z.mul(new Tensor(uploadView(currentDevice(), [1, -1], [2, 1], z.dtype)));
 }
 
 const parts = (z: Tensor): [Tensor, Tensor] => [z.slice(-2, 0, 1), z.slice(-2, 1, 2)];

@@ -7,7 +7,18 @@ import * as s from "../device/scalar.ts";
 import { checkedShape, formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
 import { allocateView, uploadView } from "../device/view.ts";
 import { rememberHostValues } from "./host.ts";
-import { scalar, Tensor, type TensorLike } from "./tensor.ts";
+import "./methods/install.ts";
+import { numberTensor, Tensor, type TensorLike } from "./tensor.ts";
+
+/** A number as a tensor of no axes; it takes no memory. */
+export function scalar(value: number, dtype: DType = "float32"): Tensor {
+  if (typeof value !== "number") {
+    throw new TypeError(`scalar: expected a number, got ${describe(value)}`);
+  }
+  checkDType("scalar", dtype);
+  if (!isRepresentable(value, dtype)) throw new TypeError(`scalar: ${value} is no ${dtype}`);
+  return numberTensor(value, dtype);
+}
 
 /** Options of constructors. */
 export interface TensorOptions {

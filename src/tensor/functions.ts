@@ -4,9 +4,15 @@ import { checkTensor, checkTensors } from "./checks.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { broadcastShapes, formatShape, normalizeAxis, sameShape, ShapeError } from "../device/shape.ts";
 import { apply } from "./primitive.ts";
+import * as elementwise from "./primitives/elementwise.ts";
 import * as linear from "./primitives/linear_algebra.ts";
 import * as structural from "./primitives/structural.ts";
 import { Tensor, type TensorLike } from "./tensor.ts";
+
+/** The same values, through which no gradient flows. */
+export function stopGradient(x: Tensor): Tensor {
+  return apply(elementwise.stopGradient, [x], undefined);
+}
 
 /** Tensors one after another along an axis. */
 export function concatenate(tensors: readonly Tensor[], axis = 0): Tensor {

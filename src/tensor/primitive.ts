@@ -8,10 +8,9 @@ import type { Device, View } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
 import { currentDevice } from "../device/current.ts";
 import type { Shape } from "../device/shape.ts";
-import type { Batch } from "./batching.ts";
 import type { Pullback } from "./pullback.ts";
-import { Symbolic, watcher } from "./symbolic.ts";
-import { Tensor } from "./tensor.ts";
+import { Symbolic } from "./symbolic.ts";
+import { Tensor, watcher } from "./tensor.ts";
 
 /** Shape and type of a tensor, known before it is computed. */
 export interface TensorSpec {
@@ -37,6 +36,19 @@ export type LoopOperation =
   | "pad"
   | "concatenate";
 
+/** An operand of a batch of calls. */
+export interface Batched {
+  /** `(batch, ...shape)` if the operand varies over the batch, else `shape`. */
+  readonly tensor: Tensor;
+  readonly varies: boolean;
+}
+
+/**
+ * Computes all calls of a batch at once, as JAX's batching rules. At least one operand varies. The result has shape
+ * `(batch, ...output.shape)`.
+ */
+export type Batch<P> = (inputs: readonly Batched[], batch: number, params: P, output: TensorSpec) => Tensor;
+
 /** One operation. `P` holds what is not a tensor: axes, lengths, a scalar function. */
 export interface Primitive<P> {
   readonly name: string;
@@ -60,6 +72,20 @@ export interface Primitive<P> {
   readonly batch: Batch<P> | "elementwise" | NoRule;
   /** The operation inside a compiled loop. A loop with a primitive without such an operation runs step by step. */
   readonly lower: LoopOperation | NoRule;
+}
+
+/** Records operations on symbolic tensors instead of computing them. */
+export interface Trace {
+  /** Number of gradient tapes that were watching when the trace began. */
+  readonly recorderDepth: number;
+  apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P, spec: TensorSpec): Tensor;
+  /** A symbol for a tensor from outside. */
+  lift(x: Tensor): Tensor;
+}
+
+/** The trace of a symbolic tensor; undefined for a tensor with values. */
+export function traceOf({ storage }: Tensor): Trace | undefined {
+  return storage instanceof Symbolic ? storage.trace as Trace : undefined;
 }
 
 /** Watches operations: a gradient tape. */
@@ -120,8 +146,7 @@ export function withoutRecording<T>(body: () => T): T {
 /** Tells the recorders of an operation with a gradient of its own. */
 export function record(...[inputs, outputs, pullback]: Parameters<Recorder["record"]>): void {
   // Recorders that were there before a trace began must not see its symbols: they are told of the loop as a whole.
-  const { storage } = outputs[0];
-  const first = storage instanceof Symbolic ? storage.trace.recorderDepth : 0;
+  const first = traceOf(outputs[0])?.recorderDepth ?? 0;
   for (let i = first; i < recorders.length; i++) recorders[i].record(inputs, outputs, pullback);
 }
 
@@ -181,23 +206,22 @@ function nameOf({ names }: SharedResults, inputs: readonly Tensor[], params: unk
 
 /** Applies a primitive: at once on the device, or, for symbolic inputs, as a new node of their trace. */
 export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P): Tensor {
-  const symbolic = inputs.find((input, i) => {
+  let trace: Trace | undefined;
+  inputs.forEach((input, i) => {
     if (!(input instanceof Tensor)) {
       throw new TypeError(`${primitive.name}: operand ${i} is ${describe(input)}, expected a tensor`);
     }
-    return input.storage instanceof Symbolic;
+    trace ??= traceOf(input);
   });
   // Another tape must see an operation.
-  const sharing = !symbolic && shared?.recorders === recorders ? shared : undefined;
+  const sharing = !trace && shared?.recorders === recorders ? shared : undefined;
   const name = sharing ? nameOf(sharing, inputs, params) : "";
   const known = sharing?.known.get(primitive)?.get(name);
   if (known && !(typeof known.view.source !== "number" && known.view.source.freed)) return known;
   const spec = primitive.infer(inputs, params);
-  const output = symbolic
-    ? (symbolic.storage as Symbolic).trace.apply(primitive, inputs, params, spec)
-    : new Tensor(
-      primitive.run(kernelDevice(deviceOf(primitive.name, inputs)), inputs.map((x) => x.view), params, spec),
-    );
+  const output = trace ? trace.apply(primitive, inputs, params, spec) : new Tensor(
+    primitive.run(kernelDevice(deviceOf(primitive.name, inputs)), inputs.map((x) => x.view), params, spec),
+  );
   if (sharing) {
     const results = sharing.known.get(primitive) ?? new Map<string, Tensor>();
     sharing.known.set(primitive, results.set(name, output));

@@ -1,4 +1,4 @@
-/** Gradient rules of primitives. Primitives are made before tensors are, so that this file imports types alone. */
+/** Gradient rules of primitives. */
 import type { Tensor } from "./tensor.ts";
 
 /**

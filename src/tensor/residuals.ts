@@ -1,7 +1,7 @@
 /** The values that gradient rules read, found by applying each rule to symbols. */
 import { isFloat } from "../device/dtype.ts";
-import type { Primitive, TensorSpec } from "./primitive.ts";
-import { Symbolic, type Trace } from "./symbolic.ts";
+import type { Primitive, TensorSpec, Trace } from "./primitive.ts";
+import { Symbolic } from "./symbolic.ts";
 import { Tensor } from "./tensor.ts";
 
 /** The values that the gradient of an operation with respect to one operand reads. */

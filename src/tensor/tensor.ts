@@ -1,25 +1,9 @@
-import { describe } from "../device/describe.ts";
-import { kernelDevice, outsideCapture } from "../device/capture.ts";
 import { currentDevice } from "../device/current.ts";
 import type { Device, View } from "../device/device.ts";
-import { checkDType, type DType, isRepresentable, toHostArray, type TypedArray } from "../device/dtype.ts";
-import { formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
-import { identity } from "../device/scalar.ts";
-import { keepBuffer } from "../device/buffer_scope.ts";
-import { allocateView, copy, hasBuffer, makeContiguous, numberView, uploadView } from "../device/view.ts";
-import { checkAssignment } from "./assignment.ts";
-import { checkDevice, checkTensor } from "./checks.ts";
-import { formatTensor, nest, textForHint } from "./format.ts";
-import { forgetHostValues } from "./host.ts";
-import { settleChecks } from "./late_checks.ts";
-import { elementwiseMethods } from "./methods/elementwise.ts";
-import { indexingMethods } from "./methods/indexing.ts";
-import { linearAlgebraMethods } from "./methods/linear_algebra.ts";
-import { reductionMethods } from "./methods/reduction.ts";
-import { structuralMethods } from "./methods/structural.ts";
-import { apply, deviceOf, noteAssignment, type TensorSpec } from "./primitive.ts";
-import * as elementwise from "./primitives/elementwise.ts";
-import { NoValuesError, Symbolic, watcher } from "./symbolic.ts";
+import type { DType, TypedArray } from "../device/dtype.ts";
+import { type Shape, sizeOf } from "../device/shape.ts";
+import { numberView } from "../device/view.ts";
+import { NoValuesError, Symbolic } from "./symbolic.ts";
 
 /** A number, or a tensor that broadcasts. A number takes the type of the tensor that it meets. */
 export type TensorLike = Tensor | number;
@@ -28,6 +12,27 @@ export type TensorLike = Tensor | number;
 export interface ReduceOptions {
   /** Whether the reduced axes stay, with length one. `false` by default. */
   keepDims?: boolean;
+}
+
+/** An observer of tensors that are made or read, and of memory that is assigned to. */
+export interface TensorWatcher {
+  made(x: Tensor): void;
+  used(x: Tensor, storage: View | Symbolic): void;
+  assigned(memory: View["source"]): void;
+}
+
+/** The present watcher. */
+export let watcher: TensorWatcher | undefined;
+
+/** Runs `body` with a watcher. */
+export function watchTensors<T>(own: TensorWatcher, body: () => T): T {
+  const before = watcher;
+  watcher = own;
+  try {
+    return body();
+  } finally {
+    watcher = before;
+  }
 }
 
 /**
@@ -211,9 +216,42 @@ export interface Tensor {
    * axis is a row on the left and a column on the right.
    */
   matmul(other: Tensor): Tensor;
+
+  /**
+   * The values, row-major, once every operation before has run.
+   *
+   * @returns A typed array of {@linkcode size} elements; a `Uint8Array` of zeros and ones for bool.
+   * @throws {Error} On a GPU also what was found to be wrong with values that an operation before could not wait for: times in
+   * disorder, a state that diverged.
+   */
+  data(): Promise<TypedArray>;
+  /** The values as nested arrays; a number for a scalar. */
+  toArray(): Promise<NestedNumbers>;
+  /**
+   * The only value of a tensor of one element.
+   *
+   * @throws {ShapeError} If there are more or none.
+   */
+  item(): Promise<number>;
+  /** The same values on another device; itself when it is there already. */
+  to(device: Device): Promise<Tensor>;
+  /**
+   * Takes over the values of another tensor, in place: what an optimiser does to a parameter. Views write through: the tensor
+   * that this one was made of by `select`, `slice`, `flip`, `permute`, `transpose`, `squeeze` or `expandDims` changes too, and by
+   * `reshape` or `flatten` where those did not have to reorder elements.
+   *
+   * @param values Same shape, type and device.
+   * @throws {ShapeError | Error} If shape or type differ, a broadcast view's elements share memory, or this is a view of `zeros`,
+   * `ones` or `full`, which have no memory; in a compiled loop's body, or if a gradient under way needs the values.
+   */
+  assign(values: Tensor): void;
+  /** Shape, type and, where they are on the host, values. */
+  toString(): string;
+  /** As {@linkcode toString} in a template string. @throws {TypeError} For operators, as in `x + 1` and `x > 0`. */
+  [Symbol.toPrimitive](hint: string): string;
 }
 
-/** Shape, type and memory of a tensor, and its values on the host. The operations are defined in `methods/`. */
+/** Shape, type and memory of a tensor. The methods are defined in `methods/`. */
 export class Tensor {
   #storage: View | Symbolic;
 
@@ -237,6 +275,11 @@ export class Tensor {
     return this.#storage;
   }
 
+  /** Other memory: assigning to a tensor without memory allocates some. @internal */
+  set storage(view: View) {
+    this.#storage = view;
+  }
+
   /**
    * The view of a device's memory.
    *
@@ -251,7 +294,7 @@ export class Tensor {
     return this.#storage;
   }
 
-  get #spec(): TensorSpec {
+  get #spec(): Pick<View, "shape" | "dtype"> {
     return this.#storage instanceof Symbolic ? this.#storage.spec : this.#storage;
   }
 
@@ -286,115 +329,17 @@ export class Tensor {
     return this.transpose();
   }
 
-  /**
-   * The values, row-major, once every operation before has run.
-   *
-   * @returns A typed array of {@linkcode size} elements; a `Uint8Array` of zeros and ones for bool.
-   * @throws {Error} On a GPU also what was found to be wrong with values that an operation before could not wait for: times in
-   * disorder, a state that diverged.
-   */
-  async data(): Promise<TypedArray> {
-    const { device } = this;
-    const [words] = await device.read([makeContiguous(device, this.view)]);
-    await settleChecks(device);
-    return toHostArray(words, this.dtype);
-  }
-
-  /** The values as nested arrays; a number for a scalar. */
-  async toArray(): Promise<NestedNumbers> {
-    return nest(await this.data(), this.shape);
-  }
-
-  /**
-   * The only value of a tensor of one element.
-   *
-   * @throws {ShapeError} If there are more or none.
-   */
-  async item(): Promise<number> {
-    if (this.size !== 1) {
-      throw new ShapeError(`item: a tensor of shape ${formatShape(this.shape)} has not one element`);
-    }
-    return (await this.data())[0];
-  }
-
-  /** The same values on another device; itself when it is there already. */
-  async to(device: Device): Promise<Tensor> {
-    checkDevice("to", device);
-    if (this.device === device) return this;
-    return new Tensor(uploadView(device, await this.data(), this.shape, this.dtype));
-  }
-
-  /**
-   * Takes over the values of another tensor, in place: what an optimiser does to a parameter. Views write through: the tensor
-   * that this one was made of by `select`, `slice`, `flip`, `permute`, `transpose`, `squeeze` or `expandDims` changes too, and by
-   * `reshape` or `flatten` where those did not have to reorder elements.
-   *
-   * @param values Same shape, type and device.
-   * @throws {ShapeError | Error} If shape or type differ, a broadcast view's elements share memory, or this is a view of `zeros`,
-   * `ones` or `full`, which have no memory; in a compiled loop's body, or if a gradient under way needs the values.
-   */
-  assign(values: Tensor): void {
-    checkTensor("assign: values", values);
-    checkAssignment(this, values);
-    const { view } = this;
-    const device = kernelDevice(deviceOf("assign", [this, values]));
-    noteAssignment(this, values);
-    if (hasBuffer(view)) {
-      // A view of the same memory may lie in another order.
-      const source = values.view.source === view.source ? copy(device, values.view) : values.view;
-      device.map(identity, [source], view);
-      forgetHostValues(view.source);
-    } else {
-      const own = outsideCapture(() => allocateView(device, this.shape, this.dtype));
-      keepBuffer(own.source);
-      device.map(identity, [values.view], own);
-      this.#storage = own;
-    }
-  }
-
-  /** Shape, type and, where they are on the host, values. */
-  toString(): string {
-    return formatTensor(this);
-  }
-
-  /** As {@linkcode toString} in a template string. @throws {TypeError} For operators, as in `x + 1` and `x > 0`. */
-  [Symbol.toPrimitive](hint: string): string {
-    return textForHint(this, hint);
-  }
-
   /** Text that `console.log` shows. */
   [Symbol.for("Deno.customInspect")](): string {
     return this.toString();
   }
 }
 
-const operations: {
-  [K in keyof Tensor as Tensor[K] extends (...operands: never[]) => Tensor ? K : never]: Tensor[K];
-} = {
-  ...elementwiseMethods,
-  ...reductionMethods,
-  ...structuralMethods,
-  ...indexingMethods,
-  ...linearAlgebraMethods,
-};
-Object.assign(Tensor.prototype, operations);
-
 /** Numbers nested to a tensor's shape. */
 export type NestedNumbers = number | NestedNumbers[];
 
-/** A number as a tensor of no axes; it takes no memory. */
-export function scalar(value: number, dtype: DType = "float32"): Tensor {
-  if (typeof value !== "number") {
-    throw new TypeError(`scalar: expected a number, got ${describe(value)}`);
-  }
-  checkDType("scalar", dtype);
-  if (!isRepresentable(value, dtype)) throw new TypeError(`scalar: ${value} is no ${dtype}`);
+/** A number that a type holds, as a tensor of no axes. It takes no memory. */
+export function numberTensor(value: number, dtype: DType): Tensor {
   // As in a cast, everything but zero is true, NaN too.
-  const source = dtype === "bool" ? Number(value !== 0) : value;
-  return new Tensor(numberView(source, [], dtype));
-}
-
-/** The same values, through which no gradient flows. */
-export function stopGradient(x: Tensor): Tensor {
-  return apply(elementwise.stopGradient, [x], undefined);
+  return new Tensor(numberView(dtype === "bool" ? Number(value !== 0) : value, [], dtype));
 }

@@ -17,8 +17,8 @@ import { collectHostReads, type HostRead, takeOverHostValues } from "../../tenso
 import { isRecording, type TensorSpec } from "../../tensor/primitive.ts";
 import { isKey, type Key } from "../../tensor/random.ts";
 import { buffersOf } from "../../tensor/scope.ts";
-import { Symbolic, watchTensors } from "../../tensor/symbolic.ts";
-import { Tensor } from "../../tensor/tensor.ts";
+import { Symbolic } from "../../tensor/symbolic.ts";
+import { Tensor, watchTensors } from "../../tensor/tensor.ts";
 import { foldTree, rebuild, type Tree, treeLeaves, withLeaves } from "../../tensor/tree.ts";
 import { fuse } from "./fuse.ts";
 import { numberOf } from "../program/identity.ts";

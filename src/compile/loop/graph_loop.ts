@@ -6,14 +6,14 @@ import { span } from "../../device/profiler.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { materialize } from "../../device/view.ts";
 import { stack } from "../../tensor/functions.ts";
-import { apply, deviceOf } from "../../tensor/primitive.ts";
+import { apply, type Batched, deviceOf } from "../../tensor/primitive.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { evaluate, literal, type LoopNodes, type Node, topological } from "../trace/graph.ts";
 import type { Sum } from "../program/lower/values.ts";
 import type { Executor, Run, RunResult } from "../executors/run.ts";
 import type { HoistedLoop } from "./hoisted_loop.ts";
 import { loweredOf } from "./lowered_loop.ts";
-import { alongBatch, type Batched } from "../../tensor/batching.ts";
+import { alongBatch } from "../../tensor/batching.ts";
 import { evaluateAllSteps } from "../trace/vectorize.ts";
 
 /** A loop and its values. */

@@ -4,11 +4,12 @@
  */
 import { isFloat } from "../../device/dtype.ts";
 import { hostSpan } from "../../device/profiler.ts";
+import { scalar } from "../../tensor/creation.ts";
 import { stack } from "../../tensor/functions.ts";
 import { peekHostValues } from "../../tensor/host.ts";
 import { isRecording, record, sharingResults } from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
-import { scalar, type Tensor } from "../../tensor/tensor.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import { type Tree, treeLeaves, treeMap, withLeaves } from "../../tensor/tree.ts";
 import { nextStateTensors } from "./next_state.ts";
 import { isShiftedByRow } from "./loop_carried.ts";

@@ -1,6 +1,6 @@
 /** Structures of loops: all that depends on the graph of a loop alone, cached for loops with the same graph. */
 import { LruCache } from "../../device/lru_cache.ts";
-import { isRecording, isWatched } from "../../tensor/primitive.ts";
+import { type Batched, isRecording, isWatched } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { makeLoopCarried, type ShiftedRows } from "./loop_carried.ts";
 import {
@@ -22,7 +22,6 @@ import {
 import { loweredOf } from "./lowered_loop.ts";
 import { statesForGradient } from "./saved_states.ts";
 import { Uncompilable } from "../trace/uncompilable.ts";
-import type { Batched } from "../../tensor/batching.ts";
 
 /** Nodes of a body. */
 export interface TracedBody extends LoopNodes {

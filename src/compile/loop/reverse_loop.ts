@@ -2,6 +2,7 @@
 import { isFloat } from "../../device/dtype.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { concatenate } from "../../tensor/functions.ts";
+import type { Batched } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { reverse } from "../trace/gradient.ts";
 import { type ClosedOver, type Node, topological } from "../trace/graph.ts";
@@ -9,7 +10,6 @@ import { bind, type GraphLoop, outputsOf, runLoop } from "./graph_loop.ts";
 import { chunksOf, runChunks } from "./chunks.ts";
 import type { Executor } from "../executors/run.ts";
 import { hoist, type HoistedLoop } from "./hoisted_loop.ts";
-import type { Batched } from "../../tensor/batching.ts";
 
 /** Cotangents of a loop's results, residuals, and the wanted gradients. */
 export interface LoopCotangents {

@@ -4,8 +4,15 @@ import { postOrder } from "../../device/post_order.ts";
 import { sameShape } from "../../device/shape.ts";
 import { numberText } from "../../device/structure_text.ts";
 import { numberView } from "../../device/view.ts";
-import { apply, type Primitive, record, recorderDepth, type TensorSpec } from "../../tensor/primitive.ts";
-import { Symbolic, type Trace } from "../../tensor/symbolic.ts";
+import {
+  apply,
+  type Primitive,
+  record,
+  recorderDepth,
+  type TensorSpec,
+  type Trace,
+} from "../../tensor/primitive.ts";
+import { Symbolic } from "../../tensor/symbolic.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { numberOf } from "../program/identity.ts";
 import { Uncompilable } from "./uncompilable.ts";

@@ -1,8 +1,8 @@
 /**
  * Evaluation of a graph for many steps at once. Values that differ from step to step have the steps as a new first axis.
  */
-import { alongBatch, type Batched } from "../../tensor/batching.ts";
-import { apply } from "../../tensor/primitive.ts";
+import { alongBatch } from "../../tensor/batching.ts";
+import { apply, type Batched } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { literal, type Node, type OperationNode } from "./graph.ts";
 import { Uncompilable } from "./uncompilable.ts";

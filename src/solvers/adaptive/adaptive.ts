@@ -1,10 +1,11 @@
 /** Adaptive solves: the steps are found first, and taken once more where a gradient is wanted. */
 import type { ScanOptions } from "../../compile/loop/scan.ts";
+import { scalar } from "../../tensor/creation.ts";
 import { concatenate, stack } from "../../tensor/functions.ts";
 import { isRecording, withoutRecording } from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
-import { scalar, type Tensor } from "../../tensor/tensor.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import { replay } from "./adaptive_replay.ts";
 import { findStepsOfSamples } from "./adaptive_samples.ts";
 import {

@@ -3,8 +3,8 @@
  * whose times count as given.
  */
 import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
-import { tensor } from "../../tensor/creation.ts";
-import { scalar, type Tensor } from "../../tensor/tensor.ts";
+import { scalar, tensor } from "../../tensor/creation.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import { firstTime, justAfter, mostOf, type StepList, type Steps } from "./adaptive_search.ts";
 import { columnShape } from "./adaptive_samples.ts";
 import { type AdaptiveMethod, embeddedStep, interpolate, type StepSupport, supportOf } from "./embedded.ts";

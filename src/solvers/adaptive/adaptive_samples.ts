@@ -4,9 +4,9 @@
  * The host looks between runs of the loop whether all samples are done.
  */
 import { Loop, type Step } from "../../compile/loop/loop.ts";
-import { tensor } from "../../tensor/creation.ts";
+import { scalar, tensor } from "../../tensor/creation.ts";
 import { scopeUntil } from "../../tensor/scope.ts";
-import { scalar, type Tensor } from "../../tensor/tensor.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import {
   type AdaptiveOptions,
   firstTime,

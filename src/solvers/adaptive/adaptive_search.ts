@@ -5,11 +5,12 @@ import { largest } from "../../device/min_max.ts";
 import { bufferScope } from "../../device/buffer_scope.ts";
 import { makeContiguous } from "../../device/view.ts";
 import type { DType } from "../../device/dtype.ts";
+import { scalar } from "../../tensor/creation.ts";
 import { peekHostValues } from "../../tensor/host.ts";
 import { NoProgressError } from "../divergence.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
 import { scopeUntil, tidy } from "../../tensor/scope.ts";
-import { scalar, type Tensor } from "../../tensor/tensor.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import {
   type AdaptiveMethod,
   type EmbeddedStep,

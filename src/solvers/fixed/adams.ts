@@ -4,12 +4,12 @@
  * grow with the slopes known, up to eleven. The error of the first steps remains and sets the order of convergence.
  */
 import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
-import { tensor } from "../../tensor/creation.ts";
+import { scalar, tensor } from "../../tensor/creation.ts";
 import { concatenate, stack } from "../../tensor/functions.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
-import { scalar, type Tensor } from "../../tensor/tensor.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import { rk4 } from "../methods/rk4.ts";
 import { readNumber, type Tolerances } from "../adaptive/step_control.ts";
 import { combine, rungeKuttaStep, type VectorField } from "./tableau.ts";

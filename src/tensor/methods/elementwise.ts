@@ -4,7 +4,7 @@ import { formatShape } from "../../device/shape.ts";
 import { applyBroadcast } from "../broadcast.ts";
 import { apply } from "../primitive.ts";
 import * as elementwise from "../primitives/elementwise.ts";
-import { scalar, Tensor, type TensorLike } from "../tensor.ts";
+import { numberTensor, Tensor, type TensorLike } from "../tensor.ts";
 
 /** Methods of {@linkcode Tensor} that work on each element alone. */
 export const elementwiseMethods = {
@@ -20,7 +20,7 @@ export const elementwiseMethods = {
     if (exponent === 2) return this.square();
     if (isFloat(this.dtype)) {
       if (exponent === 0.5) return this.sqrt();
-      if (exponent === -1) return scalar(1, this.dtype).div(this);
+      if (exponent === -1) return numberTensor(1, this.dtype).div(this);
     } else if (typeof exponent === "number" && exponent < 0) {
       throw new RangeError(
         `pow: ${this.dtype} to the power ${exponent} is no integer; convert the tensor with .cast("float32") first`,
@@ -86,7 +86,7 @@ export const elementwiseMethods = {
     if (this.dtype !== "bool") throw new TypeError(`where: the condition must be bool, got ${this.dtype}`);
     const typed = a instanceof Tensor ? a : b instanceof Tensor ? b : undefined;
     const [x, y] = [a, b].map((x) => {
-      if (typeof x === "number") return scalar(x, typed?.dtype ?? "float32");
+      if (typeof x === "number") return numberTensor(x, typed?.dtype ?? "float32");
       if (x instanceof Tensor) return x;
       throw new TypeError(`where: expected a tensor or a number, got ${describe(x)}`);
     });
@@ -100,7 +100,7 @@ export const elementwiseMethods = {
     return dtype === this.dtype ? this : apply(elementwise.cast(dtype), [this], undefined);
   },
   zerosLike() {
-    return scalar(0, this.dtype).broadcastTo(this.shape);
+    return numberTensor(0, this.dtype).broadcastTo(this.shape);
   },
 } satisfies Partial<Tensor> & ThisType<Tensor>;
 
@@ -142,7 +142,7 @@ function operandOf(name: string, x: Tensor, other: TensorLike): Tensor {
       }; make a tensor of an array with tensor(...)`,
     );
   }
-  if (isRepresentable(other, dtype)) return scalar(other, dtype);
+  if (isRepresentable(other, dtype)) return numberTensor(other, dtype);
   throw new TypeError(
     `${name}: ${other} is no ${dtype}, the type of the tensor of shape ${formatShape(shape)}; ` +
       'convert that with .cast("float32") first',

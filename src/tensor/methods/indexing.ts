@@ -4,7 +4,7 @@ import { checkTensor } from "../checks.ts";
 import { checkWithin } from "../host.ts";
 import { apply } from "../primitive.ts";
 import * as indexing from "../primitives/indexing.ts";
-import { scalar, type Tensor } from "../tensor.ts";
+import { numberTensor, type Tensor } from "../tensor.ts";
 
 /** Methods of {@linkcode Tensor} whose positions are values of a tensor. */
 export const indexingMethods = {
@@ -32,7 +32,7 @@ export const indexingMethods = {
     const result = this.add(added.reshape(this.shape));
     if (known || !isFloat(this.dtype)) return result;
     const isInside = indices.greaterEqual(0).and(indices.less(this.shape[along]));
-    return result.add(isInside.where(scalar(0, this.dtype), NaN).sum());
+    return result.add(isInside.where(numberTensor(0, this.dtype), NaN).sum());
   },
 } satisfies Partial<Tensor> & ThisType<Tensor>;
 

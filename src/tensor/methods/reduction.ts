@@ -1,8 +1,9 @@
 import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { normalizeAxes, normalizeAxis } from "../../device/shape.ts";
+import { stopGradient } from "../functions.ts";
 import { apply } from "../primitive.ts";
 import * as reduction from "../primitives/reduction.ts";
-import { type ReduceOptions, stopGradient, type Tensor } from "../tensor.ts";
+import type { ReduceOptions, Tensor } from "../tensor.ts";
 
 type Axes = number | readonly number[];
 

@@ -11,7 +11,7 @@ import {
 import { describe } from "../../device/describe.ts";
 import { apply } from "../primitive.ts";
 import * as structural from "../primitives/structural.ts";
-import { scalar, type Tensor } from "../tensor.ts";
+import { numberTensor, type Tensor } from "../tensor.ts";
 
 /** Refuses axes that are no array. */
 function checkAxisList(operation: string, axes: readonly number[]): void {
@@ -139,7 +139,7 @@ export const structuralMethods = {
     };
     const padded = apply(structural.pad, [this], grid);
     if (value === 0) return padded;
-    const inside = apply(structural.pad, [scalar(1, "bool").broadcastTo(this.shape)], grid);
+    const inside = apply(structural.pad, [numberTensor(1, "bool").broadcastTo(this.shape)], grid);
     return inside.where(padded, value);
   },
 } satisfies Partial<Tensor> & ThisType<Tensor>;

@@ -1,0 +1,20 @@
+/** Gives the class of tensors its methods. They need primitives, whose rules need tensors: the class alone has none. */
+import { Tensor } from "../tensor.ts";
+import { elementwiseMethods } from "./elementwise.ts";
+import { indexingMethods } from "./indexing.ts";
+import { linearAlgebraMethods } from "./linear_algebra.ts";
+import { reductionMethods } from "./reduction.ts";
+import { structuralMethods } from "./structural.ts";
+import { valueMethods } from "./values.ts";
+
+const methods: {
+  [K in keyof Tensor as Tensor[K] extends (...operands: never[]) => unknown ? K : never]: Tensor[K];
+} = {
+  ...elementwiseMethods,
+  ...reductionMethods,
+  ...structuralMethods,
+  ...indexingMethods,
+  ...linearAlgebraMethods,
+  ...valueMethods,
+};
+Object.assign(Tensor.prototype, methods);
