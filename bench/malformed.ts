@@ -19,7 +19,7 @@ interface Target {
 }
 
 /** Results of the requests. */
-export interface Outcome {
+interface Outcome {
   /** Number of responses by status, or by how the connection ended. */
   readonly counts: Readonly<Record<string, number>>;
   /** Descriptions of faults. */
@@ -145,7 +145,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 const bomb = gzipSync(new Uint8Array(2 ** 25));
 
 /** Every kind of malformed request. */
-export const malformedKinds: readonly string[] = Object.keys(kinds);
+const malformedKinds: readonly string[] = Object.keys(kinds);
 
 /**
  * Sends `count` malformed requests, several in parallel, and leaves some connections open that send nothing

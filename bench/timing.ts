@@ -44,7 +44,7 @@ export interface PreparedWorkload {
 }
 
 /** Seconds and bytes of a step. */
-export interface StepTimes {
+interface StepTimes {
   /** Seconds of the fastest forward pass. */
   forward?: number;
   /** Seconds of the fastest step. */

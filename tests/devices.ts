@@ -18,7 +18,7 @@ const all = environment("WEFT_TESTS") === "all";
 const implementation = (environment("WEFT_WEBGPU") ?? "native") as NonNullable<InitOptions["implementation"]>;
 
 /** When to skip a test on a device. */
-export interface TestOptions {
+interface TestOptions {
   /** Skip on a software GPU. */
   readonly ignoreOnSoftware?: boolean;
 }

@@ -1,7 +1,7 @@
 /** Decides from the end of the test process whether the tests passed. */
 
 /** State of the process at exit. */
-export interface Ended {
+interface Ended {
   /** Exit code. */
   readonly code: number;
   /** Signal that ended the process, if any. */

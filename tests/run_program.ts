@@ -1,5 +1,5 @@
 /** Output and exit code of a program. */
-export interface ProgramResult {
+interface ProgramResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;

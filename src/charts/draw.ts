@@ -6,7 +6,7 @@ import { drawMark, type Frame, round } from "./marks.ts";
 import { type Axis, extent, type Scale, scaleOf } from "./scale.ts";
 
 /** Width and height of a drawing, in units of its view box. */
-export type Size = readonly [width: number, height: number];
+type Size = readonly [width: number, height: number];
 
 /** Estimated width of a character of the 12-unit font. */
 export const characterWidth = 7.4;

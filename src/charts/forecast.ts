@@ -3,7 +3,7 @@ import type { Mark, Panel } from "./chart.ts";
 import type { Axis } from "./scale.ts";
 
 /** A channel of a forecast. */
-export interface ForecastChannel {
+interface ForecastChannel {
   /** Name of the channel, the title of the vertical axis. */
   readonly name: string;
   /** Unit of the values. */
@@ -23,7 +23,7 @@ export interface ForecastChannel {
 }
 
 /** Values `y` at the times `x`. */
-export interface Points {
+interface Points {
   readonly x: ArrayLike<number>;
   readonly y: ArrayLike<number>;
 }

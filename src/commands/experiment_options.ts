@@ -33,7 +33,7 @@ function commandOption(name: string, option: Option): CommandOption {
 }
 
 /** Range and default of an option, for help. */
-export function rangeAndDefault({ range, default: value, implied }: Option): string {
+function rangeAndDefault({ range, default: value, implied }: Option): string {
   const shown = implied ?? value;
   const parts = [
     ...(range === undefined ? [] : [range]),

@@ -8,7 +8,7 @@ import type { TypedArray } from "./dtype.ts";
 import { bufferScope } from "./buffer_scope.ts";
 
 /** Numbers of the host that commands read anew each time. */
-export interface HostNumbers {
+interface HostNumbers {
   readonly view: BufferView;
   readonly compute: () => TypedArray;
 }

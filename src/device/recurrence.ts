@@ -20,7 +20,7 @@ interface Strided {
 }
 
 /** Position of a view's lines in memory; all distances are in elements. */
-export interface RecurrenceOperand {
+interface RecurrenceOperand {
   /** Distance from one element of a line to the next. */
   readonly step: number;
   /** Distance from a real part to the imaginary one, 0 for real numbers. */

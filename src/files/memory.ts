@@ -4,7 +4,7 @@
  */
 
 /** A folder in memory. Its files exist until the folder is disposed. */
-export interface MemoryFolder extends Disposable {
+interface MemoryFolder extends Disposable {
   /** Path of the folder, for the functions of `disk.ts`. */
   readonly path: string;
   /** Content of each file, by its name in the folder. */
@@ -23,7 +23,7 @@ export function memoryFolder(name: string): MemoryFolder {
 }
 
 /** A file in a folder in memory, which may not exist yet. */
-export interface MemoryFile {
+interface MemoryFile {
   /** Whether the file exists. */
   readonly isPresent: boolean;
   /** Content of the file, a copy; undefined if the file does not exist. */

@@ -38,7 +38,7 @@ export const windowedOptionNames: OptionNames<WindowedOptions> = {
 export type WindowedModel = AlongPathModel;
 
 /** The vector field of a model along windows. */
-export interface WindowedField {
+interface WindowedField {
   readonly parameters: ParameterTree;
   /** Number of values in a log-signature. */
   readonly words: number;

@@ -6,7 +6,7 @@ import { type Key, normal } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /** A normal distribution with independent features, `(batch, features)`. */
-export interface Posterior {
+interface Posterior {
   readonly mean: Tensor;
   readonly logDeviation: Tensor;
 }

@@ -76,7 +76,7 @@ export const latentOptionNames: OptionNames<LatentOptions> = {
 };
 
 /** A recurrent cell. */
-export interface LatentCell<S extends Tree> {
+interface LatentCell<S extends Tree> {
   readonly parameters: { readonly [name: string]: ParameterTree };
   readonly compiles: boolean;
   /** Features of the sampled initial state. */
@@ -96,7 +96,7 @@ export interface LatentCell<S extends Tree> {
 }
 
 /** Options of {@linkcode LatentRecurrence}. */
-export interface LatentRecurrenceOptions extends ParameterOptions {
+interface LatentRecurrenceOptions extends ParameterOptions {
   inputChannels: number;
   /** Maps sequences `(batch, length, 2 * inputChannels + 1)` to `(batch, 2 * latent)`. */
   encoder: (sizes: { inputChannels: number; outputChannels: number; key: Key }) => Layer<[x: Tensor]>;

@@ -9,7 +9,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 export type MatrixForm = "full" | "rank-one";
 
 /** Options of {@linkcode MatrixField}. */
-export interface MatrixFieldOptions extends ParameterOptions, HiddenLayers {
+interface MatrixFieldOptions extends ParameterOptions, HiddenLayers {
   /** Features of the state, and rows of the matrix. */
   hiddenChannels: number;
   /** Columns of the matrix. */

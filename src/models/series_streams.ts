@@ -49,7 +49,7 @@ export interface SeriesStreams<State = unknown> {
 }
 
 /** What reads one observation of a batch of series. */
-export interface StreamedStep {
+interface StreamedStep {
   readonly name: string;
   readonly inputChannels: number;
   readonly dtype: DType;

@@ -15,7 +15,7 @@ import { Symbolic } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
 /** A function of series, each on its own and linear in its values: missing ones are NaN, and stay where they are. */
-export interface SeriesFunction {
+interface SeriesFunction {
   /**
    * The values of the series `first`, `first + 1`, ..., `(block, length, channels)`, as parts `(block, rows, values)` that lie
    * side by side along the last axis of the result. Closes over no tensor that is differentiated.

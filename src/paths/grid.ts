@@ -73,7 +73,7 @@ export function timesSince({ timeline }: Grid, origin: number): Times {
 }
 
 /** Pieces that times fall in. */
-export interface Located {
+interface Located {
   /**
    * The rows of those pieces: `(..., pieces, values)` to `(..., values)` or `(..., n, values)`; or of the grid points at
    * their starts.

@@ -127,7 +127,7 @@ interface WholeSeriesComparison<Settings extends SeriesSettings> extends PlanOpt
 }
 
 /** Result of {@linkcode compareWholeSeries}. */
-export interface ChosenModel {
+interface ChosenModel {
   readonly chosen: NonNullable<RecordedTraining["chosen"]>;
   readonly compared: readonly ComparedModel[];
   readonly found: Pick<CrossValidation, "steps" | "temperature">;

@@ -22,7 +22,7 @@ export interface Autoregression {
 }
 
 /** A history with mean 0 and standard deviation 1. */
-export interface ScaledHistory {
+interface ScaledHistory {
   /** Shape (steps); NaN is missing. */
   readonly values: Float64Array;
   /** Mean and standard deviation of the values before scaling. The standard deviation is 1 if it would be 0. */

@@ -22,7 +22,7 @@ interface RunData {
 }
 
 /** A forecaster in closed form, with the data of a run. */
-export interface ClosedForm {
+interface ClosedForm {
   /** Fits the forecaster to all rows up to a time. */
   fit(to: number): Promise<void>;
   /**

@@ -36,7 +36,7 @@ export interface CandidateProblem<Settings extends SeriesSettings = SeriesSettin
 }
 
 /** Options of {@linkcode crossValidate}. */
-export interface CrossValidationOptions {
+interface CrossValidationOptions {
   /** Number of folds, at least 2, or the split into a training and a validation set. */
   folds: number | Splits<readonly number[]>;
   /** Numbers of optimiser steps to compare, ascending, at least one. */

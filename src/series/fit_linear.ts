@@ -13,7 +13,7 @@ import {
 import { knownAhead, scalesOf } from "./window_batches.ts";
 
 /** Sizes of the linear forecaster, and the channels of its data. */
-export interface LinearSizes {
+interface LinearSizes {
   readonly statistics: DataRecord["channels"];
   /** Positions of the channels to forecast. */
   readonly continued: readonly number[];

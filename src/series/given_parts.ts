@@ -9,13 +9,13 @@ import type { SeriesSource } from "./series_source.ts";
 import type { DataSources } from "./settings.ts";
 
 /** Reads a source. `columns` are the content of the columns in the training table. */
-export type ReadPart = (
+type ReadPart = (
   source: SeriesSource,
   columns: Pick<ReadOptions, "columns" | "numericTimes">,
 ) => Promise<SeriesSet>;
 
 /** Reads the sets of the options `validation` and `test` in the form of a set: the same channels, times and classes. */
-export async function readGivenParts(
+async function readGivenParts(
   set: SeriesSet,
   sources: Pick<DataSources, "validation" | "test">,
   read: ReadPart,

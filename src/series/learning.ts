@@ -18,7 +18,7 @@ const epochSteps = 25;
 const [warmupShare, maxWarmup] = [0.1, 100];
 
 /** Length of a training run. */
-export interface TrainingLength {
+interface TrainingLength {
   /** Number of epochs. */
   readonly epochs: number;
   /** Number of visits per epoch to each training series. */

@@ -7,7 +7,7 @@
  */
 
 /** Sizes of a regression. */
-export interface RegressionSizes {
+interface RegressionSizes {
   /** Number of inputs, including one that is 1 for the bias. It is the last, and it has no penalty. */
   readonly inputs: number;
   readonly outputs: number;

@@ -28,7 +28,7 @@ const representations = 2;
 const maxChannels = 9;
 
 /** Sizes of the features. */
-export interface ConvolutionSizes {
+interface ConvolutionSizes {
   /** Number of channels. */
   channels: number;
   /** Number of points of each resampled series, at least 9. */

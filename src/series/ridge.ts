@@ -12,7 +12,7 @@ import {
 } from "./tridiagonal.ts";
 
 /** Samples of a ridge regression. */
-export interface RidgeSamples {
+interface RidgeSamples {
   /** Features of each sample, at least one sample. */
   readonly features: readonly Float32Array[];
   /** Factor of each feature, such as its inverse standard deviation; 0 leaves the feature out. */
@@ -22,7 +22,7 @@ export interface RidgeSamples {
 }
 
 /** Fitted ridge regression: prediction = bias + sum over f of weight(f) scale(f) (feature(f) - mean(f)). */
-export interface RidgeFit {
+interface RidgeFit {
   /** Means of the features. */
   readonly mean: Float64Array;
   /** Weights `(features, targets)`, row-major. */

@@ -31,10 +31,10 @@ export interface SmoothingForm extends Smoothing {
 }
 
 /** Level, trend and seasonal values of the next steps, in an array of 2 + period numbers. */
-export type SmoothingState = Float64Array;
+type SmoothingState = Float64Array;
 
 /** Result of smoothing a history. */
-export interface Smoothed {
+interface Smoothed {
   /** State before the first step, by least squares. */
   readonly initial: SmoothingState;
   /** State after the last step. The seasonal value of step t is at 2 + t % period. */

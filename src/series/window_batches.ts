@@ -33,7 +33,7 @@ export type WindowBatch = WindowInputs & {
 const leastDeviation = 0.01;
 
 /** Mean and standard deviation of a channel over the grid of a window, in the units of the data. */
-export interface WindowScale {
+interface WindowScale {
   readonly mean: number;
   readonly standardDeviation: number;
 }

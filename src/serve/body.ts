@@ -11,7 +11,7 @@ export interface BodyBudget {
 }
 
 /** A received body. It occupies its bytes of the budget until it is disposed. */
-export interface Body extends Disposable {
+interface Body extends Disposable {
   /** Content of the body, decompressed. */
   readonly bytes: Uint8Array;
 }

@@ -19,7 +19,7 @@ export interface TensorSpec {
 }
 
 /** The reason that a primitive has no rule, for error messages. */
-export interface NoRule {
+interface NoRule {
   readonly none: string;
 }
 
@@ -47,7 +47,7 @@ export interface Batched {
  * Computes all calls of a batch at once, as JAX's batching rules. At least one operand varies. The result has shape
  * `(batch, ...output.shape)`.
  */
-export type Batch<P> = (inputs: readonly Batched[], batch: number, params: P, output: TensorSpec) => Tensor;
+type Batch<P> = (inputs: readonly Batched[], batch: number, params: P, output: TensorSpec) => Tensor;
 
 /** One operation. `P` holds what is not a tensor: axes, lengths, a scalar function. */
 export interface Primitive<P> {

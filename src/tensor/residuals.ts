@@ -5,7 +5,7 @@ import { Symbolic } from "./symbolic.ts";
 import { Tensor } from "./tensor.ts";
 
 /** The values that the gradient of an operation with respect to one operand reads. */
-export interface Residuals {
+interface Residuals {
   /** Whether the gradient reads each operand. */
   readonly inputs: readonly boolean[];
   /** Whether the gradient reads the result. */

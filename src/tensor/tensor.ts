@@ -15,7 +15,7 @@ export interface ReduceOptions {
 }
 
 /** An observer of tensors that are made or read, and of memory that is assigned to. */
-export interface TensorWatcher {
+interface TensorWatcher {
   made(x: Tensor): void;
   used(x: Tensor, storage: View | Symbolic): void;
   assigned(memory: View["source"]): void;

@@ -17,7 +17,7 @@ export type Tree =
   | { readonly [name: string]: Tree };
 
 /** Whether a value is a plain object, whose members belong to the structure. */
-export function isPlain(value: unknown): value is Record<string, unknown> {
+function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 

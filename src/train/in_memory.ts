@@ -10,7 +10,7 @@ import { stepOf } from "./step.ts";
 import type { Samples, Task } from "./task.ts";
 
 /** Options of {@linkcode trainInMemory}. */
-export interface InMemoryOptions {
+interface InMemoryOptions {
   /** Number of optimiser steps, at least 1. */
   steps: number;
   /** Batch size, at least 1. */

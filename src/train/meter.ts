@@ -113,7 +113,7 @@ export class Meter {
 }
 
 /** Sums of measures. Each measure is multiplied by the number of samples, or by its weights. */
-export interface WeightedSums extends MeasureSums {
+interface WeightedSums extends MeasureSums {
   /** Sums of the weights, for measures with weights. */
   readonly weights?: Readonly<Record<string, number>>;
 }

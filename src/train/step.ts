@@ -13,7 +13,7 @@ import { gradientInParts, gradientOf } from "./split_gradient.ts";
 import type { Measures, Samples, Task } from "./task.ts";
 
 /** A training step: positions of a batch's samples, a key and a learning rate to the measures before the step. */
-export type TakeStep = (positions: Int32Array, key: Key, learningRate: number) => Measures;
+type TakeStep = (positions: Int32Array, key: Key, learningRate: number) => Measures;
 
 /** How a step was split, since it takes more memory than the task allows. */
 export interface StepSplit {
@@ -32,7 +32,7 @@ export function describeSplit({ parts, isOverLimit }: StepSplit, memory: number)
 }
 
 /** Options of {@linkcode stepOf}. */
-export interface StepOptions {
+interface StepOptions {
   /** Batch sizes of an epoch. The compiled steps of all sizes share the memory. */
   sizes: readonly number[];
   /** Called after the first step that was split, and when a later step has more parts. */

@@ -105,10 +105,10 @@ function fit(x: Tensor, like: Tensor): Tensor {
 }
 
 /** The final states, the outputs, and the gradients of all inputs of the loop. */
-export type LoopResult = Record<string, Float64Array>;
+type LoopResult = Record<string, Float64Array>;
 
 /** Further options of running a body. */
-export interface RunOptions {
+interface RunOptions {
   /** Whether to run under `jit`. The third call counts; the first two calls get other values. */
   readonly jit?: boolean;
   /** Called for every loop that runs compiled. */
@@ -248,7 +248,7 @@ export async function difference(
 }
 
 /** The largest difference, and its position. */
-export interface Difference {
+interface Difference {
   readonly worst: number;
   readonly where: string;
 }

@@ -23,7 +23,7 @@ export const good = `${head}a,0,1,u\na,1,2,u\nb,0,3,v\n`;
 export const read = "x; a 0 1 | 1 2 u; b 0 | 3 v";
 
 /** A table, and the text after reading it or the message of its error. */
-export type Case = readonly [
+type Case = readonly [
   name: string,
   content: string | Uint8Array,
   expected: string | RegExp,

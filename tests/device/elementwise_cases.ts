@@ -139,7 +139,7 @@ export const functions: {
   },
 ];
 
-export function roundToEven(x: number): number {
+function roundToEven(x: number): number {
   const floor = Math.floor(x);
   return x - floor === 0.5 ? floor + Math.abs(floor % 2) : Math.round(x);
 }

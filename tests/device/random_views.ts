@@ -20,7 +20,7 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-export type Random = () => number;
+type Random = () => number;
 export const below = (random: Random, n: number) => Math.floor(random() * n);
 export const pick = <T>(random: Random, items: readonly T[]): T => items[below(random, items.length)];
 

@@ -42,7 +42,7 @@ interface Declaration {
 }
 
 /** Declarations of all exported symbols, by name. */
-export type Exports = ReadonlyMap<string, readonly Declaration[]>;
+type Exports = ReadonlyMap<string, readonly Declaration[]>;
 
 /** Reads the exports of some modules. */
 export async function readExports(modules: readonly string[]): Promise<Exports> {

@@ -11,7 +11,7 @@
  */
 
 /** How a block is tested. */
-export interface Marker {
+interface Marker {
   readonly long: boolean;
   /** Words of commands that are not run; the empty text matches every command. */
   readonly skipped: readonly string[];

@@ -20,13 +20,13 @@ import {
 } from "./run_program.ts";
 
 /** The first check that fails. */
-export interface Failure {
+interface Failure {
   readonly check: "values" | "gradients" | "second gradients" | "jit" | "loop" | "adjoints";
   readonly message: string;
 }
 
 /** The result of all checks of a program. */
-export interface Report {
+interface Report {
   readonly failure?: Failure;
   /** Number of compiled loops that ran. */
   readonly loops: number;

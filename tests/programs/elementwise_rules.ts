@@ -96,7 +96,7 @@ const isRadicand = ({ dtype, values }: Value) => dtype === "float64" && values.e
 export const hasConstantZeros = (x: Value): boolean =>
   isRadicand(x) && x.values.some((value, i) => value === 0 && x.active[i] === 0);
 
-export const numbers = [0.5, 2, -1.5, 0, 1, -1, 3, 0.25, -0.75];
+const numbers = [0.5, 2, -1.5, 0, 1, -1, 3, 0.25, -0.75];
 const exponents = [0, 1, 2, 3, 4, 5, -1, -2, -3, 0.5, 1.5, -0.5, 2.5];
 
 /**
@@ -117,7 +117,7 @@ function secondOperand(
   return dtype === "int32" ? Math.trunc(number) : number;
 }
 
-export function canBroadcast(a: readonly number[], b: readonly number[]): boolean {
+function canBroadcast(a: readonly number[], b: readonly number[]): boolean {
   return Array.from({ length: Math.min(a.length, b.length) }, (_, i) => [a.at(-1 - i)!, b.at(-1 - i)!])
     .every(([m, n]) => m === n || m === 1 || n === 1);
 }

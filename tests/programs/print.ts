@@ -3,7 +3,7 @@ import type { Argument, Constant, Reference } from "./rule.ts";
 import { type Program, resultsOf, rules } from "./random_program.ts";
 
 /** A literal in TypeScript. Unlike JSON, it covers NaN, infinities, -0 and undefined. */
-export function literal(x: unknown): string {
+function literal(x: unknown): string {
   if (typeof x === "number") return Object.is(x, -0) ? "-0" : `${x}`;
   if (Array.isArray(x)) return `[${x.map(literal).join(", ")}]`;
   if (typeof x === "object" && x !== null) {
@@ -38,7 +38,7 @@ function operationsOf({ inputs, operations }: Program): string[] {
 }
 
 /** Operations that are functions instead of methods. */
-export const functions = [
+const functions = [
   "concatenate",
   "stack",
   "einsum",

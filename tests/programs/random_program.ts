@@ -57,7 +57,7 @@ export interface Evaluation {
 }
 
 /** Number of sets of values of every input. */
-export const sets = 3;
+const sets = 3;
 
 const maxSize = 120;
 /** Larger elements would leave few digits for differences. */
@@ -75,7 +75,7 @@ function randomNumbers(seed: number): (below: number) => number {
 }
 
 /** Replaces references and constants by arrays. */
-export function resolve(arg: Argument, values: readonly Value[]): Resolved {
+function resolve(arg: Argument, values: readonly Value[]): Resolved {
   if (typeof arg !== "object") return arg;
   if (Array.isArray(arg)) return arg.map((item) => resolve(item, values));
   if ("value" in arg) return values[(arg as Reference).value];

@@ -53,7 +53,7 @@ export type Resolved =
 
 /** Resolved arguments of one operation. Each rule declares the types that it draws. */
 // deno-lint-ignore no-explicit-any
-export type Drawn = any[];
+type Drawn = any[];
 
 /** Draws arguments from the earlier values of a program. */
 export interface Draw {
@@ -91,7 +91,7 @@ export interface Rule {
   readonly isProperty?: boolean;
 }
 
-export const isValue = (x: unknown): x is Value => typeof x === "object" && x !== null && "active" in x;
+const isValue = (x: unknown): x is Value => typeof x === "object" && x !== null && "active" in x;
 
 /** All arrays in an argument. */
 export function valuesIn(arg: Resolved): Value[] {

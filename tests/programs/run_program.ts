@@ -50,7 +50,7 @@ export function weightsOf(number: number, count: number): number[] {
   return Array.from({ length: count }, (_, i) => Math.sin(1 + 12.9898 * i + 78.233 * number));
 }
 
-export function float64(values: ArrayLike<number>, shape: readonly number[]): Tensor {
+function float64(values: ArrayLike<number>, shape: readonly number[]): Tensor {
   return tensor(Float64Array.from(values), { shape, dtype: "float64" });
 }
 
@@ -64,7 +64,7 @@ export function inputsOf(
 }
 
 /** The weighted sum of the float64 results of a program, or undefined without such results. */
-export function weightedResults(program: Program, values: readonly Tensor[]): Tensor | undefined {
+function weightedResults(program: Program, values: readonly Tensor[]): Tensor | undefined {
   const terms = resultsOf(program).filter((number) => values[number].dtype === "float64")
     .map((number) => {
       const x = values[number];
@@ -114,7 +114,7 @@ export function runJitted(program: Program, lists: readonly Tensor[][], second: 
 }
 
 /** Results of a loop. */
-export interface LoopRun {
+interface LoopRun {
   readonly results: Results;
   /** Number of compiled loops that ran. */
   readonly compiled: number;

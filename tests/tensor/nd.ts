@@ -104,7 +104,7 @@ export async function fromTensor(x: Tensor): Promise<Nd> {
 
 /** Memory layouts of the same elements. */
 export const layouts = ["contiguous", "permuted", "reversed", "inside", "repeated"] as const;
-export type Layout = typeof layouts[number];
+type Layout = typeof layouts[number];
 
 /**
  * A tensor with these elements in a given layout: as a permuted view, every second element backwards, a

@@ -3,7 +3,7 @@ import type { CaseResult } from "./cases.ts";
 import { makeWorld } from "./world.ts";
 
 /** Extent of the attack. */
-export interface AttackOptions {
+interface AttackOptions {
   readonly seed: number;
   /** The number of the first case. */
   readonly from: number;

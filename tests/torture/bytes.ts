@@ -1,7 +1,7 @@
 import type { Choices } from "./choices.ts";
 
 /** A change to a file's bytes, with a description. */
-export interface Damage {
+interface Damage {
   readonly what: string;
   readonly bytes: Uint8Array;
 }

@@ -22,7 +22,7 @@ type Training = keyof typeof trainings;
 const files = ["config.json", "data.json", "best", "metrics.jsonl", "last", "summary.json", "report.html"];
 
 /** Results of killing a training. */
-export interface KillReport {
+interface KillReport {
   readonly training: string;
   readonly threads: number;
   /** Number of kills in each phase. */

@@ -25,7 +25,7 @@ export interface Use {
 }
 
 /** The output of a command, and the resulting files in the run's folder. */
-export interface Result {
+interface Result {
   readonly timelessOutput: string;
   readonly state: string;
 }
@@ -45,7 +45,7 @@ export interface World {
 }
 
 /** Number of epochs of a run that is killed. */
-export const killedEpochs = 30;
+const killedEpochs = 30;
 
 const sizes = ["--device", "cpu", "--batch-size", "4", "--hidden", "4"];
 
@@ -162,7 +162,7 @@ export async function copyFolder(from: string, to: string): Promise<void> {
 }
 
 /** The files of a folder as a zip archive. */
-export async function zipOf(folder: string): Promise<Uint8Array<ArrayBuffer>> {
+async function zipOf(folder: string): Promise<Uint8Array<ArrayBuffer>> {
   const names = (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
   return zipFile(
     await Promise.all(names.map(async (name) => ({

@@ -67,7 +67,7 @@ export interface ScanOptions {
 }
 
 /** Options of a {@linkcode Loop}. */
-export interface LoopOptions<C extends Tree, X extends Tree> extends ScanOptions {
+interface LoopOptions<C extends Tree, X extends Tree> extends ScanOptions {
   /**
    * Returns the tensors of the state and the row that are gradients. The sums must be linear in them: they are zero in the
    * padding lanes of a tile.

@@ -12,7 +12,7 @@ import type { Executor } from "../executors/run.ts";
 import { hoist, type HoistedLoop } from "./hoisted_loop.ts";
 
 /** Cotangents of a loop's results, residuals, and the wanted gradients. */
-export interface LoopCotangents {
+interface LoopCotangents {
   /** The states before each step, `(steps, ...)`; undefined if the gradient does not read them. */
   readonly saved: readonly (Tensor | undefined)[];
   /** Values of {@linkcode LoopGraph.residuals}, `(steps, ...)`. */

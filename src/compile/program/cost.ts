@@ -5,7 +5,7 @@ import { sizeOf } from "../../device/shape.ts";
 import type { Program } from "./program.ts";
 
 /** Estimated cost of a step of one sample. */
-export interface Cost {
+interface Cost {
   /** Scalar operations. */
   readonly operations: number;
   /** Bytes read from rows and written to outputs. */

@@ -2,7 +2,7 @@
 import type { Operand, Program } from "./program.ts";
 
 /** The operands of a kernel, or of a load or store between a slot and other memory. */
-export interface Accesses {
+interface Accesses {
   readonly operands: readonly Operand[];
   readonly output?: Operand;
 }

@@ -18,19 +18,19 @@ import { numberOf } from "../program/identity.ts";
 import { Uncompilable } from "./uncompilable.ts";
 
 /** An input of the traced function. */
-export interface InputNode extends TensorSpec {
+interface InputNode extends TensorSpec {
   readonly kind: "input";
 }
 
 /** A tensor that the traced function closes over. The graph does not hold the tensor, so that it can be reused with others. */
-export interface ConstantNode extends TensorSpec {
+interface ConstantNode extends TensorSpec {
   readonly kind: "constant";
   /** An earlier constant with the same elements of the same memory: each stage of a solve may transpose the weights again. */
   readonly sameAs?: ConstantNode;
 }
 
 /** A number in every element. */
-export interface LiteralNode extends TensorSpec {
+interface LiteralNode extends TensorSpec {
   readonly kind: "literal";
   readonly value: number;
 }

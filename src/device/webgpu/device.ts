@@ -23,7 +23,7 @@ import { tridiagonal } from "./tridiagonal.ts";
 const operationsPerSubmission = 2 ** 36;
 
 /** Options of {@linkcode createWebGpuDevice}. */
-export interface WebGpuOptions {
+interface WebGpuOptions {
   /** Deno's own WebGPU (`"native"`, the default) or Google's Dawn through `npm:webgpu`. */
   implementation?: Implementation;
   /** An adapter found before, instead of the one that the implementation prefers. */

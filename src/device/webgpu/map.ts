@@ -10,7 +10,7 @@ import { emitScalar, valueType } from "./scalar_wgsl.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 
 /** A number that stands for all elements of an operand. */
-export interface NumberOperand {
+interface NumberOperand {
   readonly value: number;
   readonly dtype: DType;
 }

@@ -20,7 +20,7 @@ export function valueType(dtype: DType): string {
 }
 
 /** Names that an expression may use; each is an expression of WGSL itself. */
-export interface ScalarNames {
+interface ScalarNames {
   /** The operands, of their {@linkcode valueType}. */
   readonly inputs: readonly string[];
   /** The row-major position of the element, a u32. */

@@ -2,7 +2,7 @@
 import type { Walk } from "../collapse.ts";
 
 /** A WGSL function and the parameters that it reads. */
-export interface OffsetsFunction {
+interface OffsetsFunction {
   /** Fields of `params`. */
   readonly params: readonly string[];
   readonly code: string;

@@ -13,7 +13,7 @@ const chunkLength = 64;
  * Systems of a single feature each: x_t = a x_(t-1) + b u_t, y_t = Re(c x_t). All tensors are `(features, 2,
  * n)`.
  */
-export interface SingleSystems {
+interface SingleSystems {
   readonly a: Tensor;
   readonly b: Tensor;
   readonly c: Tensor;

@@ -10,7 +10,7 @@ import type { SequenceLayer, StackParts, StateSpaceSizes } from "./stack.ts";
 import { type DiagonalSystem, runAlong, runStep } from "./system.ts";
 
 /** The gate after a system. It maps features to the same number of features. */
-export type Gate = Layer<[y: Tensor]>;
+type Gate = Layer<[y: Tensor]>;
 
 /**
  * A gated linear unit (Dauphin et al., 2017): the first half of W y + b, multiplied by the sigmoid of the

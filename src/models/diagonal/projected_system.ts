@@ -4,7 +4,7 @@ import { conjugate } from "../../tensor/complex.ts";
 import type { DiagonalSystem } from "./system.ts";
 
 /** The matrices of a system with `n` complex numbers of state that all features share. */
-export interface Projections {
+interface Projections {
   /** Diagonal of the transition, `(2, n)`. */
   readonly a: Tensor;
   /** Input matrix, `(features, 2, n)`. */

@@ -11,7 +11,7 @@ import { tensor } from "../../tensor/creation.ts";
 import { type Key, uniform } from "../../tensor/random.ts";
 
 /** The effect of inputs `(..., features)` on a state. */
-export interface Drive {
+interface Drive {
   /** Coefficients `(..., ...state)`, or `(...state)` if they are the same for all inputs. */
   readonly a: Tensor;
   /** Terms `(..., ...state)`. */

@@ -66,7 +66,7 @@ const solveByStages: WeightSolve = (X, slope, w0, times, options, model) =>
   solveAlong(X, (control, _t, w) => slope(reading(control), w), w0, times, options, model);
 
 /** Options of {@linkcode alongControl}. */
-export interface AlongControlOptions
+interface AlongControlOptions
   extends
     ParameterOptions,
     Pick<FastWeightOptions, "inputChannels" | "outputChannels" | "modelDim" | "staticFeatures"> {

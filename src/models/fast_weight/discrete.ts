@@ -37,7 +37,7 @@ const sequenceCallNames: OptionNames<SequenceCallOptions> = keyedReadoutNames;
 export type SequenceModel = Layer<[x: Tensor, options?: SequenceCallOptions]>;
 
 /** The choices that distinguish discrete models. */
-export interface DiscreteKind {
+interface DiscreteKind {
   /** Learning rule that computes the change of W. */
   rule: LearningRule;
   /** Whether the slow network outputs a learning rate. */

@@ -36,7 +36,7 @@ export function FastWeight(options: FastWeightOptions): FastWeightModel {
 }
 
 /** The solver or the equation of a model that differs from {@linkcode FastWeight}. */
-export interface FastWeightVariant {
+interface FastWeightVariant {
   /** The solver of the equation. */
   solve?: WeightSolve;
   /** Modifies the equation. */

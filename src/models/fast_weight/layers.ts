@@ -26,7 +26,7 @@ export interface WeightEquation {
 }
 
 /** Options of {@linkcode FastWeightLayers}. */
-export type FastWeightLayersOptions =
+type FastWeightLayersOptions =
   & Pick<FastWeightOptions, "staticFeatures" | "key" | "dtype">
   & Required<
     Omit<

@@ -6,7 +6,7 @@ import { type Key, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** Options of {@linkcode OutputBlock}. */
-export interface OutputBlockOptions extends ParameterOptions {
+interface OutputBlockOptions extends ParameterOptions {
   modelDim: number;
   /** Features inside the feed-forward block. */
   feedForward: number;
@@ -17,13 +17,13 @@ export interface OutputBlockOptions extends ParameterOptions {
 }
 
 /** Parameters of an {@linkcode OutputBlock}. */
-export type OutputBlockParameters = {
+type OutputBlockParameters = {
   readonly output?: LinearParameters;
   readonly feedForward: { readonly norm: LayerNormParameters; readonly layers: readonly LinearParameters[] };
 };
 
 /** Options of a call of an {@linkcode OutputBlock}. */
-export interface OutputBlockCall {
+interface OutputBlockCall {
   /** Features added before the feed-forward block, `(..., modelDim)`. */
   residual?: Tensor;
   /** Random key of dropout. Giving a key turns dropout on. */

@@ -14,7 +14,7 @@ export type ControlSource = "value" | "derivative";
 export type Reading = (source: ControlSource) => Tensor;
 
 /** Options of {@linkcode QueryNetwork}. */
-export interface QueryNetworkOptions extends ParameterOptions, HeadSizes {
+interface QueryNetworkOptions extends ParameterOptions, HeadSizes {
   /** Channels of the control. */
   inputs: number;
   /** Source of the features, `"value"` by default. */
@@ -29,7 +29,7 @@ export interface QueryNetworkOptions extends ParameterOptions, HeadSizes {
  * The query of a fast network, q = softmax(W_q x) (Irie et al., 2022, equations 19 and 31): a projection of
  * the control, a layer norm, a linear map and softmax.
  */
-export interface QueryNetwork {
+interface QueryNetwork {
   readonly parameters: { readonly [name: string]: ParameterTree };
   /** The control, projected to `modelDim` channels. */
   embed(read: Reading): Tensor;
@@ -69,7 +69,7 @@ export function QueryNetwork(
 }
 
 /** Options of {@linkcode SlowNetwork}. */
-export interface SlowNetworkOptions extends QueryNetworkOptions {
+interface SlowNetworkOptions extends QueryNetworkOptions {
   /** Source of the values: the features of the keys (default), or a separate projection of the control. */
   valuesFrom?: "keys" | ControlSource;
   /**

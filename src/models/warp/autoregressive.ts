@@ -68,7 +68,7 @@ export type FeedingRow = {
 };
 
 /** The inputs of all steps of a run, and the functions of a step. */
-export interface FeedingSteps {
+interface FeedingSteps {
   readonly rows: FeedingRow;
   /** Returns y_0 of the first states. */
   first(start: Tensor): StepOutput;

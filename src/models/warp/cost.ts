@@ -29,7 +29,7 @@ export interface RunSizes {
 }
 
 /** The cost of each mode, and the best block length of the chunked mode: 2^doublings steps. */
-export interface ModeCosts {
+interface ModeCosts {
   readonly cost: Readonly<Record<WARPMode, number>>;
   readonly doublings: number;
 }
@@ -67,7 +67,7 @@ export function modeCosts(transition: Transition, sizes: RunSizes): ModeCosts {
 }
 
 /** Costs of the algorithms of a run that feeds back predictions, and the best block length. */
-export interface FeedingCosts {
+interface FeedingCosts {
   readonly recurrent: number;
   readonly convolutional: number;
   readonly block: number;

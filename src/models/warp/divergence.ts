@@ -21,7 +21,7 @@ const adviceForNaN =
   advice;
 
 /** A run of some steps whose last states are checked. */
-export interface WatchedRun {
+interface WatchedRun {
   /** `(batch, D)`. */
   readonly final: Tensor;
   /** Steps after the first state. */

@@ -9,7 +9,7 @@ import { recurrentFinalState, recurrentStates } from "./recurrent.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** A mode, or `"auto"` for the mode with the fewest operations. */
-export type WARPModeOption = WARPMode | "auto";
+type WARPModeOption = WARPMode | "auto";
 
 const modes: readonly WARPModeOption[] = ["auto", "recurrent", "chunked", "convolutional"];
 

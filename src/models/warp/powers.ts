@@ -62,7 +62,7 @@ export function applyPower(
 }
 
 /** A power of the transition, and the number of times to apply it to rows. */
-export interface Iteration {
+interface Iteration {
   readonly transition: Transition;
   /** The representation of the power of A that is applied. */
   readonly power: Tensor;

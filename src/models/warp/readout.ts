@@ -77,7 +77,7 @@ export type DynamicTanhParameters = {
 };
 
 /** Options of a readout. */
-export interface ReadoutDesign {
+interface ReadoutDesign {
   readonly inputChannels: number;
   readonly outputChannels: number;
   readonly root: WARPRootOptions | "none";

@@ -11,13 +11,13 @@ import { unitPair } from "../../../src/data/host_random.ts";
 import { solveSystem, timesUpTo, type Trajectories } from "./trajectories.ts";
 
 /** Range of a uniform distribution: [low, high). */
-export type Range = readonly [low: number, high: number];
+type Range = readonly [low: number, high: number];
 
 /** Whether parameters come from the training ranges, or from the wider ranges of the paper's tests. */
-export type Regime = "train" | "outOfDistribution";
+type Regime = "train" | "outOfDistribution";
 
 /** Options of {@linkcode massSpringDamper} and {@linkcode lotkaVolterra}. */
-export interface DynamicsOptions {
+interface DynamicsOptions {
   /** Ranges of the parameters. `"train"` by default. */
   regime?: Regime;
   /** Number of observations from time 0 to 1, at least 2. 256 by default. */
@@ -70,7 +70,7 @@ export async function massSpringDamper(
 /**
  * Ranges of the prey's growth alpha and predation beta, and of the predator's death gamma and growth delta.
  */
-export type LotkaVolterraRanges = Readonly<
+type LotkaVolterraRanges = Readonly<
   Record<Regime, readonly [alpha: Range, beta: Range, gamma: Range, delta: Range]>
 >;
 
@@ -120,7 +120,7 @@ export async function lotkaVolterra(
 }
 
 /** Inputs of a model, and its targets. */
-export interface RepeatCopy {
+interface RepeatCopy {
   /** The beginning of each series, followed by separators. Shape (series, length, channels). */
   readonly inputs: Trajectories;
   /** Copies of that beginning, with separators between them. Shape (series, length, channels). */

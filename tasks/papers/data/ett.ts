@@ -72,7 +72,7 @@ export function rowsAnHour({ times }: Pick<LongSeries, "times">): number {
 }
 
 /** Sizes of the windows of a long series. */
-export interface WindowOptions {
+interface WindowOptions {
   /** Number of context rows, at least 1. */
   context: number;
   /** Number of predicted rows, at least 1. */

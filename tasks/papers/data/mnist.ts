@@ -14,7 +14,7 @@ export interface Digits {
 }
 
 /** MNIST's parts: 60,000 training images and 10,000 test images. */
-export type DigitsPart = "train" | "t10k";
+type DigitsPart = "train" | "t10k";
 
 /**
  * Reads a part of MNIST from a folder with `<part>-images-idx3-ubyte` and `<part>-labels-idx1-ubyte`, with or

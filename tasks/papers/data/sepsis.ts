@@ -16,7 +16,7 @@ const hours = 72;
 const archives = ["training_setA.zip", "training_setB.zip"];
 
 /** Options of {@linkcode readSepsis}. */
-export interface SepsisOptions {
+interface SepsisOptions {
   /**
    * Whether to add two channels that mark whether each unit is known. False by default. Unknown units are 0.
    */

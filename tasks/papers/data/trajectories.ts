@@ -20,7 +20,7 @@ export interface Trajectories {
 }
 
 /** The slope of each component of the state. All arguments and results have shape (series). */
-export type ComponentField = (state: readonly Tensor[], parameters: readonly Tensor[]) => Tensor[];
+type ComponentField = (state: readonly Tensor[], parameters: readonly Tensor[]) => Tensor[];
 
 /**
  * Maximum number of series in one solve. Series share the error estimate of a step, so in a larger batch one
@@ -85,7 +85,7 @@ export function timesUpTo(end: number, length: number): Float64Array {
 }
 
 /** The smallest and the largest of all values. */
-export interface ValueRange {
+interface ValueRange {
   /** The smallest value. */
   readonly low: number;
   /** The largest value. */

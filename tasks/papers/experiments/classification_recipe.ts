@@ -9,7 +9,7 @@ import type { PaperSeriesSettings } from "./options.ts";
 import { learning, type LearningOptions } from "./recipe.ts";
 
 /** Problem-specific rules of the recipe `"paper"`: Kidger et al., 2020, appendix D. */
-export interface PaperRules {
+interface PaperRules {
   /** Factor on the learning rate of the readout, 100 by default (appendices D.3 and D.4). */
   readoutRate?: number;
   /** Number of epochs without improvement after which training ends, 100 by default. */

@@ -4,7 +4,7 @@ import type { Tensor } from "../../../src/tensor/tensor.ts";
 import type { Evaluation } from "../../../src/train/task.ts";
 
 /** Options of {@linkcode measureForecastBaselines}. */
-export interface ForecastBaselineOptions {
+interface ForecastBaselineOptions {
   /** Training series, `(batch, length, channels)`. */
   train: Tensor;
   /** Test series, `(batch, length, channels)`. */

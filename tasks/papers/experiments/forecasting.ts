@@ -24,7 +24,7 @@ import { learning } from "./recipe.ts";
 type ForecastBatch = { readonly x: Tensor; readonly targets?: Tensor };
 
 /** Options of {@linkcode forecaster}. */
-export interface ForecasterOptions {
+interface ForecasterOptions {
   /** The model. */
   model: ForecastModel;
   /** Number of observations before the first prediction. */

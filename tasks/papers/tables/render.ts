@@ -65,7 +65,7 @@ const ofRun: Readonly<Record<string, (summary: RunSummary) => number>> = {
 };
 
 /** Values of a metric of completed runs, in the unit of the column. */
-export function valuesOf(runs: readonly MadeRun[], { measure, factor }: TableColumn): number[] {
+function valuesOf(runs: readonly MadeRun[], { measure, factor }: TableColumn): number[] {
   return runs.flatMap(({ outcome }) =>
     outcome && "summary" in outcome
       ? [factor * (ofRun[measure]?.(outcome.summary) ?? outcome.summary.test[measure])]

@@ -66,7 +66,7 @@ export function layOutWeightGradients(tile: Tile, { kernels, weightGradients }: 
 }
 
 /** Addresses in a kernel's code. */
-export interface AccumulateAddresses {
+interface AccumulateAddresses {
   /** Push the addresses of the gradient and its panels. */
   readonly gradient: () => void;
   readonly panelA: () => void;

@@ -21,7 +21,7 @@ interface Tiling {
 }
 
 /** A shared matrix, packed in the order in which a product reads it: runs, and in each run the summed axis. */
-export interface PackedMatrix {
+interface PackedMatrix {
   readonly operand: Operand;
   readonly depth: number;
   readonly length: number;

@@ -19,7 +19,7 @@ const concurrentWorkgroups = 32;
 const temporaryBytes = 2 ** 28;
 
 /** Samples and steps of a dispatch. */
-export interface DispatchSize {
+interface DispatchSize {
   /** Maximum samples of a dispatch. All steps of these samples run before other samples. */
   readonly samples: number;
   /** Steps whose product rows are multiplied in one product. */

@@ -8,7 +8,7 @@ import { type FunctionText, indent, toWord } from "./function_text.ts";
 import type { Path, Pointer, ShaderMemory, Use } from "./shader_memory.ts";
 
 /** Statements that store an element and run the later items of the chain, given its row-major position and value. */
-export type Epilogue = (position: string, value: string, suffix?: string) => string[];
+type Epilogue = (position: string, value: string, suffix?: string) => string[];
 
 /** A chain's function under construction. */
 export interface ChainCode {

@@ -32,7 +32,7 @@ export interface WorkgroupShape {
 }
 
 /** A weight gradient: the product of two matrices of product rows, with a row per step, sample and row of an operand. */
-export interface WeightGradient {
+interface WeightGradient {
   /** The first member of the product rows of the left matrix. The members of the right matrix follow. */
   readonly member: number;
   readonly count: number;

@@ -28,7 +28,7 @@ export interface Callable {
 }
 
 /** A place to branch to: the end of a block or the start of a loop. */
-export type Label = number;
+type Label = number;
 
 /** Operand of an instruction: a variable, a constant of type i32 or address, or code that pushes it. */
 export type Operand = Local | number | (() => void);

@@ -10,7 +10,7 @@ import { importHostFunction } from "../runtime/executable.ts";
 import { type FunctionBuilder, hasRelaxedSimd, type Local, type ModuleBuilder, type Opcode } from "./wasm.ts";
 
 /** Instructions for `input` and `index` nodes: each pushes a vector of their values. */
-export interface Leaves {
+interface Leaves {
   /** Words as they are in memory; a bool is 0 or 1. */
   input(position: number): void;
   index(): void;
