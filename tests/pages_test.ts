@@ -101,10 +101,6 @@ const given: Record<string, Record<string, string>> = {
       "series,time,heart rate,age,label",
       (i, t) => `${patient(i, t)},${30 + 20 * (i % 2) + i % 7},${["well", "ill"][i % 2]}`,
     ),
-    "new.csv": table("series,time,load", (i, t) => `${i},${t},${Math.sin(t + i)}`),
-    "load.csv": `time,load\n${
-      Array.from({ length: 600 }, (_, t) => `${t},${Math.sin(Math.PI * t / 12).toFixed(4)}\n`).join("")
-    }`,
   },
   "docs/choosing.md": {
     "1949-1959.csv": monthlyTable(1949, 11),
