@@ -30,15 +30,12 @@ export function passMemory(owned: ReadonlySet<Buffer>): PassMemory {
   for (const buffer of owned) if (isLarge(buffer)) values.push(buffer);
   values.sort((a, b) => a.serial - b.serial);
   const uses = new Map<Buffer, number>(values.map((buffer) => [buffer, 1]));
-  const bufferOf = ({ storage }: Tensor): Buffer | undefined => {
-    if (storage instanceof Symbolic || !hasBuffer(storage)) return undefined;
-    const { source } = storage;
-    return isLarge(source) && owned.has(source) ? source : undefined;
+  /** Calls `act` for each large buffer that the pass may free, behind a tensor or the parts of a symbol. */
+  const eachBuffer = ({ storage }: Tensor, act: (buffer: Buffer) => void): void => {
+    if (storage instanceof Symbolic) { for (const part of storage.parts) eachBuffer(part as Tensor, act); }
+    else if (hasBuffer(storage) && isLarge(storage.source) && owned.has(storage.source)) act(storage.source);
   };
-  const hold = (x: Tensor) => {
-    const buffer = bufferOf(x);
-    if (buffer) uses.set(buffer, (uses.get(buffer) ?? 0) + 1);
-  };
+  const hold = (x: Tensor) => eachBuffer(x, (buffer) => uses.set(buffer, (uses.get(buffer) ?? 0) + 1));
   const dropBuffer = (buffer: Buffer) => {
     const left = uses.get(buffer)! - 1;
     if (left > 0) return uses.set(buffer, left);
@@ -55,8 +52,7 @@ export function passMemory(owned: ReadonlySet<Buffer>): PassMemory {
       return result;
     },
     drop(x) {
-      const buffer = bufferOf(x);
-      if (buffer && uses.has(buffer)) dropBuffer(buffer);
+      eachBuffer(x, (buffer) => uses.has(buffer) && dropBuffer(buffer));
     },
     dropValues(firstSerial) {
       while (values.length > 0 && values[values.length - 1].serial >= firstSerial) dropBuffer(values.pop()!);

@@ -7,7 +7,7 @@ import { vjp } from "../autodiff/grad.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkResolution } from "../paths/times.ts";
 import { hostTimes } from "../tensor/host.ts";
-import { isRecording, recorderDepth, withoutRecording } from "../tensor/primitive.ts";
+import { derivativeOrder, withoutRecording } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { findEvent } from "./adaptive/adaptive.ts";
@@ -133,7 +133,7 @@ export function odeintEvent<S extends Tree>(
   const fieldSince = { origin: 0, f: field, usesTime: (norm: ErrorNorm) => usesTime(field, state.y0, norm) };
   const times = Float64Array.of(start, end);
   const y = solvePacked(fieldSince, state, times, { ...others, method, steps }, odeDefaults).select(0, 1);
-  const moved = isRecording() ? followEvent(field, nearest, t, y) : { t, y };
+  const moved = derivativeOrder() > 0 ? followEvent(field, nearest, t, y) : { t, y };
   return { t: moved.t, y: state.unpack(moved.y) };
 }
 
@@ -148,7 +148,7 @@ const highestOrder = rk4.order;
  * @throws {Error} If gradients of higher orders are asked for than a step follows.
  */
 function followEvent(f: VectorField, event: VectorField, t: Tensor, y: Tensor): { t: Tensor; y: Tensor } {
-  const orders = recorderDepth();
+  const orders = derivativeOrder();
   if (orders > highestOrder) {
     throw new Error(
       `odeintEvent: gradients of order ${orders} are asked for, those of an event are known up to order ${highestOrder}; ` +

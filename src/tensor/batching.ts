@@ -1,5 +1,5 @@
 /** Batching rules of primitives. */
-import type { Batched } from "./primitive.ts";
+import { apply, type Batched, type Primitive, type TensorSpec } from "./primitive.ts";
 import type { Tensor } from "./tensor.ts";
 
 /** An operand with the batch as its first axis, whether it varies or not. */
@@ -10,4 +10,28 @@ export function alongBatch({ tensor, varies }: Batched, batch: number): Tensor {
 /** The axis numbers of an element in the array of a batch. */
 export function afterBatch(axes: readonly number[]): number[] {
   return axes.map((axis) => axis + 1);
+}
+
+/**
+ * Applies a primitive to all members of a batch at once, by its batching rule.
+ *
+ * @param inputs At least one of them varies.
+ * @param output Shape and type of the result of one member.
+ * @param fail Makes the error for a primitive without a batching rule.
+ * @returns Tensor of shape `(batch, ...output.shape)`.
+ */
+export function applyToBatch<P>(
+  primitive: Primitive<P>,
+  inputs: readonly Batched[],
+  size: number,
+  params: P,
+  { shape, dtype }: TensorSpec,
+  fail: (message: string) => Error,
+): Tensor {
+  const { name, batch } = primitive;
+  if (batch === "elementwise") {
+    return apply(primitive, inputs.map((input) => alongBatch(input, size)), params);
+  }
+  if (typeof batch !== "function") throw fail(`${name} has no batching rule: ${batch.none}`);
+  return batch(inputs, size, params, { shape, dtype });
 }

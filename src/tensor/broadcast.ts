@@ -14,6 +14,6 @@ export function applyBroadcast(primitive: Elementwise, operands: readonly Tensor
  * then stays a vector in it and in its gradient.
  */
 export function liftTogether(operands: readonly Tensor[]): readonly Tensor[] {
-  const trace = operands.map(traceOf).find((trace) => trace);
-  return trace ? operands.map((x) => traceOf(x) ? x : trace.lift(x)) : operands;
+  const trace = traceOf(operands);
+  return trace ? operands.map((x) => traceOf([x]) === trace ? x : trace.lift(x)) : operands;
 }

@@ -35,8 +35,9 @@ export function forgetHostValues(buffer: Buffer): void {
   assigned.add(buffer);
 }
 
-/** The values of a tensor, row-major, if the host has them without waiting; else nothing. */
+/** The values of a tensor, row-major, if the host has them without waiting; `undefined` otherwise. */
 export function peekHostValues(x: Tensor): Float64Array | undefined {
+  if (x.storage instanceof Symbolic) return x.storage.value && peekHostValues(x.storage.value as Tensor);
   if (!isCapturing() || !hasBuffer(x.view)) return valuesOf(x);
   // Results of the traced function are not known for later calls, but for those that it makes of numbers.
   if (isCaptured(x.view.source) || assigned.has(x.view.source)) {
@@ -151,6 +152,9 @@ export function hostTimes(t: Tensor | ArrayLike<number>, name: string): Float64A
   if (t.rank > 1) throw new ShapeError(`${name}: expected a vector of times, got ${t.rank} axes`);
   checkConstant(t, name);
   const values = peekHostValues(t);
+  if (!values && t.storage instanceof Symbolic) {
+    throw new TypeError(`${name}: ${t.storage.whyNoValues}`);
+  }
   if (!values) {
     throw new (isCapturing() ? JitError : Error)(
       `${name}: these times were computed ${

@@ -74,18 +74,43 @@ export interface Primitive<P> {
   readonly lower: LoopOperation | NoRule;
 }
 
-/** Records operations on symbolic tensors instead of computing them. */
+/** Defines operations on its symbols. */
 export interface Trace {
-  /** Number of gradient tapes that were watching when the trace began. */
-  readonly recorderDepth: number;
+  /**
+   * Position in the order in which traces began. The operands of an operation may be symbols of several traces. The trace that
+   * began last applies the operation, since symbols of the others are constants for it.
+   */
+  readonly level: number;
+  /** The recorders when the trace began. They do not see its symbols. */
+  readonly outer: RecordingState;
+  /** Whether the trace computes derivatives. */
+  readonly differentiates?: boolean;
   apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P, spec: TensorSpec): Tensor;
-  /** A symbol for a tensor from outside. */
+  /** A tensor from outside that the trace's symbols may be combined with. */
   lift(x: Tensor): Tensor;
 }
 
-/** The trace of a symbolic tensor; undefined for a tensor with values. */
-export function traceOf({ storage }: Tensor): Trace | undefined {
-  return storage instanceof Symbolic ? storage.trace as Trace : undefined;
+let traces = 0;
+
+/** The level of a trace that begins now. */
+export function nextLevel(): number {
+  return ++traces;
+}
+
+/** The trace that applies an operation to tensors, if there are symbols among them. */
+export function traceOf(tensors: readonly Tensor[]): Trace | undefined {
+  let last: Trace | undefined;
+  for (const { storage } of tensors) {
+    if (!(storage instanceof Symbolic)) continue;
+    const trace = storage.trace as Trace;
+    if (!last || trace.level > last.level) last = trace;
+  }
+  return last;
+}
+
+/** Whether a tensor has values that could be read. */
+export function hasValues({ storage }: Tensor): boolean {
+  return !(storage instanceof Symbolic) || storage.hasValues;
 }
 
 /** Watches operations: a gradient tape. */
@@ -107,47 +132,98 @@ export interface Recorder {
 
 let recorders: readonly Recorder[] = [];
 
-/** Whether a gradient tape is watching. */
+/** Whether recorders watch from outside a transformation, such as `vmap`, whose function is running. */
+let isRecordedOutside = false;
+
+/** The innermost transformation whose function is running. */
+let transformation: Trace | undefined;
+
+/** The recorders and transformations at some moment. */
+export interface RecordingState {
+  readonly recorders: readonly Recorder[];
+  readonly isRecordedOutside: boolean;
+  readonly transformation: Trace | undefined;
+}
+
+/** The present recorders and transformations. */
+export function recordingState(): RecordingState {
+  return { recorders, isRecordedOutside, transformation };
+}
+
+/** Whether a gradient tape is watching, so that tensors must outlive their scope. */
 export function isRecording(): boolean {
-  return recorders.length > 0;
+  return recorders.length > 0 || isRecordedOutside;
 }
 
 /** Whether a gradient with respect to a tensor, or to what it was computed from, is being asked for. */
 export function isWatched(x: Tensor): boolean {
-  return recorders.some((recorder) => recorder.watches(x));
+  if (recorders.some((recorder) => recorder.watches(x))) return true;
+  return x.storage instanceof Symbolic && x.storage.value !== undefined;
 }
 
-/** Number of recorders that are watching. */
-export function recorderDepth(): number {
-  return recorders.length;
+/** The innermost transformation, such as `vmap`, whose function is running. */
+export function currentTransformation(): Trace | undefined {
+  return transformation;
+}
+
+/** The number of derivatives that are being computed: of gradient tapes that are watching, and of `jvp`. */
+export function derivativeOrder(): number {
+  let order = recorders.length;
+  for (let trace = transformation; trace; trace = trace.outer.transformation) {
+    if (trace.differentiates) order++;
+  }
+  return order;
 }
 
 /** Runs `body` under exactly these recorders. */
-function withRecorders<T>(active: readonly Recorder[], body: () => T): T {
-  const before = recorders;
-  recorders = active;
+function withState<T>(state: RecordingState, body: () => T): T {
+  const before = recordingState();
+  ({ recorders, isRecordedOutside, transformation } = state);
   try {
     return body();
   } finally {
-    recorders = before;
+    ({ recorders, isRecordedOutside, transformation } = before);
   }
 }
 
 /** Runs `body` with one more recorder. */
 export function recordWith<T>(recorder: Recorder, body: () => T): T {
-  return withRecorders([...recorders, recorder], body);
+  return withState({ ...recordingState(), recorders: [...recorders, recorder] }, body);
 }
 
-/** Runs `body` unseen by the recorders. */
+/**
+ * Runs `body` without its operations being recorded. Operations on symbols of `jvp` and `vmap` consist of operations on other
+ * tensors, which recorders from outside the transformation still record.
+ */
 export function withoutRecording<T>(body: () => T): T {
-  return withRecorders([], body);
+  return withState({ ...recordingState(), recorders: [] }, body);
 }
 
-/** Tells the recorders of an operation with a gradient of its own. */
+/** Runs the function of a transformation such as `vmap`, whose trace begins now. */
+export function transforming<T>(trace: Trace, body: () => T): T {
+  return withState({ recorders, isRecordedOutside: isRecording(), transformation: trace }, body);
+}
+
+/** Runs operations on the parts of a trace's symbols, under the recorders from before the trace began. */
+export function beneath<T>({ outer }: Trace, body: () => T): T {
+  return withState(outer, body);
+}
+
+/** Whether a recorder watches operations on the symbols of a trace. */
+export function isRecordingWithin({ outer }: Trace): boolean {
+  return recorders.some((recorder) => !outer.recorders.includes(recorder));
+}
+
+/** Records an operation with a gradient rule. */
 export function record(...[inputs, outputs, pullback]: Parameters<Recorder["record"]>): void {
-  // Recorders that were there before a trace began must not see its symbols: they are told of the loop as a whole.
-  const first = traceOf(outputs[0])?.recorderDepth ?? 0;
-  for (let i = first; i < recorders.length; i++) recorders[i].record(inputs, outputs, pullback);
+  recordIn(traceOf([...inputs, ...outputs]), inputs, outputs, pullback);
+}
+
+/** Records an operation that a trace has applied. Recorders from before the trace began record the trace as a whole. */
+function recordIn(trace: Trace | undefined, ...operation: Parameters<Recorder["record"]>): void {
+  for (const recorder of recorders) {
+    if (!trace?.outer.recorders.includes(recorder)) recorder.record(...operation);
+  }
 }
 
 /** Results that may be had again, by primitive and by the names of its operands. */
@@ -174,15 +250,22 @@ export function sharingResults<T>(body: () => T): T {
 }
 
 /**
- * Tells that a tensor takes over the values of another.
+ * Checks that a tensor may take over the values of another, and reports it to the watcher.
  *
- * @throws {Error} While the body of a loop is traced, or if a gradient needs the values that the tensor has.
+ * @throws {Error} While the body of a loop is traced, inside `jvp` and `vmap`, or if a gradient needs the values that the tensor
+ * has.
  */
 export function noteAssignment(to: Tensor, values: Tensor): void {
   if (shared && to !== values) {
     throw new Error(
       "assign: the body of a compiled loop runs once for all steps, and so would this: make the tensor a part of the state, or " +
         "give compile: false",
+    );
+  }
+  if (to.storage instanceof Symbolic || values.storage instanceof Symbolic) {
+    throw new Error(
+      "assign: tensors inside jvp and vmap stand for more than their values and cannot be assigned; return the values, and " +
+        "assign outside",
     );
   }
   if (to !== values && recorders.some((recorder) => recorder.reads(to))) {
@@ -206,13 +289,11 @@ function nameOf({ names }: SharedResults, inputs: readonly Tensor[], params: unk
 
 /** Applies a primitive: at once on the device, or, for symbolic inputs, as a new node of their trace. */
 export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P): Tensor {
-  let trace: Trace | undefined;
   inputs.forEach((input, i) => {
-    if (!(input instanceof Tensor)) {
-      throw new TypeError(`${primitive.name}: operand ${i} is ${describe(input)}, expected a tensor`);
-    }
-    trace ??= traceOf(input);
+    if (input instanceof Tensor) return;
+    throw new TypeError(`${primitive.name}: operand ${i} is ${describe(input)}, expected a tensor`);
   });
+  const trace = traceOf(inputs);
   // Another tape must see an operation.
   const sharing = !trace && shared?.recorders === recorders ? shared : undefined;
   const name = sharing ? nameOf(sharing, inputs, params) : "";
@@ -228,7 +309,12 @@ export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], par
   }
   const { pullback } = primitive;
   if (recorders.length > 0 && pullback !== "none") {
-    record(inputs, [output], ([cotangent], wanted) => pullback(cotangent!, inputs, output, params, wanted));
+    recordIn(
+      trace,
+      inputs,
+      [output],
+      ([cotangent], wanted) => pullback(cotangent!, inputs, output, params, wanted),
+    );
   }
   return output;
 }

@@ -10,6 +10,7 @@ import * as s from "../device/scalar.ts";
 import type { Scalar } from "../device/scalar.ts";
 import { checkedShape, type Shape } from "../device/shape.ts";
 import { checkFinite, generate, tensor, type TensorOptions } from "./creation.ts";
+import { Symbolic } from "./symbolic.ts";
 import { Tensor, type TensorLike } from "./tensor.ts";
 
 /**
@@ -105,6 +106,12 @@ export function key(seed: number): readonly [number, number] {
 
 /** Refuses what is no key. */
 function checkKey(operation: string, key: Key): void {
+  if (key instanceof Tensor && key.storage instanceof Symbolic) {
+    throw new TypeError(
+      `${operation}: random numbers cannot be drawn with a key that vmap or a loop's body makes; draw the numbers outside, and ` +
+        "pass them as an argument",
+    );
+  }
   const isWord = (word: number) => word === word >>> 0;
   if (
     key instanceof Tensor

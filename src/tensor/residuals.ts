@@ -1,6 +1,6 @@
 /** The values that gradient rules read, found by applying each rule to symbols. */
 import { isFloat } from "../device/dtype.ts";
-import type { Primitive, TensorSpec, Trace } from "./primitive.ts";
+import { nextLevel, type Primitive, recordingState, type TensorSpec, type Trace } from "./primitive.ts";
 import { Symbolic } from "./symbolic.ts";
 import { Tensor } from "./tensor.ts";
 
@@ -62,12 +62,17 @@ function findResiduals<P>(
 
 /** A trace that knows for each symbol the values it is computed from. */
 class ReadTrace implements Trace {
-  readonly recorderDepth = Infinity;
+  readonly level = nextLevel();
+  readonly outer = recordingState();
   readonly #sources = new Map<unknown, ReadonlySet<unknown>>();
 
   /** A symbol that is computed from the given sources, or that is a source. */
   symbol(spec: TensorSpec, sources?: ReadonlySet<unknown>): Tensor {
-    const symbol = new Symbolic(this, { shape: spec.shape, dtype: spec.dtype });
+    const symbol = new Symbolic(
+      this,
+      { shape: spec.shape, dtype: spec.dtype },
+      "a gradient rule cannot read the values of its operands",
+    );
     this.#sources.set(symbol, sources ?? new Set([symbol]));
     return new Tensor(symbol);
   }

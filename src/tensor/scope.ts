@@ -10,7 +10,8 @@ import { treeLeaves } from "./tree.ts";
 /** The buffers behind the tensors of a tree. */
 export function* buffersOf(tree: unknown): Generator<Buffer> {
   for (const { storage } of treeLeaves(tree)) {
-    if (!(storage instanceof Symbolic) && hasBuffer(storage)) yield storage.source;
+    if (storage instanceof Symbolic) yield* buffersOf(storage.parts);
+    else if (hasBuffer(storage)) yield storage.source;
   }
 }
 

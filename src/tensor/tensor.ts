@@ -3,7 +3,7 @@ import type { Device, View } from "../device/device.ts";
 import type { DType, TypedArray } from "../device/dtype.ts";
 import { type Shape, sizeOf } from "../device/shape.ts";
 import { numberView } from "../device/view.ts";
-import { NoValuesError, Symbolic } from "./symbolic.ts";
+import { Symbolic } from "./symbolic.ts";
 
 /** A number, or a tensor that broadcasts. A number takes the type of the tensor that it meets. */
 export type TensorLike = Tensor | number;
@@ -287,9 +287,7 @@ export class Tensor {
    * @internal
    */
   get view(): View {
-    if (this.#storage instanceof Symbolic) {
-      throw new NoValuesError("a tensor inside a traced loop has no values yet: its body cannot read them");
-    }
+    if (this.#storage instanceof Symbolic) return this.#storage.view;
     watcher?.used(this, this.#storage);
     return this.#storage;
   }

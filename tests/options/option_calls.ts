@@ -111,6 +111,7 @@ export const calls: Readonly<Record<string, Call>> = {
     (options) => weft.observationalIntensity(x, options),
     { per: "row", cumulative: false },
   ],
+  vmap: [(options) => weft.vmap((x: weft.Tensor) => x.neg(), options)(x), { inAxes: 1, outAxes: 0 }],
   odeint: [(options) => weft.odeint(decay, y0, [0, 1], options), { method: "rk4", stepSize: 0.1 }],
   "odeint controller": [
     (controller) => weft.odeint(decay, y0, [0, 1], { controller }),

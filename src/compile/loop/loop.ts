@@ -7,14 +7,16 @@ import { hostSpan } from "../../device/profiler.ts";
 import { scalar } from "../../tensor/creation.ts";
 import { stack } from "../../tensor/functions.ts";
 import { peekHostValues } from "../../tensor/host.ts";
-import { isRecording, record, sharingResults } from "../../tensor/primitive.ts";
+import { Transformation } from "../../autodiff/transformation.ts";
+import { isRecording, record, sharingResults, traceOf } from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
+import { Symbolic } from "../../tensor/symbolic.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type Tree, treeLeaves, treeMap, withLeaves } from "../../tensor/tree.ts";
 import { nextStateTensors } from "./next_state.ts";
 import { isShiftedByRow } from "./loop_carried.ts";
 import { executorOf } from "../executors/choose_executor.ts";
-import { GraphTrace, type Node } from "../trace/graph.ts";
+import { type ClosedOver, GraphTrace, type Node } from "../trace/graph.ts";
 import {
   bind,
   closedOver,
@@ -24,10 +26,11 @@ import {
   runLoop,
   runStepByStep,
 } from "./graph_loop.ts";
-import { type LoopStructure, structureOf, type TracedBody } from "./loop_structure.ts";
+import { type LoopBody, type LoopStructure, structureOf } from "./loop_structure.ts";
 import { reverseLoop } from "./reverse_loop.ts";
 import type { Executor } from "../executors/run.ts";
 import { type Given, gradientsOfInputs, runInSegments, type RunSteps } from "./segments.ts";
+import { type RunParts, runTransformed } from "./transformed_loop.ts";
 import { Uncompilable, warnOnce } from "../trace/uncompilable.ts";
 
 export { TracedFunction } from "../trace/traced_function.ts";
@@ -64,6 +67,14 @@ export interface ScanOptions {
    * shapes; {@linkcode explain} prints the choice and the reason.
    */
   executor?: "fused" | "stepped";
+}
+
+/** Results of a loop. */
+interface LoopRun<C, Y> {
+  readonly carry: C;
+  /** Outputs of all steps, stacked along a new first axis. */
+  readonly outputs: Y;
+  readonly sums: readonly (Tensor | undefined)[];
 }
 
 /** Options of a {@linkcode Loop}. */
@@ -123,29 +134,48 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       ? executorOf(treeLeaves(carry), treeLeaves(sequences), options.executor)
       : undefined;
     this.#traced = this.#executor &&
-      hostSpan("tracing of a loop's body", () => this.#traceAlone(carry, this.#executor!));
+      hostSpan("tracing of a loop's body", () => this.#trace(carry, this.#executor!));
   }
 
   /** Returns the state after `steps` steps, the stacked outputs, and the sums, undefined if they are zero. */
-  run(carry: C, steps: number): { carry: C; outputs: Y; sums: readonly (Tensor | undefined)[] } {
+  run(carry: C, steps: number): LoopRun<C, Y> {
+    const transformed = this.#runTransformed(carry, steps);
+    if (transformed) return transformed;
     if (!this.#executor || !this.#traced) return this.#runBody(carry, steps);
     const { structure, constants, outputs } = this.#traced;
     const given = { initial: treeLeaves(carry), sequences: treeLeaves(this.#sequences), constants };
-    const result = runTraced(structure, given, steps, this.#executor, this.#options);
-    return {
-      carry: withLeaves(carry, result.finals),
-      outputs: withLeaves(outputs, result.outputs),
-      sums: result.sums,
+    return asTrees(carry, outputs, runTraced(structure, given, steps, this.#executor, this.#options));
+  }
+
+  /** Runs the loop inside `jvp` or `vmap`; `undefined` if its inputs are no symbols of them. */
+  #runTransformed(carry: C, steps: number): LoopRun<C, Y> | undefined {
+    const [initial, sequences] = [treeLeaves(carry), treeLeaves(this.#sequences)];
+    const given = [...initial, ...sequences];
+    if (!(traceOf([...given, ...this.#traced?.constants ?? []]) instanceof Transformation)) return undefined;
+    const { compile = true } = this.#options;
+    const traced = compile ? unlessUncompilable(() => this.#traceBody(carry)) : undefined;
+    if (!traced) return this.#runBody(carry, steps);
+    const { body, closedOver, outputs } = traced;
+    const constants = closedOver.map(({ tensor }) => tensor);
+    const trace = traceOf([...given, ...constants]) as Transformation;
+    const run: RunParts = (body, carry, rows, gradients) => {
+      const options = { ...this.#options, gradients, settled: undefined };
+      return new Loop(body, carry, rows, options).run(carry, steps);
     };
+    const result = runTransformed(trace, body, closedOver, { initial, sequences, constants }, run);
+    return result ? asTrees(carry, outputs, result) : this.#runBody(carry, steps);
   }
 
   /** Runs the body itself in every step. */
-  #runBody(carry: C, steps: number): { carry: C; outputs: Y; sums: readonly (Tensor | undefined)[] } {
+  #runBody(carry: C, steps: number): LoopRun<C, Y> {
     // A number has no gradient, so tensors become numbers only if no tape records.
     const plain = new Map(
       treeLeaves(this.#sequences).map((
         x,
-      ) => [x, x.rank === 1 && !isRecording() ? peekHostValues(x) : undefined]),
+      ) => [
+        x,
+        x.rank === 1 && !isRecording() && !(x.storage instanceof Symbolic) ? peekHostValues(x) : undefined,
+      ]),
     );
     const outputs: Y[] = [];
     let sums: readonly Tensor[] = [];
@@ -166,17 +196,21 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     return { carry, outputs: withLeaves(outputs[0], stacked), sums };
   }
 
-  /** Returns undefined if the body reads symbols of an outer trace: the operations then become part of the outer body. */
-  #traceAlone(carry: C, executor: Executor): Traced<Y> | undefined {
-    try {
-      return this.#trace(carry, executor);
-    } catch (error) {
-      if (!(error instanceof Uncompilable)) throw error;
-    }
+  /**
+   * Traces the body. Returns `undefined` if the body reads symbols of an outer loop: its operations then become part of the
+   * body of that loop.
+   */
+  #trace(carry: C, executor: Executor): Traced<Y> | undefined {
+    const traced = unlessUncompilable(() => this.#traceBody(carry));
+    if (!traced) return undefined;
+    const { body, closedOver, outputs } = traced;
+    const { keepsProducts = executor.keepsProducts } = this.#options;
+    const structure = structureOf({ ...body, keepsProducts }, closedOver.map(({ node }) => node));
+    return { structure, constants: closedOver.map(({ tensor }) => tensor), outputs };
   }
 
-  #trace(carry: C, executor: Executor): Traced<Y> {
-    const { gradients, settled, keepsProducts = executor.keepsProducts } = this.#options;
+  #traceBody(carry: C): { body: LoopBody; closedOver: readonly ClosedOver[]; outputs: Y } {
+    const { gradients, settled } = this.#options;
     const trace = new GraphTrace();
     const sequences = treeLeaves(this.#sequences);
     const inputsFor = (list: readonly Tensor[], drop: number) =>
@@ -188,9 +222,8 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     ] as const;
     const step = sharingResults(() => this.#body(...symbols));
     const nodesOf = (tree: unknown) => treeLeaves(tree).map((x) => trace.nodeOf(x));
-    const body: TracedBody = {
+    const body: LoopBody = {
       trace,
-      keepsProducts,
       rows: rows.map(({ node }) => node),
       state: state.map(({ node }) => node),
       next: nodesOf(nextStateTensors(carry, step.carry)),
@@ -204,9 +237,24 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
         )
       ),
     };
-    const found = trace.popConstants();
-    const structure = structureOf(body, found.map(({ node }) => node));
-    return { structure, constants: found.map(({ tensor }) => tensor), outputs: step.outputs as Y };
+    return { body, closedOver: trace.popConstants(), outputs: step.outputs as Y };
+  }
+}
+
+/** Results of a loop as the caller knows them. */
+function asTrees<C, Y>(carry: C, outputs: Y, result: LoopResult): LoopRun<C, Y> {
+  return {
+    carry: withLeaves(carry, result.finals),
+    outputs: withLeaves(outputs, result.outputs),
+    sums: result.sums,
+  };
+}
+
+function unlessUncompilable<T>(body: () => T): T | undefined {
+  try {
+    return body();
+  } catch (error) {
+    if (!(error instanceof Uncompilable)) throw error;
   }
 }
 

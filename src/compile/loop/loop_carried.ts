@@ -3,6 +3,7 @@
  * and the first stage of the next step have the same time. If they need matrix products, they become loop-carried states.
  */
 import { sameShape } from "../../device/shape.ts";
+import { Symbolic } from "../../tensor/symbolic.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import {
   type GraphTrace,
@@ -81,7 +82,8 @@ function endsOf(
 
 /** Whether `others` is `rows` from the second row on, in the same memory. */
 export function isShiftedByRow(rows: Tensor, others: Tensor): boolean {
-  const [a, b] = [rows.view, others.view];
+  if (rows.storage instanceof Symbolic || others.storage instanceof Symbolic) return false;
+  const [a, b] = [rows.storage, others.storage];
   return typeof a.source !== "number" && a.source === b.source && a.dtype === b.dtype &&
     sameShape(a.shape, b.shape) && sameShape(a.strides, b.strides) &&
     b.offset - a.offset === a.strides[0];

@@ -24,7 +24,7 @@ import { statesForGradient } from "./saved_states.ts";
 import { Uncompilable } from "../trace/uncompilable.ts";
 
 /** Nodes of a body. */
-export interface TracedBody extends LoopNodes {
+export interface LoopBody extends LoopNodes {
   readonly trace: GraphTrace;
   readonly rows: readonly Node[];
   /** Gradients among the state and the rows. */
@@ -32,6 +32,10 @@ export interface TracedBody extends LoopNodes {
   /** The state that tells which samples no longer change, or no node. */
   readonly settled: readonly Node[];
   readonly shiftedRows: readonly ShiftedRows[];
+}
+
+/** A body, and how its loop is compiled. */
+export interface TracedBody extends LoopBody {
   /** Whether matrix products of each sample stay in the loop even if they could be hoisted. */
   readonly keepsProducts: boolean;
 }

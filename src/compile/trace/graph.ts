@@ -1,14 +1,14 @@
 /** The body of a loop as a graph of primitives. */
-import type { View } from "../../device/device.ts";
 import { postOrder } from "../../device/post_order.ts";
 import { sameShape } from "../../device/shape.ts";
 import { numberText } from "../../device/structure_text.ts";
 import { numberView } from "../../device/view.ts";
 import {
   apply,
+  nextLevel,
   type Primitive,
   record,
-  recorderDepth,
+  recordingState,
   type TensorSpec,
   type Trace,
 } from "../../tensor/primitive.ts";
@@ -57,6 +57,8 @@ export interface LoopNodes {
   readonly sums: readonly Node[];
 }
 
+const whyNoValues = "a tensor inside a traced loop has no values yet: its body cannot read them";
+
 /** A tensor that a traced function closes over, and its node. */
 export interface ClosedOver {
   readonly node: ConstantNode;
@@ -65,7 +67,8 @@ export interface ClosedOver {
 
 /** Traces the operations of a function of tensors as a graph. */
 export class GraphTrace implements Trace {
-  readonly recorderDepth = recorderDepth();
+  readonly level = nextLevel();
+  readonly outer = recordingState();
   readonly #nodes = new Map<Symbolic, Node>();
   readonly #symbols = new Map<Node, Symbolic>();
   #constants = new Map<Tensor, ConstantNode>();
@@ -87,16 +90,17 @@ export class GraphTrace implements Trace {
     const { storage } = x;
     if (storage instanceof Symbolic) {
       const node = this.#nodes.get(storage);
-      if (!node) {
+      if (node) return node;
+      if (storage.trace instanceof GraphTrace) {
         throw new Uncompilable("a tensor of one loop is used in another inside it");
       }
-      return node;
+    } else if (typeof storage.source === "number") {
+      return { kind: "literal", shape: x.shape, dtype: x.dtype, value: storage.source };
     }
-    const { shape, dtype, source } = storage;
-    if (typeof source === "number") return { kind: "literal", shape, dtype, value: source };
+    const { shape, dtype } = x;
     let node = this.#constants.get(x);
     if (!node) {
-      const same = [...this.#constants].find(([other]) => isSameView(other.storage as View, storage));
+      const same = [...this.#constants].find(([other]) => hasSameElements(other, x));
       node = { kind: "constant", shape, dtype, sameAs: same && (same[1].sameAs ?? same[1]) };
       this.#enter(node, `constant ${dtype} ${shape} ${node.sameAs ? this.#numbers.get(node.sameAs) : ""}`);
       this.#constants.set(x, node);
@@ -141,7 +145,7 @@ export class GraphTrace implements Trace {
   symbol(node: Node): Tensor {
     let symbol = this.#symbols.get(node);
     if (!symbol) {
-      symbol = new Symbolic(this, { shape: node.shape, dtype: node.dtype });
+      symbol = new Symbolic(this, { shape: node.shape, dtype: node.dtype }, whyNoValues);
       this.#symbols.set(node, symbol);
       this.#nodes.set(symbol, node);
     }
@@ -175,8 +179,9 @@ export class GraphTrace implements Trace {
   }
 }
 
-/** Whether two views have the same elements of the same memory. */
-function isSameView(a: View, b: View): boolean {
+/** Whether two tensors have the same elements of the same memory. */
+function hasSameElements({ storage: a }: Tensor, { storage: b }: Tensor): boolean {
+  if (a instanceof Symbolic || b instanceof Symbolic) return a === b;
   return a.source === b.source && a.offset === b.offset && a.dtype === b.dtype &&
     sameShape(a.shape, b.shape) && sameShape(a.strides, b.strides);
 }

@@ -41,12 +41,22 @@ export class TracedFunction {
 
   /** The output. */
   call(...inputs: Tensor[]): Tensor {
-    return this.#values(inputs).get(this.#output)!;
+    return this.callWith(inputs, this.closedOver);
   }
 
-  #values(inputs: readonly Tensor[]): Map<Node, Tensor> {
-    // Lifted together, so that in a traced loop all samples share a bias instead of a copy per sample.
-    const given = liftTogether([...inputs, ...this.#closedOver.map(({ tensor }) => tensor)]);
+  /** The output, with other tensors in place of {@linkcode closedOver}. */
+  callWith(inputs: readonly Tensor[], closedOver: readonly Tensor[]): Tensor {
+    return this.#values(inputs, closedOver).get(this.#output)!;
+  }
+
+  /** All tensors that it closes over. */
+  get closedOver(): readonly Tensor[] {
+    return this.#closedOver.map(({ tensor }) => tensor);
+  }
+
+  #values(inputs: readonly Tensor[], closedOver = this.closedOver): Map<Node, Tensor> {
+    // Lifted, a bias stays a vector that the samples share. Otherwise it would be broadcast before the loop is traced.
+    const given = liftTogether([...inputs, ...closedOver]);
     const nodes = [...this.#inputs, ...this.#closedOver.map(({ node }) => node)];
     const values = new Map<Node, Tensor>(nodes.map((node, i) => [node, given[i]]));
     evaluate(this.#nodes.filter((node) => node.kind !== "input"), values);

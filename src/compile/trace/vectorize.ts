@@ -1,9 +1,8 @@
 /**
  * Evaluation of a graph for many steps at once. Values that differ from step to step have the steps as a new first axis.
  */
-import { alongBatch } from "../../tensor/batching.ts";
+import { applyToBatch } from "../../tensor/batching.ts";
 import { apply, type Batched } from "../../tensor/primitive.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
 import { literal, type Node, type OperationNode } from "./graph.ts";
 import { Uncompilable } from "./uncompilable.ts";
 
@@ -29,22 +28,16 @@ export function evaluateAllSteps(
       values.set(own, {
         varies,
         tensor: varies
-          ? vectorized(node, inputs, steps)
+          ? applyToBatch(
+            node.primitive,
+            inputs,
+            steps,
+            node.params,
+            node,
+            (reason) => new Uncompilable(reason),
+          )
           : apply(node.primitive, inputs.map((x) => x.tensor), node.params),
       });
     } else throw new Error(`an ${node.kind} of the graph was given no value`);
   }
-}
-
-function vectorized(
-  { primitive, params, ...output }: OperationNode,
-  inputs: readonly Batched[],
-  steps: number,
-): Tensor {
-  const { name, batch } = primitive;
-  if (batch === "elementwise") {
-    return apply(primitive, inputs.map((input) => alongBatch(input, steps)), params);
-  }
-  if (typeof batch !== "function") throw new Uncompilable(`${name} has no batching rule: ${batch.none}`);
-  return batch(inputs, steps, params, output);
 }

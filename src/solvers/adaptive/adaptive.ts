@@ -2,9 +2,8 @@
 import type { ScanOptions } from "../../compile/loop/scan.ts";
 import { scalar } from "../../tensor/creation.ts";
 import { concatenate, stack } from "../../tensor/functions.ts";
-import { isRecording, withoutRecording } from "../../tensor/primitive.ts";
+import { hasValues, isRecording, withoutRecording } from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
-import { Symbolic } from "../../tensor/symbolic.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { replay } from "./adaptive_replay.ts";
 import { findStepsOfSamples } from "./adaptive_samples.ts";
@@ -27,6 +26,7 @@ import {
   type StepSupport,
   supportOf,
 } from "./embedded.ts";
+import { solveExamples } from "./examples.ts";
 import { findSignChange } from "../sign_change.ts";
 import type { VectorField } from "../fixed/tableau.ts";
 
@@ -84,7 +84,12 @@ export function solveAdaptively(
   { statistics, ...options }: Options,
   given?: Steps,
 ): Tensor {
-  if (y0.storage instanceof Symbolic) {
+  const batch = given ? undefined : solveExamples(f, y0, (f, y0) => {
+    const ofExamples = { ...options, norm: "sample", statistics } as const;
+    return solveAdaptively(tableau, f, y0, times, ofExamples);
+  }, options.norm);
+  if (batch) return batch;
+  if (!given && !hasValues(y0)) {
     throw new Error(
       `odeint: ${tableau.name} chooses its steps while it runs and cannot be part of a traced loop; use a method of fixed steps`,
     );

@@ -8,7 +8,7 @@ import { differentiate } from "../../autodiff/differentiate.ts";
 import { Loop, TracedFunction } from "../../compile/loop/loop.ts";
 import { tensor } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
-import { isRecording, isWatched, record, withoutRecording } from "../../tensor/primitive.ts";
+import { hasValues, isRecording, isWatched, record, withoutRecording } from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { solveParts } from "../adaptive/adaptive.ts";
@@ -110,6 +110,12 @@ export function solveBackwardsAdaptively(
     throw new Error(
       `odeint: a gradient of a gradient is asked for, which the adjoint "continuous" of ${tableau.name} does not have; use the ` +
         'adjoint "direct", or a method of fixed steps, rk4 say',
+    );
+  }
+  if (!hasValues(cotangent)) {
+    throw new Error(
+      `odeint: the adjoint "continuous" of ${tableau.name} chooses its steps while it runs, which vmap cannot do for each ` +
+        'example; use the adjoint "direct"',
     );
   }
   const augmented: PartsField = (t, [y, a]) => {

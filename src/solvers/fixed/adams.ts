@@ -6,9 +6,8 @@
 import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
 import { scalar, tensor } from "../../tensor/creation.ts";
 import { concatenate, stack } from "../../tensor/functions.ts";
-import { withoutRecording } from "../../tensor/primitive.ts";
+import { hasValues, withoutRecording } from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
-import { Symbolic } from "../../tensor/symbolic.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { rk4 } from "../methods/rk4.ts";
 import { readNumber, type Tolerances } from "../adaptive/step_control.ts";
@@ -138,7 +137,7 @@ function solveImplicitly(
   lengths: readonly number[],
   { rtol, atol }: Tolerances,
 ): { states: Tensor; final: Tensor; evaluations: number } {
-  if (y0.storage instanceof Symbolic) {
+  if (!hasValues(y0)) {
     throw new Error(
       "odeint: implicit_adams looks at its corrections while it runs and cannot be part of a traced loop; " +
         "use explicit_adams or a Runge-Kutta method",

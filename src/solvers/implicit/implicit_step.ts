@@ -1,8 +1,7 @@
 /** Steps of implicit Runge-Kutta methods whose stages are solved one after another. */
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { full } from "../../tensor/creation.ts";
-import { recorderDepth } from "../../tensor/primitive.ts";
-import { Symbolic } from "../../tensor/symbolic.ts";
+import { derivativeOrder, hasValues } from "../../tensor/primitive.ts";
 import type { Tensor, TensorLike } from "../../tensor/tensor.ts";
 import {
   type EmbeddedStep,
@@ -70,7 +69,7 @@ function implicitStep(
   [y]: Parts,
   [slope]: Parts,
 ): EmbeddedStep {
-  if (y.storage instanceof Symbolic || (typeof dt !== "number" && dt.size > 1)) {
+  if (!hasValues(y) || (typeof dt !== "number" && dt.size > 1)) {
     throw new Error(
       `odeint: ${name} solves the equations of its stages while it runs, with one step length for all samples, and cannot ` +
         "be part of a traced loop; use an explicit method",
@@ -93,7 +92,7 @@ function implicitStep(
       return { y: missing, stages: [[slope], ...a.map(() => missing)], evaluations };
     }
     // Each tape that watches asks for gradients of one order more.
-    const orders = recorderDepth();
+    const orders = derivativeOrder();
     const stage = orders > 0 ? refine(field, known, scale, solution, orders) : solution;
     stages.push([stage]);
     last = known.add(stage.mul(dt).mul(diagonal));
