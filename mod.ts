@@ -27,12 +27,19 @@ export type { Device, DeviceInfo } from "./src/device/device.ts";
 export type { DType, TypedArray } from "./src/device/dtype.ts";
 export { type Shape, ShapeError } from "./src/device/shape.ts";
 export { stopGradient } from "./src/tensor/functions.ts";
-export { type NestedNumbers, type ReduceOptions, Tensor, type TensorLike } from "./src/tensor/tensor.ts";
+export {
+  type NestedNumbers,
+  type NormOptions,
+  type ReduceOptions,
+  Tensor,
+  type TensorLike,
+} from "./src/tensor/tensor.ts";
 export {
   arange,
   eye,
   full,
   linspace,
+  oneHot,
   ones,
   scalar,
   tensor,
@@ -46,6 +53,7 @@ export {
   type Key,
   key,
   normal,
+  randint,
   randperm,
   splitKey,
   uniform,
@@ -53,6 +61,7 @@ export {
 export * from "./src/tensor/functions.ts";
 export { keep, tidy } from "./src/tensor/scope.ts";
 export { type Tree, treeFlatten, treeLeaves, treeMap } from "./src/tensor/tree.ts";
+export { type BatchSource, epochOrder, inBatches, sampleCount, takeSamples } from "./src/data/batches.ts";
 export { load, loadMetadata, save, type SaveOptions } from "./src/files/save.ts";
 export * from "./src/device/errors.ts";
 export { SafetensorsError } from "./src/files/safetensors.ts";

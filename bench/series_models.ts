@@ -20,7 +20,7 @@ import {
 import { seriesModels } from "../src/series/series_models.ts";
 import { seriesForm } from "../src/series/series_reading.ts";
 import { markdownTable } from "../tasks/markdown.ts";
-import { parameterCount } from "../src/train/task.ts";
+import { parameterCount } from "../src/nn/layer.ts";
 import { main } from "../src/commands/command.ts";
 import { benchCommand } from "./programs.ts";
 import { training } from "./models.ts";
@@ -98,7 +98,7 @@ await main(async (args) => {
     const megabytes = memory === undefined ? "" : (memory / 1e6).toFixed(1);
     rows.push([
       name,
-      parameterCount({ parameters }).toLocaleString("en"),
+      parameterCount(parameters).toLocaleString("en"),
       (1000 * step).toFixed(0),
       megabytes,
       `${published[name] ?? ""}`,

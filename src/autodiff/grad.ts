@@ -1,4 +1,6 @@
 import { checkFunction, checkTensor } from "../tensor/checks.ts";
+import { eye, zeros } from "../tensor/creation.ts";
+import { stack } from "../tensor/functions.ts";
 import { isFloat } from "../device/dtype.ts";
 import { bufferScope } from "../device/buffer_scope.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
@@ -109,6 +111,40 @@ export function vjp<T extends Tree, W extends Tree>(
     );
   };
   return { value, pullback };
+}
+
+/**
+ * The Jacobian matrix of a function with respect to its first argument, by one reverse pass for each element of the result.
+ * `jacobian(grad(f))` is the Hessian matrix of f.
+ *
+ * @example
+ * ```ts
+ * import { jacobian, tensor } from "@weft/weft";
+ *
+ * jacobian((x) => x.square())(tensor([1, 2])); // [[2, 0], [0, 4]]
+ * ```
+ *
+ * @param f Takes a tensor, and any other arguments, and returns a tensor.
+ * @returns A function of the same arguments that returns `(...value.shape, ...x.shape)`.
+ * @throws {TypeError} If the first argument or the result is not a float tensor.
+ */
+export function jacobian<A extends [x: Tensor, ...rest: Tree[]]>(
+  f: (...args: A) => Tensor,
+): (...args: A) => Tensor {
+  checkFunction("jacobian", "f", f);
+  return (...args) => {
+    const [x] = args;
+    checkTensor("jacobian: the first argument", x);
+    return tidy(() => {
+      const { value, pullback } = vjp<Tensor, Tensor>(() => f(...args), x);
+      checkTensor("jacobian: the result of f", value);
+      const { shape, size, dtype } = value;
+      if (size === 0) return zeros([...shape, ...x.shape], { dtype });
+      const basis = eye(size, { dtype }).reshape([size, ...shape]);
+      const rows = Array.from({ length: size }, (_, i) => pullback(basis.select(0, i)));
+      return stack(rows).reshape([...shape, ...x.shape]);
+    });
+  };
 }
 
 /**

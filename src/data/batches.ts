@@ -1,3 +1,5 @@
+import { describe } from "../device/describe.ts";
+import { checkCount } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
 import { foldIn, type Key, randpermArray } from "../tensor/random.ts";
 import { Tensor } from "../tensor/tensor.ts";
@@ -15,17 +17,19 @@ export interface BatchSource<Batch extends Tree> {
 export function isBatchSource<Batch extends Tree>(
   data: Batch | BatchSource<Batch>,
 ): data is BatchSource<Batch> {
-  return typeof (data as { batch?: unknown }).batch === "function";
+  return typeof (data as { batch?: unknown } | null | undefined)?.batch === "function";
 }
 
 /**
  * Number of samples in a structure of tensors: the length of the first axis.
  *
+ * @throws {TypeError} If there are no tensors.
  * @throws {Error} If the tensors' first axes differ in length.
  */
 export function sampleCount<Batch extends Tree>(data: Batch | BatchSource<Batch>): number {
   if (isBatchSource(data)) return data.count;
   const counts = new Set(treeLeaves(data).map(({ shape }) => shape[0]));
+  if (counts.size === 0) throw new TypeError(`data: no tensors in ${describe(data)}`);
   if (counts.size !== 1) {
     throw new Error(`data: first axes of lengths ${[...counts]}, expected one number of samples`);
   }
@@ -48,6 +52,9 @@ export function takeSamples<Batch extends Tree>(
   data: Batch | BatchSource<Batch>,
   positions: Tensor | ArrayLike<number>,
 ): Batch {
+  if (!(positions instanceof Tensor || Array.isArray(positions) || ArrayBuffer.isView(positions))) {
+    throw new TypeError(`takeSamples: the positions are ${describe(positions)}, expected whole numbers`);
+  }
   if (isBatchSource(data)) return data.batch(positions as ArrayLike<number>);
   const indices = positions instanceof Tensor
     ? positions
@@ -63,9 +70,10 @@ export function takeSamples<Batch extends Tree>(
  * @throws {RangeError} If the size is not a positive integer.
  */
 export function inBatches(order: Int32Array, size: number): Int32Array[] {
-  if (!(Number.isInteger(size) && size >= 1)) {
-    throw new RangeError(`inBatches: size is ${size}, expected a whole number of at least 1`);
+  if (!(order instanceof Int32Array)) {
+    throw new TypeError(`inBatches: the order is ${describe(order)}, expected an Int32Array`);
   }
+  checkCount("inBatches", "size", size);
   return Array.from(
     { length: Math.ceil(order.length / size) },
     (_, i) => order.subarray(i * size, (i + 1) * size),
@@ -87,6 +95,9 @@ export function batchSizes(samples: number, size: number): number[] {
  * @returns Each of the positions 0 to `samples - 1` once, then each a second time, and so on.
  */
 export function epochOrder(key: Key, epoch: number, samples: number, visits = 1): Int32Array {
+  checkCount("epochOrder", "epoch", epoch);
+  checkCount("epochOrder", "samples", samples, 0);
+  checkCount("epochOrder", "visits", visits);
   const order = new Int32Array(visits * samples);
   for (let visit = 0; visit < visits; visit++) {
     order.set(randpermArray(foldIn(key, (epoch - 1) * visits + visit + 1), samples), visit * samples);

@@ -1,11 +1,10 @@
 import { checkOptions, type OptionNames } from "../device/options.ts";
-import { checkCount } from "../nn/layer.ts";
+import { checkCount, constantBeside } from "../nn/layer.ts";
 import { MLP } from "../nn/mlp.ts";
 import { lyndonWords } from "../paths/signature.ts";
-import { tensor } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { splitKey } from "../tensor/random.ts";
-import { keep, tidy } from "../tensor/scope.ts";
+import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { treeLeaves } from "../tensor/tree.ts";
 import {
@@ -109,7 +108,7 @@ export function LogNCDE(options: LogNCDEOptions): WindowedModel {
 
   const words = lyndonWords(channels, signatureDepth);
   const pairs = words.slice(channels);
-  const antisymmetric = Antisymmetric(channels, pairs);
+  const antisymmetric = Antisymmetric(channels, pairs, layers[0].weight);
   return AlongWindows("LogNCDE", rest, { initial, staticFeatures, readout }, {
     parameters: network.parameters,
     words: words.length,
@@ -129,16 +128,20 @@ export function LogNCDE(options: LogNCDEOptions): WindowedModel {
  * Maps coefficients `(..., pairs)` of pairs i < j to matrices `(..., size, size)` with the coefficient at (i,
  * j) and its negative at (j, i).
  */
-function Antisymmetric(size: number, pairs: readonly number[][]): (x: Tensor) => Tensor {
+function Antisymmetric(
+  size: number,
+  pairs: readonly number[][],
+  parameter: Tensor,
+): (x: Tensor) => Tensor {
   const zero = 2 * pairs.length;
   const places = new Int32Array(size * size).fill(zero);
   pairs.forEach(([i, j], k) => {
     places[i * size + j] = k;
     places[j * size + i] = pairs.length + k;
   });
-  const indices = keep(tensor(places, { dtype: "int32" }));
+  const indices = constantBeside(parameter, places);
   return (x) =>
     concatenate([x, x.neg(), x.slice(-1, 0, 1).zerosLike()], -1)
-      .take(indices, -1)
+      .take(indices(), -1)
       .reshape([...x.shape.slice(0, -1), size, size]);
 }

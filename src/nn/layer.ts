@@ -1,13 +1,15 @@
+import { outsideCapture } from "../device/capture.ts";
 import { describe } from "../device/describe.ts";
+import type { Device } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
 import type { OptionNames } from "../device/options.ts";
 import { formatShape, refuseShape, ShapeError } from "../device/shape.ts";
-import { copy } from "../device/view.ts";
+import { copy, uploadView } from "../device/view.ts";
 import type { Key } from "../tensor/random.ts";
-import { checkFunction, checkTensor } from "../tensor/checks.ts";
+import { checkDevice, checkFunction, checkTensor } from "../tensor/checks.ts";
 import { keep, tidy } from "../tensor/scope.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { treeFlatten } from "../tensor/tree.ts";
+import { treeFlatten, treeLeaves } from "../tensor/tree.ts";
 
 /**
  * Nested plain objects and arrays of tensors. `treeFlatten` gives each tensor a dotted name, such as
@@ -70,6 +72,66 @@ export function parameter(values: Tensor): Tensor {
  */
 export function parameterOf(values: () => Tensor): Tensor {
   return tidy(() => parameter(values()));
+}
+
+/**
+ * The number of parameters of a model. A tensor with two names counts once.
+ *
+ * @example
+ * ```ts
+ * import { key, Linear, parameterCount } from "@weft/weft";
+ *
+ * parameterCount(Linear({ inputs: 3, outputs: 2, key: key(0) }).parameters); // 8
+ * ```
+ */
+export function parameterCount(parameters: ParameterTree): number {
+  if (typeof parameters !== "object") {
+    throw new TypeError(
+      `parameterCount: got ${describe(parameters)}, expected tensors; pass model.parameters`,
+    );
+  }
+  return [...new Set(treeLeaves(parameters))].reduce((count, { size }) => count + size, 0);
+}
+
+/**
+ * Moves the parameters of a model to another device, in place, as PyTorch's `module.to(device)`. Make optimizers, and call
+ * functions of `jit`, after the move.
+ *
+ * @example
+ * ```ts
+ * import { init, key, Linear, toDevice } from "@weft/weft";
+ *
+ * const layer = Linear({ inputs: 3, outputs: 2, key: key(0) });
+ * const device = await init(); // a GPU, if there is one
+ * await toDevice(layer.parameters, device);
+ * ```
+ *
+ * @param device The result of `init`, which also makes new tensors there.
+ * @throws {TypeError} If there are no parameters, or a GPU does not have their type: float64.
+ */
+export async function toDevice(parameters: ParameterTree, device: Device): Promise<void> {
+  checkDevice("toDevice", device);
+  const all = [...new Set(treeLeaves(parameters))];
+  if (all.length === 0) {
+    throw new TypeError("toDevice: no tensors among the parameters; pass model.parameters");
+  }
+  const moved = await Promise.all(all.map((x) => x.to(device)));
+  all.forEach((x, i) => x.storage = moved[i].view);
+}
+
+/**
+ * A constant of a layer that follows a parameter of the layer to another device.
+ *
+ * @returns A function that returns the constant on the present device of the parameter.
+ */
+export function constantBeside(parameter: Tensor, values: Int32Array): () => Tensor {
+  const make = (device: Device) => keep(new Tensor(uploadView(device, values, [values.length], "int32")));
+  let constant = make(parameter.device);
+  return () => {
+    const { device } = parameter;
+    if (constant.device !== device) constant = outsideCapture(() => make(device));
+    return constant;
+  };
 }
 
 /**

@@ -17,8 +17,10 @@ export {
   layer,
   loadParameters,
   parameter,
+  parameterCount,
   type ParameterOptions,
   type ParameterTree,
+  toDevice,
 } from "./layer.ts";
 export type { Initialization } from "./initialization.ts";
 export { Linear, type LinearOptions, type LinearParameters } from "./linear.ts";
@@ -26,6 +28,7 @@ export { type Activation, type HiddenLayers, MLP, type MLPOptions, type MLPParam
 export { LayerNorm, type LayerNormOptions, type LayerNormParameters } from "./layer_norm.ts";
 export * from "./rms_norm.ts";
 export * from "./dropout.ts";
+export { Sequential } from "./sequential.ts";
 export * from "./embedding.ts";
 export * from "./attention.ts";
 export type { GateParameters, RecurrentOptions } from "./recurrent.ts";

@@ -17,7 +17,7 @@ import { type Layer, layer } from "../nn/layer.ts";
 import type { Key } from "../tensor/random.ts";
 import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { parameterCount } from "../train/task.ts";
+import { parameterCount } from "../nn/layer.ts";
 
 /** Sizes and options of a forecaster. */
 export interface ForecastModelSizes {
@@ -183,7 +183,7 @@ function stateSpace(cell: StateSpaceForecasterOptions["cell"]): (sizes: Forecast
       StateSpaceForecaster({
         ...{ cell, channels, leastDeviation, time, key, modelDim, layers, stateSize: 16 },
       });
-    const count = (modelDim: number) => tidy(() => parameterCount(make(modelDim)));
+    const count = (modelDim: number) => tidy(() => parameterCount(make(modelDim).parameters));
     return make(nearest(warpParameters(sizes), count));
   };
 }

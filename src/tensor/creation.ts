@@ -1,5 +1,6 @@
 import { kernelDevice } from "../device/capture.ts";
 import { describe } from "../device/describe.ts";
+import { checkTensor } from "./checks.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { currentDevice } from "../device/current.ts";
 import { checkDType, type DType, isRepresentable, type TypedArray } from "../device/dtype.ts";
@@ -176,6 +177,29 @@ export function eye(size: number, options: TensorOptions = {}): Tensor {
   const { dtype = "float32" } = options;
   checkedShape("eye", [size]);
   return arange(size, { dtype: "int32" }).expandDims(1).equal(arange(size, { dtype: "int32" })).cast(dtype);
+}
+
+/**
+ * Ones at labels, zeros elsewhere, along a new last axis, as PyTorch's `one_hot`.
+ *
+ * @example
+ * ```ts
+ * import { oneHot, tensor } from "@weft/weft";
+ *
+ * oneHot(tensor([0, 2], { dtype: "int32" }), 3); // [[1, 0, 0], [0, 0, 1]]
+ * ```
+ *
+ * @param labels int32 `(...)`, from 0. Labels outside of the classes give zeros.
+ * @param classes The number of classes, the length of the new axis.
+ * @throws {TypeError} If the labels are not int32.
+ */
+export function oneHot(labels: Tensor, classes: number, options: TensorOptions = {}): Tensor {
+  checkTensor("oneHot: labels", labels);
+  checkOptions("oneHot", options, tensorOptionNames);
+  checkedShape("oneHot", [classes]);
+  if (labels.dtype !== "int32") throw new TypeError(`oneHot: the labels are ${labels.dtype}, expected int32`);
+  const { dtype = "float32" } = options;
+  return labels.expandDims(-1).equal(arange(classes, { dtype: "int32" })).cast(dtype);
 }
 
 /** Refuses numbers that are infinite or NaN. */

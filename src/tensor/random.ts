@@ -241,6 +241,48 @@ export function normal(
   return mean === 0 && standardDeviation === 1 ? standard : standard.mul(standardDeviation).add(mean);
 }
 
+/**
+ * Whole numbers from `low` to `high - 1`, each equally likely up to one part in 2^32 / (high - low); int32.
+ *
+ * @example
+ * ```ts
+ * import { key, randint } from "@weft/weft";
+ *
+ * randint(key(0), [10], 1, 7); // ten throws of a die
+ * ```
+ *
+ * @param low Least number, at least -2^31.
+ * @param high End of the range, not included, at most 2^31.
+ * @throws {RangeError} If a bound is not a whole number in range, or `low` is not below `high`.
+ */
+export function randint(key: Key, shape: Shape, low: number, high: number): Tensor {
+  checkKey("randint", key);
+  for (const [name, bound] of Object.entries({ low, high })) {
+    if (Number.isInteger(bound) && Math.abs(bound) <= 2 ** 31) continue;
+    throw new RangeError(
+      `randint: ${name} is ${describe(bound)}, expected a whole number from -2^31 to 2^31`,
+    );
+  }
+  if (low >= high) throw new RangeError(`randint: low ${low} is not below high ${high}`);
+  const kernel = (a: Scalar, b: Scalar, least: Scalar, count: Scalar) => {
+    const [word] = threefry(onScalars, [a, b], [s.index(), s.constant(0, "uint32")]);
+    // A count of 2^32 is 0 here: then the word is the result.
+    const position = s.select(s.eq(count, 0), word, highWord(word, count));
+    return s.bitcast(s.add(position, least), "int32");
+  };
+  const range = [low >>> 0, (high - low) >>> 0] as const;
+  return generate(shape, "int32", "randint", kernel, [...wordsOf(key), ...range], "uint32");
+}
+
+/** The upper 32 bits of the product of two words, by halves of 16 bits. */
+function highWord(a: Scalar, b: Scalar): Scalar {
+  const [aLow, bLow] = [a, b].map((word) => s.and(word, 0xffff));
+  const [aHigh, bHigh] = [a, b].map((word) => s.shr(word, 16));
+  const middle = s.add(s.mul(aHigh, bLow), s.shr(s.mul(aLow, bLow), 16));
+  const carry = s.add(s.mul(aLow, bHigh), s.and(middle, 0xffff));
+  return s.add(s.add(s.mul(aHigh, bHigh), s.shr(middle, 16)), s.shr(carry, 16));
+}
+
 /** True with probability `p`. */
 export function bernoulli(key: Key, p: number, shape: Shape): Tensor {
   checkKey("bernoulli", key);

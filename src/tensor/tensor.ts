@@ -14,6 +14,12 @@ export interface ReduceOptions {
   keepDims?: boolean;
 }
 
+/** Options of norms. */
+export interface NormOptions extends ReduceOptions {
+  /** p of (sum |x|^p)^(1/p), above 0; `Infinity` is the largest absolute value. 2 by default. */
+  order?: number;
+}
+
 /** An observer of tensors that are made or read, and of memory that is assigned to. */
 interface TensorWatcher {
   made(x: Tensor): void;
@@ -64,6 +70,11 @@ export interface Tensor {
   maximum(other: TensorLike): Tensor;
   /** The smaller of two, with the rules of {@linkcode maximum}. */
   minimum(other: TensorLike): Tensor;
+  /**
+   * The angle of the points (x, y) in radians, from -pi to pi, where this tensor is y, as C's `atan2`. A zero has a sign. Its
+   * gradient at (0, 0) is NaN.
+   */
+  atan2(x: TensorLike): Tensor;
   /** To a power, exactly for whole exponents where the type holds the result; NaN for other exponents of negative numbers. */
   pow(exponent: TensorLike): Tensor;
   /** Between two bounds: `x.maximum(low).minimum(high)`. */
@@ -124,6 +135,8 @@ export interface Tensor {
   notEqual(other: TensorLike): Tensor;
   /** Whether an element is NaN: a missing observation. */
   isNaN(): Tensor;
+  /** Whether an element is neither infinite nor NaN; true for integers. */
+  isFinite(): Tensor;
   /** Logical on bool, bitwise on integers. */
   and(other: TensorLike): Tensor;
   /** Logical on bool, bitwise on integers. */
@@ -156,11 +169,21 @@ export interface Tensor {
   mean(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
   /** The mean squared distance from the mean along axes. */
   variance(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
+  /** The standard deviation along axes: the root of {@linkcode variance}. Its gradient at 0 is not finite. */
+  std(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
+  /** The product along axes, all of them by default; of no elements 1. Its gradient is exact at zeros. */
+  prod(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
+  /** Whether an element along axes is not zero, as bool; NaN is not zero. False of no elements. */
+  any(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
+  /** Whether no element along axes is zero, as bool. True of no elements. */
+  all(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
+  /** The vector norm along axes, all of them by default: (sum |x|^p)^(1/p). Its gradient at 0 is 0 for p >= 1. */
+  norm(axes?: number | readonly number[], options?: NormOptions): Tensor;
   /** The position of the first largest element along an axis, the last by default; int32. */
   argmax(axis?: number): Tensor;
   /** The position of the first smallest element along an axis, the last by default; int32. */
   argmin(axis?: number): Tensor;
-  /** Sums of the elements up to and with each one, along an axis, the first by default. */
+  /** Sums of the elements up to and with each one, along an axis, the last by default. */
   cumsum(axis?: number): Tensor;
   /** log(sum(exp(x))) along axes, without overflow. */
   logsumexp(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
@@ -190,6 +213,8 @@ export interface Tensor {
   slice(axis: number, start?: number, end?: number, step?: number): Tensor;
   /** One position of an axis, which disappears, as PyTorch's `select`; `x.select(1, 0)` is NumPy's `x[:, 0]`. */
   select(axis: number, position: number): Tensor;
+  /** Copies beside each other, as NumPy's `tile`: a number of copies for each axis, the last axes first if there are fewer. */
+  tile(repeats: number | readonly number[]): Tensor;
   /** Back to front along an axis. */
   flip(axis: number): Tensor;
   /** A border of one value, 0 by default: numbers of elements before and after on each axis. */

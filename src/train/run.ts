@@ -1,4 +1,5 @@
 /** Executes a run, from its configuration to its report. */
+import { parameterCount } from "../nn/layer.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { basename, resolve } from "node:path";
 import process from "node:process";
@@ -27,7 +28,7 @@ import { requireFinite } from "./measure_checks.ts";
 import { renderReport } from "./report.ts";
 import { createRun, hasCheckpoint, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
 import { describeSplit, type StepSplit } from "./step.ts";
-import { type Evaluation, parameterCount, type Task, type WeightedModel } from "./task.ts";
+import type { Evaluation, Task, WeightedModel } from "./task.ts";
 
 /** Result of a completed run, the content of `summary.json`. */
 export interface RunSummary {
@@ -297,7 +298,7 @@ export async function execute(
     ...(tested.verdict === undefined ? {} : { verdict: tested.verdict }),
     bestEpoch: best.epoch,
     epochs: result.position.epoch,
-    parameters: parameterCount(task),
+    parameters: parameterCount(task.parameters),
     seconds: result.position.seconds,
     peakMemory: 1024 * process.resourceUsage().maxRSS,
     ...(split ? { gradientParts: split.parts } : {}),

@@ -5,7 +5,7 @@ import type { Optimizer } from "../optim/optimizer.ts";
 import type { Plateau, Schedule } from "../optim/schedules.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type Tree, treeLeaves } from "../tensor/tree.ts";
+import type { Tree } from "../tensor/tree.ts";
 import type { Section } from "../charts/section.ts";
 import type { StopRule } from "./stop.ts";
 
@@ -168,9 +168,4 @@ export interface PlanOptions {
   signal?: AbortSignal;
   /** Called with lines about the progress. */
   onLine?: (line: string) => void;
-}
-
-/** Number of parameters of a model. */
-export function parameterCount({ parameters }: Pick<Task, "parameters">): number {
-  return treeLeaves(parameters).reduce((sum, { size }) => sum + size, 0);
 }

@@ -51,7 +51,9 @@ const nothing = undefined as never;
 
 /** Calls of reductions, whose first argument is the axes. */
 const reductions = Object.fromEntries(
-  (["sum", "max", "min", "mean", "variance", "logsumexp"] as const).map((name): [string, Call] => [
+  (["sum", "max", "min", "mean", "variance", "std", "prod", "any", "all", "norm", "logsumexp"] as const).map((
+    name,
+  ): [string, Call] => [
     `Tensor.${name}`,
     [(options) => x[name](0, options), { keepDims: true }],
   ]),
@@ -82,6 +84,7 @@ const all = { states: "all" };
 export const calls: Readonly<Record<string, Call>> = {
   init: [weft.init, { device: "cpu" }],
   ...reductions,
+  oneHot: [(options) => weft.oneHot(labels, 3, options), { dtype: "bool" }],
   arange: [(options) => weft.arange(3, options), { start: 1, step: 2, ...float64 }],
   eye: [(options) => weft.eye(3, options), float64],
   full: [(options) => weft.full([2], 1, options), float64],

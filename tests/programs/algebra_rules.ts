@@ -22,6 +22,8 @@ interface Keeping {
 
 const sum: Elements = (x) => x.reduce((total, value) => total + value, 0);
 const mean: Elements = (x) => sum(x) / x.length;
+const productOf: Elements = (x) => x.reduce((result, value) => result * value, 1);
+const variance: Elements = (x) => mean(x.map((value) => (value - mean(x)) ** 2));
 const largest: Elements = (x) => Math.max(...x);
 const smallest: Elements = (x) => Math.min(...x);
 const logsumexp: Elements = (x) => {
@@ -92,6 +94,21 @@ function lead([x, axes]: [Value, Axes?], sign: 1 | -1): number {
   );
 }
 
+/** The smallest value of `f` over the groups with an active element. */
+function leastOfGroups(x: Value, axes: Axes, f: Elements): number {
+  const active = groups(x, axes).filter((group) => group.some((element) => element.active));
+  return Math.min(Infinity, ...active.map((group) => f(group.map(({ value }) => value))));
+}
+
+/** A condition on which elements are not zero. A rounding error would decide it, so that operands are exact. */
+function truth(f: (x: number[]) => boolean): Rule {
+  return reduction((x) => Number(f(x)), {
+    active: flow.none,
+    dtype: () => "bool",
+    isExact: true,
+  }, ({ dtype, isExact }) => isExact || dtype === "bool" || dtype === "int32");
+}
+
 function extreme(f: Elements, sign: 1 | -1): Rule {
   return reduction(f, {
     margin: (args) => lead(args as [Value, Axes?], sign),
@@ -121,7 +138,7 @@ function position(f: Elements, sign: 1 | -1): Rule {
   };
 }
 
-function cumsum([x, axis = 0]: [Nd, number?]): Nd {
+function cumsum([x, axis = -1]: [Nd, number?]): Nd {
   const index = fromFront(axis, x.shape.length);
   return build(
     x.shape,
@@ -244,7 +261,18 @@ export const algebraRules: Readonly<Record<string, Rule>> = {
   max: extreme(largest, 1),
   min: extreme(smallest, -1),
   mean: reduction(mean, { isExact: true }, isFloat),
-  variance: reduction((x) => mean(x.map((value) => (value - mean(x)) ** 2)), {}, isFloat),
+  variance: reduction(variance, {}, isFloat),
+  std: reduction((x) => Math.sqrt(variance(x)), {
+    margin: ([x, axes]) => leastOfGroups(x, axes, (values) => Math.sqrt(variance(values)) - 1e-6),
+    isSingular: ([x, axes]) =>
+      groups(x, axes).some((group) => variance(group.map(({ value }) => value)) < 1e-12),
+  }, isFullFloat),
+  prod: reduction(productOf, {}, (x) => isFloat(x) && x.values.every(Number.isFinite)),
+  any: truth((x) => x.some((value) => value !== 0)),
+  all: truth((x) => x.every((value) => value !== 0)),
+  norm: reduction((x) => Math.hypot(...x), {
+    margin: ([x, axes]) => leastOfGroups(x, axes, (values) => Math.hypot(...values)),
+  }, isFullFloat),
   argmax: position(largest, 1),
   argmin: position(smallest, -1),
   cumsum: {

@@ -298,6 +298,11 @@ export const elementwiseRules: Readonly<Record<string, Rule>> = {
     integers: false,
     isAmbiguous: ([, b]) => hasComputedZero(b),
   }),
+  atan2: binary(Math.atan2, {
+    distance: (y, x) => x < 0 ? Math.abs(y) : Math.hypot(y, x),
+    integers: false,
+    isAmbiguous: ([y, x]) => hasComputedZero(y) || hasComputedZero(x),
+  }),
   maximum: choice(Math.max, [...numbers, 0, 0, 0]),
   minimum: choice(Math.min, [...numbers, 0, 0, 0]),
   pow: {
@@ -358,6 +363,7 @@ export const elementwiseRules: Readonly<Record<string, Rule>> = {
   equal: comparison((a, b) => a === b),
   notEqual: comparison((a, b) => a !== b),
   isNaN: unary((x) => Number(Number.isNaN(x)), { ...noSlope, dtype: () => "bool" }),
+  isFinite: unary((x) => Number(Number.isFinite(x)), { ...noSlope, dtype: () => "bool" }),
   and: logical((a, b) => a & b),
   or: logical((a, b) => a | b),
   xor: logical((a, b) => a ^ b),

@@ -7,6 +7,7 @@
 import { threefry2x32 } from "../../src/tensor/random.ts";
 import { size } from "../tensor/nd.ts";
 import { algebraRules } from "./algebra_rules.ts";
+import { copyRules } from "./copy_rules.ts";
 import { elementwiseRules, hasConstantZeros } from "./elementwise_rules.ts";
 import {
   type Argument,
@@ -24,6 +25,7 @@ export const rules: Readonly<Record<string, Rule>> = {
   ...elementwiseRules,
   ...structuralRules,
   ...algebraRules,
+  ...copyRules,
 };
 
 /** An input. In a loop body, its role is state, row of a sequence, or closed-over constant. */

@@ -4,6 +4,7 @@ import {
   checkGradients,
   concatenate,
   grad,
+  oneHot,
   stack,
   type Tensor,
   tensor,
@@ -40,6 +41,7 @@ function along(x: Nd, axis: number, f: (elements: number[]) => number[]): Nd {
 }
 
 const logsumexp = (x: number[]) => Math.log(sum(x.map(Math.exp)));
+const product = (x: number[]) => x.reduce((result, value) => result * value, 1);
 const variance = (x: number[]) => mean(x.map((value) => (value - mean(x)) ** 2));
 
 /** Functions of one tensor: the library's, and the same by naive loops. */
@@ -59,6 +61,29 @@ const functions: [string, (x: Tensor) => Tensor, (x: Nd) => Nd][] = [
     "variance keepDims",
     (x) => x.variance([0, 1], { keepDims: true }),
     (x) => reduce(x, [0, 1], variance, true),
+  ],
+  ["std", (x) => x.std(1), (x) => reduce(x, [1], (row) => Math.sqrt(variance(row)))],
+  ["prod", (x) => x.prod(1), (x) => reduce(x, [1], product)],
+  ["prod of all", (x) => x.prod(), (x) => reduce(x, [0, 1, 2], product)],
+  ["prod keepDims", (x) => x.prod([0, -1], { keepDims: true }), (x) => reduce(x, [0, 2], product, true)],
+  ["norm", (x) => x.norm(-1), (x) => reduce(x, [2], (row) => Math.hypot(...row))],
+  ["norm of all", (x) => x.norm(), (x) => reduce(x, [0, 1, 2], (row) => Math.hypot(...row))],
+  ["norm of order 1", (x) => x.norm(0, { order: 1 }), (x) => reduce(x, [0], (row) => sum(row.map(Math.abs)))],
+  [
+    "norm of order 3",
+    (x) => x.norm(1, { order: 3, keepDims: true }),
+    (x) => reduce(x, [1], (row) => Math.cbrt(sum(row.map((v) => Math.abs(v) ** 3))), true),
+  ],
+  [
+    "norm of order Infinity",
+    (x) => x.norm([1, 2], { order: Infinity }),
+    (x) => reduce(x, [1, 2], (row) => Math.max(...row.map(Math.abs))),
+  ],
+  ["tile", (x) => x.tile([2, 3]), (x) => build([3, 8, 15], ([i, j, k]) => at(x, [i, j % 4, k % 5]))],
+  [
+    "tile with new axes",
+    (x) => x.tile([2, 1, 1, 2]),
+    (x) => build([2, 3, 4, 10], ([, i, j, k]) => at(x, [i, j, k % 5])),
   ],
   ["gelu", (x) => x.gelu(), (x) => map((v) => v * (0.5 + normalBelow(v)), x)],
   ["silu", (x) => x.silu(), (x) => map((v) => v / (1 + Math.exp(-v)), x)],
@@ -109,6 +134,45 @@ for (const [name, f, expected] of functions) {
     await checkGradients(f, [toTensor(x, "float64")]);
   });
 }
+
+testOnDevices("prod has exact gradients at zeros, and is 1 of no elements", async () => {
+  const product = grad((x: Tensor) => x.prod(1).sum());
+  const gradient = product(tensor([[2, 0, 3], [0, 0, 5], [1, 2, 4]]));
+  await assertTensor(gradient, { shape: [3, 3], values: [0, 6, 0, 0, 0, 0, 8, 4, 2] });
+  await assertTensor(tensor([], { shape: [2, 0] }).prod(1), { shape: [2], values: [1, 1] });
+  await assertTensor(tensor([3, -4, 5], { dtype: "int32" }).prod(), { shape: [], values: [-60] });
+});
+
+testOnDevices("any and all count NaN as true, and elements that are not zero", async () => {
+  const x = tensor([[0, 0, 0], [0, NaN, -2], [1, 2, 0.5]]);
+  await assertTensor(x.any(1), { shape: [3], values: [0, 1, 1] });
+  await assertTensor(x.all(1), { shape: [3], values: [0, 0, 1] });
+  await assertTensor(x.any(0, { keepDims: true }), { shape: [1, 3], values: [1, 1, 1] });
+  await assertTensor(x.greater(0).all(), { shape: [], values: [0] });
+  const none = tensor([], { shape: [2, 0] });
+  await assertTensor(none.any(1), { shape: [2], values: [0, 0] });
+  await assertTensor(none.all(1), { shape: [2], values: [1, 1] });
+});
+
+testOnDevices("the gradient of a norm is 0 at a zero vector", async () => {
+  const norm = grad((x: Tensor) => x.norm(1).sum());
+  await assertTensor(norm(tensor([[3, 4], [0, 0]])), { shape: [2, 2], values: [0.6, 0.8, 0, 0] });
+});
+
+testOnDevices("oneHot marks classes, and gives zeros for other labels", async () => {
+  const classes = tensor([[0, 2], [3, -1]], { dtype: "int32" });
+  const expected = { shape: [2, 2, 3], values: [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0] };
+  await assertTensor(oneHot(classes, 3), expected);
+  assert.equal(oneHot(classes, 3).dtype, "float32");
+  assert.equal(oneHot(classes, 3, { dtype: "bool" }).dtype, "bool");
+});
+
+testOnDevices("atan2 takes the signs of zeros and infinities", async () => {
+  const values = [0, -0, 1, -1, Infinity, -Infinity];
+  const pairs = values.flatMap((y) => values.map((x) => [y, x]));
+  const [y, x] = [0, 1].map((i) => tensor(pairs.map((pair) => pair[i])));
+  await assertTensor(y.atan2(x), { shape: [36], values: pairs.map(([y, x]) => Math.atan2(y, x)) }, 1e-6);
+});
 
 testOnDevices("softmax, logSoftmax and logsumexp of large numbers do not overflow", async () => {
   const large = tensor([1000, 1001, 999]);

@@ -89,6 +89,17 @@ export const cases: Record<string, readonly Case[]> = {
     binary("pow", Math.pow, 0, [floats(shape, 16), whole("float32", shape, 17, -3, 4)]),
     binary("pow", Math.pow, 0, [close[0], close[1]]),
   ],
+  "elementwise.atan2": [
+    binary("atan2", Math.atan2),
+    binary("atan2", Math.atan2, 2, mixed),
+  ],
+  "elementwise.isFinite": [
+    unary("isFinite", (x) => Number(Number.isFinite(x)), 0, {
+      array: { shape: [6], values: [0, NaN, Infinity, -Infinity, 1e38, -1e-38] },
+    }),
+    unary("isFinite", () => 1, 0, integers[0]),
+    unary("isFinite", () => 1, 0, flags[0]),
+  ],
   "elementwise.maximum": [
     binary("maximum", Math.max),
     binary("maximum", Math.max, 0, integers),

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import {
   bernoulli,
   foldIn,
+  jit,
   type Key,
   key,
   normal,
+  randint,
   randperm,
   splitKey,
   type Tensor,
@@ -153,4 +155,41 @@ testOnDevices("uniform numbers stay below high even if rounding would reach it",
     const largest = await uniform(key(0), [4_000_000], { low, high }).max().item();
     assert.ok(largest < high && largest > high - 1e-4, `${largest} for [${low}, ${high})`);
   }
+});
+
+testOnDevices(
+  "randint draws every number of a range equally often, with the same numbers on each device",
+  async () => {
+    const drawn = await randint(key(0), [60000], -2, 4).data();
+    const counts = Array.from({ length: 6 }, (_, i) => drawn.filter((value) => value === i - 2).length);
+    assert.equal(counts.reduce((sum, count) => sum + count), 60000);
+    // Five standard deviations of a binomial distribution: 5 sqrt(60000 / 6 * 5 / 6).
+    for (const count of counts) assert.ok(Math.abs(count - 10000) < 457, `${counts}`);
+    const words = Array.from({ length: 8 }, (_, i) => threefry2x32(key(0), [i, 0])[0]);
+    assert.deepEqual([...drawn.slice(0, 8)], words.map((word) => Math.floor(word * 6 / 2 ** 32) - 2));
+  },
+);
+
+testOnDevices("randint draws from the whole range of int32", async () => {
+  const drawn = await randint(key(1), [1000], -(2 ** 31), 2 ** 31).data();
+  const words = Array.from({ length: 1000 }, (_, i) => threefry2x32(key(1), [i, 0])[0]);
+  assert.deepEqual([...drawn], words.map((word) => word - 2 ** 31));
+  const large = await randint(key(1), [1000], -7, 2 ** 31).data();
+  assert.deepEqual([...large], words.map((word) => Number(BigInt(word) * (2n ** 31n + 7n) >> 32n) - 7));
+});
+
+testOnDevices("randint under jit draws the numbers of its key", async () => {
+  const draw = jit((key: Key) => randint(key, [20], 0, 100));
+  for (const seed of [0, 1]) {
+    assert.deepEqual(await draw(key(seed)).data(), await randint(key(seed), [20], 0, 100).data());
+  }
+});
+
+Deno.test("randint rejects bounds that are not whole or not in order", () => {
+  assert.throws(
+    () => randint(key(0), [2], 0.5, 3),
+    /^RangeError: randint: low is 0\.5, expected a whole number/,
+  );
+  assert.throws(() => randint(key(0), [2], 3, 3), /^RangeError: randint: low 3 is not below high 3/);
+  assert.throws(() => randint(key(0), [2], 0, 2 ** 32), /^RangeError: randint: high is 4294967296/);
 });

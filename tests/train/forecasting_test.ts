@@ -22,7 +22,7 @@ import { massSpringDamper } from "../../tasks/papers/experiments/mass_spring_dam
 import { sine } from "../../tasks/papers/experiments/sine.ts";
 import { windowModels } from "../../src/series/window_models.ts";
 import { renderSection } from "../../src/charts/render.ts";
-import { parameterCount } from "../../src/train/task.ts";
+import { parameterCount } from "../../src/nn/layer.ts";
 import { testOnCpu } from "../devices.ts";
 
 const sizes = {
@@ -56,7 +56,7 @@ testOnCpu("recurrent networks have as many parameters as WARP, up to half a stat
   for (const more of [{}, { leastDeviation: 0.1 }, ...timed]) {
     const modelSizes: typeof sizes & { leastDeviation?: number; time?: boolean } = { ...sizes, ...more };
     const expected = warpParameters(modelSizes);
-    assert.equal(parameterCount(forecastModel("warp", modelSizes)), expected);
+    assert.equal(parameterCount(forecastModel("warp", modelSizes).parameters), expected);
     for (const cell of ["gru", "lstm"] as const) {
       const model = forecastModel(cell, modelSizes);
       const weights = treeFlatten(model.parameters).find(([name]) => name.endsWith("weight_hh"))![1];
@@ -64,7 +64,7 @@ testOnCpu("recurrent networks have as many parameters as WARP, up to half a stat
         const hiddenChannels = weights.shape[1] + one;
         const { channels, leastDeviation, time, key } = modelSizes;
         const options = { channels, leastDeviation, time, key, cell, hiddenChannels };
-        return Math.abs(parameterCount(RecurrentForecaster(options)) - expected);
+        return Math.abs(parameterCount(RecurrentForecaster(options).parameters) - expected);
       });
       assert.equal(Math.min(...distances), distances[1], `${cell}: ${distances}`);
     }
@@ -74,14 +74,14 @@ testOnCpu("recurrent networks have as many parameters as WARP, up to half a stat
 testOnCpu("the Transformer has as many parameters as WARP, up to one feature per head", () => {
   for (const leastDeviation of [undefined, 0.1]) {
     const larger = { ...sizes, hidden: 32, time: true, leastDeviation };
-    const ratio = parameterCount(forecastModel("transformer", larger)) / warpParameters(larger);
+    const ratio = parameterCount(forecastModel("transformer", larger).parameters) / warpParameters(larger);
     assert.ok(ratio > 0.8 && ratio < 1.25, `${ratio}`);
   }
 });
 
 testOnCpu("state space models have as many parameters as WARP, up to one feature", () => {
   for (const name of ["s4d", "lru", "s5", "mamba"]) {
-    const ratio = parameterCount(forecastModel(name, sizes)) / warpParameters(sizes);
+    const ratio = parameterCount(forecastModel(name, sizes).parameters) / warpParameters(sizes);
     assert.ok(ratio > 0.8 && ratio < 1.25, `${name}: ${ratio}`);
   }
 });
@@ -94,7 +94,7 @@ testOnCpu("WARP forecasts user series autoregressively, with a state size for an
       network: () => assert.fail("expected no model of irregular series"),
     });
     assert.deepEqual(model({ grid: normal(key(1), [5, 4, 2]) }).shape, [5, horizon, 2]);
-    return parameterCount(model);
+    return parameterCount(model.parameters);
   };
   assert.equal(count(3), count(30));
 });

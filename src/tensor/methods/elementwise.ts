@@ -14,6 +14,7 @@ export const elementwiseMethods = {
   div: binary(elementwise.div),
   maximum: binary(elementwise.maximum),
   minimum: binary(elementwise.minimum),
+  atan2: binary(elementwise.atan2),
   pow(exponent) {
     if (exponent === 0) return this.zerosLike().add(1);
     if (exponent === 1) return this;
@@ -77,6 +78,7 @@ export const elementwiseMethods = {
     return applyBinary(elementwise.equal, this, other, "notEqual").not();
   },
   isNaN: unary(elementwise.isNaN),
+  isFinite: unary(elementwise.isFinite),
   and: binary(elementwise.and),
   or: binary(elementwise.or),
   xor: binary(elementwise.xor),

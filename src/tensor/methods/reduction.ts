@@ -1,13 +1,17 @@
+import { describe } from "../../device/describe.ts";
 import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { isFloat } from "../../device/dtype.ts";
 import { normalizeAxes, normalizeAxis } from "../../device/shape.ts";
 import { stopGradient } from "../functions.ts";
 import { apply } from "../primitive.ts";
 import * as reduction from "../primitives/reduction.ts";
-import type { ReduceOptions, Tensor } from "../tensor.ts";
+import * as structural from "../primitives/structural.ts";
+import type { NormOptions, ReduceOptions, Tensor } from "../tensor.ts";
 
 type Axes = number | readonly number[];
 
 const reduceOptionNames: OptionNames<ReduceOptions> = { keepDims: "optional" };
+const normOptionNames: OptionNames<NormOptions> = { ...reduceOptionNames, order: "optional" };
 
 /** Methods of {@linkcode Tensor} that combine elements along axes. */
 export const reductionMethods = {
@@ -30,6 +34,45 @@ export const reductionMethods = {
     normalizeAxes(axes, this.rank, "variance");
     return this.sub(this.mean(axes, { keepDims: true })).square().mean(axes, options);
   },
+  std(axes, options) {
+    if (options !== undefined) checkOptions("std", options, reduceOptionNames);
+    normalizeAxes(axes, this.rank, "std");
+    return this.variance(axes, options).sqrt();
+  },
+  prod(axes, options = {}) {
+    checkOptions("prod", options, reduceOptionNames);
+    if (this.dtype === "bool") throw new TypeError("prod: takes numbers, got bool; cast first");
+    const list = normalizeAxes(axes, this.rank, "prod");
+    const result = productAlong(this, list);
+    return options.keepDims ? result : result.squeeze(list);
+  },
+  any(axes, options) {
+    if (options !== undefined) checkOptions("any", options, reduceOptionNames);
+    normalizeAxes(axes, this.rank, "any");
+    return this.cast("bool").cast("int32").sum(axes, options).greater(0);
+  },
+  all(axes, options) {
+    if (options !== undefined) checkOptions("all", options, reduceOptionNames);
+    normalizeAxes(axes, this.rank, "all");
+    return this.cast("bool").not().cast("int32").sum(axes, options).equal(0);
+  },
+  norm(axes, options = {}) {
+    checkOptions("norm", options, normOptionNames);
+    const { order = 2, ...rest } = options;
+    normalizeAxes(axes, this.rank, "norm");
+    if (!isFloat(this.dtype)) {
+      throw new TypeError(`norm: takes float32 or float64, got ${this.dtype}; cast first`);
+    }
+    if (!(typeof order === "number" && order > 0)) {
+      throw new RangeError(`norm: order is ${describe(order)}, expected a number above 0, or Infinity`);
+    }
+    if (order === Infinity) return this.abs().max(axes, rest);
+    if (order === 1) return this.abs().sum(axes, rest);
+    const sum = (order === 2 ? this.square() : this.abs().pow(order)).sum(axes, rest);
+    // The slope of a root is infinite at 0. The gradient of the norm of a zero vector is 0, as PyTorch's.
+    const isZero = sum.equal(0);
+    return isZero.where(0, isZero.where(1, sum).pow(1 / order));
+  },
   argmax(axis = -1) {
     return apply(reduction.argReduce, [this], {
       reduction: "max",
@@ -42,7 +85,7 @@ export const reductionMethods = {
       axis: normalizeAxis(axis, this.rank, "argmin"),
     });
   },
-  cumsum(axis = 0) {
+  cumsum(axis = -1) {
     return apply(reduction.cumulativeSum, [this], { axis: normalizeAxis(axis, this.rank, "cumsum") });
   },
   logsumexp(axes, options = {}) {
@@ -70,4 +113,19 @@ function reduce(primitive: typeof reduction.sum, x: Tensor, axes?: Axes, options
   const list = normalizeAxes(axes, x.rank, primitive.name);
   const reduced = list.length === 0 ? x : apply(primitive, [x], { axes: list });
   return options?.keepDims ? reduced.expandDims(list) : reduced;
+}
+
+/** The product along axes, which get length one: products of pairs, which have exact gradients at zeros. */
+function productAlong(x: Tensor, axes: readonly number[]): Tensor {
+  // The product of no elements is 1.
+  if (axes.some((axis) => x.shape[axis] === 0)) return x.sum(axes, { keepDims: true }).add(1);
+  return axes.reduce((rows, axis) => {
+    while (rows.shape[axis] > 1) {
+      const n = rows.shape[axis];
+      const half = Math.floor(n / 2);
+      const pairs = rows.slice(axis, 0, half).mul(rows.slice(axis, half, 2 * half));
+      rows = n % 2 === 0 ? pairs : apply(structural.concatenate, [pairs, rows.slice(axis, n - 1)], { axis });
+    }
+    return rows;
+  }, x);
 }

@@ -117,6 +117,16 @@ export const structuralMethods = {
   flip(axis) {
     return this.slice(normalizeAxis(axis, this.rank, "flip"), undefined, undefined, -1);
   },
+  tile(repeats) {
+    const counts = typeof repeats === "number" ? [repeats] : repeats;
+    checkedShape("tile", counts);
+    const rank = Math.max(this.rank, counts.length);
+    const lengths = [...Array(rank - this.rank).fill(1), ...this.shape];
+    const times = [...Array(rank - counts.length).fill(1), ...counts];
+    const pairs = (first: readonly number[]) => lengths.flatMap((length, axis) => [first[axis], length]);
+    return this.reshape(pairs(Array(rank).fill(1))).broadcastTo(pairs(times))
+      .reshape(lengths.map((length, axis) => times[axis] * length));
+  },
   pad(widths, value = 0) {
     const isPair = (pair: unknown) =>
       Array.isArray(pair) && pair.length === 2 &&

@@ -163,6 +163,16 @@ export const less: Elementwise = elementwise("less", s.lt, "none");
 export const lessEqual: Elementwise = elementwise("lessEqual", s.le, "none");
 export const equal: Elementwise = elementwise("equal", s.eq, "none");
 export const isNaN: Elementwise = elementwise("isNaN", s.isNaN, "none");
+export const isFinite: Elementwise = elementwise(
+  "isFinite",
+  (x) => isFloat(x.type) ? s.le(s.abs(x), largestOf(x.type)) : s.constant(1, "bool"),
+  "none",
+);
+
+/** The largest finite number of a float type. */
+function largestOf(dtype: DType): number {
+  return dtype === "float64" ? Number.MAX_VALUE : 2 ** 128 - 2 ** 104;
+}
 export const and: Elementwise = elementwise("and", s.and, "none");
 export const or: Elementwise = elementwise("or", s.or, "none");
 export const xor: Elementwise = elementwise("xor", s.xor, "none");
@@ -174,6 +184,63 @@ export const where: Elementwise = elementwise("where", s.select, [
   (g, [condition]) => condition.where(g, 0),
   (g, [condition]) => condition.where(g.zerosLike(), g),
 ]);
+
+/** The angle of the points (x, y); its gradient at the origin is NaN. */
+export const atan2: Elementwise = elementwise("atan2", angle, [
+  (g, [y, x]) => g.mul(x).div(x.square().add(y.square())),
+  (g, [y, x]) => g.mul(y).div(x.square().add(y.square())).neg(),
+]);
+
+/**
+ * The angle of (x, y) from -pi to pi, as C's `atan2`, with the rational approximation of Cephes (Moshier, "Methods and Programs
+ * for Mathematical Functions", 1989): accurate to float64.
+ */
+function angle(y: Scalar, x: Scalar): Scalar {
+  if (!isFloat(y.type)) throw new TypeError(`atan2: takes float32 or float64, got ${y.type}; cast first`);
+  const [height, width] = [s.abs(y), s.abs(x)];
+  const [large, small] = [s.max(height, width), s.min(height, width)];
+  // Two zeros, and two infinities.
+  const isDiagonal = s.eq(small, large);
+  const slope = s.select(
+    isDiagonal,
+    s.select(s.eq(large, 0), large, s.constant(1, y.type)),
+    s.div(small, large),
+  );
+  const isSteep = s.gt(slope, 0.66);
+  const reduced = s.select(isSteep, s.div(s.sub(slope, 1), s.add(slope, 1)), slope);
+  const z = s.mul(reduced, reduced);
+  const ratio = s.div(s.mul(z, s.polynomial(z, numerator)), s.polynomial(z, denominator));
+  const octant = s.add(
+    s.add(s.mul(reduced, ratio), reduced),
+    s.select(isSteep, s.constant(Math.PI / 4, y.type), 0),
+  );
+  const quadrant = s.select(s.gt(height, width), s.sub(s.constant(Math.PI / 2, y.type), octant), octant);
+  const half = s.select(hasMinus(x), s.sub(s.constant(Math.PI, y.type), quadrant), quadrant);
+  return s.select(hasMinus(y), s.neg(half), half);
+}
+
+/** Coefficients of z, that of the highest power first. */
+const numerator = [
+  -8.750608600031904122785e-1,
+  -1.615753718733365076637e1,
+  -7.500855792314704667340e1,
+  -1.228866684490136173410e2,
+  -6.485021904942025371773e1,
+];
+const denominator = [
+  1,
+  2.485846490142306297962e1,
+  1.650270098316988542046e2,
+  4.328810604912902668951e2,
+  4.853903996359136964868e2,
+  1.945506571482613964425e2,
+];
+
+/** Whether the sign is minus: that of -0 counts. */
+function hasMinus(x: Scalar): Scalar {
+  if (x.type === "float32") return s.lt(s.bitcast(x, "int32"), 0);
+  return s.or(s.lt(x, 0), s.lt(s.div(s.constant(1, x.type), x), 0));
+}
 
 /** 1 / (1 + exp(-x)). */
 function logistic(x: Scalar): Scalar {
