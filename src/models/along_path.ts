@@ -14,8 +14,7 @@ import {
 } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { checkPath, type Path } from "../paths/path.ts";
-import { type CdeSolveOptions, solveAlong, timesBehind } from "../solvers/controlled.ts";
-import { cdeSolveOptionNames } from "../solvers/option_names.ts";
+import { cdeSolveOptionNames, type CdeSolveOptions, solveAlong, timesBehind } from "../solvers/controlled.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { modelSolver } from "./model_solver.ts";

@@ -10,7 +10,7 @@ import { isAdaptive, methodOf } from "../solvers/methods.ts";
 import { odeint } from "../solvers/odeint.ts";
 import { modelSolver } from "./model_solver.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
-import { rungeKuttaSteps } from "../solvers/fixed/tableau.ts";
+import { rungeKuttaSteps } from "../solvers/runge_kutta.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 

@@ -1,11 +1,10 @@
 import { checkOptions, type OptionNames } from "../device/options.ts";
-import { solveOptionNames } from "../solvers/option_names.ts";
 import { formatShape, refuseShape, sameShape } from "../device/shape.ts";
 import { checkCount, type Layer, layer, parameterOptionNames, type ParameterOptions } from "../nn/layer.ts";
 import { Linear, type LinearParameters } from "../nn/linear.ts";
 import { hiddenLayerNames, type HiddenLayers, type MLPParameters } from "../nn/mlp.ts";
 import type { Path } from "../paths/path.ts";
-import type { SolveOptions } from "../solvers/solve_options.ts";
+import { solveOptionNames, type SolveOptions } from "../solvers/solve_options.ts";
 import { type Key, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence_lower_bound.ts";

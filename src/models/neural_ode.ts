@@ -1,5 +1,4 @@
 import { checkOptions, type OptionNames } from "../device/options.ts";
-import { solveOptionNames } from "../solvers/option_names.ts";
 import {
   checkCount,
   checkFeatures,
@@ -11,7 +10,7 @@ import {
 import { hiddenLayerNames, type HiddenLayers, MLP, type MLPParameters } from "../nn/mlp.ts";
 import { odeint } from "../solvers/odeint.ts";
 import { modelSolver } from "./model_solver.ts";
-import type { SolveOptions } from "../solvers/solve_options.ts";
+import { solveOptionNames, type SolveOptions } from "../solvers/solve_options.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /**

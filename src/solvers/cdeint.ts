@@ -1,11 +1,11 @@
 import { checkOptions } from "../device/options.ts";
-import { cdeSolveOptionNames } from "./option_names.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import type { Path } from "../paths/path.ts";
 import { checkFunction, checkTensor } from "../tensor/checks.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { type Tree, treeFlatten, treeLeaves, treeMap } from "../tensor/tree.ts";
 import {
+  cdeSolveOptionNames,
   type CdeSolveOptions,
   type ControlledField,
   findStepsAlong,

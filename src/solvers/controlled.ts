@@ -1,5 +1,6 @@
 /** Differential equations whose right-hand side reads a control: what controlled equations and fast weights have in common. */
 import { OptionError } from "../device/errors.ts";
+import type { OptionNames } from "../device/options.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkPath, type Path } from "../paths/path.ts";
 import { lostByRounding } from "../paths/times.ts";
@@ -10,11 +11,11 @@ import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { cdeDefaults } from "./defaults.ts";
-import { checkOutputTimes, checkStepCount } from "./fixed/grid.ts";
+import { checkOutputTimes, checkStepCount } from "./fixed/step_times.ts";
 import { isAdaptive, type Method, methodOf } from "./methods.ts";
 import { type FieldSince, findStepsSince, normOf, solveSince } from "./odeint.ts";
 import { type PackedState, packField, packState } from "./packed_state.ts";
-import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";
+import { type AdaptiveSteps, solveOptionNames, type SolveOptions } from "./solve_options.ts";
 import { originOf, usesTime } from "./time_origin.ts";
 
 /** Options of a solve along a control. */
@@ -25,6 +26,11 @@ export interface CdeSolveOptions extends SolveOptions {
    */
   stepsPerPiece?: number;
 }
+
+export const cdeSolveOptionNames: OptionNames<CdeSolveOptions> = {
+  ...solveOptionNames,
+  stepsPerPiece: "optional",
+};
 
 /** A control at the time of a stage; for a time of each sample, with axes of one between the samples' and the channels. */
 export interface Control {

@@ -1,7 +1,7 @@
 /** Every method: those that have a name, and tableaus that users bring. */
 import { type AdamsMethod, explicitAdams, implicitAdams } from "./fixed/adams.ts";
-import { checkTableau } from "./fixed/check_tableau.ts";
-import type { AdaptiveMethod, EmbeddedMethod, EmbeddedTableau } from "./adaptive/embedded.ts";
+import { checkTableau } from "./check_tableau.ts";
+import type { AdaptiveMethod } from "./adaptive/embedded.ts";
 import { type ImplicitMethod, withSteps } from "./implicit/implicit_step.ts";
 import { adaptiveHeun } from "./methods/adaptive_heun.ts";
 import { bosh3 } from "./methods/bosh3.ts";
@@ -22,7 +22,7 @@ import { tsit5 } from "./methods/tsit5.ts";
 import type { ReversibleMethod } from "./adjoints/reversible.ts";
 import { reversible } from "./adjoints/reversible_runge_kutta.ts";
 import type { Tolerances } from "./adaptive/step_control.ts";
-import type { ButcherTableau } from "./fixed/tableau.ts";
+import type { ButcherTableau, EmbeddedMethod, EmbeddedTableau } from "./tableaus.ts";
 
 /** A method of solving equations; `kind` tells which. */
 export type Method = ButcherTableau | EmbeddedMethod | ImplicitMethod | AdamsMethod | ReversibleMethod;

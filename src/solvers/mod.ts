@@ -12,8 +12,8 @@
  *
  * @module
  */
-export type { ButcherTableau, RungeKutta, VectorField } from "./fixed/tableau.ts";
-export type { EmbeddedTableau } from "./adaptive/embedded.ts";
+export type { VectorField } from "./runge_kutta.ts";
+export type { ButcherTableau, EmbeddedTableau, RungeKutta } from "./tableaus.ts";
 export { findOdeintSteps, odeint } from "./odeint.ts";
 export * from "./solve_options.ts";
 export type { ErrorNorm, StepController } from "./adaptive/step_control.ts";

@@ -1,6 +1,5 @@
 import { checkFunction } from "../tensor/checks.ts";
 import { checkOptions } from "../device/options.ts";
-import { solveOptionNames } from "./option_names.ts";
 import { hostTimes } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
@@ -12,17 +11,23 @@ import {
   solveBackwardsInSteps,
   solveThereAndBack,
 } from "./adjoints/adjoint.ts";
-import { adaptiveOptions, checkCoupling, checkField, checkSteps, checkTolerances } from "./checks.ts";
+import {
+  adaptiveOptions,
+  checkCoupling,
+  checkField,
+  checkSteps,
+  checkTolerances,
+} from "./check_arguments.ts";
 import { odeDefaults, type SolveDefaults } from "./defaults.ts";
 import { solveOnGrid } from "./fixed/fixed_steps.ts";
-import { checkOutputTimes, since, stepTimes } from "./fixed/grid.ts";
+import { checkOutputTimes, since, stepTimes } from "./fixed/step_times.ts";
 import { hasCoarseMiddle, isAdaptive, type MethodChoice, methodOf, solvedTo } from "./methods.ts";
 import { checkOptionUse } from "./option_use.ts";
 import { type PackedState, packField, packState } from "./packed_state.ts";
 import { rk4 } from "./methods/rk4.ts";
-import type { AdaptiveSteps, Adjoint, SolveOptions } from "./solve_options.ts";
+import { type AdaptiveSteps, type Adjoint, solveOptionNames, type SolveOptions } from "./solve_options.ts";
 import type { ErrorNorm } from "./adaptive/step_control.ts";
-import type { VectorField } from "./fixed/tableau.ts";
+import type { VectorField } from "./runge_kutta.ts";
 import { checkTimesSeen, originOf, usesTime } from "./time_origin.ts";
 
 const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "reversible"];

@@ -1,8 +1,7 @@
 import { checkFunction, checkTensor } from "../tensor/checks.ts";
-import { checkOptions } from "../device/options.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { scalar } from "../tensor/creation.ts";
 import { stopGradient } from "../tensor/functions.ts";
-import { eventOptionNames } from "./option_names.ts";
 import { vjp } from "../autodiff/grad.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkResolution } from "../paths/times.ts";
@@ -12,14 +11,14 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { findEvent } from "./adaptive/adaptive.ts";
 import { isAdaptive, methodOf, solvedTo } from "./methods.ts";
-import { adaptiveOptions, checkField } from "./checks.ts";
+import { adaptiveOptions, checkField } from "./check_arguments.ts";
 import { odeDefaults } from "./defaults.ts";
 import { rk4 } from "./methods/rk4.ts";
 import { solvePacked } from "./odeint.ts";
 import { packField, packState } from "./packed_state.ts";
-import type { SolveOptions } from "./solve_options.ts";
+import { solveOptionNames, type SolveOptions } from "./solve_options.ts";
 import { type ErrorNorm, readNumber } from "./adaptive/step_control.ts";
-import { rungeKuttaStep, type VectorField } from "./fixed/tableau.ts";
+import { rungeKuttaStep, type VectorField } from "./runge_kutta.ts";
 import { usesTime } from "./time_origin.ts";
 
 /** Options of a solve up to an event. */
@@ -27,6 +26,8 @@ export interface EventOptions extends SolveOptions {
   /** Whether to go back in time, `false` by default. */
   reverseTime?: boolean;
 }
+
+export const eventOptionNames: OptionNames<EventOptions> = { ...solveOptionNames, reverseTime: "optional" };
 
 /**
  * Solves dy/dt = f(t, y) until a function of the state crosses zero, as torchdiffeq's `odeint_event`. Gradients flow through

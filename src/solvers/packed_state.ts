@@ -6,7 +6,7 @@ import { concatenate } from "../tensor/functions.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { type Tree, treeFlatten, withLeaves } from "../tensor/tree.ts";
 import type { ErrorNorm } from "./adaptive/step_control.ts";
-import type { VectorField } from "./fixed/tableau.ts";
+import type { VectorField } from "./runge_kutta.ts";
 
 /** The place of an element of a state. */
 export interface StatePlace {

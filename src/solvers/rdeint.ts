@@ -7,12 +7,12 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { type CdeSolveOptions, checkStepsPerPiece, countSteps } from "./controlled.ts";
 import { checkStates } from "./divergence.ts";
-import { checkStepSize } from "./fixed/grid.ts";
+import { checkStepSize } from "./fixed/step_times.ts";
 import { methodOf } from "./methods.ts";
 import { odeint } from "./odeint.ts";
 import { checkOptionUse } from "./option_use.ts";
 import { type PackedState, packState } from "./packed_state.ts";
-import { rungeKuttaSteps } from "./fixed/tableau.ts";
+import { rungeKuttaSteps } from "./runge_kutta.ts";
 
 /**
  * Solves dy/ds = f(dX/ds, y) along a path of straight pieces, as that of log-signatures: the log-ODE method of Morrill et al.,

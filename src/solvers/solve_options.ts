@@ -1,10 +1,10 @@
 /** Options of a solve. */
 import type { ScanOptions } from "../compile/loop/scan.ts";
+import type { OptionNames } from "../device/options.ts";
 import type { SolveStatistics } from "./adaptive/adaptive.ts";
 import type { Steps } from "./adaptive/adaptive_search.ts";
-import type { EmbeddedTableau } from "./adaptive/embedded.ts";
 import type { ErrorNorm, StepController } from "./adaptive/step_control.ts";
-import type { ButcherTableau } from "./fixed/tableau.ts";
+import type { ButcherTableau, EmbeddedTableau } from "./tableaus.ts";
 
 /** A way of computing the gradient of a solve. */
 export type Adjoint = "direct" | "checkpoint" | "continuous" | "reversible";
@@ -91,6 +91,27 @@ export interface SolveOptions {
    */
   executor?: ScanOptions["executor"];
 }
+
+export const solveOptionNames: OptionNames<SolveOptions> = {
+  method: "optional",
+  stepSize: "optional",
+  grid: "optional",
+  rtol: "optional",
+  atol: "optional",
+  norm: "optional",
+  steps: "optional",
+  controller: "optional",
+  maxSteps: "optional",
+  jumpTimes: "optional",
+  adjointRtol: "optional",
+  adjointAtol: "optional",
+  coupling: "optional",
+  statistics: "optional",
+  adjoint: "optional",
+  check: "optional",
+  compile: "optional",
+  executor: "optional",
+};
 
 /** The steps of an adaptive solve. */
 export interface AdaptiveSteps {

@@ -7,9 +7,9 @@ import { lostByRounding } from "../paths/times.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { TracedFunction, Uncompilable } from "../compile/loop/loop.ts";
 import { NoValuesError } from "../tensor/symbolic.ts";
-import { checkField } from "./checks.ts";
+import { checkField } from "./check_arguments.ts";
 import type { ErrorNorm } from "./adaptive/step_control.ts";
-import type { VectorField } from "./fixed/tableau.ts";
+import type { VectorField } from "./runge_kutta.ts";
 
 /** Times this many durations away from zero leave float32 17 bits for what happens between them. */
 const farDurations = 128;

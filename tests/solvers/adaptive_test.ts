@@ -13,7 +13,8 @@ import {
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
-import { embeddedStep, type Parts } from "../../src/solvers/adaptive/embedded.ts";
+import { embeddedStep } from "../../src/solvers/adaptive/embedded.ts";
+import type { Parts } from "../../src/solvers/runge_kutta.ts";
 import { adaptiveMethods } from "../../src/solvers/methods.ts";
 import { webgpu } from "../devices.ts";
 import fixture from "../fixtures/odeint.json" with { type: "json" };

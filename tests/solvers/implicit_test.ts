@@ -20,13 +20,9 @@ import {
   uniform,
   zeros,
 } from "../../mod.ts";
-import {
-  embeddedStep,
-  interpolate,
-  type Parts,
-  type StepSupport,
-  supportOf,
-} from "../../src/solvers/adaptive/embedded.ts";
+import { embeddedStep } from "../../src/solvers/adaptive/embedded.ts";
+import { interpolate, type StepSupport, supportOf } from "../../src/solvers/adaptive/interpolation.ts";
+import type { Parts } from "../../src/solvers/runge_kutta.ts";
 import { factorize, invertFactorized, solveFactorized } from "../../src/solvers/implicit/linear_systems.ts";
 import { implicitMethods } from "../../src/solvers/methods.ts";
 import { jacobian } from "../../src/solvers/implicit/newton.ts";

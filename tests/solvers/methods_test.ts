@@ -18,7 +18,7 @@ import {
   tensor,
 } from "../../mod.ts";
 import { adaptiveMethods, fixedMethods } from "../../src/solvers/methods.ts";
-import { checkTableau } from "../../src/solvers/fixed/check_tableau.ts";
+import { checkTableau } from "../../src/solvers/check_tableau.ts";
 
 const float64 = { dtype: "float64" } as const;
 /** y' = y cos(t), with the solution exp(sin(t)). */

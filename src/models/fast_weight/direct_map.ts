@@ -1,5 +1,5 @@
 import { checkOptions, type OptionNames } from "../../device/options.ts";
-import { cdeSolveOptionNames } from "../../solvers/option_names.ts";
+import { cdeSolveOptionNames } from "../../solvers/controlled.ts";
 import { checkCount, checkCounts, parameterOptionNames } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { hiddenLayerNames, type HiddenLayers, MLP } from "../../nn/mlp.ts";

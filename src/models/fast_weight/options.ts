@@ -1,7 +1,7 @@
 import type { OptionNames } from "../../device/options.ts";
 import { parameterOptionNames, type ParameterOptions } from "../../nn/layer.ts";
 import type { CdeSolveOptions } from "../../solvers/cdeint.ts";
-import { cdeSolveOptionNames } from "../../solvers/option_names.ts";
+import { cdeSolveOptionNames } from "../../solvers/controlled.ts";
 import type { SlopeScale } from "../along_path.ts";
 import type { StaticFeaturesOptions } from "../static_features.ts";
 import { type FastWeightLayerSizes, layerSizeNames } from "./heads.ts";

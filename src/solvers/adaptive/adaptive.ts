@@ -16,19 +16,11 @@ import {
   type Steps,
   type StepWatch,
 } from "./adaptive_search.ts";
-import {
-  type AdaptiveMethod,
-  embeddedStep,
-  interpolate,
-  interpolateAt,
-  type Parts,
-  type PartsField,
-  type StepSupport,
-  supportOf,
-} from "./embedded.ts";
+import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
+import { interpolate, interpolateAt, type StepSupport, supportOf } from "./interpolation.ts";
 import { solveExamples } from "./examples.ts";
 import { findSignChange } from "../sign_change.ts";
-import type { VectorField } from "../fixed/tableau.ts";
+import type { Parts, PartsField, VectorField } from "../runge_kutta.ts";
 
 /** The cost of a solve. */
 export interface SolveStatistics {

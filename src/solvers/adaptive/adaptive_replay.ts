@@ -7,8 +7,9 @@ import { scalar, tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { firstTime, justAfter, mostOf, type StepList, type Steps } from "./adaptive_search.ts";
 import { columnShape } from "./adaptive_samples.ts";
-import { type AdaptiveMethod, embeddedStep, interpolate, type StepSupport, supportOf } from "./embedded.ts";
-import type { VectorField } from "../fixed/tableau.ts";
+import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
+import { interpolate, type StepSupport, supportOf } from "./interpolation.ts";
+import { stageTimes, type VectorField } from "../runge_kutta.ts";
 
 /** The states at some times, without the first, `(times - 1, ...state)`. */
 export function replay(
@@ -54,8 +55,7 @@ export function replay(
   const isLastState = times.length === 2 && norm === "sample";
   const body = ([y, carried]: Tensor[], { t, dt, end, begin, renewed }: typeof row) => {
     const slope = begin && renewed ? renewed.greater(0).where(f(begin, y), carried) : carried;
-    const at = (c: number) => c === 0 ? t : c === 1 ? end : t.add(dt.mul(c));
-    const step = embeddedStep(tableau, (t, [y]) => [f(t, y)], at, dt, [y], [slope]);
+    const step = embeddedStep(tableau, (t, [y]) => [f(t, y)], stageTimes(t, dt, end), dt, [y], [slope]);
     const support = isLastState ? [] : supportOf(tableau, step, [y], dt)[0];
     return [[step.y[0], step.stages.at(-1)![0]], support] as [Tensor[], StepSupport];
   };

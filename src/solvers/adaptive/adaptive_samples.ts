@@ -17,9 +17,9 @@ import {
   type Steps,
 } from "./adaptive_search.ts";
 import { checkProgress, follow, type Rows, startAt, tooManySteps } from "./adaptive_progress.ts";
-import { type AdaptiveMethod, embeddedStep, weigh } from "./embedded.ts";
+import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
 import { errorRatio, firstStep, growth, precisionOf } from "./step_control.ts";
-import type { VectorField } from "../fixed/tableau.ts";
+import { stageTimes, type VectorField, weigh } from "../runge_kutta.ts";
 
 /**
  * Steps that are tried before the host looks; more and more later, since each look takes time. On the CPU samples that are done
@@ -184,7 +184,7 @@ function attemptOf(
     const step = embeddedStep(
       tableau,
       (t, [z]) => [field(t, z)],
-      (c) => c === 1 ? near : time.add(length.mul(c)),
+      stageTimes(time, length, near),
       dt,
       [y],
       [slope],

@@ -11,14 +11,8 @@ import { NoProgressError } from "../divergence.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
 import { scopeUntil, tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import {
-  type AdaptiveMethod,
-  type EmbeddedStep,
-  embeddedStep,
-  type Parts,
-  type PartsField,
-  weigh,
-} from "./embedded.ts";
+import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
+import { type Parts, type PartsField, type Step, weigh } from "../runge_kutta.ts";
 import {
   type ErrorNorm,
   errorRatio,
@@ -144,7 +138,7 @@ export function jumpsAfter(start: number, direction: number, { jumps }: Adaptive
 /** An observer of the steps that are taken. */
 export interface StepWatch<T> {
   /** Makes the record of a step. */
-  readonly keep: (step: EmbeddedStep, y: Parts, dt: number) => T;
+  readonly keep: (step: Step, y: Parts, dt: number) => T;
   /** Whether a step between two times is to be recorded. */
   readonly wants: (start: number, end: number) => boolean;
   /** Receives the record of a step; with `true` the search ends. */

@@ -4,7 +4,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { recordedWithin } from "../../autodiff/recorded_within.ts";
 import { BatchTrace } from "../../autodiff/vmap.ts";
 import { TracedFunction } from "../../compile/loop/loop.ts";
-import type { VectorField } from "../fixed/tableau.ts";
+import type { VectorField } from "../runge_kutta.ts";
 import type { ErrorNorm } from "./step_control.ts";
 
 /**

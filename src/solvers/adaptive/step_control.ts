@@ -2,13 +2,12 @@
  * The length of steps: the norm of errors, the first step, the next one. The first step is torchdiffeq's. (Hairer, Norsett,
  * Wanner, "Solving Ordinary Differential Equations I", section II.4.)
  */
-import { checkOptions } from "../../device/options.ts";
-import { controllerOptionNames } from "../option_names.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { isCapturing, JitError } from "../../device/capture.ts";
 import type { DType } from "../../device/dtype.ts";
 import { peekHostValues } from "../../tensor/host.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import type { Parts } from "./embedded.ts";
+import type { Parts } from "../runge_kutta.ts";
 
 /** The error that a step may have: `atol + rtol |y|` in the root mean square over all elements. */
 export interface Tolerances {
@@ -43,6 +42,15 @@ export interface StepController {
   /** Largest factor from a step to the next, 10 by default. */
   factormax?: number;
 }
+
+export const controllerOptionNames: OptionNames<StepController> = {
+  pcoeff: "optional",
+  icoeff: "optional",
+  dcoeff: "optional",
+  safety: "optional",
+  factormin: "optional",
+  factormax: "optional",
+};
 
 /** torchdiffeq's integral controller. */
 export const integralController: Required<StepController> = {

@@ -13,9 +13,10 @@ import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { solveParts } from "../adaptive/adaptive.ts";
 import type { AdaptiveOptions } from "../adaptive/adaptive_search.ts";
-import type { AdaptiveMethod, PartsField } from "../adaptive/embedded.ts";
-import { type StepChoice, stepTimes } from "../fixed/grid.ts";
-import { combine, type RungeKutta, type VectorField } from "../fixed/tableau.ts";
+import type { AdaptiveMethod } from "../adaptive/embedded.ts";
+import { type StepChoice, stepTimes } from "../fixed/step_times.ts";
+import { type PartsField, type StageRule, stageTimes, takeStep, type VectorField } from "../runge_kutta.ts";
+import type { RungeKutta } from "../tableaus.ts";
 
 /** Traces a vector field: a function of the time and the state. */
 export function traceField(f: VectorField, y0: Tensor): TracedFunction {
@@ -142,7 +143,7 @@ export function solveBackwardsAdaptively(
 
 /** Solves the adjoint equation in steps of a fixed size. */
 export function solveBackwardsInSteps(
-  { a: weights, b, c }: RungeKutta,
+  tableau: RungeKutta,
   times: Float64Array,
   { compile, ...choice }: StepChoice & { readonly compile?: boolean },
   ...[field, states, [arriving], constants]: Given
@@ -181,30 +182,19 @@ export function solveBackwardsInSteps(
     const state = arriving ? arriving.is.where(arriving.state, carry.y) : carry.y;
     const adjoint = arriving ? carry.a.add(arriving.gradient) : carry.a;
     let sums: GradientSums = [];
-    const slopes: Tensor[] = [];
-    const changes: Tensor[] = [];
-    b.forEach((share, i) => {
-      const during = i === 0 ? [] : weights[i - 1];
-      const [own, gradient] = [[state, slopes], [adjoint, changes]].map(([start, stages]) =>
-        i === 0 ? start as Tensor : (start as Tensor).add(combine(during, stages as Tensor[]).mul(dt))
-      );
-      // da/dt = -a df/dy and dp/dt = -a df/dp. The second is wanted as its share of the step alone: both come from one
-      // reverse pass with that share, of which the first is then relieved.
-      const scale = share === 0 ? undefined : dt.mul(-share);
-      const wanted = scale ? constants : [];
-      const pulled = field.pull(
-        [t.add(dt.mul(c[i])), own],
-        scale ? gradient.mul(scale) : gradient,
-        1,
-        wanted,
-      );
-      slopes.push(pulled.output);
-      const along = pulled.gradient ?? own.zerosLike();
-      changes.push(scale ? along.div(dt.mul(share)) : along.neg());
+    // da/dt = -a df/dy and dp/dt = -a df/dp. Only the weighted gradients of the constants p are needed, so that one reverse pass
+    // with the stage's weight gives both. The weight is then divided out of the slope of a.
+    const rule: StageRule = (i, time, [y, a]) => {
+      const scale = tableau.b[i] === 0 ? undefined : dt.mul(-tableau.b[i]);
+      const pulled = field.pull([time, y], scale ? a.mul(scale) : a, 1, scale ? constants : []);
+      const gradient = pulled.gradient ?? y.zerosLike();
       if (scale) sums = addGradients(sums, pulled.ofConstants);
-    });
+      const change = scale ? gradient.div(dt.mul(tableau.b[i])) : gradient.neg();
+      return { state: [y, a], slope: [pulled.output, change] };
+    };
+    const { y: [y, a] } = takeStep(tableau, rule, stageTimes(t, dt), dt, [state, adjoint]);
     return {
-      carry: { y: state.add(combine(b, slopes).mul(dt)), a: adjoint.add(combine(b, changes).mul(dt)) },
+      carry: { y, a },
       sums: constants.map((x, i) => sums[i] ?? x.zerosLike()),
     };
   };

@@ -14,7 +14,8 @@ import {
   memoryAhead,
   solveThereAndBack,
 } from "./adjoint.ts";
-import type { RungeKutta, VectorField } from "../fixed/tableau.ts";
+import type { VectorField } from "../runge_kutta.ts";
+import type { RungeKutta } from "../tableaus.ts";
 
 /** The state and the one beside it; or their gradients. */
 export type Pair = { readonly y: Tensor; readonly other: Tensor };

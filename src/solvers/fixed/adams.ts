@@ -11,7 +11,7 @@ import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { rk4 } from "../methods/rk4.ts";
 import { readNumber, type Tolerances } from "../adaptive/step_control.ts";
-import { combine, rungeKuttaStep, type VectorField } from "./tableau.ts";
+import { combine, rungeKuttaStep, type VectorField } from "../runge_kutta.ts";
 
 /** A multistep method of Adams'. */
 export interface AdamsMethod {

@@ -7,10 +7,11 @@ import { type AdamsMethod, solveByAdams } from "./adams.ts";
 import type { SolveStatistics } from "../adaptive/adaptive.ts";
 import { checkStates } from "../divergence.ts";
 import type { StatePlace } from "../packed_state.ts";
-import { locateInSteps, since } from "./grid.ts";
+import { locateInSteps, since } from "./step_times.ts";
 import { type ReversibleMethod, solveReversibly } from "../adjoints/reversible.ts";
 import type { Tolerances } from "../adaptive/step_control.ts";
-import { type ButcherTableau, rungeKuttaStep, type VectorField } from "./tableau.ts";
+import { rungeKuttaStep, type VectorField } from "../runge_kutta.ts";
+import type { ButcherTableau } from "../tableaus.ts";
 
 /** Options of a solve on a grid. */
 interface GridOptions extends ScanOptions, Tolerances {

@@ -3,33 +3,21 @@ import { formatShape, ShapeError } from "../../device/shape.ts";
 import { full } from "../../tensor/creation.ts";
 import { derivativeOrder, hasValues } from "../../tensor/primitive.ts";
 import type { Tensor, TensorLike } from "../../tensor/tensor.ts";
-import {
-  type EmbeddedStep,
-  type Parts,
-  type PartsField,
-  type StepArguments,
-  weigh,
-} from "../adaptive/embedded.ts";
 import { doSamplesMix, jacobian, newtonMatrix, refine, solveStage } from "./newton.ts";
 import { readNumber, type Tolerances } from "../adaptive/step_control.ts";
-import type { RungeKutta } from "../fixed/tableau.ts";
-
-/**
- * An implicit method whose first stage is explicit and whose others each depend on themselves, with one weight: ESDIRK. The
- * last stage is the step's end. (Hairer, Wanner, "Solving Ordinary Differential Equations II", section IV.6.)
- */
-export interface ImplicitTableau extends RungeKutta {
-  readonly kind: "implicit";
-  /** Weights of the stages in the error and in the middle, as of an {@linkcode EmbeddedTableau}. */
-  readonly error: readonly number[];
-  readonly middle: readonly number[];
-  /** The weight of each stage but the first in its own state. */
-  readonly diagonal: number;
-}
+import {
+  type Parts,
+  type PartsField,
+  type StageRule,
+  type Step,
+  type StepArguments,
+  takeStep,
+} from "../runge_kutta.ts";
+import type { ImplicitTableau } from "../tableaus.ts";
 
 /** An implicit tableau with a step, whose stages are solved to some tolerances. */
 export interface ImplicitMethod extends ImplicitTableau {
-  readonly step: (...given: StepArguments) => EmbeddedStep;
+  readonly step: (...given: StepArguments) => Step;
 }
 
 /** Tolerances of stages where a solve gives none. */
@@ -61,41 +49,40 @@ export function withSteps(tableau: ImplicitTableau, tolerances = tightest): Impl
 
 /** One step, of states of one part. Where a stage cannot be solved it is NaN, and so is the state: a shorter step may do. */
 function implicitStep(
-  { name, a, c, diagonal }: ImplicitTableau,
+  tableau: ImplicitTableau,
   tolerances: Tolerances,
   f: PartsField,
-  at: (fraction: number) => Tensor,
+  timeAt: (fraction: number) => Tensor,
   dt: TensorLike,
   [y]: Parts,
   [slope]: Parts,
-): EmbeddedStep {
+): Step {
   if (!hasValues(y) || (typeof dt !== "number" && dt.size > 1)) {
     throw new Error(
-      `odeint: ${name} solves the equations of its stages while it runs, with one step length for all samples, and cannot ` +
+      `odeint: ${tableau.name} solves the equations of its stages while it runs, with one step length for all samples, and cannot ` +
         "be part of a traced loop; use an explicit method",
     );
   }
-  const scale = diagonal * (typeof dt === "number" ? dt : readNumber(dt));
-  const factors = newtonMatrix(jacobian((z) => f(at(0), [z])[0], y), scale, y);
-  const stages: Parts[] = [[slope]];
-  let last = y;
+  const scale = tableau.diagonal * (typeof dt === "number" ? dt : readNumber(dt));
+  const factors = newtonMatrix(jacobian((z) => f(timeAt(0), [z])[0], y), scale, y);
   let evaluations = 1;
-  for (const [i, row] of a.entries()) {
-    const known = y.add(weigh(row, stages, dt)[0]);
+  let [guess, isSolved] = [slope, true];
+  const solve: StageRule = (_, t, [known]) => {
     const field = (z: Tensor) => {
       evaluations++;
-      return f(at(c[i + 1]), [z])[0];
+      return f(t, [z])[0];
     };
-    const solution = solveStage(field, known, scale, stages[i][0], factors, tolerances);
+    const solution = isSolved ? solveStage(field, known, scale, guess, factors, tolerances) : undefined;
     if (!solution) {
+      isSolved = false;
       const missing = [full(y.shape, NaN, { dtype: y.dtype })];
-      return { y: missing, stages: [[slope], ...a.map(() => missing)], evaluations };
+      return { state: missing, slope: missing };
     }
-    // Each tape that watches asks for gradients of one order more.
+    // Each recording tape adds one order of gradients.
     const orders = derivativeOrder();
-    const stage = orders > 0 ? refine(field, known, scale, solution, orders) : solution;
-    stages.push([stage]);
-    last = known.add(stage.mul(dt).mul(diagonal));
-  }
-  return { y: [last], stages, evaluations };
+    guess = orders > 0 ? refine(field, known, scale, solution, orders) : solution;
+    return { state: [known.add(guess.mul(dt).mul(tableau.diagonal))], slope: [guess] };
+  };
+  const step = takeStep(tableau, solve, timeAt, dt, [y], [slope]);
+  return { ...step, evaluations };
 }

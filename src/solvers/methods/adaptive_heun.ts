@@ -1,4 +1,4 @@
-import type { EmbeddedMethod } from "../adaptive/embedded.ts";
+import type { EmbeddedMethod } from "../tableaus.ts";
 
 /**
  * Heun's method of order 2 with Euler's for the error. (Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations

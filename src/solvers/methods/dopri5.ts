@@ -1,4 +1,4 @@
-import type { EmbeddedMethod } from "../adaptive/embedded.ts";
+import type { EmbeddedMethod } from "../tableaus.ts";
 
 /**
  * Dormand and Prince's pair of orders 5 and 4. (Dormand, Prince, "A family of embedded Runge-Kutta formulae", 1980; the

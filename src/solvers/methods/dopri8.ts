@@ -1,4 +1,4 @@
-import type { EmbeddedMethod } from "../adaptive/embedded.ts";
+import type { EmbeddedMethod } from "../tableaus.ts";
 
 /** Weights of the stages for order 8. */
 // deno-fmt-ignore

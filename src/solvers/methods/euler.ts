@@ -1,4 +1,4 @@
-import type { ButcherTableau } from "../fixed/tableau.ts";
+import type { ButcherTableau } from "../tableaus.ts";
 
 /** Euler's method, order 1. (Euler, "Institutionum calculi integralis", 1768.) */
 export const euler: ButcherTableau = {

@@ -1,4 +1,4 @@
-import type { EmbeddedMethod } from "../adaptive/embedded.ts";
+import type { EmbeddedMethod } from "../tableaus.ts";
 
 /**
  * Fehlberg's pair of orders 2 and 1. ("Low-order classical Runge-Kutta formulas with stepsize control", 1969.) The next

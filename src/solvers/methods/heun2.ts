@@ -1,4 +1,4 @@
-import type { ButcherTableau } from "../fixed/tableau.ts";
+import type { ButcherTableau } from "../tableaus.ts";
 
 /**
  * Heun's method of order 2, the explicit trapezoidal rule. (Heun, "Neue Methoden zur approximativen Integration der

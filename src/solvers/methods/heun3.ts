@@ -1,4 +1,4 @@
-import type { ButcherTableau } from "../fixed/tableau.ts";
+import type { ButcherTableau } from "../tableaus.ts";
 
 /**
  * Heun's method of order 3. (Heun, "Neue Methoden zur approximativen Integration der Differentialgleichungen einer

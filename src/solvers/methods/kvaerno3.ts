@@ -1,4 +1,4 @@
-import type { ImplicitTableau } from "../implicit/implicit_step.ts";
+import type { ImplicitTableau } from "../tableaus.ts";
 
 /** A root of g^3 - 3 g^2 + 3 g / 2 - 1 / 6, for which stiff parts of a solution vanish in a long step: L-stability. */
 const g = 0.43586652150845906;

@@ -1,4 +1,4 @@
-import type { ImplicitTableau } from "../implicit/implicit_step.ts";
+import type { ImplicitTableau } from "../tableaus.ts";
 
 const [fourth, fifth] = [
   [0.13855640231268224, 0, -0.04245337201752043, 0.02446657898003141, 0.61943039072480676],

@@ -1,4 +1,4 @@
-import type { ButcherTableau } from "../fixed/tableau.ts";
+import type { ButcherTableau } from "../tableaus.ts";
 
 /** The explicit midpoint rule, order 2. (Runge, "Ueber die numerische Aufloesung von Differentialgleichungen", 1895.) */
 export const midpoint: ButcherTableau = {

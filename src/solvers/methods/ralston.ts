@@ -1,4 +1,4 @@
-import type { ButcherTableau } from "../fixed/tableau.ts";
+import type { ButcherTableau } from "../tableaus.ts";
 
 /**
  * Ralston's method of order 2, with the least bound on the truncation error. (Ralston, "Runge-Kutta

@@ -1,4 +1,4 @@
-import type { ButcherTableau } from "../fixed/tableau.ts";
+import type { ButcherTableau } from "../tableaus.ts";
 
 /**
  * Kutta's 3/8 rule, order 4: what torchdiffeq calls `rk4`. (Kutta, "Beitrag zur naeherungsweisen

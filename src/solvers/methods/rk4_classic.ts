@@ -1,4 +1,4 @@
-import type { ButcherTableau } from "../fixed/tableau.ts";
+import type { ButcherTableau } from "../tableaus.ts";
 
 /**
  * The classical Runge-Kutta method, order 4. (Kutta, "Beitrag zur naeherungsweisen Integration totaler

@@ -1,4 +1,4 @@
-import type { EmbeddedMethod } from "../adaptive/embedded.ts";
+import type { EmbeddedMethod } from "../tableaus.ts";
 
 /**
  * Tsitouras' pair of orders 5 and 4. ("Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying

@@ -1,6 +1,5 @@
 /** Tableaus that users bring. */
-import type { EmbeddedMethod, EmbeddedTableau } from "../adaptive/embedded.ts";
-import type { ButcherTableau, RungeKutta } from "./tableau.ts";
+import type { ButcherTableau, EmbeddedMethod, EmbeddedTableau, RungeKutta } from "./tableaus.ts";
 
 /** Largest error of sums of coefficients: those of published tables are rounded. */
 const tolerance = 1e-6;

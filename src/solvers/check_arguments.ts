@@ -3,13 +3,13 @@ import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { AdaptiveOptions, Steps } from "./adaptive/adaptive_search.ts";
-import { checkFinite, checkStepSize, since } from "./fixed/grid.ts";
+import { checkFinite, checkStepSize, since } from "./fixed/step_times.ts";
 import { nameOf } from "./methods.ts";
 import type { SolveDefaults } from "./defaults.ts";
 import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";
 import { checkController, type Tolerances } from "./adaptive/step_control.ts";
 import { checkSlope } from "./packed_state.ts";
-import type { VectorField } from "./fixed/tableau.ts";
+import type { VectorField } from "./runge_kutta.ts";
 
 /** @throws {RangeError} If steps were found for another solve. */
 export function checkSteps(
