@@ -1,6 +1,6 @@
 /** Forward-mode differentiation: tensors with a tangent, and the tangents of primitives. */
 import { type DType, isFloat } from "../device/dtype.ts";
-import { apply, beneath, type Primitive, recordWith } from "../tensor/primitive.ts";
+import { apply, beneath, type Primitive, recordWith, reverseOf } from "../tensor/primitive.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { Tape } from "./tape.ts";
@@ -65,19 +65,19 @@ function tangentOf<P>(
   output: Tensor,
   params: P,
 ): Tensor | undefined {
-  const { pullback, batch } = primitive;
-  if (pullback === "none" || !isFloat(output.dtype)) return undefined;
+  const reverse = reverseOf(primitive);
   const wanted = tangents.map((tangent) => tangent !== undefined);
+  if (!reverse || !wanted.includes(true) || !isFloat(output.dtype)) return undefined;
   // The Jacobian of an elementwise operation is diagonal, so it equals its transpose.
-  const isSymmetric = batch === "elementwise" &&
+  const isSymmetric = primitive.batch === "elementwise" &&
     inputs.every((x, i) => !wanted[i] || x.dtype === output.dtype);
   if (!isSymmetric) {
-    const transposed = (g: Tensor) => pullback(g, inputs, output, params, wanted);
+    const transposed = (g: Tensor) => reverse(g, inputs, output, params, wanted);
     return transposeOf(transposed, tangents, output);
   }
   const parts = tangents.flatMap((tangent, i) => {
     if (!tangent) return [];
-    const part = pullback(tangent, inputs, output, params, inputs.map((_, j) => i === j))[i];
+    const part = reverse(tangent, inputs, output, params, inputs.map((_, j) => i === j))[i];
     return part ? [part] : [];
   });
   return parts.reduce<Tensor | undefined>((sum, part) => sum?.add(part) ?? part, undefined);

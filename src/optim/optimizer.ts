@@ -264,7 +264,8 @@ export function fusedKernel<A extends TensorLike[]>(
   name: string,
   build: (...operands: { [K in keyof A]: Scalar }) => Scalar,
 ): (dtype: DType, ...operands: A) => Tensor {
-  const primitive = elementwise(name, build as (...operands: Scalar[]) => Scalar, "none");
+  const reverse = { none: "optimizers update parameters outside of gradients" };
+  const primitive = { ...elementwise(name, build as (...operands: Scalar[]) => Scalar, "zero"), reverse };
   return (dtype, ...operands) =>
     applyBroadcast(primitive, operands.map((x) => typeof x === "number" ? scalar(x, dtype) : x));
 }

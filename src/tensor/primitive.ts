@@ -8,7 +8,6 @@ import type { Device, View } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
 import { currentDevice } from "../device/current.ts";
 import type { Shape } from "../device/shape.ts";
-import type { Pullback } from "./pullback.ts";
 import { Symbolic } from "./symbolic.ts";
 import { Tensor, watcher } from "./tensor.ts";
 
@@ -49,6 +48,23 @@ export interface Batched {
  */
 type Batch<P> = (inputs: readonly Batched[], batch: number, params: P, output: TensorSpec) => Tensor;
 
+/**
+ * Gradients with respect to the inputs that are wanted, from the gradient with respect to the output. `undefined` for an input whose
+ * gradient is zero; gradients of inputs that are not wanted are ignored. A rule applies tensor methods and primitives only, so
+ * that it can be differentiated, batched and compiled.
+ *
+ * The operands and the output that a rule reads are the residuals of the operation: loops save them for the gradient. The
+ * compiler finds them by applying the rule to symbols (`residuals.ts`). A rule that reads the output instead of an operand, as
+ * that of `tanh`, often saves memory.
+ */
+export type Reverse<P> = (
+  cotangent: Tensor,
+  inputs: readonly Tensor[],
+  output: Tensor,
+  params: P,
+  wanted: readonly boolean[],
+) => readonly (Tensor | undefined)[];
+
 /** One operation. `P` holds what is not a tensor: axes, lengths, a scalar function. */
 export interface Primitive<P> {
   readonly name: string;
@@ -61,10 +77,10 @@ export interface Primitive<P> {
   /** Computes the result, or a view of an input that is the result. */
   run(device: Device, inputs: readonly View[], params: P, output: TensorSpec): View;
   /**
-   * The gradient rule, the only one: gradient tapes and compiled loops both apply it. `"none"` where no gradient flows to any
-   * input.
+   * The gradient rule, which tapes, compiled loops and `jvp` apply. `"zero"`: the gradient is zero with respect to each input, as
+   * that of `sign`. `{ none: reason }`: there is a gradient but no rule, so a gradient that reaches the operation is an error.
    */
-  readonly pullback: Pullback<P> | "none";
+  readonly reverse: Reverse<P> | "zero" | NoRule;
   /**
    * Computes all calls of a batch, such as all steps of a loop, at once. `"elementwise"`: apply the primitive to operands
    * with the batch as the first axis.
@@ -123,7 +139,7 @@ export interface Recorder {
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],
     /** Gradients with respect to the inputs that are wanted, from those with respect to the outputs. */
-    pullback: (
+    reverse: (
       cotangents: readonly (Tensor | undefined)[],
       wanted: readonly boolean[],
     ) => readonly (Tensor | undefined)[],
@@ -215,8 +231,8 @@ export function isRecordingWithin({ outer }: Trace): boolean {
 }
 
 /** Records an operation with a gradient rule. */
-export function record(...[inputs, outputs, pullback]: Parameters<Recorder["record"]>): void {
-  recordIn(traceOf([...inputs, ...outputs]), inputs, outputs, pullback);
+export function record(...[inputs, outputs, reverse]: Parameters<Recorder["record"]>): void {
+  recordIn(traceOf([...inputs, ...outputs]), inputs, outputs, reverse);
 }
 
 /** Records an operation that a trace has applied. Recorders from before the trace began record the trace as a whole. */
@@ -287,6 +303,19 @@ function nameOf({ names }: SharedResults, inputs: readonly Tensor[], params: unk
   return `${parts.join("; ")} | ${JSON.stringify(params)}`;
 }
 
+/**
+ * The gradient rule of a primitive; `undefined` if its gradient is zero.
+ *
+ * @returns A function that throws an error with the reason if the primitive has no rule.
+ */
+export function reverseOf<P>({ name, reverse }: Primitive<P>): Reverse<P> | undefined {
+  if (reverse === "zero") return undefined;
+  if (typeof reverse === "function") return reverse;
+  return () => {
+    throw new Error(`grad: ${name} has no gradient rule: ${reverse.none}`);
+  };
+}
+
 /** Applies a primitive: at once on the device, or, for symbolic inputs, as a new node of their trace. */
 export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P): Tensor {
   inputs.forEach((input, i) => {
@@ -307,13 +336,13 @@ export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], par
     const results = sharing.known.get(primitive) ?? new Map<string, Tensor>();
     sharing.known.set(primitive, results.set(name, output));
   }
-  const { pullback } = primitive;
-  if (recorders.length > 0 && pullback !== "none") {
+  const reverse = reverseOf(primitive);
+  if (recorders.length > 0 && reverse) {
     recordIn(
       trace,
       inputs,
       [output],
-      ([cotangent], wanted) => pullback(cotangent!, inputs, output, params, wanted),
+      ([cotangent], wanted) => reverse(cotangent!, inputs, output, params, wanted),
     );
   }
   return output;

@@ -35,20 +35,20 @@ export function residualsOf<P>(
 }
 
 function findResiduals<P>(
-  { pullback }: Primitive<P>,
+  { reverse }: Primitive<P>,
   inputs: readonly TensorSpec[],
   params: P,
   output: TensorSpec,
 ): readonly Residuals[] {
   return inputs.map(({ dtype }, wanted) => {
     // Gradients flow to and from floats alone.
-    if (pullback === "none" || !isFloat(dtype) || !isFloat(output.dtype)) {
+    if (typeof reverse !== "function" || !isFloat(dtype) || !isFloat(output.dtype)) {
       return { inputs: inputs.map(() => false), output: false };
     }
     const trace = new ReadTrace();
     const operands = inputs.map((input) => trace.symbol(input));
     const [result, cotangent] = [trace.symbol(output), trace.symbol(output)];
-    const gradient = pullback(
+    const gradient = reverse(
       cotangent,
       operands,
       result,

@@ -320,7 +320,7 @@ Deno.test("vmap says why it cannot map", () => {
     name: "sortRows",
     infer: ([spec]) => spec,
     run: (_device, [view]) => view,
-    pullback: "none",
+    reverse: "zero",
     batch: { none: "rows are sorted on the host" },
     lower: { none: "rows are sorted on the host" },
   };

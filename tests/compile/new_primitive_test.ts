@@ -1,13 +1,13 @@
 /** A primitive defined outside the library: one entry with all rules works in every transformation. */
 import assert from "node:assert/strict";
-import { checkGradients, grad, jit, odeint, scan, type Tensor } from "../../mod.ts";
+import { checkGradients, grad, jit, jvp, odeint, scan, stack, type Tensor, vmap } from "../../mod.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { View } from "../../src/device/device.ts";
 import { identity, max } from "../../src/device/scalar.ts";
 import { allocateView, derived } from "../../src/device/view.ts";
 import { apply, type Primitive } from "../../src/tensor/primitive.ts";
-import { forEachInput } from "../../src/tensor/pullback.ts";
+import { forEachInput } from "../../src/tensor/reverse.ts";
 import { residualsOf } from "../../src/tensor/residuals.ts";
 import { cpu, testOnDevices } from "../devices.ts";
 import { assertTensor, at, build, fromTensor, type Nd, random, toTensor } from "../tensor/nd.ts";
@@ -34,7 +34,7 @@ const cumulativeMax: Primitive<{ axis: number }> = {
     return output;
   },
   // The cotangent of a result flows to the element that the result equals.
-  pullback: forEachInput((g, [x], y, { axis }) => {
+  reverse: forEachInput((g, [x], y, { axis }) => {
     const length = x.shape[axis];
     const rows = Array.from({ length }, (_, i) => {
       const isChosen = y.equal(x.slice(axis, i, i + 1));
@@ -85,4 +85,49 @@ Deno.test("a solve with a primitive without a loop operation runs step by step a
   const solve = (y0: Tensor) =>
     odeint((_t, y) => cummax(y, 1).sub(y.mul(2)), y0, [0, 0.2], { method: "rk4", stepSize: 0.1 });
   await checkGradients((y0: Tensor) => solve(y0), [toTensor(values, "float64")]);
+});
+
+Deno.test("a primitive from outside has tangents and maps over a batch", async () => {
+  setCurrentDevice(cpu);
+  const x = toTensor(random([5, 3, 4], 3), "float64");
+  const each = stack([0, 1, 2, 3, 4].map((i) => cummax(x.select(0, i), 1)));
+  await assertTensor(vmap((x: Tensor) => cummax(x, 1))(x), await fromTensor(each), 1e-12);
+  const [, tangent] = jvp((x: Tensor) => cummax(x, 2).sum())([x], [x.zerosLike().add(1)]);
+  await assertTensor(tangent, await fromTensor(grad((x: Tensor) => cummax(x, 2).sum())(x).sum()), 1e-12);
+});
+
+Deno.test("a primitive without a gradient rule rejects gradients with the reason", () => {
+  setCurrentDevice(cpu);
+  const primitive: Primitive<{ axis: number }> = { ...cumulativeMax, reverse: { none: "nobody wrote one" } };
+  const f = (x: Tensor) => apply(primitive, [x], { axis: 1 }).mul(x).sum();
+  const x = toTensor(values, "float64");
+  const expected = { message: "grad: cumulativeMax has no gradient rule: nobody wrote one" };
+  assert.throws(() => grad(f)(x), expected);
+  assert.throws(() => jvp(f)([x], [x]), expected);
+  const solve = (y: Tensor) =>
+    scan((y: Tensor) => [y.add(f(y)), []], y, toTensor({ shape: [2], values: [0, 0] }))[0];
+  assert.throws(() => grad((y: Tensor) => solve(y).sum())(x), expected);
+  // No gradient passes through a constant.
+  grad((y: Tensor) => y.mul(f(x)).sum())(x.mul(1));
+});
+
+Deno.test("a primitive without one of the rules is a type error", () => {
+  const { infer: _infer, ...withoutShape } = cumulativeMax;
+  const { run: _run, ...withoutRun } = cumulativeMax;
+  const { reverse: _reverse, ...withoutReverse } = cumulativeMax;
+  const { batch: _batch, ...withoutBatch } = cumulativeMax;
+  const { lower: _lower, ...withoutLower } = cumulativeMax;
+  const incomplete: Primitive<{ axis: number }>[] = [
+    // @ts-expect-error: no shape rule
+    withoutShape,
+    // @ts-expect-error: no kernel
+    withoutRun,
+    // @ts-expect-error: no gradient rule
+    withoutReverse,
+    // @ts-expect-error: no batching rule
+    withoutBatch,
+    // @ts-expect-error: no operation inside loops
+    withoutLower,
+  ];
+  assert.equal(incomplete.length, 5);
 });

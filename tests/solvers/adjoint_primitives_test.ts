@@ -229,7 +229,7 @@ async function check(problem: Problem, what: string, compared = comparisons): Pr
 
 /** Whether a primitive has a gradient rule. Functions that make primitives have none. */
 const hasGradient = (exported: unknown): exported is Primitive<unknown> =>
-  typeof exported !== "function" && (exported as Primitive<unknown>).pullback !== "none";
+  typeof exported !== "function" && (exported as Primitive<unknown>).reverse !== "zero";
 
 let turn = 0;
 for (const [name, list] of Object.entries(cases)) {

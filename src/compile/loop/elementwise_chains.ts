@@ -6,6 +6,9 @@ import type { Node, OperationNode } from "../trace/graph.ts";
 import { maxOperations, operationsOf } from "../program/expression_size.ts";
 import { numberText } from "../../device/structure_text.ts";
 
+/** Fused chains have no gradient rule. */
+const noGradient = { none: "a loop fuses operations only if no gradient passes through them" };
+
 /** Maximum operands of a chain: with the result, every WebGPU adapter can bind this many buffers. */
 const maxOperands = 6;
 
@@ -102,5 +105,9 @@ function join(
       (node) => node.kind === "literal" ? constant(node.value, node.dtype) : values[operands.indexOf(node)],
       (primitive, inputs) => primitive.fn.build(...inputs),
     );
-  return { ...last, primitive: elementwise(name, build, "none"), inputs: operands };
+  return {
+    ...last,
+    primitive: { ...elementwise(name, build, "zero"), reverse: noGradient },
+    inputs: operands,
+  };
 }

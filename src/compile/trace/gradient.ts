@@ -1,6 +1,7 @@
 /** The reverse pass over the nodes of a graph. */
 import { reversePass } from "../../autodiff/reverse_pass.ts";
 import { isFloat } from "../../device/dtype.ts";
+import { reverseOf } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { dependingOn, type Node, type OperationNode } from "./graph.ts";
 
@@ -19,10 +20,11 @@ export function reverse(
 ): void {
   const dependent = dependingOn([...wrt], body);
   const operations = body.flatMap((node) => {
-    const { primitive: { pullback }, inputs, params } = node;
-    if (pullback === "none" || !dependent.has(node)) return [];
+    const { primitive, inputs, params } = node;
+    const rule = reverseOf(primitive);
+    if (!rule || !dependent.has(node)) return [];
     const reverse = ([cotangent]: readonly (Tensor | undefined)[], wanted: readonly boolean[]) =>
-      pullback(cotangent!, inputs.map(valueOf), valueOf(node), params, wanted);
+      rule(cotangent!, inputs.map(valueOf), valueOf(node), params, wanted);
     return [{ inputs, outputs: [node], reverse }];
   });
   reversePass(operations, cotangents, (node) => dependent.has(node) && isFloat(node.dtype), wrt);

@@ -8,7 +8,7 @@ import type { Scalar, ScalarFunction } from "../../device/scalar.ts";
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import { allocateView } from "../../device/view.ts";
 import type { Primitive, TensorSpec } from "../primitive.ts";
-import { forEachInput } from "../pullback.ts";
+import { forEachInput } from "../reverse.ts";
 import type { Tensor } from "../tensor.ts";
 
 /** The gradient with respect to one operand. */
@@ -36,12 +36,12 @@ function typeRule(fn: ScalarFunction): (inputs: readonly TensorSpec[]) => DType 
 /**
  * Makes a primitive of a scalar function.
  *
- * @param gradients A gradient rule for each operand; `"none"` for one, or for all, to which no gradient flows.
+ * @param gradients A gradient rule for each operand; `"zero"` for an operand whose gradient is zero, or for all operands.
  */
 export function elementwise<A extends Scalar[]>(
   name: string,
   build: (...operands: A) => Scalar,
-  gradients: { readonly [K in keyof A]: Gradient | "none" } | "none",
+  gradients: { readonly [K in keyof A]: Gradient | "zero" } | "zero",
 ): Elementwise {
   const fn: ScalarFunction = { name, build: build as ScalarFunction["build"] };
   const typeOf = typeRule(fn);
@@ -61,7 +61,7 @@ export function elementwise<A extends Scalar[]>(
       device.map(fn, inputs, output);
       return output;
     },
-    pullback: gradients === "none" ? "none" : forEachInput<void>(...gradients),
+    reverse: gradients === "zero" ? "zero" : forEachInput<void>(...gradients),
     batch: "elementwise",
     lower: "map",
   };
@@ -118,7 +118,7 @@ function gradientOfChosen(g: Tensor, isChosen: Tensor, isOtherChosen: Tensor): T
 
 /** The same values, through which no gradient flows: an operation, so that a traced loop knows of it too. */
 export const stopGradient: Elementwise = {
-  ...elementwise("stopGradient", s.identity.build, "none"),
+  ...elementwise("stopGradient", s.identity.build, "zero"),
   run: (_device, [view]) => view,
 };
 export const neg: Elementwise = elementwise("neg", s.neg, [(g) => g.neg()]);
@@ -130,12 +130,12 @@ export const sign: Elementwise = elementwise(
   "sign",
   // What is neither above nor below zero is its own sign: zero and NaN.
   (x) => x.type === "uint32" ? s.min(x, 1) : s.select(s.gt(x, 0), 1, s.select(s.lt(x, 0), -1, x)),
-  "none",
+  "zero",
 );
 
-export const floor: Elementwise = elementwise("floor", s.floor, "none");
-export const ceil: Elementwise = elementwise("ceil", s.ceil, "none");
-export const round: Elementwise = elementwise("round", s.round, "none");
+export const floor: Elementwise = elementwise("floor", s.floor, "zero");
+export const ceil: Elementwise = elementwise("ceil", s.ceil, "zero");
+export const round: Elementwise = elementwise("round", s.round, "zero");
 
 export const exp: Elementwise = elementwise("exp", s.exp, [(g, _, y) => g.mul(y)]);
 export const log: Elementwise = elementwise("log", s.log, [(g, [x]) => g.div(x)]);
@@ -159,28 +159,28 @@ export const relu: Elementwise = elementwise("relu", (x) => s.max(x, 0), [
   (g, _, y) => y.lessEqual(0).where(0, g),
 ]);
 
-export const less: Elementwise = elementwise("less", s.lt, "none");
-export const lessEqual: Elementwise = elementwise("lessEqual", s.le, "none");
-export const equal: Elementwise = elementwise("equal", s.eq, "none");
-export const isNaN: Elementwise = elementwise("isNaN", s.isNaN, "none");
+export const less: Elementwise = elementwise("less", s.lt, "zero");
+export const lessEqual: Elementwise = elementwise("lessEqual", s.le, "zero");
+export const equal: Elementwise = elementwise("equal", s.eq, "zero");
+export const isNaN: Elementwise = elementwise("isNaN", s.isNaN, "zero");
 export const isFinite: Elementwise = elementwise(
   "isFinite",
   (x) => isFloat(x.type) ? s.le(s.abs(x), largestOf(x.type)) : s.constant(1, "bool"),
-  "none",
+  "zero",
 );
 
 /** The largest finite number of a float type. */
 function largestOf(dtype: DType): number {
   return dtype === "float64" ? Number.MAX_VALUE : 2 ** 128 - 2 ** 104;
 }
-export const and: Elementwise = elementwise("and", s.and, "none");
-export const or: Elementwise = elementwise("or", s.or, "none");
-export const xor: Elementwise = elementwise("xor", s.xor, "none");
-export const not: Elementwise = elementwise("not", s.not, "none");
+export const and: Elementwise = elementwise("and", s.and, "zero");
+export const or: Elementwise = elementwise("or", s.or, "zero");
+export const xor: Elementwise = elementwise("xor", s.xor, "zero");
+export const not: Elementwise = elementwise("not", s.not, "zero");
 
 /** condition ? a : b. */
 export const where: Elementwise = elementwise("where", s.select, [
-  "none",
+  "zero",
   (g, [condition]) => condition.where(g, 0),
   (g, [condition]) => condition.where(g.zerosLike(), g),
 ]);

@@ -4,7 +4,7 @@ import { allocateView, copy, makeContiguous, numberView } from "../../device/vie
 import type { Tensor } from "../tensor.ts";
 import { alongBatch } from "../batching.ts";
 import { apply, type Primitive, type TensorSpec } from "../primitive.ts";
-import { forEachInput } from "../pullback.ts";
+import { forEachInput } from "../reverse.ts";
 
 function checkIndices(operation: string, { shape, dtype }: TensorSpec) {
   if (dtype !== "int32" || shape.length !== 1) {
@@ -26,9 +26,9 @@ export const gather: Primitive<void> = {
     device.gather(makeContiguous(device, view), makeContiguous(device, indices), output);
     return output;
   },
-  pullback: forEachInput(
+  reverse: forEachInput(
     (g, [x, indices]) => apply(scatterAdd, [g, indices], { size: x.shape[1] }),
-    "none",
+    "zero",
   ),
   batch([x, indices], batch, _, { shape: [outer, count, inner] }) {
     const size = x.tensor.shape.at(-2)!;
@@ -73,13 +73,13 @@ export const scatterAdd: Primitive<{ size: number }> = {
     device.scatterAdd(makeContiguous(device, updates), makeContiguous(device, indices), output);
     return output;
   },
-  pullback: forEachInput(
+  reverse: forEachInput(
     (g, [, indices], _output, { size }) => {
       // Contributions of indices out of range were dropped.
       const isInside = indices.greaterEqual(0).and(indices.less(size)).expandDims([0, 2]);
       return isInside.where(apply(gather, [g, indices], undefined), 0);
     },
-    "none",
+    "zero",
   ),
   batch([updates, indices], batch, { size }, { shape: [outer, , inner] }) {
     const all = alongBatch(updates, batch);

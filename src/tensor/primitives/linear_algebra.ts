@@ -4,7 +4,7 @@ import { formatShape, sameShape, type Shape, ShapeError } from "../../device/sha
 import { allocateView, materialize, transposed } from "../../device/view.ts";
 import { alongBatch } from "../batching.ts";
 import { apply, type Primitive } from "../primitive.ts";
-import { forEachInput } from "../pullback.ts";
+import { forEachInput } from "../reverse.ts";
 import { conjugate, multiply } from "../complex.ts";
 import type { Tensor } from "../tensor.ts";
 
@@ -29,7 +29,7 @@ export const matmul: Primitive<void> = {
     device.matmul(materialize(device, a), materialize(device, b), output);
     return output;
   },
-  pullback: forEachInput((g, [, b]) => g.matmul(b.mT), (g, [a]) => a.mT.matmul(g)),
+  reverse: forEachInput((g, [, b]) => g.matmul(b.mT), (g, [a]) => a.mT.matmul(g)),
   batch([a, b], batch) {
     // A matrix on the right that does not vary makes one large product.
     if (!b.varies && b.tensor.rank === 2) return a.tensor.matmul(b.tensor);
@@ -73,7 +73,7 @@ export const tridiagonal: Primitive<void> = {
     device.tridiagonal(lower, diagonal, upper, rhs, target);
     return target;
   },
-  pullback(g, [lower, diagonal, upper], x, _, wanted) {
+  reverse(g, [lower, diagonal, upper], x, _, wanted) {
     // With T^T w = g: the gradient of rhs is w, and that of T is -w x^T, read off on each band.
     const w = apply(tridiagonal, [before(upper), diagonal, after(lower), g], undefined);
     const ofBand = (band: Tensor, other: () => Tensor, isWanted: boolean) =>
@@ -138,7 +138,7 @@ export const linearRecurrence: Primitive<{ axis: number; complex: boolean }> = {
     device.linearRecurrence(a, b, { axis, parts: complex ? shape.length - 2 : undefined }, output);
     return output;
   },
-  pullback(g, [a, b], x, params, wanted) {
+  reverse(g, [a, b], x, params, wanted) {
     // The gradient w of b runs backwards: w[n - 1] = g[n - 1], w[i] = conj(a[i]) w[i + 1] + g[i]; that of a is w[1:] conj(x[:-1]).
     const { axis, complex } = params;
     const links = complex ? conjugate(a) : a;

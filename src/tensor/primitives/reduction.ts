@@ -3,8 +3,8 @@ import type { Reduction } from "../../device/device.ts";
 import { contiguousStrides, type Shape, ShapeError } from "../../device/shape.ts";
 import { allocateView, materialize } from "../../device/view.ts";
 import { afterBatch } from "../batching.ts";
-import { apply, type Primitive } from "../primitive.ts";
-import { forEachInput, type Pullback } from "../pullback.ts";
+import { apply, type Primitive, type Reverse } from "../primitive.ts";
+import { forEachInput } from "../reverse.ts";
 
 interface Axes {
   readonly axes: readonly number[];
@@ -14,7 +14,7 @@ function dropAxes(shape: Shape, axes: readonly number[]): number[] {
   return shape.filter((_, axis) => !axes.includes(axis));
 }
 
-function reduction(name: Reduction, pullback: Pullback<Axes>): Primitive<Axes> {
+function reduction(name: Reduction, reverse: Reverse<Axes>): Primitive<Axes> {
   const primitive: Primitive<Axes> = {
     name,
     infer([{ shape, dtype }], { axes }) {
@@ -30,7 +30,7 @@ function reduction(name: Reduction, pullback: Pullback<Axes>): Primitive<Axes> {
       device.reduce(name, materialize(device, view), output);
       return { ...output, shape, strides: contiguousStrides(shape) };
     },
-    pullback,
+    reverse,
     batch: ([x], _batch, { axes }) => apply(primitive, [x.tensor], { axes: afterBatch(axes) }),
     lower: "reduce",
   };
@@ -43,7 +43,7 @@ export const sum: Primitive<Axes> = reduction(
 );
 
 /** Elements that equal the result, NaN included, share the gradient equally; the others get 0, whatever the cotangent. */
-const shareAmongEqual: Pullback<Axes> = forEachInput((g, [x], y, { axes }) => {
+const shareAmongEqual: Reverse<Axes> = forEachInput((g, [x], y, { axes }) => {
   const isChosen = x.equal(y.expandDims(axes)).or(x.isNaN());
   return isChosen.where(g.div(isChosen.cast(x.dtype).sum(axes)).expandDims(axes), 0);
 });
@@ -62,7 +62,7 @@ export const argReduce: Primitive<{ reduction: "max" | "min"; axis: number }> = 
     device.argReduce(reduction, materialize(device, view), axis, output);
     return { ...output, shape, strides: contiguousStrides(shape) };
   },
-  pullback: "none",
+  reverse: "zero",
   batch: ([x], _batch, { reduction, axis }) => apply(argReduce, [x.tensor], { reduction, axis: axis + 1 }),
   lower: { none: "loops have no kernel for the position of an extreme element" },
 };
@@ -78,7 +78,7 @@ export const cumulativeSum: Primitive<{ axis: number }> = {
     device.cumulativeSum(materialize(device, view), axis, output);
     return output;
   },
-  pullback: forEachInput((g, _inputs, _output, { axis }) => g.flip(axis).cumsum(axis).flip(axis)),
+  reverse: forEachInput((g, _inputs, _output, { axis }) => g.flip(axis).cumsum(axis).flip(axis)),
   batch: ([x], _batch, { axis }) => x.tensor.cumsum(axis + 1),
   lower: { none: "loops have no kernel for cumulative sums" },
 };

@@ -15,7 +15,7 @@ import {
 import { allocateView, copy, derived, hasBuffer, makeContiguous, numberView } from "../../device/view.ts";
 import { afterBatch, alongBatch } from "../batching.ts";
 import { apply, type Primitive } from "../primitive.ts";
-import { forEachInput } from "../pullback.ts";
+import { forEachInput } from "../reverse.ts";
 
 export const reshape: Primitive<{ shape: Shape }> = {
   name: "reshape",
@@ -26,7 +26,7 @@ export const reshape: Primitive<{ shape: Shape }> = {
     if (strides) return derived(view, { shape, strides });
     return { ...makeContiguous(device, view), shape, strides: contiguousStrides(shape) };
   },
-  pullback: forEachInput((g, [x]) => g.reshape(x.shape)),
+  reverse: forEachInput((g, [x]) => g.reshape(x.shape)),
   batch: ([x], batch, _, { shape }) => x.tensor.reshape([batch, ...shape]),
   lower: "reshape",
 };
@@ -36,7 +36,7 @@ export const permute: Primitive<{ axes: readonly number[] }> = {
   infer: ([{ shape, dtype }], { axes }) => ({ shape: axes.map((axis) => shape[axis]), dtype }),
   run: (_device, [view], { axes }, { shape }) =>
     derived(view, { shape, strides: axes.map((axis) => view.strides[axis]) }),
-  pullback: forEachInput((g, _inputs, _output, { axes }) =>
+  reverse: forEachInput((g, _inputs, _output, { axes }) =>
     g.permute(axes.map((_, axis) => axes.indexOf(axis)))
   ),
   batch: ([x], _batch, { axes }) => x.tensor.permute([0, ...afterBatch(axes)]),
@@ -58,7 +58,7 @@ export const broadcastTo: Primitive<{ shape: Shape }> = {
     shape,
     strides: broadcastStrides(view.shape, view.strides, shape),
   }),
-  pullback: forEachInput((g, [x]) => {
+  reverse: forEachInput((g, [x]) => {
     const added = g.rank - x.rank;
     const stretched = g.shape.flatMap((length, axis) =>
       axis >= added && x.shape[axis - added] === length ? [] : [axis]
@@ -97,9 +97,7 @@ export const slice: Primitive<Grid & { shape: Shape }> = {
   name: "slice",
   infer: ([{ dtype }], { shape }) => ({ shape, dtype }),
   run: (_device, [view], grid, { shape }) => gridView(view, grid, shape),
-  pullback: forEachInput((g, [x], _, { starts, steps }) =>
-    apply(pad, [g], { shape: x.shape, starts, steps })
-  ),
+  reverse: forEachInput((g, [x], _, { starts, steps }) => apply(pad, [g], { shape: x.shape, starts, steps })),
   batch: ([x], batch, params) => apply(slice, [x.tensor], batchGrid(params, batch)),
   lower: "slice",
 };
@@ -113,7 +111,7 @@ export const pad: Primitive<Grid & { shape: Shape }> = {
     device.map(identity, [view], gridView(output, grid, view.shape) as typeof output);
     return output;
   },
-  pullback: forEachInput((g, [x], _, { starts, steps }) =>
+  reverse: forEachInput((g, [x], _, { starts, steps }) =>
     apply(slice, [g], { shape: x.shape, starts, steps })
   ),
   batch: ([x], batch, params) => apply(pad, [x.tensor], batchGrid(params, batch)),
@@ -146,7 +144,7 @@ export const concatenate: Primitive<{ axis: number }> = {
     }
     return output;
   },
-  pullback(g, inputs, _, { axis }, wanted) {
+  reverse(g, inputs, _, { axis }, wanted) {
     let end = 0;
     return inputs.map(({ shape }, i) => {
       const start = end;
