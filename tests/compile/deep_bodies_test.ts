@@ -103,6 +103,8 @@ for (const [name, body] of Object.entries(bodies)) {
       await assertAgree(way, found, withGradients(stepByStep(run), inputs), 1e-9);
     });
   }
+  // A function has no loop, so there this body is the chain of sums and products.
+  if (name === "operations before the loop") continue;
   Deno.test(`${operations} operations, ${name}: jit`, async () => {
     const f = ({ y, p }: Inputs) => body(y, p, operations);
     const inputs = { y: y0, p: parameter };

@@ -2,7 +2,6 @@
 import { allocateBuffer } from "../../src/device/buffer.ts";
 import type { BufferView, View } from "../../src/device/device.ts";
 import { bytesPerElement, type DType } from "../../src/device/dtype.ts";
-import { sizeOf } from "../../src/device/shape.ts";
 import { type CpuDevice, createCpuDevice } from "../../src/device/cpu/device.ts";
 import type { Block } from "../../src/device/cpu/runtime/memory.ts";
 
@@ -38,20 +37,21 @@ export function wordsOf(view: BufferView, on = device) {
   return words.subarray(start, start + view.source.byteLength / bytesPerElement(view.dtype));
 }
 
-/** The elements in row-major order, each with its position in the buffer. */
-export function* elements({ shape, strides, offset }: View): Generator<number> {
-  const position = shape.map(() => 0);
-  for (let n = sizeOf(shape); n > 0; n--) {
-    yield position.reduce((at, i, axis) => at + i * strides[axis], offset);
-    for (let axis = shape.length - 1; axis >= 0; axis--) {
-      if (++position[axis] < shape[axis]) break;
-      position[axis] = 0;
+/** The positions of the elements in the buffer, in row-major order. */
+export function positionsOf({ shape, strides, offset }: View): number[] {
+  let positions = [offset];
+  for (const [axis, length] of shape.entries()) {
+    const starts = positions;
+    positions = new Array(starts.length * length);
+    for (let i = 0; i < positions.length; i++) {
+      positions[i] = starts[Math.floor(i / length)] + i % length * strides[axis];
     }
   }
+  return positions;
 }
 
 export function valuesOf(view: View, on = device): number[] {
-  const positions = [...elements(view)];
+  const positions = positionsOf(view);
   if (typeof view.source === "number") return positions.map(() => view.source as number);
   const words = wordsOf(view as BufferView, on);
   return positions.map((position) => words[position]);

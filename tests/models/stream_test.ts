@@ -193,7 +193,7 @@ Deno.test("the memory of a stream does not grow with observations", async () => 
   cpu.allocate = (bytes) => (allocated += bytes, allocate.call(cpu, bytes));
   cpu.release = (memory, bytes) => (allocated -= bytes, release.call(cpu, memory, bytes));
   try {
-    run(100, 2000);
+    run(100, 800);
   } finally {
     Object.assign(cpu, { allocate, release });
   }

@@ -168,8 +168,8 @@ Deno.test("an implicit method solves along a path and backwards in time", async 
   const field = (_t: Tensor, z: Tensor) => z.matmul(w).tanh().reshape([3, 4, 2]);
   for (const t of [[0, 2.5, 5], [5, 1, 0]]) {
     const solve = (method: string) =>
-      cdeint(X, field, ones([3, 4], float64), t, { method, rtol: 1e-9, atol: 1e-10 });
-    assert.ok(await solve("kvaerno5").sub(solve("dopri5")).abs().max().item() < 1e-6);
+      cdeint(X, field, ones([3, 4], float64), t, { method, rtol: 1e-8, atol: 1e-9 });
+    assert.ok(await solve("kvaerno5").sub(solve("dopri5")).abs().max().item() < 1e-5);
   }
 });
 
@@ -201,7 +201,8 @@ Deno.test("statistics count every evaluation of an implicit method", () => {
     ]] as const
   ) {
     let calls = 0;
-    odeint((t, y) => (calls++, field(t, y)), y0, [0, end], { method: "kvaerno3", statistics });
+    const options = { method: "kvaerno3", rtol: 1e-4, atol: 1e-6, statistics };
+    odeint((t, y) => (calls++, field(t, y)), y0, [0, end], options);
     assert.equal(statistics.evaluations, calls);
   }
   assert.ok(statistics.rejected > 0);

@@ -43,7 +43,7 @@ for (const method of methods) {
         const { f, y0 } = problem("vdp", "float64");
         const k = tensor([0.7], float64);
         const error = await distance({ y0, k }, (adjoint) => {
-          const options = { method, stepSize: 0.06, adjoint, compile };
+          const options = { method, stepSize: 0.11, adjoint, compile };
           return odeint((t, y) => f(t, y).mul(k), y0, t, options).square().sum();
         }, compile);
         assert.ok(error < 1e-10, `at t = ${t}: ${error}`);

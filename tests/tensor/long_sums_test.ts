@@ -16,7 +16,9 @@ const terms: Record<string, { value: (i: number) => number; tolerance: number }>
 };
 
 function floats(count: number, value: (i: number) => number): Float32Array {
-  return Float32Array.from({ length: count }, (_, i) => value(i));
+  const values = new Float32Array(count);
+  for (let i = 0; i < count; i++) values[i] = value(i);
+  return values;
 }
 
 function assertRelative(found: number, exact: number, tolerance: number, what: string) {
