@@ -29,3 +29,14 @@ export function collapse(shape: readonly number[], strides: readonly (readonly n
   if (lengths.length === 0) return { shape: [1], strides: strides.map(() => [0]) };
   return { shape: lengths, strides: walked };
 }
+
+/** Calls `body` for each position of a walk, in row-major order, with the offset in each view. */
+export function forEachPosition({ shape, strides }: Walk, body: (offsets: number[]) => void): void {
+  const visit = (axis: number, offsets: number[]) => {
+    if (axis === shape.length) return body(offsets);
+    for (let i = 0; i < shape[axis]; i++) {
+      visit(axis + 1, offsets.map((offset, view) => offset + i * strides[view][axis]));
+    }
+  };
+  visit(0, strides.map(() => 0));
+}

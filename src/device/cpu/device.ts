@@ -9,22 +9,22 @@ import type {
   Reduction,
   View,
 } from "../device.ts";
-import { bytesPerElement, deviceArray, type DType, type TypedArray } from "../dtype.ts";
+import { bytesPerElement, deviceArray, type TypedArray } from "../dtype.ts";
 import type { ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
 import { refuseReading } from "../capture.ts";
 import { beginCapture, Reserve } from "../reserve.ts";
 import { addressOf } from "./assembler/address.ts";
+import { argReduce } from "./kernels/arg_reduce.ts";
 import { gather, scatterAdd } from "./kernels/indexing.ts";
 import { Kernels } from "./kernels/kernels.ts";
-import * as loops from "./assembler/loops.ts";
 import { Mapper } from "./kernels/map.ts";
 import { Multiplier } from "./matmul/multiplier.ts";
 import type { Blas } from "./matmul/blas.ts";
 import { type Block, Memory } from "./runtime/memory.ts";
 import { ThreadPool } from "./runtime/thread_pool.ts";
 import type { RecurrenceAxes } from "../recurrence.ts";
-import { linearRecurrence } from "./kernels/recurrence.ts";
+import { cumulativeSum, linearRecurrence } from "./kernels/recurrence.ts";
 import { reduce } from "./kernels/reduce.ts";
 import { tridiagonal } from "./kernels/tridiagonal.ts";
 import { vectorsPerRegister } from "./runtime/vectors_per_register.ts";
@@ -111,31 +111,6 @@ export class CpuDevice implements Device {
     this.memory.release(memory as Block);
   }
 
-  /** The whole memory as words of a type. */
-  #words(dtype: DType): TypedArray {
-    const { memory } = this;
-    switch (dtype) {
-      case "float32":
-        return memory.f32;
-      case "float64":
-        return memory.f64;
-      case "int32":
-        return memory.i32;
-      default:
-        return memory.u32;
-    }
-  }
-
-  #located(view: BufferView): loops.HostView {
-    const { dtype, shape, strides } = view;
-    return {
-      words: () => this.#words(dtype),
-      start: addressOf(view) / bytesPerElement(dtype),
-      shape,
-      strides,
-    };
-  }
-
   capture(): DeviceCapture {
     const { memory, pool } = this;
     const [commands, reserve]: [(() => void)[], Reserve<Block>] = [[], new Reserve()];
@@ -171,9 +146,10 @@ export class CpuDevice implements Device {
 
   readSync(view: BufferView): TypedArray {
     refuseReading();
-    const { words, start } = this.#located(view);
-    const copied = new (deviceArray(view.dtype))(sizeOf(view.shape));
-    copied.set(words().subarray(start, start + copied.length));
+    const { dtype, shape } = view;
+    const start = addressOf(view) / bytesPerElement(dtype);
+    const copied = new (deviceArray(dtype))(sizeOf(shape));
+    copied.set(this.memory.wordsOf(dtype).subarray(start, start + copied.length));
     return copied;
   }
 
@@ -205,13 +181,11 @@ export class CpuDevice implements Device {
   }
 
   argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void {
-    const operands = [this.#located(input), this.#located(output)] as const;
-    this.runOnHost(() => loops.argReduce(reduction, axis, operands));
+    argReduce(this, this.#kernels, reduction, input, axis, output);
   }
 
   cumulativeSum(input: BufferView, axis: number, output: BufferView): void {
-    const operands = [this.#located(input), this.#located(output)] as const;
-    this.runOnHost(() => loops.cumulativeSum(axis, operands));
+    cumulativeSum(this, this.#kernels, input, axis, output);
   }
 
   linearRecurrence(a: BufferView, b: BufferView, axes: RecurrenceAxes, output: BufferView): void {

@@ -1,5 +1,5 @@
 /** Products that a native library computes, where the user has asked for one. */
-import { collapse, type Walk } from "../../collapse.ts";
+import { collapse, forEachPosition } from "../../collapse.ts";
 import type { BufferView } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
 import { addressOf } from "../assembler/address.ts";
@@ -49,14 +49,4 @@ function rowMajor(
   if (column === 1 && row >= columns) return { isTransposed: false, rowStride: row };
   if (row === 1 && column >= rows) return { isTransposed: true, rowStride: column };
   return undefined;
-}
-
-function forEachPosition({ shape, strides }: Walk, body: (offsets: number[]) => void): void {
-  const visit = (axis: number, offsets: number[]) => {
-    if (axis === shape.length) return body(offsets);
-    for (let i = 0; i < shape[axis]; i++) {
-      visit(axis + 1, offsets.map((offset, view) => offset + i * strides[view][axis]));
-    }
-  };
-  visit(0, strides.map(() => 0));
 }

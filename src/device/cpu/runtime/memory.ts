@@ -5,6 +5,7 @@
  * split off, and neighbours that are free are joined at once. Both calls take constant time, and memory that was split
  * for small tensors comes back for large ones.
  */
+import type { DType, TypedArray } from "../../dtype.ts";
 import type { Reserve } from "../../reserve.ts";
 import { growMemory, maximumPages, newMemory } from "./memory64.ts";
 
@@ -116,6 +117,13 @@ export class Memory {
   /** Bytes that it may grow to. */
   get maximumBytes(): number {
     return this.#maximumPages * page;
+  }
+
+  /** The entire memory as elements of a type. */
+  wordsOf(dtype: DType): TypedArray {
+    if (dtype === "float32") return this.f32;
+    if (dtype === "float64") return this.f64;
+    return dtype === "int32" ? this.i32 : this.u32;
   }
 
   #renewViews(): void {
