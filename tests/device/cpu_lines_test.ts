@@ -1,9 +1,7 @@
 /** Kernels along an axis on the CPU: cumulative sums and positions of extreme elements. */
 import assert from "node:assert/strict";
-import type { BufferView } from "../../src/device/device.ts";
 import type { DType } from "../../src/device/dtype.ts";
 import { allocateView, uploadView } from "../../src/device/view.ts";
-import { createCpuDevice } from "../../src/device/cpu/device.ts";
 import {
   device,
   f32,
@@ -102,23 +100,4 @@ Deno.test("argReduce finds the first NaN and the first of equal elements, in sho
       assert.equal(search(), length - 5);
     }
   }
-});
-
-Deno.test("cumulative sums and positions have the same bits on any number of threads", () => {
-  const random = randomNumbers(47);
-  const values = Float32Array.from({ length: 300_000 }, () => random() - 0.5);
-  const results = [1, 3].map((threads) => {
-    const other = createCpuDevice({ threads });
-    return [[300_000], [1000, 300], [3, 100_000]].map((shape) =>
-      shape.map((_, axis) => {
-        const input = uploadView(other, values, shape, "float32");
-        const sums = allocateView(other, shape, "float32");
-        other.cumulativeSum(input, axis, sums);
-        const positions: BufferView = allocateView(other, shape.with(axis, 1), "int32");
-        other.argReduce("min", input, axis, positions);
-        return [other.readSync(sums), other.readSync(positions)];
-      })
-    );
-  });
-  assert.deepEqual(results[1], results[0]);
 });

@@ -40,6 +40,14 @@ function largeResults(on: CpuDevice): number[][] {
     on.map({ name: "shared", build: (x) => s.tanh(s.add(x, 1)) }, [transposed], output([1201, 1100], dtype));
     const lines = [0, 1].map(() => upload([7, 90, 2, 53], dtype));
     on.linearRecurrence(lines[0], lines[1], { axis: 1, parts: 2 }, output([7, 90, 2, 53], dtype));
+    const rows = upload([300, 301], dtype);
+    for (const axis of [0, 1]) {
+      on.cumulativeSum(rows, axis, output([300, 301], dtype));
+      on.argReduce("max", rows, axis, output([300, 301].with(axis, 1), "int32"));
+    }
+    const line = upload([70_000], dtype);
+    on.cumulativeSum(line, 0, output([70_000], dtype));
+    on.argReduce("min", line, 0, output([1], "int32"));
     const bands = [0, 1, 2].map(() => upload([400, 101], dtype));
     on.tridiagonal(bands[0], bands[1], bands[2], upload([400, 101], dtype), output([400, 101], dtype));
   }
