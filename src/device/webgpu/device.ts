@@ -8,7 +8,7 @@ import { sizeOf } from "../shape.ts";
 import { CommandRecorder } from "./command_recorder.ts";
 import { findAdapter, type FoundAdapter, type Implementation, noAdapterMessage } from "./adapter.ts";
 import { type Dispatch, Gpu, type MemoryView } from "./gpu.ts";
-import { gather, scatterAdd } from "./indexing.ts";
+import { gather } from "./gather.ts";
 import { storageType } from "./kernel.ts";
 import { map } from "./map.ts";
 import { matmul } from "./matmul.ts";
@@ -17,6 +17,7 @@ import type { Recording } from "./recording.ts";
 import type { RecurrenceAxes } from "../recurrence.ts";
 import { cumulativeSum, linearRecurrence } from "./recurrence.ts";
 import { argReduce, reduce } from "./reduce.ts";
+import { scatterAdd } from "./scatter_add.ts";
 import { tridiagonal } from "./tridiagonal.ts";
 
 /** Scalar operations per submission of a loop: less than half a second on the slowest GPUs. */

@@ -1,0 +1,55 @@
+// A stable sort of positions by their indices: one pass of a radix sort, for one digit. (Satish et al., "Designing efficient
+// sorting algorithms for manycore GPUs", 2009.) Each invocation takes a block of neighbouring positions, so that the order
+// of equal digits does not depend on the order in which invocations run. Declared before this text:
+//   indices, input                                   input is read if params.is_first is 0: the positions before this pass
+//   counts                                           written by count_digits, read by move_positions
+//   output                                           the positions after this pass
+//   invocations, block_length, digits
+//   params.count, params.blocks                      positions, and blocks of block_length positions
+//   params.size                                      an index outside counts as this number
+//   params.shift                                     the lowest bit of the digit
+//   params.is_first                                  1 in the first pass
+//   params.indices_offset
+
+fn position_at(place: u32) -> u32 {
+  if (params.is_first == 1u) { return place; }
+  return u32(input[place]);
+}
+
+fn digit_of(position: u32) -> u32 {
+  let index = min(u32(indices[params.indices_offset + position]), params.size);
+  return (index >> params.shift) % digits;
+}
+
+// counts[digit * blocks + block]: how often a digit occurs in a block.
+@compute @workgroup_size(invocations)
+fn count_digits(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  for (var block = id.x; block < params.blocks; block += groups.x * invocations) {
+    var found: array<i32, digits>;
+    let end = min((block + 1u) * block_length, params.count);
+    for (var place = block * block_length; place < end; place++) {
+      found[digit_of(position_at(place))] += 1;
+    }
+    for (var digit = 0u; digit < digits; digit++) {
+      counts[digit * params.blocks + block] = found[digit];
+    }
+  }
+}
+
+// counts has cumulative sums now: the end of the places of each digit and block.
+@compute @workgroup_size(invocations)
+fn move_positions(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
+  for (var block = id.x; block < params.blocks; block += groups.x * invocations) {
+    var ends: array<i32, digits>;
+    for (var digit = 0u; digit < digits; digit++) {
+      ends[digit] = counts[digit * params.blocks + block];
+    }
+    let start = block * block_length;
+    for (var place = min(start + block_length, params.count); place > start; place--) {
+      let position = position_at(place - 1u);
+      let digit = digit_of(position);
+      ends[digit] -= 1;
+      output[ends[digit]] = i32(position);
+    }
+  }
+}
