@@ -48,10 +48,12 @@ function drawPanel(
     x: (value) => left + x.place(value) * (right - left),
     y: (value) => bottom - y.place(value) * (bottom - top),
   };
-  const isLow = ({ kind }: Mark) => kind === "region" || kind === "band";
-  const marks = [...panel.marks.filter(isLow), ...panel.marks.filter((mark) => !isLow(mark))];
-  return drawAxes(panel, [x, y], frame, size) +
-    marks.map((mark) => drawMark(mark, colours.get(mark.name) ?? "", frame)).join("");
+  const drawn = (isIncluded: (kind: Mark["kind"]) => boolean) =>
+    panel.marks.filter(({ kind }) => isIncluded(kind))
+      .map((mark) => drawMark(mark, colours.get(mark.name) ?? "", frame)).join("");
+  // Regions would hide the axes, and bands the lines.
+  return drawn((kind) => kind === "region") + drawAxes(panel, [x, y], frame, size) +
+    drawn((kind) => kind === "band") + drawn((kind) => kind !== "region" && kind !== "band");
 }
 
 /** Smallest and largest value along an axis. Bands extend it by at most twice the range of the other marks. */

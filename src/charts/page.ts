@@ -64,7 +64,9 @@ th { color: var(--soft); font-weight: 400; }
 th[scope="row"] { min-width: 7em; }
 th.long { min-width: 11em; }
 td:not(.number) { min-width: 6em; }
+td.wide { min-width: 18em; }
 .confusion td { min-width: 0; text-align: center; }
+.confusion thead th + th { text-align: center; }
 td.number, th.number { text-align: right; }
 td.number, td.short { white-space: nowrap; }
 @media (max-width: 600px) { th, td { padding: 6px 8px; } }

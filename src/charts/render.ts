@@ -75,6 +75,9 @@ function contentOf(section: Section): string {
 /** Maximum number of characters of a text cell that is never broken into lines, such as a date. */
 const mostWithoutBreak = 19;
 
+/** Minimum number of characters of a text cell in a wide column, such as a command. */
+const leastWide = 60;
+
 /** A table that scrolls inside its frame where it is wider than the page. */
 export function renderTable({ head, rows, texts = [] }: Omit<TableSection, "kind">): string {
   const isText = (column: number) => column === 0 || texts.includes(column);
@@ -82,7 +85,8 @@ export function renderTable({ head, rows, texts = [] }: Omit<TableSection, "kind
     typeof cell === "string" && cell.length > mostWithoutBreak ? ' class="long"' : "";
   const classOf = (column: number, cell: Cell) => {
     if (!isText(column)) return ` class="number"`;
-    return typeof cell === "string" && cell.length > mostWithoutBreak ? "" : ` class="short"`;
+    const length = typeof cell === "string" ? cell.length : 0;
+    return length >= leastWide ? ` class="wide"` : length > mostWithoutBreak ? "" : ` class="short"`;
   };
   const headCells = head.map((cell, i) =>
     `<th scope="col"${isText(i) ? "" : ` class="number"`}>${escapeText(cell)}</th>`

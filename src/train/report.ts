@@ -178,7 +178,10 @@ function configuration({ config, options = {}, chosen = {}, unused = [] }: Repor
     title: "Configuration",
     head: ["setting", "value", "meaning"],
     rows: settings.filter(([name, value]) => value !== undefined && !unused.includes(name))
-      .map(([name, value]) => [wordsOf(name), settingText(value), options[name]?.help ?? ""]),
+      .map(([name, value]) => {
+        const [words, help = ""] = [wordsOf(name), options[name]?.help];
+        return [words, settingText(value), help === words ? "" : help];
+      }),
     texts: [0, 1, 2],
   };
 }

@@ -112,23 +112,28 @@ function runsOf({ runs }: FilledTable, row: TableRow, column: TableColumn): Made
 
 function measures(filled: FilledTable): Section {
   const { table, scale, runs } = filled;
+  const made = table.columns.filter((column) =>
+    runs.some(({ outcome, columns }) => outcome && columns.includes(column))
+  );
+  // Columns without a run would hide the others on a narrow screen.
+  const columns = made.length > 0 ? made : table.columns;
   const { differs } = scaleOf(table, scale);
   const ended = runs.filter(({ outcome }) => outcome).length;
   return {
     title: `Measured here, and in the paper`,
     note:
-      `Mean ± standard deviation (seeds); on the page the best is bold, the second best underlined. ${ended} of ${runs.length} runs have ended. Scale ${scale}: ${differs}`,
+      `Mean ± standard deviation (number of seeds). The web page shows the best in bold and underlines the second best. ${ended} of ${runs.length} runs have ended. Scale ${scale}: ${differs}`,
     rows: [
-      ["", ...table.columns.flatMap(({ title }) => [title, "paper"])],
+      ["model", ...columns.flatMap(({ title }) => [title, "paper"])],
       ...table.rows.map((row) => [
         row.title,
-        ...table.columns.flatMap((column, i) => [
+        ...columns.flatMap((column) => [
           measured(runsOf(filled, row, column), column),
-          published(row.published?.[i]),
+          published(row.published?.[table.columns.indexOf(column)]),
         ]),
       ]),
     ],
-    marks: table.columns.flatMap((column, i) =>
+    marks: columns.flatMap((column, i) =>
       leaders(filled, column).map((row, place) => ({
         row: table.rows.indexOf(row),
         column: 1 + 2 * i,
@@ -155,8 +160,8 @@ function tests(filled: FilledTable): Section | undefined {
   if (rows.every(([_, ...cells]) => cells.every((cell) => cell === ""))) return undefined;
   return {
     title: `Welch's t test against ${compared.title}`,
-    note: "The probability of a difference like this or larger, if their means were the same.",
-    rows: [["", ...columns.map(({ title }) => title)], ...rows],
+    note: "The p-value: the probability of a difference at least this large if both means are equal.",
+    rows: [["model", ...columns.map(({ title }) => title)], ...rows],
   };
 }
 
@@ -182,8 +187,11 @@ function costs({ table, runs }: FilledTable): Section {
   });
   return {
     title: "Costs",
-    note: "Means over the seeds. The memory is the largest of the whole process, Deno and the data included.",
-    rows: [["", "", "parameters", "epochs", "an epoch", "peak memory", "device"], ...rows],
+    note: "Means over the seeds. Peak memory is that of the whole process, including Deno and the data.",
+    rows: [
+      ["model", "columns", "parameters", "epochs", "time of an epoch", "peak memory", "device"],
+      ...rows,
+    ],
     texts: [0, 1, 6],
   };
 }

@@ -85,3 +85,21 @@ Deno.test("the page of a table escapes text and marks the best two values of a c
   assert(page.includes('<td class="number"><b>3.0 ± 1.4 (2)</b></td>'), "the best");
   assert(page.includes('<td class="number"><u>5.0 (1), 1 diverged</u></td>'), "the second best");
 });
+
+Deno.test("a table omits columns without a run, and the published numbers stay with their column", async () => {
+  const other = { title: "other", experiment: "mass-spring-damper" };
+  const columns = [{ ...table.columns[0], ...other }, table.columns[0]];
+  const rows = table.rows.map((row) => ({ ...row, published: [[9] as const, row.published?.[0]] }));
+  const made = await filled();
+  const runs = made.runs.map((run, i) => ({
+    ...run,
+    row: rows[table.rows.indexOf(run.row)],
+    columns: [columns[1]],
+    outcome: i === 0 ? run.outcome : undefined,
+  }));
+  const wide = { ...made, table: { ...table, columns, rows } };
+  const markdown = (runs: readonly MadeRun[]) => tableMarkdown({ ...wide, runs }).replaceAll(/ +/g, " ");
+  assert.match(markdown(runs), /\| model \| waves \| paper \|\n[^]*\| WARP \| 2.0 \(1\) \| 2.5 ± 0.4 \|/);
+  const unmade = runs.map((run) => ({ ...run, outcome: undefined }));
+  assert.match(markdown(unmade), /\| model \| other \| paper \| waves \| paper \|/);
+});
