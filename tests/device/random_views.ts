@@ -19,7 +19,7 @@ export function randomNumbers(seed: number): () => number {
   };
 }
 
-type Random = () => number;
+export type Random = () => number;
 export const below = (random: Random, n: number) => Math.floor(random() * n);
 export const pick = <T>(random: Random, items: readonly T[]): T => items[below(random, items.length)];
 
