@@ -19,11 +19,10 @@ export function renderChart(chart: Chart, colours?: ReadonlyMap<string, string>)
     }">${panel}</svg>`
   );
   const mark = outcome === "right" ? "<b>✓</b> " : outcome === "wrong" ? "<b>✗</b> " : "";
-  return `<figure${outcome ? ` class="${outcome}"` : ""}><figcaption>${mark}${
-    escapeText(title)
-  }</figcaption>${colours ? "" : renderLegend(legendOf(chart))}${drawings.join("")}${
-    note ? `<small>${escapeText(note)}</small>` : ""
-  }</figure>`;
+  const caption = escapeText(title).replaceAll(/(\d) %/g, "$1&nbsp;%");
+  return `<figure${outcome ? ` class="${outcome}"` : ""}><figcaption>${mark}${caption}</figcaption>${
+    colours ? "" : renderLegend(legendOf(chart))
+  }${drawings.join("")}${note ? `<small>${escapeText(note)}</small>` : ""}</figure>`;
 }
 
 function renderLegend(keys: readonly Key[]): string {

@@ -129,10 +129,9 @@ async function forecastTask(
     if (length > 0) continue;
     throw new DataError(
       "too-small",
-      `${set.name}: no series is long enough to ${part === "train" ? "learn" : "check"} ${
+      `${set.name}: the ${part} part of no series is long enough for a forecast of ${
         plural(record.windows!.horizon, "step")
-      } of ${record.windows!.gap} ` +
-        `in the part "${part}"`,
+      } of ${record.windows!.gap}`,
       {
         option: "horizon",
         fixes: [(write) => `lower ${write("horizon")}, or give longer series`],
@@ -289,7 +288,9 @@ export function openForecast(given: SeriesSettings, record: DataRecord): Trained
     const most = forecaster.model.history && historyWindows.test;
     const windows = windowsOf(series, record.channels.length, record.windows!, span, most);
     if (windows.length > 0) return { windows, series, notices: noticesOf(set) };
-    throw new Error(`${set.name}: no series is long enough to check ${record.windows!.horizon} steps`);
+    throw new Error(
+      `${set.name}: no series is long enough for a forecast of ${record.windows!.horizon} steps`,
+    );
   };
   return {
     parameters: forecaster.model.parameters,

@@ -97,7 +97,7 @@ async function collect(
     timer = setTimeout(
       () =>
         reject(
-          new RequestError(408, `the body did not come within ${bodySeconds} s`, { "connection": "close" }),
+          new RequestError(408, `the body did not arrive within ${bodySeconds} s`, { "connection": "close" }),
         ),
       1000 * bodySeconds,
     );

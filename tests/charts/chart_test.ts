@@ -125,6 +125,10 @@ Deno.test("a chart with one name needs no legend", () => {
   assert.match(renderChart(chartOf(line([1], [1]), line([1], [2], "b"))), /class="legend"/);
 });
 
+Deno.test("a caption does not separate a number from its percent sign", () => {
+  assert.match(renderChart({ ...every, title: "80 % of 50 %" }), />80&nbsp;% of 50&nbsp;%</);
+});
+
 Deno.test("texts of the data are escaped in figures and in files", () => {
   for (const text of [renderChart(every), chartFile([every, every])]) {
     assert.match(text, /every &#60;mark&#62;/);

@@ -167,7 +167,11 @@ Deno.test(
     assert.equal((await small(post(csv))).status, 200, "the next request succeeds");
 
     const slow = new ReadableStream({ pull: () => new Promise(() => {}) });
-    await assertRejected(handlerWith({ bodySeconds: 0.05 })(post(slow)), 408, /did not come within 0\.05 s/);
+    await assertRejected(
+      handlerWith({ bodySeconds: 0.05 })(post(slow)),
+      408,
+      /did not arrive within 0\.05 s/,
+    );
     await assertRejected(
       handlerWith({ observations: 3 })(post(csv)),
       422,
