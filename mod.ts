@@ -31,6 +31,7 @@ export {
   type NestedNumbers,
   type NormOptions,
   type ReduceOptions,
+  type SortOptions,
   Tensor,
   type TensorLike,
 } from "./src/tensor/tensor.ts";
@@ -59,6 +60,7 @@ export {
   uniform,
 } from "./src/tensor/random.ts";
 export * from "./src/tensor/functions.ts";
+export { topK } from "./src/tensor/top_k.ts";
 export { keep, tidy } from "./src/tensor/scope.ts";
 export { type Tree, treeFlatten, treeLeaves, treeMap } from "./src/tensor/tree.ts";
 export { type BatchSource, epochOrder, inBatches, sampleCount, takeSamples } from "./src/data/batches.ts";

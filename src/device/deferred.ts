@@ -70,6 +70,8 @@ export class DeferredKernels {
       reduce: (name, input, output) => defer([input], output, () => device.reduce(name, input, output)),
       argReduce: (name, input, axis, output) =>
         defer([input], output, () => device.argReduce(name, input, axis, output)),
+      argSort: (input, descending, output) =>
+        defer([input], output, () => device.argSort(input, descending, output)),
       cumulativeSum: (input, axis, output) =>
         defer([input], output, () => device.cumulativeSum(input, axis, output)),
       linearRecurrence: (a, b, axes, output) =>

@@ -120,6 +120,11 @@ export interface DeviceKernels {
   reduce(reduction: Reduction, input: BufferView, output: BufferView): void;
   /** The int32 position of the first largest (smallest) element along one axis, of length one in `output`. */
   argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void;
+  /**
+   * The int32 positions that sort the rows of contiguous (rows, length). Equal elements stay in order, also if descending, and
+   * NaN counts as the largest.
+   */
+  argSort(input: BufferView, descending: boolean, output: BufferView): void;
   /** Sums of the elements up to and with each one, along an axis. */
   cumulativeSum(input: BufferView, axis: number, output: BufferView): void;
   /**

@@ -20,6 +20,12 @@ export interface NormOptions extends ReduceOptions {
   order?: number;
 }
 
+/** Options of sorting. */
+export interface SortOptions {
+  /** Whether the largest element comes first. `false` by default. */
+  descending?: boolean;
+}
+
 /** An observer of tensors that are made or read, and of memory that is assigned to. */
 interface TensorWatcher {
   made(x: Tensor): void;
@@ -183,6 +189,10 @@ export interface Tensor {
   argmax(axis?: number): Tensor;
   /** The position of the first smallest element along an axis, the last by default; int32. */
   argmin(axis?: number): Tensor;
+  /** The elements in order along an axis, the last by default; equal ones stay in order, and NaN counts as the largest. */
+  sort(axis?: number, options?: SortOptions): Tensor;
+  /** The positions of the elements of {@linkcode sort}; int32. */
+  argsort(axis?: number, options?: SortOptions): Tensor;
   /** Sums of the elements up to and with each one, along an axis, the last by default. */
   cumsum(axis?: number): Tensor;
   /** log(sum(exp(x))) along axes, without overflow. */

@@ -84,6 +84,9 @@ const all = { states: "all" };
 export const calls: Readonly<Record<string, Call>> = {
   init: [weft.init, { device: "cpu" }],
   ...reductions,
+  "Tensor.sort": [(options) => x.sort(0, options), { descending: true }],
+  "Tensor.argsort": [(options) => x.argsort(0, options), { descending: true }],
+  topK: [(options) => weft.topK(x, 1, options), { axis: 0 }],
   oneHot: [(options) => weft.oneHot(labels, 3, options), { dtype: "bool" }],
   arange: [(options) => weft.arange(3, options), { start: 1, step: 2, ...float64 }],
   eye: [(options) => weft.eye(3, options), float64],

@@ -91,6 +91,8 @@ const callsOfSeveral: Record<string, readonly [call: (...args: never[]) => unkno
   ],
   "Tensor.where": [(...a) => x.greater(2).where(...a as unknown as [0, 1]), x, 1],
   "Tensor.tile": [(...a) => x.tile(...a as unknown as [2]), 2],
+  "Tensor.sort": [(...a) => x.sort(...a as unknown as [0]), 0, {}],
+  topK: [weft.topK, x, 1, {}],
   oneHot: [weft.oneHot, zeros([2], int32), 3, {}],
   "Tensor.atan2": [(...a) => x.atan2(...a as unknown as [2]), x],
   randint: [weft.randint, key(0), [2], 0, 3],

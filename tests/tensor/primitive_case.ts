@@ -4,6 +4,7 @@ import { apply } from "../../src/tensor/primitive.ts";
 import type { Elementwise } from "../../src/tensor/primitives/elementwise.ts";
 import * as indexing from "../../src/tensor/primitives/indexing.ts";
 import * as linear from "../../src/tensor/primitives/linear_algebra.ts";
+import * as sorting from "../../src/tensor/primitives/sorting.ts";
 import { at, build, map, matmul, type Nd, positions, random, reduce } from "./nd.ts";
 
 /** An operand: its elements, and their type if it differs from the tested floating-point type. */
@@ -156,6 +157,30 @@ export function argCase(name: "argmax" | "argmin", axis: number, operand: Operan
     operands: [operand],
     run: (x) => x[name](axis),
     expected: (x) => reduce(x, [axis], (values) => values.indexOf(best(values))),
+    smooth: 0,
+  };
+}
+
+/** Positions that sort the rows of `(rows, length)`. Other operands are joined to rows first. */
+export function sortCase(descending: boolean, operand: Operand): Case {
+  const rowsOf = ({ shape, values }: Nd) => {
+    const length = shape[shape.length - 1];
+    return { shape: [values.length / length, length], values };
+  };
+  return {
+    name: `argsort of ${operand.dtype ?? "float"} (${operand.array.shape})${
+      descending ? ", descending" : ""
+    }`,
+    operands: [{ ...operand, array: rowsOf(operand.array) }],
+    run: (x) => apply(sorting.argSort, [x], { descending }),
+    expected(x) {
+      const sign = descending ? -1 : 1;
+      const order = Array.from({ length: x.shape[0] }, (_, row) => {
+        const value = (i: number) => sign * at(x, [row, i]);
+        return Array.from({ length: x.shape[1] }, (_, i) => i).sort((a, b) => value(a) - value(b));
+      });
+      return { shape: x.shape, values: order.flat() };
+    },
     smooth: 0,
   };
 }

@@ -8,6 +8,7 @@ import * as elementwise from "../../src/tensor/primitives/elementwise.ts";
 import * as indexing from "../../src/tensor/primitives/indexing.ts";
 import * as linear from "../../src/tensor/primitives/linear_algebra.ts";
 import * as reduction from "../../src/tensor/primitives/reduction.ts";
+import * as sorting from "../../src/tensor/primitives/sorting.ts";
 import * as structural from "../../src/tensor/primitives/structural.ts";
 import * as cubicPieces from "../../src/paths/cubic_pieces.ts";
 import * as naturalCubic from "../../src/paths/natural_cubic.ts";
@@ -41,6 +42,7 @@ import {
   scatterCase,
   shape,
   smallest,
+  sortCase,
   total,
   tridiagonalCase,
   unary,
@@ -55,6 +57,7 @@ export const modules: Record<string, Record<string, unknown>> = {
   indexing,
   linear,
   reduction,
+  sorting,
   structural,
   cubicPieces,
   naturalCubic,
@@ -280,6 +283,14 @@ export const cases: Record<string, readonly Case[]> = {
     argCase("argmax", 1, whole("int32", [4, 9, 5], 31, 0, 3)),
     argCase("argmin", 2, floats([4, 3, 5], 31)),
     argCase("argmin", 1, whole("uint32", [4, 9, 5], 31, 0, 3)),
+  ],
+  "sorting.argSort": [
+    sortCase(false, floats([4, 40], 61)),
+    sortCase(true, floats([40, 4], 62)),
+    sortCase(false, close[0]),
+    sortCase(true, whole("int32", [3, 50], 63, -5, 5)),
+    sortCase(false, whole("uint32", [3, 50], 64, 0, 2 ** 32)),
+    sortCase(true, bools([5, 7], 65)),
   ],
   "reduction.cumulativeSum": [
     cumsumCase(0),

@@ -16,6 +16,7 @@ import { refuseReading } from "../capture.ts";
 import { beginCapture, Reserve } from "../reserve.ts";
 import { addressOf } from "./assembler/address.ts";
 import { argReduce } from "./kernels/arg_reduce.ts";
+import { argSort } from "./kernels/sort.ts";
 import { gather, scatterAdd } from "./kernels/indexing.ts";
 import { Kernels } from "./kernels/kernels.ts";
 import { Mapper } from "./kernels/map.ts";
@@ -182,6 +183,10 @@ export class CpuDevice implements Device {
 
   argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void {
     argReduce(this, this.#kernels, reduction, input, axis, output);
+  }
+
+  argSort(input: BufferView, descending: boolean, output: BufferView): void {
+    argSort(this, this.memory, input, descending, output);
   }
 
   cumulativeSum(input: BufferView, axis: number, output: BufferView): void {

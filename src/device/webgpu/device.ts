@@ -16,6 +16,7 @@ import type { GpuMemory } from "./buffer_pool.ts";
 import type { Recording } from "./recording.ts";
 import type { RecurrenceAxes } from "../recurrence.ts";
 import { cumulativeSum, linearRecurrence } from "./recurrence.ts";
+import { argSort } from "./sort.ts";
 import { argReduce, reduce } from "./reduce.ts";
 import { scatterAdd } from "./scatter_add.ts";
 import { tridiagonal } from "./tridiagonal.ts";
@@ -215,6 +216,10 @@ export class WebGpuDevice implements Device {
 
   argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void {
     this.#apart([input], output, (source, target) => argReduce(this.#gpu, reduction, source, axis, target));
+  }
+
+  argSort(input: BufferView, descending: boolean, output: BufferView): void {
+    this.#apart([input], output, (source, target) => argSort(this.#gpu, source, descending, target));
   }
 
   cumulativeSum(input: BufferView, axis: number, output: BufferView): void {

@@ -4,6 +4,7 @@ import { elementwiseMethods } from "./elementwise.ts";
 import { indexingMethods } from "./indexing.ts";
 import { linearAlgebraMethods } from "./linear_algebra.ts";
 import { reductionMethods } from "./reduction.ts";
+import { sortingMethods } from "./sorting.ts";
 import { structuralMethods } from "./structural.ts";
 import { valueMethods } from "./values.ts";
 
@@ -15,6 +16,7 @@ const methods: {
   ...structuralMethods,
   ...indexingMethods,
   ...linearAlgebraMethods,
+  ...sortingMethods,
   ...valueMethods,
 };
 Object.assign(Tensor.prototype, methods);

@@ -51,7 +51,7 @@ function besideRows(x: Tensor): Tensor {
 }
 
 /** Indices `(batch, count)` into an axis of length `size` as indices `(batch * count)` into one of length `batch * size`. */
-function indicesOfBatch(indices: Tensor, size: number): Tensor {
+export function indicesOfBatch(indices: Tensor, size: number): Tensor {
   const starts = indices.zerosLike().slice(1, 0, 1).add(1).cumsum(0).sub(1).mul(size);
   // An index out of range must not address a row of another member of the batch.
   const isOutside = indices.less(0).or(indices.greaterEqual(size));

@@ -20,6 +20,7 @@ const names = {
     name: `${reduction} of ${formatShape(input.shape)} to ${formatShape(output.shape)}`,
   }),
   argReduce: (reduction: string, input: View): SpanName => kernel(`position of the ${reduction}`)(input),
+  argSort: kernel("sort"),
   cumulativeSum: kernel("cumulative sum"),
   linearRecurrence: (_a: View, b: View): SpanName => kernel("linear recurrence")(b),
   matmul: (a: View, b: View): SpanName => ({

@@ -1,0 +1,95 @@
+/** Sorting on the host: one thread sorts all rows. */
+import type { BufferView, Device } from "../../device.ts";
+import { bytesPerElement, type DType } from "../../dtype.ts";
+import { addressOf } from "../assembler/address.ts";
+import type { Memory } from "../runtime/memory.ts";
+
+/** Rows up to this length are sorted by insertion. */
+const shortRow = 32;
+
+/**
+ * See `Device.argSort`. Long rows are sorted by digits of eight bits, from the lowest. (Knuth, "The Art of Computer
+ * Programming", volume 3, section 5.2.5.)
+ */
+export function argSort(
+  device: Device,
+  memory: Memory,
+  input: BufferView,
+  descending: boolean,
+  output: BufferView,
+): void {
+  const [[rows, length], { dtype }] = [input.shape, input];
+  const words = bytesPerElement(dtype) / 4;
+  const [from, to] = [addressOf(input) / bytesPerElement(dtype), addressOf(output) / 4];
+  device.runOnHost(() => {
+    const [values, bits] = [memory.wordsOf(dtype), memory.u32];
+    const keys = Array.from({ length: words }, () => new Uint32Array(length));
+    const [order, spare] = [new Int32Array(length), new Int32Array(length)];
+    for (let row = 0; row < rows; row++) {
+      const start = from + row * length;
+      for (let i = 0; i < length; i++) {
+        order[i] = i;
+        writeKey(keys, i, values[start + i], bits, words * (start + i), dtype, descending ? -1 : 0);
+      }
+      const sorted = length <= shortRow ? sortByInsertion(keys, order) : sortByDigits(keys, order, spare);
+      memory.i32.set(sorted, to + row * length);
+    }
+  });
+}
+
+/** Writes words, the lowest first, that order an element among unsigned numbers. NaN follows all numbers. */
+function writeKey(
+  keys: readonly Uint32Array[],
+  i: number,
+  value: number,
+  bits: Uint32Array,
+  place: number,
+  dtype: DType,
+  inverted: number,
+): void {
+  const isFloat = dtype === "float32" || dtype === "float64";
+  const top = keys.length - 1;
+  const sign = bits[place + top] >>> 31;
+  for (let word = 0; word <= top; word++) {
+    // Zeros of both signs are equal.
+    let key = isFloat && value === 0 ? 0 : bits[place + word];
+    if (value !== value) key = -1;
+    else if (isFloat && sign === 1 && value !== 0) key = ~key;
+    else if (word === top && (isFloat || dtype === "int32")) key ^= 0x80000000;
+    keys[word][i] = key ^ inverted;
+  }
+}
+
+function sortByInsertion(keys: readonly Uint32Array[], order: Int32Array): Int32Array {
+  const isAfter = (a: number, b: number) => {
+    for (let word = keys.length - 1; word >= 0; word--) {
+      const [first, second] = [keys[word][a], keys[word][b]];
+      if (first !== second) return first > second;
+    }
+    return false;
+  };
+  for (let i = 1; i < order.length; i++) {
+    const position = order[i];
+    let place = i;
+    for (; place > 0 && isAfter(order[place - 1], position); place--) order[place] = order[place - 1];
+    order[place] = position;
+  }
+  return order;
+}
+
+function sortByDigits(keys: readonly Uint32Array[], order: Int32Array, spare: Int32Array): Int32Array {
+  let [from, to] = [order, spare];
+  const places = new Uint32Array(256);
+  for (const key of keys) {
+    for (let shift = 0; shift < 32; shift += 8) {
+      places.fill(0);
+      for (let i = 0; i < key.length; i++) places[key[i] >>> shift & 255]++;
+      // All elements have the same digit.
+      if (places[key[0] >>> shift & 255] === key.length) continue;
+      for (let digit = 0, sum = 0; digit < 256; digit++) [places[digit], sum] = [sum, sum + places[digit]];
+      for (let i = 0; i < from.length; i++) to[places[key[from[i]] >>> shift & 255]++] = from[i];
+      [from, to] = [to, from];
+    }
+  }
+  return from;
+}
