@@ -193,7 +193,7 @@ const damages: readonly Damage[] = [
       code: "conflicting-rows",
       option: "duplicates",
       row: 4,
-    }, /two observations at time 1 .*duplicates as mean, first or last/],
+    }, /two observations at time 1 .*set .*duplicates to mean, first or last/],
     ["that is empty", "", { code: "empty-table", row: 1 }, /an empty file; expected a table/],
     [
       "with a header alone",

@@ -303,7 +303,7 @@ Deno.test(
     const [holiday, workday] = channels.x.mean;
     assert.ok(holiday - workday > 3, `${holiday} on a holiday, ${workday} after it`);
     const noticesOf = async (path: string) => (await model.series!(path)).notices!.join();
-    assert.doesNotMatch(await noticesOf(next), /not known after/);
+    assert.doesNotMatch(await noticesOf(next), /no values after/);
     assert.match(
       await noticesOf(data),
       /"holiday" has no values after the last observation of "?a"?: forecasts use its mean/,
