@@ -2,11 +2,6 @@
 import assert from "node:assert/strict";
 import { importsOf, sources } from "./import_graph.ts";
 
-/** Folders whose files may be in circles until they are in order. */
-const unordered = ["src/solvers"];
-
-const isUnordered = (file: string) => unordered.some((folder) => file.startsWith(`${folder}/`));
-
 /** Circles of imports, each as its files in order: a file imports the next, the last imports the first. */
 function circles(files: ReadonlyMap<string, string>): string[][] {
   const found: string[][] = [];
@@ -32,10 +27,7 @@ const describeCircle = (circle: string[]) => [...circle, circle[0]].join(" -> ")
 Deno.test("imports between files of the library, its commands and its benchmarks form no circle", async () => {
   const files = await sources(["kernels", "src", "tasks", "bench"]);
   assert.ok(files.size > 300, `${files.size} files were looked at`);
-  assert.deepEqual(
-    circles(files).filter((circle) => !circle.every(isUnordered)).map(describeCircle),
-    [],
-  );
+  assert.deepEqual(circles(files).map(describeCircle), []);
 });
 
 Deno.test("the check detects circles of values, types and dynamic imports, and names their files", () => {

@@ -1,12 +1,12 @@
 /** Data records of runs that forecast series. */
-import type { Task } from "../../src/train/task.ts";
-import type { DataRecord } from "../../src/series/data_record.ts";
+import type { Task } from "../../../src/train/task.ts";
+import type { DataRecord } from "../../../src/series/data_record.ts";
 import assert from "node:assert/strict";
-import { init, type Tensor } from "../../mod.ts";
-import { ettExperiments } from "../../tasks/papers/experiments/ett.ts";
-import { mnistCompletion } from "../../tasks/papers/experiments/image_completion.ts";
+import { init, type Tensor } from "../../../mod.ts";
+import { ettExperiments } from "../../../tasks/papers/experiments/ett.ts";
+import { mnistCompletion } from "../../../tasks/papers/experiments/image_completion.ts";
 import { writeDigits } from "../data/digit_files.ts";
-import { withFolder } from "../tasks/command_line.ts";
+import { withFolder } from "../../tasks/command_line.ts";
 
 const [etth1] = ettExperiments;
 const settings = { seed: 0, epochs: 1, batchSize: 8, learningRate: 0.01, hidden: 1, model: "gru" };

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { tensor } from "../../mod.ts";
-import { mfcc } from "../../src/data/mfcc.ts";
-import { readSpeechCommands } from "../../tasks/papers/data/speech_commands.ts";
-import { tarEntries } from "../../tasks/papers/data/tar.ts";
-import { parseWav } from "../../src/data/wav.ts";
-import { testOnDevices } from "../devices.ts";
-import { withFolder } from "../tasks/command_line.ts";
+import { tensor } from "../../../mod.ts";
+import { mfcc } from "../../../src/data/mfcc.ts";
+import { readSpeechCommands } from "../../../tasks/papers/data/speech_commands.ts";
+import { tarEntries } from "../../../tasks/papers/data/tar.ts";
+import { parseWav } from "../../../src/data/wav.ts";
+import { testOnDevices } from "../../devices.ts";
+import { withFolder } from "../../tasks/command_line.ts";
 import { tarGz, wavFile } from "./speech_files.ts";
 
 /** One second of sound, deterministic for a pitch. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { recall, type RecallArray } from "../../tasks/papers/data/recall.ts";
-import { key } from "../../src/tensor/random.ts";
+import { recall, type RecallArray } from "../../../tasks/papers/data/recall.ts";
+import { key } from "../../../src/tensor/random.ts";
 
 const sizes = { keys: 3, values: 5, writes: 2, hold: 4, length: 60 };
 

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { init, type Tensor } from "../../mod.ts";
-import { readSepsis } from "../../tasks/papers/data/sepsis.ts";
-import { addIntensity } from "../../src/data/series.ts";
-import { sepsis } from "../../tasks/papers/experiments/sepsis.ts";
-import { treeLeaves } from "../../src/tensor/tree.ts";
-import { withFolder } from "../tasks/command_line.ts";
+import { init, type Tensor } from "../../../mod.ts";
+import { readSepsis } from "../../../tasks/papers/data/sepsis.ts";
+import { addIntensity } from "../../../src/data/series.ts";
+import { sepsis } from "../../../tasks/papers/experiments/sepsis.ts";
+import { treeLeaves } from "../../../src/tensor/tree.ts";
+import { withFolder } from "../../tasks/command_line.ts";
 import { stay, upTo, writeStays } from "../data/stays.ts";
 
 Deno.test(

@@ -17,7 +17,7 @@ import { configOf } from "../../src/train/config.ts";
 import { ownSeries } from "../../src/series/own_series.ts";
 import { openTrained, readRunConfig, resumeRun, startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
-import { tinyTask } from "./tiny_task.ts";
+import { tinyTask } from "../train/tiny_task.ts";
 import { testLong } from "../devices.ts";
 
 const settings = { seed: 0, batchSize: 8, learningRate: 0.01, hidden: 4 } as SeriesSettings;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import type { DataRecord } from "../../src/series/data_record.ts";
-import { init } from "../../mod.ts";
-import { sequentialMnist } from "../../tasks/papers/experiments/image_classes.ts";
+import type { DataRecord } from "../../../src/series/data_record.ts";
+import { init } from "../../../mod.ts";
+import { sequentialMnist } from "../../../tasks/papers/experiments/image_classes.ts";
 import { writeDigits } from "../data/digit_files.ts";
-import { withFolder } from "../tasks/command_line.ts";
+import { withFolder } from "../../tasks/command_line.ts";
 
 const settings = {
   seed: 0,

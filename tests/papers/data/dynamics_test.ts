@@ -6,15 +6,15 @@ import {
   massSpringDamperRanges,
   repeatCopy,
   sineWaves,
-} from "../../tasks/papers/data/dynamics.ts";
+} from "../../../tasks/papers/data/dynamics.ts";
 import {
   maxAbsolute,
   rescale,
   solveSystem,
   timesUpTo,
   valueRange,
-} from "../../tasks/papers/data/trajectories.ts";
-import { key } from "../../src/tensor/random.ts";
+} from "../../../tasks/papers/data/trajectories.ts";
+import { key } from "../../../src/tensor/random.ts";
 
 const small = { length: 33 };
 

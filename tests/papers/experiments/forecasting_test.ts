@@ -7,23 +7,23 @@ import {
   treeLeaves,
   treeMap,
   valueAndGrad,
-} from "../../mod.ts";
-import { sineWaves } from "../../tasks/papers/data/dynamics.ts";
-import { mapSplits } from "../../src/data/series.ts";
-import { RecurrentForecaster } from "../../src/models/recurrent.ts";
-import { sinePhase } from "../../src/models/warp/physics.ts";
-import { key, normal } from "../../src/tensor/random.ts";
-import { drawForecast } from "../../tasks/papers/experiments/draw_forecast.ts";
-import { exponentialSpirals } from "../../tasks/papers/experiments/exponential_spirals.ts";
-import { forecasting, type ForecastingOptions } from "../../tasks/papers/experiments/forecasting.ts";
-import { forecastModel, warpParameters } from "../../src/series/forecast_models.ts";
-import { lotkaVolterra } from "../../tasks/papers/experiments/lotka_volterra.ts";
-import { massSpringDamper } from "../../tasks/papers/experiments/mass_spring_damper.ts";
-import { sine } from "../../tasks/papers/experiments/sine.ts";
-import { windowModels } from "../../src/series/window_models.ts";
-import { renderSection } from "../../src/charts/render.ts";
-import { parameterCount } from "../../src/nn/layer.ts";
-import { testOnCpu } from "../devices.ts";
+} from "../../../mod.ts";
+import { sineWaves } from "../../../tasks/papers/data/dynamics.ts";
+import { mapSplits } from "../../../src/data/series.ts";
+import { RecurrentForecaster } from "../../../src/models/recurrent.ts";
+import { sinePhase } from "../../../src/models/warp/physics.ts";
+import { key, normal } from "../../../src/tensor/random.ts";
+import { drawForecast } from "../../../tasks/papers/experiments/draw_forecast.ts";
+import { exponentialSpirals } from "../../../tasks/papers/experiments/exponential_spirals.ts";
+import { forecasting, type ForecastingOptions } from "../../../tasks/papers/experiments/forecasting.ts";
+import { forecastModel, warpParameters } from "../../../src/series/forecast_models.ts";
+import { lotkaVolterra } from "../../../tasks/papers/experiments/lotka_volterra.ts";
+import { massSpringDamper } from "../../../tasks/papers/experiments/mass_spring_damper.ts";
+import { sine } from "../../../tasks/papers/experiments/sine.ts";
+import { windowModels } from "../../../src/series/window_models.ts";
+import { renderSection } from "../../../src/charts/render.ts";
+import { parameterCount } from "../../../src/nn/layer.ts";
+import { testOnCpu } from "../../devices.ts";
 
 const sizes = {
   channels: 1,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { parseIdx } from "../../tasks/papers/data/idx.ts";
-import { pixelSeries, readDigits } from "../../tasks/papers/data/mnist.ts";
+import { parseIdx } from "../../../tasks/papers/data/idx.ts";
+import { pixelSeries, readDigits } from "../../../tasks/papers/data/mnist.ts";
 
 const header = (
   ...shape: number[]

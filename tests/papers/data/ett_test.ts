@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ettWindows, parseLongSeries } from "../../tasks/papers/data/ett.ts";
+import { ettWindows, parseLongSeries } from "../../../tasks/papers/data/ett.ts";
 
 const row = (hour: number, ...values: (number | string)[]) =>
   `2016-07-01 ${`${hour}`.padStart(2, "0")}:00:00,${values.join(",")}`;

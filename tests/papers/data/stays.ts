@@ -1,4 +1,4 @@
-import { zipFile } from "./zip_file.ts";
+import { zipFile } from "../../data/zip_file.ts";
 
 const measured = Array.from({ length: 34 }, (_, i) => `M${i + 1}`);
 const header = [...measured, "Age", "Gender", "Unit1", "Unit2", "HospAdmTime", "ICULOS", "SepsisLabel"];
