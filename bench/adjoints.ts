@@ -2,7 +2,16 @@
  * Times the gradient of a solve by each adjoint against the number of steps, and measures its peak memory.
  * Writes a table and a plot.
  */
-import { type Adjoint, key, MLP, normal, odeint, type Tensor, valueAndGrad } from "../mod.ts";
+import {
+  type Adjoint,
+  key,
+  type MethodName,
+  MLP,
+  normal,
+  odeint,
+  type Tensor,
+  valueAndGrad,
+} from "../mod.ts";
 import { treeLeaves } from "../src/tensor/tree.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { main, wholeFrom } from "../src/commands/command.ts";
@@ -11,7 +20,7 @@ import type { Chart } from "../src/charts/chart.ts";
 import { chartFile } from "../src/charts/file.ts";
 import { type DeviceOptions, openDevice, secondsOf, watchMemory, withTimingOptions } from "./timing.ts";
 
-const adjoints: readonly (readonly [method: string, adjoint: Adjoint])[] = [
+const adjoints: readonly (readonly [method: MethodName, adjoint: Adjoint])[] = [
   ["rk4", "direct"],
   ["rk4", "checkpoint"],
   ["rk4", "continuous"],
@@ -34,7 +43,7 @@ interface Point {
 }
 
 /** The gradient of a neural ODE's loss with respect to its parameters, as one list. */
-function gradientOf(method: string, adjoint: Adjoint, steps: number): Tensor[] {
+function gradientOf(method: MethodName, adjoint: Adjoint, steps: number): Tensor[] {
   const { batch, features, width } = sizes;
   const field = MLP({
     inputs: features,
@@ -45,7 +54,7 @@ function gradientOf(method: string, adjoint: Adjoint, steps: number): Tensor[] {
     key: key(0),
   });
   const y0 = normal(key(1), [batch, features]);
-  const options = { method, adjoint, stepSize: end / steps };
+  const options = { method, adjoint, stepSize: end / steps } as const;
   const loss = () => odeint((_t, y) => field(y), y0, [0, end], options).select(0, 1).square().mean();
   return treeLeaves(valueAndGrad(loss)(field.parameters)[1]);
 }

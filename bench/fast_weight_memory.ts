@@ -2,7 +2,7 @@
  * Measures the peak memory of the gradient of a fast weight programmer against the number of steps, for each
  * adjoint. Writes a table and a plot.
  */
-import { type Adjoint, deltaRule, FastWeightCDE, key, valueAndGrad } from "../mod.ts";
+import { type Adjoint, deltaRule, FastWeightCDE, key, type MethodName, valueAndGrad } from "../mod.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { main, wholeFrom } from "../src/commands/command.ts";
 import { benchCommand } from "./programs.ts";
@@ -11,7 +11,7 @@ import type { Chart, Mark } from "../src/charts/chart.ts";
 import { chartFile } from "../src/charts/file.ts";
 import { openDevice, secondsOf, watchMemory } from "./timing.ts";
 
-const adjoints: readonly (readonly [method: string, adjoint: Adjoint])[] = [
+const adjoints: readonly (readonly [method: MethodName, adjoint: Adjoint])[] = [
   ["rk4", "direct"],
   ["rk4", "checkpoint"],
   ["rk4", "continuous"],

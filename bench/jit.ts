@@ -11,6 +11,7 @@ import {
   CubicSpline,
   jit,
   key,
+  type MethodName,
   naturalCubicCoeffs,
   NeuralCDE,
   normal,
@@ -25,7 +26,7 @@ import { benchCommand } from "./programs.ts";
 import { type DeviceOptions, openDevice, withTimingOptions } from "./timing.ts";
 
 /** A training step: the loss, the gradients, and Adam. */
-function stepOf(X: CubicSpline, labels: Tensor, sizes: { width: number; method?: string }): () => Tensor {
+function stepOf(X: CubicSpline, labels: Tensor, sizes: { width: number; method?: MethodName }): () => Tensor {
   const model = NeuralCDE({
     ...{ inputChannels: 3, hiddenChannels: 8, outputChannels: 2, depth: 1, key: key(2) },
     ...sizes,

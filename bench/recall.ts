@@ -12,6 +12,7 @@ import { accuracy, crossEntropy } from "../src/nn/losses.ts";
 import { Adam } from "../src/optim/adam.ts";
 import { clipByGlobalNorm } from "../src/optim/clip.ts";
 import { LinearInterpolation } from "../src/paths/linear.ts";
+import type { MethodName } from "../src/solvers/methods.ts";
 import { tensor } from "../src/tensor/creation.ts";
 import { foldIn, type Key, key, splitKey } from "../src/tensor/random.ts";
 import { tidy } from "../src/tensor/scope.ts";
@@ -37,7 +38,7 @@ export interface RecallSetting {
   readonly modelDim: number;
   /** Time between two observations, and step size of the method. */
   readonly timeStep: number;
-  readonly method: string;
+  readonly method: MethodName;
   readonly batchSize: number;
   readonly learningRate: number;
   /**

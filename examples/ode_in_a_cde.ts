@@ -51,7 +51,7 @@ if (import.meta.main) {
   const X = CubicSpline(naturalCubicCoeffs(addTime(normal(key(0), [2, 6, 2], { dtype: "float64" }))));
   const h = (y: Tensor, x: Tensor) => x.slice(-1, 1).square().sin().sub(y);
   const y0 = zeros([2, 2], { dtype: "float64" });
-  const solver = { method: "rk4", stepSize: 0.01 };
+  const solver = { method: "rk4", stepSize: 0.01 } as const;
   const direct = odeint((t, y) => h(y, X.evaluate(t)), y0, [0, 5], solver).select(0, 1);
   const controlled = solveAsControlled(X, h, y0, [0, 5], solver).select(-2, 1).slice(-1, 3);
   console.log(`the two solutions differ by ${await direct.sub(controlled).abs().max().item()}`);

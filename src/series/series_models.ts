@@ -26,6 +26,7 @@ import { CubicSpline } from "../paths/cubic_spline.ts";
 import { LinearInterpolation } from "../paths/linear.ts";
 import type { Path } from "../paths/path.ts";
 import type { StaticFeaturesOptions } from "../models/static_features.ts";
+import type { MethodName } from "../solvers/methods.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { type Key, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -62,7 +63,7 @@ export interface SeriesModelSizes {
   /** Sizes of fast weights. */
   fastWeights?: FastWeightSizes;
   /** Method of the solver, `"rk4"` by default. */
-  method?: string;
+  method?: MethodName;
   /** Step size of the solver. By default the distance between observations, or a window. */
   stepSize?: number;
   /** Bound on the absolute values of WARP's weights; no bound by default or if 0. */

@@ -18,8 +18,7 @@ import { listed } from "../data/format.ts";
 import { DataError, OptionError } from "../device/errors.ts";
 import { DivergenceError } from "../solvers/divergence.ts";
 import { NoProgressError } from "../solvers/divergence.ts";
-import type { MethodChoice } from "../solvers/methods.ts";
-import { methodOf } from "../solvers/methods.ts";
+import { type MethodName, methodOf } from "../solvers/methods.ts";
 import { type Average, ensembleStreams, meanOutput } from "./ensemble.ts";
 import { condense } from "./condense.ts";
 import { shrinkReadouts } from "./pace.ts";
@@ -63,7 +62,7 @@ export interface SeriesNetworkOptions {
    */
   isStaticFirst?: boolean;
   /** Solver if the settings have none; `"rk4"` by default. */
-  method?: string;
+  method?: MethodName;
 }
 
 /** A model that reads unscaled series with the channels of a record. */
@@ -266,7 +265,7 @@ export function seriesNetwork(
 
 /** Whether a solver can continue from the state alone, as streams need. */
 function hasStreams(method: SeriesSettings["method"]): boolean {
-  return method === undefined || methodOf(method as MethodChoice).kind === "explicit";
+  return method === undefined || methodOf(method).kind === "explicit";
 }
 
 /** @throws {DataError} If an output is not finite. */

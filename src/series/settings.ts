@@ -2,6 +2,7 @@
 import type { Scaling } from "../data/series.ts";
 import { timeUnits } from "../data/format.ts";
 import { delimiters, duplicateRules, encodings, layouts, type TableOptions } from "../data/table/options.ts";
+import type { MethodName } from "../solvers/methods.ts";
 import type { RunSettings } from "../train/experiment.ts";
 import {
   choiceOption,
@@ -36,7 +37,7 @@ export interface SeriesModelSettings {
   /** Number of features of the feedforward block of fast weights, at least 1. */
   readonly feedForward?: number;
   /** Method of the solver, for models with a solver. */
-  readonly method?: string;
+  readonly method?: MethodName;
   /** Step size of the solver, in observations, above 0; 1 by default. */
   readonly stepSize?: number;
   /**

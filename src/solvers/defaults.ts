@@ -1,8 +1,10 @@
 /** Defaults of solves: those of torchdiffeq and torchcde, whose users and numbers carry over. */
 
+import type { MethodName } from "./methods.ts";
+
 /** The method and the tolerances of a solve whose options name none. */
 export interface SolveDefaults {
-  readonly method: string;
+  readonly method: MethodName;
   readonly rtol: number;
   readonly atol: number;
 }

@@ -27,60 +27,88 @@ import type { ButcherTableau, EmbeddedMethod, EmbeddedTableau } from "./tableaus
 /** A method of solving equations; `kind` tells which. */
 export type Method = ButcherTableau | EmbeddedMethod | ImplicitMethod | AdamsMethod | ReversibleMethod;
 
-/** A method as users choose it: its name, or a tableau of their own. */
-export type MethodChoice = string | ButcherTableau | EmbeddedTableau;
+/** Names of explicit Runge-Kutta methods with fixed steps. */
+export type FixedMethodName = "euler" | "midpoint" | "heun2" | "heun3" | "ralston" | "rk4" | "rk4_classic";
 
-/** Runge-Kutta methods of fixed steps. */
-export const fixedMethods: readonly ButcherTableau[] = [
-  euler,
-  midpoint,
-  heun2,
-  heun3,
-  ralston,
-  rk4,
-  rk4Classic,
-];
+/** Names of explicit Runge-Kutta methods that choose their step sizes. */
+export type AdaptiveMethodName = "fehlberg2" | "adaptive_heun" | "bosh3" | "dopri5" | "tsit5" | "dopri8";
 
-/** Runge-Kutta methods whose steps are as long as tolerances allow. */
-export const adaptiveMethods: readonly EmbeddedMethod[] = [
+/** Names of implicit Runge-Kutta methods for stiff equations. They choose their step sizes. */
+export type ImplicitMethodName = "kvaerno3" | "kvaerno5";
+
+/** Names of multistep methods. */
+export type AdamsMethodName = "explicit_adams" | "implicit_adams";
+
+/** Names of reversible methods: `reversible_rk4` is the reversible form of `rk4`. */
+export type ReversibleMethodName = "reversible_heun" | `reversible_${FixedMethodName | AdaptiveMethodName}`;
+
+/** The name of a method. */
+export type MethodName =
+  | FixedMethodName
+  | AdaptiveMethodName
+  | ImplicitMethodName
+  | AdamsMethodName
+  | ReversibleMethodName;
+
+/** A method as an option: its name, or a user-defined tableau. */
+export type MethodChoice = MethodName | ButcherTableau | EmbeddedTableau;
+
+const fixed: { readonly [Name in FixedMethodName]: ButcherTableau<Name> } = {
+  ...{ euler, midpoint, heun2, heun3, ralston, rk4 },
+  rk4_classic: rk4Classic,
+};
+
+const adaptive: { readonly [Name in AdaptiveMethodName]: EmbeddedMethod<Name> } = {
   fehlberg2,
-  adaptiveHeun,
-  bosh3,
-  dopri5,
-  tsit5,
-  dopri8,
-];
+  adaptive_heun: adaptiveHeun,
+  ...{ bosh3, dopri5, tsit5, dopri8 },
+};
 
-/** The same for stiff equations. */
-export const implicitMethods: readonly ImplicitMethod[] = [kvaerno3, kvaerno5].map((own) => withSteps(own));
+const implicit: { readonly [Name in ImplicitMethodName]: ImplicitMethod<Name> } = {
+  kvaerno3: withSteps(kvaerno3),
+  kvaerno5: withSteps(kvaerno5),
+};
+
+const adams: Readonly<Record<AdamsMethodName, AdamsMethod>> = {
+  explicit_adams: explicitAdams,
+  implicit_adams: implicitAdams,
+};
+
+/** Explicit Runge-Kutta methods with fixed steps. */
+export const fixedMethods: readonly ButcherTableau<FixedMethodName>[] = Object.values(fixed);
+
+/** Explicit Runge-Kutta methods that choose their step sizes. */
+export const adaptiveMethods: readonly EmbeddedMethod<AdaptiveMethodName>[] = Object.values(adaptive);
+
+/** Implicit Runge-Kutta methods for stiff equations. */
+export const implicitMethods: readonly ImplicitMethod<ImplicitMethodName>[] = Object.values(implicit);
 
 /** Multistep methods. */
-export const adamsMethods: readonly AdamsMethod[] = [explicitAdams, implicitAdams];
+export const adamsMethods: readonly AdamsMethod[] = Object.values(adams);
 
-const methods: readonly Method[] = [
-  ...fixedMethods,
-  reversibleHeun,
-  ...adamsMethods,
-  ...adaptiveMethods,
-  ...implicitMethods,
-];
+const methods: Readonly<Record<string, Method>> = {
+  ...fixed,
+  reversible_heun: reversibleHeun,
+  ...adams,
+  ...adaptive,
+  ...implicit,
+};
 
-/** Prefix of the names of reversible forms: `reversible_rk4` is that of `rk4`. */
+/** Prefix of the names of reversible forms. */
 const reversiblePrefix = "reversible_";
 
 /**
- * A method, from its name or a tableau.
+ * The method of a name, or the checked method of a tableau.
  *
- * @throws {RangeError} If there is none of that name: the message lists those there are; or if a tableau is none.
+ * @throws {RangeError} If the name is unknown (the message lists the known names), or the tableau is invalid.
  */
 export function methodOf(choice: MethodChoice): Method {
   if (typeof choice !== "string") return checkTableau(choice);
-  const found = methods.find(({ name }) => name === choice);
-  if (found) return found;
+  if (Object.hasOwn(methods, choice)) return methods[choice];
   const base = [...fixedMethods, ...adaptiveMethods].find(({ name }) => reversiblePrefix + name === choice);
   if (base) return reversible(base);
   throw new RangeError(
-    `method "${choice}" is unknown; use one of ${methods.map(({ name }) => name).join(", ")}, or ` +
+    `method "${choice}" is unknown; use one of ${Object.keys(methods).join(", ")}, or ` +
       `${reversiblePrefix}rk4, say, for the reversible form of a Runge-Kutta method`,
   );
 }

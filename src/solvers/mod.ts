@@ -15,9 +15,18 @@
 export type { VectorField } from "./runge_kutta.ts";
 export type { ButcherTableau, EmbeddedTableau, RungeKutta } from "./tableaus.ts";
 export { findOdeintSteps, odeint } from "./odeint.ts";
-export * from "./solve_options.ts";
+export type { AdaptiveSteps, Adjoint, SolveOptions } from "./solve_options.ts";
+export type {
+  AdamsMethodName,
+  AdaptiveMethodName,
+  FixedMethodName,
+  ImplicitMethodName,
+  MethodChoice,
+  MethodName,
+  ReversibleMethodName,
+} from "./methods.ts";
 export type { ErrorNorm, StepController } from "./adaptive/step_control.ts";
 export type { SolveStatistics } from "./adaptive/adaptive.ts";
-export * from "./odeint_event.ts";
+export { type EventOptions, odeintEvent } from "./odeint_event.ts";
 export { cdeint, type CdeSolveOptions, findCdeintSteps } from "./cdeint.ts";
 export { DivergenceError, NoProgressError } from "./divergence.ts";

@@ -27,7 +27,7 @@ export interface EventOptions extends SolveOptions {
   reverseTime?: boolean;
 }
 
-export const eventOptionNames: OptionNames<EventOptions> = { ...solveOptionNames, reverseTime: "optional" };
+const eventOptionNames: OptionNames<EventOptions> = { ...solveOptionNames, reverseTime: "optional" };
 
 /**
  * Solves dy/dt = f(t, y) until a function of the state crosses zero, as torchdiffeq's `odeint_event`. Gradients flow through

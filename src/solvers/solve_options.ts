@@ -4,7 +4,7 @@ import type { OptionNames } from "../device/options.ts";
 import type { SolveStatistics } from "./adaptive/adaptive.ts";
 import type { Steps } from "./adaptive/adaptive_search.ts";
 import type { ErrorNorm, StepController } from "./adaptive/step_control.ts";
-import type { ButcherTableau, EmbeddedTableau } from "./tableaus.ts";
+import type { MethodChoice } from "./methods.ts";
 
 /** A way of computing the gradient of a solve. */
 export type Adjoint = "direct" | "checkpoint" | "continuous" | "reversible";
@@ -23,7 +23,7 @@ export interface SolveOptions {
    *
    * An option that the method has no use for is refused.
    */
-  method?: string | ButcherTableau | EmbeddedTableau;
+  method?: MethodChoice;
   /**
    * The length of a step of the `method`, in units of time; without it one step leads from each output time to the next. For an
    * adaptive method that of the first step, which it finds by itself otherwise.
@@ -116,7 +116,7 @@ export const solveOptionNames: OptionNames<SolveOptions> = {
 /** The steps of an adaptive solve. */
 export interface AdaptiveSteps {
   /** The method that they were found with. */
-  readonly method: string | ButcherTableau | EmbeddedTableau;
+  readonly method: MethodChoice;
   /** The first and the last time. */
   readonly interval: readonly [number, number];
   /** The time that {@linkcode found} counts from. */

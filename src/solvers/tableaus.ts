@@ -4,9 +4,9 @@
  * The coefficients of a Runge-Kutta method. (Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section
  * II.1.)
  */
-export interface RungeKutta {
+export interface RungeKutta<Name extends string = string> {
   /** The name, for messages. */
-  readonly name: string;
+  readonly name: Name;
   /** The order of convergence. */
   readonly order: number;
   /** Times of the stages as fractions of the step. The first is 0. */
@@ -38,7 +38,7 @@ export interface RungeKutta {
  * console.log(`${y}`);
  * ```
  */
-export interface ButcherTableau extends RungeKutta {
+export interface ButcherTableau<Name extends string = string> extends RungeKutta<Name> {
   /** The kind of method. */
   readonly kind: "explicit";
 }
@@ -65,7 +65,7 @@ export interface ButcherTableau extends RungeKutta {
  * console.log(`${y}`);
  * ```
  */
-export interface EmbeddedTableau extends RungeKutta {
+export interface EmbeddedTableau<Name extends string = string> extends RungeKutta<Name> {
   /** The kind of method. */
   readonly kind: "embedded";
   /** Weights of the stages in the error: `b` minus the weights of the second method. */
@@ -79,13 +79,15 @@ export interface EmbeddedTableau extends RungeKutta {
 }
 
 /** A complete embedded tableau. Its last stage is at the end of the step, so that its slope is the first of the next step. */
-export type EmbeddedMethod = EmbeddedTableau & { readonly middle: readonly number[] };
+export type EmbeddedMethod<Name extends string = string> = EmbeddedTableau<Name> & {
+  readonly middle: readonly number[];
+};
 
 /**
  * A singly diagonally implicit Runge-Kutta method with an explicit first stage (ESDIRK). The last stage is the end of the step.
  * (Hairer, Wanner, "Solving Ordinary Differential Equations II", section IV.6.)
  */
-export interface ImplicitTableau extends RungeKutta {
+export interface ImplicitTableau<Name extends string = string> extends RungeKutta<Name> {
   readonly kind: "implicit";
   /** Weights of the stages in the error, as of an {@linkcode EmbeddedTableau}. */
   readonly error: readonly number[];

@@ -47,7 +47,7 @@ for (const shape of [[], [3], [2, 3], [2, 1, 3]]) {
         async () => {
           const y0 = tensor(values, { shape });
           const gradient = (options: SolveOptions) => {
-            const solve = { method: "rk4", stepSize: 0.25, adjoint, ...options };
+            const solve = { method: "rk4", stepSize: 0.25, adjoint, ...options } as const;
             return grad((y: Tensor) => odeint((_, y) => body(y).mul(0.5), y, [0, 0.5], solve).square().sum())(
               y0,
             );

@@ -195,7 +195,7 @@ Deno.test("with the authors' option, the query of an ODE-RFWP depends on the obs
 });
 
 // Few stages, because software GPUs take seconds to compile more.
-const quick = { ...recurrent, method: "euler" };
+const quick = { ...recurrent, method: "euler" } as const;
 const expected = ODERFWP(quick)(x, { gaps });
 testOnDevices("an ODE-RFWP gives the same outputs in float32 and float64", async () => {
   const [input, passed] = [normal(key(1), [batch, length, 3]), tensor([0, 0.4, 1.5, 0.2, 0.7])];
@@ -203,7 +203,7 @@ testOnDevices("an ODE-RFWP gives the same outputs in float32 and float64", async
 });
 
 Deno.test("the error of adaptive steps between observations is within the tolerances", async () => {
-  const tolerances = { method: "dopri5", rtol: 1e-5, atol: 1e-6 };
+  const tolerances = { method: "dopri5", rtol: 1e-5, atol: 1e-6 } as const;
   const [fine, found] = [{ stepsPerGap: 50 }, tolerances].map((choice) => {
     const model = ODERFWP({ ...recurrent, depth: 1, ...choice });
     return model(x, { gaps, states: "all" });

@@ -197,7 +197,7 @@ const options: Record<string, () => Model> = {
 };
 const between = { width: 3, depth: 1 };
 /** So that central differences do not change the step sizes. */
-const adaptive = { width: 2, depth: 0, method: "dopri5", rtol: 1e-8, atol: 1e-9 };
+const adaptive = { width: 2, depth: 0, method: "dopri5", rtol: 1e-8, atol: 1e-9 } as const;
 const partial = bernoulli(key(7), 0.5, x.shape).where(x, NaN);
 const observed = bernoulli(key(4), 0.6, [2, 4]);
 for (const update of ["after", "before"] as const) {

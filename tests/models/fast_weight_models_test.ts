@@ -22,6 +22,7 @@ import {
   LinearInterpolation,
   loadParameters,
   logsigWindows,
+  type MethodName,
   normal,
   odeint,
   ojaRule,
@@ -239,29 +240,28 @@ Deno.test("adaptive solves of fast weights keep the tolerances, also with per-sa
   const make = (solver: Partial<FastWeightModelOptions>) =>
     FastWeightODE({ ...sizes, rule: deltaRule(), ...solver })(X);
   const fine = make({ stepSize: 1 / 64 });
-  const tolerances = { method: "dopri5", rtol: 1e-8, atol: 1e-9 };
+  const tolerances = { method: "dopri5", rtol: 1e-8, atol: 1e-9 } as const;
   await assertSame(make(tolerances), fine, 1e-6);
   await assertSame(make({ ...tolerances, norm: "sample" }), fine, 1e-6);
 });
 
 Deno.test("the continuous and the reversible adjoint in segments give the full gradient", async () => {
   const X = CubicSpline(hermiteCubicCoeffs(addTime(normal(key(3), [32, 6, 2], f64))));
-  const gradientOf = (method: string, adjoint: Adjoint) => {
+  const gradientOf = (method: MethodName, adjoint: Adjoint) => {
     const model = FastWeightCDE({ ...sizes, rule: deltaRule(), method, adjoint, stepSize: 1 / 128 });
     return treeFlatten(valueAndGrad(() => model(X).square().sum())(model.parameters)[1]);
   };
   for (
-    const [method, adjoint, tolerance] of [["rk4", "continuous", 1e-6], [
-      "reversible_heun",
-      "reversible",
-      1e-9,
-    ]]
+    const [method, adjoint, tolerance] of [
+      ["rk4", "continuous", 1e-6],
+      ["reversible_heun", "reversible", 1e-9],
+    ] as const
   ) {
-    const [found, exact] = [adjoint, "direct"].map((by) => gradientOf(method as string, by as Adjoint));
+    const [found, exact] = [adjoint, "direct" as const].map((by) => gradientOf(method, by));
     for (const [i, [, gradient]] of found.entries()) {
-      await assertSame(gradient, exact[i][1], tolerance as number);
+      await assertSame(gradient, exact[i][1], tolerance);
     }
-    assert.ok(countLoops(() => gradientOf(method as string, adjoint as Adjoint)) > 3);
+    assert.ok(countLoops(() => gradientOf(method, adjoint)) > 3);
   }
 });
 

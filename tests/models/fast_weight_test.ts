@@ -12,6 +12,7 @@ import {
   key,
   type LearningRule,
   loadParameters,
+  type MethodName,
   naturalCubicCoeffs,
   normal,
   odeint,
@@ -69,7 +70,8 @@ function problemOf(golden: Case, dtype: DType, compile: boolean) {
     outputChannels: golden.output.shape[1],
     rule: ruleOf(golden),
     adjoint: adjoint as Adjoint,
-    ...{ heads, modelDim, feedForward, method, stepSize, compile, dtype },
+    method: method as MethodName,
+    ...{ heads, modelDim, feedForward, stepSize, compile, dtype },
     key: key(0),
   };
   const keys = rule.endsWith("dx_only") ? "derivative only" : rule === "delta" ? "derivative" : "value";

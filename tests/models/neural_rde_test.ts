@@ -57,7 +57,7 @@ Deno.test("the final tanh bounds the vector field", async () => {
 const count = (slope: Tensor, y: Tensor) => slope.add(y.mul(0));
 const jumps = LinearInterpolation(tensor([[[0], [1], [101], [100]]], float64));
 
-for (const method of ["euler", "rk4", "heun2", "rk4_classic", "dopri5", "reversible_heun"]) {
+for (const method of ["euler", "rk4", "heun2", "rk4_classic", "dopri5", "reversible_heun"] as const) {
   Deno.test(`all stages of a ${method} step read the window of the step`, async () => {
     const y = rdeint(jumps, (slope, y) => slope.sub(y), tensor([[0]], float64), jumps.times, {
       ...(method === "dopri5" ? { method, rtol: 1e-10, atol: 1e-12 } : { method }),
@@ -67,7 +67,8 @@ for (const method of ["euler", "rk4", "heun2", "rk4_classic", "dopri5", "reversi
     const found = await y.data();
     for (const [i, slope] of [1, 100, -1].entries()) {
       exact = slope + (exact - slope) * Math.exp(-1);
-      const tolerance = { euler: 0.2, heun2: 1e-2, reversible_heun: 1e-2 }[method] ?? 1e-5;
+      const tolerances: Record<string, number> = { euler: 0.2, heun2: 1e-2, reversible_heun: 1e-2 };
+      const tolerance = tolerances[method] ?? 1e-5;
       assert.ok(Math.abs(found[i + 1] - exact) < tolerance, `${found[i + 1]}, expected ${exact}`);
     }
   });
@@ -83,7 +84,7 @@ Deno.test("all windows are solved in a compiled loop, for any number of steps", 
 for (const adjoint of ["direct", "checkpoint", "continuous", "reversible"] as const) {
   Deno.test(`the gradient of windows by the ${adjoint} adjoint agrees with central differences`, async () => {
     const method = adjoint === "reversible" ? "reversible_rk4" : "rk4";
-    const options = { method, adjoint: adjoint as Adjoint, stepSize: 1 / 32 };
+    const options = { method, adjoint: adjoint as Adjoint, stepSize: 1 / 32 } as const;
     const f = (slope: Tensor, y: Tensor) => y.tanh().mul(slope.mul(0.01));
     await checkGradients((y0) => rdeint(jumps, f, y0, [0, 3], options), [tensor([[0.7]], float64)], {
       tolerance: 1e-5,

@@ -173,7 +173,7 @@ for (const [name, make] of schemes) {
       const z0 = normal(key(9), [2, 3]);
       const X = make(x, tensor(rows)) as CubicSpline | LinearInterpolation;
       assert.throws(() => X.times, /each series of this path has times of its own.*reparametrize/);
-      const options = { method: "midpoint", stepSize: 1 / 256 };
+      const options = { method: "midpoint", stepSize: 1 / 256 } as const;
       const found = cdeint(X.reparametrize(), field, z0, [0, 4], options).select(1, 1);
       const separate = rows.map((times, i) =>
         cdeint(make(x.select(0, i), times), field, z0.select(0, i), [times[0], times[4]], options).select(

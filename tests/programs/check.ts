@@ -3,7 +3,7 @@
  * differences of the naive loops, second gradients with central differences of the gradients. `jit` and
  * compiled loops are compared with eager operations, and the adjoints of a solve with its direct gradient.
  */
-import type { Adjoint, Tensor } from "../../mod.ts";
+import type { Adjoint, MethodName, Tensor } from "../../mod.ts";
 import { evaluate, type Evaluation, type Program, resultsOf } from "./random_program.ts";
 import {
   everythingOf,
@@ -312,7 +312,7 @@ async function checkAdjoints(program: Program): Promise<string | undefined> {
     steepest = Math.max(steepest, ...Array.from(await gradient.data(), Math.abs));
   }
   const bounds = { offset: weighted(program, base), scale: 1 / steepest };
-  const run = (method: string, adjoint: Adjoint, stepSize?: number) =>
+  const run = (method: MethodName, adjoint: Adjoint, stepSize?: number) =>
     runInSolve(program, bounds, { method, adjoint, stepSize });
   const direct = run("rk4", "direct");
   const continuous = await compare(run("rk4", "continuous"), direct, { allowed: 1e-5 });

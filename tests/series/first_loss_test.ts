@@ -58,7 +58,7 @@ async function firstLosses(
     classes: ["a", "b", "c"],
     targets: [{ name: "n", mean: 0, standardDeviation: 1 }],
   };
-  const options = { record, settings, key: key(1), width: 32, depth: 1, method: "midpoint" };
+  const options = { record, settings, key: key(1), width: 32, depth: 1, method: "midpoint" } as const;
   const [classes, numbers] = [classifier(options), regressor(options)];
   const losses = [
     classes.evaluate(classes.toBatch(series)).loss,

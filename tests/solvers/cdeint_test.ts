@@ -11,6 +11,7 @@ import {
   linearCoeffs,
   LinearInterpolation,
   logsigWindows,
+  type MethodName,
   naturalCubicCoeffs,
   normal,
   odeint,
@@ -52,7 +53,7 @@ function problemOf(
     return z.tanh().reshape([-1, hidden, x.shape[2]]);
   };
   const numbers = { stepSize: stepSize ?? undefined, rtol: rtol ?? undefined, atol: atol ?? undefined };
-  const options = { method, ...numbers, adjoint: adjoint as Adjoint, compile };
+  const options = { method: method as MethodName, ...numbers, adjoint: adjoint as Adjoint, compile };
   const solve = () => cdeint(X, field, inputs.z0, X.interval, options).select(1, -1);
   return { inputs, solve };
 }
@@ -160,7 +161,7 @@ Deno.test("steps per piece end at every grid point, and states there are not int
   // dz = z dX: z is exp(X(t) - X(0)) along any path. rk4's factor of each step depends only on the change in
   // that step.
   const statistics = { steps: 0, rejected: 0, evaluations: 0 };
-  const options = { method: "rk4_classic", stepsPerPiece: 2, statistics };
+  const options = { method: "rk4_classic", stepsPerPiece: 2, statistics } as const;
   const z = cdeint(X, (_t, z) => z.expandDims(2), ones([1, 1], { dtype: "float64" }), t, options);
   const factor = (change: number) => 1 + change + change ** 2 / 2 + change ** 3 / 6 + change ** 4 / 24;
   // The first stage after a grid point still uses the slope from its left, so only the first piece is that

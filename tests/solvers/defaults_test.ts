@@ -45,13 +45,13 @@ for (const [dtype, allowed] of [["float32", 2e-6], ["float64", 5e-7]] as const) 
   Deno.test(`the default of odeint is dopri5 with rtol 1e-7 and atol 1e-9, bit for bit, ${dtype}`, async () => {
     const y0 = tensor([1, 0], { dtype });
     const t = [0, 0.3, 2, 3];
-    const named = { method: "dopri5", rtol: 1e-7, atol: 1e-9 };
+    const named = { method: "dopri5", rtol: 1e-7, atol: 1e-9 } as const;
     const solve = (options?: SolveOptions) => odeint(oscillator, y0, t, options);
     assert.deepEqual(await bits(solve()), await bits(solve(named)));
     assert.notDeepEqual(await bits(solve()), await bits(solve({ ...named, rtol: 1e-6 })));
     assert.notDeepEqual(await bits(solve()), await bits(solve({ ...named, atol: 1e-6 })));
     // Tolerances also apply to other methods, as in torchdiffeq.
-    const bosh3 = { method: "bosh3", rtol: 1e-7, atol: 1e-9 };
+    const bosh3 = { method: "bosh3", rtol: 1e-7, atol: 1e-9 } as const;
     assert.deepEqual(await bits(solve({ method: "bosh3" })), await bits(solve(bosh3)));
     const gradient = (options?: SolveOptions) =>
       grad((y: Tensor) => odeint(oscillator, y, t, options).square().sum())(y0);
@@ -71,7 +71,7 @@ for (const [dtype, allowed] of [["float32", 2e-6], ["float64", 5e-7]] as const) 
     const w = normal(key(1), [4, 12], { dtype });
     const f = (_t: Tensor, z: Tensor) => z.matmul(w).tanh().reshape([2, 4, 3]);
     const z0 = normal(key(2), [2, 4], { dtype });
-    const named = { method: "dopri5", rtol: 1e-4, atol: 1e-6 };
+    const named = { method: "dopri5", rtol: 1e-4, atol: 1e-6 } as const;
     for (const X of [CubicSpline(naturalCubicCoeffs(x)), LinearInterpolation(x)]) {
       const solve = (options?: CdeSolveOptions) => cdeint(X, f, z0, X.times, options);
       assert.deepEqual(await bits(solve()), await bits(solve(named)));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { DivergenceError, odeint, tensor } from "../../mod.ts";
+import { DivergenceError, type MethodName, odeint, tensor } from "../../mod.ts";
 
-const blowUp = (options: { check?: boolean; method?: string }) =>
+const blowUp = (options: { check?: boolean; method?: MethodName }) =>
   odeint((_t, y) => y.square(), tensor([[0.1], [3], [0.5]]), [0, 10], {
     method: "rk4",
     stepSize: 0.1,

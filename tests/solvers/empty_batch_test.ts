@@ -12,6 +12,7 @@ import {
   key,
   linearCoeffs,
   LinearInterpolation,
+  type MethodName,
   normal,
   odeint,
   odeintEvent,
@@ -25,7 +26,7 @@ const weights = normal(key(0), [3, 6]);
 const X = LinearInterpolation(linearCoeffs(normal(key(1), [3, 2]), t), t);
 const control = (w: Tensor) => (_t: Tensor, z: Tensor) => z.matmul(w).tanh().reshape([-1, 3, 2]);
 
-const cases: [method: string, norm: ErrorNorm | undefined, adjoint: Adjoint][] = [
+const cases: [method: MethodName, norm: ErrorNorm | undefined, adjoint: Adjoint][] = [
   ["dopri5", "batch", "direct"],
   ["dopri5", "sample", "direct"],
   ["dopri5", "batch", "continuous"],
@@ -34,7 +35,7 @@ const cases: [method: string, norm: ErrorNorm | undefined, adjoint: Adjoint][] =
 ];
 for (const [method, norm, adjoint] of cases) {
   Deno.test(`an empty batch is solved by ${method}, norm ${norm}, ${adjoint} gradient`, async () => {
-    const options = { method, norm, adjoint, maxSteps: 200 };
+    const options = { method, norm, adjoint, maxSteps: 200 } as const;
     const y0 = zeros([0, 3]);
     const solves = [
       (w: Tensor, y0: Tensor) =>

@@ -70,7 +70,7 @@ for (const { method, order } of methods) {
   Deno.test(`events of ${nameOf(method)} are as accurate as a solve that ends at the event`, async () => {
     for (const { name, f, solution, level, time } of problems) {
       for (let tolerance = 1e-4; tolerance >= tightest(order) * 0.99; tolerance /= 100) {
-        const options = { method, rtol: tolerance, atol: tolerance, maxSteps: 100_000 };
+        const options = { method, rtol: tolerance, atol: tolerance, maxSteps: 100_000 } as const;
         const y0 = tensor(solution(0), { dtype: "float64" });
         const found = odeintEvent(f, y0, 0, (_t, y) => y.select(0, 0).sub(level), options);
         const [t, y] = [await found.t.item(), await found.y.data()];

@@ -6,6 +6,7 @@ import {
   CubicSpline,
   findOdeintSteps,
   key,
+  type MethodName,
   naturalCubicCoeffs,
   normal,
   odeint,
@@ -94,7 +95,7 @@ for (const tableau of implicitMethods) {
     const expected = [1.706167732170483, -0.8928097010247975e-3];
     const statistics: SolveStatistics = { steps: 0, rejected: 0, evaluations: 0 };
     const rtol = order === 3 ? 1e-4 : 1e-5;
-    const options = { method, rtol, atol: rtol / 100, statistics };
+    const options = { method, rtol, atol: rtol / 100, statistics } as const;
     const [, end] = (await odeint(vanDerPol(1000), tensor([2, 0], float64), [0, 2000], options)
       .toArray()) as number[][];
     end.forEach((value, i) =>
@@ -134,7 +135,7 @@ for (const tableau of implicitMethods) {
 Deno.test("kvaerno5 solves Robertson's reaction over eleven orders of magnitude of time", async () => {
   // From the same test set, problem ROBER.
   const expected = [0.2083340149701255e-7, 0.8333360770334713e-13, 0.9999999791665050];
-  const options = { method: "kvaerno5", rtol: 1e-7, atol: 1e-17 };
+  const options = { method: "kvaerno5", rtol: 1e-7, atol: 1e-17 } as const;
   const y = odeint(robertson, tensor([1, 0, 0], float64), [0, 1e11], options).select(0, 1);
   (await y.data()).forEach((value, i) =>
     assert.ok(Math.abs(value / expected[i] - 1) < 1e-4, `${value}, expected ${expected[i]}`)
@@ -167,14 +168,14 @@ Deno.test("an implicit method solves along a path and backwards in time", async 
   const w = normal(key(1), [4, 8], float64);
   const field = (_t: Tensor, z: Tensor) => z.matmul(w).tanh().reshape([3, 4, 2]);
   for (const t of [[0, 2.5, 5], [5, 1, 0]]) {
-    const solve = (method: string) =>
+    const solve = (method: MethodName) =>
       cdeint(X, field, ones([3, 4], float64), t, { method, rtol: 1e-8, atol: 1e-9 });
     assert.ok(await solve("kvaerno5").sub(solve("dopri5")).abs().max().item() < 1e-5);
   }
 });
 
 Deno.test("odeintEvent finds the event of a stiff equation", async () => {
-  const options = { rtol: 1e-7, atol: 1e-9, method: "kvaerno5" };
+  const options = { rtol: 1e-7, atol: 1e-9, method: "kvaerno5" } as const;
   const y0 = tensor([2, 0], float64);
   const { t, y } = odeintEvent(vanDerPol(100), y0, 0, (_t, y) => y.select(0, 0).sub(1.5), options);
   const [, there] = (await odeint(vanDerPol(100), y0, [0, await t.item()], options).toArray()) as number[][];
@@ -184,7 +185,7 @@ Deno.test("odeintEvent finds the event of a stiff equation", async () => {
 Deno.test("an event of a stiff equation is found in the state at the end of a step", async () => {
   // y' = -1e5 (y - cos t) follows y = cos t.
   const field = (t: Tensor, y: Tensor) => y.sub(t.cos()).mul(-1e5);
-  const options = { rtol: 1e-6, atol: 1e-8, method: "kvaerno5" };
+  const options = { rtol: 1e-6, atol: 1e-8, method: "kvaerno5" } as const;
   const { t, y } = odeintEvent(field, ones([1], float64), 0, (_t, y) => y.select(0, 0).sub(0.7), options);
   // The solution lags by 1e-5.
   assert.ok(Math.abs(await t.item() - Math.acos(0.7)) < 2e-5, `${t}`);
@@ -201,7 +202,7 @@ Deno.test("statistics count every evaluation of an implicit method", () => {
     ]] as const
   ) {
     let calls = 0;
-    const options = { method: "kvaerno3", rtol: 1e-4, atol: 1e-6, statistics };
+    const options = { method: "kvaerno3", rtol: 1e-4, atol: 1e-6, statistics } as const;
     odeint((t, y) => (calls++, field(t, y)), y0, [0, end], options);
     assert.equal(statistics.evaluations, calls);
   }

@@ -93,9 +93,9 @@ for (const [name, path] of Object.entries(paths)) {
       { method: "rk4" },
       { method: "rk4", stepsPerPiece: 2 },
       { method: "dopri5" },
-      { method: "dopri5", norm: "sample" as const },
-      { method: "rk4", adjoint: "continuous" as const },
-    ]
+      { method: "dopri5", norm: "sample" },
+      { method: "rk4", adjoint: "continuous" },
+    ] as const
   ) {
     Deno.test(`cdeint gives the same results at Unix seconds and from zero (${name}, ${JSON.stringify(options)})`, async () => {
       const solve = (t: number[]) => {
@@ -199,7 +199,7 @@ Deno.test("a path at Unix seconds is exact for plain numbers and rejects float32
 
 Deno.test("a vector field that reads a time beyond float32 precision is rejected", () => {
   const y0 = tensor([1]);
-  for (const options of [{ method: "rk4", stepSize: 0.5 }, { method: "dopri5" }]) {
+  for (const options of [{ method: "rk4", stepSize: 0.5 }, { method: "dopri5" }] as const) {
     assert.throws(
       () => odeint((t, y) => t.sin().mul(y), y0, [origin, origin + 5], options),
       /odeint: the vector field looks at t, but float32 cannot tell the times from 1700000000 to 1700000005 apart: subtract/,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import {
   type Adjoint,
   type DType,
+  type MethodName,
   odeint,
   ones,
   type Tensor,
@@ -21,11 +22,12 @@ const fixed = fixture.solutions.filter(({ method }) => methods.some(({ name }) =
 
 // torchdiffeq's defaults, which affect implicit_adams.
 /** Tolerances for the only fixed-step method that uses them. */
-const tolerances = (method: string, rtol = 1e-7, atol = 1e-9) =>
+const tolerances = (method: MethodName, rtol = 1e-7, atol = 1e-9) =>
   method === "implicit_adams" ? { rtol, atol } : {};
 /** The number of corrections depends on convergence, so this is not a loop of known length. */
-const isCompiled = (method: string, compile: boolean) => compile && method !== "implicit_adams";
-for (const { problem: name, method, step_size: stepSize, y } of fixed) {
+const isCompiled = (method: MethodName, compile: boolean) => compile && method !== "implicit_adams";
+for (const { problem: name, method: given, step_size: stepSize, y } of fixed) {
+  const method = given as MethodName;
   const title = `${method} with steps of ${stepSize} agrees with torchdiffeq for ${name}`;
   // Eleven past slopes amplify rounding errors, and more steps amplify them more.
   const amplifies = method === "explicit_adams";
@@ -33,7 +35,7 @@ for (const { problem: name, method, step_size: stepSize, y } of fixed) {
   for (const compile of [true, false]) {
     Deno.test(`${title}, ${compile ? "compiled" : "step by step"}`, async () => {
       const { f, y0, t } = problem(name, "float64");
-      const options = { ...tolerances(method), method, stepSize, compile };
+      const options = { ...tolerances(method), method, stepSize, compile } as const;
       const states = solved(isCompiled(method, compile), () => odeint(f, y0, t, options));
       await assertClose("states", states, y, tolerance);
     });
@@ -54,9 +56,9 @@ for (const { problem: name, method, step_size: stepSize, y } of fixed) {
 }
 
 const reversibleMethods = ["heun", ...fixedMethods.map(({ name }) => name)]
-  .map((name) => methodOf(`reversible_${name}`));
+  .map((name) => methodOf(`reversible_${name}` as MethodName));
 /** The order of a method, measured from its errors at different step sizes. */
-async function measuredOrder(method: string, sizes: readonly number[]): Promise<number> {
+async function measuredOrder(method: MethodName, sizes: readonly number[]): Promise<number> {
   const f = (t: Tensor, y: Tensor) => y.mul(t.cos());
   const y0 = ones([1, 1], { dtype: "float64" });
   const exact = Math.exp(Math.sin(2));
@@ -74,7 +76,7 @@ for (const { name, order } of [...methods, ...reversibleMethods]) {
   Deno.test(`${name} converges with its order`, async () => {
     const multistep = adamsMethods.some((method) => method.name === name);
     const slope = await measuredOrder(
-      name,
+      name as MethodName,
       multistep ? [0.0125, 0.00625, 0.003125] : [0.025, 0.0125, 0.00625],
     );
     assert.ok(Math.abs(slope - order) < 0.2, `slope ${slope}, order ${order}`);
@@ -116,7 +118,9 @@ for (const adjoint of ["direct", "continuous"] as Adjoint[]) {
   Deno.test(`steps of an even grid equal steps of a step size, with the ${adjoint} adjoint`, async () => {
     const y0 = tensor([[1], [2]], { dtype: "float64" });
     const grid = [3, 2.5, 0.5, 1, 1.5, 1.5, 2, 0, -1];
-    const results = [{ method: "rk4", grid }, { method: "rk4", stepSize: 0.5 }].map((options) =>
+    const results = [{ method: "rk4", grid } as const, { method: "rk4", stepSize: 0.5 } as const].map((
+      options,
+    ) =>
       valueAndGrad((y: Tensor) =>
         odeint((t, y) => y.mul(t), y, [2, 1, 0], { ...options, adjoint }).square().sum()
       )(y0)
@@ -128,12 +132,12 @@ for (const adjoint of ["direct", "continuous"] as Adjoint[]) {
   });
 }
 
-for (const method of ["explicit_adams", "implicit_adams"]) {
+for (const method of ["explicit_adams", "implicit_adams"] as const) {
   for (const adjoint of ["direct", "continuous"] as Adjoint[]) {
     Deno.test(`the ${adjoint} gradient of ${method} is correct`, async () => {
       const k = tensor([-0.7], { dtype: "float64" });
       const start = ones([2, 1], { dtype: "float64" });
-      const options = { method, adjoint, stepSize: 0.002, ...tolerances(method, 1e-10) };
+      const options = { method, adjoint, stepSize: 0.002, ...tolerances(method, 1e-10) } as const;
       const [, gradient] = valueAndGrad((k: Tensor) =>
         odeint((_t, y) => y.mul(k), start, [0, 1], options).select(0, 1).sum()
       )(k);
@@ -158,6 +162,7 @@ const identityField = (_t: Tensor, y: Tensor) => y;
 const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   [
     "an unknown method",
+    // @ts-expect-error: names of methods are checked by type.
     () => odeint(identityField, y0(), [0, 1], { method: "rk5" }),
     /method "rk5" is unknown.*rk4/,
   ],

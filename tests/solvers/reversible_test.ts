@@ -4,6 +4,7 @@ import {
   cdeint,
   CubicSpline,
   key,
+  type MethodName,
   naturalCubicCoeffs,
   normal,
   odeint,
@@ -17,8 +18,9 @@ import { solved } from "../loops.ts";
 import { problem } from "./problems.ts";
 
 const float64 = { dtype: "float64" } as const;
-const methods = ["heun", "euler", "midpoint", "heun3", "ralston", "rk4", "rk4_classic", "dopri5", "dopri8"]
-  .map((name) => `reversible_${name}`);
+const methods: readonly MethodName[] =
+  (["heun", "euler", "midpoint", "heun3", "ralston", "rk4", "rk4_classic", "dopri5", "dopri8"] as const)
+    .map((name) => `reversible_${name}` as const);
 
 /**
  * The largest distance of the reversible gradient from the direct gradient, relative to the largest element,
@@ -43,7 +45,7 @@ for (const method of methods) {
         const { f, y0 } = problem("vdp", "float64");
         const k = tensor([0.7], float64);
         const error = await distance({ y0, k }, (adjoint) => {
-          const options = { method, stepSize: 0.11, adjoint, compile };
+          const options = { method, stepSize: 0.11, adjoint, compile } as const;
           return odeint((t, y) => f(t, y).mul(k), y0, t, options).square().sum();
         }, compile);
         assert.ok(error < 1e-10, `at t = ${t}: ${error}`);
@@ -52,7 +54,7 @@ for (const method of methods) {
   }
 }
 
-for (const method of ["reversible_heun", "reversible_midpoint", "reversible_rk4"]) {
+for (const method of ["reversible_heun", "reversible_midpoint", "reversible_rk4"] as const) {
   testOnDevices(
     `the reversible gradient of ${method} in float32 equals the direct gradient`,
     longOnSoftware,
@@ -60,7 +62,7 @@ for (const method of ["reversible_heun", "reversible_midpoint", "reversible_rk4"
       const y0 = tensor([[0.5, -1], [1, 0.2], [-0.3, 0.1]]);
       const k = tensor([[0.7, -0.3], [0.2, -0.5]]);
       const error = await distance({ y0, k }, (adjoint) => {
-        const options = { method, stepSize: 0.05, adjoint };
+        const options = { method, stepSize: 0.05, adjoint } as const;
         return odeint((_t, y) => y.matmul(k).tanh(), y0, [0, 0.5, 1], options).square().sum();
       });
       assert.ok(error < 1e-4, `${error}`);
@@ -81,7 +83,7 @@ for (const method of ["reversible_heun", "reversible_midpoint", "reversible_rk4"
 Deno.test("after many steps the reversible gradient equals the direct gradient", async () => {
   const inputs = { y0: tensor([[1, 0]], float64), w: tensor([[0, -1], [1, 0]], float64) };
   const error = await distance(inputs, (adjoint) => {
-    const options = { method: "reversible_midpoint", stepSize: 0.001, adjoint };
+    const options = { method: "reversible_midpoint", stepSize: 0.001, adjoint } as const;
     return odeint((_t, y) => y.matmul(inputs.w), inputs.y0, [0, 20], options).square().sum();
   });
   assert.ok(error < 1e-8, `${error}`);
@@ -101,7 +103,7 @@ function peak(body: () => unknown): number {
   return most;
 }
 
-for (const method of ["reversible_heun", "reversible_rk4"]) {
+for (const method of ["reversible_heun", "reversible_rk4"] as const) {
   testOnCpu(
     `the memory of the reversible gradient of ${method} does not grow with the number of steps`,
     () => {
@@ -124,11 +126,11 @@ for (const method of ["reversible_heun", "reversible_rk4"]) {
   );
 }
 
-for (const method of ["reversible_heun", "reversible_rk4"]) {
+for (const method of ["reversible_heun", "reversible_rk4"] as const) {
   Deno.test(`the continuous gradient of ${method} approaches the direct gradient for short steps`, async () => {
     const y0 = tensor([[1, 0.5]], float64);
     const gradient = (adjoint: Adjoint) => {
-      const options = { method, stepSize: 0.005, adjoint };
+      const options = { method, stepSize: 0.005, adjoint } as const;
       return valueAndGrad((y: Tensor) => odeint((t, y) => y.sin().mul(t.add(1)), y, [0, 1], options).sum())(
         y0,
       )[1];
@@ -141,7 +143,7 @@ for (const method of ["reversible_heun", "reversible_rk4"]) {
 Deno.test("a coupling of 1 gives the undamped leapfrog form, smaller couplings damp it", async () => {
   // y' = -y by Euler's method in two steps of 1, computed by hand.
   const solve = (coupling: number) => {
-    const options = { method: "reversible_euler", stepSize: 1, coupling };
+    const options = { method: "reversible_euler", stepSize: 1, coupling } as const;
     return odeint((_t, y) => y.neg(), tensor([1], float64), [0, 1, 2], options).data();
   };
   const expected = (coupling: number) => {
@@ -169,7 +171,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ],
   [
     "the reversible form of an unknown method",
-    () => solve({ method: "reversible_rk5" }),
+    () => solve({ method: "reversible_rk5" as MethodName }),
     /method "reversible_rk5" is unknown.*reversible_rk4/,
   ],
   [

@@ -22,7 +22,7 @@ const gradients = (options: SolveOptions, t = [0, 0.4, 1]) => (y0: Tensor, k: Te
   return Object.values(grad(loss)({ y0, k }));
 };
 
-for (const method of ["reversible_heun", "reversible_rk4"]) {
+for (const method of ["reversible_heun", "reversible_rk4"] as const) {
   for (const compile of [true, false]) {
     for (const t of [[0, 1], [0, 0.4, 1]]) {
       const title = `the reversible second gradient of ${method} is correct at ${t.length} times`;
@@ -34,7 +34,7 @@ for (const method of ["reversible_heun", "reversible_rk4"]) {
   }
 }
 
-for (const method of ["kvaerno3", "kvaerno5"]) {
+for (const method of ["kvaerno3", "kvaerno5"] as const) {
   Deno.test(`the second gradient of ${method} is the second gradient of its steps`, async () => {
     const t = [0, 0.4, 1];
     const field = (_t: Tensor, y: Tensor) => y.sin().sub(y.square().mul(k));

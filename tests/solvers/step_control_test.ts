@@ -22,7 +22,7 @@ const PI = { pcoeff: 0.4, icoeff: 0.3 };
 
 for (const norm of ["batch", "sample"] as ErrorNorm[]) {
   Deno.test(`the coefficients 0, 1, 0 give the steps of the default controller, norm ${norm}`, async () => {
-    const options = { method: "dopri5", rtol: 1e-4, norm };
+    const options = { method: "dopri5", rtol: 1e-4, norm } as const;
     const integral = { pcoeff: 0, icoeff: 1, dcoeff: 0 };
     const [plain, given, other] = await Promise.all([undefined, integral, PI].map(async (controller) => {
       const { found } = await findOdeintSteps(vanDerPol, start, [0, 10], { ...options, controller });
@@ -33,11 +33,18 @@ for (const norm of ["batch", "sample"] as ErrorNorm[]) {
   });
 }
 
-for (const method of ["bosh3", "dopri5", "tsit5", "dopri8"]) {
+for (const method of ["bosh3", "dopri5", "tsit5", "dopri8"] as const) {
   Deno.test(`with ${method} a PI controller attempts and rejects fewer steps of a stiff equation`, async () => {
     const solve = async (controller?: StepController) => {
       const statistics: SolveStatistics = { steps: 0, rejected: 0, evaluations: 0 };
-      const options = { method, rtol: 1e-4, atol: 1e-6, norm: "sample" as const, controller, statistics };
+      const options = {
+        method,
+        rtol: 1e-4,
+        atol: 1e-6,
+        norm: "sample" as const,
+        controller,
+        statistics,
+      } as const;
       const y = await odeint(vanDerPol, start, interval, options).data();
       return { ...statistics, tried: statistics.steps + statistics.rejected, y };
     };

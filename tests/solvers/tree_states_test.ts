@@ -12,6 +12,7 @@ import {
   grad,
   jit,
   key,
+  type MethodName,
   naturalCubicCoeffs,
   normal,
   odeint,
@@ -95,7 +96,7 @@ async function assertEqual(found: readonly Tensor[], expected: readonly Tensor[]
 }
 
 const tolerances = { rtol: 1e-5, atol: 1e-7 };
-const cases: { method: string; adjoints: readonly Adjoint[]; options?: SolveOptions }[] = [
+const cases: { method: MethodName; adjoints: readonly Adjoint[]; options?: SolveOptions }[] = [
   { method: "euler", adjoints: ["direct", "checkpoint", "continuous"], options: { stepSize: 0.1 } },
   { method: "rk4", adjoints: ["direct", "checkpoint", "continuous"], options: { stepSize: 0.2 } },
   { method: "explicit_adams", adjoints: ["direct", "checkpoint", "continuous"], options: { stepSize: 0.11 } },
@@ -107,7 +108,7 @@ const cases: { method: string; adjoints: readonly Adjoint[]; options?: SolveOpti
   { method: "kvaerno3", adjoints: ["direct"], options: tolerances },
 ];
 /** Whether a solve runs a compiled loop. */
-const runsCompiled = (method: string, adjoint: Adjoint) =>
+const runsCompiled = (method: MethodName, adjoint: Adjoint) =>
   !["kvaerno3", "implicit_adams"].includes(method) &&
   !(adjoint === "continuous" && ["dopri5", "bosh3"].includes(method));
 
@@ -116,7 +117,7 @@ for (const { method, adjoints, options } of cases) {
     for (const compile of runsCompiled(method, adjoint) ? [true, false] : [false]) {
       const name = `${method}, adjoint ${adjoint}${compile ? "" : ", step by step"}`;
       Deno.test(`a tree has the solution and gradients of the concatenated state: ${name}`, async () => {
-        const all = { ...options, method, adjoint, compile };
+        const all = { ...options, method, adjoint, compile } as const;
         const solve = compile ? (f: () => Inputs) => solved(true, f) : (f: () => Inputs) => f();
         await assertEqual(solveTree(inputs, all), solveConcatenated(inputs, all));
         const [own, expected] = [solveTree, solveConcatenated].map((solver) =>
@@ -133,7 +134,7 @@ testOnDevices("a tree has the solution of the concatenated state, on each device
     [name, x],
   ) => [name, tensor(await x.data(), { shape: x.shape })]);
   const single: Inputs = Object.fromEntries(await Promise.all(entries));
-  const options = { method: "rk4", stepSize: 0.2 };
+  const options = { method: "rk4", stepSize: 0.2 } as const;
   const [found, expected] = [solveTree(single, options), solveConcatenated(single, options)];
   for (const [i, x] of found.entries()) {
     assert.ok(await x.sub(expected[i]).abs().max().item() < 1e-5);
@@ -201,8 +202,8 @@ Deno.test("leaves without a common first axis are one vector", async () => {
     const [point, mass] = [y.slice(0, 0, 2), y.slice(0, 2, 3)];
     return concatenate([point.mul(mass), point.sum().expandDims(0)]);
   };
-  for (const method of ["rk4", "dopri5", "kvaerno5"]) {
-    const options = { method, stepSize: 0.1 };
+  for (const method of ["rk4", "dopri5", "kvaerno5"] as const) {
+    const options = { method, stepSize: 0.1 } as const;
     const { point, mass } = odeint(field, y0, [0, 0.5, 1], options);
     const expected = odeint(flat, tensor([1, 2, 0.5], float64), [0, 0.5, 1], options);
     await assertEqual([point, mass], [expected.slice(1, 0, 2), expected.select(1, 2)]);
@@ -283,7 +284,7 @@ Deno.test("a controlled equation of a tree is that of the concatenated state", a
     return concatenate([a, b], 1);
   };
   const joined = concatenate([z0.a, z0.b], 1);
-  for (const method of ["rk4", "dopri5"]) {
+  for (const method of ["rk4", "dopri5"] as const) {
     for (const adjoint of ["direct", "continuous"] as const) {
       const solve = (z0: { a: Tensor; b: Tensor }) => {
         const { a, b } = cdeint(X, field, z0, [0, 2.5, 5], { method, adjoint });
@@ -316,7 +317,7 @@ Deno.test("an equation along log-signatures of a tree is that of the concatenate
     const { h, m } = field(words, { h: y.slice(1, 0, 3), m: y.slice(1, 3, 9).reshape([4, 2, 3]) });
     return concatenate([h, m.reshape([4, 6])], 1);
   };
-  for (const method of ["rk4", "dopri5"]) {
+  for (const method of ["rk4", "dopri5"] as const) {
     const { h, m } = rdeint(X, field, y0, [0, 2, 4], { method });
     const y = rdeint(X, flat, concatenate([y0.h, y0.m.reshape([4, 6])], 1), [0, 2, 4], { method });
     await assertEqual([h, m], [y.slice(2, 0, 3), y.slice(2, 3, 9).reshape([3, 4, 2, 3])]);

@@ -43,7 +43,7 @@ export interface StepController {
   factormax?: number;
 }
 
-export const controllerOptionNames: OptionNames<StepController> = {
+const controllerOptionNames: OptionNames<StepController> = {
   pcoeff: "optional",
   icoeff: "optional",
   dcoeff: "optional",

@@ -16,7 +16,7 @@ import { combine, rungeKuttaStep, type VectorField } from "../runge_kutta.ts";
 /** A multistep method of Adams'. */
 export interface AdamsMethod {
   readonly kind: "adams";
-  readonly name: string;
+  readonly name: "explicit_adams" | "implicit_adams";
   readonly order: number;
   /** Whether each step is corrected with the slope at its end. */
   readonly implicit: boolean;

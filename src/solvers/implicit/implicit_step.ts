@@ -16,7 +16,7 @@ import {
 import type { ImplicitTableau } from "../tableaus.ts";
 
 /** An implicit tableau with a step, whose stages are solved to some tolerances. */
-export interface ImplicitMethod extends ImplicitTableau {
+export interface ImplicitMethod<Name extends string = string> extends ImplicitTableau<Name> {
   readonly step: (...given: StepArguments) => Step;
 }
 
@@ -24,7 +24,10 @@ export interface ImplicitMethod extends ImplicitTableau {
 const tightest: Tolerances = { rtol: 1e-12, atol: 1e-14 };
 
 /** The method with its steps, of one solve, whose stages are solved as exactly as tolerances ask for. */
-export function withSteps(tableau: ImplicitTableau, tolerances = tightest): ImplicitMethod {
+export function withSteps<Name extends string>(
+  tableau: ImplicitTableau<Name>,
+  tolerances = tightest,
+): ImplicitMethod<Name> {
   let isFirst = true;
   return {
     ...tableau,

@@ -5,7 +5,7 @@ import type { EmbeddedMethod } from "../tableaus.ts";
  * I", section II.4.) The next step begins with this one's last slope, which is taken at Euler's state: one evaluation a
  * step, as in a predictor-corrector method.
  */
-export const adaptiveHeun: EmbeddedMethod = {
+export const adaptiveHeun: EmbeddedMethod<"adaptive_heun"> = {
   kind: "embedded",
   name: "adaptive_heun",
   order: 2,

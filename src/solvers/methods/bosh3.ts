@@ -1,7 +1,7 @@
 import type { EmbeddedMethod } from "../tableaus.ts";
 
 /** Bogacki and Shampine's pair of orders 3 and 2. ("A 3(2) pair of Runge-Kutta formulas", 1989.) */
-export const bosh3: EmbeddedMethod = {
+export const bosh3: EmbeddedMethod<"bosh3"> = {
   kind: "embedded",
   name: "bosh3",
   order: 3,

@@ -4,7 +4,7 @@ import type { EmbeddedMethod } from "../tableaus.ts";
  * Dormand and Prince's pair of orders 5 and 4. (Dormand, Prince, "A family of embedded Runge-Kutta formulae", 1980; the
  * state in the middle of a step: Shampine, "Some practical Runge-Kutta formulas", 1986.)
  */
-export const dopri5: EmbeddedMethod = {
+export const dopri5: EmbeddedMethod<"dopri5"> = {
   kind: "embedded",
   name: "dopri5",
   order: 5,

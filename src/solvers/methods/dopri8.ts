@@ -15,7 +15,7 @@ const embeddedWeights = [
 ];
 
 /** Prince and Dormand's pair of orders 8 and 7. ("High order embedded Runge-Kutta formulae", 1981.) */
-export const dopri8: EmbeddedMethod = {
+export const dopri8: EmbeddedMethod<"dopri8"> = {
   kind: "embedded",
   name: "dopri8",
   order: 8,

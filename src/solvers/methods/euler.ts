@@ -1,7 +1,7 @@
 import type { ButcherTableau } from "../tableaus.ts";
 
 /** Euler's method, order 1. (Euler, "Institutionum calculi integralis", 1768.) */
-export const euler: ButcherTableau = {
+export const euler: ButcherTableau<"euler"> = {
   kind: "explicit",
   name: "euler",
   order: 1,

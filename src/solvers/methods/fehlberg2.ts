@@ -4,7 +4,7 @@ import type { EmbeddedMethod } from "../tableaus.ts";
  * Fehlberg's pair of orders 2 and 1. ("Low-order classical Runge-Kutta formulas with stepsize control", 1969.) The next
  * step begins with this one's last slope, which is taken at the state of order 1.
  */
-export const fehlberg2: EmbeddedMethod = {
+export const fehlberg2: EmbeddedMethod<"fehlberg2"> = {
   kind: "embedded",
   name: "fehlberg2",
   order: 2,

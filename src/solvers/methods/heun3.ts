@@ -4,7 +4,7 @@ import type { ButcherTableau } from "../tableaus.ts";
  * Heun's method of order 3. (Heun, "Neue Methoden zur approximativen Integration der Differentialgleichungen einer
  * unabhaengigen Veraenderlichen", 1900.)
  */
-export const heun3: ButcherTableau = {
+export const heun3: ButcherTableau<"heun3"> = {
   kind: "explicit",
   name: "heun3",
   order: 3,

@@ -15,7 +15,7 @@ const [b0, b1, b2] = [
  * Runge-Kutta methods with an explicit first stage", 2004.) The weights in the middle are those of order 3 that stay bounded
  * however stiff the equation is.
  */
-export const kvaerno3: ImplicitTableau = {
+export const kvaerno3: ImplicitTableau<"kvaerno3"> = {
   kind: "implicit",
   name: "kvaerno3",
   order: 3,

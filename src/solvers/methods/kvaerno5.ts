@@ -18,7 +18,7 @@ const g = 0.26;
  * implicit Runge-Kutta methods with an explicit first stage", 2004.) The weights in the middle are those of order 4 with which
  * stiff parts of the solution vanish, as they do at the end.
  */
-export const kvaerno5: ImplicitTableau = {
+export const kvaerno5: ImplicitTableau<"kvaerno5"> = {
   kind: "implicit",
   name: "kvaerno5",
   order: 5,

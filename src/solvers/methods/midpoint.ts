@@ -1,7 +1,7 @@
 import type { ButcherTableau } from "../tableaus.ts";
 
 /** The explicit midpoint rule, order 2. (Runge, "Ueber die numerische Aufloesung von Differentialgleichungen", 1895.) */
-export const midpoint: ButcherTableau = {
+export const midpoint: ButcherTableau<"midpoint"> = {
   kind: "explicit",
   name: "midpoint",
   order: 2,

@@ -4,7 +4,7 @@ import type { ButcherTableau } from "../tableaus.ts";
  * Ralston's method of order 2, with the least bound on the truncation error. (Ralston, "Runge-Kutta
  * methods with minimum error bounds", 1962.)
  */
-export const ralston: ButcherTableau = {
+export const ralston: ButcherTableau<"ralston"> = {
   kind: "explicit",
   name: "ralston",
   order: 2,

@@ -4,7 +4,7 @@ import type { ButcherTableau } from "../tableaus.ts";
  * Kutta's 3/8 rule, order 4: what torchdiffeq calls `rk4`. (Kutta, "Beitrag zur naeherungsweisen
  * Integration totaler Differentialgleichungen", 1901.)
  */
-export const rk4: ButcherTableau = {
+export const rk4: ButcherTableau<"rk4"> = {
   kind: "explicit",
   name: "rk4",
   order: 4,

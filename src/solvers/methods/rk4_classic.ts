@@ -4,7 +4,7 @@ import type { ButcherTableau } from "../tableaus.ts";
  * The classical Runge-Kutta method, order 4. (Kutta, "Beitrag zur naeherungsweisen Integration totaler
  * Differentialgleichungen", 1901.)
  */
-export const rk4Classic: ButcherTableau = {
+export const rk4Classic: ButcherTableau<"rk4_classic"> = {
   kind: "explicit",
   name: "rk4_classic",
   order: 4,

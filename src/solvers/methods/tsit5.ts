@@ -4,7 +4,7 @@ import type { EmbeddedMethod } from "../tableaus.ts";
  * Tsitouras' pair of orders 5 and 4. ("Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying
  * assumption", 2011; the state in the middle from the same paper's interpolant.)
  */
-export const tsit5: EmbeddedMethod = {
+export const tsit5: EmbeddedMethod<"tsit5"> = {
   kind: "embedded",
   name: "tsit5",
   order: 5,
