@@ -68,7 +68,7 @@ export function LogNCDE(options: LogNCDEOptions): WindowedModel {
   checkCount("LogNCDE", "hiddenChannels", hidden);
   if (signatureDepth !== 1 && signatureDepth !== 2) {
     throw new RangeError(
-      `LogNCDE: signatureDepth is ${signatureDepth}, expected 1 or 2: brackets of brackets are not computed`,
+      `LogNCDE: signatureDepth is ${signatureDepth}, expected 1 or 2: nested Lie brackets are not implemented`,
     );
   }
   if (!(initialScale > 0 && initialScale < Infinity)) {

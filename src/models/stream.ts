@@ -229,7 +229,7 @@ export class ModelStream {
         if (hasMissing(row, `${name}.stream: push`) && !this.#state) {
           throw new RangeError(
             `${name}.stream: push: the first observation has missing values; give each channel a value (such as its mean), since ` +
-              "comes later is not known yet",
+              "later values are not known yet",
           );
         }
         const known = this.#state && { observations: this.#observations, state: this.#state };

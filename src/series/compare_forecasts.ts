@@ -97,7 +97,7 @@ async function scoreWithin(
     const fitting = Math.min(epochs, Math.floor(left / (taken / timedSteps * perEpoch)));
     if (fitting < 1) return undefined;
     if (fitting < epochs) {
-      onLine?.(`  ${settings.model}: trains for ${fitting} of ${epochs} epochs, the time left`);
+      onLine?.(`  ${settings.model}: trains for ${fitting} of ${epochs} epochs to keep the time limit`);
     }
     // The learning rate falls to zero over the shorter training, so its result is that of a whole training.
     task = await taskOf({ ...settings, epochs: fitting });

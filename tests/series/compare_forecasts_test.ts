@@ -55,7 +55,7 @@ Deno.test("a training that exceeds the time limit has fewer epochs, and its erro
   assert.ok(shortened >= 1 && shortened < 1e6, `${shortened} epochs`);
   // Two steps per epoch. The time limit may still end the training early.
   assert.ok(steps! >= 2 && steps! <= 2 * shortened, `${steps} steps`);
-  assert.equal(lines[2], `  neural-cde: trains for ${shortened} of 1000000 epochs, the time left`);
+  assert.equal(lines[2], `  neural-cde: trains for ${shortened} of 1000000 epochs to keep the time limit`);
 });
 
 Deno.test("a training within the time limit is as long as the training of the chosen model", async () => {

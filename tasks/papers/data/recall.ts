@@ -52,7 +52,7 @@ export function recall(count: number, key: Key, sizes: RecallSizes): RecallArray
   const minLength = hold * (keys * writes + 1);
   if (length < minLength) {
     throw new RangeError(
-      `recall: length ${length} is too short for ${keys * writes} writes and a question, ${minLength}`,
+      `recall: length is ${length}, expected at least ${minLength} for ${keys * writes} writes and a query`,
     );
   }
   const channels = keys + values + 1;

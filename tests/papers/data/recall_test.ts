@@ -46,7 +46,7 @@ Deno.test("series depend only on the random key", () => {
 });
 
 Deno.test("inconsistent sizes of a recall task are rejected", () => {
-  assert.throws(() => recall(1, key(0), { ...sizes, length: 27 }), /length 27 is too short.*28/);
+  assert.throws(() => recall(1, key(0), { ...sizes, length: 27 }), /length is 27, expected at least 28/);
   assert.throws(
     () => recall(1, key(0), { ...sizes, writes: 6 }),
     /6 writes of each key take as many values.*5/,
