@@ -178,12 +178,12 @@ const comparisons: readonly Comparison[] = [
   {
     title: "reversible steps",
     options: { method: "reversible_rk4", stepSize: 0.1 },
-    adjoints: ["direct", "reversible"],
+    adjoints: ["direct", "checkpoint", "reversible"],
   },
   {
     title: "dopri5",
     options: { method: "dopri5", rtol: 1e-8, atol: 1e-9 },
-    adjoints: ["direct", "continuous"],
+    adjoints: ["direct", "checkpoint", "continuous"],
   },
 ];
 
