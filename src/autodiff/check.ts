@@ -12,9 +12,9 @@ import { vjp } from "./grad.ts";
 export interface GradientCheckOptions {
   /** The step of the central differences. 1e-5 by default. */
   step?: number;
-  /** The largest difference allowed, relative to the larger of one and the gradient. 1e-6 by default. */
+  /** Maximum difference, relative to max(1, |gradient|). 1e-6 by default. */
   tolerance?: number;
-  /** Elements of each argument that are tried at most, spread evenly. 32 by default. */
+  /** Maximum number of elements of each argument that are checked, equally spaced. 32 by default. */
   elements?: number;
 }
 
@@ -25,7 +25,7 @@ const optionNames: OptionNames<GradientCheckOptions> = {
 };
 
 /**
- * Compares the gradients of a function with central differences in float64, for a random weighting of its outputs.
+ * Compares the gradients of a function with central differences in float64, for a sum of the outputs with random weights.
  *
  * @example
  * ```ts
@@ -36,9 +36,9 @@ const optionNames: OptionNames<GradientCheckOptions> = {
  *
  * @param f A function of the arguments that returns a tensor, or plain objects and arrays of them. It may close over the
  * arguments: `checkGradients((x, _) => layer(x), [x, layer.parameters])`.
- * @param args Tensors, or plain objects and arrays of them, all float64 and on the CPU. They are changed and restored.
+ * @param args Tensors, or plain objects and arrays of them, all float64 and on the CPU. The values are changed and restored.
  * @returns The largest relative difference.
- * @throws {Error} If one is larger than the tolerance: it names the argument and the element.
+ * @throws {Error} If a difference is larger than the tolerance, with the argument and the element.
  * @throws {TypeError} If an argument is not float64, or there is no tensor to compare.
  */
 export async function checkGradients<A extends Tree[]>(
@@ -72,7 +72,7 @@ export async function checkGradients<A extends Tree[]>(
   for (const [position, [path, x]] of inputs.entries()) {
     const values = Float64Array.from(await x.data());
     const gradient = await gradients[position].data();
-    // Changed in place, so that a function which closes over its parameters, as a layer does, sees the change.
+    // Assigned in place, so that functions that close over their parameters, as layers do, read the new values.
     const assign = (changed: Float64Array) =>
       tidy(() => x.assign(tensor(changed, { shape: x.shape, dtype: "float64" })));
     const at = async (element: number, shift: number) => {

@@ -17,12 +17,12 @@ import { passMemory } from "./pass_memory.ts";
 /**
  * The gradient of a scalar function with respect to its first argument.
  *
- * @param f Takes any arguments, of which the first is a tensor or plain objects and arrays of tensors, and returns a
- * tensor of one element. Tensors that `f` closes over count as the first argument's when they are the same objects.
- * @returns A function of the same arguments that returns gradients with the structure of the first one.
+ * @param f Returns a tensor of one element. The first argument is a tensor, or plain objects and arrays of tensors. If `f` closes
+ * over tensors of the first argument, their gradients include the closed-over use.
+ * @returns A function of the same arguments that returns gradients with the structure of the first argument.
  */
 export function grad(f: () => Tensor): <P extends Tree>(parameters: P) => P;
-/** The same for a function of arguments. */
+/** For a function with arguments. */
 export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) => A[0];
 export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) => A[0] {
   checkFunction("grad", "f", f);
@@ -44,14 +44,14 @@ export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) 
  *
  * @param f As in {@linkcode grad}; `valueAndGrad(() => loss(model(x)))(model.parameters)` trains a model.
  * @returns A function of the same arguments that returns `[value, gradients]`; the gradients have the structure of the
- * first argument, with zeros for what the value does not depend on. Everything else that `f` made is freed.
- * @throws {TypeError} If the first argument holds no tensor, or one that is no float.
- * @throws {ShapeError} If `f` returns anything but a tensor of one element.
+ * first argument, with zeros for tensors that the value does not depend on. All other tensors that `f` made are freed.
+ * @throws {TypeError} If the first argument has no tensor, or a tensor that is not a float.
+ * @throws {ShapeError} If `f` does not return a tensor of one element.
  */
 export function valueAndGrad(
   f: () => Tensor,
 ): <P extends Tree>(parameters: P) => [value: Tensor, gradient: P];
-/** The same for a function of arguments. */
+/** For a function with arguments. */
 export function valueAndGrad<A extends Tree[]>(
   f: (...args: A) => Tensor,
 ): (...args: A) => [value: Tensor, gradient: A[0]];
@@ -79,13 +79,13 @@ export function valueAndGrad<A extends Tree[]>(
 }
 
 /**
- * A function's value and its vector-Jacobian product.
+ * The value and the vector-Jacobian product of a function.
  *
- * @param f Takes no arguments and closes over what it reads.
+ * @param f A function without arguments, which closes over tensors.
  * @param wrt The tensors to differentiate with respect to: one, or plain objects and arrays of them.
- * @returns `value`, and `pullback`, which takes a cotangent of the value's structure, shapes and types, and returns gradients of
- * `wrt`'s.
- * @throws {ShapeError} By `pullback`, if the cotangent is unlike the value.
+ * @returns `value` and `pullback`. `pullback` takes a cotangent with the structure, shapes and types of the value, and returns
+ * gradients with the structure of `wrt`.
+ * @throws {ShapeError} By `pullback`, if the cotangent differs from the value in structure, shapes or types.
  */
 export function vjp<T extends Tree, W extends Tree>(
   f: () => T,
@@ -104,7 +104,7 @@ export function vjp<T extends Tree, W extends Tree>(
       );
       throw new ShapeError(`vjp: the cotangent is ${found}, expected what the value is: ${expected}`);
     }
-    // The caller may call it again, so that it frees none of the values of f.
+    // The caller may call `pullback` again, so it must not free the values of f.
     return bufferScope(
       (made) => gradientsOf(tape, wrt, outputs, cotangents, isRecording() ? undefined : passMemory(made)),
       (gradients, made) => isRecording() ? made : buffersOf(gradients),
@@ -148,8 +148,8 @@ export function jacobian<A extends [x: Tensor, ...rest: Tree[]]>(
 }
 
 /**
- * Computes `f` now and again during the reverse pass, instead of keeping what it made: memory for time. In the body of
- * a compiled loop, which computes its steps again anyway, it is `f` itself.
+ * Computes `f` now and again during the reverse pass, instead of storing its intermediate values: less memory for more time. In the
+ * body of a compiled loop, and in `jvp` and `vmap`, `remat` just calls `f`.
  *
  * @param f A function of tensors. Gradients also flow to the tensors that it closes over.
  * @param args Arguments of `f`.
@@ -162,12 +162,12 @@ export function remat<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A)
       const result = recordWith(closure, () => f(...args));
       checkTensor("remat: what f returned", result);
       if (result.storage instanceof Symbolic) return undefined;
-      // No operation may have read it: a function may return a tensor from outside as it is.
+      // f may return a tensor from outside that no operation has read.
       closure.read(result);
       return stopGradient(result);
     })
   );
-  // The gradient of a traced loop is made of the operations themselves.
+  // Symbols: a trace differentiates the operations of f.
   if (!output) return f(...args);
   const inputs = [...new Set([...args, ...closure.outside])].filter((x) => isFloat(x.dtype));
   record(inputs, [output], ([cotangent], wanted) => {
@@ -182,7 +182,7 @@ export function remat<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A)
   return output;
 }
 
-/** Finds the tensors that a function reads and has not made itself. */
+/** Finds the tensors that a function closes over. */
 class Closure implements Recorder {
   readonly outside = new Set<Tensor>();
   readonly #made = new Set<Tensor>();

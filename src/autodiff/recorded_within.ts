@@ -3,12 +3,12 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { vjp } from "./grad.ts";
 import type { Transformation } from "./transformation.ts";
 
-/** Computes results from inputs, which may be symbols of the transformation; it reads no other symbols of it. */
+/** A function of tensors, some of them symbols of the transformation. The function must not close over such symbols. */
 type OnSymbols = (trace: Transformation, inputs: readonly Tensor[]) => readonly Tensor[];
 
 /**
- * Runs a function that computes on the parts of symbols, where gradient tapes inside the transformation cannot see its operations,
- * and records it as one operation. The gradient runs the function again.
+ * Runs a function that computes on the parts of symbols. Gradient tapes inside the transformation cannot record such operations, so
+ * they record the function as one operation. Its gradient runs the function again.
  *
  * @returns `undefined` if a tape inside the transformation is watching and the transformation does not commute with `grad`.
  */

@@ -6,11 +6,11 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { PassMemory } from "./pass_memory.ts";
 import { reversePass, type ReversibleOperation } from "./reverse_pass.ts";
 
-/** The operations that lead from some tensors to others, in order, each with its gradient rule. */
+/** Records the operations that depend on watched tensors, in order, with their gradient rules. */
 export class Tape implements Recorder {
   readonly #operations: ReversibleOperation<Tensor>[] = [];
   readonly #watched: ReadonlySet<Tensor>;
-  /** The tensors that gradients flow through. */
+  /** Watched tensors and the tensors that depend on them. */
   readonly #tracked: Set<Tensor>;
   /** Serial of the first buffer made after the last operation. */
   #firstBuffer = nextSerial();
@@ -48,7 +48,7 @@ export class Tape implements Recorder {
   /**
    * Gradients of the watched tensors that the outputs depend on, given the cotangents of the outputs.
    *
-   * @param memory Frees what has been used, also of the values that the tape refers to.
+   * @param memory Frees cotangents and values of the forward pass after their last use.
    */
   pullback(
     outputs: readonly Tensor[],

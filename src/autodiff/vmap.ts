@@ -47,7 +47,7 @@ const optionNames: OptionNames<VmapOptions> = { inAxes: "optional", outAxes: "op
  * @param f Takes and returns tensors, or plain objects and arrays of them. Tensors that `f` closes over are the same for all
  * examples, and so are random numbers: draw them outside and pass them as an argument. `f` cannot read values of mapped tensors.
  * @returns A function of the arguments with the additional axis, whose results have the axis of `outAxes`.
- * @throws {ShapeError} If the mapped axes differ in length, or there are none.
+ * @throws {ShapeError} If no argument is mapped, or the mapped axes differ in length.
  * @throws {Error} If `f` reads values, or has an operation that cannot be mapped: the message says why.
  */
 export function vmap<A extends Tree[], T>(

@@ -3,7 +3,7 @@ import { hasBuffer, hasSharedElements } from "../device/view.ts";
 import type { Tensor } from "./tensor.ts";
 
 /**
- * Refuses assignments that have no place to go.
+ * Checks that a tensor can be assigned.
  *
  * @throws {ShapeError} If shape or type differ.
  * @throws {Error} If several elements of the tensor share memory, or it is a view of a tensor without memory.
@@ -28,7 +28,7 @@ export function checkAssignment(to: Tensor, values: Tensor): void {
       `assign: this tensor of shape ${
         formatShape(to.shape)
       } is a view of zeros, ones or full, which have no memory to write to; ` +
-        "make it with its own shape, or assign to the whole tensor and then make the view",
+        "make a tensor of the shape of the view, or assign to the whole tensor and then make the view",
     );
   }
 }

@@ -10,8 +10,8 @@ export function applyBroadcast(primitive: Elementwise, operands: readonly Tensor
 }
 
 /**
- * In a trace, makes symbols of the tensors that come from outside, so that how they broadcast is part of the loop: a bias
- * then stays a vector in it and in its gradient.
+ * Converts constants among the operands to symbols if other operands are symbols. The trace then contains the broadcast: a bias
+ * stays a vector in a compiled loop, and so does its gradient.
  */
 export function liftTogether(operands: readonly Tensor[]): readonly Tensor[] {
   const trace = traceOf(operands);

@@ -4,14 +4,14 @@ import { OptionError } from "../device/errors.ts";
 import type { Device } from "../device/device.ts";
 import { Tensor } from "./tensor.ts";
 
-/** Refuses what is no tensor, as a path or an array. @param name Such as `"Linear: x"`. */
+/** Rejects values that are not tensors, such as arrays. @param name Name for the message, such as `"Linear: x"`. */
 export function checkTensor(name: string, x: unknown): asserts x is Tensor {
   if (x instanceof Tensor) return;
   const found = x !== null && typeof x === "object" && !Array.isArray(x) ? "object" : describe(x);
   throw new TypeError(`${name} must be a tensor, got ${found}; make one of an array with tensor(...)`);
 }
 
-/** Refuses a word that an option does not know. */
+/** Rejects words that an option does not accept. */
 export function checkWord(operation: string, option: string, value: unknown, words: readonly string[]): void {
   if (words.includes(value as string)) return;
   const known = words.map((word) => `"${word}"`).join(", ").replace(/, ([^,]*)$/, " or $1");
@@ -25,13 +25,13 @@ export function checkWord(operation: string, option: string, value: unknown, wor
   );
 }
 
-/** Refuses what is no device. */
+/** Rejects values that are not devices. */
 export function checkDevice(operation: string, device: Device): void {
   if (typeof device?.allocate === "function") return;
   throw new TypeError(`${operation}: the device is ${describe(device)}, expected the result of init(...)`);
 }
 
-/** Refuses what is no array of tensors. */
+/** Rejects values that are not arrays of tensors. */
 export function checkTensors(operation: string, tensors: readonly Tensor[]): void {
   if (!Array.isArray(tensors)) {
     throw new TypeError(
@@ -41,7 +41,7 @@ export function checkTensors(operation: string, tensors: readonly Tensor[]): voi
   for (let i = 0; i < tensors.length; i++) checkTensor(`${operation}: tensor ${i}`, tensors[i]);
 }
 
-/** Refuses what is no function. @param name Such as `"f"`. */
+/** Rejects values that are not functions. @param name Name for the message, such as `"f"`. */
 export function checkFunction(operation: string, name: string, f: unknown): void {
   if (typeof f === "function") return;
   throw new TypeError(`${operation}: ${name} is ${describe(f)}, expected a function`);

@@ -11,7 +11,7 @@ export function multiply(p: Tensor, q: Tensor): Tensor {
   return complexOf(a.mul(c).sub(b.mul(d)), a.mul(d).add(b.mul(c)));
 }
 
-/** Complex numbers `(..., 2, n)` of their real and imaginary parts `(..., n)`. */
+/** Complex numbers `(..., 2, n)` from real and imaginary parts `(..., n)`. */
 export function fromParts(real: Tensor, imaginary: Tensor): Tensor {
   return complexOf(real.expandDims(-2), imaginary.expandDims(-2));
 }

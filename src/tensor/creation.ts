@@ -7,7 +7,7 @@ import { checkDType, type DType, isRepresentable, type TypedArray } from "../dev
 import * as s from "../device/scalar.ts";
 import { checkedShape, formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
 import { allocateView, uploadView } from "../device/view.ts";
-import { rememberHostValues } from "./host.ts";
+import { cacheHostValues } from "./host.ts";
 import "./methods/install.ts";
 import { numberTensor, Tensor, type TensorLike } from "./tensor.ts";
 
@@ -73,7 +73,7 @@ export function tensor(data: TensorData, options: TensorOptions & { shape?: Shap
     if (wrong >= 0) throw new TypeError(`tensor: value ${values[wrong]} (number ${wrong}) is no ${dtype}`);
   }
   const result = new Tensor(uploadView(currentDevice(), values as ArrayLike<number>, target, dtype));
-  rememberHostValues(result, values as ArrayLike<number>);
+  cacheHostValues(result, values as ArrayLike<number>);
   return result;
 }
 
@@ -109,9 +109,9 @@ function readNested(data: TensorData): { values: ArrayLike<number | boolean>; sh
 }
 
 /**
- * One value everywhere; it takes no memory until it is written to.
+ * A tensor with the same value in each element. It takes no memory until it is assigned.
  *
- * @throws {ShapeError} If a length is no whole number from 0.
+ * @throws {ShapeError} If a length is not a whole number of at least 0.
  */
 export function full(shape: Shape, value: number, options: TensorOptions = {}): Tensor {
   return filled("full", shape, value, options);
@@ -123,12 +123,12 @@ function filled(operation: string, shape: Shape, value: number, options: TensorO
   return scalar(value, options.dtype).broadcastTo(shape);
 }
 
-/** Zero everywhere; it takes no memory until it is written to. */
+/** A tensor of zeros. It takes no memory until it is assigned. */
 export function zeros(shape: Shape, options: TensorOptions = {}): Tensor {
   return filled("zeros", shape, 0, options);
 }
 
-/** One everywhere; it takes no memory until it is written to. */
+/** A tensor of ones. It takes no memory until it is assigned. */
 export function ones(shape: Shape, options: TensorOptions = {}): Tensor {
   return filled("ones", shape, 1, options);
 }
@@ -136,7 +136,7 @@ export function ones(shape: Shape, options: TensorOptions = {}): Tensor {
 /**
  * 0, 1, ... size - 1, or from `start` in steps of `step`.
  *
- * @throws {ShapeError} If `size` is no whole number from 0.
+ * @throws {ShapeError} If `size` is not a whole number of at least 0.
  * @throws {RangeError} If `start` or `step` is infinite or NaN.
  * @throws {TypeError} If an integer type does not hold `start` or `step`.
  */
@@ -152,9 +152,9 @@ export function arange(
 }
 
 /**
- * `count` values from `start` to `end`, both included, at equal distances; one value is `start`.
+ * `count` equally spaced values from `start` to `end`, both included. A single value is `start`.
  *
- * @throws {ShapeError} If `count` is no whole number from 0.
+ * @throws {ShapeError} If `count` is not a whole number of at least 0.
  * @throws {RangeError} If `start` or `end` is infinite or NaN.
  * @throws {TypeError} If an integer type does not hold a value.
  */
@@ -162,7 +162,7 @@ export function linspace(start: number, end: number, count: number, options: Ten
   checkOptions("linspace", options, tensorOptionNames);
   checkedShape("linspace", [count]);
   checkFinite("linspace", { start, end });
-  // On the host, in float64: the last value is the end itself, and a solver can use the values as times.
+  // Computed on the host in float64, so that the last value is exactly `end`, and solvers can use the values as times.
   const at = (i: number) => i > 0 && i === count - 1 ? end : start + (end - start) * (i / (count - 1 || 1));
   return tensor(Float64Array.from({ length: count }, (_, i) => at(i)), options);
 }
@@ -170,7 +170,7 @@ export function linspace(start: number, end: number, count: number, options: Ten
 /**
  * The identity matrix.
  *
- * @throws {ShapeError} If `size` is no whole number from 0.
+ * @throws {ShapeError} If `size` is not a whole number of at least 0.
  */
 export function eye(size: number, options: TensorOptions = {}): Tensor {
   checkOptions("eye", options, tensorOptionNames);
@@ -202,7 +202,7 @@ export function oneHot(labels: Tensor, classes: number, options: TensorOptions =
   return labels.expandDims(-1).equal(arange(classes, { dtype: "int32" })).cast(dtype);
 }
 
-/** Refuses numbers that are infinite or NaN. */
+/** Rejects infinite numbers and NaN. */
 export function checkFinite(operation: string, numbers: Readonly<Record<string, number>>): void {
   const wrong = Object.keys(numbers).find((name) => !Number.isFinite(numbers[name]));
   if (wrong) {
@@ -210,7 +210,7 @@ export function checkFinite(operation: string, numbers: Readonly<Record<string, 
   }
 }
 
-/** A tensor whose elements are a scalar function of their position and of a few numbers. */
+/** Makes a tensor by evaluating a scalar function of the position of an element and of some numbers. */
 export function generate(
   shape: Shape,
   dtype: DType,

@@ -11,7 +11,7 @@ const abbreviateAbove = 1000;
 /** Elements shown at each end of an abbreviated axis. */
 const edge = 3;
 
-/** `float32 (2, 3) on cpu` and, where the host can see them, the values. */
+/** Text such as `float32 (2, 3) on cpu`, and the values if the host can read them without waiting. */
 export function formatTensor(x: Tensor): string {
   const head = `Tensor ${x.dtype} ${formatShape(x.shape)}`;
   if (x.storage instanceof Symbolic) return `${head} in a trace`;
@@ -21,9 +21,9 @@ export function formatTensor(x: Tensor): string {
 }
 
 /**
- * The text of a tensor where JavaScript asks for a primitive value: only a template string and `String` may.
+ * The text of a tensor if JavaScript converts it to a primitive value, as in template strings.
  *
- * @throws {TypeError} For operators, which would compute with the text.
+ * @throws {TypeError} For operators such as `+`, which would compute with the text.
  */
 export function textForHint(x: Tensor, hint: string): string {
   if (hint === "string") return x.toString();
@@ -67,7 +67,7 @@ function formatValues(values: TypedArray, { shape, size, dtype }: Tensor): strin
   return write(0, 0);
 }
 
-/** One width and one number of decimals for all elements; exponents when the magnitudes lie far apart. */
+/** Formats all elements with the same width and number of decimals, or with exponents if magnitudes differ much. */
 function elementFormatter(shown: readonly number[], dtype: string): (value: number) => string {
   if (dtype === "bool") return (value) => value ? " true" : "false";
   const magnitudes = shown.filter((value) => Number.isFinite(value) && value !== 0).map(Math.abs);

@@ -14,7 +14,7 @@ export function stopGradient(x: Tensor): Tensor {
   return apply(elementwise.stopGradient, [x], undefined);
 }
 
-/** Tensors one after another along an axis. */
+/** Joins tensors along an axis. */
 export function concatenate(tensors: readonly Tensor[], axis = 0): Tensor {
   checkTensors("concatenate", tensors);
   if (tensors.length === 0) throw new ShapeError("concatenate: no tensors given");
@@ -22,7 +22,7 @@ export function concatenate(tensors: readonly Tensor[], axis = 0): Tensor {
   return tensors.length === 1 ? tensors[0] : apply(structural.concatenate, tensors, params);
 }
 
-/** Tensors of one shape along a new axis. */
+/** Joins tensors of the same shape along a new axis. */
 export function stack(tensors: readonly Tensor[], axis = 0): Tensor {
   checkTensors("stack", tensors);
   if (tensors.length === 0) throw new ShapeError("stack: no tensors given");
@@ -41,10 +41,10 @@ export function where(condition: Tensor, a: TensorLike, b: TensorLike): Tensor {
  * Solves tridiagonal systems along the last axis: for every system
  * lower[i] x[i - 1] + diagonal[i] x[i] + upper[i] x[i + 1] = rhs[i].
  *
- * No pivoting: meant for the diagonally dominant systems of splines. A row whose diagonal is zero is left out: it is no
- * equation, its x is zero, and the rows on both sides of it are neighbours. So systems of different sizes fit in one
- * tensor. For exact gradients with respect to `rhs`, a row that is left out repeats the coefficients that join its
- * neighbours: `upper` of the one before it, `lower` of the one after it.
+ * There is no pivoting, so the systems should be diagonally dominant, as those of splines are. A row whose diagonal is zero is
+ * skipped: it is not an equation, its x is zero, and the rows before and after it are neighbours. Systems of different sizes
+ * therefore fit in one tensor. For exact gradients with respect to `rhs`, a skipped row repeats the coefficients that couple its
+ * neighbours: `upper` of the row before, `lower` of the row after.
  *
  * @param lower Shape (..., n), which broadcasts against `rhs`; lower[..., 0] is not read.
  * @param diagonal Shape (..., n).
@@ -69,7 +69,7 @@ export function tridiagonalSolve(lower: Tensor, diagonal: Tensor, upper: Tensor,
 
 /** Options of {@linkcode linearRecurrence}. */
 export interface LinearRecurrenceOptions {
-  /** The axis along which it runs, 0 by default. */
+  /** The axis of the steps, 0 by default. */
   axis?: number;
   /** x[-1], which broadcasts against an element x[i]; zero by default. */
   initial?: Tensor;
@@ -84,9 +84,9 @@ const recurrenceOptionNames: OptionNames<LinearRecurrenceOptions> = {
 };
 
 /**
- * The linear recurrence x[i] = a[i] x[i - 1] + b[i] along an axis, by a parallel scan: each element of a state has its own, so a
- * system with a diagonal transition is one. Its gradient is such a recurrence from the end to the start. (Martin, Cundy,
- * "Parallelizing Linear Recurrent Neural Nets Over Sequence Length", 2018.)
+ * The linear recurrence x[i] = a[i] x[i - 1] + b[i] along an axis, element by element, by a parallel scan. A state space model
+ * with a diagonal transition matrix has this form. The gradient is a linear recurrence from the last step to the first.
+ * (Martin, Cundy, "Parallelizing Linear Recurrent Neural Nets Over Sequence Length", 2018.)
  *
  * @example
  * ```ts
@@ -95,10 +95,10 @@ const recurrenceOptionNames: OptionNames<LinearRecurrenceOptions> = {
  * linearRecurrence(tensor([0.5]), tensor([1, 2, 4])); // 1, 2.5, 5.25
  * ```
  *
- * @param a Coefficients, which broadcast against `b`: along the axis of length one for the same at each step.
+ * @param a Coefficients, which broadcast against `b`. An axis of length one means the same coefficients at each step.
  * @param b `(..., length, ...)`, float32 or float64.
  * @returns All x, in the shape of `b`.
- * @throws {ShapeError} If `a` or `initial` does not broadcast against `b`, or complex numbers have no two parts.
+ * @throws {ShapeError} If `a` or `initial` does not broadcast against `b`, or complex numbers do not have two parts.
  */
 export function linearRecurrence(a: Tensor, b: Tensor, options: LinearRecurrenceOptions = {}): Tensor {
   checkTensor("linearRecurrence: a", a);
@@ -126,8 +126,8 @@ export function linearRecurrence(a: Tensor, b: Tensor, options: LinearRecurrence
 }
 
 /**
- * Einstein's summation, as NumPy's `einsum`: `einsum("bvk,bk->bv", w, q)` queries fast weights. One letter an axis; letters
- * that the result lacks are summed. A letter may stand once in an operand.
+ * Einstein summation, as NumPy's `einsum`: `einsum("bvk,bk->bv", w, q)` queries fast weights. Each axis has a letter. Axes whose
+ * letter the result does not have are summed. An operand has each letter at most once.
  */
 export function einsum(equation: string, ...operands: Tensor[]): Tensor {
   if (typeof equation !== "string") {
@@ -176,7 +176,7 @@ function sumOut({ labels, x }: Labelled, needed: string): Labelled {
   };
 }
 
-/** One batched matrix product: letters of both that stay are its batch, letters of both that go are summed. */
+/** A batched matrix product: shared letters that the result has are batch axes, other shared letters are summed. */
 function contract(left: Labelled, right: Labelled, later: string): Labelled {
   const a = sumOut(left, right.labels + later);
   const b = sumOut(right, left.labels + later);
@@ -201,7 +201,7 @@ function contract(left: Labelled, right: Labelled, later: string): Labelled {
       ...groups.slice(1).map(size),
     ]);
   const [p, q] = [arrange(a, batch, rows, summed), arrange(b, batch, summed, columns)];
-  // An outer product is a multiplication: a matrix product with one term would only be slower.
+  // A multiplication computes an outer product faster than a matrix product with one term.
   const product = summed.length === 0 ? p.mul(q) : p.matmul(q);
   const labels = [...batch, ...rows, ...columns];
   return { labels: labels.join(""), x: product.reshape(labels.map(lengthOf)) };

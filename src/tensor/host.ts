@@ -9,19 +9,19 @@ import { isWatched } from "./primitive.ts";
 import { Symbolic } from "./symbolic.ts";
 import { Tensor, type TensorLike } from "./tensor.ts";
 
-/** Largest number of elements that is remembered: this is for times, which decide how many steps a solve takes. */
+/** Maximum number of elements of a cached copy. Copies are for times, which determine the number of steps of a solve. */
 const maxMirroredElements = 2 ** 16;
 
 const mirrors = new WeakMap<Buffer, Float64Array>();
 
-/** Memory that has been assigned to since the trace of a function began: its content is known only when the commands run. */
+/** Buffers assigned since the trace of a `jit` function began. Their content is known only when the commands run. */
 let assigned = new WeakSet<Buffer>();
 
 /**
- * Remembers the host's copy of a short vector, or of a few rows on a device that cannot be asked at once, so that a GPU's times
- * need not be read back to plan a solve and to look whether they increase.
+ * Caches the host's copy of a short vector, or of a few rows on a device without synchronous reads. Solvers can then check and use
+ * times on a GPU without reading them back.
  */
-export function rememberHostValues(x: Tensor, values: ArrayLike<number>): void {
+export function cacheHostValues(x: Tensor, values: ArrayLike<number>): void {
   const { view } = x;
   const mayHoldTimes = x.rank <= 1 || (x.rank === 2 && !x.device.readSync);
   if (mayHoldTimes && x.size <= maxMirroredElements && hasBuffer(view)) {
@@ -29,8 +29,8 @@ export function rememberHostValues(x: Tensor, values: ArrayLike<number>): void {
   }
 }
 
-/** Forgets a copy that is no longer true. */
-export function forgetHostValues(buffer: Buffer): void {
+/** Drops the cached copy of a buffer that changes. */
+export function invalidateHostValues(buffer: Buffer): void {
   mirrors.delete(buffer);
   assigned.add(buffer);
 }
@@ -39,7 +39,7 @@ export function forgetHostValues(buffer: Buffer): void {
 export function peekHostValues(x: Tensor): Float64Array | undefined {
   if (x.storage instanceof Symbolic) return x.storage.value && peekHostValues(x.storage.value as Tensor);
   if (!isCapturing() || !hasBuffer(x.view)) return valuesOf(x);
-  // Results of the traced function are not known for later calls, but for those that it makes of numbers.
+  // Results of the traced function may differ in later calls, except for tensors that it makes from numbers.
   if (isCaptured(x.view.source) || assigned.has(x.view.source)) {
     return mirrors.has(x.view.source) ? valuesOf(x) : undefined;
   }
@@ -49,24 +49,24 @@ export function peekHostValues(x: Tensor): Float64Array | undefined {
   return values;
 }
 
-/** Looks again at values that a traced function has read: whether it would compute the same with those of now. */
+/** Whether values that a traced function has read on the host are still the same. */
 export type HostRead = () => boolean;
 
 let reads: HostRead[] = [];
 
-/** Runs `body` and tells which values it has read on the host while commands were captured. */
+/** Runs `body` while commands are captured, and returns the host reads of `body`. */
 export function collectHostReads<T>(body: () => T): { result: T; reads: readonly HostRead[] } {
   const own: HostRead[] = reads = [];
   assigned = new WeakSet();
   return { result: body(), reads: own };
 }
 
-/** Makes a copy of a tensor remember what the host knows of it, on a device that cannot be asked. */
-export function takeOverHostValues(from: Tensor, to: Tensor): void {
+/** Copies the cached host values of a tensor to a copy of the tensor, on a device without synchronous reads. */
+export function copyHostValues(from: Tensor, to: Tensor): void {
   const [source, target] = [from.view, to.view];
   if (to.device.readSync || !hasBuffer(target)) return;
-  if (!hasBuffer(source) || mirrors.has(source.source)) rememberHostValues(to, valuesOf(from)!);
-  else forgetHostValues(target.source);
+  if (!hasBuffer(source) || mirrors.has(source.source)) cacheHostValues(to, valuesOf(from)!);
+  else invalidateHostValues(target.source);
 }
 
 function valuesOf(x: Tensor): Float64Array | undefined {
@@ -88,12 +88,13 @@ function valuesOf(x: Tensor): Float64Array | undefined {
 }
 
 /**
- * Refuses whole numbers outside a range, where the host sees them without waiting: what was computed on a GPU, and what is
- * traced, passes.
+ * Checks that whole numbers are in a range, if the host can read them without waiting. Values computed on a GPU and symbols are
+ * not checked.
  *
- * @param range From the first to the second, both included, and what lies there, in words.
- * @returns Whether the host has seen them.
- * @throws {RangeError} With the first that is outside, and its position.
+ * @param range The first and the last valid number.
+ * @param what What the numbers mean, for the message.
+ * @returns Whether the values were checked.
+ * @throws {RangeError} With the first value outside of the range and its position.
  */
 export function checkWithin(
   operation: string,
@@ -103,7 +104,7 @@ export function checkWithin(
   what: string,
 ): boolean {
   if (isCapturing() && !(x.storage instanceof Symbolic)) {
-    // Other values of the same tensor may come, and are looked at then.
+    // Later calls may have other values, which are checked then.
     if (!hasBuffer(x.view) || isCaptured(x.view.source)) return false;
     const same = new Tensor(x.view);
     const check = () => outsideCapture(() => checkWithin(operation, name, same, [from, to], what));
@@ -122,7 +123,7 @@ export function checkWithin(
   );
 }
 
-/** @throws {TypeError} If a gradient with respect to times is being asked for: they decide how many steps there are. */
+/** @throws {TypeError} If a gradient with respect to times is computed: times determine the number of steps. */
 export function checkConstant(t: Tensor, name: string): void {
   if (!isWatched(t)) return;
   throw new TypeError(
@@ -133,8 +134,9 @@ export function checkConstant(t: Tensor, name: string): void {
 /**
  * Times as plain numbers.
  *
- * @throws {ShapeError} If they have more than one axis, or were computed on a GPU and would have to be read back.
- * @throws {TypeError} If they are one number or none, or a gradient with respect to them is being asked for.
+ * @throws {ShapeError} If the times have more than one axis.
+ * @throws {Error} If the times were computed on a GPU and would have to be read back.
+ * @throws {TypeError} If the argument is not a vector, or a gradient with respect to times is computed.
  */
 export function hostTimes(t: Tensor | ArrayLike<number>, name: string): Float64Array {
   if (typeof t !== "object" || t === null || !("length" in t) && !(t instanceof Tensor)) {
@@ -167,8 +169,8 @@ export function hostTimes(t: Tensor | ArrayLike<number>, name: string): Float64A
 }
 
 /**
- * Numbers of the host, a list for each of some tensors and in its type. Inside `jit`, which asks for them again at each call, they
- * are tensors of no axes.
+ * Numbers that the host computes, a list for each tensor of `like` and in its type. Inside `jit` the numbers are tensors of no
+ * axes, and each call computes them again.
  */
 export function hostNumbers(
   like: readonly Tensor[],

@@ -1,11 +1,11 @@
 /**
- * Checks of values that a device hands over later. Nothing waits for them: what is wrong is told by the next call that reads values
- * on the same device, `data` or `item`.
+ * Checks of values that must be read from a GPU. Nothing waits for the checks. The next `data` or `item` on the same device throws
+ * the error of a failed check.
  */
 import type { BufferView, Device } from "../device/device.ts";
 import type { TypedArray } from "../device/dtype.ts";
 
-/** Checks that are under way on a device, and the first error among those that are done. */
+/** Pending checks of a device, and the first error of completed checks. */
 interface LateChecks {
   readonly pending: Set<Promise<void>>;
   error?: { readonly reason: unknown };
@@ -14,7 +14,7 @@ interface LateChecks {
 const checksOf = new WeakMap<Device, LateChecks>();
 
 /**
- * Checks values: at once where the device has them, or later.
+ * Checks values at once if the device has synchronous reads, else when the values have been read.
  *
  * @param check Throws if something is wrong.
  */
@@ -33,11 +33,11 @@ export function checkValues(device: Device, view: BufferView, check: (values: Ty
 }
 
 /**
- * Waits for the checks that are under way on a device.
+ * Waits for the pending checks of a device.
  *
- * @throws What the first that failed has thrown, once.
+ * @throws The error of the first failed check, once.
  */
-export async function settleChecks(device: Device): Promise<void> {
+export async function awaitChecks(device: Device): Promise<void> {
   const checks = checksOf.get(device);
   if (!checks) return;
   await Promise.all(checks.pending);

@@ -1,5 +1,5 @@
 /**
- * A primitive is an object with the rules of an operation: name, shape, execution on a device, gradient, batching, and the
+ * Primitives. A primitive is an object with the rules of an operation: shape, execution on a device, gradient, batching, and the
  * operation inside a compiled loop. All other operations are composed of primitives.
  */
 import { kernelDevice } from "../device/capture.ts";
@@ -22,7 +22,7 @@ interface NoRule {
   readonly none: string;
 }
 
-/** An operation that the compiler of loops knows. Parameters are those of the primitive of this name in `primitives/`. */
+/** An operation that compiled loops support. It has the parameters of the primitive with this name in `primitives/`. */
 export type LoopOperation =
   | "map"
   | "reduce"
@@ -65,7 +65,7 @@ export type Reverse<P> = (
   wanted: readonly boolean[],
 ) => readonly (Tensor | undefined)[];
 
-/** One operation. `P` holds what is not a tensor: axes, lengths, a scalar function. */
+/** An operation. `P` is the type of the parameters that are not tensors, such as axes and lengths. */
 export interface Primitive<P> {
   readonly name: string;
   /**
@@ -90,11 +90,11 @@ export interface Primitive<P> {
   readonly lower: LoopOperation | NoRule;
 }
 
-/** Defines operations on its symbols. */
+/** Applies operations to symbols. */
 export interface Trace {
   /**
-   * Position in the order in which traces began. The operands of an operation may be symbols of several traces. The trace that
-   * began last applies the operation, since symbols of the others are constants for it.
+   * Position in the order in which traces began. If the operands of an operation are symbols of several traces, the trace with the
+   * highest level applies the operation. It treats symbols of other traces as constants.
    */
   readonly level: number;
   /** The recorders when the trace began. They do not see its symbols. */
@@ -102,7 +102,7 @@ export interface Trace {
   /** Whether the trace computes derivatives. */
   readonly differentiates?: boolean;
   apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P, spec: TensorSpec): Tensor;
-  /** A tensor from outside that the trace's symbols may be combined with. */
+  /** Converts a tensor from outside to an operand for symbols of the trace. */
   lift(x: Tensor): Tensor;
 }
 
@@ -129,16 +129,16 @@ export function hasValues({ storage }: Tensor): boolean {
   return !(storage instanceof Symbolic) || storage.hasValues;
 }
 
-/** Watches operations: a gradient tape. */
+/** Records operations, as gradient tapes do. */
 export interface Recorder {
   /** Whether gradients flow to a tensor. */
   watches(x: Tensor): boolean;
-  /** Whether what was recorded reads the memory of a tensor, or wrote it. */
+  /** Whether recorded operations read or wrote the memory of a tensor. */
   reads(x: Tensor): boolean;
   record(
     inputs: readonly Tensor[],
     outputs: readonly Tensor[],
-    /** Gradients with respect to the inputs that are wanted, from those with respect to the outputs. */
+    /** Gradients with respect to the wanted inputs, from the gradients with respect to the outputs. */
     reverse: (
       cotangents: readonly (Tensor | undefined)[],
       wanted: readonly boolean[],
@@ -171,7 +171,7 @@ export function isRecording(): boolean {
   return recorders.length > 0 || isRecordedOutside;
 }
 
-/** Whether a gradient with respect to a tensor, or to what it was computed from, is being asked for. */
+/** Whether a gradient or tangent with respect to a tensor, or to tensors that it depends on, is being computed. */
 export function isWatched(x: Tensor): boolean {
   if (recorders.some((recorder) => recorder.watches(x))) return true;
   return x.storage instanceof Symbolic && x.storage.value !== undefined;
@@ -242,7 +242,7 @@ function recordIn(trace: Trace | undefined, ...operation: Parameters<Recorder["r
   }
 }
 
-/** Results that may be had again, by primitive and by the names of its operands. */
+/** Results of operations, by primitive and by the names of the operands. */
 interface SharedResults {
   readonly recorders: readonly Recorder[];
   readonly known: Map<unknown, Map<string, Tensor>>;
@@ -252,10 +252,11 @@ interface SharedResults {
 let shared: SharedResults | undefined;
 
 /**
- * Runs `body`, in which the same operation on the same tensors is computed once. For traces: each stage of a solve transposes
- * its weights anew, or multiplies them, and a graph sees that the results are the same only then.
+ * Runs `body` with elimination of common subexpressions among operations on constants: the same operation on the same tensors runs
+ * once. Each stage of a solve may transpose the same weights, for example. A graph can only merge operations on the transposed
+ * weights if they are the same tensor.
  */
-export function sharingResults<T>(body: () => T): T {
+export function withCommonSubexpressions<T>(body: () => T): T {
   const before = shared;
   shared = { recorders, known: new Map(), names: new Map() };
   try {
@@ -271,7 +272,7 @@ export function sharingResults<T>(body: () => T): T {
  * @throws {Error} While the body of a loop is traced, inside `jvp` and `vmap`, or if a gradient needs the values that the tensor
  * has.
  */
-export function noteAssignment(to: Tensor, values: Tensor): void {
+export function beginAssignment(to: Tensor, values: Tensor): void {
   if (shared && to !== values) {
     throw new Error(
       "assign: the body of a compiled loop runs once for all steps, and so would this: make the tensor a part of the state, or " +
@@ -280,8 +281,8 @@ export function noteAssignment(to: Tensor, values: Tensor): void {
   }
   if (to.storage instanceof Symbolic || values.storage instanceof Symbolic) {
     throw new Error(
-      "assign: tensors inside jvp and vmap stand for more than their values and cannot be assigned; return the values, and " +
-        "assign outside",
+      "assign: tensors inside jvp and vmap cannot be assigned, since they have tangents or several examples; return the values, " +
+        "and assign outside",
     );
   }
   if (to !== values && recorders.some((recorder) => recorder.reads(to))) {
@@ -292,7 +293,7 @@ export function noteAssignment(to: Tensor, values: Tensor): void {
   watcher?.assigned(to.view.source);
 }
 
-/** A text for an operation's operands that is the same for the same tensors and for equal numbers. */
+/** A key of the operands of an operation. Equal numbers have the same key. */
 function nameOf({ names }: SharedResults, inputs: readonly Tensor[], params: unknown): string {
   const parts = inputs.map((input) => {
     const { source, shape, dtype } = input.view;
@@ -316,14 +317,14 @@ export function reverseOf<P>({ name, reverse }: Primitive<P>): Reverse<P> | unde
   };
 }
 
-/** Applies a primitive: at once on the device, or, for symbolic inputs, as a new node of their trace. */
+/** Applies a primitive: on the device, or, if an input is a symbol, by its trace. */
 export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P): Tensor {
   inputs.forEach((input, i) => {
     if (input instanceof Tensor) return;
     throw new TypeError(`${primitive.name}: operand ${i} is ${describe(input)}, expected a tensor`);
   });
   const trace = traceOf(inputs);
-  // Another tape must see an operation.
+  // A tape that began after the results were computed must record the operation.
   const sharing = !trace && shared?.recorders === recorders ? shared : undefined;
   const name = sharing ? nameOf(sharing, inputs, params) : "";
   const known = sharing?.known.get(primitive)?.get(name);
@@ -349,10 +350,10 @@ export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], par
 }
 
 /**
- * The device that the inputs live on; the current one when they are all plain numbers.
+ * The device of the inputs; the current device if all inputs are numbers without memory.
  *
- * @param device That of other inputs.
- * @throws {Error} If there is more than one.
+ * @param device The device of other inputs.
+ * @throws {Error} If inputs are on different devices.
  */
 export function deviceOf(operation: string, inputs: readonly Tensor[], device?: Device): Device {
   for (const { view: { source } } of inputs) {

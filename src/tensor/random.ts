@@ -1,7 +1,7 @@
 /**
  * Random numbers from a counter-based generator, Threefry-2x32 with 20 rounds (Salmon et al., "Parallel Random Numbers:
  * As Easy as 1, 2, 3", 2011). Element i of a tensor is the generator's output for counter i under a key, so that the
- * stream depends on the key alone: not on the device, the number of threads or what was drawn before.
+ * stream depends only on the key, not on the device, the number of threads or earlier draws.
  */
 import { describe } from "../device/describe.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
@@ -14,8 +14,8 @@ import { Symbolic } from "./symbolic.ts";
 import { Tensor, type TensorLike } from "./tensor.ts";
 
 /**
- * Source of random numbers: use one once, and {@linkcode splitKey} it for more. Inside `jit` a key of the arguments is a
- * tensor of two words, since it differs from call to call.
+ * Source of random numbers. Use a key once, and {@linkcode splitKey} to get more keys. Inside `jit` a key of the arguments is a
+ * tensor of two words, since each call may have another key.
  */
 export type Key = readonly [number, number] | Tensor;
 
@@ -46,7 +46,7 @@ const normalOptionNames: OptionNames<TensorOptions & { mean?: number; standardDe
 const rotations = [13, 15, 26, 6, 17, 29, 16, 24];
 const parity = 0x1bd11bda;
 
-/** The arithmetic of 32-bit words that Threefry needs: on numbers here, on expressions in a kernel. */
+/** Arithmetic of 32-bit words for Threefry, on numbers of the host or on expressions of a kernel. */
 interface Words<T> {
   add(a: T, b: T): T;
   xor(a: T, b: T): T;
@@ -104,7 +104,7 @@ export function key(seed: number): readonly [number, number] {
   return made([Math.floor(seed / 2 ** 32), seed >>> 0]);
 }
 
-/** Refuses what is no key. */
+/** Rejects values that are not keys. */
 function checkKey(operation: string, key: Key): void {
   if (key instanceof Tensor && key.storage instanceof Symbolic) {
     throw new TypeError(
@@ -203,15 +203,15 @@ export function uniform(
   if (low > high) throw new RangeError(`uniform: low ${low} is above high ${high}`);
   const unit = draw("uniform", key, shape, dtype, (bits) => toUnit(bits, dtype));
   if (low === 0 && high === 1) return unit;
-  // Rounding may go up to `high`.
+  // Rounding may give `high`.
   const largest = Math.max(low, numberBelow(high, dtype));
   return unit.mul(high - low).add(low).minimum(largest);
 }
 
-/** The next number of a float type below a number other than zero. */
+/** The next smaller number of a float type, for a number other than zero. */
 function numberBelow(x: number, dtype: DType): number {
   const [round, halfSpacing] = dtype === "float64" ? [(y: number) => y, 2 ** -53] : [Math.fround, 2 ** -24];
-  // Rounded it may be smaller already; else it is as far away as neighbours are, or half as far below a power of two.
+  // Rounding `high` may give a smaller number. Otherwise the distance is the spacing of numbers, or half of it below a power of two.
   const candidates = [0, halfSpacing, 2 * halfSpacing].map((share) => round(x - share * Math.abs(x)));
   return candidates.find((y) => y < x) ?? x;
 }

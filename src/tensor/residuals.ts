@@ -15,8 +15,8 @@ interface Residuals {
 const known = new WeakMap<object, Map<string, readonly Residuals[]>>();
 
 /**
- * The residuals of an operation, for the gradient of each operand. An operation that is linear in an operand has a gradient that
- * does not read this operand.
+ * The residuals of an operation, for the gradient with respect to each operand. If the operation is linear in an operand, the
+ * gradient does not read this operand.
  */
 export function residualsOf<P>(
   primitive: Primitive<P>,
@@ -41,7 +41,7 @@ function findResiduals<P>(
   output: TensorSpec,
 ): readonly Residuals[] {
   return inputs.map(({ dtype }, wanted) => {
-    // Gradients flow to and from floats alone.
+    // Only floats have gradients.
     if (typeof reverse !== "function" || !isFloat(dtype) || !isFloat(output.dtype)) {
       return { inputs: inputs.map(() => false), output: false };
     }
@@ -60,13 +60,13 @@ function findResiduals<P>(
   });
 }
 
-/** A trace that knows for each symbol the values it is computed from. */
+/** A trace that tracks the sources of each symbol. */
 class ReadTrace implements Trace {
   readonly level = nextLevel();
   readonly outer = recordingState();
   readonly #sources = new Map<unknown, ReadonlySet<unknown>>();
 
-  /** A symbol that is computed from the given sources, or that is a source. */
+  /** A symbol computed from the given sources; without sources, a new source. */
   symbol(spec: TensorSpec, sources?: ReadonlySet<unknown>): Tensor {
     const symbol = new Symbolic(
       this,

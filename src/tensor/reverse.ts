@@ -10,7 +10,7 @@ type InputGradient<P> = (
   params: P,
 ) => Tensor | undefined;
 
-/** A gradient rule made of one for each input; `"zero"` for an input whose gradient is zero. */
+/** Combines a gradient rule for each input; `"zero"` for an input whose gradient is zero. */
 export function forEachInput<P>(...gradients: readonly (InputGradient<P> | "zero")[]): Reverse<P> {
   return (cotangent, inputs, output, params, wanted) =>
     gradients.map((gradient, i) =>

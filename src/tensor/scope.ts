@@ -16,8 +16,8 @@ export function* buffersOf(tree: unknown): Generator<Buffer> {
 }
 
 /**
- * Runs `body` and frees every tensor made in it that it does not return. `grad` and `valueAndGrad` do so by themselves;
- * a long loop without them and without an `await` needs it, since the garbage collector gets no turn there.
+ * Runs `body` and frees every tensor made in it that it does not return. `grad` and `valueAndGrad` do the same. Use `tidy` in a
+ * long loop without them and without `await`: the garbage collector cannot free tensors during such a loop.
  *
  * @example
  * ```ts
@@ -31,15 +31,15 @@ export function* buffersOf(tree: unknown): Generator<Buffer> {
  */
 export function tidy<T>(body: () => T): T {
   checkFunction("tidy", "body", body);
-  // A gradient tape outside still needs what is made here.
+  // A gradient tape outside still reads the tensors made here.
   return bufferScope(body, (result, made) => isRecording() ? made : buffersOf(result));
 }
 
 /**
- * {@linkcode tidy} for tensors of which it turns out later whether they are needed: `release` frees all that `body` has
- * returned but what is still wanted.
+ * {@linkcode tidy} for results that may be freed later: `release` frees the tensors that `body` returned, except those in its
+ * argument.
  */
-export function scopeUntil<T>(body: () => T): { result: T; release: (wanted: unknown) => void } {
+export function tidyLater<T>(body: () => T): { result: T; release: (wanted: unknown) => void } {
   let survivors = new Set<Buffer>();
   const result = bufferScope(body, (result, made) => {
     survivors = isRecording() ? new Set() : new Set(buffersOf(result)).intersection(made);
@@ -52,7 +52,7 @@ export function scopeUntil<T>(body: () => T): { result: T; release: (wanted: unk
   return { result, release };
 }
 
-/** Lets a tensor outlive the scope that it was made in, without being returned. */
+/** Excludes a tensor from the enclosing {@linkcode tidy}, which then does not free it. */
 export function keep<T extends Tensor>(x: T): T {
   for (const buffer of buffersOf(x)) keepBuffer(buffer);
   return x;

@@ -1,10 +1,10 @@
 /**
- * Symbols: tensors whose operations a trace defines. The symbols of a loop's body are nodes of a graph, those of `jvp` have a
- * tangent, and those of `vmap` stand for an example of a batch.
+ * Symbols: tensors whose operations a trace applies. A symbol in the body of a compiled loop is a node of a graph, a symbol of `jvp`
+ * is a value with a tangent, and a symbol of `vmap` is an example of a batch.
  */
 import type { View } from "../device/device.ts";
 
-/** A tensor, as far as symbols need it. */
+/** The members of a tensor that symbols read. */
 interface Stored {
   readonly storage: View | Symbolic;
   readonly view: View;
@@ -30,7 +30,7 @@ export class Symbolic {
   /**
    * The view of the values.
    *
-   * @throws {NoValuesError} If there are none.
+   * @throws {NoValuesError} If the symbol has no values.
    */
   get view(): View {
     if (this.value) return this.value.view;
@@ -45,7 +45,7 @@ export class Symbolic {
   }
 }
 
-/** The error of a function that reads the values of a tensor while it is traced, when there are none. */
+/** A traced function reads values of a symbol without values. */
 export class NoValuesError extends Error {
   override name = "NoValuesError";
 }

@@ -26,14 +26,14 @@ export interface SortOptions {
   descending?: boolean;
 }
 
-/** An observer of tensors that are made or read, and of memory that is assigned to. */
+/** Observes which tensors are made and read, and which memory is assigned. */
 interface TensorWatcher {
   made(x: Tensor): void;
   used(x: Tensor, storage: View | Symbolic): void;
   assigned(memory: View["source"]): void;
 }
 
-/** The present watcher. */
+/** The active watcher. */
 export let watcher: TensorWatcher | undefined;
 
 /** Runs `body` with a watcher. */
@@ -51,8 +51,8 @@ export function watchTensors<T>(own: TensorWatcher, body: () => T): T {
  * An array of numbers on a device, with a shape and a type. Operations run at once, return new tensors and record their
  * gradients when a function of {@linkcode grad} is running. Reading values is the only step that waits: `await x.data()`.
  *
- * Operands broadcast as in NumPy and must have one type; plain numbers fit any. A negative axis or position counts from the end.
- * Operands that do not fit are refused with a `TypeError` or {@linkcode ShapeError} that names the operation, types and shapes.
+ * Operands broadcast as in NumPy and must have the same type; plain numbers fit any type. A negative axis or position counts from
+ * the end. Operands that do not fit throw a `TypeError` or {@linkcode ShapeError} with the operation, types and shapes.
  *
  * @example
  * ```ts
@@ -72,33 +72,33 @@ export interface Tensor {
   mul(other: TensorLike): Tensor;
   /** Division, element by element. */
   div(other: TensorLike): Tensor;
-  /** The larger of two, NaN if either is. The gradient flows to the result's operand, half to each of equal ones. */
+  /** The larger of two elements; NaN propagates. The gradient flows to the larger operand, half to each of equal operands. */
   maximum(other: TensorLike): Tensor;
-  /** The smaller of two, with the rules of {@linkcode maximum}. */
+  /** The smaller of two elements, with the rules of {@linkcode maximum}. */
   minimum(other: TensorLike): Tensor;
   /**
    * The angle of the points (x, y) in radians, from -pi to pi, where this tensor is y, as C's `atan2`. A zero has a sign. Its
    * gradient at (0, 0) is NaN.
    */
   atan2(x: TensorLike): Tensor;
-  /** To a power, exactly for whole exponents where the type holds the result; NaN for other exponents of negative numbers. */
+  /** Power. Exact for whole exponents if the type can represent the result; NaN for other exponents of negative numbers. */
   pow(exponent: TensorLike): Tensor;
-  /** Between two bounds: `x.maximum(low).minimum(high)`. */
+  /** Limits elements to a range: `x.maximum(low).minimum(high)`. */
   clip(low: TensorLike, high: TensorLike): Tensor;
 
   /** The negative. */
   neg(): Tensor;
   /** The absolute value, with a gradient of 0 at 0. */
   abs(): Tensor;
-  /** -1, 0 or 1; NaN of NaN. */
+  /** -1, 0 or 1; NaN propagates. */
   sign(): Tensor;
-  /** Down to a whole number. */
+  /** Rounds down to a whole number. */
   floor(): Tensor;
-  /** Up to a whole number. */
+  /** Rounds up to a whole number. */
   ceil(): Tensor;
-  /** To the nearest whole number, ties to the even one. */
+  /** Rounds to the nearest whole number, ties to even. */
   round(): Tensor;
-  /** x x. */
+  /** x². */
   square(): Tensor;
   /** The square root; NaN below zero. */
   sqrt(): Tensor;
@@ -108,7 +108,7 @@ export interface Tensor {
   log(): Tensor;
   /** log(1 + x), exact near zero. */
   log1p(): Tensor;
-  /** The sine of an angle in radians, in float32 of angles up to 2e7: beyond, any number from -1 to 1. */
+  /** The sine of an angle in radians. In float32, angles above 2e7 give any number from -1 to 1. */
   sin(): Tensor;
   /** The cosine of an angle in radians, with the range of {@linkcode sin}. */
   cos(): Tensor;
@@ -153,21 +153,22 @@ export interface Tensor {
   not(): Tensor;
 
   /**
-   * The elements of `a` where this bool tensor is true, elsewhere those of `b`. The other side gets a gradient of zero, which
-   * stays zero where its slope is finite; an infinite slope, as that of `sqrt` at zero, makes it NaN.
+   * The elements of `a` where this bool tensor is true, elsewhere those of `b`. The operand that is not selected has a gradient
+   * of zero. If the operand was computed with an infinite slope, as that of `sqrt` at zero, the gradient there is 0 * Infinity =
+   * NaN.
    */
   where(a: TensorLike, b: TensorLike): Tensor;
   /**
-   * The same values in another type. Floats go towards zero to integers; what an integer type does not hold (NaN, infinities,
-   * numbers out of its range) gives any integer, not the same on each device. Everything but zero is true, NaN too.
+   * Converts to another type. Floats round towards zero to integers. NaN, infinities and numbers out of range give an arbitrary
+   * integer, which differs between devices. All values except zero are true, NaN too.
    */
   cast(dtype: DType): Tensor;
-  /** Zeros of this tensor's shape and type; they take no memory. */
+  /** Zeros of the same shape and type; they take no memory. */
   zerosLike(): Tensor;
 
   /** The sum along axes, all of them by default. */
   sum(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
-  /** The largest element along axes, NaN if there is one; the gradient is shared among equal ones. */
+  /** The largest element along axes; NaN propagates. Equal largest elements share the gradient. */
   max(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
   /** The smallest element along axes, with the rules of {@linkcode max}. */
   min(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
@@ -189,11 +190,11 @@ export interface Tensor {
   argmax(axis?: number): Tensor;
   /** The position of the first smallest element along an axis, the last by default; int32. */
   argmin(axis?: number): Tensor;
-  /** The elements in order along an axis, the last by default; equal ones stay in order, and NaN counts as the largest. */
+  /** Sorts the elements along an axis, the last by default. Stable; NaN counts as the largest element. */
   sort(axis?: number, options?: SortOptions): Tensor;
   /** The positions of the elements of {@linkcode sort}; int32. */
   argsort(axis?: number, options?: SortOptions): Tensor;
-  /** Sums of the elements up to and with each one, along an axis, the last by default. */
+  /** Cumulative sums along an axis, the last by default. */
   cumsum(axis?: number): Tensor;
   /** log(sum(exp(x))) along axes, without overflow. */
   logsumexp(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
@@ -202,46 +203,46 @@ export interface Tensor {
   /** x - logsumexp(x) along an axis, the last by default. */
   logSoftmax(axis?: number): Tensor;
 
-  /** The same elements in another shape; one length may be -1. */
+  /** The same elements in another shape; one length may be -1 and is computed. */
   reshape(shape: Shape): Tensor;
-  /** Axes `first` to `last` joined into one, all of them by default. */
+  /** Joins axes `first` to `last` into one axis; all axes by default. */
   flatten(first?: number, last?: number): Tensor;
-  /** Axes in another order. */
+  /** Reorders axes. */
   permute(axes: readonly number[]): Tensor;
-  /** Two axes exchanged, the last two by default. */
+  /** Exchanges two axes, the last two by default. */
   transpose(a?: number, b?: number): Tensor;
-  /** New axes of length one; positions are those in the result. */
+  /** Inserts axes of length one at positions of the result. */
   expandDims(axes: number | readonly number[]): Tensor;
-  /** Axes of length one removed, all of them by default. */
+  /** Removes axes of length one, all of them by default. */
   squeeze(axes?: number | readonly number[]): Tensor;
-  /** Repeated along axes of length one, and along new ones in front, up to a shape. */
+  /** Repeats elements along axes of length one and along new leading axes, up to a shape. */
   broadcastTo(shape: Shape): Tensor;
   /**
-   * Elements `start` to `end` (without it) along an axis, every `step`th, all by default. A negative
-   * step goes down from `start`, by default the last.
+   * Elements `start` to `end` (excluded) along an axis, in steps of `step`; all by default. With a negative step, `start` is the
+   * last element by default.
    */
   slice(axis: number, start?: number, end?: number, step?: number): Tensor;
-  /** One position of an axis, which disappears, as PyTorch's `select`; `x.select(1, 0)` is NumPy's `x[:, 0]`. */
+  /** The elements at one position of an axis, without the axis, as PyTorch's `select`: `x.select(1, 0)` is NumPy's `x[:, 0]`. */
   select(axis: number, position: number): Tensor;
   /** Copies beside each other, as NumPy's `tile`: a number of copies for each axis, the last axes first if there are fewer. */
   tile(repeats: number | readonly number[]): Tensor;
-  /** Back to front along an axis. */
+  /** Reverses the order of elements along an axis. */
   flip(axis: number): Tensor;
-  /** A border of one value, 0 by default: numbers of elements before and after on each axis. */
+  /** Adds a border of one value, 0 by default. Each axis has a number of elements before and after. */
   pad(widths: readonly (readonly [before: number, after: number])[], value?: number): Tensor;
 
   /**
-   * Elements at `indices` (int32, any shape) along an axis, the first by default, as NumPy's `take`: the indices' shape
-   * replaces the axis. An index outside gives NaN. For integers and bool it throws, or, in a compiled loop and on a GPU that
-   * computed the indices, gives zero.
+   * Elements at `indices` (int32, any shape) along an axis, the first by default, as NumPy's `take`: the shape of the
+   * indices replaces the axis. An index out of range gives NaN. For integers and bool it throws; in compiled loops, and for
+   * indices computed on a GPU, it gives zero.
    *
    * @throws {RangeError} If an index into integers or bool is outside the axis.
    */
   take(indices: Tensor, axis?: number): Tensor;
   /**
-   * This tensor with `updates` added at `indices` (int32, one axis) along an axis, the first by default; updates at one index
-   * add up. An index outside is refused, or, in a compiled loop and on a GPU that computed the indices, makes all elements
-   * NaN; integers have none, and stay without that update.
+   * This tensor with `updates` added at `indices` (int32, one axis) along an axis, the first by default; updates at the same
+   * index add up. An index out of range throws. In compiled loops, and for indices computed on a GPU, it makes all elements NaN;
+   * for integers the update is ignored.
    *
    * @throws {RangeError} If an index is outside the axis.
    */
@@ -253,11 +254,11 @@ export interface Tensor {
   matmul(other: Tensor): Tensor;
 
   /**
-   * The values, row-major, once every operation before has run.
+   * The values in row-major order. Waits for all earlier operations.
    *
    * @returns A typed array of {@linkcode size} elements; a `Uint8Array` of zeros and ones for bool.
-   * @throws {Error} On a GPU also what was found to be wrong with values that an operation before could not wait for: times in
-   * disorder, a state that diverged.
+   * @throws {Error} On a GPU also the errors of checks that earlier operations started: times that do not increase, a state that
+   * diverged.
    */
   data(): Promise<TypedArray>;
   /** The values as nested arrays; a number for a scalar. */
@@ -265,22 +266,22 @@ export interface Tensor {
   /**
    * The only value of a tensor of one element.
    *
-   * @throws {ShapeError} If there are more or none.
+   * @throws {ShapeError} If the tensor does not have exactly one element.
    */
   item(): Promise<number>;
-  /** The same values on another device; itself when it is there already. */
+  /** A copy on another device; the tensor itself if it is on the device. */
   to(device: Device): Promise<Tensor>;
   /**
-   * Takes over the values of another tensor, in place: what an optimiser does to a parameter. Views write through: the tensor
-   * that this one was made of by `select`, `slice`, `flip`, `permute`, `transpose`, `squeeze` or `expandDims` changes too, and by
-   * `reshape` or `flatten` where those did not have to reorder elements.
+   * Overwrites the values in place, as optimizers do with parameters. Views share memory: the tensor that this tensor was made
+   * from by `select`, `slice`, `flip`, `permute`, `transpose`, `squeeze` or `expandDims` changes too, and also by `reshape` or
+   * `flatten` if these did not reorder elements.
    *
    * @param values Same shape, type and device.
    * @throws {ShapeError | Error} If shape or type differ, a broadcast view's elements share memory, or this is a view of `zeros`,
-   * `ones` or `full`, which have no memory; in a compiled loop's body, or if a gradient under way needs the values.
+   * `ones` or `full`, which have no memory; in the body of a compiled loop, or if a gradient being recorded reads the values.
    */
   assign(values: Tensor): void;
-  /** Shape, type and, where they are on the host, values. */
+  /** Shape, type and, if the host can read them without waiting, values. */
   toString(): string;
   /** As {@linkcode toString} in a template string. @throws {TypeError} For operators, as in `x + 1` and `x > 0`. */
   [Symbol.toPrimitive](hint: string): string;
@@ -301,7 +302,7 @@ export class Tensor {
   }
 
   /**
-   * The place of the values: a view of a device's memory, or a symbol while a loop is traced.
+   * Where the values are: a view of the memory of a device, or a symbol of a trace.
    *
    * @internal
    */
@@ -310,7 +311,7 @@ export class Tensor {
     return this.#storage;
   }
 
-  /** Other memory: assigning to a tensor without memory allocates some. @internal */
+  /** Replaces the memory. Assigning to a tensor without memory allocates memory. @internal */
   set storage(view: View) {
     this.#storage = view;
   }
@@ -318,7 +319,7 @@ export class Tensor {
   /**
    * The view of a device's memory.
    *
-   * @throws {Error} While a loop is traced, when there are no values yet.
+   * @throws {NoValuesError} For symbols without values, such as tensors in the body of a compiled loop.
    * @internal
    */
   get view(): View {
@@ -371,8 +372,8 @@ export class Tensor {
 /** Numbers nested to a tensor's shape. */
 export type NestedNumbers = number | NestedNumbers[];
 
-/** A number that a type holds, as a tensor of no axes. It takes no memory. */
+/** A number as a tensor of no axes. It takes no memory. The type must be able to represent the number. */
 export function numberTensor(value: number, dtype: DType): Tensor {
-  // As in a cast, everything but zero is true, NaN too.
+  // As in a cast, all values except zero are true, NaN too.
   return new Tensor(numberView(dtype === "bool" ? Number(value !== 0) : value, [], dtype));
 }

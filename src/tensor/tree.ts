@@ -3,7 +3,7 @@ import { Tensor } from "./tensor.ts";
 
 /**
  * Tensors in nested plain objects and arrays: the parameters of a model, the arguments of a function, its results. Values
- * that are neither tensors nor containers pass through untouched.
+ * that are neither tensors nor containers stay unchanged.
  */
 export type Tree =
   | Tensor
@@ -16,27 +16,27 @@ export type Tree =
   | readonly Tree[]
   | { readonly [name: string]: Tree };
 
-/** Whether a value is a plain object, whose members belong to the structure. */
+/** Whether a value is a plain object, and so a container of a tree. */
 function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
 }
 
-/** An array or a plain object, whose members are being visited. */
+/** A container whose members are being visited. */
 interface Level<T> {
   readonly container: object;
   readonly path: string;
   readonly members: readonly [name: string, value: unknown][];
-  /** Results of the members so far. */
+  /** Results of the visited members. */
   readonly results: T[];
 }
 
 /**
- * Computes something of a structure from the same of its members, without recursion: a structure may be deeper than the call
- * stack.
+ * Folds a tree from the leaves to the root, without recursion, since trees may be deeper than the call stack.
  *
- * @param leaf Computes it of a value that is no container, and of one that `isLeaf` accepts, given its dotted path.
- * @param join Computes it of an array or a plain object, given the names of its members and what was computed of them.
- * @throws {TypeError} If a container is a part of itself.
+ * @param leaf Computes the result of a leaf from the value and its dotted path. Leaves are values that are not containers, and
+ * containers that `isLeaf` accepts.
+ * @param join Computes the result of a container from the names and results of its members.
+ * @throws {TypeError} If a container contains itself.
  */
 export function foldTree<T>(
   tree: unknown,
@@ -76,38 +76,38 @@ export function foldTree<T>(
   }
 }
 
-/** What a structure holds that is no container, tensors and others, with their dotted paths. */
+/** The leaves of a tree, tensors and other values, with their dotted paths. */
 export function entries(tree: unknown): [path: string, value: unknown][] {
   const found: [string, unknown][] = [];
   foldTree(tree, (value, path) => void found.push([path, value]), () => undefined);
   return found;
 }
 
-/** The tensors of a structure with their dotted paths, as in `layers.0.weight`; a lone tensor's path is empty. */
+/** The tensors of a tree with their dotted paths, such as `layers.0.weight`. The path of a single tensor is empty. */
 export function treeFlatten(tree: unknown): [path: string, tensor: Tensor][] {
   return entries(tree).filter((entry): entry is [string, Tensor] => entry[1] instanceof Tensor);
 }
 
-/** The tensors of a structure, in the order of {@linkcode treeFlatten}. */
+/** The tensors of a tree, in the order of {@linkcode treeFlatten}. */
 export function treeLeaves(tree: unknown): Tensor[] {
   return treeFlatten(tree).map(([, tensor]) => tensor);
 }
 
-/** The same structure with every tensor replaced. */
+/** Replaces each tensor of a tree. */
 export function treeMap<T>(tree: T, replace: (tensor: Tensor, path: string) => unknown): T {
   checkFunction("treeMap", "replace", replace);
   const leaf = (value: unknown, path: string) => value instanceof Tensor ? replace(value, path) : value;
   return foldTree<unknown>(tree, leaf, rebuild) as T;
 }
 
-/** An array or a plain object like another, with other members. */
+/** A container of the same kind with other members. */
 export function rebuild(like: object, names: readonly string[], members: readonly unknown[]): object {
   const named = names.map((name, i) => [name, members[i]] as const);
   if (!Array.isArray(like)) return Object.fromEntries(named);
   return Object.assign(new Array(like.length), Object.fromEntries(named));
 }
 
-/** The same structure with other tensors, in the order of {@linkcode treeLeaves}. */
+/** The same tree with other tensors, in the order of {@linkcode treeLeaves}. */
 export function withLeaves<T>(tree: T, tensors: readonly Tensor[]): T {
   let position = 0;
   return treeMap(tree, () => tensors[position++]);

@@ -13,7 +13,7 @@ import { identity } from "../../device/scalar.ts";
 import { keepBuffer } from "../../device/buffer_scope.ts";
 import { hostSpan, isProfiling } from "../../device/profiler.ts";
 import { allocateView, copy, hasBuffer } from "../../device/view.ts";
-import { collectHostReads, type HostRead, takeOverHostValues } from "../../tensor/host.ts";
+import { collectHostReads, copyHostValues, type HostRead } from "../../tensor/host.ts";
 import { isRecording, type TensorSpec } from "../../tensor/primitive.ts";
 import { isKey, type Key } from "../../tensor/random.ts";
 import { buffersOf } from "../../tensor/scope.ts";
@@ -302,7 +302,7 @@ class Trace<R> {
   #fill({ tensors, keys }: Call): void {
     for (const i of this.#copied) {
       this.#device.map(identity, [tensors[i].view], this.#inside[i].view as BufferView);
-      takeOverHostValues(tensors[i], this.#inside[i]);
+      copyHostValues(tensors[i], this.#inside[i]);
     }
     keys.forEach((key, i) => {
       const view = this.#keys[i].view as BufferView;

@@ -1,5 +1,5 @@
 import { concatenate } from "../../tensor/functions.ts";
-import { scopeUntil } from "../../tensor/scope.ts";
+import { tidyLater } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Tree } from "../../tensor/tree.ts";
 import type { LoopResult } from "./graph_loop.ts";
@@ -39,7 +39,7 @@ export function runChunks(
   let releaseLast = (_wanted: Tree) => {};
   for (const chunk of chunks) {
     const from = finals;
-    const { result, release } = scopeUntil(() => {
+    const { result, release } = tidyLater(() => {
       const result = run(chunk, from);
       return {
         finals: [...result.finals],

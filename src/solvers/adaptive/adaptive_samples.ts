@@ -5,7 +5,7 @@
  */
 import { Loop, type Step } from "../../compile/loop/loop.ts";
 import { scalar, tensor } from "../../tensor/creation.ts";
-import { scopeUntil } from "../../tensor/scope.ts";
+import { tidyLater } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import {
   type AdaptiveOptions,
@@ -88,7 +88,7 @@ export function* findStepsOfSamples(
     options,
   );
 
-  const first = scopeUntil(() => {
+  const first = tidyLater(() => {
     const slope = f(fill(firstTime(begin, direction, dtype, options.jumps !== undefined)), y0);
     const guess = () =>
       firstStep(
@@ -125,7 +125,7 @@ export function* findStepsOfSamples(
     run = Math.min(run, maxRunLength, options.maxSteps - tried);
     if (run === 0) throw tooManySteps(tableau.name, samples, [begin, finish], options);
     const from = state;
-    const after = scopeUntil(() => {
+    const after = tidyLater(() => {
       const { carry: next, outputs: rows } = attempts.run(from, run);
       return { next, rows };
     });

@@ -9,7 +9,7 @@ import { scalar } from "../../tensor/creation.ts";
 import { peekHostValues } from "../../tensor/host.ts";
 import { NoProgressError } from "../divergence.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
-import { scopeUntil, tidy } from "../../tensor/scope.ts";
+import { tidy, tidyLater } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
 import { type Parts, type PartsField, type Step, weigh } from "../runge_kutta.ts";
@@ -178,7 +178,7 @@ export function* findSteps<T>(
   if (size === undefined) {
     const later = (distance: Tensor, z: Parts) =>
       control(f(distance.add(begin), [...z, ...y.slice(controlled)]));
-    const guess = scopeUntil(() =>
+    const guess = tidyLater(() =>
       firstStep(later, direction, control(y), control(slope), order, options, "batch")
     );
     [[size]] = yield [guess.result];
@@ -210,7 +210,7 @@ export function* findSteps<T>(
       );
     }
     const [start, before, first] = [t, y, slope];
-    const tried = scopeUntil(() => {
+    const tried = tidyLater(() => {
       // At a jump the slopes on either side differ: each step asks on its own.
       const near = lands ? timeAt(justAfter(end, -direction, dtype)) : timeAt(end);
       const at = (c: number) => c === 1 ? near : timeAt(start + c * dt);

@@ -6,7 +6,7 @@ import { apply } from "../primitive.ts";
 import * as elementwise from "../primitives/elementwise.ts";
 import { numberTensor, Tensor, type TensorLike } from "../tensor.ts";
 
-/** Methods of {@linkcode Tensor} that work on each element alone. */
+/** Methods of {@linkcode Tensor} that compute element by element. */
 export const elementwiseMethods = {
   add: binary(elementwise.add),
   sub: binary(elementwise.sub),

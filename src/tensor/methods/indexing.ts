@@ -6,7 +6,7 @@ import { apply } from "../primitive.ts";
 import * as indexing from "../primitives/indexing.ts";
 import { numberTensor, type Tensor } from "../tensor.ts";
 
-/** Methods of {@linkcode Tensor} whose positions are values of a tensor. */
+/** Methods of {@linkcode Tensor} that read and write at positions given by a tensor. */
 export const indexingMethods = {
   take(indices, axis = 0) {
     checkTensor("take: indices", indices);
@@ -36,7 +36,7 @@ export const indexingMethods = {
   },
 } satisfies Partial<Tensor> & ThisType<Tensor>;
 
-/** Whether the host has seen that all indices are positions on an axis. */
+/** Whether the host has checked that all indices are in range. */
 function hasWithin(x: Tensor, operation: string, indices: Tensor, axis: number): boolean {
   const what = `the positions on axis ${axis} of ${formatShape(x.shape)}`;
   return checkWithin(operation, "indices", indices, [0, x.shape[axis] - 1], what);

@@ -1,4 +1,4 @@
-/** Gives the class of tensors its methods. They need primitives, whose rules need tensors: the class alone has none. */
+/** Adds the methods to the class `Tensor`. The class cannot import them: methods import primitives, which import the class. */
 import { Tensor } from "../tensor.ts";
 import { elementwiseMethods } from "./elementwise.ts";
 import { indexingMethods } from "./indexing.ts";

@@ -20,7 +20,7 @@ export const linearAlgebraMethods = {
       );
     }
     if (other.rank === 2) {
-      // One product for all leading axes, which is also one product for the gradient of the matrix on the right.
+      // One product for all leading axes. The gradient of the right matrix is then also one product.
       return apply(linear.matmul, [this.reshape([sizeOf(this.shape.slice(0, -1)), k]), other], undefined)
         .reshape([...this.shape.slice(0, -1), n]);
     }

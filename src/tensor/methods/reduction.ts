@@ -92,7 +92,7 @@ export const reductionMethods = {
     checkOptions("logsumexp", options, reduceOptionNames);
     const list = normalizeAxes(axes, this.rank, "logsumexp");
     const max = stopGradient(this.max(list, { keepDims: true }));
-    // An infinite maximum is the result; subtracting it from itself would not be a number.
+    // If the maximum is infinite, it is the result: Infinity - Infinity would be NaN.
     const largest = max.abs().equal(Infinity).where(0, max);
     const result = this.sub(largest).exp().sum(list, { keepDims: true }).log().add(largest);
     return options.keepDims ? result : result.squeeze(list);
@@ -115,7 +115,7 @@ function reduce(primitive: typeof reduction.sum, x: Tensor, axes?: Axes, options
   return options?.keepDims ? reduced.expandDims(list) : reduced;
 }
 
-/** The product along axes, which get length one: products of pairs, which have exact gradients at zeros. */
+/** The product along axes, which get length one. Products of pairs have exact gradients at zeros. */
 function productAlong(x: Tensor, axes: readonly number[]): Tensor {
   // The product of no elements is 1.
   if (axes.some((axis) => x.shape[axis] === 0)) return x.sum(axes, { keepDims: true }).add(1);

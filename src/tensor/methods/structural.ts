@@ -13,13 +13,13 @@ import { apply } from "../primitive.ts";
 import * as structural from "../primitives/structural.ts";
 import { numberTensor, type Tensor } from "../tensor.ts";
 
-/** Refuses axes that are no array. */
+/** Rejects axes that are not an array. */
 function checkAxisList(operation: string, axes: readonly number[]): void {
   if (Array.isArray(axes)) return;
   throw new TypeError(`${operation}: the axes are ${describe(axes)}, expected an array of whole numbers`);
 }
 
-/** Methods of {@linkcode Tensor} that move elements or leave them out. */
+/** Methods of {@linkcode Tensor} that move, repeat or select elements. */
 export const structuralMethods = {
   reshape(shape) {
     const target = resolveReshape(this.shape, shape);

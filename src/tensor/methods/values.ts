@@ -9,9 +9,9 @@ import { allocateView, copy, hasBuffer, makeContiguous, uploadView } from "../..
 import { checkAssignment } from "../assignment.ts";
 import { checkDevice, checkTensor } from "../checks.ts";
 import { formatTensor, nest, textForHint } from "../format.ts";
-import { forgetHostValues } from "../host.ts";
-import { settleChecks } from "../late_checks.ts";
-import { deviceOf, noteAssignment } from "../primitive.ts";
+import { invalidateHostValues } from "../host.ts";
+import { awaitChecks } from "../late_checks.ts";
+import { beginAssignment, deviceOf } from "../primitive.ts";
 import { type NestedNumbers, Tensor } from "../tensor.ts";
 
 /** Methods of {@linkcode Tensor} that read or write values. */
@@ -19,7 +19,7 @@ export const valueMethods = {
   async data(): Promise<TypedArray> {
     const { device } = this;
     const [words] = await device.read([makeContiguous(device, this.view)]);
-    await settleChecks(device);
+    await awaitChecks(device);
     return toHostArray(words, this.dtype);
   },
   async toArray(): Promise<NestedNumbers> {
@@ -41,12 +41,12 @@ export const valueMethods = {
     checkAssignment(this, values);
     const { view } = this;
     const device = kernelDevice(deviceOf("assign", [this, values]));
-    noteAssignment(this, values);
+    beginAssignment(this, values);
     if (hasBuffer(view)) {
-      // A view of the same memory may lie in another order.
+      // A view of the same memory may have another order, so writing while reading would be wrong.
       const source = values.view.source === view.source ? copy(device, values.view) : values.view;
       device.map(identity, [source], view);
-      forgetHostValues(view.source);
+      invalidateHostValues(view.source);
     } else {
       const own = outsideCapture(() => allocateView(device, this.shape, this.dtype));
       keepBuffer(own.source);

@@ -1,6 +1,6 @@
 /**
- * Operations on each element alone. Each is a {@linkcode ScalarFunction}, from which both devices make their kernels,
- * and a gradient rule for each operand. Operands have one shape: `Tensor`'s methods broadcast first.
+ * Elementwise operations. An operation has a {@linkcode ScalarFunction}, from which both devices generate kernels, and a gradient rule
+ * for each operand. Operands have the same shape: the methods of `Tensor` broadcast first.
  */
 import { type DType, isFloat } from "../../device/dtype.ts";
 import * as s from "../../device/scalar.ts";
@@ -14,12 +14,12 @@ import type { Tensor } from "../tensor.ts";
 /** The gradient with respect to one operand. */
 type Gradient = (cotangent: Tensor, inputs: readonly Tensor[], output: Tensor) => Tensor;
 
-/** A primitive whose scalar function a compiler can emit. */
+/** A primitive with a scalar function, from which compilers generate code. */
 export interface Elementwise extends Primitive<void> {
   readonly fn: ScalarFunction;
 }
 
-/** The result's type of a function, by the types of its operands: kept, since every operation asks. */
+/** The type of the result of a function, by the types of the operands. Cached, since every operation reads it. */
 function typeRule(fn: ScalarFunction): (inputs: readonly TensorSpec[]) => DType {
   interface Known {
     type?: DType;
@@ -89,14 +89,14 @@ function powerGradientOfExponent(g: Tensor, [x, p]: readonly Tensor[], y: Tensor
 }
 
 /**
- * The larger of two. NaN counts as larger than every number, so it is the result. The gradient flows to the operand that is the
- * result; operands that are equal, or both NaN, get half of it each. The other operand gets 0, whatever the cotangent.
+ * The larger of two; NaN propagates. The gradient flows to the larger operand, or to NaN. If both operands are equal or NaN, each gets
+ * half of the gradient. The other operand gets 0, even if the cotangent is infinite or NaN.
  */
 export const maximum: Elementwise = elementwise("maximum", s.max, [
   (g, [a, b]) => gradientOfChosen(g, isAbove(a, b), isAbove(b, a)),
   (g, [a, b]) => gradientOfChosen(g, isAbove(b, a), isAbove(a, b)),
 ]);
-/** The smaller of two, with the rules of {@linkcode maximum}: NaN counts as smaller than every number. */
+/** The smaller of two, with the rules of {@linkcode maximum}. */
 export const minimum: Elementwise = elementwise("minimum", s.min, [
   (g, [a, b]) => gradientOfChosen(g, isBelow(a, b), isBelow(b, a)),
   (g, [a, b]) => gradientOfChosen(g, isBelow(b, a), isBelow(a, b)),
@@ -116,19 +116,19 @@ function gradientOfChosen(g: Tensor, isChosen: Tensor, isOtherChosen: Tensor): T
   return isChosen.equal(isOtherChosen).where(g.mul(0.5), isChosen.where(g, 0));
 }
 
-/** The same values, through which no gradient flows: an operation, so that a traced loop knows of it too. */
+/** The same values without a gradient. A separate operation, so that traces contain it. */
 export const stopGradient: Elementwise = {
   ...elementwise("stopGradient", s.identity.build, "zero"),
   run: (_device, [view]) => view,
 };
 export const neg: Elementwise = elementwise("neg", s.neg, [(g) => g.neg()]);
-/** The gradient is 0 at 0 and NaN of NaN. */
+/** The gradient is 0 at 0 and NaN at NaN. */
 export const abs: Elementwise = elementwise("abs", s.abs, [
   (g, [x]) => x.equal(0).where(0, g.mul(x.sign())),
 ]);
 export const sign: Elementwise = elementwise(
   "sign",
-  // What is neither above nor below zero is its own sign: zero and NaN.
+  // Zero and NaN are neither above nor below zero. They are the result.
   (x) => x.type === "uint32" ? s.min(x, 1) : s.select(s.gt(x, 0), 1, s.select(s.lt(x, 0), -1, x)),
   "zero",
 );
@@ -153,9 +153,9 @@ export const softplus: Elementwise = elementwise(
   (x) => s.add(s.max(x, 0), s.log1p(s.exp(s.neg(s.abs(x))))),
   [(g, [x]) => g.mul(x.sigmoid())],
 );
-/** The gradient is 0 at 0, and passes through NaN, as that of {@linkcode maximum} does. */
+/** The gradient is 0 at 0, and the cotangent at NaN. */
 export const relu: Elementwise = elementwise("relu", (x) => s.max(x, 0), [
-  // Reads the result alone, so that the input need not be kept.
+  // Reads only the result, so that the input is not a residual.
   (g, _, y) => y.lessEqual(0).where(0, g),
 ]);
 
@@ -248,20 +248,20 @@ function logistic(x: Scalar): Scalar {
 }
 
 /**
- * x to the power p, as C's `pow`: a negative x takes whole powers only, and one is one to every power. Integers wrap around as
- * products do; to a negative power they are 1 / x without its fraction, and 0 for x = 0.
+ * x to the power p, as C's `pow`: NaN for negative x unless p is whole, and 1 for x = 1 and any p. Integers wrap around as in
+ * products. An integer to a negative power is 1 / x rounded towards zero, and 0 for x = 0.
  */
 function power(x: Scalar, p: Scalar): Scalar {
   if (isFloat(x.type)) return s.pow(x, p);
   const result = s.wholePower(x, p, 32);
   if (x.type === "uint32") return result;
-  // The powers of 1 and -1 depend on the lowest bit alone, which negative exponents have too.
+  // Powers of 1 and -1 depend only on the lowest bit of the exponent, for negative exponents too.
   return s.select(s.or(s.ge(p, 0), s.eq(s.abs(x), 1)), result, 0);
 }
 
 const casts = new Map<DType, Elementwise>();
 
-/** Conversion to another type, by value. */
+/** Converts values to another type. */
 export function cast(dtype: DType): Elementwise {
   let primitive = casts.get(dtype);
   if (!primitive) {

@@ -1,4 +1,4 @@
-/** Reading and writing at positions that are themselves data. */
+/** Reads and writes at positions given by a tensor. */
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { allocateView, copy, makeContiguous, numberView } from "../../device/view.ts";
 import type { Tensor } from "../tensor.ts";
@@ -14,7 +14,7 @@ function checkIndices(operation: string, { shape, dtype }: TensorSpec) {
   }
 }
 
-/** (outer, size, inner) at indices (count): (outer, count, inner). */
+/** Takes elements of (outer, size, inner) at indices (count); the result is (outer, count, inner). */
 export const gather: Primitive<void> = {
   name: "gather",
   infer([{ shape: [outer, _, inner], dtype }, indices]) {
@@ -53,12 +53,12 @@ function besideRows(x: Tensor): Tensor {
 /** Indices `(batch, count)` into an axis of length `size` as indices `(batch * count)` into one of length `batch * size`. */
 export function indicesOfBatch(indices: Tensor, size: number): Tensor {
   const starts = indices.zerosLike().slice(1, 0, 1).add(1).cumsum(0).sub(1).mul(size);
-  // An index out of range must not address a row of another member of the batch.
+  // An index out of range must not read a row of another member of the batch.
   const isOutside = indices.less(0).or(indices.greaterEqual(size));
   return isOutside.where(-1, indices.add(starts)).flatten();
 }
 
-/** Zeros (outer, size, inner) to which updates (outer, count, inner) are added at indices (count). */
+/** Adds updates (outer, count, inner) at indices (count) to zeros (outer, size, inner). */
 export const scatterAdd: Primitive<{ size: number }> = {
   name: "scatterAdd",
   infer([{ shape: [outer, count, inner], dtype }, indices], { size }) {
@@ -75,7 +75,7 @@ export const scatterAdd: Primitive<{ size: number }> = {
   },
   reverse: forEachInput(
     (g, [, indices], _output, { size }) => {
-      // Contributions of indices out of range were dropped.
+      // The operation ignores indices out of range, so their gradient is zero.
       const isInside = indices.greaterEqual(0).and(indices.less(size)).expandDims([0, 2]);
       return isInside.where(apply(gather, [g, indices], undefined), 0);
     },

@@ -8,7 +8,7 @@ import { forEachInput } from "../reverse.ts";
 import { conjugate, multiply } from "../complex.ts";
 import type { Tensor } from "../tensor.ts";
 
-/** (..., m, k) x (..., k, n) with equal leading axes. */
+/** Matrix products (..., m, k) x (..., k, n) with equal leading axes. */
 export const matmul: Primitive<void> = {
   name: "matmul",
   infer([a, b]) {
@@ -31,7 +31,7 @@ export const matmul: Primitive<void> = {
   },
   reverse: forEachInput((g, [, b]) => g.matmul(b.mT), (g, [a]) => a.mT.matmul(g)),
   batch([a, b], batch) {
-    // A matrix on the right that does not vary makes one large product.
+    // If the right matrix is the same for the batch, one large product is faster than a batched product.
     if (!b.varies && b.tensor.rank === 2) return a.tensor.matmul(b.tensor);
     return alongBatch(a, batch).matmul(alongBatch(b, batch));
   },
@@ -39,8 +39,8 @@ export const matmul: Primitive<void> = {
 };
 
 /**
- * Solves tridiagonal systems T x = rhs along the last axis: lower, diagonal and upper (1 or systems, n), of which
- * lower[:, 0] and upper[:, n - 1] are not read, and rhs (systems, n). Rows with a diagonal of zero are left out.
+ * Solves tridiagonal systems T x = rhs along the last axis. The bands lower, diagonal and upper have shape (1 or systems, n), rhs
+ * (systems, n). lower[:, 0] and upper[:, n - 1] are not read. Rows with a zero diagonal are skipped.
  */
 export const tridiagonal: Primitive<void> = {
   name: "tridiagonalSolve",
@@ -65,7 +65,7 @@ export const tridiagonal: Primitive<void> = {
   },
   run(device, inputs, _, { shape, dtype }) {
     const [lower, diagonal, upper, rhs] = inputs.map((view) => materialize(device, view));
-    // In the order of the right side, in which neighbours are computed together.
+    // The memory layout of rhs: adjacent elements are computed together.
     const [systems, n] = shape;
     const acrossFirst = Math.abs(rhs.strides[0]) < Math.abs(rhs.strides[1]);
     const output = allocateView(device, acrossFirst ? [n, systems] : shape, dtype);
@@ -74,7 +74,7 @@ export const tridiagonal: Primitive<void> = {
     return target;
   },
   reverse(g, [lower, diagonal, upper], x, _, wanted) {
-    // With T^T w = g: the gradient of rhs is w, and that of T is -w x^T, read off on each band.
+    // With T^T w = g: the gradient of rhs is w, and the gradient of T is -w x^T on the three bands.
     const w = apply(tridiagonal, [before(upper), diagonal, after(lower), g], undefined);
     const ofBand = (band: Tensor, other: () => Tensor, isWanted: boolean) =>
       isWanted ? sumTo(w.mul(other()).neg(), band.shape) : undefined;
@@ -85,7 +85,7 @@ export const tridiagonal: Primitive<void> = {
       w,
     ];
   },
-  /** Systems side by side. A band that is the same for all systems stays one row. */
+  /** The batch becomes more systems. A band that is the same for all systems stays one row. */
   batch(inputs, batch, _, { shape: [systems, size] }) {
     const rows = inputs.map((input, i) => {
       const isShared = i < inputs.length - 1 && !input.varies && input.tensor.shape[0] === 1;
@@ -98,9 +98,8 @@ export const tridiagonal: Primitive<void> = {
 };
 
 /**
- * The recurrence x[0] = b[0], x[i] = a[i - 1] x[i - 1] + b[i] along an axis; of complex numbers, whose real and imaginary parts
- * lie along the axis before the last one. a has the shape of b, but for the axis, which is one shorter; an axis of length one
- * repeats.
+ * The recurrence x[0] = b[0], x[i] = a[i - 1] x[i - 1] + b[i] along an axis. Complex numbers have real and imaginary parts along
+ * the axis before the last axis. The axis of a is shorter by one than the axis of b; axes of length one broadcast.
  */
 export const linearRecurrence: Primitive<{ axis: number; complex: boolean }> = {
   name: "linearRecurrence",
@@ -139,7 +138,7 @@ export const linearRecurrence: Primitive<{ axis: number; complex: boolean }> = {
     return output;
   },
   reverse(g, [a, b], x, params, wanted) {
-    // The gradient w of b runs backwards: w[n - 1] = g[n - 1], w[i] = conj(a[i]) w[i + 1] + g[i]; that of a is w[1:] conj(x[:-1]).
+    // The gradient w of b runs backwards: w[n - 1] = g[n - 1], w[i] = conj(a[i]) w[i + 1] + g[i]; a has w[1:] conj(x[:-1]).
     const { axis, complex } = params;
     const links = complex ? conjugate(a) : a;
     const w = apply(linearRecurrence, [links.flip(axis), g.flip(axis)], params).flip(axis);
@@ -154,14 +153,14 @@ export const linearRecurrence: Primitive<{ axis: number; complex: boolean }> = {
   lower: { none: "loops have no kernel for linear recurrences" },
 };
 
-/** Sums over the axes that are of length one in a shape of the same rank. */
+/** Sums over the axes that have length one in a shape of the same rank. */
 function sumTo(x: Tensor, shape: Shape): Tensor {
   const axes = shape.flatMap((length, axis) => length === 1 && x.shape[axis] !== 1 ? [axis] : []);
   return axes.length === 0 ? x : x.sum(axes, { keepDims: true });
 }
 
-/** At each position the element before it; zero at the first. */
+/** The elements shifted by one position to the right; the first is zero. */
 const before = (x: Tensor): Tensor => x.slice(1, 0, -1).pad([[0, 0], [1, 0]]);
 
-/** At each position the element after it; zero at the last. */
+/** The elements shifted by one position to the left; the last is zero. */
 const after = (x: Tensor): Tensor => x.slice(1, 1).pad([[0, 0], [0, 1]]);

@@ -42,7 +42,7 @@ export const sum: Primitive<Axes> = reduction(
   forEachInput((g, [x], _, { axes }) => g.expandDims(axes).broadcastTo(x.shape)),
 );
 
-/** Elements that equal the result, NaN included, share the gradient equally; the others get 0, whatever the cotangent. */
+/** Elements equal to the result, NaN included, share the gradient equally. Others get 0, even if the cotangent is not finite. */
 const shareAmongEqual: Reverse<Axes> = forEachInput((g, [x], y, { axes }) => {
   const isChosen = x.equal(y.expandDims(axes)).or(x.isNaN());
   return isChosen.where(g.div(isChosen.cast(x.dtype).sum(axes)).expandDims(axes), 0);

@@ -21,7 +21,7 @@ export const reshape: Primitive<{ shape: Shape }> = {
   name: "reshape",
   infer: ([{ shape, dtype }], params) => ({ shape: resolveReshape(shape, params.shape), dtype }),
   run(device, [view], _, { shape }) {
-    // A number stands for all elements, whatever the shape.
+    // A view of a number has no memory, so any shape is valid.
     const strides = hasBuffer(view) ? reshapeStrides(view.shape, view.strides, shape) : shape.map(() => 0);
     if (strides) return derived(view, { shape, strides });
     return { ...makeContiguous(device, view), shape, strides: contiguousStrides(shape) };
@@ -87,12 +87,12 @@ function gridView(view: View, { starts, steps }: Grid, shape: Shape): View {
   });
 }
 
-/** A grid in the array of a batch, with the same positions for all of the batch. */
+/** The grid in the array of a batch, the same for each member. */
 function batchGrid({ shape, starts, steps }: Grid & { shape: Shape }, batch: number) {
   return { shape: [batch, ...shape], starts: [0, ...starts], steps: [1, ...steps] };
 }
 
-/** The elements on a grid. */
+/** Reads the elements on a grid. */
 export const slice: Primitive<Grid & { shape: Shape }> = {
   name: "slice",
   infer: ([{ dtype }], { shape }) => ({ shape, dtype }),
@@ -118,7 +118,7 @@ export const pad: Primitive<Grid & { shape: Shape }> = {
   lower: "pad",
 };
 
-/** Inputs one after another along an axis. */
+/** Joins inputs along an axis. */
 export const concatenate: Primitive<{ axis: number }> = {
   name: "concatenate",
   infer(inputs, { axis }) {
