@@ -19,7 +19,7 @@ import { type PartsField, type StageRule, stageTimes, takeStep, type VectorField
 import type { RungeKutta } from "../tableaus.ts";
 
 /** Traces a vector field: a function of the time and the state. */
-export function traceField(f: VectorField, y0: Tensor): TracedFunction {
+function traceField(f: VectorField, y0: Tensor): TracedFunction {
   return new TracedFunction(f, { shape: [], dtype: y0.dtype }, y0);
 }
 
