@@ -5,10 +5,12 @@ import {
   key,
   naturalCubicCoeffs,
   normal,
+  ones,
   scan,
   splitKey,
   Tensor,
   tensor,
+  tidy,
   uniform,
   valueAndGrad,
 } from "../../mod.ts";
@@ -310,4 +312,23 @@ testOnBoth("a loop runs with integers and floats", async (cpu, webgpu) => {
     hasIntegers ||= word === "u32";
   });
   assert.ok(hasIntegers);
+});
+
+testOnBoth("compiled loops hold no memory of the GPU, however many there are", async (_cpu, webgpu) => {
+  const run = (factor: number) =>
+    tidy(() => {
+      const [last] = scan((y: Tensor) => [y.mul(factor), []], ones([3, 2]), ones([4]), { executor: "fused" });
+      return last.sum();
+    });
+  const used = [1, 2, 3, 4].map((factor) => {
+    const sum = run(factor);
+    const bytes = webgpu.usedBytes;
+    return { sum, bytes };
+  });
+  const perResult = used[1].bytes - used[0].bytes;
+  for (const [i, { sum, bytes }] of used.entries()) {
+    assert.equal(bytes - used[0].bytes, i * perResult);
+    assert.equal(await sum.item(), 6 * (i + 1) ** 4);
+  }
+  assert.ok(perResult <= 256, `${perResult} bytes remain after a loop and its result of 4 bytes`);
 });

@@ -1,7 +1,6 @@
 /** Runs programs on a GPU. */
 import type { Buffer, BufferView } from "../../../device/device.ts";
-import { outsideCapture } from "../../../device/capture.ts";
-import { keepBuffer } from "../../../device/buffer_scope.ts";
+import { LruCache } from "../../../device/lru_cache.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import { allocateView, copy, makeContiguous, numberView, uploadView } from "../../../device/view.ts";
 import { memoryOf, type WebGpuDevice } from "../../../device/webgpu/device.ts";
@@ -29,7 +28,11 @@ interface Compiled extends WgslLoop {
   readonly layout: GpuLayout;
 }
 
-const compiled = new WeakMap<WebGpuDevice, Map<string, Compiled & { readonly list: BufferView }>>();
+/** Maximum compiled programs per device. A number that changes in each call makes a new program. */
+const maxCompiled = 512;
+
+/** Shaders as text: the cache holds no GPU memory, which captured commands could still use after an eviction. */
+const compiled = new WeakMap<WebGpuDevice, LruCache<string, Compiled>>();
 let count = 0;
 
 /** llvmpipe leaves all loops of a shader after 65,535 iterations of an invocation, without an error. */
@@ -73,19 +76,12 @@ function cached(
   program: Program,
   workgroup: WorkgroupShape,
   adapter: Adapter,
-): Compiled & { readonly list: BufferView } {
+): Compiled {
   let programs = compiled.get(device);
-  if (!programs) compiled.set(device, programs = new Map());
+  if (!programs) compiled.set(device, programs = new LruCache(maxCompiled));
   const { samples, lanes } = workgroup;
   const key = `${identityOf(program)} ${samples} ${lanes} ${adapter.maxIterations}`;
-  let result = programs.get(key);
-  if (!result) {
-    const loop = compile(program, workgroup, adapter, `loop ${count++}`);
-    const list = outsideCapture(() => uploadView(device, loop.args, [loop.args.length], "uint32"));
-    keepBuffer(list.source);
-    programs.set(key, result = { ...loop, list });
-  }
-  return result;
+  return programs.getOrMake(key, () => compile(program, workgroup, adapter, `loop ${count++}`));
 }
 
 /**
@@ -104,7 +100,7 @@ export function runOnWebGpu(
   const run = { ...given, inputs };
   const { program, batch, steps } = run;
   const loop = cached(device, program, workgroup, adapter);
-  const { layout, list } = loop;
+  const { layout } = loop;
   const { carry, outputs, productRows, spilled } = layout;
   const dispatchSize = chooseDispatchSize(run, layout, adapter);
   const maxSteps = Math.min(dispatchSize.steps, stepsWithin(loop, adapter.maxIterations));
@@ -114,6 +110,7 @@ export function runOnWebGpu(
   states.forEach((state, i) => device.copy(state, carried[i].source, carried[i].offset));
   const produced = outputs.map((group) => allocateGroup(device, group, steps * batch));
   const temporaries = new Map<string, BufferView>(packInputs(device, run, layout));
+  temporaries.set("args", uploadView(device, loop.args, [loop.args.length], "uint32"));
   const temporary = (name: string, size: number) => {
     if (size > 0) temporaries.set(name, allocateView(device, [size], "float32"));
   };
@@ -123,7 +120,6 @@ export function runOnWebGpu(
     dispatchSize.stepsPerProduct * dispatchSize.samples * sizeOfAll(productRows.members),
   );
   const bound = new Map([
-    ["args", list],
     ...carried.slice(0, 1).map((view) => [carry.name, view] as const),
     ...outputs.map((group, i) => [group.name, produced[i][0]] as const),
     ...inputsAlone(run, layout),
