@@ -1,7 +1,8 @@
 /**
- * The freeing of memory. JavaScript's collector sees a tensor as a hundred bytes and would let gigabytes of device memory
- * pile up behind it. So a scope frees what was made in it and is not returned, at its end; what is made outside any
- * scope is freed by the collector, to which an unused `ArrayBuffer` of the same size shows the true weight.
+ * Lifetime of buffers. The garbage collector sees a tensor as an object of a hundred bytes, so unused tensors
+ * would occupy gigabytes of device memory before a collection. A scope therefore frees its buffers at its
+ * end, except those that its function returns. The garbage collector frees buffers outside any scope; an
+ * unused `ArrayBuffer` of the same size, the ballast, makes it account for their memory.
  */
 import type { Buffer } from "./device.ts";
 
@@ -23,7 +24,7 @@ const ballast = new WeakMap<Buffer, ArrayBuffer>();
 let current: Set<Buffer> | undefined;
 let largeBuffers: Buffer[] | undefined;
 
-/** Enters a new buffer into the current scope, or leaves it to the collector. */
+/** Adds a new buffer to the current scope, or leaves it to the garbage collector if there is no scope. */
 export function trackBuffer(buffer: Buffer): void {
   if (largeBuffers && isLarge(buffer)) largeBuffers.push(buffer);
   if (current) current.add(buffer);
@@ -37,20 +38,20 @@ function leaveToCollector(buffer: Buffer): void {
   if (isLarge(buffer)) ballast.set(buffer, new ArrayBuffer(byteLength));
 }
 
-/** Tells the collector that a buffer has been freed before its time. */
+/** Unregisters a buffer that was freed explicitly. */
 export function forgetBuffer(buffer: Buffer): void {
   collected.unregister(buffer);
   ballast.delete(buffer);
 }
 
-/** Takes a buffer out of the current scope: the collector frees it when nothing refers to it. */
+/** Removes a buffer from the current scope, so that the garbage collector frees it. */
 export function keepBuffer(buffer: Buffer): void {
   if (current?.delete(buffer)) leaveToCollector(buffer);
 }
 
 /**
- * Runs `body` and frees the buffers made in it, except those that `survivors` returns. The enclosing scope owns the
- * survivors.
+ * Runs `body` and frees the buffers created in it, except those that `survivors` returns. The enclosing scope
+ * owns the survivors.
  *
  * @param body Receives the live set of buffers that this scope owns.
  */
@@ -67,13 +68,13 @@ export function bufferScope<T>(
     return result;
   } finally {
     current = parent;
-    // Some a kernel made for itself and has freed already.
+    // Kernels free their temporary buffers themselves.
     for (const buffer of kept) if (made.delete(buffer) && !buffer.freed) trackBuffer(buffer);
     for (const buffer of made) buffer.free();
   }
 }
 
-/** Runs `body` and lists the large buffers made in it, perhaps some twice. */
+/** Runs `body` and returns the large buffers created in it. A buffer can be listed twice. */
 export function listLargeBuffers<T>(body: () => T): { result: T; made: readonly Buffer[] } {
   const outer = largeBuffers;
   const made: Buffer[] = largeBuffers = [];

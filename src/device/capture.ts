@@ -1,13 +1,13 @@
 /**
- * Commands of a device that are kept while a function queues them, to be queued again without the function: what `jit` replays.
- * The memory that the function takes stays the commands' own, so that they find it again.
+ * Captures the commands that a function queues, so that `jit` can queue them again without calling the
+ * function. The commands keep their memory, because they refer to it by address.
  */
 import { DeferredKernels, type Fuse } from "./deferred.ts";
 import type { Buffer, BufferView, CapturedCommands, Device, DeviceCapture } from "./device.ts";
 import type { TypedArray } from "./dtype.ts";
 import { bufferScope } from "./buffer_scope.ts";
 
-/** Numbers of the host that commands read anew each time. */
+/** Numbers that the host computes before each replay. */
 interface HostNumbers {
   readonly view: BufferView;
   readonly compute: () => TypedArray;
@@ -18,36 +18,40 @@ interface Capture {
   readonly commands: DeviceCapture;
   readonly made: Set<Buffer>;
   readonly numbers: HostNumbers[];
-  /** Kernels that wait to be fused, if they are. */
+  /** Kernels that wait to be fused. Undefined without fusion. */
   readonly deferred: DeferredKernels | undefined;
 }
 
 let current: Capture | undefined;
 
-/** Whether commands are being captured. */
+/** Whether a capture is in progress. */
 export function isCapturing(): boolean {
   return current !== undefined;
 }
 
-/** Whether a buffer was made since the capture began, so that its content is known only when the commands run. */
+/** Whether a buffer was created during the capture. Its content is unknown until the commands run. */
 export function isCaptured(buffer: Buffer): boolean {
   return current !== undefined && current.made.has(buffer);
 }
 
-/** A capture that has ended: its result, and its commands. */
+/** Result and commands of a finished capture. */
 export interface Captured<T> {
   readonly result: T;
   readonly commands: CapturedCommands;
-  /** Numbers to be written before the commands are played. */
+  /** Numbers to write before each replay. */
   readonly numbers: readonly HostNumbers[];
-  /** Buffers that outlive the capture, whose memory the commands still write to: held, it is not collected before they are. */
+  /**
+   * Buffers that outlive the capture. The commands write to their memory, so these references keep the
+   * garbage collector from freeing it.
+   */
   readonly kept: readonly Buffer[];
 }
 
 /**
- * Runs `body` once and keeps the commands that it queues. What it has allocated is freed, but for what was left to the collector.
+ * Runs `body` once and captures the commands that it queues. Frees the buffers of `body`, except those left
+ * to the garbage collector.
  *
- * @param fuse Fuses kernels before they are queued. By default each kernel is queued at once.
+ * @param fuse Fuses kernels before they are queued. Default: each kernel is queued at once.
  * @throws {Error} If the body reads values back, or uses another device.
  */
 export function capture<T>(device: Device, body: () => T, fuse?: Fuse): Captured<T> {
@@ -74,7 +78,10 @@ export function capture<T>(device: Device, body: () => T, fuse?: Fuse): Captured
   return { result, commands: end(), numbers: own.numbers, kept };
 }
 
-/** Runs `body` as if nothing were captured: for what outlives the commands, and is done once. */
+/**
+ * Runs `body` with the capture paused, for work that is done only once and whose results outlive the
+ * commands.
+ */
 export function outsideCapture<T>(body: () => T): T {
   const before = current;
   if (!before) return body();
@@ -88,7 +95,7 @@ export function outsideCapture<T>(body: () => T): T {
   }
 }
 
-/** The device that queues kernels: while kernels are captured to be fused, one that defers them. */
+/** The device on which kernels are called: during a capture with fusion, a device that defers them. */
 export function kernelDevice(device: Device): Device {
   return current?.deferred && current.device === device ? current.deferred.device : device;
 }
@@ -103,12 +110,12 @@ export function flushDeferred(results: ReadonlySet<Buffer>): void {
   deferred?.flush((buffer) => made.has(buffer) && !buffer.isLeftToCollector && !results.has(buffer));
 }
 
-/** Runs `body`, which queues kernels on the device itself, after the deferred kernels. */
+/** Queues the deferred kernels, then runs `body` without deferring its kernels. */
 export function withoutDeferring<T>(body: () => T): T {
   return current?.deferred ? current.deferred.suspend(body) : body();
 }
 
-/** Whether a new buffer gets its memory on first use, so that values inside fused kernels take none. */
+/** Whether a new buffer gets its memory at first use. Values inside fused kernels then need no memory. */
 export function isAllocationDeferred(): boolean {
   return current?.deferred !== undefined && !current.deferred.isSuspended;
 }
@@ -118,15 +125,15 @@ export function deferRelease(buffer: Buffer): boolean {
   return current?.deferred?.releaseLater(buffer) ?? false;
 }
 
-/** Adds numbers that are written anew before each time that the captured commands are played. */
+/** Adds numbers that the host computes before each replay. */
 export function addHostNumbers(numbers: HostNumbers): void {
   current!.numbers.push(numbers);
 }
 
 /**
- * Tells of a buffer before it takes memory.
+ * Registers a new buffer in the current capture.
  *
- * @throws {Error} If it is on another device.
+ * @throws {JitError} If the buffer is on another device.
  */
 export function registerBuffer(buffer: Buffer): void {
   if (!current) return;
@@ -135,9 +142,9 @@ export function registerBuffer(buffer: Buffer): void {
 }
 
 /**
- * Tells that a buffer's memory is used.
+ * Prepares the use of a buffer's memory: queues the deferred kernels that read or write the buffer.
  *
- * @throws {Error} If it is on another device.
+ * @throws {JitError} If the buffer is on another device than the captured one.
  */
 export function registerUse(buffer: Buffer): void {
   const { device } = buffer;
@@ -149,13 +156,13 @@ export function registerUse(buffer: Buffer): void {
   );
 }
 
-/** Says why a function cannot be traced. */
+/** A function that `jit` cannot trace. The message says why. */
 export class JitError extends Error {
   /** `"JitError"`. */
   override name = "JitError";
 }
 
-/** @throws {JitError} While commands are captured, when there is nothing to be read yet. */
+/** @throws {JitError} During a capture, because values are not computed yet. */
 export function refuseReading(): void {
   if (!current) return;
   throw new JitError(

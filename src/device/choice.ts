@@ -1,5 +1,5 @@
-/** Name of a device that can be chosen: `"auto"` takes a hardware GPU if there is one, else the CPU. */
+/** Name of a device. `"auto"` selects a hardware GPU, or the CPU if there is no GPU. */
 export type DeviceChoice = "auto" | "webgpu" | "cpu";
 
-/** All devices that can be chosen. */
+/** All names of devices. */
 export const deviceChoices: readonly DeviceChoice[] = ["auto", "webgpu", "cpu"];

@@ -1,14 +1,14 @@
-/** A walk over the elements of several views of one shape, in row-major order, with as few axes as it takes. */
+/** A row-major iteration over views of one shape, with the smallest number of axes. */
 export interface Walk {
-  /** Lengths of the axes, at least one of them, outermost first. */
+  /** Lengths of the axes, outermost first. At least one axis. */
   readonly shape: readonly number[];
-  /** Strides of each view along those axes. */
+  /** For each view, the strides along those axes. */
   readonly strides: readonly (readonly number[])[];
 }
 
 /**
- * Drops axes of length one and joins neighbouring axes that every view crosses without a jump. Views that all lie
- * without gaps end up with a single axis, whatever their shape.
+ * Drops axes of length one and merges neighbouring axes that are contiguous in every view. Contiguous views
+ * end up with a single axis, for every shape.
  */
 export function collapse(shape: readonly number[], strides: readonly (readonly number[])[]): Walk {
   const lengths: number[] = [];
@@ -30,7 +30,7 @@ export function collapse(shape: readonly number[], strides: readonly (readonly n
   return { shape: lengths, strides: walked };
 }
 
-/** Calls `body` for each position of a walk, in row-major order, with the offset in each view. */
+/** Calls `body` for each position, in row-major order, with the offset in each view. */
 export function forEachPosition({ shape, strides }: Walk, body: (offsets: number[]) => void): void {
   const visit = (axis: number, offsets: number[]) => {
     if (axis === shape.length) return body(offsets);

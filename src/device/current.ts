@@ -2,11 +2,15 @@
 import type { Device } from "./device.ts";
 import { type CpuOptions, createCpuDevice, processorThreads } from "./cpu/device.ts";
 
-/** By their number of threads and the name of their native library. */
+/** CPU devices by number of threads and name of the native library. */
 const cpus = new Map<string, Device>();
 let device: Device | undefined;
 
-/** This machine's processor, on as many threads as it has by default: for each choice one device. */
+/**
+ * The CPU device. Each combination of options has one device.
+ *
+ * @param threads Default: the number of processor threads.
+ */
 export function cpuDevice(
   threads: number = processorThreads(),
   blas?: { readonly name: string; readonly open: CpuOptions["blas"] },
@@ -17,12 +21,12 @@ export function cpuDevice(
   return cpu;
 }
 
-/** The device chosen by `init`, or, before any choice, the CPU. */
+/** The device chosen by `init`. Default: the CPU. */
 export function currentDevice(): Device {
   return device ??= cpuDevice();
 }
 
-/** Makes new tensors live on another device; those that exist stay where they are. */
+/** Sets the device of new tensors. Existing tensors stay on their device. */
 export function setCurrentDevice(chosen: Device): void {
   device = chosen;
 }

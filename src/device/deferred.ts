@@ -1,6 +1,7 @@
 /**
- * Kernels that wait until the function that queues them has ended. Then it is known which results are read later, so that
- * elementwise kernels can be fused, kernels without readers dropped, and memory released after its last use.
+ * Kernels that are deferred until the function that queues them has returned. Only then is it known which
+ * results are read later, so that elementwise kernels can be fused, kernels without readers dropped, and
+ * memory released after its last use.
  */
 import type { Buffer, BufferView, Device, View } from "./device.ts";
 import type { ScalarFunction } from "./scalar.ts";
@@ -26,18 +27,18 @@ export type Fuse = (
   isReleased: (buffer: Buffer) => boolean,
 ) => readonly DeferredKernel[];
 
-/** Kernels of a capture that wait to be fused. */
+/** The deferred kernels of a capture. */
 export class DeferredKernels {
-  /** The device, with kernels that are deferred. */
+  /** The device, with deferred kernels. */
   readonly device: Device;
-  /** Whether kernels are queued at once, and buffers get their memory at once. */
+  /** Whether kernels are queued and memory allocated immediately. */
   isSuspended = false;
   readonly #base: Device;
   readonly #fuse: Fuse;
   #kernels: DeferredKernel[] = [];
   /** Buffers that the kernels read or write. */
   #used = new Set<Buffer>();
-  /** Buffers among them that were freed. */
+  /** Freed buffers that deferred kernels still use. */
   readonly #freed = new Set<Buffer>();
 
   constructor(device: Device, fuse: Fuse) {
@@ -90,12 +91,12 @@ export class DeferredKernels {
     };
   }
 
-  /** Queues the deferred kernels if they read or write a buffer whose memory is about to be used otherwise. */
+  /** Queues the deferred kernels if they read or write a buffer that is about to be accessed. */
   flushFor(buffer: Buffer): void {
     if (this.#used.has(buffer) && !this.isSuspended) this.flush();
   }
 
-  /** Takes over the release of a buffer that was freed, if deferred kernels use the buffer. */
+  /** Postpones the release of a freed buffer if deferred kernels use it. Returns false if none does. */
   releaseLater(buffer: Buffer): boolean {
     if (!this.#used.has(buffer) || this.isSuspended) return false;
     this.#freed.add(buffer);
@@ -105,7 +106,7 @@ export class DeferredKernels {
   /**
    * Fuses the deferred kernels and queues them.
    *
-   * @param isUnread Whether nothing reads a buffer later, besides buffers that were freed.
+   * @param isUnread Whether nothing reads a buffer later. Freed buffers are never read later.
    */
   flush(isUnread: (buffer: Buffer) => boolean = () => false): void {
     if (this.#kernels.length === 0) return;
@@ -135,7 +136,7 @@ export class DeferredKernels {
     }
   }
 
-  /** Queues the deferred kernels, and then runs `body`, whose kernels are queued at once. */
+  /** Queues the deferred kernels, then runs `body` without deferring its kernels. */
   suspend<T>(body: () => T): T {
     this.flush();
     const before = this.isSuspended;

@@ -1,4 +1,4 @@
-/** A value in the words of an error message. */
+/** A short description of a value for error messages. */
 export function describe(value: unknown): string {
   if (value === null || value === undefined || typeof value === "number" || typeof value === "boolean") {
     return `${value}`;

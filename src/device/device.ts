@@ -3,7 +3,8 @@ import type { RecurrenceAxes } from "./recurrence.ts";
 import type { ScalarFunction } from "./scalar.ts";
 
 /**
- * A part of a device's memory. A scope frees its buffers at its end; the garbage collector frees buffers outside any scope.
+ * A part of a device's memory. A scope frees its buffers at its end; the garbage collector frees buffers
+ * outside any scope.
  *
  * @internal
  */
@@ -31,8 +32,9 @@ export interface Buffer {
 }
 
 /**
- * A strided window on a device's memory, or a number that stands for all of its elements (`source` is then that number,
- * and no memory is held). `strides` and `offset` count elements; a stride of zero repeats, a negative one reverses.
+ * A strided view of a device's memory, or a number that all elements have. A number is stored in `source` and
+ * needs no memory. `strides` and `offset` count elements; a stride of zero repeats elements, a negative
+ * stride reverses them.
  *
  * @internal
  */
@@ -42,12 +44,15 @@ export interface View {
   readonly shape: readonly number[];
   readonly strides: readonly number[];
   readonly offset: number;
-  /** Whether it was made of another view of a number: neither has memory that the other could see written to. */
+  /**
+   * Whether the view was derived from another view of a number. Both have no memory, so neither sees writes
+   * to the other.
+   */
   readonly isDerivedNumber?: boolean;
 }
 
 /**
- * A view with memory behind it.
+ * A view of a buffer.
  *
  * @internal
  */
@@ -56,7 +61,7 @@ export interface BufferView extends View {
 }
 
 /**
- * Operation by which {@linkcode Device.reduce} combines elements.
+ * Operation of {@linkcode DeviceKernels.reduce}.
  *
  * @internal
  */
@@ -66,16 +71,18 @@ export type Reduction = "sum" | "max" | "min";
 export interface DeviceInfo {
   /** `"cpu"` or `"webgpu"`. */
   readonly kind: "cpu" | "webgpu";
-  /** The adapter or the processor, in words. */
+  /** Name of the GPU adapter, or properties of the CPU. */
   readonly description: string;
-  /** Whether a GPU's work is done by the processor (llvmpipe, SwiftShader). */
+  /** Whether the CPU emulates the GPU (llvmpipe, SwiftShader). */
   readonly software: boolean;
-  /** What decides the last bits of results, in words, by name: two devices with the same words compute the same bits. */
+  /**
+   * Properties that determine the rounding of results. Devices with equal properties compute the same bits.
+   */
   readonly arithmetic: Readonly<Record<string, string>>;
 }
 
 /**
- * Commands of a device to be queued again with the memory of the first time.
+ * Captured commands of a device. They use the same memory in each replay.
  *
  * @internal
  */
@@ -87,7 +94,7 @@ export interface CapturedCommands {
 }
 
 /**
- * The part of a capture that a device does.
+ * A capture in progress on one device.
  *
  * @internal
  */
@@ -95,12 +102,12 @@ export interface DeviceCapture {
   /** Stops capturing. Commands and allocations until {@linkcode resume} do not belong to the capture. */
   pause(): void;
   resume(): void;
-  /** @param results Memory of buffers that outlive the capture: the commands do not release it. */
+  /** @param results Memory of buffers that outlive the capture. The commands do not release it. */
   end(results: readonly unknown[]): CapturedCommands;
 }
 
 /**
- * A right matrix (k, n), copied to where products read it quickly.
+ * A right matrix (k, n) in the memory layout of the product kernels.
  *
  * @internal
  */
@@ -114,43 +121,54 @@ export interface PreparedMatrix {
  * @internal
  */
 export interface DeviceKernels {
-  /** output[i] = fn(inputs[0][i], inputs[1][i], ...) for views of one shape; any view may be strided. */
+  /** output[i] = fn(inputs[0][i], inputs[1][i], ...). All views have one shape and arbitrary strides. */
   map(fn: ScalarFunction, inputs: readonly View[], output: BufferView): void;
-  /** Combines along the axes on which `output` has length one and `input` has not; the ranks are equal. */
+  /** Reduces the axes that have length one in `output`. Input and output have the same rank. */
   reduce(reduction: Reduction, input: BufferView, output: BufferView): void;
-  /** The int32 position of the first largest (smallest) element along one axis, of length one in `output`. */
+  /**
+   * The int32 position of the first largest (smallest) element along an axis. The axis has length one in
+   * `output`.
+   */
   argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void;
   /**
-   * The int32 positions that sort the rows of contiguous (rows, length). Equal elements stay in order, also if descending, and
-   * NaN counts as the largest.
+   * The int32 positions that sort the rows of a contiguous (rows, length). The sort is stable in both directions,
+   * and NaN counts as the largest.
    */
   argSort(input: BufferView, descending: boolean, output: BufferView): void;
-  /** Sums of the elements up to and with each one, along an axis. */
+  /** Cumulative sums along an axis. */
   cumulativeSum(input: BufferView, axis: number, output: BufferView): void;
   /**
-   * output[0] = b[0], output[i] = a[i - 1] output[i - 1] + b[i] along an axis: b and output of one shape, a of that shape but for
-   * the axis, which is one shorter; an axis of a of length one repeats. float32 or float64, complex where there are parts.
+   * output[0] = b[0], output[i] = a[i - 1] output[i - 1] + b[i] along an axis. The shape of b is that of the
+   * output; a is one shorter along the axis, and its axes of length one are broadcast. Types: float32 or
+   * float64; complex if `axes.parts` is set.
    */
   linearRecurrence(a: BufferView, b: BufferView, axes: RecurrenceAxes, output: BufferView): void;
   /**
-   * (..., m, k) x (..., k, n) into a contiguous (..., m, n): equal batch axes, float32 or float64, any strides.
+   * (..., m, k) x (..., k, n) into a contiguous (..., m, n). Batch axes are equal, strides arbitrary, types
+   * float32 or float64.
    *
-   * @param prepared What {@linkcode prepare} has made of b, if it has.
+   * @param prepared The matrix b, prepared by {@linkcode prepare}.
    */
   matmul(a: BufferView, b: BufferView, output: BufferView, prepared?: PreparedMatrix): void;
-  /** Copies a matrix (k, n) to where many products of so many rows read it more quickly, if that pays. */
+  /**
+   * Copies a matrix (k, n) to a layout that makes products with `rows` rows faster. Returns undefined if it
+   * would not.
+   */
   prepare?(right: BufferView, rows: number): PreparedMatrix | undefined;
   /**
-   * output[o, i, :] = input[o, indices[i], :] for contiguous (outer, size, inner), (count), (outer, count, inner).
-   * An index outside gives NaN, or zero for integers.
+   * output[o, i, :] = input[o, indices[i], :]. Contiguous shapes (outer, size, inner), (count), (outer,
+   * count, inner). Indices out of range give NaN, or zero for integers.
    */
   gather(input: BufferView, indices: BufferView, output: BufferView): void;
-  /** output[o, indices[i], :] += updates[o, i, :], in the order of i; contiguous. An index outside adds nothing. */
+  /**
+   * output[o, indices[i], :] += updates[o, i, :], in the order of i. All views are contiguous. Indices out of
+   * range are ignored.
+   */
   scatterAdd(updates: BufferView, indices: BufferView, output: BufferView): void;
   /**
    * Solves T x = rhs for tridiagonal T. Shapes: lower, diagonal and upper (systems or 1, n), rhs and output
-   * (systems, n), all strided at will; lower[:, 0] and upper[:, n - 1] are not read. A row whose diagonal is zero is no
-   * equation: its x is zero, and the rows on both sides of it are neighbours.
+   * (systems, n), all with arbitrary strides. lower[:, 0] and upper[:, n - 1] are not read. A row with a zero
+   * diagonal is skipped: its x is zero, and the rows before and after it become neighbours.
    */
   tridiagonal(
     lower: BufferView,
@@ -162,35 +180,35 @@ export interface DeviceKernels {
 }
 
 /**
- * Memory, and kernels that run on views of it: the interface of both devices. A device knows nothing of gradients. Only
- * {@linkcode read} and {@linkcode synchronize} wait for queued kernels.
+ * Memory, and kernels on views of memory: the common interface of both devices. A device knows nothing of
+ * gradients. Only {@linkcode read} and {@linkcode synchronize} wait for queued kernels.
  */
 export interface Device extends DeviceKernels {
   /** Kind of device, the same as `info.kind`. It selects the executor of compiled loops. */
   readonly kind: DeviceInfo["kind"];
   /** Description for reports and messages. */
   readonly info: DeviceInfo;
-  /** The device that kernels are deferred for, if this one defers them: see {@linkcode DeferredKernels}. */
+  /** The underlying device, if this device defers kernels: see {@linkcode DeferredKernels}. */
   readonly base?: Device;
 
-  /** Takes memory of `byteLength` bytes (a multiple of four, perhaps zero), of undefined content. */
+  /** Allocates `byteLength` bytes of undefined content, a multiple of four or zero. */
   allocate(byteLength: number): unknown;
-  /** Gives memory back. Kernels queued before still see it. */
+  /** Releases memory. Kernels that were queued before may still use it. */
   release(memory: unknown, byteLength: number): void;
-  /** Puts device words at the start of a buffer, after the kernels queued so far. */
+  /** Writes words to the start of a buffer, after the kernels queued so far. */
   write(buffer: Buffer, words: TypedArray): void;
-  /** The words of contiguous views, when all kernels queued so far are done. */
+  /** Reads contiguous views after all kernels queued so far. */
   read(views: readonly BufferView[]): Promise<TypedArray[]>;
-  /** The words at once, where a device can (the CPU). */
+  /** Reads a contiguous view immediately. Only the CPU device can. */
   readSync?(view: BufferView): TypedArray;
   /**
-   * Keeps the commands that are queued from here on, to be queued again: see {@linkcode DeviceCapture}.
+   * Captures the commands that are queued from now on: see {@linkcode DeviceCapture}.
    *
    * @internal
    */
   capture(): DeviceCapture;
   /**
-   * Runs a command of the host now, and again whenever commands that are being captured are queued again.
+   * Calls a function of the host now, and in each replay of the commands that are being captured.
    *
    * @internal
    */
@@ -205,8 +223,12 @@ export interface Device extends DeviceKernels {
   repeat(count: number, iteration: (index: number) => void, operations: number): void;
   /** Bytes of memory in use by buffers. */
   readonly usedBytes: number;
-  /** Waits until all queued kernels are done, and throws the first error among them. */
+  /**
+   * Waits for all queued kernels.
+   *
+   * @throws {Error} The first error of a kernel.
+   */
   synchronize(): Promise<void>;
-  /** Frees what is cached, and ends workers. */
+  /** Releases caches and stops worker threads. */
   destroy(): void;
 }

@@ -1,18 +1,18 @@
 /**
- * Elementary functions of float32 as plain arithmetic, so that both devices compute the same function: WGSL promises
- * little for its own (`sin` and `cos` an absolute 2^-11, `tanh` and `log` less than that near zero or one), and Wasm has
- * none. float64 exists on the CPU alone, which calls `Math`'s.
+ * Elementary functions of float32 as plain arithmetic, so that both devices compute the same function. WGSL
+ * guarantees little accuracy for its functions (`sin` and `cos` 2^-11 absolute, `tanh` and `log` less near
+ * zero and one), and WebAssembly has none of them. float64 is only used on the CPU, which calls `Math`.
  *
- * Polynomials are minimax fits for the relative error. The arithmetic holds with and without fused multiply-add, and
- * where results or operands below 2^-126 are flushed to zero. Shader compilers reorder sums and products as if they were
- * exact (Mesa's makes x - n * a - n * b one product), so where a sum's order matters {@link opaque} stands in between.
- * Special values are told apart by their bits or by comparisons that a NaN fails, since those compilers may also take
- * every number to be finite.
+ * Polynomials are minimax fits of the relative error. The results are correct with and without fused
+ * multiply-add, and if numbers below 2^-126 are flushed to zero. Shader compilers reorder sums and products
+ * as if they were exact: Mesa combines x - n * a - n * b into one product. {@link opaque} prevents this where
+ * the order of a sum matters. Special values are detected by their bits or by comparisons that are false for
+ * NaN, because shader compilers may assume that all numbers are finite.
  */
 import * as s from "./scalar.ts";
 import type { Scalar, Transcendental } from "./scalar.ts";
 
-/** The same function of the same inputs, without transcendental nodes of type float32. */
+/** Replaces transcendental nodes of type float32 by arithmetic. */
 export function lower(root: Scalar): Scalar {
   const lowered = new Map<Scalar, Scalar>();
   for (const node of s.topological(root)) {
@@ -34,23 +34,29 @@ const fromBits = (x: Scalar) => s.bitcast(x, "float32");
 const infinityBits = 0x7f800000;
 const negativeInfinityBits = -0x00800000;
 
-/** Whether the bits, without their sign, are those of an infinity or of a NaN. */
+/** Whether the bits, without the sign, are those of infinity or NaN. */
 const isSpecial = (x: Scalar) => s.ge(s.and(bits(x), 0x7fffffff), infinityBits);
 
-/** The low bits of a whole number below 2^22, given as a float: adding 1.5 * 2^23 moves them into the significand. */
+/**
+ * The low bits of an integer below 2^22 that is given as a float. Adding 1.5 * 2^23 moves them into the
+ * significand.
+ */
 const wholeBits = (n: Scalar) => bits(s.add(n, 12582912));
 
-/** The same number, in a way that a compiler cannot see through: `wholeBits` are positive, so the bit added is zero. */
+/**
+ * The same number, opaque to the compiler: it adds the sign bit of `wholeBits`, which are positive, so the
+ * bit is zero.
+ */
 function opaque(x: Scalar, wholeBits: Scalar): Scalar {
   const zero = s.shr(s.bitcast(wholeBits, "uint32"), 31);
   return fromBits(s.xor(s.bitcast(x, "uint32"), zero));
 }
 
-/** At most 1.5 ulp off. Results below 2^-126 are zero on devices that flush such numbers. */
+/** Error at most 1.5 ulp. Results below 2^-126 are zero on devices that flush such numbers. */
 function exp(any: Scalar): Scalar {
-  // Beyond these the result is zero and infinite.
+  // Outside this range the result is zero or infinity.
   const x = s.min(s.max(any, -105), 89);
-  // x = n log 2 + r, with log 2 in two parts: the first has nine bits, so that n times it is exact.
+  // x = n log 2 + r. log 2 is split into two parts: the first has nine bits, so that n times it is exact.
   const n = s.round(s.mul(x, Math.LOG2E));
   const whole = wholeBits(n);
   const r = s.fma(n, -log2Low, opaque(s.fma(n, -log2High, x), whole));
@@ -64,9 +70,9 @@ function exp(any: Scalar): Scalar {
   return timesPowerOfTwo(s.add(s.fma(s.mul(r, r), p, r), 1), whole);
 }
 
-/** x 2^n for n from -152 to 129, given by its {@linkcode wholeBits}. */
+/** x 2^n for n from -152 to 129. The argument is {@linkcode wholeBits} of n. */
 function timesPowerOfTwo(x: Scalar, whole: Scalar): Scalar {
-  // 2^n is the product of two powers whose exponents fit, where that of 2^128 and those below 2^-126 do not.
+  // 2^n as the product of two powers: 2^128 and powers below 2^-126 are not normal numbers.
   const biased = s.add(whole, 254);
   const half = s.shr(biased, 1);
   const power = (exponent: Scalar) => fromBits(s.shl(exponent, 23));
@@ -76,21 +82,21 @@ function timesPowerOfTwo(x: Scalar, whole: Scalar): Scalar {
 const log2High = 0.693359375;
 const log2Low = Math.LN2 - log2High;
 
-/** At most 0.9 ulp off, for numbers below 2^-126 too. */
+/** Error at most 0.9 ulp, also below 2^-126. */
 function log(x: Scalar): Scalar {
   return withLimitsOfLog(x, logOfParts(partsOf(x)));
 }
 
-/** A positive number as 2^e (1 + f), with 1 + f between sqrt(1/2) and sqrt(2). */
+/** Decomposes a positive number to 2^e (1 + f), with 1 + f between sqrt(1/2) and sqrt(2). */
 interface Parts {
   readonly e: Scalar;
   readonly f: Scalar;
 }
 
-/** For numbers below 2^-126 too. */
+/** Supports numbers below 2^-126. */
 function partsOf(x: Scalar): Parts {
   const isSubnormal = s.lt(bits(x), 0x00800000);
-  // The significand of a number below 2^-126 is that number times 2^149.
+  // Numbers below 2^-126 are multiplied by 2^149, which gives their significand.
   const normal = s.select(isSubnormal, bits(s.convert(bits(x), "float32")), bits(x));
   const exponent = exponentBits(normal);
   const e = s.convert(s.shr(exponent, 23), "float32");
@@ -100,9 +106,10 @@ function partsOf(x: Scalar): Parts {
   };
 }
 
-/** At most 1.4 ulp off. */
+/** Error at most 1.4 ulp. */
 function log1p(x: Scalar): Scalar {
-  // With 1 + x = 2^e (1 + f): f = 2^-e x + (2^-e - 1), in which nothing is lost. Four times 2^-e is in range for every e.
+  // 1 + x = 2^e (1 + f), so f = 2^-e x + (2^-e - 1), without cancellation. 4 * 2^-e is a normal number for
+  // every e.
   const sum = s.add(x, 1);
   const exponent = exponentBits(bits(sum));
   const scale = fromBits(s.sub(s.constant(0x40800000, "int32"), exponent));
@@ -111,7 +118,7 @@ function log1p(x: Scalar): Scalar {
   return withLimitsOfLog(sum, logOfParts({ e, f }));
 }
 
-/** The exponent, in its place among the bits, that leaves a significand between sqrt(1/2) and sqrt(2). */
+/** The bits of the exponent for which the significand is between sqrt(1/2) and sqrt(2). */
 function exponentBits(x: Scalar): Scalar {
   return s.and(s.sub(x, 0x3f3504f3), ~0x7fffff);
 }
@@ -133,7 +140,7 @@ function logOfParts({ e, f }: Parts): Scalar {
   return s.fma(e, log2High, s.add(f, tail));
 }
 
-/** The logarithm's value at zero, infinity, NaN and below zero, elsewhere `result`. */
+/** `result`, or the logarithm of zero, infinity, NaN and negative numbers. */
 function withLimitsOfLog(x: Scalar, result: Scalar): Scalar {
   const isPositive = s.lt(s.sub(s.bitcast(x, "uint32"), 1), infinityBits - 1);
   const isZero = s.eq(s.shl(bits(x), 1), 0);
@@ -142,37 +149,49 @@ function withLimitsOfLog(x: Scalar, result: Scalar): Scalar {
 }
 
 /**
- * At most 1.5 ulp off for |x| up to 10, 2.3 ulp up to 1e4, and 1.2e-7 up to 2e7. Further out, where neighbouring numbers are
- * two and more apart, a number within [-1, 1].
+ * Error at most 1.5 ulp for
+ * x
+ *  up to 10, 2.3 ulp up to 1e4, and 1.2e-7 up to 2e7. For larger
+ * x
+ * , where neighbouring floats differ by 2 or more, the result is in [-1, 1].
  */
 function sin(x: Scalar): Scalar {
   return sinOfQuadrants(x, 0);
 }
 
-/** The cosine, as accurate as {@linkcode sin}. */
+/** Cosine, with the accuracy of {@linkcode sin}. */
 function cos(x: Scalar): Scalar {
   return sinOfQuadrants(x, 1);
 }
 
-/** pi / 2 in parts of eleven bits, whose products with numbers of up to thirteen bits are exact, and the rest. */
+/**
+ * pi / 2 as a sum of parts with eleven bits, whose products with numbers of up to thirteen bits are exact,
+ * and a rest.
+ */
 const halfPi = [1.5703125, 0.0004837512969970703, 7.549533620476723e-8, 2.563344151594519e-12];
 
-/** 113 turns in parts of nine bits, whose products with numbers of up to fifteen bits are exact, and the rest. */
+/**
+ * 113 turns as a sum of parts with nine bits, whose products with numbers of up to fifteen bits are exact,
+ * and a rest.
+ */
 const turns = [710, -6.031990051269531e-5, 3.11937845878699e-8];
 
 /** sin(x + quadrants pi / 2). */
 function sinOfQuadrants(x: Scalar, quadrants: number): Scalar {
-  // x = many 113 turns + n pi / 2 + r. 113 turns are so near to 710 that what is left of x is exact, and n below 2^8.
+  // x = m * 113 turns + n pi / 2 + r. 113 turns are so close to 710 that the remainder of x is exact, and n
+  // is below 2^8.
   const many = s.round(s.mul(x, 1 / (226 * Math.PI)));
   const near = s.fma(many, -turns[0], x);
   const n = s.round(s.fma(many, -turns[1] * 2 / Math.PI, s.mul(near, 2 / Math.PI)));
   const whole = wholeBits(n);
   const take = (rest: Scalar, count: Scalar, part: number) => s.fma(count, -part, opaque(rest, whole));
-  // The largest parts first: nothing is rounded but the fine ones and what they leave.
+  // The largest parts are subtracted first. Only the smallest parts and their difference are rounded.
   const coarse = take(take(take(near, n, halfPi[0]), many, turns[1]), n, halfPi[1]);
   const fine = s.fma(n, halfPi[2], s.mul(many, turns[2]));
   const remainder = take(s.sub(opaque(coarse, whole), fine), n, halfPi[3]);
-  // Beyond the range that those parts serve the remainder may be anything.
+  // For larger
+  // x
+  //  the remainder is arbitrary, so it is limited.
   const r = s.min(s.max(remainder, -0.8), 0.8);
   const square = s.mul(r, r);
   const sinP = s.polynomial(square, [-0.0001951463198876668, 0.008332156054612705, -0.16666654536644823]);
@@ -186,9 +205,11 @@ function sinOfQuadrants(x: Scalar, quadrants: number): Scalar {
   return s.select(isSpecial(x), NaN, result);
 }
 
-/** At most 3.5 ulp off, 2.6 with fused multiply-add and 1 on the average. */
+/** Error at most 3.5 ulp; with fused multiply-add at most 2.6 ulp and 1 ulp on average. */
 function tanh(any: Scalar): Scalar {
-  // From here on the result is one, and the quotient of two equal numbers.
+  // For larger
+  // x
+  //  the result is 1, as a quotient of two equal numbers.
   const x = s.min(s.max(any, -8.8), 8.8);
   // u = tanh(x / 2) as a rational function.
   const square = s.mul(x, x);
@@ -203,7 +224,7 @@ function tanh(any: Scalar): Scalar {
   return doubleAngle(numerator, denominator);
 }
 
-/** At most 3.5 ulp off. */
+/** Error at most 3.5 ulp. */
 function erf(x: Scalar): Scalar {
   // u = tanh(atanh(erf x) / 2) as a rational function.
   const square = s.mul(x, x);
@@ -223,19 +244,24 @@ function erf(x: Scalar): Scalar {
   return s.select(s.gt(x, 3.85), 1, s.select(s.lt(x, -3.85), -1, doubleAngle(numerator, denominator)));
 }
 
-/** 2 u / (1 + u^2) for u = numerator / denominator. Near one an error of u has next to no effect, and the result does not exceed one. */
+/**
+ * 2 u / (1 + u^2) for u = numerator / denominator. Near u = 1 an error of u has almost no effect, and the
+ * result is at most 1.
+ */
 function doubleAngle(numerator: Scalar, denominator: Scalar): Scalar {
   const product = s.mul(numerator, denominator);
   const squares = s.fma(denominator, denominator, s.mul(numerator, numerator));
   return s.div(s.add(product, product), squares);
 }
 
-/** The largest whole exponent of a number other than a power of two whose power fits 24 bits: 3^15. */
+/** The largest integer exponent of a base other than a power of two whose power fits 24 bits: 3^15. */
 const largestWholeExponent = 15;
 
 /**
- * C's `pow`. Exact for whole exponents where the result is representable: of a power of two, or by repeated multiplication.
- * Elsewhere the relative error grows with |p log x|, which is rounded before the exponential: 1e-7 for small powers, 1e-5 where the result nears 1e35 or 1e-35.
+ * C's `pow`. Exact for integer exponents if the result is representable: for powers of two, or by repeated
+ * multiplication. Otherwise the relative error grows with
+ * p log x
+ * , which is rounded before the exponential: 1e-7 for small powers, 1e-5 for results near 1e35 or 1e-35.
  */
 function pow(x: Scalar, p: Scalar): Scalar {
   const size = s.abs(x);

@@ -6,25 +6,24 @@ import type { Device } from "./device.ts";
 import { findAdapter, type Implementation, noAdapterMessage, openGlMessage } from "./webgpu/adapter.ts";
 import { createWebGpuDevice, type WebGpuDevice } from "./webgpu/device.ts";
 
-/** The choice of a device for new tensors. */
+/** Selection of the device of new tensors. */
 export interface InitOptions {
   /**
-   * `"auto"` (the default): a hardware GPU if there is one, else the CPU. `"webgpu"`: any adapter, a software one too;
-   * one that is reached through OpenGL is named with a warning.
-   * `"cpu"`: this machine's processor.
+   * `"auto"` (default): a hardware GPU, or the CPU if there is no GPU. `"webgpu"`: any adapter, including
+   * software adapters; an adapter that uses OpenGL prints a warning. `"cpu"`: the CPU.
    */
   device?: DeviceChoice;
   /** The WebGPU implementation: Deno's own (`"native"`, the default) or Google's Dawn through `npm:webgpu` (`"dawn"`). */
   implementation?: "native" | "dawn";
   /**
-   * Number of threads of the CPU device, from 1 to 64; the processor's by default. Results do not depend
-   * on it, to the last bit.
+   * Number of threads of the CPU device, from 1 to 64. Default: the number of processor threads. Results do
+   * not depend on this number.
    */
   threads?: number;
   /**
-   * A native library to which the CPU device gives large matrix products: its path or name, or `"auto"` for OpenBLAS, MKL,
-   * BLIS or Apple's Accelerate, whichever is installed. It takes `--allow-ffi`, and it is never used unless asked for: results
-   * differ in the last bits from those without it, and between libraries and numbers of threads.
+   * A native library for large matrix products on the CPU: its path or name, or `"auto"` for an installed
+   * OpenBLAS, MKL, BLIS or Apple Accelerate. It requires `--allow-ffi`. Results differ in the last bits from
+   * results without the library, between libraries, and between numbers of threads. Default: no library.
    */
   blas?: string;
 }
@@ -41,7 +40,7 @@ const choices = {
   implementation: ["native", "dawn"],
 };
 
-/** Devices that have been opened; the same choice gives the same device. */
+/** Opened devices by implementation. Repeated calls return the same device. */
 const gpus = new Map<Implementation, Promise<WebGpuDevice | undefined>>();
 
 /**
@@ -115,7 +114,10 @@ async function choose(
   return cpuDevice(threads, { name: blas, open: await openBlas(blas) });
 }
 
-/** The GPU of an implementation, opened once; nothing where there is none, or only a software one but hardware wanted. */
+/**
+ * The GPU of an implementation. Returns undefined if there is none, or only a software GPU when a hardware
+ * GPU is required.
+ */
 async function openGpu(
   implementation: Implementation,
   hardwareOnly: boolean,
@@ -127,7 +129,7 @@ async function openGpu(
     if (found.openGl && !before) console.warn(`weft: the only GPU is ${openGlMessage(found)}`);
     return await createWebGpuDevice({ found });
   };
-  // One after another, so that two calls at once do not open two devices.
+  // In sequence, so that concurrent calls do not open two devices.
   const opening = (gpus.get(implementation) ?? Promise.resolve(undefined)).then(open, () => open());
   gpus.set(implementation, opening);
   const gpu = await opening;

@@ -1,15 +1,15 @@
-/** A map that keeps the entries that were used last. */
+/** A map with a maximum size, which evicts the least recently used entry. */
 export class LruCache<K, V extends object | number> {
-  /** Those that were used last are at the end. */
+  /** Entries from the least to the most recently used. */
   readonly #entries = new Map<K, V>();
   readonly #max: number;
 
-  /** @param max Most entries. */
+  /** @param max Maximum number of entries. */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** The value of a key, made if it is not there. */
+  /** Returns the value of a key, and creates a missing value. */
   getOrMake(key: K, make: () => V): V {
     const value = this.#entries.get(key) ?? make();
     this.#entries.delete(key);

@@ -1,29 +1,32 @@
-/** A limit of the memory that the buffers of a computation take at one time. */
+/** A limit of the total memory of buffers during a computation. */
 
-/** The buffers of a computation take more memory than its limit. */
+/** The buffers of a computation exceed the memory limit. */
 export class MemoryLimitError extends Error {
   /** `"MemoryLimitError"`. */
   override name = "MemoryLimitError";
 }
 
-/** Memory that a computation has taken and not given back. */
+/** Memory of buffers that were allocated and not yet released. */
 export interface MemoryAccount {
-  /** Largest sum, in bytes. */
+  /** Maximum total, in bytes. */
   readonly limit: number;
-  /** Sum so far, in bytes. */
+  /** Current total, in bytes. */
   used: number;
-  /** Numbers of freed buffers by size, whose memory captured commands keep for other buffers of the size. */
+  /**
+   * Number of freed buffers by size. Captured commands keep their memory and reuse it for buffers of the same
+   * size.
+   */
   readonly idle: Map<number, number>;
 }
 
 let current: MemoryAccount | undefined;
 
 /**
- * Runs `body` and counts the memory of the buffers that it makes, which does not depend on the number of threads.
- * Kernels' own working memory is not counted.
+ * Runs `body` and counts the memory of the buffers that it creates. The count does not depend on the number
+ * of threads, because it excludes temporary memory of kernels.
  *
- * @param limit Bytes that the buffers may take at one time; Infinity counts nothing.
- * @throws {MemoryLimitError} By the allocation that exceeds the limit.
+ * @param limit Maximum total in bytes. Infinity disables the count.
+ * @throws {MemoryLimitError} If an allocation exceeds the limit.
  */
 export function withMemoryLimit<T>(limit: number, body: () => T): T {
   const outer = current;
@@ -65,7 +68,10 @@ export function chargeMemory(byteLength: number): MemoryAccount | undefined {
   return current;
 }
 
-/** Counts a freed buffer. @param isKept Whether captured commands keep its memory for buffers of the same size. */
+/**
+ * Subtracts a freed buffer. @param isKept Whether captured commands keep its memory for buffers of the same
+ * size.
+ */
 export function creditMemory(account: MemoryAccount, byteLength: number, isKept: boolean): void {
   if (isKept) account.idle.set(byteLength, (account.idle.get(byteLength) ?? 0) + 1);
   else account.used -= byteLength;

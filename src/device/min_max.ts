@@ -1,6 +1,6 @@
 /**
- * The largest of any number of numbers, minus infinity of none. `Math.max(...values)` would pass each as an argument of a
- * call, and the stack holds about a hundred thousand.
+ * The largest number, or minus infinity if there are no numbers. `Math.max(...values)` passes each number as
+ * an argument on the stack, which holds about a hundred thousand.
  */
 export function largest(values: Iterable<number>): number {
   let result = -Infinity;
@@ -8,7 +8,7 @@ export function largest(values: Iterable<number>): number {
   return result;
 }
 
-/** The smallest of any number of numbers, infinity of none. */
+/** The smallest number, or infinity if there are no numbers. */
 export function smallest(values: Iterable<number>): number {
   let result = Infinity;
   for (const value of values) result = Math.min(result, value);

@@ -1,19 +1,19 @@
-/** Checks of option objects: an unknown or a missing option is refused by name. */
+/** Checks of option objects: unknown and missing options are rejected by name. */
 import { describe } from "./describe.ts";
 import { OptionError } from "./errors.ts";
 
 /**
- * The names of the options of `T`, and whether each must be given. A name that is missing here, or one too many, is a type error,
- * so that the list cannot fall behind the interface.
+ * The names of the options of `T`, and whether each option is required. A missing or superfluous name is a
+ * type error, so the list always matches the interface.
  */
 export type OptionNames<T> = {
   readonly [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? "optional" : "required";
 };
 
 /**
- * Refuses options that a function does not know.
+ * Checks the names of options.
  *
- * @param operation Name of the function, with which messages begin.
+ * @param operation Name of the function, for messages.
  * @throws {OptionError} If an option is unknown, or a required option is missing.
  * @throws {TypeError} If the options are not an object.
  */
@@ -51,14 +51,14 @@ export function checkOptions<T extends object>(
   }
 }
 
-/** Whether a value can hold options. Arrays, tensors and paths cannot: their members are no options. */
+/** Whether a value can hold options. Arrays, tensors and paths cannot: their members are not options. */
 function isOptionObject(value: unknown): value is object {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   const prototype = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null || isOptionObject(prototype);
 }
 
-/** An object with the required options, as an example. */
+/** A text that names the required options, for messages. */
 function exampleOf(names: Readonly<Record<string, "optional" | "required">>): string {
   const all = Object.keys(names);
   const required = all.filter((name) => names[name] === "required");
@@ -72,8 +72,8 @@ function listOf(names: readonly string[], word = "or"): string {
 }
 
 /**
- * The known name that is meant by an unknown one: the same letters in another notation (`step_size`), the initials (`lr`), or at
- * most a third of the letters wrong.
+ * The known name that an unknown name probably means: the same letters in another notation (`step_size`), the
+ * initials (`lr`), or a name with at most a third of the letters different.
  */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const plain = (text: string) => text.replaceAll(/[^a-z0-9]/gi, "").toLowerCase();
@@ -88,7 +88,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
   return best && best.distance <= Math.max(1, wanted.length / 3) ? best.name : undefined;
 }
 
-/** Levenshtein's distance: insertions, deletions and substitutions from one text to another. */
+/** Levenshtein distance: the number of insertions, deletions and substitutions between two texts. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, j) => j);
   for (let i = 1; i <= a.length; i++) {

@@ -1,8 +1,8 @@
 /**
- * Every node that some others need, each once and after its children: depth first, without recursion, so that a graph may be
- * deeper than the call stack.
+ * All nodes that some nodes depend on, each once and after its children. Depth-first without recursion,
+ * because a graph can be deeper than the call stack.
  *
- * @param childrenOf Called once for each node, before its children are visited.
+ * @param childrenOf Called once per node, before its children are visited.
  */
 export function postOrder<N>(roots: Iterable<N>, childrenOf: (node: N) => readonly N[]): N[] {
   const done = new Set<N>();

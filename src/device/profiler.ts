@@ -1,23 +1,23 @@
-/** Spans of time while a function is profiled: a stack, to which devices and compiled loops tell what they do. */
+/** Time spans of a profiled function. Devices and compiled loops report nested spans to a listener. */
 import { isCapturing } from "./capture.ts";
 import type { Device } from "./device.ts";
 
 /**
- * Kind of span: a compiled loop, a computation for all its steps at once, a matrix product, a copy, any other kernel, or what the
- * host does between kernels.
+ * Kind of span: a compiled loop, the batched computation of values for all steps of a loop, a matrix product,
+ * a copy, another kernel, or work of the host between kernels.
  */
 export type SpanKind = "loop" | "batched pass" | "product" | "copy" | "kernel" | "host";
 
-/** Something that takes time. */
+/** Kind and name of a span. */
 export interface SpanName {
   readonly kind: SpanKind;
   readonly name: string;
 }
 
-/** Takes up the beginning and the end of spans, which lie inside one another. */
+/** Receives the begin and the end of nested spans. */
 export interface SpanListener {
   readonly device: Device;
-  /** Whether it measures the host, and not the device alone. */
+  /** Whether spans of the host are reported too. */
   readonly measuresHost: boolean;
   begin(span: SpanName): void;
   end(): void;
@@ -25,12 +25,12 @@ export interface SpanListener {
 
 let listener: SpanListener | undefined;
 
-/** Whether a function is being profiled on a device. */
+/** Whether a function is being profiled. */
 export function isProfiling(): boolean {
   return listener !== undefined;
 }
 
-/** Runs `body` with a listener; before, spans cost nothing but a look whether there is one. */
+/** Runs `body` with a listener. Without a listener, a span costs only a check. */
 export async function listenToSpans<T>(to: SpanListener, body: () => Promise<T>): Promise<T> {
   if (listener) throw new Error("profile: another function is being profiled; await its profile first");
   listener = to;
@@ -41,7 +41,7 @@ export async function listenToSpans<T>(to: SpanListener, body: () => Promise<T>)
   }
 }
 
-/** Runs `body` as a span. Commands that are captured meanwhile tell of it when they are played again. */
+/** Runs `body` as a span. Captured commands report the span in each replay. */
 export function span<T>(describe: () => SpanName, body: () => T): T {
   if (!listener) return body();
   const { device } = listener;
@@ -54,7 +54,7 @@ export function span<T>(describe: () => SpanName, body: () => T): T {
   }
 }
 
-/** Runs `body`, work of the host, as a span. What is captured does it no more when it is played again. */
+/** Runs `body`, work of the host, as a span. Captured commands do not report it in replays. */
 export function hostSpan<T>(name: string, body: () => T): T {
   if (!listener?.measuresHost || isCapturing()) return body();
   listener.begin({ kind: "host", name });

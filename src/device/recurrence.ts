@@ -1,4 +1,4 @@
-/** Linear recurrences x[i] = a[i - 1] x[i - 1] + b[i] along an axis, as both devices walk over them. */
+/** Iteration over linear recurrences x[i] = a[i - 1] x[i - 1] + b[i] along an axis, for both devices. */
 import { collapse, type Walk } from "./collapse.ts";
 
 /**
@@ -7,9 +7,9 @@ import { collapse, type Walk } from "./collapse.ts";
  * @internal
  */
 export interface RecurrenceAxes {
-  /** The axis along which it runs. */
+  /** The axis of the recurrence. */
   readonly axis: number;
-  /** Of complex numbers, the axis of length two that holds the real and the imaginary parts. */
+  /** For complex numbers: the axis of length two with the real and imaginary parts. */
   readonly parts?: number;
 }
 
@@ -19,28 +19,28 @@ interface Strided {
   readonly strides: readonly number[];
 }
 
-/** Position of a view's lines in memory; all distances are in elements. */
+/** Distances between elements of a view's lines, in elements. */
 interface RecurrenceOperand {
   /** Distance from one element of a line to the next. */
   readonly step: number;
-  /** Distance from a real part to the imaginary one, 0 for real numbers. */
+  /** Distance from a real part to its imaginary part. 0 for real numbers. */
   readonly imaginary: number;
 }
 
-/** The lines of a recurrence, which are independent of each other. */
+/** The lines of a recurrence. They are independent of each other. */
 export interface RecurrenceLines {
   /** Start of each line in each view. */
   readonly lines: Walk;
-  /** Number of elements of each. */
+  /** Number of elements of a line. */
   readonly length: number;
   readonly operands: readonly RecurrenceOperand[];
 }
 
 /**
- * Sorts out the axes of views of a recurrence.
+ * Computes the lines of views.
  *
- * @param views Such as a, b and x, which are of one rank; the last one has the shape of all, and an axis of length one of another
- * repeats.
+ * @param views Views of one rank, such as a, b and x. The last view has the full shape; axes of length one of
+ * the others are broadcast.
  */
 export function recurrenceLines(
   views: readonly Strided[],

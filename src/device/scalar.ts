@@ -1,12 +1,15 @@
 /**
- * Scalar functions as data. An elementwise operation is written once, as an expression over its operands, and each
- * device emits it in its own language: WGSL on a GPU, SIMD instructions on the CPU. An expression is a directed acyclic
- * graph; a node that is used twice is computed once.
+ * Scalar functions as data. An elementwise operation is written once, as an expression of its operands. Each
+ * device generates code from it: WGSL on a GPU, SIMD instructions on the CPU. An expression is a directed
+ * acyclic graph: a node that is used twice is computed once.
  */
 import { type DType, isFloat } from "./dtype.ts";
 import { postOrder } from "./post_order.ts";
 
-/** Functions of floats that {@link ./float32_math.ts} turns into arithmetic for float32; float64 calls `Math`'s. */
+/**
+ * Functions that {@link ./float32_math.ts} replaces by arithmetic for float32. For float64 the CPU calls
+ * `Math`.
+ */
 export type Transcendental = "exp" | "log" | "log1p" | "sin" | "cos" | "tanh" | "erf" | "pow";
 
 /** Operation of a node on its arguments. */
@@ -47,12 +50,13 @@ export interface Scalar {
   readonly op: Op;
   readonly type: DType;
   readonly args: readonly Scalar[];
-  /** The value of a `constant`; the position of an `input` among the operands. */
+  /** The value of a `constant`, or the position of an `input` among the operands. */
   readonly value?: number;
 }
 
 /**
- * A function of scalars, with a name for messages. Kernels are cached by the expression: names need not be unique.
+ * A scalar function with a name for messages. Names need not be unique, because kernels are cached by
+ * expression.
  *
  * @internal
  */
@@ -61,7 +65,7 @@ export interface ScalarFunction {
   readonly build: (...inputs: Scalar[]) => Scalar;
 }
 
-/** The expression of a function for operands of the given types. */
+/** Builds the expression of a function for the types of its operands. */
 export function instantiate(fn: ScalarFunction, types: readonly DType[]): Scalar {
   return fn.build(...types.map((type, position) => input(position, type)));
 }
@@ -70,20 +74,20 @@ function node(op: Op, type: DType, args: readonly Scalar[], value?: number): Sca
   return { op, type, args, value };
 }
 
-/** A node, or a number that takes the type of the other operand. */
+/** A node, or a number with the type of the other operand. */
 export type ScalarLike = Scalar | number;
 
-/** The element of an operand, given its position among the operands. */
+/** The element of an operand. */
 export function input(position: number, type: DType): Scalar {
   return node("input", type, [], position);
 }
 
-/** A value known when the kernel is emitted. */
+/** A constant of the kernel. */
 export function constant(value: number, type: DType): Scalar {
   return node("constant", type, [], value);
 }
 
-/** The row-major position of the element that is computed. */
+/** The row-major position of the computed element. */
 export function index(): Scalar {
   return node("index", "uint32", []);
 }
@@ -134,7 +138,7 @@ export const mul: (a: ScalarLike, b: ScalarLike) => Scalar = arithmetic("mul");
 export const min: (a: ScalarLike, b: ScalarLike) => Scalar = arithmetic("min");
 export const max: (a: ScalarLike, b: ScalarLike) => Scalar = arithmetic("max");
 
-/** True division; integers have none. */
+/** True division. Integers have none. */
 export function div(a: ScalarLike, b: ScalarLike): Scalar {
   const args = pair("div", a, b);
   if (!isFloat(args[0].type)) {
@@ -162,7 +166,7 @@ export const cos: (a: Scalar) => Scalar = floating("cos");
 export const tanh: (a: Scalar) => Scalar = floating("tanh");
 export const erf: (a: Scalar) => Scalar = floating("erf");
 
-/** x to the power p, as C's `pow`: exact for whole p where the result is representable. */
+/** x to the power p, as C's `pow`: exact for integer p if the result is representable. */
 export function pow(x: Scalar, p: ScalarLike): Scalar {
   const args = pair("pow", x, p);
   if (!isFloat(x.type)) throw new TypeError(`pow: takes float32 or float64, got ${x.type}; cast first`);
@@ -175,7 +179,7 @@ export const eq = (a: ScalarLike, b: ScalarLike): Scalar => node("eq", "bool", p
 export const gt = (a: ScalarLike, b: ScalarLike): Scalar => lt(b, a);
 export const ge = (a: ScalarLike, b: ScalarLike): Scalar => le(b, a);
 
-/** Whether a float is not a number. Integers never are. */
+/** Whether a float is NaN. Always false for integers. */
 export function isNaN(a: Scalar): Scalar {
   return isFloat(a.type) ? node("isNaN", "bool", [a]) : constant(0, "bool");
 }
@@ -204,20 +208,23 @@ export function bitcast(a: Scalar, type: "float32" | "int32" | "uint32"): Scalar
   return a.type === type ? a : node("bitcast", type, [a]);
 }
 
-/** The same value in another type: floats go towards zero to integers, and numbers other than zero are true. */
+/** Converts to another type. Floats are truncated to integers; nonzero numbers become true. */
 export function convert(a: Scalar, type: DType): Scalar {
   if (a.type === type) return a;
   if (type === "bool") return not(eq(a, 0));
   return node("convert", type, [a]);
 }
 
-/** Horner's rule: coefficients from the highest power down. */
+/** Horner's rule. Coefficients start with the highest power. */
 export function polynomial(x: Scalar, coefficients: readonly number[]): Scalar {
   const [first, ...rest] = coefficients;
   return rest.reduce((sum, coefficient) => fma(x, sum, coefficient), constant(first, x.type));
 }
 
-/** x to the power of an integer of so many bits, by repeated multiplication: exact where the result is representable. */
+/**
+ * x to the power of an integer with `bits` bits, by repeated multiplication. Exact if the result is
+ * representable.
+ */
 export function wholePower(x: Scalar, p: Scalar, bits: number): Scalar {
   let [result, square] = [constant(1, x.type), x];
   for (let bit = 0; bit < bits; bit++) {
@@ -228,12 +235,12 @@ export function wholePower(x: Scalar, p: Scalar, bits: number): Scalar {
   return result;
 }
 
-/** Every node once, arguments before those who use them. */
+/** Every node once, after its arguments. */
 export function topological(root: Scalar): Scalar[] {
   return postOrder([root], ({ args }) => args);
 }
 
-/** The same expression with others in the place of some of its nodes. */
+/** The same expression with some nodes replaced. */
 export function rewrite(root: Scalar, replace: (scalar: Scalar) => Scalar | undefined): Scalar {
   const done = new Map<Scalar, Scalar>();
   const order = postOrder([root], (scalar) => {
@@ -249,7 +256,7 @@ export function rewrite(root: Scalar, replace: (scalar: Scalar) => Scalar | unde
   return done.get(root)!;
 }
 
-/** The same expression of operands at other positions. */
+/** The same expression with other operand positions. */
 export function renumbered(root: Scalar, positionOf: (position: number) => number): Scalar {
   return rewrite(
     root,

@@ -1,7 +1,7 @@
-/** Arithmetic on shapes and strides: no tensors here. */
+/** Arithmetic of shapes and strides, without tensors. */
 import { describe } from "./describe.ts";
 
-/** Lengths of a tensor's axes, outermost first; `[]` is a scalar's. */
+/** Lengths of the axes of a tensor, outermost first. A scalar has the shape `[]`. */
 export type Shape = readonly number[];
 
 /** A shape mismatch, a bad axis or a bad index. */
@@ -10,7 +10,7 @@ export class ShapeError extends Error {
   override name = "ShapeError";
 }
 
-/** Refuses a shape. @param what Name of what has it, such as `"Linear: x"`. */
+/** @throws {ShapeError} Always. @param what Name of the value with the shape, such as `"Linear: x"`. */
 export function refuseShape(what: string, found: Shape, expected: string): never {
   throw new ShapeError(`${what} of shape ${formatShape(found)}, expected ${expected}`);
 }
@@ -20,13 +20,13 @@ export function sizeOf(shape: Shape): number {
   return shape.reduce((product, length) => product * length, 1);
 }
 
-/** Largest number of elements that makes sense on any machine: 4 TiB of float32. */
+/** Maximum number of elements of a tensor: 4 TiB of float32. */
 const maxElements = 2 ** 40;
 
 /**
- * A shape of the tensor's own, which a caller's changes to his array leave as it is.
+ * Copies a shape, so that later changes of the caller's array have no effect.
  *
- * @throws {ShapeError} If it has lengths that no axis can have, or more elements than any memory holds.
+ * @throws {ShapeError} If a length is invalid, or the number of elements exceeds the maximum.
  */
 export function checkedShape(operation: string, shape: Shape): Shape {
   checkShapeList(operation, shape);
@@ -39,7 +39,7 @@ export function checkedShape(operation: string, shape: Shape): Shape {
   return [...shape];
 }
 
-/** Refuses a shape that is no array of numbers. */
+/** @throws {TypeError} If a shape is not an array of numbers. */
 function checkShapeList(operation: string, shape: Shape): void {
   if (!Array.isArray(shape)) {
     throw new ShapeError(`${operation}: expected a shape such as [2, 3], got ${describe(shape)}`);
@@ -54,19 +54,19 @@ function checkShapeList(operation: string, shape: Shape): void {
   }
 }
 
-/** A shape as people write it: `(2, 3)`. */
+/** Formats a shape as `(2, 3)`. */
 export function formatShape(shape: Shape): string {
   return `(${shape.join(", ")}${shape.length === 1 ? "," : ""})`;
 }
 
-/** Strides, in elements, of a row-major array without gaps. */
+/** Strides of a contiguous row-major array, in elements. */
 export function contiguousStrides(shape: Shape): number[] {
   const strides = new Array<number>(shape.length);
   for (let axis = shape.length - 1, stride = 1; axis >= 0; stride *= shape[axis--]) strides[axis] = stride;
   return strides;
 }
 
-/** Whether elements lie in row-major order without gaps. */
+/** Whether the elements are contiguous in row-major order. */
 export function isContiguous(shape: Shape, strides: readonly number[]): boolean {
   for (let axis = shape.length - 1, expected = 1; axis >= 0; axis--) {
     if (shape[axis] !== 1 && strides[axis] !== expected) return sizeOf(shape) === 0;
@@ -79,12 +79,12 @@ export function sameShape(a: Shape, b: Shape): boolean {
   return a.length === b.length && a.every((length, axis) => length === b[axis]);
 }
 
-/** The lengths or strides of the last two axes exchanged. */
+/** Exchanges the last two lengths or strides. */
 export function swapLast(list: readonly number[]): number[] {
   return [...list.slice(0, -2), list.at(-1)!, list.at(-2)!];
 }
 
-/** An axis counted from the front; negative ones count from the end. */
+/** The axis as a position from the front. Negative axes count from the end. */
 export function normalizeAxis(axis: number, rank: number, operation: string): number {
   if (typeof axis !== "number") {
     throw new TypeError(`${operation}: the axis is ${describe(axis)}, expected a whole number`);
@@ -96,7 +96,7 @@ export function normalizeAxis(axis: number, rank: number, operation: string): nu
   return positive;
 }
 
-/** Axes counted from the front, sorted; all of them when none is given. */
+/** The axes as sorted positions from the front. Default: all axes. */
 export function normalizeAxes(
   axes: number | readonly number[] | undefined,
   rank: number,
@@ -118,7 +118,7 @@ export function normalizeAxes(
   return list.sort((a, b) => a - b);
 }
 
-/** NumPy's broadcasting: axes are matched from the last, and a length of one stretches. */
+/** NumPy's broadcasting: axes are aligned at the last axis, and axes of length one are repeated. */
 export function broadcastShapes(shapes: readonly Shape[], operation: string): number[] {
   let rank = 0;
   for (const shape of shapes) rank = Math.max(rank, shape.length);
@@ -139,7 +139,7 @@ export function broadcastShapes(shapes: readonly Shape[], operation: string): nu
   return result;
 }
 
-/** Strides that walk an array as if it had been broadcast to a larger shape. */
+/** Strides of an array that is broadcast to a larger shape. */
 export function broadcastStrides(shape: Shape, strides: readonly number[], target: Shape): number[] {
   const shift = target.length - shape.length;
   return target.map((length, axis) =>
@@ -147,7 +147,7 @@ export function broadcastStrides(shape: Shape, strides: readonly number[], targe
   );
 }
 
-/** A new shape for the same elements; one length may be -1 and is then worked out. */
+/** Replaces a length of -1 in a new shape for the same elements. */
 export function resolveReshape(from: Shape, to: Shape): number[] {
   checkShapeList("reshape", to);
   const size = sizeOf(from);
@@ -163,14 +163,14 @@ export function resolveReshape(from: Shape, to: Shape): number[] {
   return to.map((length) => length === -1 ? size / known : length);
 }
 
-/** Strides that view an array under another shape, or nothing where that takes a copy. */
+/** Strides of an array under another shape. Returns undefined if the new shape requires a copy. */
 export function reshapeStrides(
   shape: Shape,
   strides: readonly number[],
   target: Shape,
 ): number[] | undefined {
   if (isContiguous(shape, strides)) return contiguousStrides(target);
-  // Axes of length one have no say, and inserting or dropping them is always a view.
+  // Axes of length one do not matter: inserting or removing them never requires a copy.
   const source = shape.map((length, axis) => ({ length, stride: strides[axis] })).filter(({ length }) =>
     length !== 1
   );

@@ -1,22 +1,22 @@
-/** Helpers that turn views into others, shared by everything that calls a device. */
+/** Creation and conversion of views. */
 import { allocateBuffer } from "./buffer.ts";
 import type { BufferView, Device, View } from "./device.ts";
 import { bytesPerElement, type DType, toDeviceArray } from "./dtype.ts";
 import { identity } from "./scalar.ts";
 import { contiguousStrides, isContiguous, sizeOf, swapLast } from "./shape.ts";
 
-/** Fresh memory for a row-major array. */
+/** Allocates a contiguous row-major array. */
 export function allocateView(device: Device, shape: readonly number[], dtype: DType): BufferView {
   const source = allocateBuffer(device, sizeOf(shape) * bytesPerElement(dtype));
   return { source, dtype, shape, strides: contiguousStrides(shape), offset: 0 };
 }
 
-/** A number in every element: no memory. */
+/** A view whose elements are all one number, without memory. */
 export function numberView(source: number, shape: readonly number[], dtype: DType): View {
   return { source, dtype, shape, strides: shape.map(() => 0), offset: 0 };
 }
 
-/** Host values on a device, row-major. */
+/** Copies host values to a device, row-major. */
 export function uploadView(
   device: Device,
   values: ArrayLike<number>,
@@ -28,17 +28,17 @@ export function uploadView(
   return view;
 }
 
-/** A matrix with its axes exchanged, or the last two axes of several matrices. */
+/** Exchanges the last two axes. */
 export function transposed(view: BufferView): BufferView {
   return { ...view, shape: swapLast(view.shape), strides: swapLast(view.strides) };
 }
 
-/** A view of the same elements in another order or shape, or of some of them. */
+/** Derives a view of some or all elements, with another shape or order. */
 export function derived(view: View, changes: Pick<View, "shape" | "strides"> & Partial<View>): View {
   return { ...view, ...changes, isDerivedNumber: !hasBuffer(view) };
 }
 
-/** Whether several elements are one place in memory. */
+/** Whether several elements share one memory location. */
 export function hasSharedElements({ shape, strides }: View): boolean {
   return !shape.includes(0) && strides.some((stride, axis) => stride === 0 && shape[axis] > 1);
 }
@@ -47,17 +47,17 @@ export function hasBuffer(view: View): view is BufferView {
   return typeof view.source !== "number";
 }
 
-/** The same elements with memory behind them: a number is written out. */
+/** The same elements with a buffer: a view of a number is written to memory. */
 export function materialize(device: Device, view: View): BufferView {
   return hasBuffer(view) ? view : copy(device, view);
 }
 
-/** The same elements, row-major without gaps. */
+/** The same elements, contiguous in row-major order. */
 export function makeContiguous(device: Device, view: View): BufferView {
   return hasBuffer(view) && isContiguous(view.shape, view.strides) ? view : copy(device, view);
 }
 
-/** A row-major copy. */
+/** A contiguous row-major copy. */
 export function copy(device: Device, view: View): BufferView {
   const output = allocateView(device, view.shape, view.dtype);
   device.map(identity, [view], output);

@@ -116,7 +116,7 @@ Deno.test("a buffer whose allocation on the GPU may have failed is not reused", 
   };
   const pool = new BufferPool(device as unknown as GPUDevice);
   const [used, idle, sound] = [pool.allocate(1024), pool.allocate(1024), pool.allocate(2048)];
-  assert.deepEqual(pool.taken(), [used, idle, sound]);
+  assert.deepEqual(pool.takeCreated(), [used, idle, sound]);
   pool.release(idle);
   pool.release(sound);
   used.suspect = idle.suspect = true;

@@ -1,26 +1,26 @@
-/** Finding a GPU. */
+/** Selection of a GPU adapter. */
 import { loadDawn } from "./dawn.ts";
 
 /** A WebGPU implementation: Deno's own, or Google's Dawn through `npm:webgpu`. */
 export type Implementation = "native" | "dawn";
 
-/** An adapter and what is known of it. */
+/** An adapter and its properties. */
 export interface FoundAdapter {
   readonly adapter: GPUAdapter;
   readonly implementation: Implementation;
-  /** The adapter in words. */
+  /** Name of the adapter. */
   readonly description: string;
-  /** Whether the processor does the work of a GPU. */
+  /** Whether the CPU emulates the GPU. */
   readonly software: boolean;
-  /** Whether WebGPU reaches it through OpenGL, for want of a Vulkan driver. */
+  /** Whether WebGPU uses OpenGL because there is no Vulkan driver. */
   readonly openGl: boolean;
 }
 
 const softwareNames = /llvmpipe|lavapipe|softpipe|swrast|swiftshader|basic render|software/i;
 
-/** The adapter that an implementation prefers, if it finds any. */
+/** The preferred adapter of an implementation. Returns undefined if there is none. */
 export async function findAdapter(implementation: Implementation): Promise<FoundAdapter | undefined> {
-  // Absent where there is no WebGPU, whatever the types say.
+  // Undefined without WebGPU, unlike the type says.
   const gpu = implementation === "dawn" ? await loadDawn() : navigator.gpu as GPU | undefined;
   const adapter = await gpu?.requestAdapter({ powerPreference: "high-performance" });
   if (!adapter) return undefined;
@@ -40,14 +40,14 @@ export async function findAdapter(implementation: Implementation): Promise<Found
   };
 }
 
-/** OpenGL tells no number of the device and no sizes of subgroups, so that WebGPU gives the widest range of these. */
+/** OpenGL reports neither a device number nor subgroup sizes, so WebGPU returns the widest range of sizes. */
 function isOpenGl({ info }: GPUAdapter): boolean {
   return info.device === "0" && info.subgroupMinSize === 4 && info.subgroupMaxSize === 128;
 }
 
 const implementationNames = { native: "Deno's WebGPU", dawn: "Dawn" };
 
-/** Message for a machine on which no adapter is found, with remedies. */
+/** Message for a machine without an adapter, with remedies. */
 export function noAdapterMessage(implementation: Implementation): string {
   const other = otherImplementation(implementation);
   return `${
@@ -57,7 +57,7 @@ export function noAdapterMessage(implementation: Implementation): string {
     `init({ device: "webgpu", implementation: "${other}" }), or init({ device: "cpu" })`;
 }
 
-/** Message for an adapter that is reached through OpenGL, with remedies. */
+/** Message for an adapter that uses OpenGL, with remedies. */
 export function openGlMessage({ description, software }: FoundAdapter): string {
   const [drawback, driver] = software
     ? [
@@ -68,7 +68,7 @@ export function openGlMessage({ description, software }: FoundAdapter): string {
   return `${description}: ${drawback}. Install ${driver}, or use init({ device: "cpu" })`;
 }
 
-/** Advice for a failure of one implementation. */
+/** Advice for errors of an implementation. */
 export function failureHint(implementation: Implementation): string {
   const other = otherImplementation(implementation);
   return `This ran on ${implementationNames[implementation]}; if the fault is there, try ` +

@@ -1,25 +1,28 @@
-/** Memory of a GPU, handed out in size classes and reused. */
+/** Memory of a GPU, allocated in size classes and reused. */
 import type { Reserve } from "../reserve.ts";
 
-/** A piece of a GPU's memory. */
+/** A buffer of a GPU. */
 export interface GpuMemory {
-  /** Unique among all pieces of a device. */
+  /** Unique on its device. */
   readonly id: number;
   readonly buffer: GPUBuffer;
-  /** Bytes, those of its size class. */
+  /** Size in bytes: that of a size class. */
   readonly size: number;
-  /** The last batch of commands that touches it. */
+  /** The last batch of commands that uses the buffer. */
   batch: number;
-  /** Whether the GPU may have failed to give it, so that it must not be handed out again. */
+  /** Whether the allocation may have failed. The buffer must not be reused. */
   suspect: boolean;
 }
 
 const smallestClass = 256;
 
-/** Unused memory that is kept in any case. */
+/** Bytes of unused memory that are never returned to the GPU. */
 const slack = 64 * 2 ** 20;
 
-/** The size that is allocated for a request: four classes to each power of two, so that less than a fifth is unused. */
+/**
+ * The allocated size of a request. There are four size classes per power of two, so less than a fifth is
+ * unused.
+ */
 export function sizeClass(byteLength: number, limit: number): number {
   if (byteLength <= smallestClass) return smallestClass;
   const step = 2 ** (Math.ceil(Math.log2(byteLength)) - 3);
@@ -27,25 +30,25 @@ export function sizeClass(byteLength: number, limit: number): number {
 }
 
 /**
- * Keeps released memory for the next request of its class. Commands run in the order they were queued, so memory may be
- * handed out again while commands that use it still wait: those of its next owner come later.
+ * Keeps released buffers for later requests of the same size class. A buffer can be reused while queued
+ * commands still use it, because commands run in order.
  */
 export class BufferPool {
   readonly #device: GPUDevice;
-  /** Bytes that a binding can hold, a multiple of four. */
+  /** Maximum bytes of a binding, a multiple of four. */
   readonly #limit: number;
   readonly #idle = new Map<number, GpuMemory[]>();
   #idleBytes = 0;
   #usedBytes = 0;
   #peakBytes = 0;
   #count = 0;
-  /** Buffers taken from the GPU since {@linkcode taken} was called. */
-  #taken: GpuMemory[] = [];
-  /** Buffers to be destroyed when no queued command uses them. */
+  /** Buffers that were created since the last call of {@linkcode takeCreated}. */
+  #created: GpuMemory[] = [];
+  /** Buffers to destroy when no queued command uses them. */
   #discarded: GpuMemory[] = [];
-  /** Source of memory while commands are captured, to which it goes back. */
+  /** Reserve of the current capture. Memory is taken from it and released to it. */
   reserve: Reserve<GpuMemory> | undefined;
-  /** Takes up what is released but not to be handed out yet. */
+  /** Collects released buffers while releases are deferred. */
   #held: GpuMemory[] | undefined;
 
   constructor(device: GPUDevice) {
@@ -54,12 +57,12 @@ export class BufferPool {
     this.#limit = Math.floor(Math.min(maxBufferSize, maxStorageBufferBindingSize) / 4) * 4;
   }
 
-  /** Bytes taken from the GPU: those in use, and all with those kept for reuse. */
+  /** Bytes of buffers in use, and of all buffers including idle ones. */
   get bytes(): { used: number; total: number } {
     return { used: this.#usedBytes, total: this.#usedBytes + this.#idleBytes };
   }
 
-  /** @throws {RangeError} If the adapter has no buffers of that size. */
+  /** @throws {RangeError} If the request exceeds the maximum size of a buffer. */
   allocate(byteLength: number): GpuMemory {
     if (byteLength > this.#limit) {
       throw new RangeError(
@@ -88,18 +91,18 @@ export class BufferPool {
     const usage = STORAGE | UNIFORM | COPY_SRC | COPY_DST;
     const buffer = this.#device.createBuffer({ size, usage });
     const memory = { id: this.#count++, buffer, size, batch: -1, suspect: false };
-    this.#taken.push(memory);
+    this.#created.push(memory);
     return memory;
   }
 
-  /** Buffers taken from the GPU since the last call. */
-  taken(): GpuMemory[] {
-    const taken = this.#taken;
-    this.#taken = [];
-    return taken;
+  /** Returns the buffers that were created since the last call. */
+  takeCreated(): GpuMemory[] {
+    const created = this.#created;
+    this.#created = [];
+    return created;
   }
 
-  /** Runs `body`, and keeps what it releases from others until `free` is called. */
+  /** Runs `body` and defers all releases until `free` is called. */
   hold<T>(body: () => T): { result: T; free: () => void } {
     const before = this.#held;
     const held: GpuMemory[] = this.#held = [];
@@ -130,11 +133,11 @@ export class BufferPool {
   }
 
   /**
-   * Destroys what has lain idle longest, until no more is taken than was in use at once lately. Only when all queued
-   * commands have been submitted.
+   * Destroys the buffers that are idle longest, until the total is near the recent peak. All queued commands
+   * must have been submitted.
    *
-   * @param all Whether to destroy everything idle, since the GPU has run out of memory.
-   * @returns Whether anything was destroyed.
+   * @param all Whether to destroy all idle buffers, because the GPU is out of memory.
+   * @returns Whether a buffer was destroyed.
    */
   trim(all = false): boolean {
     for (const memory of this.#discarded) memory.buffer.destroy();

@@ -1,17 +1,20 @@
-/** Commands that are queued while a capture is open. */
+/** Records the commands that are queued during a capture. */
 import { Reserve } from "../reserve.ts";
 import type { GpuMemory } from "./buffer_pool.ts";
 import type { CommandQueue, Launch, Region } from "./launch.ts";
 
-/** An upload, which is needed again only where its memory is written to otherwise. */
+/** An upload. It is repeated in replays only if its memory is overwritten. */
 interface Upload {
   isNeeded: boolean;
 }
 
-/** GpuMemory of captured commands: that of an upload keeps its content, so that it need not be written again. */
+/**
+ * Memory of captured commands. The memory of an upload keeps its content, so that replays need not write it
+ * again.
+ */
 class UploadReserve extends Reserve<GpuMemory> {
   readonly uploads = new Map<GpuMemory, Upload>();
-  /** GpuMemory that was handed out twice, or that a kernel has written to. */
+  /** Memory that was allocated twice, or that a kernel writes. */
   readonly used = new Set<GpuMemory>();
 
   override take(size: number): GpuMemory | undefined {
@@ -27,7 +30,7 @@ class UploadReserve extends Reserve<GpuMemory> {
   }
 }
 
-/** Takes up commands in order. */
+/** Records commands in order. */
 export class CommandRecorder {
   readonly reserve = new UploadReserve();
   readonly #queue: CommandQueue;
@@ -37,7 +40,7 @@ export class CommandRecorder {
     this.#queue = queue;
   }
 
-  /** Takes up some other way to queue commands. */
+  /** Records a function that queues commands. */
   add(queue: () => void): void {
     this.#list.push({ queue });
   }
@@ -68,7 +71,7 @@ export class CommandRecorder {
     this.reserve.used.add(memory);
   }
 
-  /** Commands to be queued at each replay. */
+  /** The commands of a replay. */
   list(): (() => void)[] {
     return this.#list.filter(({ upload }) => upload?.isNeeded ?? true).map(({ queue }) => queue);
   }

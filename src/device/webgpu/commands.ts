@@ -1,4 +1,6 @@
-/** The queue of a GPU: batches of commands, their parameters, copies to and from the host, and what goes wrong. */
+/**
+ * The command queue of a GPU: batches of commands, their parameters, copies from and to the host, and errors.
+ */
 import { formatShape, type Shape } from "../shape.ts";
 import type { Faults } from "./faults.ts";
 import type { Kernel } from "./kernel.ts";
@@ -6,25 +8,25 @@ import type { CommandQueue, Launch, Region } from "./launch.ts";
 import type { CommandRecorder } from "./command_recorder.ts";
 import type { BufferPool, GpuMemory } from "./buffer_pool.ts";
 
-/** Dispatches after which a batch is submitted even if nobody waits for it, so that the GPU starts early. */
+/** Number of dispatches after which a batch is submitted, so that the GPU starts early. */
 const batchLimit = 256;
 
-/** Bytes of parameters and small uploads in a batch. */
+/** Bytes of parameters and small uploads of a batch. */
 const arenaSize = 256 * 1024;
 
-/** Uploads up to this size travel with the parameters. */
+/** Maximum bytes of an upload that is stored with the parameters. */
 const smallUpload = 16 * 1024;
 
-/** Bytes of the uniform binding of a kernel's parameters; longer ones take a multiple of it. */
+/** Bytes of the uniform binding of a kernel's parameters. Longer parameters use a multiple. */
 const paramsGranularity = 256;
 
-/** A way to wait for a promise of WebGPU's. */
+/** Waits for a promise of WebGPU. */
 export type Wait = <T>(promise: Promise<T>) => Promise<T>;
 
 /** A dispatch, for messages. */
 type LogEntry = readonly [kernel: Kernel, shapes: readonly Shape[]];
 
-/** A buffer on its way to the host, which several reads share. */
+/** A mappable buffer for reads, which several reads share. */
 interface Staging {
   readonly buffer: GPUBuffer;
   readonly size: number;
@@ -34,14 +36,15 @@ interface Staging {
 }
 
 /**
- * Records commands and submits them in batches. Parameters of all dispatches of a batch lie in one uniform buffer, which
- * a single transfer fills before the batch is submitted; a dispatch finds its own through a dynamic offset.
+ * Records commands and submits them in batches. The parameters of all dispatches of a batch are in one
+ * uniform buffer, which one transfer fills before the submission. A dispatch selects its parameters by a
+ * dynamic offset.
  */
 export class Commands implements CommandQueue {
   readonly #device: GPUDevice;
   readonly #pool: BufferPool;
   readonly #faults: Faults;
-  /** Advice that is added to the text of an error. */
+  /** Advice that is appended to error messages. */
   readonly #hint: string;
   readonly #wait: Wait;
 
@@ -57,7 +60,7 @@ export class Commands implements CommandQueue {
   #encoder: GPUCommandEncoder | undefined;
   #pass: GPUComputePassEncoder | undefined;
   #kernel: Kernel | undefined;
-  /** Whether the GPU ran out of memory, so that none is kept for reuse. */
+  /** Whether the GPU ran out of memory, so that no idle memory is kept. */
   #isShort = false;
   #log: LogEntry[] = [];
   /** Error scopes of submitted batches. */
@@ -66,13 +69,13 @@ export class Commands implements CommandQueue {
   #stagings: Staging[] = [];
   readonly #idleStagings = new Map<number, GPUBuffer[]>();
   #flushScheduled = false;
-  /** Recorder of what is queued while commands are captured. */
+  /** Recorder of the current capture. */
   captured: CommandRecorder | undefined;
 
-  /** Position at which the next pass writes its times. */
+  /** Returns the position for the timestamps of the next pass. */
   #timestamps: (() => GPUComputePassTimestampWrites | undefined) | undefined;
 
-  /** Layout of the group that holds the parameters, the second of every kernel. */
+  /** Layout of the bind group of the parameters: group 1 of every kernel. */
   readonly paramsLayout: GPUBindGroupLayout;
 
   constructor(device: GPUDevice, pool: BufferPool, faults: Faults, hint: string, wait: Wait) {
@@ -96,7 +99,7 @@ export class Commands implements CommandQueue {
     });
   }
 
-  /** Ends the pass, and has those that follow write down their times if `timestamps` says where. */
+  /** Ends the pass. Later passes write timestamps if `timestamps` is given. */
   timePasses(timestamps: (() => GPUComputePassTimestampWrites | undefined) | undefined): void {
     this.#endPass();
     this.#timestamps = timestamps;
@@ -107,7 +110,7 @@ export class Commands implements CommandQueue {
     return this.#batch;
   }
 
-  /** Watches for errors from here to the end of the batch. */
+  /** Starts a batch: errors from now on belong to it. */
   open(): void {
     if (this.#open) return;
     this.#faults.checkLost();
@@ -135,13 +138,13 @@ export class Commands implements CommandQueue {
     if (this.#log.push([kernel, shapes]) >= batchLimit) this.flush();
   }
 
-  /** Puts bytes at the start of some memory, after the commands queued so far. */
+  /** Writes bytes to the start of a buffer, after the commands queued so far. */
   write(memory: GpuMemory, bytes: Uint8Array<ArrayBuffer>): void {
     if (bytes.byteLength === 0) return;
     this.captured?.write(memory, bytes.slice());
     this.open();
     if (memory.batch !== this.#batch) {
-      // No queued command knows this memory, so that the order does not matter.
+      // No queued command uses the memory, so the order does not matter.
       this.#device.queue.writeBuffer(memory.buffer, 0, bytes);
     } else if (bytes.byteLength <= smallUpload) {
       const offset = this.#reserve(bytes.byteLength);
@@ -154,7 +157,7 @@ export class Commands implements CommandQueue {
     }
   }
 
-  /** Copies bytes to the place `offset` of other memory, after the commands queued so far. */
+  /** Copies bytes to another buffer, from byte `offset` on. */
   copy({ memory, offset: start, size }: Region, target: GpuMemory, offset: number): void {
     if (size === 0) return;
     this.captured?.copy({ memory, offset: start, size }, target, offset);
@@ -163,7 +166,7 @@ export class Commands implements CommandQueue {
     memory.batch = target.batch = this.#batch;
   }
 
-  /** Copies of the bytes, as they are after the commands queued so far. Reads of one turn of the event loop share a transfer. */
+  /** Reads bytes after the commands queued so far. Reads of one turn of the event loop share a transfer. */
   async read(regions: readonly Region[]): Promise<ArrayBuffer[]> {
     const ticket = this.#faults.draw();
     this.open();
@@ -176,7 +179,7 @@ export class Commands implements CommandQueue {
       });
     }
     const values = await this.#wait(Promise.all(copies)).catch(async (error: Error) => {
-      // A lost device or a failed batch, which say more, may be heard of a little later.
+      // The error of a lost device or a failed batch is more precise, but can arrive later.
       await Promise.race([this.#device.lost, new Promise((resolve) => setTimeout(resolve, 100))]);
       await this.#settle(ticket);
       throw new Error(`reading from the GPU failed: ${error.message}\n${this.#hint}`, { cause: error });
@@ -188,7 +191,7 @@ export class Commands implements CommandQueue {
   /**
    * Waits for all queued commands.
    *
-   * @throws {Error} The first error among them.
+   * @throws {Error} The first error of a command.
    */
   async synchronize(): Promise<void> {
     const ticket = this.#faults.draw();
@@ -198,7 +201,7 @@ export class Commands implements CommandQueue {
     await this.#settle(ticket);
   }
 
-  /** Submits what has been recorded. */
+  /** Submits the recorded commands. */
   flush(): void {
     if (!this.#open) return;
     this.#open = false;
@@ -226,7 +229,7 @@ export class Commands implements CommandQueue {
 
   #closeScopes(): void {
     const log = this.#log;
-    const taken = this.#pool.taken();
+    const created = this.#pool.takeCreated();
     const scopes = [0, 1, 2].map(() => this.#device.popErrorScope());
     const settled = Promise.all(scopes).then((errors) => {
       const error = errors.find((found) => found !== null);
@@ -234,9 +237,9 @@ export class Commands implements CommandQueue {
       this.#faults.add(this.#describe(error, log));
       if (!isOutOfMemory(error)) return;
       this.#isShort = true;
-      for (const memory of taken) memory.suspect = true;
+      for (const memory of created) memory.suspect = true;
     }, () => {
-      // The device is lost, which `Faults` knows.
+      // The device is lost. `Faults` has the error.
     }).finally(() => this.#settling.delete(settled));
     this.#settling.add(settled);
   }
@@ -253,7 +256,7 @@ export class Commands implements CommandQueue {
     return new Error(`${kindOf(error)}${where}: ${error.message.trim()}${held}\n${this.#hint}`);
   }
 
-  /** Space in the arena; the offset in bytes. */
+  /** Reserves bytes in the arena. Returns the offset in bytes. */
   #reserve(byteLength: number): number {
     const aligned = Math.ceil(byteLength / this.#alignment) * this.#alignment;
     if (this.#arenaUsed + aligned > arenaSize) {
@@ -293,7 +296,7 @@ export class Commands implements CommandQueue {
     return group;
   }
 
-  /** Cached: a training loop meets the same memory in every step. */
+  /** Bind groups are cached, because a training loop uses the same memory in every step. */
   #bindGroup(kernel: Kernel, buffers: readonly GpuMemory[]): GPUBindGroup {
     let key = kernel.access;
     for (const { id } of buffers) key += `,${id}`;
@@ -312,7 +315,7 @@ export class Commands implements CommandQueue {
     let staging = this.#stagings.find((own) => own.used + size <= own.size);
     if (!staging) this.#stagings.push(staging = this.#newStaging(size));
     const start = staging.used;
-    // Mapped ranges start at multiples of eight.
+    // Mapped ranges must start at multiples of eight.
     staging.used = Math.ceil((start + size) / 8) * 8;
     this.#beginCopy().copyBufferToBuffer(memory.buffer, offset, staging.buffer, start, size);
     memory.batch = this.#batch;
@@ -333,7 +336,10 @@ export class Commands implements CommandQueue {
     return { buffer, size: fitting, used: 0, deliver: [], fail: [] };
   }
 
-  /** Never leaves the buffer mapped: some implementations hang when a device ends with a mapped one. */
+  /**
+   * Maps a staging buffer, copies its content and unmaps it, because some implementations hang when a device
+   * is destroyed with a mapped buffer.
+   */
   async #deliver({ buffer, size, used, deliver, fail }: Staging): Promise<void> {
     try {
       await buffer.mapAsync(GPUMapMode.READ, 0, used);

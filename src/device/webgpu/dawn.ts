@@ -1,16 +1,16 @@
-/** Google's Dawn through `npm:webgpu`, and what it takes to get along with it. */
+/** Google's Dawn through `npm:webgpu`, with workarounds. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 
-/** Everything of Dawn's ends with this object, so that it is kept as long as the process. */
+/** Destroying this object destroys all objects of Dawn, so it is kept for the life of the process. */
 let gpu: GPU | undefined;
 
-/** Not a literal where it is imported: Deno would fetch its 130 MB for everybody who runs anything. */
+/** A variable instead of a literal in `import`: Deno would download 130 MB for every user. */
 const dawnPackage = "npm:webgpu@0.6.2";
 
 /**
  * Loads Dawn.
  *
- * @throws {Error} If that fails, as without permission for native libraries.
+ * @throws {Error} If Dawn cannot be loaded, for example without permission for native libraries.
  */
 export async function loadDawn(): Promise<GPU> {
   if (gpu) return gpu;
@@ -29,10 +29,10 @@ export async function loadDawn(): Promise<GPU> {
 const neverSet = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Waits for something of Dawn's. Until it has come, Dawn looks for it in every turn of the event loop, and each look
- * leaves a function for the garbage collector, of which Deno clears n in time n^2: ten thousand looks a second would
- * stall the process for seconds, and they keep a software GPU from its work. So turns are made to last about a tenth of
- * the time waited, up to some milliseconds.
+ * Waits for a promise of Dawn. Dawn polls in every turn of the event loop, and each poll leaves a function
+ * for the garbage collector. Deno clears n of these in time n^2, so ten thousand polls per second would block
+ * the process for seconds and slow a software GPU. Therefore each turn lasts about a tenth of the time waited
+ * so far, up to a few milliseconds.
  */
 export async function waitForDawn<T>(promise: Promise<T>): Promise<T> {
   let isWaiting = true;

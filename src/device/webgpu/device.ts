@@ -26,18 +26,18 @@ const operationsPerSubmission = 2 ** 36;
 
 /** Options of {@linkcode createWebGpuDevice}. */
 interface WebGpuOptions {
-  /** Deno's own WebGPU (`"native"`, the default) or Google's Dawn through `npm:webgpu`. */
+  /** WebGPU implementation: Deno's (`"native"`, default) or Google's Dawn through `npm:webgpu` (`"dawn"`). */
   implementation?: Implementation;
-  /** An adapter found before, instead of the one that the implementation prefers. */
+  /** An adapter to use instead of the preferred adapter of the implementation. */
   found?: FoundAdapter;
-  /** Largest number of workgroups of a dispatch, within the adapter's limit, which is the default. */
+  /** Maximum number of workgroups per dispatch. Default: the limit of the adapter. */
   maxWorkgroups?: number;
 }
 
 /**
  * Opens a GPU.
  *
- * @throws {Error} If there is no adapter: it says what to install.
+ * @throws {Error} If there is no adapter. The message lists packages to install.
  */
 export async function createWebGpuDevice(options: WebGpuOptions = {}): Promise<WebGpuDevice> {
   const { implementation = "native", maxWorkgroups } = options;
@@ -63,13 +63,13 @@ export class WebGpuDevice implements Device {
       arithmetic: {
         device: "webgpu",
         adapter: description,
-        // It compiles the kernels.
+        // The runtime compiles the kernels.
         ...(implementation === "native" ? { runtime: `Deno ${Deno.version.deno}` } : {}),
       },
     };
   }
 
-  /** The WebGPU implementation it runs on. */
+  /** The WebGPU implementation. */
   get implementation(): Implementation {
     return this.#gpu.found.implementation;
   }
@@ -79,21 +79,25 @@ export class WebGpuDevice implements Device {
     return this.#gpu.device.limits;
   }
 
-  /** Whether the GPU was lost or the device destroyed: its tensors are gone. */
+  /** Whether the GPU was lost or the device destroyed. Its tensors are lost, too. */
   get isLost(): boolean {
     return this.#gpu.isLost;
   }
 
-  /** Kernels compiled and batches submitted so far, and bytes of memory: in use, and with what is kept for reuse. */
+  /**
+   * Numbers of compiled kernels and submitted batches, and bytes of memory: in use, and including idle
+   * memory.
+   */
   get statistics(): { kernels: number; batches: number; bytes: { used: number; total: number } } {
     const { kernels, commands, pool } = this.#gpu;
     return { kernels: kernels.compiled, batches: commands.submitted, bytes: pool.bytes };
   }
 
   /**
-   * Queues a kernel of the caller's own.
+   * Queues a custom kernel.
    *
-   * @param kernel Its buffers come from views by `memoryOf`; none may be both read and written through two bindings.
+   * @param kernel The buffers are `memoryOf` of views. A buffer that is written must not have a second
+   * binding.
    */
   dispatch(kernel: Dispatch): void {
     this.#gpu.run(kernel);
@@ -118,7 +122,7 @@ export class WebGpuDevice implements Device {
     return this.#gpu.pool.bytes.used;
   }
 
-  /** Lets the GPU begin with what is queued, so that no submission holds it for long. */
+  /** Submits the queued commands, so that a single submission does not take too long. */
   submit(): void {
     const { commands } = this.#gpu;
     commands.captured?.add(() => commands.flush());
@@ -131,21 +135,21 @@ export class WebGpuDevice implements Device {
   }
 
   /**
-   * Lets the GPU write down when what is queued from here on begins and ends.
+   * Makes the GPU write timestamps of the begin and end of passes from now on.
    *
-   * @param timestamps Where the next pass's are written to, if they are; asked whenever one begins.
+   * @param timestamps Called at the begin of each pass: returns where the pass writes its timestamps.
    * @internal
    */
   timePasses(timestamps: (() => GPUComputePassTimestampWrites | undefined) | undefined): void {
     this.#gpu.commands.timePasses(timestamps);
   }
 
-  /** The GPU as WebGPU has it. */
+  /** The WebGPU device. */
   get gpuDevice(): GPUDevice {
     return this.#gpu.device;
   }
 
-  /** Copies a contiguous view's words into other memory, from its word number `offset` on. */
+  /** Copies a contiguous view to another buffer, from word `offset` on. */
   copy({ source, shape, offset: start }: BufferView, target: Buffer, offset: number): void {
     const region = { memory: memoryOf(source), offset: start * 4, size: sizeOf(shape) * 4 };
     this.#gpu.commands.copy(region, memoryOf(target), offset * 4);
@@ -177,7 +181,7 @@ export class WebGpuDevice implements Device {
 
   write(buffer: Buffer, words: TypedArray): void {
     if (words instanceof Float64Array) storageType("float64");
-    // WebGPU takes no shared memory.
+    // WebGPU does not accept shared memory.
     const own = words.buffer instanceof ArrayBuffer ? words : words.slice();
     const bytes = new Uint8Array(own.buffer as ArrayBuffer, own.byteOffset, own.byteLength);
     this.#gpu.commands.write(memoryOf(buffer), bytes);
@@ -264,7 +268,10 @@ export class WebGpuDevice implements Device {
     );
   }
 
-  /** Runs a kernel whose inputs may share memory with its output: WebGPU allows no such thing, so they are copied. */
+  /**
+   * Runs a kernel whose inputs may share memory with its output. WebGPU does not allow this, so such inputs
+   * are copied.
+   */
   #apart(inputs: readonly BufferView[], output: BufferView, run: (...operands: MemoryView[]) => void): void {
     const target = memoryViewOf(output);
     const copies: MemoryView[] = [];
@@ -281,7 +288,7 @@ export class WebGpuDevice implements Device {
   }
 }
 
-/** The GPU memory behind a buffer. */
+/** The GPU memory of a buffer. */
 export function memoryOf(buffer: Buffer): GpuMemory {
   return buffer.memory as GpuMemory;
 }

@@ -1,8 +1,9 @@
-/** Errors that a GPU reports later than the call that caused them. */
+/** Errors that a GPU reports after the call that caused them. */
 
 /**
- * Holds an error until somebody waits. It is thrown to everyone who was waiting by the time it was first thrown, and to
- * nobody after: whoever catches an out-of-memory error can go on with less. A lost device stays lost.
+ * Stores an error until a caller waits for the GPU. All callers that were waiting when it was first thrown
+ * receive the error; later callers do not, so a program can continue after an out-of-memory error. A lost
+ * device stays lost.
  */
 export class Faults {
   #error: Error | undefined;
@@ -10,7 +11,7 @@ export class Faults {
   #tickets = 0;
   #thrownAt = Infinity;
 
-  /** A ticket for {@linkcode check}, to be drawn when the wait begins. */
+  /** Returns a ticket for {@linkcode check}. Draw it when the wait begins. */
   draw(): number {
     return ++this.#tickets;
   }
@@ -21,7 +22,7 @@ export class Faults {
     this.#thrownAt = Infinity;
   }
 
-  /** Says that the device is gone, and why; the first reason stays. */
+  /** Records that the device is lost. Only the first reason is kept. */
   lose(error: Error): void {
     this.#lost ??= error;
   }
@@ -35,7 +36,7 @@ export class Faults {
     if (this.#lost) throw this.#lost;
   }
 
-  /** @throws {Error} If the device is lost or something failed before or during the wait. */
+  /** @throws {Error} If the device is lost, or an error occurred before or during the wait. */
   check(ticket: number): void {
     this.checkLost();
     if (!this.#error) return;

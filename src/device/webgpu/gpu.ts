@@ -1,4 +1,4 @@
-/** A GPU, open for work: what the kernels of this folder are written against. */
+/** An open GPU: the context of all kernels in this folder. */
 import type { DType } from "../dtype.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../shape.ts";
 import { failureHint, type FoundAdapter } from "./adapter.ts";
@@ -19,19 +19,19 @@ export interface MemoryView {
   readonly offset: number;
 }
 
-/** Number of invocations of a workgroup. */
+/** Invocations per workgroup. */
 export const workgroupSize = 64;
 
-/** Number of invocations that keep a GPU busy: longer sums are split up to this many. */
+/** Number of invocations that occupy a GPU. Longer sums are split among up to this many. */
 export const parallelism = 65536;
 
 /**
- * Iterations of all loops of a kernel together that one invocation may come near. llvmpipe ends the loops of a shader
- * after 65,535 of them, with no error; and a GPU must not be held for long. Longer walks are cut into several dispatches.
+ * Maximum loop iterations of an invocation. llvmpipe silently ends loops after 65,535 iterations, and a
+ * dispatch must not occupy a GPU for long. Longer loops are split into several dispatches.
  */
 export const maxLoopLength = 32768;
 
-/** Limits that are asked for as high as the adapter goes. */
+/** Limits that are requested at the maximum of the adapter. */
 const raisedLimits = [
   "maxBufferSize",
   "maxStorageBufferBindingSize",
@@ -44,9 +44,9 @@ const raisedLimits = [
   "maxComputeWorkgroupsPerDimension",
 ] as const;
 
-/** The source of a kernel with everything it runs on. */
+/** The source, buffers and parameters of a kernel. */
 export interface Dispatch extends Omit<Launch, "kernel"> {
-  /** Key of the source: kernels are compiled once for each. */
+  /** Key of the source. Each key is compiled once. */
   readonly key: string;
   readonly source: () => KernelSource;
 }
@@ -55,13 +55,13 @@ export interface Dispatch extends Omit<Launch, "kernel"> {
 export class Gpu {
   readonly found: FoundAdapter;
   readonly device: GPUDevice;
-  /** Largest number of workgroups of a dispatch. */
+  /** Maximum number of workgroups per dispatch. */
   readonly maxWorkgroups: number;
   readonly pool: BufferPool;
   readonly kernels: KernelCache;
   readonly commands: Commands;
   readonly #faults: Faults;
-  /** Recorder of kernels that are not to be queued yet. */
+  /** Records kernels instead of queueing them, while a loop is recorded. */
   #recorded: Launch[] | undefined;
 
   private constructor(found: FoundAdapter, device: GPUDevice, maxWorkgroups: number) {
@@ -91,18 +91,18 @@ export class Gpu {
     const requiredLimits = Object.fromEntries(raisedLimits.map((name) => [name, limits[name]]));
     const device = await found.adapter.requestDevice({
       requiredLimits,
-      // For profiles.
+      // Timestamps are for profiles.
       requiredFeatures: features.has("timestamp-query") ? ["timestamp-query"] : [],
     });
     return new Gpu(found, device, maxWorkgroups);
   }
 
-  /** Whether the device is gone. */
+  /** Whether the device is lost or destroyed. */
   get isLost(): boolean {
     return this.#faults.isLost;
   }
 
-  /** Gives everything back. */
+  /** Destroys the device. */
   destroy(): void {
     this.#faults.lose(new Error("this device was destroyed, and its tensors with it: call init again"));
     this.device.destroy();
@@ -115,7 +115,7 @@ export class Gpu {
     else this.commands.dispatch(launch);
   }
 
-  /** Records the kernels of a loop from its iterations 0 and 1, which are not queued themselves. */
+  /** Records the kernels of a loop from its iterations 0 and 1, without queueing them. */
   record(iteration: (index: number) => void): Recording {
     const record = (index: number): Launch[] => {
       const launches: Launch[] = this.#recorded = [];
@@ -130,14 +130,16 @@ export class Gpu {
     return new Recording(this.commands, first, record(1), free);
   }
 
-  /** Number of workgroups for so many invocations, each of which is ready to do the work of several. */
+  /**
+   * Number of workgroups for a number of invocations. Invocations of a smaller grid process several elements.
+   */
   workgroupsFor(invocations: number): number {
     return Math.min(Math.ceil(invocations / workgroupSize), this.maxWorkgroups);
   }
 
   /**
-   * Cuts a walk of that many steps, which so many invocations each take, into the parts that a dispatch can do. Where
-   * there are more invocations than can start, each walks more than once.
+   * Splits `steps` loop iterations of each invocation into ranges for separate dispatches. With more
+   * invocations than a dispatch can start, each invocation runs the loop several times.
    */
   *parts(steps: number, invocations: number): Generator<[first: number, end: number]> {
     const walks = Math.ceil(invocations / (this.maxWorkgroups * workgroupSize));
@@ -145,7 +147,7 @@ export class Gpu {
     for (let first = 0; first < steps; first += part) yield [first, Math.min(first + part, steps)];
   }
 
-  /** GpuMemory for a row-major array, to be released by `gpu.pool.release(operand.memory)`. */
+  /** Allocates a contiguous array. Release it by `gpu.pool.release(view.memory)`. */
   temporary(shape: Shape, dtype: DType): MemoryView {
     this.commands.open();
     const memory = this.pool.allocate(sizeOf(shape) * 4);

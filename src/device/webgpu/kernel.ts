@@ -1,4 +1,4 @@
-/** From WGSL to pipelines. */
+/** Compilation of WGSL to pipelines. */
 import type { DType } from "../dtype.ts";
 import { LruCache } from "../lru_cache.ts";
 import type { Faults } from "./faults.ts";
@@ -7,36 +7,36 @@ import type { Faults } from "./faults.ts";
 export interface Kernel {
   readonly name: string;
   readonly pipeline: GPUComputePipeline;
-  /** Layout of the group that holds the buffers. */
+  /** Layout of the bind group of the buffers. */
   readonly layout: GPUBindGroupLayout;
   /** See {@linkcode KernelSource}. */
   readonly access: string;
 }
 
-/** Source of a kernel, with its bindings and constants. */
+/** Source of a kernel with its bindings. */
 export interface KernelSource {
-  /** Name in messages. */
+  /** Name for messages. */
   readonly name: string;
   /**
-   * WGSL with an entry point `main`. The buffers are `@group(0)`, with bindings from zero; the parameters are
-   * `@group(1) @binding(0)`, a uniform. {@linkcode declare} writes these declarations.
+   * WGSL code. The buffers are `@group(0)` with bindings from zero; the parameters are a uniform, `@group(1)
+   * @binding(0)`. {@linkcode declare} writes these declarations.
    */
   readonly code: string;
-  /** A letter for each buffer: `r` where it is read only, `w` where it is also written, `u` for a uniform. */
+  /** One letter per buffer: `r` read-only, `w` read and write, `u` uniform. */
   readonly access: string;
-  /** `main` by default. */
+  /** Default: `main`. */
   readonly entryPoint?: string;
 }
 
 /** A buffer of a kernel. */
 export interface Binding {
   readonly name: string;
-  /** The WGSL type of the elements, of a uniform the type of the whole. */
+  /** The WGSL type of the elements, or of the entire uniform. */
   readonly type: string;
   readonly access: "read" | "read_write" | "uniform";
 }
 
-/** The WGSL type that holds a dtype's elements in memory: a `bool` takes a word. */
+/** The WGSL type of elements in memory. A `bool` has 32 bits. */
 export function storageType(dtype: DType): "f32" | "i32" | "u32" {
   switch (dtype) {
     case "float32":
@@ -54,7 +54,7 @@ export function storageType(dtype: DType): "f32" | "i32" | "u32" {
   }
 }
 
-/** Declarations of buffers, and of `params`, a struct of u32 fields. */
+/** Declares buffers, and `params`, a struct of u32 fields. */
 function declare(bindings: readonly Binding[], params: readonly string[]): string {
   const buffers = bindings.map(({ name, type, access }, i) => {
     const variable = access === "uniform"
@@ -79,7 +79,7 @@ function accessOf(bindings: readonly Binding[]): string {
   return bindings.map(({ access }) => letters[access]).join("");
 }
 
-/** The source of a kernel: declarations of its buffers and parameters, and the pieces of its code behind them. */
+/** Combines declarations of buffers and parameters with code. */
 export function kernelSource(
   name: string,
   bindings: readonly Binding[],
@@ -93,10 +93,10 @@ export function kernelSource(
 
 const bindingTypes = { r: "read-only-storage", w: "storage", u: "uniform" } as const;
 
-/** Number of cached kernels. */
+/** Maximum number of cached kernels. */
 const maximumKernels = 1024;
 
-/** Compiles kernels, and keeps those used last. */
+/** Compiles kernels, and caches the most recently used ones. */
 export class KernelCache {
   readonly #device: GPUDevice;
   readonly #faults: Faults;
@@ -118,7 +118,7 @@ export class KernelCache {
     return this.#compiled;
   }
 
-  /** The kernel of a key, which must determine its source. */
+  /** Returns the kernel of a key. The key must determine the source. */
   get(key: string, source: () => KernelSource): Kernel {
     return this.#kernels.getOrMake(key, () => this.#compile(source()));
   }
@@ -142,7 +142,7 @@ export class KernelCache {
           new Error(`kernel ${name} does not compile: ${error.message.trim()}\n${this.#hint}`),
         );
       }, () => {
-        // The device is lost, which `Faults` knows.
+        // The device is lost. `Faults` has the error.
       });
     }
     return { name, pipeline, layout: layout.group, access };

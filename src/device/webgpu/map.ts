@@ -9,7 +9,7 @@ import { type Binding, type KernelSource, kernelSource, storageType } from "./ke
 import { emitScalar, valueType } from "./scalar_wgsl.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 
-/** A number that stands for all elements of an operand. */
+/** A number as an operand: all elements have this value. */
 interface NumberOperand {
   readonly value: number;
   readonly dtype: DType;
@@ -19,13 +19,13 @@ function isNumber(input: MemoryView | NumberOperand): input is NumberOperand {
   return "value" in input;
 }
 
-/** Whether each element of an input lies where that of the output does. */
+/** Whether an input has the same memory locations as the output. */
 function isInPlace(input: MemoryView, output: MemoryView): boolean {
   return input.memory === output.memory && input.offset === output.offset && input.dtype === output.dtype &&
     input.strides.every((stride, axis) => stride === output.strides[axis] || output.shape[axis] === 1);
 }
 
-/** output[i] = fn(inputs[0][i], ...). Numbers are parameters, so that a new value needs no new kernel. */
+/** output[i] = fn(inputs[0][i], ...). Numbers are parameters, so a new number needs no new kernel. */
 export function map(
   gpu: Gpu,
   fn: ScalarFunction,
@@ -34,7 +34,7 @@ export function map(
 ): void {
   const size = sizeOf(output.shape);
   if (size === 0) return;
-  // WebGPU lets no kernel read and write the same buffer through two bindings.
+  // WebGPU does not allow two bindings of a buffer in a kernel that writes it.
   const copies: MemoryView[] = [];
   const separate = inputs.map((input) => {
     if (isNumber(input) || input.memory !== output.memory) return input;
@@ -72,7 +72,7 @@ let expressionCount = 0;
 
 const word = new DataView(new ArrayBuffer(4));
 
-/** A number's bits, as in memory. */
+/** The bits of a number in memory. */
 export function wordOf({ value, dtype }: NumberOperand): number {
   if (dtype === "bool") return value ? 1 : 0;
   if (dtype === "float32") word.setFloat32(0, value);

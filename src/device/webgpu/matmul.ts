@@ -6,28 +6,28 @@ import { type Binding, kernelSource, storageType } from "./kernel.ts";
 import { joinSegments } from "./reduce.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 
-/** The invocations of a workgroup; each computes four rows by four columns. */
+/** Invocations of a workgroup. Each computes four rows and four columns. */
 interface Tiling {
   readonly groupRows: number;
   readonly groupColumns: number;
 }
 
-/** From the most work for each byte to the most workgroups. */
+/** From the most work per byte to the most workgroups. */
 const tilings: readonly Tiling[] = [
   { groupRows: 16, groupColumns: 16 },
   { groupRows: 8, groupColumns: 8 },
 ];
 
-/** Terms of the sum that pass through workgroup memory at once. */
+/** Terms of the sum that are in workgroup memory at a time. */
 const depth = 16;
 
-/** Workgroups that keep a GPU busy. */
+/** Number of workgroups that occupy a GPU. */
 const enoughWorkgroups = 256;
 
-/** Terms that one invocation adds at most. */
+/** Maximum terms per invocation. */
 const maxSegmentLength = 8192;
 
-/** Multiplications of a dispatch at most, so that none holds a GPU for long. */
+/** Maximum multiplications per dispatch, so that a dispatch does not occupy a GPU for long. */
 const largestDispatch = 2 ** 34;
 
 function tileCount({ groupRows, groupColumns }: Tiling, batch: number, m: number, n: number): number {
@@ -45,7 +45,7 @@ export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryVie
 
   const tiling = tilings.find((own) => tileCount(own, batch, m, n) >= enoughWorkgroups) ?? tilings.at(-1)!;
   const tiles = tileCount(tiling, batch, m, n);
-  // Few tiles and a long sum, as in the gradient of a weight: the sum is split.
+  // A long sum with few tiles, as in the gradient of a weight, is split.
   const forSpeed = Math.min(Math.floor(enoughWorkgroups / tiles), Math.floor(k / (8 * depth)));
   const segments = Math.max(1, forSpeed, Math.ceil(k / maxSegmentLength));
   const segment = Math.max(1, Math.ceil(k / segments));

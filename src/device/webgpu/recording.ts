@@ -1,9 +1,9 @@
-/** Kernels of a loop's iteration, recorded so that queueing them again takes little work. */
+/** Recorded kernels of a loop iteration, which are fast to queue again. */
 import { largest } from "../min_max.ts";
 import type { Commands } from "./commands.ts";
 import type { Launch } from "./launch.ts";
 
-/** The commands that each iteration of a loop queues. Their parameters change between iterations by constant strides. */
+/** The commands of a loop iteration. Parameters change by a constant stride per iteration. */
 export class Recording {
   readonly #commands: Commands;
   readonly #entries: readonly (Launch & { readonly changes: Float64Array })[];
@@ -13,7 +13,7 @@ export class Recording {
   /**
    * @param first Kernels of iteration 0.
    * @param second Kernels of iteration 1.
-   * @param free Gives the memory back that the kernels of the first take for themselves.
+   * @param free Releases the temporary memory of the kernels.
    */
   constructor(commands: Commands, first: readonly Launch[], second: readonly Launch[], free: () => void) {
     const differs = (entry: Launch, other: Launch | undefined) =>
@@ -46,13 +46,13 @@ export class Recording {
   #queue(iteration: number): void {
     for (const { kernel, buffers, words, changes, workgroups, shapes } of this.#entries) {
       const own = this.#words.subarray(0, words.length);
-      // Words of 32 bits wrap around, as addresses that run backwards must.
+      // Words of 32 bits wrap around, which addresses with negative strides require.
       for (let i = 0; i < words.length; i++) own[i] = words[i] + iteration * changes[i];
       this.#commands.dispatch({ kernel, buffers, words: own, workgroups, shapes });
     }
   }
 
-  /** Gives its memory back. */
+  /** Releases the memory. */
   free(): void {
     this.#free();
   }

@@ -7,10 +7,10 @@ import { type Binding, kernelSource, storageType } from "./kernel.ts";
 import { type Spread, spreadKey, spreadOver, spreadText, workgroupsOf } from "./spread.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 
-/** Elements that a lane takes at a time, at most. */
+/** Maximum elements that a lane processes at a time. */
 const longestRun = 16;
 
-/** x[0] = b[0], x[i] = a[i - 1] x[i - 1] + b[i] along an axis; see `Device.linearRecurrence`. */
+/** x[0] = b[0], x[i] = a[i - 1] x[i - 1] + b[i] along an axis; see `DeviceKernels.linearRecurrence`. */
 export function linearRecurrence(
   gpu: Gpu,
   a: MemoryView,
@@ -21,7 +21,7 @@ export function linearRecurrence(
   run(gpu, axes.parts === undefined ? "real" : "complex", [a, b, output], axes);
 }
 
-/** Sums of the elements up to and with each one, along an axis. */
+/** Cumulative sums along an axis. */
 export function cumulativeSum(gpu: Gpu, input: MemoryView, axis: number, output: MemoryView): void {
   run(gpu, "sum", [input, input, output], { axis });
 }
@@ -30,7 +30,7 @@ type Kind = "real" | "complex" | "sum";
 
 const names = ["a", "b", "x"] as const;
 
-/** @param views a, which a cumulative sum does not read, b and x. */
+/** @param views a, b and x. A cumulative sum does not read a. */
 function run(gpu: Gpu, kind: Kind, views: readonly MemoryView[], axes: RecurrenceAxes): void {
   const output = views[2];
   const isUsed = (name: string) => kind !== "sum" || name !== "a";
@@ -75,8 +75,8 @@ function run(gpu: Gpu, kind: Kind, views: readonly MemoryView[], axes: Recurrenc
 }
 
 /**
- * As many lanes a line as keep the GPU busy; at least eight neighbouring lines a workgroup, where there are, unless lanes are
- * neighbours.
+ * Chooses as many lanes per line as occupy the GPU. If lanes are not adjacent in memory, a workgroup has at
+ * least eight neighbouring lines if there are so many.
  */
 function spreadOf(lines: number, length: number, lanesFirst: boolean): Spread {
   const wanted = Math.min(
@@ -87,7 +87,7 @@ function spreadOf(lines: number, length: number, lanesFirst: boolean): Spread {
   return spreadOver(wanted, lanesFirst);
 }
 
-/** WGSL of the numbers that the recurrence is of. */
+/** WGSL of the arithmetic. */
 function arithmetic(kind: Kind, element: string): string {
   const isComplex = kind === "complex";
   const read = (name: string) =>

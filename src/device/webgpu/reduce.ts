@@ -12,10 +12,10 @@ import { isNaNText } from "./scalar_wgsl.ts";
 import { type Spread, spread, spreadKey, spreadText, workgroupsOf } from "./spread.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 
-/** Elements that one invocation combines at most, for speed and against rounding errors. */
+/** Maximum elements per invocation, for speed and accuracy. */
 const maxRunLength = 1024;
 
-/** Elements that are worth an invocation. */
+/** Minimum elements per invocation. */
 const shortestRun = 16;
 
 function bindingsOf(input: DType, output: DType): Binding[] {
@@ -27,7 +27,7 @@ function bindingsOf(input: DType, output: DType): Binding[] {
 
 function combineText(reduction: Reduction, dtype: DType): string {
   let result = reduction === "sum" ? "a + b" : `${reduction}(a, b)`;
-  // Not a number, once met, stays.
+  // NaN propagates.
   if (reduction !== "sum" && dtype === "float32") {
     result = `select(select(${result}, b, (${isNaNText("b")})), a, (${isNaNText("a")}))`;
   }
@@ -42,7 +42,7 @@ function identityOf(reduction: Reduction, dtype: DType): number {
   return (largest ? high : low) >>> 0;
 }
 
-/** The walk over some axes of views of one rank. */
+/** The iteration over some axes of views of one rank. */
 function walkAxes(
   shape: readonly number[],
   strides: readonly (readonly number[])[],
@@ -53,7 +53,7 @@ function walkAxes(
 
 const smallestStride = (walk: Walk) => smallest(walk.strides[0].map(Math.abs).filter((stride) => stride > 0));
 
-/** Combines along the axes on which `output` has length one and `input` has not. */
+/** Reduces the axes that have length one in `output`. */
 export function reduce(gpu: Gpu, reduction: Reduction, input: MemoryView, output: MemoryView): void {
   const outputs = sizeOf(output.shape);
   if (outputs === 0) return;
@@ -102,14 +102,16 @@ export function reduce(gpu: Gpu, reduction: Reduction, input: MemoryView, output
   if (target !== output) joinSegments(gpu, reduction, target, output);
 }
 
-/** Combines partial results, `(segments, ...)`, and gives their memory back. */
+/** Combines partial results `(segments, ...)` and releases their memory. */
 export function joinSegments(gpu: Gpu, reduction: Reduction, partial: MemoryView, output: MemoryView): void {
   const { shape, strides } = output;
   reduce(gpu, reduction, partial, { ...output, shape: [1, ...shape], strides: [0, ...strides] });
   gpu.pool.release(partial.memory);
 }
 
-/** Into how many parts to split the elements of a result, so that enough invocations have work and none too much. */
+/**
+ * Number of segments of a result's elements: enough to occupy the GPU, and so many that no loop is too long.
+ */
 function segmentsFor(outputs: number, length: number, { lanes }: Spread): number {
   const forSpeed = Math.min(
     Math.floor(parallelism / (outputs * lanes)),
@@ -118,7 +120,10 @@ function segmentsFor(outputs: number, length: number, { lanes }: Spread): number
   return Math.max(1, forSpeed, Math.ceil(length / (lanes * maxRunLength)));
 }
 
-/** The int32 position of the first largest (smallest) element along one axis; NaN counts as larger (smaller). */
+/**
+ * The int32 position of the first largest (smallest) element along an axis. NaN counts as larger (smaller)
+ * than any number.
+ */
 export function argReduce(
   gpu: Gpu,
   reduction: "max" | "min",

@@ -3,7 +3,7 @@ import { type DType, isFloat } from "../dtype.ts";
 import { lower } from "../float32_math.ts";
 import { type Scalar, topological } from "../scalar.ts";
 
-/** The WGSL type of a value of a dtype, outside memory. */
+/** The WGSL type of a value in an expression. */
 export function valueType(dtype: DType): string {
   switch (dtype) {
     case "float32":
@@ -19,27 +19,30 @@ export function valueType(dtype: DType): string {
   }
 }
 
-/** Names that an expression may use; each is an expression of WGSL itself. */
+/** WGSL expressions for the leaves of a scalar expression. */
 interface ScalarNames {
-  /** The operands, of their {@linkcode valueType}. */
+  /** The operands, with their {@linkcode valueType}. */
   readonly inputs: readonly string[];
   /** The row-major position of the element, a u32. */
   readonly index: string;
-  /** A u32 that is zero at run time, and that the compiler cannot know: WGSL has no constants that are not finite. */
+  /**
+   * A u32 that is zero at run time, which the compiler cannot know. WGSL has no constants for infinity and
+   * NaN.
+   */
   readonly zero: string;
-  /** Put before the names of intermediate results; `v` by default. */
+  /** Prefix of the names of intermediate results. Default: `v`. */
   readonly prefix?: string;
 }
 
-/** Statements that compute an expression, and the expression of its result. */
+/** Statements of an expression, and the expression of its result. */
 export interface EmittedScalar {
   readonly lines: readonly string[];
   readonly result: string;
 }
 
 /**
- * Emits an expression, each node once. Functions such as `exp` come out as arithmetic, since WGSL's own are inexact.
- * The statements may be pasted with others into one function when the prefixes differ.
+ * Generates code for an expression, each node once. Functions such as `exp` become arithmetic, because those
+ * of WGSL are inaccurate. Statements with different prefixes can be combined in one function.
  */
 export function emitScalar(root: Scalar, names: ScalarNames): EmittedScalar {
   const { prefix = "v" } = names;
@@ -57,7 +60,7 @@ export function emitScalar(root: Scalar, names: ScalarNames): EmittedScalar {
     else if (node.op === "index") text.set(node, names.index);
     else {
       const args = node.args.map((arg) => text.get(arg)!);
-      // An expression of constants alone would be evaluated by the compiler, which refuses overflow.
+      // The compiler would evaluate an expression of constants, and reject overflow.
       if (node.args.every(({ op }) => op === "constant")) args[0] = define(args[0]);
       text.set(node, define(expression(node, args)));
     }
@@ -140,12 +143,12 @@ function expression({ op, type, args }: Scalar, a: readonly string[]): string {
   }
 }
 
-/** WGSL leaves the comparison of NaN open, so its bits are looked at. */
+/** Tests the bits of a float, because comparisons of NaN are undefined in WGSL. */
 export function isNaNText(x: string): string {
   return `(bitcast<u32>(${x}) & 0x7fffffffu) > 0x7f800000u`;
 }
 
-/** The smaller or larger of two floats, or NaN if either is, where WGSL's own functions may drop it. */
+/** The smaller or larger of two floats, or NaN if either is NaN. WGSL's functions may ignore NaN. */
 function extremum(op: "min" | "max", args: readonly Scalar[], a: readonly string[]): string {
   return args.reduce(
     (text, arg, i) =>
@@ -156,7 +159,7 @@ function extremum(op: "min" | "max", args: readonly Scalar[], a: readonly string
   );
 }
 
-/** A shift's distance: its low five bits, as in JavaScript and in hardware. */
+/** The shift distance: the low five bits, as in JavaScript. */
 function shift(arg: Scalar, text: string): string {
   return arg.op === "constant" ? `${arg.value! & 31}u` : `(u32(${text}) & 31u)`;
 }

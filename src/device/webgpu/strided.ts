@@ -1,7 +1,7 @@
-/** WGSL that finds the elements of strided views, whatever their shapes. */
+/** WGSL for element positions of strided views. */
 import type { Walk } from "../collapse.ts";
 
-/** A WGSL function and the parameters that it reads. */
+/** A WGSL function and its parameters. */
 interface OffsetsFunction {
   /** Fields of `params`. */
   readonly params: readonly string[];
@@ -9,8 +9,9 @@ interface OffsetsFunction {
 }
 
 /**
- * `fn name(position: u32) -> array<u32, views>`: where the element of that row-major position lies in each view. Lengths
- * and strides are parameters, so that the code depends on the numbers of axes and of views alone.
+ * `fn name(position: u32) -> array<u32, views>`: the memory position of an element in each view, from its
+ * row-major position. Lengths and strides are parameters, so the code depends only on the numbers of axes and
+ * views.
  */
 export function offsetsFunction(name: string, axes: number, views: number): OffsetsFunction {
   const lengths = Array.from({ length: axes - 1 }, (_, i) => `${name}_length${i + 1}`);
@@ -32,10 +33,10 @@ export function offsetsFunction(name: string, axes: number, views: number): Offs
 }
 
 /**
- * Statements that find the coordinates of a row-major position along axes, and their names: `at` and the axis, but for the first
- * axis, whose coordinate is what the others leave of the position.
+ * Generates statements for the coordinates of a row-major position, and the names of the coordinates: `at`
+ * with the number of the axis. The coordinate of the first axis is the remainder.
  *
- * @param lengthOf The length of an axis, asked for from the last axis to the second.
+ * @param lengthOf Length of an axis. Called from the last axis to the second.
  */
 export function coordinates(
   axes: number,

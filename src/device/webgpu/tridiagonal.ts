@@ -7,9 +7,9 @@ import { type Binding, kernelSource, storageType } from "./kernel.ts";
 const arrays = ["lower", "diagonal", "upper", "rhs", "output"] as const;
 
 /**
- * Solves tridiagonal systems, (systems, n).
+ * Solves tridiagonal systems (systems, n).
  *
- * @param views lower, diagonal, upper, rhs and output; the bands may be shared by all systems, (1, n).
+ * @param views lower, diagonal, upper, rhs and output. The bands can be shared by all systems: (1, n).
  */
 export function tridiagonal(gpu: Gpu, views: readonly MemoryView[]): void {
   const [systems, n] = views[4].shape;
@@ -18,19 +18,19 @@ export function tridiagonal(gpu: Gpu, views: readonly MemoryView[]): void {
   else eliminate(gpu, views);
 }
 
-/** Systems shorter than this are solved one row after another, and so are as many as would occupy a GPU. */
+/** Shorter systems, and systems that are numerous enough to occupy a GPU, are solved row by row. */
 const [shortest, rowsPerSystem] = [256, 64];
 
 /**
- * Whether systems are solved by cyclic reduction, which does several times the work of elimination with an invocation a row
- * instead of one a system: where few long systems would leave most of a GPU idle.
+ * Whether systems are solved by cyclic reduction. It needs several times the operations of elimination, but
+ * uses an invocation per row instead of per system, so that a few long systems occupy a GPU.
  */
 export function isReduced(systems: number, n: number, maxWorkgroups: number): boolean {
   return n >= shortest && n < maxLoopLength && systems * rowsPerSystem <= parallelism &&
     systems * n <= workgroupSize * maxWorkgroups;
 }
 
-/** A kernel over the arrays of systems and some more of memory. */
+/** A kernel on the arrays of the systems and on temporary memory. */
 function runner(gpu: Gpu, views: readonly MemoryView[], source: string, more: readonly Binding[]) {
   const [systems, n] = views[4].shape;
   const type = storageType(views[4].dtype);
@@ -82,7 +82,7 @@ function reduceCyclically(gpu: Gpu, views: readonly MemoryView[]): void {
     { name: "rows", type: "Row", access: "read" },
     { name: "next", type: "Row", access: "read_write" },
   ]);
-  // Five words a row.
+  // Five words per row.
   let [next, rows] = [0, 1].map(() => gpu.temporary([systems, n, 5], "uint32"));
   run("begin", [rows, next], systems * n);
   for (let reach = 1; reach < n; reach *= 2) {
