@@ -310,7 +310,9 @@ export function describeRecord(record: DataRecord): string {
     ...(isUnnamed(names, record.columns) ? [] : [`channels ${names.join(", ")}`]),
     `times are ${time.kind}s`,
     ...(classes.length > 0 ? [`classes ${classes.join(", ")}`] : []),
-    ...(targets.length > 0 ? [`numbers ${targets.map(({ name }) => name).join(", ")}`] : []),
+    ...(targets.length > 0
+      ? [`${targets.length > 1 ? "targets" : "target"} ${targets.map(({ name }) => name).join(", ")}`]
+      : []),
   ].join("; ");
 }
 

@@ -61,8 +61,10 @@ export async function evaluateNumbers(
     baselines,
     verdictMeasure: targets.length > 1 ? undefined : "mse",
     verdict: share < 1
-      ? `The squared error is ${formatPercent(share, 1)} of that of the mean.`
-      : `No better than the mean: the squared error is ${formatPercent(share, 0)} of that of the mean.`,
+      ? `The mean squared error is ${formatPercent(share, 1)} of the baseline's, which predicts the mean.`
+      : `No better than the baseline, which predicts the mean: ${
+        formatPercent(share, 0)
+      } of its mean squared error.`,
     sections: async () => [
       scatterSection(
         targets.map(({ name }, k) => ({ name, truth: truth[k], predictions: predicted[k] })),
