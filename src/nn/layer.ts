@@ -4,6 +4,7 @@ import type { Device } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
 import type { OptionNames } from "../device/options.ts";
 import { formatShape, refuseShape, ShapeError } from "../device/shape.ts";
+import { formatLayer } from "./format_layer.ts";
 import { copy, uploadView } from "../device/view.ts";
 import type { Key } from "../tensor/random.ts";
 import { checkDevice, checkFunction, checkTensor } from "../tensor/checks.ts";
@@ -41,7 +42,8 @@ export type Layer<Args extends unknown[] = [x: Tensor], P extends ParameterTree 
   };
 
 /**
- * Makes a layer from a function and the parameters that it closes over.
+ * Makes a layer from a function and the parameters that it closes over. `console.log` prints the names and shapes of the
+ * parameters.
  *
  * @example
  * ```ts
@@ -56,6 +58,12 @@ export function layer<Args extends unknown[], P extends ParameterTree>(
   apply: (...args: Args) => Tensor,
 ): Layer<Args, P> {
   checkFunction("layer", "apply", apply);
+  const print = { value: () => formatLayer(parameters), configurable: true };
+  Object.defineProperties(apply, {
+    toString: print,
+    [Symbol.for("Deno.customInspect")]: print,
+    [Symbol.for("nodejs.util.inspect.custom")]: print,
+  });
   return Object.assign(apply, { parameters });
 }
 

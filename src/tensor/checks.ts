@@ -28,7 +28,11 @@ export function checkWord(operation: string, option: string, value: unknown, wor
 /** Rejects values that are not devices. */
 export function checkDevice(operation: string, device: Device): void {
   if (typeof device?.allocate === "function") return;
-  throw new TypeError(`${operation}: the device is ${describe(device)}, expected the result of init(...)`);
+  throw new TypeError(
+    `${operation}: the device is ${
+      describe(device)
+    }, expected a device, as await init({ device: "cpu" }) returns`,
+  );
 }
 
 /** Rejects values that are not arrays of tensors. */

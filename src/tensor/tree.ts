@@ -3,7 +3,7 @@ import { Tensor } from "./tensor.ts";
 
 /**
  * Tensors in nested plain objects and arrays: the parameters of a model, the arguments of a function, its results. Values
- * that are neither tensors nor containers stay unchanged.
+ * that are neither tensors nor containers stay unchanged. A type may be an `interface`.
  */
 export type Tree =
   | Tensor
@@ -14,7 +14,15 @@ export type Tree =
   | null
   | undefined
   | readonly Tree[]
-  | { readonly [name: string]: Tree };
+  | { readonly [name: string]: Tree }
+  // An `interface` has no index signature. Functions, collections, dates, promises and typed arrays are no trees.
+  | object & {
+    readonly call?: never;
+    readonly then?: never;
+    readonly getTime?: never;
+    readonly byteLength?: never;
+    readonly [Symbol.iterator]?: never;
+  };
 
 /** Whether a value is a plain object, and so a container of a tree. */
 function isPlain(value: unknown): value is Record<string, unknown> {

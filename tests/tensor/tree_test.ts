@@ -13,6 +13,7 @@ import {
   valueAndGrad,
   vjp,
 } from "../../mod.ts";
+import { testOnCpu } from "../devices.ts";
 
 Deno.test("mapping a structure keeps its form, its order and values that are not tensors", () => {
   const tree = { name: "a", list: [ones([2]), 3], inner: { x: ones([1]) } };
@@ -25,9 +26,35 @@ Deno.test("the types reject arguments that cannot hold tensors", () => {
   const sum = (x: Map<string, Tensor>) => x.get("x")!.sum();
   // @ts-expect-error a map is no structure of plain objects and arrays
   grad(sum);
+  // @ts-expect-error a date holds no tensors
+  grad((x: Tensor, _date: Date) => x.sum());
   // @ts-expect-error the state is no function
   const run = () => scan((state, x: Tensor) => [state, x], () => 1, ones([3]));
   assert.equal(typeof run, "function");
+});
+
+/** Parameters as an interface, whose types have no index signature. */
+interface Weights {
+  readonly w: Tensor;
+  readonly inner?: { readonly parts: readonly Part[] };
+}
+
+interface Part {
+  b: Tensor;
+}
+
+testOnCpu("values of an interface of tensors are structures of tensors", async () => {
+  const weights: Weights = { w: tensor([2]), inner: { parts: [{ b: tensor([3]) }] } };
+  const loss = ({ w, inner }: Weights) => w.mul(inner!.parts[0].b).sum();
+  const gradients: Weights = grad(loss)(weights);
+  await assertElements(gradients.inner!.parts[0].b, [2]);
+  await assertElements(jit((x: Weights) => x.w.add(1))(weights), [3]);
+  const [last]: [Part, unknown] = scan((state: Part, x: Tensor) => [{ b: state.b.add(x) }, x], {
+    b: ones([1]),
+  }, ones([4, 1]));
+  await assertElements(last.b, [5]);
+  const { pullback } = vjp((): Part => ({ b: weights.w.square() }), weights);
+  await assertElements(pullback({ b: tensor([1]) }).w, [4]);
 });
 
 /** A tensor in nested arrays or objects, `levels` deep. */
