@@ -4,7 +4,7 @@ import { tables } from "../../tasks/papers/tables/registry.ts";
 import { type TableRun, tableRuns, trainArguments } from "../../tasks/papers/tables/table.ts";
 import { readRunConfig } from "../runs.ts";
 import { runLocally } from "../../tasks/papers/engines/local.ts";
-import { runTask, withFolder } from "./command_line.ts";
+import { runTask, withFolder } from "../tasks/command_line.ts";
 
 /** A trainer that ends immediately. Seed 1 crashes. */
 const trainer = `const option = (name) => Deno.args[Deno.args.indexOf(name) + 1];

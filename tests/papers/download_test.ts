@@ -4,7 +4,7 @@ import { fetchChecked } from "../../tasks/papers/download.ts";
 import { dataSets, type SourceFile } from "../../tasks/papers/data_sets.ts";
 import { transferLine } from "../../src/commands/progress.ts";
 import { experiments } from "../runs.ts";
-import { runTask, withFolder } from "./command_line.ts";
+import { runTask, withFolder } from "../tasks/command_line.ts";
 
 const content = Uint8Array.from({ length: 100_000 }, (_, i) => i * i % 251);
 const sha256 = createHash("sha256").update(content).digest("hex");

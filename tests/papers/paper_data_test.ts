@@ -5,12 +5,12 @@ import assert from "node:assert/strict";
 import { readOutcome } from "../../src/commands/run_once.ts";
 import { tables } from "../../tasks/papers/tables/registry.ts";
 import { tableRuns, trainArguments } from "../../tasks/papers/tables/table.ts";
-import { writeDigits } from "../papers/data/digit_files.ts";
-import { tarGz, wavFile } from "../papers/data/speech_files.ts";
-import { stay, upTo, writeStays } from "../papers/data/stays.ts";
+import { writeDigits } from "./data/digit_files.ts";
+import { tarGz, wavFile } from "./data/speech_files.ts";
+import { stay, upTo, writeStays } from "./data/stays.ts";
 import { zipFile } from "../data/zip_file.ts";
 import { testLong } from "../devices.ts";
-import { runTask, withFolder } from "./command_line.ts";
+import { runTask, withFolder } from "../tasks/command_line.ts";
 
 /** A problem of the UEA archive with other lengths than the real problem. */
 async function writeProblem(folder: string, name: string, channels: number): Promise<void> {

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
-import { readOutcome } from "../../src/commands/run_once.ts";
-import { tables } from "../../tasks/papers/tables/registry.ts";
-import { type TableRun, tableRuns } from "../../tasks/papers/tables/table.ts";
-import { runOnSlurm, type SlurmArray, slurmCommands, slurmScript } from "../../tasks/papers/engines/slurm.ts";
-import { withFolder } from "./command_line.ts";
+import { readOutcome } from "../../../src/commands/run_once.ts";
+import { tables } from "../../../tasks/papers/tables/registry.ts";
+import { type TableRun, tableRuns } from "../../../tasks/papers/tables/table.ts";
+import {
+  runOnSlurm,
+  type SlurmArray,
+  slurmCommands,
+  slurmScript,
+} from "../../../tasks/papers/engines/slurm.ts";
+import { withFolder } from "../../tasks/command_line.ts";
 
 const resources = { cpus: 1, memory: "200M", time: "10:00" };
 
