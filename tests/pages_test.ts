@@ -45,7 +45,8 @@ Deno.test("the pages contain programs and commands", () => {
   assert.ok(blocks.filter(({ language }) => language === "sh").length >= 20);
 });
 
-Deno.test(
+// Checks the types of the whole package again, with the import map of the programs.
+testLong(
   "the programs on pages have correct types",
   withFolder(async (folder) => {
     await writePrograms(folder);

@@ -111,9 +111,9 @@ async function usesOf(run: string, folder: string) {
 }
 
 /** Checks that a run that is killed at some moments, resumed each time and moved, works like an uninterrupted run. */
-function checkKilled(options: readonly string[], moments: readonly Moment[], count = 24) {
+function checkKilled(options: readonly string[], moments: readonly Moment[]) {
   return withFolder(async (folder) => {
-    await Deno.writeTextFile(`${folder}/own.csv`, table(count, true));
+    await Deno.writeTextFile(`${folder}/own.csv`, table(24, true));
     const starting = (run: string) => [
       ...["own-series", "--data", `${folder}/own.csv`, "--device", "cpu", "--run", run],
       ...options,

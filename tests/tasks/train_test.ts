@@ -158,7 +158,7 @@ for (const model of ["neural-rde", "delta-rde"]) {
   );
 }
 
-const kills = 4;
+const kills = 2;
 
 Deno.test(
   `a run killed ${kills} times at random moments keeps a checkpoint and loses only the current epoch`,
