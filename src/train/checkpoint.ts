@@ -96,7 +96,7 @@ export async function saveWeights(
 export async function loadWeights(path: string, parameters: ParameterTree): Promise<void> {
   const { tensors, metadata } = await readCheckedSafetensors(path);
   readEpoch(path, metadata);
-  assign(path, parameters, parametersIn(tensors));
+  assign(path, parameters, separate(tensors).parameters);
 }
 
 /**
@@ -146,12 +146,10 @@ export async function loadCheckpoint(
 ): Promise<Position> {
   const { tensors, metadata } = await readCheckedSafetensors(path);
   const position = parsePosition(path, metadata[positionKey]);
-  assign(path, parameters, parametersIn(tensors));
+  const separated = separate(tensors);
+  assign(path, parameters, separated.parameters);
   try {
-    optimizer?.load({
-      step: position.step,
-      tensors: toTensors(optimizerStateIn(tensors)),
-    });
+    optimizer?.load({ step: position.step, tensors: toTensors(separated.state) });
   } catch (error) {
     throw new SafetensorsError(
       path,
@@ -195,15 +193,14 @@ function fail(path: string, message: string): never {
   throw new SafetensorsError(path, message);
 }
 
-/** Selects the parameters from the tensors of a file. */
-function parametersIn(tensors: Record<string, HostTensor>): Record<string, HostTensor> {
-  return Object.fromEntries(Object.entries(tensors).filter(([name]) => !name.startsWith(optimizerPrefix)));
-}
-
-/** Selects the optimiser's state from the tensors of a file, without the prefix of its names. */
-function optimizerStateIn(tensors: Record<string, HostTensor>): Record<string, HostTensor> {
-  const state = Object.entries(tensors).filter(([name]) => name.startsWith(optimizerPrefix));
-  return Object.fromEntries(state.map(([name, x]) => [name.slice(optimizerPrefix.length), x]));
+/** Separates the parameters in a file from the optimiser's state, whose names lose their prefix. */
+function separate(tensors: Record<string, HostTensor>): Record<"parameters" | "state", typeof tensors> {
+  const [parameters, state]: (typeof tensors)[] = [{}, {}];
+  for (const [name, x] of Object.entries(tensors)) {
+    if (name.startsWith(optimizerPrefix)) state[name.slice(optimizerPrefix.length)] = x;
+    else parameters[name] = x;
+  }
+  return { parameters, state };
 }
 
 function assign(path: string, parameters: ParameterTree, values: Record<string, HostTensor>): void {

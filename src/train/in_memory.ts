@@ -28,9 +28,6 @@ const inMemoryNames: OptionNames<InMemoryOptions> = {
   signal: "optional",
 };
 
-/** Interval in milliseconds at which the event loop runs. */
-const turnInterval = 50;
-
 /**
  * Trains a task for a number of steps, without validation, checkpoints and files. The parameters are changed
  * in place. The steps are those of `train`. A task with `fit` is fitted in closed form.
@@ -55,7 +52,6 @@ export async function trainInMemory<Batch extends Tree>(
   const pipeline = new Pipeline(treeLeaves(task.parameters)[0].device);
   const rate = optimizer.learningRate;
   let step = 0;
-  let turned = performance.now();
   for (let epoch = 1; step < steps && !signal?.aborted; epoch++) {
     for (const positions of inBatches(epochOrder(orderKey, epoch, count, visits), batchSize)) {
       if (step >= steps || signal?.aborted) break;
@@ -63,9 +59,6 @@ export async function trainInMemory<Batch extends Tree>(
       tidy(() => void takeStep(positions, foldIn(stepKey, step), factor));
       await pipeline.next();
       step++;
-      if (performance.now() - turned < turnInterval) continue;
-      await new Promise((resolve) => setTimeout(resolve));
-      turned = performance.now();
     }
   }
   optimizer.learningRate = rate;

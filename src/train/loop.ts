@@ -121,11 +121,6 @@ export interface TrainResult {
   readonly metrics: readonly EpochMetrics[];
 }
 
-/**
- * Interval in milliseconds at which the event loop runs, to receive signals and to let the garbage collector
- * free memory.
- */
-const turnInterval = 50;
 /** Interval between progress reports, in milliseconds. */
 const progressInterval = 200;
 
@@ -209,8 +204,7 @@ export async function train<Batch extends Tree>(
       readUpTo = step;
       return sums;
     };
-    let turned = performance.now();
-    let shown = turned;
+    let shown = performance.now();
     for (; batch < batches.length && !signal?.aborted; batch++) {
       const factor = (task.schedule?.(step) ?? 1) * (plateau?.state.factor ?? 1);
       const positions = batches[batch];
@@ -229,10 +223,6 @@ export async function train<Batch extends Tree>(
       // regardless of other readings.
       if (meter.isFull || trainingPlateau && step % trainingPlateau.average === 0) await read();
       const now = performance.now();
-      if (now - turned > turnInterval) {
-        await new Promise((resolve) => setTimeout(resolve));
-        turned = performance.now();
-      }
       if (onProgress && now - shown > progressInterval) {
         shown = now;
         const samplesPerSecond = 1000 * trained / (now - started);
