@@ -103,7 +103,10 @@ export async function timeStep(
   };
 }
 
-/** Starts watching the peak of allocated memory above the memory in use now. */
+/**
+ * Starts watching the peak of allocated memory above the memory in use now. Memory that `jit` keeps for captured commands counts
+ * as allocated.
+ */
 export function watchMemory(device: Device): () => number | undefined {
   const watched = asAnyDevice(device);
   if (watched.kind !== "cpu") return () => undefined;
@@ -118,6 +121,6 @@ export function watchMemory(device: Device): () => number | undefined {
   };
   return () => {
     memory.allocate = allocate;
-    return peak - before;
+    return Math.max(peak, memory.usedBytes) - before;
   };
 }
