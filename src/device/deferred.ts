@@ -3,8 +3,21 @@
  * results are read later, so that elementwise kernels can be fused, kernels without readers dropped, and
  * memory released after its last use.
  */
-import type { Buffer, BufferView, Device, View } from "./device.ts";
+import {
+  type Buffer,
+  type BufferView,
+  type Device,
+  type DeviceKernels,
+  kernelCalls,
+  type KernelName,
+  type View,
+} from "./device.ts";
 import type { ScalarFunction } from "./scalar.ts";
+
+/** The operands of a kernel, whatever its arguments are. */
+interface Call {
+  readonly operands: (...args: unknown[]) => readonly [reads: readonly View[], output: BufferView];
+}
 
 /** A deferred kernel. */
 export interface DeferredKernel {
@@ -50,6 +63,20 @@ export class DeferredKernels {
       this.#used.add(output.source);
       for (const { source } of inputs) if (typeof source !== "number") this.#used.add(source);
     };
+    const kernels = Object.fromEntries(
+      Object.entries(kernelCalls as Record<string, Call>).map(([name, { operands }]) => {
+        const queue = (device as unknown as Record<string, (...args: unknown[]) => void>)[name];
+        return [name, (...args: unknown[]) => {
+          const [reads, output] = operands(...args);
+          defer(
+            reads,
+            output,
+            () => queue.apply(device, args),
+            name === "map" ? args[0] as ScalarFunction : undefined,
+          );
+        }];
+      }),
+    ) as unknown as Pick<DeviceKernels, KernelName>;
     this.device = {
       kind: device.kind,
       info: device.info,
@@ -67,27 +94,7 @@ export class DeferredKernels {
       },
       synchronize: () => device.synchronize(),
       destroy: () => device.destroy(),
-      map: (fn, inputs, output) => defer(inputs, output, () => device.map(fn, inputs, output), fn),
-      reduce: (name, input, output) => defer([input], output, () => device.reduce(name, input, output)),
-      argReduce: (name, input, axis, output) =>
-        defer([input], output, () => device.argReduce(name, input, axis, output)),
-      argSort: (input, descending, output) =>
-        defer([input], output, () => device.argSort(input, descending, output)),
-      cumulativeSum: (input, axis, output) =>
-        defer([input], output, () => device.cumulativeSum(input, axis, output)),
-      linearRecurrence: (a, b, axes, output) =>
-        defer([a, b], output, () => device.linearRecurrence(a, b, axes, output)),
-      matmul: (a, b, output) => defer([a, b], output, () => device.matmul(a, b, output)),
-      gather: (input, indices, output) =>
-        defer([input, indices], output, () => device.gather(input, indices, output)),
-      scatterAdd: (updates, indices, output) =>
-        defer([updates, indices, output], output, () => device.scatterAdd(updates, indices, output)),
-      tridiagonal: (lower, diagonal, upper, rhs, output) =>
-        defer(
-          [lower, diagonal, upper, rhs],
-          output,
-          () => device.tridiagonal(lower, diagonal, upper, rhs, output),
-        ),
+      ...kernels,
     };
   }
 

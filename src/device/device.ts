@@ -1,6 +1,7 @@
 import type { DType, TypedArray } from "./dtype.ts";
 import type { RecurrenceAxes } from "./recurrence.ts";
-import type { ScalarFunction } from "./scalar.ts";
+import { identity, type ScalarFunction } from "./scalar.ts";
+import { formatShape } from "./shape.ts";
 
 /**
  * A part of a device's memory. A scope frees its buffers at its end; the garbage collector frees buffers
@@ -177,6 +178,67 @@ export interface DeviceKernels {
     rhs: BufferView,
     output: BufferView,
   ): void;
+}
+
+/** A method of {@linkcode DeviceKernels} that queues a kernel. */
+export type KernelName = Exclude<keyof DeviceKernels, "prepare">;
+
+/** The operands of a kernel, which kernels that run later keep, and its name in profiles. */
+interface KernelCall<A extends unknown[]> {
+  /** The views that the kernel reads, and its output. */
+  readonly operands: (...args: A) => readonly [reads: readonly View[], output: BufferView];
+  readonly span: (...args: A) => { readonly kind: "kernel" | "product" | "copy"; readonly name: string };
+}
+
+function spanOf(name: string) {
+  return (input: View) => ({ kind: "kernel", name: `${name} of ${formatShape(input.shape)}` }) as const;
+}
+
+/** Operands and names of all kernels. */
+export const kernelCalls: { readonly [K in KernelName]: KernelCall<Parameters<DeviceKernels[K]>> } = {
+  map: {
+    operands: (_fn, inputs, output) => [inputs, output],
+    span: (fn, _inputs, { shape }) =>
+      fn === identity
+        ? { kind: "copy", name: formatShape(shape) }
+        : { kind: "kernel", name: `${fn.name} ${formatShape(shape)}` },
+  },
+  reduce: {
+    operands: (_reduction, input, output) => [[input], output],
+    span: (reduction, input, output) => ({
+      kind: "kernel",
+      name: `${reduction} of ${formatShape(input.shape)} to ${formatShape(output.shape)}`,
+    }),
+  },
+  argReduce: {
+    operands: (_reduction, input, _axis, output) => [[input], output],
+    span: (reduction, input) => spanOf(`position of the ${reduction}`)(input),
+  },
+  argSort: { operands: (input, _descending, output) => [[input], output], span: spanOf("sort") },
+  cumulativeSum: { operands: (input, _axis, output) => [[input], output], span: spanOf("cumulative sum") },
+  linearRecurrence: {
+    operands: (a, b, _axes, output) => [[a, b], output],
+    span: (_a, b) => spanOf("linear recurrence")(b),
+  },
+  matmul: {
+    operands: (a, b, output) => [[a, b], output],
+    span: (a, b) => ({ kind: "product", name: `${matrixText(a)} x ${matrixText(b)}` }),
+  },
+  gather: { operands: (input, indices, output) => [[input, indices], output], span: spanOf("gather") },
+  scatterAdd: {
+    operands: (updates, indices, output) => [[updates, indices, output], output],
+    span: spanOf("scatter-add"),
+  },
+  tridiagonal: {
+    operands: (lower, diagonal, upper, rhs, output) => [[lower, diagonal, upper, rhs], output],
+    span: (_lower, diagonal) => spanOf("tridiagonal solve")(diagonal),
+  },
+};
+
+function matrixText({ shape, strides }: View): string {
+  const [rows, columns] = strides.slice(-2);
+  const isTransposed = shape.length > 1 && rows === 1 && columns !== 1;
+  return `${formatShape(shape)}${isTransposed ? " transposed" : ""}`;
 }
 
 /**
