@@ -1,4 +1,4 @@
-/** The CPU device: WebAssembly SIMD kernels over one shared memory, and worker threads for large ones. */
+/** The CPU device: WebAssembly SIMD kernels on one shared memory, with worker threads for large kernels. */
 import type {
   Buffer,
   BufferView,
@@ -32,26 +32,31 @@ import { vectorsPerRegister } from "./runtime/vectors_per_register.ts";
 import { isMultiplyAddFused } from "./assembler/multiply_add.ts";
 import { hasRelaxedSimd } from "./assembler/wasm.ts";
 
-/** Largest number of threads: no job has more tasks. */
+/** Maximum number of threads: the maximum number of tasks of a job. */
 const maxThreads = 64;
 
-/** Bytes that a tensor may not have: kernels count elements, of four bytes at least, in 31 bits. */
+/**
+ * Tensors must be smaller than this number of bytes, because kernels count elements of four bytes or more in
+ * 31 bits.
+ */
 const maxBytes = 2 ** 33;
 
 /** Options of {@linkcode createCpuDevice}. */
 export interface CpuOptions {
-  /** Number of threads of large kernels, the main one included; the processor's by default. */
+  /**
+   * Number of threads of large kernels, including the main thread. Default: the number of processor threads.
+   */
   threads?: number;
   /** A native library for large matrix products. */
   blas?: (memory: Memory, threads: number) => Blas;
 }
 
-/** A device on this machine's processor. */
+/** Creates a CPU device. */
 export function createCpuDevice(options: CpuOptions = {}): CpuDevice {
   return new CpuDevice(options.threads ?? processorThreads(), options.blas);
 }
 
-/** Number of threads that the processor runs at a time. */
+/** Number of processor threads. */
 export function processorThreads(): number {
   return Math.min(maxThreads, globalThis.navigator?.hardwareConcurrency ?? 1);
 }
@@ -62,7 +67,7 @@ export class CpuDevice implements Device {
   readonly info: DeviceInfo;
   readonly memory: Memory = new Memory();
   readonly pool: ThreadPool;
-  /** Library for large matrix products, if the user has asked for it. */
+  /** Library for large matrix products, if given. */
   readonly blas: Blas | undefined;
   readonly #mapper: Mapper;
   readonly #multiplier: Multiplier;
@@ -92,13 +97,13 @@ export class CpuDevice implements Device {
         device: "cpu",
         vectors: `${128 * vectorsPerRegister} bits`,
         "multiply-add": isMultiplyAddFused() ? "rounded once" : "rounded twice",
-        // Other products have the same bits on any number of threads.
+        // Other products have the same bits for any number of threads.
         "large products": this.blas ? `${this.blas.description} on ${threads} threads` : "Weft",
       },
     };
   }
 
-  /** @throws {RangeError} If it is so much that there could be more elements than kernels count. */
+  /** @throws {RangeError} If there could be more elements than kernels can count. */
   allocate(byteLength: number): Block {
     if (byteLength >= maxBytes && byteLength <= this.memory.maximumBytes) {
       throw new RangeError(
@@ -138,7 +143,7 @@ export class CpuDevice implements Device {
     this.runOnHost(() => new Words(this.memory.wasm.buffer, address, own.length).set(own as Float32Array));
   }
 
-  /** Puts zeros in a contiguous view. */
+  /** Writes zeros to a contiguous view. */
   clear(view: BufferView): void {
     const start = addressOf(view);
     const end = start + sizeOf(view.shape) * bytesPerElement(view.dtype);

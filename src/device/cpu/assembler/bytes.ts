@@ -1,4 +1,4 @@
-/** A growing sequence of bytes in the encodings that the binary format uses. */
+/** A growing byte sequence with the encodings of the WebAssembly binary format. */
 export class Bytes {
   #bytes = new Uint8Array(256);
   length = 0;
@@ -26,7 +26,7 @@ export class Bytes {
     this.byte(value);
   }
 
-  /** A signed number of 32 bits, in which larger unsigned ones wrap, or of 64 bits. */
+  /** A signed LEB128 number. Unsigned numbers of 32 bits wrap to signed ones. */
   signed(value: number, is64 = false): void {
     for (; is64 && value !== (value | 0); value = Math.floor(value / 0x80)) {
       this.byte((value - Math.floor(value / 0x80) * 0x80) | 0x80);
@@ -36,7 +36,7 @@ export class Bytes {
     this.byte(value & 0x7f);
   }
 
-  /** An unsigned number in five bytes, so that it can be changed later. */
+  /** An unsigned number in five bytes, so that it can be replaced later. */
   padded(value: number, position = this.length): void {
     if (position === this.length) {
       this.#reserve(5);

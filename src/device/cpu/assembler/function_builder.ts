@@ -1,12 +1,14 @@
-/** The assembler of one function of a WebAssembly module. */
+/** Assembler of one function of a WebAssembly module. */
 import { Bytes } from "./bytes.ts";
 import { hasMemory64 } from "../runtime/memory64.ts";
 import { type Opcode, opcodes } from "./opcodes.ts";
 
-/** The types of values on the stack. An address, or a distance in bytes, is an i64 or an i32 as the memory has it. */
+/**
+ * Types of values on the stack. Addresses, and distances in bytes, are i64 or i32, depending on the memory.
+ */
 export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128" | "address";
 
-/** Their codes in the binary format. */
+/** Codes of the types in the binary format. */
 export const typeCodes: Record<ValueType, number> = {
   i32: 0x7f,
   i64: 0x7e,
@@ -21,16 +23,16 @@ export class Local {
   constructor(readonly index: number, readonly type: ValueType) {}
 }
 
-/** A function that can be called: imported or of the same module. */
+/** A function that can be called: an imported one, or one of the same module. */
 export interface Callable {
-  /** Its place in the function index space, known when the module is complete. */
+  /** Index of the function. Known when the module is complete. */
   index: number;
 }
 
-/** A place to branch to: the end of a block or the start of a loop. */
+/** A branch target: the end of a block or the start of a loop. */
 type Label = number;
 
-/** Operand of an instruction: a variable, a constant of type i32 or address, or code that pushes it. */
+/** Operand of an instruction: a variable, a constant of type i32 or address, or code that pushes a value. */
 export type Operand = Local | number | (() => void);
 
 const scratch = new DataView(new ArrayBuffer(16));
@@ -41,7 +43,7 @@ export class FunctionBuilder implements Callable {
   index = -1;
   readonly params: readonly Local[];
   readonly #locals: ValueType[] = [];
-  /** Values that `storeVectors` has computed. */
+  /** Values of `storeVectors`, before they are stored. */
   readonly #computed: Local[] = [];
   readonly #code = new Bytes();
   readonly #calls: { position: number; callee: Callable }[] = [];
@@ -51,7 +53,7 @@ export class FunctionBuilder implements Callable {
     this.params = params.map((type, i) => new Local(i, type));
   }
 
-  /** A new variable, zero at first. */
+  /** A new variable. Its first value is zero. */
   local(type: ValueType): Local {
     this.#locals.push(type);
     return new Local(this.params.length + this.#locals.length - 1, type);
@@ -66,7 +68,10 @@ export class FunctionBuilder implements Callable {
     for (const operand of operands) this.push(operand, type);
   }
 
-  /** Pushes an operand. A constant and a variable of type i32 become addresses where those are wanted. */
+  /**
+   * Pushes an operand. Constants and variables of type i32 are converted to addresses where the type requires
+   * it.
+   */
   push(operand: Operand, type?: ValueType): void {
     const wantsAddress = type === "address";
     if (operand instanceof Local) {
@@ -85,28 +90,28 @@ export class FunctionBuilder implements Callable {
     } else this.#code.byte(code);
   }
 
-  /** An instruction without immediates; operands that are given are pushed first. */
+  /** An instruction without immediates. Operands are pushed first. */
   op(name: Opcode, ...operands: Operand[]): void {
     this.#push(operands, name.startsWith("address.") ? "address" : undefined);
     this.#opcode(name);
   }
 
-  /** Pushes an i32, which is signed, as a distance. */
+  /** Pushes a signed i32 as a distance. */
   distance(value: Operand): void {
     this.push(value);
     if (hasMemory64) this.#opcode("i64.extend_i32_s");
   }
-  /** Pushes an address that is given in words of 32 bits, which reach all of the memory. */
+  /** Pushes an address. The operand is in words of 32 bits, which reach the entire memory. */
   addressOfWord(word: Operand): void {
     this.push(word);
     if (hasMemory64) this.#opcode("i64.extend_i32_u");
     this.op("address.shl", 2);
   }
-  /** Loads an address that memory holds in words of 32 bits. */
+  /** Loads an address, stored in words of 32 bits. */
   loadAddress(at: Operand, offset: number): void {
     this.addressOfWord(() => this.load("i32.load", at, offset));
   }
-  /** Loads a distance in bytes, positive or negative, that memory holds in words of 32 bits. */
+  /** Loads a signed distance, stored in words of 32 bits. The result is in bytes. */
   loadDistance(at: Operand, offset: number): void {
     this.op("address.shl", () => this.distance(() => this.load("i32.load", at, offset)), 2);
   }
@@ -125,8 +130,8 @@ export class FunctionBuilder implements Callable {
   }
 
   /**
-   * Stores vectors one after the other. All are computed first: an engine can join two only if there is no store between what
-   * they are computed from.
+   * Stores vectors one after another. All vectors are computed before the first store, because V8 can only
+   * combine two vectors if no store is between their computations.
    */
   storeVectors(address: Operand, vectors: readonly Operand[], offset = 0): void {
     const computed = vectors.map((vector, i) => {
@@ -137,7 +142,7 @@ export class FunctionBuilder implements Callable {
     computed.forEach((vector, i) => this.store("v128.store", address, vector, offset + 16 * i));
   }
 
-  /** `v128.load32_lane`, `v128.store64_lane` and their kind. */
+  /** `v128.load32_lane`, `v128.store64_lane` and similar instructions. */
   laneMemory(name: Opcode, lane: number, address: Operand, vector: Operand, offset = 0): void {
     this.push(address);
     this.push(vector);
@@ -147,7 +152,7 @@ export class FunctionBuilder implements Callable {
 
   #memoryOp(name: Opcode, offset: number): void {
     this.#opcode(name);
-    // The alignment is a hint, which no engine takes.
+    // Engines ignore the alignment.
     this.#code.byte(0);
     this.#code.unsigned(offset);
   }
@@ -212,13 +217,13 @@ export class FunctionBuilder implements Callable {
     this.#code.byte(0x20);
     this.#code.unsigned(local.index);
   }
-  /** Stores what is given, or what was pushed last. */
+  /** Stores a value, or the top of the stack. */
   set(local: Local, value?: Operand): void {
     if (value !== undefined) this.push(value, local.type);
     this.#code.byte(0x21);
     this.#code.unsigned(local.index);
   }
-  /** {@linkcode set} that leaves the value on the stack. */
+  /** As {@linkcode set}, but leaves the value on the stack. */
   tee(local: Local, value?: Operand): void {
     if (value !== undefined) this.push(value, local.type);
     this.#code.byte(0x22);
@@ -248,15 +253,15 @@ export class FunctionBuilder implements Callable {
     this.#code.byte(0x0b);
   }
 
-  /** A body whose label is its end. */
+  /** A body whose label is at its end. */
   block(body: (end: Label) => void): void {
     this.#structure(0x02, undefined, body);
   }
-  /** A body whose label is its start: it runs again only when it branches there. */
+  /** A body whose label is at its start: it repeats only if it branches. */
   loop(body: (again: Label) => void): void {
     this.#structure(0x03, undefined, body);
   }
-  /** Runs `then` if the condition is not zero; both leave a value of type `result`, if any. */
+  /** Runs `then` if the condition is not zero. Both branches leave a value of type `result`, if given. */
   if(condition: Operand, then: () => void, otherwise?: () => void, result?: ValueType): void {
     this.push(condition);
     this.#structure(0x04, result, () => {
@@ -266,7 +271,7 @@ export class FunctionBuilder implements Callable {
       otherwise();
     });
   }
-  /** Runs the body as long as the condition is not zero. */
+  /** Runs the body while the condition is not zero. */
   while(condition: Operand, body: () => void): void {
     this.block((end) =>
       this.loop((again) => {
@@ -277,7 +282,7 @@ export class FunctionBuilder implements Callable {
       })
     );
   }
-  /** Runs the body at least once, and again as long as the condition is not zero. */
+  /** Runs the body at least once, and repeats it while the condition is not zero. */
   doWhile(body: () => void, condition: Operand): void {
     this.loop((again) => {
       body();
@@ -290,7 +295,7 @@ export class FunctionBuilder implements Callable {
     this.#code.byte(0x0c);
     this.#code.unsigned(this.#depth - label);
   }
-  /** Branches if what was pushed last, or is given, is not zero. */
+  /** Branches if a value, or the top of the stack, is not zero. */
   branchIf(label: Label, condition?: Operand): void {
     if (condition !== undefined) this.push(condition);
     this.#code.byte(0x0d);

@@ -1,20 +1,22 @@
-/** Vectors whose lanes belong to different lines, such as systems or recurrences, which advance together. */
+/** Loads and stores of vectors whose lanes belong to different lines, such as recurrences or systems. */
 import type { FunctionBuilder, Local } from "./wasm.ts";
 
-/** Layout of a vector's lines in an operand: next to each other, all at one place, or apart. */
+/** Layout of the lines of a vector in an operand: adjacent, shared by all lanes, or apart. */
 export const enum Lanes {
   adjacent = 0,
   shared = 1,
   apart = 2,
 }
 
-/** The layout of an operand whose lines begin `stride` elements after one another; `full`, if no lane is without a line. */
+/**
+ * Layout of an operand whose lines are `stride` elements apart. @param full Whether every lane has a line.
+ */
 export function lanesOf(stride: number, full: boolean, isWritten: boolean): Lanes {
   if (stride === 0 && !isWritten) return Lanes.shared;
   return stride === 1 && full ? Lanes.adjacent : Lanes.apart;
 }
 
-/** An emitter of loads and stores of `groups` vectors of elements of `size` bytes. */
+/** Emits loads and stores of `groups` vectors with elements of `size` bytes. */
 export function laneAccess(f: FunctionBuilder, size: 4 | 8, groups: number) {
   const lanes = 16 / size;
   const bits = 8 * size as 32 | 64;
@@ -22,9 +24,9 @@ export function laneAccess(f: FunctionBuilder, size: 4 | 8, groups: number) {
   const start = f.local("address");
   const address = (pointer: Local, at: Local) => () => f.op("address.add", pointer, at);
   return {
-    /** Pointers to the start of each lane's line; a single one where that is enough. */
+    /** Pointers to the line of each lane. A single pointer for adjacent and shared lines. */
     pointers: (kind: Lanes): Local[] => f.locals("address", kind === Lanes.apart ? groups * lanes : 1),
-    /** Puts them at the lines from `line` on. Lanes beyond the last line repeat it. */
+    /** Sets pointers to the lines from `line` on. Lanes beyond the last line repeat it. */
     place(pointers: readonly Local[], base: Local, stride: Local, line: Local, last: Local): void {
       pointers.forEach((pointer, i) => {
         f.set(lane, () => f.op("i32.add", line, i));
@@ -32,7 +34,7 @@ export function laneAccess(f: FunctionBuilder, size: 4 | 8, groups: number) {
         f.set(pointer, () => f.op("address.add", base, () => f.op("address.mul", lane, stride)));
       });
     },
-    /** Loads the elements that lie `at` bytes from the start of each line. */
+    /** Loads the elements `at` bytes from the start of each line. */
     load(kind: Lanes, pointers: readonly Local[], at: Local, vectors: readonly Local[]): void {
       if (kind === Lanes.adjacent) f.set(start, address(pointers[0], at));
       vectors.forEach((vector, group) => {
@@ -52,7 +54,7 @@ export function laneAccess(f: FunctionBuilder, size: 4 | 8, groups: number) {
         }
       });
     },
-    /** Stores what {@linkcode load} would load. */
+    /** Stores elements, with the layout of {@linkcode load}. */
     store(kind: Lanes, pointers: readonly Local[], at: Local, vectors: readonly Local[]): void {
       if (kind === Lanes.adjacent) {
         f.set(start, address(pointers[0], at));

@@ -1,6 +1,6 @@
 import { type FunctionBuilder, hasRelaxedSimd, ModuleBuilder, type Operand } from "./wasm.ts";
 
-/** Pushes the vector x * y + sum: in one instruction, rounded once, where the engine has it. */
+/** Pushes the vector x * y + sum. With relaxed SIMD this is one instruction, which rounds once. */
 export function emitMultiplyAdd(
   f: FunctionBuilder,
   type: "f32x4" | "f64x2",
@@ -12,7 +12,7 @@ export function emitMultiplyAdd(
   else f.op(`${type}.add`, sum, () => f.op(`${type}.mul`, x, y));
 }
 
-/** Whether {@linkcode emitMultiplyAdd} rounds once: relaxed SIMD leaves that to the processor. */
+/** Whether {@linkcode emitMultiplyAdd} rounds once. Relaxed SIMD leaves the rounding to the processor. */
 export function isMultiplyAddFused(): boolean {
   const module = new ModuleBuilder();
   const f = module.addFunction("multiplyAdd", ["f32", "f32"], ["f32"]);
@@ -21,6 +21,6 @@ export function isMultiplyAddFused(): boolean {
   f.lane("f32x4.extract_lane", 0, () => emitMultiplyAdd(f, "f32x4", splat(x), splat(x), splat(sum)));
   const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.toBytes()));
   const multiplyAdd = exports.multiplyAdd as (x: number, sum: number) => number;
-  // The square is 1 + 2^-11 + 2^-24, of which float32 has no room for the last term.
+  // The square is 1 + 2^-11 + 2^-24. Float32 cannot represent the last term.
   return multiplyAdd(1 + 2 ** -12, -1 - 2 ** -11) === 2 ** -24;
 }

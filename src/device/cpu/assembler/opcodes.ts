@@ -1,11 +1,11 @@
 /**
- * Opcodes of WebAssembly under their names in the text format: those that kernels use of 32-bit and 64-bit numbers, of vectors of
- * them and of relaxed SIMD. Values above 0xff carry their prefix byte in bits 16 and up. Those of the type
- * `address` are of numbers of 64 or 32 bits, as the memory's addresses are.
+ * Opcodes of WebAssembly by their names in the text format: those that kernels use. Values above 0xff have
+ * their prefix byte in bits 16 and up. Opcodes of type `address` are those of i64 or i32, depending on the
+ * memory.
  */
 import { hasMemory64 } from "../runtime/memory64.ts";
 
-/** Runs of opcodes that follow one another: the first one's code, the type in front of the names, and the names. */
+/** Runs of consecutive opcodes: the first code, the type in the names, and the names. */
 const runs = [
   [0x28, "i32", "load"],
   [0x29, "i64", "load"],
@@ -68,7 +68,7 @@ const runs = [
   [0xfd010c, "i64x2", "relaxed_laneselect"],
 ] as const;
 
-/** Opcodes without a type, and those of the type `address`. */
+/** Opcodes without a type, and those of type `address`. */
 const others = {
   "address.eq": hasMemory64 ? 0x51 : 0x46,
   "address.ne": hasMemory64 ? 0x52 : 0x47,

@@ -1,8 +1,8 @@
 /**
- * Scalar expressions as vector code: every value is a v128 whose lanes are elements. There are four lanes, or two where
- * an expression touches float64; 32-bit values are then in the low half of their vectors, and what is in the high half is
- * of no account. A bool is a mask, all ones or all zeros, as wide as the lanes of what was compared; it is made wider or
- * narrower where it meets others.
+ * Generates vector code for scalar expressions. Each value is a v128 whose lanes are elements: four lanes, or
+ * two if the expression contains float64. With two lanes, values of 32 bits are in the low half of their
+ * vectors, and the high half is undefined. A bool is a mask with all bits of a lane zero or one; its lanes
+ * are as wide as those of the compared values, and are widened or narrowed where required.
  */
 import { type DType, isFloat } from "../../dtype.ts";
 import { type Scalar, topological, type Transcendental } from "../../scalar.ts";
@@ -11,7 +11,7 @@ import { type FunctionBuilder, hasRelaxedSimd, type Local, type ModuleBuilder, t
 
 /** Instructions for `input` and `index` nodes: each pushes a vector of their values. */
 interface Leaves {
-  /** Words as they are in memory; a bool is 0 or 1. */
+  /** Words as in memory. A bool is 0 or 1. */
   input(position: number): void;
   index(): void;
 }
@@ -24,10 +24,10 @@ const vectorTypes: Record<DType, string> = {
   bool: "i32x4",
 };
 
-/** Nodes that wait for one another on the stack of values. */
+/** Maximum number of nested nodes on the stack. */
 const maxDepth = 128;
 
-/** Emits one expression into a function, once or many times. */
+/** Generates code for an expression, once or several times in a function. */
 export class ScalarEmitter {
   /** Elements of a vector. */
   readonly lanes: 2 | 4;
@@ -38,17 +38,20 @@ export class ScalarEmitter {
   readonly #uses = new Map<Scalar, number>();
   readonly #maskWidths = new Map<Scalar, 32 | 64>();
   readonly #locals = new Map<Scalar, Local>();
-  /** Nodes whose values are in their locals now. */
+  /** Nodes whose values are currently in local variables. */
   readonly #ready = new Set<Scalar>();
   readonly #uniform: Set<Scalar>;
-  /** Nodes that are computed into their locals before the root, in order: no other is further from one than {@linkcode maxDepth}. */
+  /**
+   * Nodes that are computed to local variables before the root, in order, so that no path is longer than
+   * {@linkcode maxDepth}.
+   */
   readonly #stops: Scalar[] = [];
-  /** Constants that are in their locals for good. */
+  /** Constants in local variables. */
   readonly #constants = new Set<Scalar>();
   #lane: Local | undefined;
   #leaves!: Leaves;
 
-  /** @param uniformInputs Positions of the operands that have one value for all elements. */
+  /** @param uniformInputs Positions of the operands that have the same value for all elements. */
   constructor(module: ModuleBuilder, f: FunctionBuilder, root: Scalar, uniformInputs: ReadonlySet<number>) {
     this.#module = module;
     this.#f = f;
@@ -72,19 +75,22 @@ export class ScalarEmitter {
     }
   }
 
-  /** Whether values of 32 bits meet float64: V8 takes minutes and more to find that it cannot join vectors of a large expression that does. */
+  /**
+   * Whether the expression has values of 32 bits and float64. V8 takes minutes to find out that it cannot
+   * combine the vectors of a large expression with both.
+   */
   get mixesWidths(): boolean {
     return this.lanes === 2 && this.#order.some(({ type }) => type !== "float64" && type !== "bool");
   }
 
-  /** The number of operations an element takes: a measure of how much there is to gain. */
+  /** Number of operations per element: a measure of the cost. */
   get operations(): number {
     return this.#order.length - this.#uniform.size;
   }
 
   /**
-   * Sets, once and before all loops, what constants are in. The engine builds a constant vector anew, from a general
-   * register, wherever one stands; a number spread out into a variable stays in a register, or on the stack.
+   * Sets the variables of constants, once before all loops. V8 rebuilds a constant vector from a general
+   * register at each use; the variable stays in a vector register, or on the stack.
    */
   emitConstants(): void {
     for (const node of this.#order) {
@@ -96,12 +102,12 @@ export class ScalarEmitter {
     }
   }
 
-  /** Computes, once and before a loop, what is the same for all elements. */
+  /** Computes values that are the same for all elements, once before a loop. */
   emitUniform(leaves: Leaves): void {
     this.#leaves = leaves;
     for (const node of this.#order) {
       if (!this.#uniform.has(node) || this.#constants.has(node)) continue;
-      // Only what the loop itself reads needs to stay.
+      // Keep only values that the loop reads.
       const local = this.#local(node);
       this.#compute(node);
       this.#f.set(local);
@@ -109,7 +115,7 @@ export class ScalarEmitter {
     }
   }
 
-  /** Pushes the vector of results; a bool is left as a mask of 32-bit lanes. */
+  /** Pushes the vector of results. A bool is a mask with lanes of 32 bits. */
   emit(leaves: Leaves): void {
     this.#leaves = leaves;
     for (const node of this.#order) if (!this.#uniform.has(node)) this.#ready.delete(node);
@@ -138,12 +144,12 @@ export class ScalarEmitter {
     }
   }
 
-  /** The lanes' width in the mask of a bool node. */
+  /** Lane width in the mask of a bool node. */
   #maskWidth(node: Scalar): 32 | 64 {
     return this.#maskWidths.get(node)!;
   }
 
-  /** The same, from those of the arguments. */
+  /** Lane width in the masks of arguments. */
   #widthOf(node: Scalar): 32 | 64 {
     switch (node.op) {
       case "lt":
@@ -269,7 +275,7 @@ export class ScalarEmitter {
           else this.#push(branch);
         }
         this.#pushMask(condition, width);
-        // Lanes of a mask are all ones or all zeros: one instruction, where bits take three.
+        // All bits of a lane are equal: one instruction suffices, where general bits need three.
         if (!hasRelaxedSimd) return f.op("v128.bitselect");
         return f.op(width === 64 ? "i64x2.relaxed_laneselect" : "i32x4.relaxed_laneselect");
       }
@@ -289,19 +295,22 @@ export class ScalarEmitter {
     }
   }
 
-  /** Pushes the smaller or larger of a value and a constant, in one or two instructions: the engine's own takes eight. */
+  /**
+   * Pushes the smaller or larger of a value and a constant in one or two instructions. V8's min and max take
+   * eight.
+   */
   #limit({ op, type, args }: Scalar): boolean {
     const limit = args.find((argument) => argument.op === "constant");
     const value = limit?.value;
     if (!limit || value === undefined || Number.isNaN(value) || Object.is(value, -0)) return false;
     const f = this.#f;
     const vector = vectorTypes[type];
-    // Keeps its first argument, a NaN too, unless the second is beyond it.
+    // Returns its first argument, including NaN, unless the second is smaller (larger).
     this.#push(args[0] === limit ? args[1] : args[0]);
     this.#push(limit);
     f.op(`${vector}.p${op}` as Opcode);
     if (op === "max" && value === 0) {
-      // Of -0 and 0 the larger is 0.
+      // The larger of -0 and 0 is 0.
       this.#push(limit);
       f.op(`${vector}.add` as Opcode);
     }
@@ -316,7 +325,7 @@ export class ScalarEmitter {
     else f.op("i32x4.splat", () => f.i32(value));
   }
 
-  /** By one number of bits for all lanes where that is known, else lane by lane. */
+  /** Shifts all lanes by a constant, or lane by lane by a variable. */
   #shift({ op, type, args: [value, bits] }: Scalar): void {
     const f = this.#f;
     const suffix = op === "shl" ? "shl" : type === "uint32" ? "shr_u" : "shr_s";
@@ -369,7 +378,7 @@ export class ScalarEmitter {
     }
   }
 
-  /** Calls a function of f64 for every lane. */
+  /** Calls an f64 function for every lane. */
   #callPerLane(name: Transcendental, type: DType, args: readonly Scalar[]): void {
     const f = this.#f;
     const callee = importHostFunction(this.#module, name, args.length);

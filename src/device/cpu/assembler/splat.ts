@@ -1,10 +1,11 @@
-/** Elements in every lane of a vector. */
+/** Elements that are copied to all lanes of a vector. */
 import type { FunctionBuilder, Local } from "./wasm.ts";
 
 /**
- * Sets `splat` to number `index` of `count` floats of `size` bytes in a row from an address on, in every lane. They are asked for in
- * order; of a row of which some are left out, `count` is 0. A load, whose address is checked, takes more of the processor's front,
- * and to spread out a lane, which `loaded` holds a vector of, shares the multipliers' ports: half of each was fastest.
+ * Sets all lanes of `splat` to element `index` of `count` consecutive floats of `size` bytes. Elements are
+ * requested in order; if some are skipped, `count` is 0. There are two ways: a load with an address check
+ * occupies the front end of the processor; copying a lane of the vector `loaded` occupies the ports of the
+ * multipliers. Half of each was fastest.
  */
 export function setSplat(
   f: FunctionBuilder,

@@ -34,7 +34,7 @@ interface Import extends Callable {
   readonly type: number;
 }
 
-/** A module in the making: imports, types and functions, of which every one is exported under its name. */
+/** A module under construction: imports, types and functions. Every function is exported under its name. */
 export class ModuleBuilder {
   readonly #types: string[] = [];
   readonly #typeBytes: Uint8Array[] = [];
@@ -56,12 +56,12 @@ export class ModuleBuilder {
     return this.#types.push(key) - 1;
   }
 
-  /** Takes a shared memory of one page at least, whatever its maximum. */
+  /** Imports a shared memory with at least one page. */
   importMemory(module: string, name: string): void {
     this.#memory = { module, name };
   }
 
-  /** Takes a function; a second import of the same one is the first. */
+  /** Imports a function. Repeated imports return the first. */
   importFunction(
     module: string,
     name: string,
@@ -76,7 +76,7 @@ export class ModuleBuilder {
     return added;
   }
 
-  /** Starts a function that is exported under a name. */
+  /** Starts an exported function. */
   addFunction(
     name: string,
     params: readonly ValueType[],
@@ -87,7 +87,7 @@ export class ModuleBuilder {
     return builder;
   }
 
-  /** The complete binary. */
+  /** The binary module. */
   toBytes(): Uint8Array<ArrayBuffer> {
     const output = new Bytes();
     output.append([0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00]);
@@ -115,7 +115,8 @@ export class ModuleBuilder {
       bytes.name(this.#memory.module);
       bytes.name(this.#memory.name);
       bytes.append([0x02, hasMemory64 ? 0x07 : 0x03]); // A memory, shared, with a maximum.
-      // An engine that checks addresses itself, as Deno's does, checks constant offsets below the minimum but once.
+      // Engines with explicit address checks, such as Deno's, check constant offsets below the minimum only
+      // once.
       bytes.unsigned(1);
       bytes.unsigned(maximumPages);
     });
@@ -139,7 +140,7 @@ export class ModuleBuilder {
   }
 }
 
-/** Whether the engine has relaxed SIMD, and with it a fused multiply-add. */
+/** Whether the engine supports relaxed SIMD, which includes a fused multiply-add. */
 export const hasRelaxedSimd: boolean = (() => {
   const module = new ModuleBuilder();
   const f = module.addFunction("test", ["v128"], ["v128"]);

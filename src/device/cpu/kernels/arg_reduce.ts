@@ -13,7 +13,10 @@ import { type LineBody, type LineLayout, runOnLines } from "./lines.ts";
 
 type Extremum = "max" | "min";
 
-/** See `Device.argReduce`. Chunks of a few long lines are searched side by side, and then compared by the host. */
+/**
+ * See `DeviceKernels.argReduce`. A few long lines are split into chunks; the host compares the results of the
+ * chunks.
+ */
 export function argReduce(
   device: Device,
   kernels: Kernels,

@@ -1,15 +1,16 @@
 /**
- * Lists of axes in a kernel's descriptor: for each, from the last to the first, its length and one stride for every
- * pointer that walks along, in words of 32 bits, or in elements where it counts them. A kernel turns a row-major position
- * into addresses with them.
+ * Lists of axes in a kernel's descriptor. Each entry, from the last axis to the first, has the length of the
+ * axis and one stride for each pointer, in words of 32 bits, or in elements for pointers that count elements.
+ * A kernel converts a row-major position to addresses with the list.
  */
 import type { Walk } from "../../collapse.ts";
 import type { FunctionBuilder, Local } from "../assembler/wasm.ts";
 
 /**
- * Writes a walk's axes, the innermost `skip` of them left out.
+ * Writes the axes of an iteration.
  *
- * @param sizes Words of an element of each view.
+ * @param sizes Words per element of each view.
+ * @param skip Number of innermost axes to omit.
  * @returns The position after the list.
  */
 export function writeAxes(
@@ -27,9 +28,9 @@ export function writeAxes(
 }
 
 /**
- * Emits what moves pointers to a position.
+ * Emits code that moves pointers to a position.
  *
- * @param list The address of the list of axes is this variable plus `offset`.
+ * @param list Variable with the address of the list, to which `offset` is added.
  * @param count The number of axes.
  */
 export function emitSeek(
@@ -64,6 +65,6 @@ export function emitSeek(
     f.increment(axis, 4 * (1 + pointers.length));
     f.increment(axes, -1);
   });
-  // The remainder is the position on the first axis: no division.
+  // The remainder is the position on the first axis, without a division.
   f.if(axes, advance);
 }

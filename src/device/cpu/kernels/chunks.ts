@@ -2,11 +2,11 @@
 import type { BufferView } from "../../device.ts";
 import { sizeOf } from "../../shape.ts";
 
-/** Lines that keep the lanes and threads busy. */
+/** Number of lines that occupies the lanes and threads. */
 const enoughLines = 64;
-/** Chunks of a line. */
+/** Number of chunks per line. */
 const chunks = 256;
-/** Shortest chunk. */
+/** Minimum length of a chunk. */
 const minChunkLength = 64;
 
 /** Views of the parts of lines along an axis. A new axis of chunks is inserted before that axis. */

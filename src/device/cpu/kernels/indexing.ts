@@ -1,4 +1,4 @@
-/** Rows read and added at positions that are data: gather and scatter-add of contiguous arrays. */
+/** Gather and scatter-add of rows of contiguous arrays. */
 import type { BufferView } from "../../device.ts";
 import { bytesPerElement, type DType, isFloat } from "../../dtype.ts";
 import { addressOf } from "../assembler/address.ts";
@@ -6,10 +6,10 @@ import { addTask, newModule } from "../runtime/executable.ts";
 import { descriptionWords, type Kernels, tasksFor } from "./kernels.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode, ValueType } from "../assembler/wasm.ts";
 
-/** Words of the description. `row` is the length of what one index stands for; it and addresses are in words. */
+/** Words of the descriptor. `row` is the length of a row. Lengths of rows and addresses are in words. */
 const word = { input: 0, indices: 1, output: 2, size: 3, count: 4, row: 5, tasks: 6, outer: 7 } as const;
 
-/** Bytes worth a task of their own: some ten microseconds. */
+/** Bytes per task: about ten microseconds. */
 const bytesPerTask = 2 ** 16;
 
 /** output[o, i, :] = input[o, indices[i], :]. */
@@ -56,7 +56,10 @@ function emitIndexing(dtype: DType): ModuleBuilder {
   const vector = isFloat(dtype) ? `f${8 * size}x${16 / size}` : "i32x4";
   const [loadOne, storeOne] = [`${scalar}.load`, `${scalar}.store`] as Opcode[];
 
-  /** Runs `body` for each index, with the addresses of a row of the input and one of the output, and its end. */
+  /**
+   * Runs `body` for each index, with the addresses of a row of the input and a row of the output, and the end
+   * of the latter.
+   */
   const emitRows = (
     name: string,
     readsAtIndex: boolean,
@@ -85,7 +88,7 @@ function emitIndexing(dtype: DType): ModuleBuilder {
         index,
         () => f.load("i32.load", () => f.op("address.add", indices, () => f.op("address.mul", position, 4))),
       );
-      // Unsigned, so that negative positions are outside too.
+      // Unsigned, so that negative positions are out of range too.
       f.set(isInside, () => f.op("i32.lt_u", index, sizeOfAxis));
       f.set(index, () => f.op("i32.add", index, () => f.op("i32.mul", outer, sizeOfAxis)));
       f.set(
@@ -106,7 +109,7 @@ function emitIndexing(dtype: DType): ModuleBuilder {
       });
     });
   };
-  /** Vectors as long as there are whole ones, then elements. */
+  /** Full vectors, then the remaining elements. */
   const emitElements = (f: FunctionBuilder, { from, to, end }: Record<"from" | "to" | "end", Local>, steps: {
     vector: () => void;
     element: () => void;

@@ -1,21 +1,21 @@
-/** Kernels that read what they have to do from a description in memory. */
+/** Kernels with a descriptor in memory, which contains their arguments. */
 import { Executable } from "../runtime/executable.ts";
 import type { Memory } from "../runtime/memory.ts";
 import type { ThreadPool } from "../runtime/thread_pool.ts";
 import type { ModuleBuilder } from "../assembler/wasm.ts";
 
-/** Largest number of bytes of a description. */
+/** Maximum bytes of a descriptor. */
 const descriptionLength = 2048;
 
-/** Largest number of tasks of a kernel. */
+/** Maximum number of tasks of a kernel. */
 export const maxTasks = 64;
 
-/** Number of tasks for so much work. */
+/** Number of tasks for an amount of work. */
 export function tasksFor(work: number, workPerTask: number): number {
   return Math.max(1, Math.min(maxTasks, Math.floor(work / workPerTask)));
 }
 
-/** The words of a description: each value at the position of its name. */
+/** The words of a descriptor: each value at the position of its name. */
 export function descriptionWords<Name extends string>(
   positions: Readonly<Record<Name, number>>,
   values: Readonly<Record<Name, number>>,
@@ -25,7 +25,7 @@ export function descriptionWords<Name extends string>(
   return words;
 }
 
-/** Compiles kernels, once each, and runs them. */
+/** Compiles each kernel once, and runs kernels. */
 export class Kernels {
   readonly #executables = new Map<string, Executable>();
   readonly #descriptor: number;
@@ -37,9 +37,9 @@ export class Kernels {
   /**
    * Runs the tasks of a job.
    *
-   * @param key Determines the module.
-   * @param name The module's function.
-   * @param description Words that the function reads, from its second argument on.
+   * @param key Identifies the module.
+   * @param name The function of the module.
+   * @param description Words of the descriptor.
    */
   run(
     key: string,

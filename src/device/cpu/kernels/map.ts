@@ -1,6 +1,7 @@
 /**
- * Elementwise kernels. One is emitted for each function, operand types and spacing along the innermost axis of each
- * operand; shapes, strides, addresses and numbers are read from a descriptor, so few kernels serve many shapes.
+ * Elementwise kernels. A kernel is generated for each expression, operand types and spacing of the operands
+ * along the innermost axis. Shapes, strides, addresses and numbers are in a descriptor, so a kernel serves
+ * many shapes.
  */
 import { collapse } from "../../collapse.ts";
 import type { BufferView, View } from "../../device.ts";
@@ -19,16 +20,16 @@ import { Executable } from "../runtime/executable.ts";
 /** The output, the inputs, and the index of an element. */
 const maximumOperands = maxInputs + 2;
 const maximumAxes = 32;
-/** Bytes that a descriptor may take. */
+/** Bytes of a descriptor. */
 const bytesFor = (operands: number, axes: number) => 4 * (word.header + 4 * operands + axes * (1 + operands));
 const descriptorLength = bytesFor(maximumOperands, maximumAxes);
 
-/** Operations worth a task of their own: some fifty microseconds. */
+/** Operations per task: about fifty microseconds. */
 const operationsPerTask = 2 ** 17;
-/** Operations as long as it takes to come from one row to the next: more than the elements of short rows do. */
+/** Operations that take as long as the step from one row to the next, which dominates for short rows. */
 const operationsPerRow = 2 ** 5;
 
-/** A function for operands of certain types, and its kernels by the spacings of the operands. */
+/** An expression with its operand types, and its kernels by the spacings of the operands. */
 interface Typed {
   readonly root: Scalar;
   readonly usesIndex: boolean;
@@ -42,7 +43,7 @@ export class Mapper {
   readonly #pool: ThreadPool;
   readonly #functions = new ExpressionCache<Typed>();
   readonly #shared: number;
-  /** Address of the job's description. */
+  /** Address of the descriptor. */
   #descriptor: number;
 
   constructor(memory: Memory, pool: ThreadPool) {
@@ -169,7 +170,8 @@ export class Mapper {
       rowsPerTask = Math.ceil(rows / shares);
       if (rows < shares) countPerTask = Math.ceil(count / Math.ceil(shares / rows) / 64) * 64;
     }
-    // A transposed operand touches a line of memory for each element: few enough of them stay for the next row's.
+    // A transposed operand touches a cache line per element. With few enough elements, the lines stay in the
+    // cache for the next row.
     if (isGathering(key) && rows > 1) countPerTask = Math.min(countPerTask, 128);
     const tasksPerRow = Math.ceil(count / countPerTask);
     const tasks = Math.ceil(rows / rowsPerTask) * tasksPerRow;
@@ -197,7 +199,7 @@ function typedOf(expression: Scalar): Typed {
   };
 }
 
-/** Whether any operand of a kernel is strided, by the kernel's number. */
+/** Whether an operand is strided, from the key of the kernel. */
 function isGathering(key: number): boolean {
   for (; key > 0; key = Math.floor(key / 4)) if (key % 4 === Spacing.strided) return true;
   return false;

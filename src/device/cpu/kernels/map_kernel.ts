@@ -1,4 +1,4 @@
-/** The code of one elementwise kernel. */
+/** Code of an elementwise kernel. */
 import { bytesPerElement, type DType } from "../../dtype.ts";
 import type { Scalar } from "../../scalar.ts";
 import { emitSeek } from "./axes.ts";
@@ -9,20 +9,20 @@ import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler
 
 /** Spacing of the elements of an operand along the innermost axis. */
 export const enum Spacing {
-  /** Elements lie next to each other. */
+  /** Elements are adjacent. */
   contiguous = 0,
   /** One element for the entire axis. */
   repeated = 1,
-  /** Elements lie anywhere, at equal distances. */
+  /** Elements have an arbitrary constant distance. */
   strided = 2,
-  /** A number: no memory, one value for all axes. */
+  /** A number without memory. */
   number = 3,
 }
 
 /**
- * The descriptor, in words of 32 bits: this header; four words for each operand (address, stride of the innermost axis, and
- * a number's value); and the outer axes. Operands are the output, the inputs and, where the function reads it, the index,
- * which counts elements instead of words.
+ * The descriptor, in words of 32 bits: this header; four words per operand (address, stride of the innermost
+ * axis, and a number's value); and the outer axes. The operands are the output, the inputs and, if the
+ * function reads it, the index, which counts elements instead of words.
  */
 export const word = {
   count: 0,
@@ -34,15 +34,15 @@ export const word = {
   header: 8,
 } as const;
 
-/** Properties of an operand that are known when its kernel is emitted. */
+/** Compile-time properties of an operand. */
 interface MappedOperand {
   readonly spacing: Spacing;
   readonly dtype: DType | "index";
-  /** Start of its words in the descriptor, in bytes. */
+  /** Position of its words in the descriptor, in bytes. */
   readonly offset: number;
   readonly pointer: Local;
   readonly stride: Local;
-  /** A repeated element or a number in all lanes; the lanes of the index at the start of the row. */
+  /** All lanes of a repeated element or a number; the index of each lane at the start of a row. */
   readonly vector: Local;
 }
 
@@ -50,10 +50,10 @@ const isMoving = ({ spacing }: MappedOperand) => spacing !== Spacing.number;
 const bytesOf = ({ dtype }: MappedOperand) => dtype === "index" ? 1 : bytesPerElement(dtype);
 
 /**
- * The function `map(task, descriptor)`.
+ * Generates the function `map(task, descriptor)`.
  *
  * @param usesIndex Whether the function reads the position of an element.
- * @param types Of the output and of the inputs, as `spacings`.
+ * @param types Types of the output and the inputs, in the order of `spacings`.
  */
 export function emitMap(
   root: Scalar,
@@ -112,11 +112,11 @@ export function emitMap(
   const axes = f.local("i32");
   f.set(axes, read("axes"));
   const remaining = f.local("i32");
-  /** Vectors of an iteration: several, where there is so little to do that counting would show. */
+  /** Vectors per iteration: several for short expressions, where loop overhead matters. */
   const together = scalar.operations <= 8 ? 4 : scalar.mixesWidths ? 1 : vectorsPerRegister;
   const results = f.locals("v128", together);
   const offsetOf = (operand: MappedOperand, at: number) => at * lanes * bytesOf(operand);
-  /** Computes the result that lies so many vectors on from where the pointers are. */
+  /** Computes the result `at` vectors after the current one. */
   const setResult = (at: number) => {
     scalar.emit({
       input: (position) => pushInput(f, inputs[position], lanes, offsetOf(inputs[position], at)),
@@ -137,7 +137,7 @@ export function emitMap(
 
   const list = 4 * (word.header + 4 * operands.length);
   const rowStarts = moving.map(({ pointer }) => f.local(pointer.type));
-  /** Rows until the axis next to the innermost one is at its end; at first none. */
+  /** Rows until the end of the second innermost axis. Zero at first, which makes the kernel seek. */
   const rowsLeft = f.local("i32");
   const seek = () => {
     moving.forEach((operand, i) => {
@@ -183,7 +183,7 @@ export function emitMap(
     const isSimple = [output, ...inputs].every(({ spacing }) => spacing !== Spacing.strided);
     if (isSimple && together > 1) {
       f.while(() => f.op("i32.ge_s", remaining, together * lanes), () => {
-        // All before the first store, so that an engine can join them.
+        // Results are computed before the first store, so that V8 can combine them.
         results.forEach((_, at) => setResult(at));
         results.forEach((result, at) => storeAll(f, output, lanes, result, offsetOf(output, at)));
         advance(together);
@@ -213,14 +213,14 @@ function splatOf(operand: MappedOperand): Opcode {
   return bytesOf(operand) === 8 ? "v128.load64_splat" : "v128.load32_splat";
 }
 
-/** Pushes lanes of an input; strided ones have been gathered. */
+/** Pushes lanes of an input. Lanes of strided inputs are in `vector` already. */
 function pushInput(f: FunctionBuilder, input: MappedOperand, lanes: 2 | 4, offset: number): void {
   if (input.spacing !== Spacing.contiguous) return f.get(input.vector);
-  // The last vector of a row may read past its end; those lanes are not stored.
+  // The last vector of a row may read past its end. Those lanes are not stored.
   f.load(bytesOf(input) === 4 && lanes === 2 ? "v128.load64_zero" : "v128.load", input.pointer, offset);
 }
 
-/** Moves a strided operand one element on, unless its row ends before this lane. */
+/** Advances a strided operand by one element, unless its row ends before this lane. */
 function stepLane(
   f: FunctionBuilder,
   { pointer, stride }: MappedOperand,
@@ -258,7 +258,7 @@ function storeAll(
   } else f.store("v128.store", output.pointer, result, offset);
 }
 
-/** Stores as many lanes as remain. A strided output moves on; a contiguous one is moved by who calls. */
+/** Stores the remaining lanes. Advances a strided output; the caller advances a contiguous one. */
 function storeLanes(
   f: FunctionBuilder,
   output: MappedOperand,

@@ -11,7 +11,7 @@ import type { Kernels } from "./kernels.ts";
 import { type LineBody, type LineLayout, type LineOperand, runOnLines } from "./lines.ts";
 
 /**
- * See `Device.linearRecurrence`.
+ * See `DeviceKernels.linearRecurrence`.
  *
  * @param views a, b and output.
  */
@@ -66,8 +66,9 @@ function emitRecurrence({ size, groups, kinds }: LineLayout, f: FunctionBuilder)
 }
 
 /**
- * See `Device.cumulativeSum`. Sums of float32 are accumulated in float64. A few long lines are split into chunks, which are
- * summed side by side; then the sum of the previous chunks is added to each. The split depends on the shape alone.
+ * See `DeviceKernels.cumulativeSum`. Sums of float32 are accumulated in float64. A few long lines are split
+ * into chunks, which are summed side by side; then the sum of all previous chunks is added to each. The split
+ * depends only on the shape.
  */
 export function cumulativeSum(
   device: Device,
@@ -88,7 +89,7 @@ export function cumulativeSum(
   const sums = { ...to, shape: to.shape.with(axis + 1, 1), offset: last };
   const before = allocateView(device, sums.shape, output.dtype);
   sumLines(kernels, [sums, before], axis);
-  /** Adds the sums of all chunks up to number `first`, and the next ones, to the chunks of a view. */
+  /** Adds cumulative sums of chunks, from chunk `first` on, to the chunks of a view. */
   const addBefore = (view: BufferView, first: number) => {
     const strides = before.strides.with(axis + 1, 0);
     const offset = first * strides[axis];
@@ -114,7 +115,7 @@ function sumLines(kernels: Kernels, views: readonly BufferView[], axis: number):
 
 function emitSums({ groups }: LineLayout, f: FunctionBuilder, dtype: DType): LineBody {
   const vectors = f.locals("v128", groups);
-  // The sums of the upper lanes of float32 take a second vector.
+  // Float32 needs a second vector for the float64 sums of the upper lanes.
   const sums = f.locals("v128", dtype === "float32" ? 2 * groups : groups);
   const left = f.local("i32");
   const addTo = (sum: Local, element: () => void) =>

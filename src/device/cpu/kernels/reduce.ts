@@ -1,9 +1,9 @@
 /**
- * Reductions. Two kernels for each reduction and type: one takes the elements of a result one after another and holds
- * partial results in the lanes; the other, for results that lie side by side as their elements do, holds neighbouring
- * results in the lanes. Sums of float32 are carried in float64.
+ * Reductions. There are two kernels per reduction and type: one processes the elements of a result in order,
+ * with partial results in the lanes; the other processes adjacent results in the lanes, if their elements are
+ * adjacent too. Sums of float32 are accumulated in float64.
  *
- * The order of summation depends on the shapes and strides alone, not on the number of threads.
+ * The order of summation depends only on shapes and strides, not on the number of threads.
  */
 import { collapse, type Walk } from "../../collapse.ts";
 import type { BufferView, Reduction } from "../../device.ts";
@@ -15,21 +15,24 @@ import { addTask, newModule } from "../runtime/executable.ts";
 import { descriptionWords, type Kernels, tasksFor } from "./kernels.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 
-/** Layout that a kernel is made for: elements of one result next to each other, elsewhere, or results next to each other. */
+/** Memory layout of a kernel: elements of a result are adjacent, strided, or results are adjacent. */
 type Mode = "rows" | "strided" | "columns";
 
-/** Words of the description, which the kept and the reduced axes follow; addresses and strides are in words. */
+/**
+ * Words of the descriptor, followed by the remaining and the reduced axes. Addresses and strides are in
+ * words.
+ */
 const word = {
   input: 0,
   output: 1,
-  /** Positions on the kept axes, without the innermost one when results lie side by side. */
+  /** Positions on the remaining axes, without the innermost axis if results are adjacent. */
   rows: 2,
   rowsPerTask: 3,
   keptAxes: 4,
   columns: 5,
   columnsPerTask: 6,
   columnTasks: 7,
-  /** Distance between results side by side in the output. */
+  /** Distance between adjacent results in the output. */
   columnStride: 8,
   /** The innermost reduced axis. */
   count: 9,
@@ -37,17 +40,17 @@ const word = {
   /** Positions on the other reduced axes. */
   outer: 11,
   reducedAxes: 12,
-  /** Distance from the start of the description to the list of reduced axes. */
+  /** Distance from the start of the descriptor to the list of reduced axes. */
   reducedList: 13,
 };
 const axesAt = 14;
 
-/** Elements worth a task of their own. */
+/** Elements per task. */
 const elementsPerTask = 2 ** 18;
-/** Results side by side that one task takes: the widest tile of them is a divisor. */
+/** Adjacent results per block: a multiple of the widest tile. */
 const columnsPerBlock = 32;
 
-/** One reduction with its axes sorted out: strides of the input, and for those that are kept of the output too. */
+/** A reduction with its axes: strides of the input, and for remaining axes of the output too. */
 interface ReductionJob {
   readonly reduction: Reduction;
   readonly dtype: DType;
@@ -57,7 +60,7 @@ interface ReductionJob {
   readonly reduced: Walk;
 }
 
-/** Combines along the axes on which `output` has length one and `input` has not. */
+/** Reduces the axes that have length one in `output`. */
 export function reduce(
   kernels: Kernels,
   reduction: Reduction,
@@ -71,7 +74,7 @@ export function reduce(
   for (let axis = 0; axis < shape.length; axis++) {
     (shape[axis] === output.shape[axis] ? keptAxes : reducedAxes).push(axis);
   }
-  // The order of summation is ours to choose: large strides outside.
+  // The order of summation is free, so large strides are outermost.
   reducedAxes.sort((a, b) => Math.abs(strides[b]) - Math.abs(strides[a]));
   const pick = (from: readonly number[], axes: readonly number[]) => axes.map((axis) => from[axis]);
   reduceInParts(kernels, {
@@ -84,7 +87,7 @@ export function reduce(
   });
 }
 
-/** Few results of many elements are reduced in parts first, so that there is something to share among threads. */
+/** If there are few results with many elements, reduces parts first, so that threads can share the work. */
 function reduceInParts(kernels: Kernels, job: ReductionJob): void {
   const [results, elements] = [sizeOf(job.kept.shape), sizeOf(job.reduced.shape)];
   const parts = tasksFor(results * elements, elementsPerTask);
@@ -163,15 +166,15 @@ function launch(kernels: Kernels, { reduction, dtype, input, output, kept, reduc
 
 /** Parts of a kernel that depend on the reduction and the type. */
 interface Arithmetic {
-  /** Elements in a vector of partial results, and bytes of an element in memory. */
+  /** Elements per vector of partial results, and bytes of an element in memory. */
   readonly lanes: 2 | 4;
   readonly size: 4 | 8;
   readonly combine: Opcode;
-  /** Pushes the partial result of no elements. */
+  /** Pushes the neutral element. */
   initial(): void;
-  /** Pushes as many elements as there are lanes. */
+  /** Pushes a vector of elements. */
   load(address: Local, offset: number): void;
-  /** Pushes one element, in lanes that leave the others' partial results as they are. */
+  /** Pushes a vector with one element, whose other lanes do not change partial results. */
   loadOne(address: Local): void;
   /** Stores a lane of a vector of results. */
   store(lane: number, address: Local, vector: Local): void;
@@ -179,7 +182,7 @@ interface Arithmetic {
 
 function arithmetic(f: FunctionBuilder, reduction: Reduction, dtype: DType): Arithmetic {
   const isSum = reduction === "sum";
-  // Other lanes add zero to a sum, and repeat the element to a maximum or a minimum.
+  // The other lanes are zero for a sum, and repeat the element for a maximum or minimum.
   const one = isSum ? "zero" : "splat";
   if (dtype === "float32" && isSum) {
     return {
@@ -237,7 +240,7 @@ function emitReduce(reduction: Reduction, dtype: DType, mode: Mode): ModuleBuild
   f.set(rowEnd, () => f.smaller(rowEnd, rows));
   f.set(column, () => f.op("i32.mul", () => f.op("i32.rem_u", task, columnTasks), columnsPerTask));
 
-  /** Runs `body` with `pointer` at the start of each stretch along the innermost reduced axis. */
+  /** Runs `body` with `pointer` at the start of each run of elements along the innermost reduced axis. */
   const forStretches = (body: () => void) => {
     f.set(position, 0);
     f.while(() => f.op("i32.lt_u", position, outer), () => {
@@ -249,7 +252,7 @@ function emitReduce(reduction: Reduction, dtype: DType, mode: Mode): ModuleBuild
     });
   };
   const add = (sum: Local, element: () => void) => f.set(sum, () => f.op(type.combine, sum, element));
-  /** Adds up in a fixed order until the first holds everything. */
+  /** Combines partial results in a fixed order into the first. */
   const fold = (parts: readonly Local[]) => {
     for (let half = parts.length / 2; half >= 1; half /= 2) {
       for (let i = 0; i < half; i++) add(parts[i], () => f.get(parts[i + half]));

@@ -1,7 +1,7 @@
 /**
- * Tridiagonal systems by Thomas' algorithm: elimination from the first equation to the last, then substitution back. One
- * system is a chain of divisions, so the lanes of a vector, and two vectors at a time, hold different systems. A skipped
- * equation costs as much as any: its lanes are computed and thrown away.
+ * Tridiagonal systems by Thomas' algorithm: elimination from the first equation to the last, then back
+ * substitution. A system is a chain of divisions, so the lanes of a vector, and two vectors at a time, belong
+ * to different systems. Skipped equations are computed too, and their results are discarded.
  */
 import type { BufferView } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
@@ -14,18 +14,18 @@ import type { Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 /** Vectors of systems that are solved together. */
 const groups = 2;
 
-/** An equation after elimination, for each vector: whether it is skipped, a coefficient and a right side. */
+/** An equation after elimination: for each vector, whether it is skipped, a coefficient and a right side. */
 const storedBytes = 3 * 16 * groups;
 
-/** Words of the description: these, then address and strides of each operand; all distances are in words. */
+/** Words of the descriptor, followed by address and strides of each operand. Distances are in words. */
 const word = { systems: 0, n: 1, systemsPerTask: 2, scratch: 3, scratchPerTask: 4 };
 const [operandsAt, wordsPerOperand] = [5, 3];
 
-/** Elements of all systems worth a task of their own. */
+/** Elements of all systems per task. */
 const elementsPerTask = 2 ** 14;
 
 /**
- * See `Device.tridiagonal`.
+ * See `DeviceKernels.tridiagonal`.
  *
  * @param views lower, diagonal, upper, rhs and output.
  */
@@ -33,7 +33,7 @@ export function tridiagonal(kernels: Kernels, views: readonly BufferView[]): voi
   const [systems, n] = views[3].shape;
   if (systems * n === 0) return;
   const together = groups * 16 / bytesPerElement(views[4].dtype);
-  // Vectors of adjacent systems must be full; the rest is done lane by lane.
+  // Vectors of adjacent systems must be full. The remaining systems use single lanes.
   const whole = systems - systems % together;
   if (whole > 0) launch(kernels, views, 0, whole, true);
   if (whole < systems) launch(kernels, views, whole, systems - whole, false);
@@ -89,7 +89,7 @@ function emitSolve(size: 4 | 8, kinds: readonly Lanes[]): ModuleBuilder {
     systemStride: distance(operandsAt + wordsPerOperand * i + 1),
     stride: distance(operandsAt + wordsPerOperand * i + 2),
     pointers: access.pointers(kind),
-    /** Bytes from there to the equation at hand. */
+    /** Bytes from the start of a system to the current equation. */
     at: f.local("address"),
     vectors: f.locals("v128", groups),
   }));
@@ -106,7 +106,10 @@ function emitSolve(size: 4 | 8, kinds: readonly Lanes[]): ModuleBuilder {
   const subtractProduct = (value: Local, factor: Local, other: Local) => () =>
     f.op(subtract, value, () => f.op(multiply, factor, other));
 
-  /** Leaves equation i as x[i] = solution - eliminated x[i + 1]; a skipped one leaves those before it in place. */
+  /**
+   * Transforms equation i to x[i] = solution - eliminated x[i + 1]. A skipped equation keeps the previous
+   * values.
+   */
   const eliminate = (isFirst: boolean) => {
     for (const operand of isFirst ? [diagonal, upper, rhs] : [lower, diagonal, upper, rhs]) load(operand);
     for (let i = 0; i < groups; i++) {
@@ -128,7 +131,7 @@ function emitSolve(size: 4 | 8, kinds: readonly Lanes[]): ModuleBuilder {
     f.increment(stored, storedBytes);
     f.increment(equation, -1);
   };
-  /** Puts x[i] where the equation is not skipped, and zero where it is. */
+  /** Stores x[i], or zero if the equation is skipped. */
   const finish = () => {
     for (let i = 0; i < groups; i++) {
       f.set(rhs.vectors[i], () => f.op("v128.andnot", solution[i], isSkipped[i]));
@@ -154,7 +157,7 @@ function emitSolve(size: 4 | 8, kinds: readonly Lanes[]): ModuleBuilder {
     f.set(equation, n);
     f.set(output.at, () => f.op("address.sub", () => f.op("address.mul", output.stride, n), output.stride));
     finish();
-    // Behind a skipped last equation the one before it has no neighbour.
+    // If the last equation is skipped, the equation before it has no neighbour.
     for (let i = 0; i < groups; i++) {
       f.set(solution[i], () => f.op("v128.andnot", solution[i], isSkipped[i]));
     }

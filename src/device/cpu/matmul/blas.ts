@@ -1,24 +1,24 @@
 /**
- * Matrix products by a native library with the C interface of the BLAS (OpenBLAS, Intel's MKL, BLIS, Apple's Accelerate),
- * on the device's own memory: nothing is copied.
+ * Matrix products by a native library with the C interface of BLAS (OpenBLAS, Intel MKL, BLIS, Apple
+ * Accelerate), on the memory of the device, without copies.
  */
 import type { Memory } from "../runtime/memory.ts";
 
-/** A matrix in memory, row-major. */
+/** A row-major matrix in memory. */
 export interface BlasMatrix {
   /** In bytes. */
   readonly address: number;
-  /** Whether it is the transposed matrix that lies there. */
+  /** Whether the memory contains the transposed matrix. */
   readonly isTransposed: boolean;
-  /** Elements from row to row of what lies there: no fewer than a row has. */
+  /** Elements between rows in memory: at least the length of a row. */
   readonly rowStride: number;
 }
 
-/** A native library on the memory of a device. */
+/** A native library that works on the memory of a device. */
 export interface Blas {
-  /** The library in words. */
+  /** Name and version of the library. */
   readonly description: string;
-  /** (m, k) x (k, n) into a matrix whose rows lie one after the other. */
+  /** (m, k) x (k, n) into a contiguous matrix. */
   multiply(
     dtype: "float32" | "float64",
     shape: { readonly m: number; readonly n: number; readonly k: number },
@@ -30,7 +30,8 @@ export interface Blas {
 
 const [i32, usize] = ["i32", "usize"] as const;
 const multiply = <T extends "f32" | "f64">(scalar: T) => ({
-  // Order, transpositions, m, n, k, alpha, a and its row stride, b and its row stride, beta, c and its row stride.
+  // Order, transpositions, m, n, k, alpha, a and its row stride, b and its row stride, beta, c and its row
+  // stride.
   parameters: [i32, i32, i32, i32, i32, i32, scalar, usize, i32, usize, i32, scalar, usize, i32],
   result: "void",
   optional: true,
@@ -49,7 +50,9 @@ const symbols = {
 
 type Symbols = Deno.DynamicLibrary<typeof symbols>["symbols"];
 
-/** Libraries that `"auto"` looks for, in this order. The reference implementation, slower than WebAssembly, is not among them. */
+/**
+ * Libraries that `"auto"` tries, in this order. The reference BLAS is slower than WebAssembly and not listed.
+ */
 const usualNames: Partial<Record<typeof Deno.build.os, readonly string[]>> = {
   linux: [
     "libopenblas.so.0",
@@ -70,10 +73,10 @@ const remedy = {
 }[Deno.build.os as string] ?? "install OpenBLAS";
 
 /**
- * Opens a library: by its path or name, or with `"auto"` the first of the usual ones that is installed.
+ * Opens a library by its path or name, or with `"auto"` the first installed library of the list.
  *
- * @returns What makes it work on a device's memory, on so many threads.
- * @throws {Error} If it may not be called, is not there, or is no BLAS with 32-bit integers.
+ * @returns Binds the library to a device's memory and number of threads.
+ * @throws {Error} If the library is missing or not permitted, or is not a BLAS with 32-bit integers.
  */
 export async function openBlas(name: string): Promise<(memory: Memory, threads: number) => Blas> {
   const permission = name === "auto" ? { name: "ffi" } as const : { name: "ffi", path: name } as const;
@@ -108,11 +111,7 @@ function openLibrary(path: string): Symbols {
   }
 }
 
-/**
- * Refuses what is no BLAS, or one whose integers have 64 bits.
- *
- * @throws {Error} It says which.
- */
+/** @throws {Error} If a library is not a BLAS, or its integers have 64 bits. */
 export function checkLibrary(
   { cblas_sgemm, cblas_dgemm, cblas_isamax }: Pick<Symbols, "cblas_sgemm" | "cblas_dgemm" | "cblas_isamax">,
   name: string,
@@ -122,7 +121,8 @@ export function checkLibrary(
       `init: "${name}" is no BLAS with a C interface: it has no function cblas_sgemm; give the path of OpenBLAS, MKL or BLIS`,
     );
   }
-  // A length whose lower half is three and which is negative as a whole: a library that reads all of it looks at nothing.
+  // The lower 32 bits of this length are 3, and the whole number is negative, so that a 64-bit interface
+  // reads no elements.
   const length = -(2n ** 32n) + 3n;
   if (Number(cblas_isamax(length, Float32Array.of(1, 2, 3), 1n)) !== 2) {
     throw new Error(
@@ -131,7 +131,10 @@ export function checkLibrary(
   }
 }
 
-/** By the library's name: a second `init` takes what is open. How many threads each runs on was said last. */
+/**
+ * The number of threads that was set last. Libraries are opened once per process, so several devices share
+ * them.
+ */
 const threadsOf = new WeakMap<Symbols, number>();
 
 function onMemory(library: Symbols, name: string): (memory: Memory, threads: number) => Blas {
@@ -139,11 +142,11 @@ function onMemory(library: Symbols, name: string): (memory: Memory, threads: num
   const [config, core] = [library.openblas_get_config?.(), library.openblas_get_corename?.()].map((text) =>
     text ? new Deno.UnsafePointerView(text).getCString() : ""
   );
-  // OpenBLAS has kernels for each kind of processor.
+  // OpenBLAS has kernels for each type of processor.
   const description = config ? config.split(" ", 2).join(" ") + (core && ` for ${core}`) : name;
   const [rowMajor, asItIs, transposed] = [101, 111, 112];
   return (memory, threads) => {
-    // Memory that grows keeps its place.
+    // The memory grows in place.
     const base = Deno.UnsafePointer.value(Deno.UnsafePointer.of(memory.u8));
     return {
       description,

@@ -1,4 +1,4 @@
-/** Arguments of a kernel of matrix products. */
+/** Arguments of the kernels of matrix products. */
 import type { TaskBuilder } from "../runtime/executable.ts";
 import type { Local } from "../assembler/wasm.ts";
 
@@ -15,17 +15,17 @@ export const word = {
   bDepthStride: 8,
   bColumnStride: 9,
   cRowStride: 10,
-  /** Work is cut into units: rows and columns of one batch entry. A task takes several. */
+  /** Work is split into units: rows and columns of one matrix of a batch. A task has several units. */
   units: 11,
   unitsPerTask: 12,
   rowUnits: 13,
   rowsPerUnit: 14,
   columnUnits: 15,
   columnsPerUnit: 16,
-  /** Length of the summed axis that is done at a time. */
+  /** Terms of the sum that are processed at a time. */
   depth: 17,
   packsA: 18,
-  /** Panels of the right matrix that are packed at a time, or 0 where it is read as it lies. */
+  /** Panels of the right matrix that are packed at a time. 0: the matrix is not packed. */
   panels: 19,
   scratch: 20,
   scratchPerTask: 21,
@@ -42,7 +42,7 @@ const distances: ReadonlySet<keyof typeof word> = new Set([
   "scratchPerTask",
 ]);
 
-/** Reads words of the descriptor into variables, strides in bytes. */
+/** Reads words of the descriptor into variables. Strides are converted to bytes. */
 export function reader({ word: read, distance }: TaskBuilder): (name: keyof typeof word) => Local {
   return (name) => (distances.has(name) ? distance : read)(word[name]);
 }

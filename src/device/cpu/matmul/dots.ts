@@ -1,4 +1,4 @@
-/** Products with few rows or columns, of matrices that both lie along the sum. */
+/** Products with few rows or columns, if both matrices are contiguous along the sum. */
 import { addTask } from "../runtime/executable.ts";
 import { emitMultiplyAdd } from "../assembler/multiply_add.ts";
 import { vectorsPerRegister } from "../runtime/vectors_per_register.ts";
@@ -8,15 +8,16 @@ import { setPointers } from "./pointers.ts";
 import type { Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
-/** Rows and columns of a tile: their scalar products fill the registers. */
+/** Rows and columns of a tile. Their sums fill the registers. */
 const [tileRows, tileColumns] = [2, 6];
-/** Bytes of a sum, and those that a task needs for the sums of a tile. */
+/** Bytes of a sum, and of the sums of a tile, per task. */
 const sumBytes = 16 * vectorsPerRegister;
 export const dotBytes: number = tileRows * tileColumns * sumBytes;
 
 /**
- * The scalar products of one or two rows with six columns, with the lanes along the sum. Parameters: a, b, c, the number
- * of terms, the strides of a's rows, b's columns and c's rows, how many columns there are, and a place for the sums.
+ * Scalar products of one or two rows with six columns, with lanes along the sum. Parameters: a, b, c, the
+ * number of terms, the strides of a's rows, b's columns and c's rows, the number of columns, and an address
+ * for the sums.
  */
 function emitTile(module: ModuleBuilder, vectors: Vectors, rows: number): FunctionBuilder {
   const { size, lanes, bits, name } = vectors;
@@ -56,7 +57,7 @@ function emitTile(module: ModuleBuilder, vectors: Vectors, rows: number): Functi
   setPointers(f, rights, b, bStride, columns);
   steps(4 / vectorsPerRegister, vectorsPerRegister, vectorsPerRegister * lanes, "v128.load");
   if (vectorsPerRegister > 1) {
-    // An engine joins what is stored side by side. Single vectors follow.
+    // V8 combines adjacent stores. Single vectors follow.
     const all = sums.flat();
     all.forEach((vectors, i) => f.storeVectors(place, vectors, i * sumBytes));
     all.forEach(([sum], i) => {

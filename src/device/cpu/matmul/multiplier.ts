@@ -1,19 +1,20 @@
 /**
- * Matrix products. A microkernel keeps a tile of the result, six rows two registers wide, in registers (twelve sums, a row of
- * the right matrix in two and one broadcast element of the left one fill the fifteen registers there are) and runs
- * along the summed axis. It reads small matrices where they lie. Of large ones, and of those whose rows are not
- * contiguous, panels of the right matrix, each as wide as the tile, are copied first, and stay in the first-level cache
- * while every row passes by them (after Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008).
- * Large matrices with many rows, and those that many products share, are packed as a whole, for tiles of five rows whose elements lie
- * in order.
- * A product with few rows or columns and a large matrix takes as long as that matrix takes to be read, so it is read once and
- * in order: rows that are contiguous five at a time, as updates of the whole result, those that lie along the sum as scalar
- * products.
+ * Matrix products. A microkernel keeps a tile of the result in registers, six rows by two registers: twelve
+ * sums, two registers of the right matrix and one broadcast element of the left matrix use the fifteen
+ * available registers. It reads small matrices in place. For large or non-contiguous matrices, panels of the
+ * right matrix with the width of a tile are copied ("packed") first, and stay in the first-level cache while
+ * all rows are multiplied by them (Goto and van de Geijn, "Anatomy of High-Performance Matrix
+ * Multiplication", 2008). Large matrices with many rows, or for several products, are packed completely, for
+ * tiles of five rows.
  *
- * Long sums are cut into segments, products of their own, whose results are added at the end: see ./segments.ts. Products of large
- * matrices add up blocks of terms anyway.
+ * A product of few rows or columns with a large matrix takes as long as reading the matrix. It is read once
+ * and in order: contiguous rows as updates of the entire result, five rows at a time; contiguous columns as
+ * scalar products.
  *
- * The order of summation depends on the shapes and strides alone, not on the number of threads.
+ * Long sums are split into segments, which are added at the end: see ./segments.ts. Products of large
+ * matrices add blocks of terms anyway.
+ *
+ * The order of summation depends only on shapes and strides, not on the number of threads.
  */
 import { collapse } from "../../collapse.ts";
 import type { BufferView, Device, PreparedMatrix } from "../../device.ts";
@@ -40,28 +41,28 @@ import { emitUpdates, updateBytes } from "./updates.ts";
 
 type Float = "float32" | "float64";
 
-/** The most bytes of a right matrix that is read where it lies by more rows than four tiles have. */
+/** Maximum bytes of a right matrix that is read in place by more rows than four tiles have. */
 const unpackedBytes = 32768;
-/** Strides of the summed axis, in bytes, from which rows of the left matrix are worth packing. */
+/** Minimum stride of the summed axis, in bytes, for which rows of the left matrix are packed. */
 const farApart = 1024;
-/** The most rows or columns of a thin product: it takes as long as reading the other matrix. */
+/** Maximum rows or columns of a product that takes as long as reading the other matrix. */
 const maxFewRows = 31;
-/** Bytes of that matrix from which reading it takes long: fewer stay in a cache. */
+/** Minimum bytes of that other matrix. Smaller matrices stay in a cache. */
 const cachedBytes = 2 ** 18;
-/** The most rows that are computed as scalar products whatever the size. */
+/** Maximum rows that are computed as scalar products for every size. */
 const maxDotRows = 4;
-/** Columns of a unit whose rows are read in order: what is read of a row is then some pages. */
+/** Columns of a unit whose rows are read in order: a row of a unit has several pages. */
 const streamedColumns = 2400;
-/** Panels that are packed at a time of a matrix whose rows are contiguous, of which long pieces are read more quickly. */
+/** Panels that are packed at a time if rows are contiguous: longer reads are faster. */
 const rowPanels = 8;
-/** Multiplications of a product of which a whole matrix is worth packing. */
+/** Minimum multiplications of a product with a completely packed matrix. */
 const minPackedProducts = 2 ** 24;
 /**
- * The most terms of a float32 sum that is not cut into segments, whose results are added in float64: rounding errors grow with the
- * number of terms that one sum takes.
+ * Maximum terms of a float32 sum. Longer sums are split into segments, which are added in float64, because
+ * rounding errors grow with the number of terms.
  */
 const maxTerms = 8192;
-/** Multiplications worth a task of their own. */
+/** Multiplications per task. */
 const productsPerTask = 2 ** 20;
 
 /** Multiplies matrices. */
@@ -80,7 +81,10 @@ export class Multiplier {
     this.#blas = blas;
   }
 
-  /** Runs a kernel with the words of its description, 0 where not given; the leading axes of some views are batches. */
+  /**
+   * Runs a kernel with the words of its descriptor. Words that are not given are 0. The leading axes of
+   * `batched` views are batch axes.
+   */
   #start(
     type: Float,
     task: string,
@@ -118,7 +122,7 @@ export class Multiplier {
       copies.push(copy(this.#device, view));
       return copies.at(-1)!;
     };
-    // Strides of axes of length one are ours to choose.
+    // Strides of axes of length one are arbitrary.
     let aRow = m === 1 ? 1 : a.strides[rank - 2];
     let aDepth = k === 1 ? 1 : a.strides[rank - 1];
     if (aRow !== 1 && aDepth !== 1) {
@@ -177,7 +181,7 @@ export class Multiplier {
       [aRow, aDepth] = [k, 1];
     }
     const dots = bColumn !== 1 && aDepth === 1 && (isThin || m <= maxDotRows);
-    // More rows are worth packing.
+    // With more rows, packing is faster.
     const updates = isThin && bColumn === 1 && m <= 4 * tileRows;
     const packsB = !dots && !updates && (bColumn !== 1 || isLarge && m > 4 * tileRows);
     const packsA = !dots && !updates && aDepth !== 1 && isLarge && aDepth * size >= farApart &&
@@ -191,7 +195,8 @@ export class Multiplier {
       ? blockRows
       : Math.max(tileRows, Math.floor(2 ** 17 / (n * k + 1)));
     rowsPerUnit = tileRows * Math.ceil(m / Math.ceil(m / rowsPerUnit) / tileRows);
-    // Counted anew: whole tiles may need fewer units, and one behind the last row would read what is not there.
+    // Computed again, because complete tiles may need fewer units, and a unit after the last row would read
+    // past the matrix.
     const rowUnits = Math.ceil(m / rowsPerUnit);
     let columnsPerUnit = n;
     const products = m * n * k * batches;
@@ -232,7 +237,7 @@ export class Multiplier {
     for (const { source } of copies) source.free();
   }
 
-  /** See `Device.prepare`. */
+  /** See `DeviceKernels.prepare`. */
   prepare(right: BufferView, rows: number): PreparedMatrix | undefined {
     const [k, n] = right.shape;
     const isLarge = rows * k * n >= minPackedProducts && Math.min(n, k) > blockRows;
@@ -244,7 +249,7 @@ export class Multiplier {
     return (...job) => this.#start(dtype as Float, ...job);
   }
 
-  /** By the product of the transposed matrices, of which the right one is then the large one. */
+  /** Computes the product of the transposed matrices, so that the right matrix is the large one. */
   #runTransposed(a: BufferView, b: BufferView, output: BufferView): void {
     const [left, right, result] = [b, a, output].map(transposed);
     const product = allocateView(this.#device, result.shape, output.dtype);

@@ -1,16 +1,16 @@
-/** Products that a native library computes, where the user has asked for one. */
+/** Products by a native library, if the user requests one. */
 import { collapse, forEachPosition } from "../../collapse.ts";
 import type { BufferView } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
 import { addressOf } from "../assembler/address.ts";
 import type { Blas, BlasMatrix } from "./blas.ts";
 
-/** Rows, columns and terms of the smallest product that is worth a call: a thinner one takes as long as its matrix is read. */
+/** Minimum rows, columns and terms of a product. Smaller products take as long as reading the matrix. */
 const minLength = 24;
-/** Its multiplications: the library's threads have to be woken. */
+/** Minimum multiplications, because waking the library's threads takes time. */
 const minProducts = 2 ** 22;
 
-/** Strides of a product's matrices along their own axis, and along the sum. */
+/** Strides of the matrices along their rows or columns, and along the sum. */
 export interface ProductStrides {
   readonly aRow: number;
   readonly aDepth: number;
@@ -18,7 +18,10 @@ export interface ProductStrides {
   readonly bColumn: number;
 }
 
-/** A call that computes (..., m, k) x (..., k, n), if the product is large and its matrices lie as the library takes them. */
+/**
+ * A function that computes (..., m, k) x (..., k, n). Undefined if the product is small, or a matrix has an
+ * unsupported layout.
+ */
 export function nativeProduct(
   blas: Blas,
   [a, b, output]: readonly [BufferView, BufferView, BufferView],
@@ -41,7 +44,7 @@ export function nativeProduct(
     });
 }
 
-/** A matrix as the rows that lie in memory, its own or those of the transposed one; nothing if they overlap. */
+/** A matrix as rows in memory, or as rows of the transposed matrix. Undefined if rows overlap. */
 function rowMajor(
   [rows, columns]: readonly [number, number],
   [row, column]: readonly [number, number],

@@ -1,7 +1,7 @@
 /**
- * Products of large matrices that are rearranged as a whole before, so that a tile reads what it needs next to each other
- * and long pieces of memory are read in order: of every block of terms the left matrix in groups of a tile's rows, and the
- * panels of the right one.
+ * Products of completely packed matrices. A tile reads adjacent elements, and memory is read in long runs:
+ * for each block of terms, the left matrix is packed in groups of a tile's rows, and the right matrix in
+ * panels.
  */
 import { addTask } from "../runtime/executable.ts";
 import type { FunctionBuilder, ModuleBuilder } from "../assembler/wasm.ts";
@@ -10,8 +10,8 @@ import { emitCallTile, emitGroupTile, groupRows, tileVectors, type Vectors } fro
 import { emitUnits } from "./units.ts";
 
 /**
- * Tasks that pack a matrix, `a` to `c`: for a left one rows of it, for a right one columns, as rows of the transposed one. A
- * block of terms is `bDepthStride` behind the one before, a panel `bColumnStride` behind its neighbour.
+ * Tasks that pack a matrix from `a` to `c`: rows of a left matrix, or columns of a right matrix, given as
+ * rows of the transposed matrix. Blocks of terms are `bDepthStride` apart, panels `bColumnStride`.
  */
 export function emitPacking(
   module: ModuleBuilder,
@@ -43,8 +43,8 @@ export function emitPacking(
 }
 
 /**
- * The product of packed matrices, whose strides are those of a block, and `aDepthStride` and `bDepthStride` the distances of
- * blocks. The rows of a unit pass by so many `panels` at a time.
+ * The product of packed matrices. The strides are those within a block; `aDepthStride` and `bDepthStride` are
+ * the distances between blocks. The rows of a unit are multiplied by `panels` panels at a time.
  */
 export function emitPackedProduct(module: ModuleBuilder, vectors: Vectors): void {
   const { size, lanes } = vectors;

@@ -1,4 +1,4 @@
-/** How products of matrices that are packed as a whole are cut into tasks. */
+/** Splits products of packed matrices into tasks. */
 import type { BufferView, PreparedMatrix } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
 import { transposed } from "../../view.ts";
@@ -18,27 +18,36 @@ export type Start = (
   batched?: readonly Pick<BufferView, "shape" | "strides">[],
 ) => void;
 
-/** The most rows whose block stays in the second-level cache, while the panels at hand stay in the first-level one. */
+/**
+ * Maximum rows of a block that stays in the second-level cache, while the current panels are in the
+ * first-level cache.
+ */
 export const blockRows = 192;
-/** Length of the summed axis of a block: the panels at hand fill three quarters of the first-level cache, results are added to seldom. */
+/**
+ * Terms of a block: the current panels fill three quarters of the first-level cache, and the result is seldom
+ * updated.
+ */
 const blockTerms = 384;
-/** Columns of a unit of more rows: their panels stay in the second-level cache, and rows pass by. */
+/** Columns of a unit with more rows: its panels stay in the second-level cache. */
 const blockColumns = 256;
-/** Rows of a left matrix or columns of a right one that a unit packs: whole groups and panels. */
+/** Rows of a left matrix or columns of a right matrix that a unit packs: complete groups and panels. */
 const packedAtOnce = { a: 12 * groupRows, b: 64 };
-/** Bytes that the rows of a left matrix and of the result take that are multiplied at a time. */
+/** Bytes of the rows of the left matrix and the result that are multiplied at a time. */
 const packedBytes = 2 ** 26;
 
-/** Matrices of one shape, each by blocks of terms. */
+/** Matrices of one shape, in blocks of terms. */
 interface PackedMatrices {
   readonly block: Block;
-  /** Words that a row of a left matrix, or a column of a right one, takes in a block, from block to block, and to the next matrix. */
+  /**
+   * Words per row of a left matrix (per column of a right matrix) in a block, between blocks, and between
+   * matrices.
+   */
   readonly spacing: number;
   readonly blockStride: number;
   readonly stride: number;
 }
 
-/** Packs rows of left matrices, or of transposed right ones, `(count, rows, terms)`. */
+/** Packs rows of left matrices, or of transposed right matrices: `(count, rows, terms)`. */
 function pack(
   memory: Memory,
   start: Start,
@@ -73,7 +82,7 @@ function batch(count: number, strides: readonly number[]) {
   return count === 1 ? [] : strides.map((stride) => ({ shape: [count, 1, 1], strides: [stride, 0, 0] }));
 }
 
-/** Multiplies packed matrices, into `(count, m, n)`. */
+/** Multiplies packed matrices into `(count, m, n)`. */
 function multiply(start: Start, a: PackedMatrices, b: PackedMatrices, output: BufferView, k: number): void {
   const [count, m, n] = output.shape;
   const words = bytesPerElement(output.dtype) / 4;
@@ -96,7 +105,7 @@ function multiply(start: Start, a: PackedMatrices, b: PackedMatrices, output: Bu
   }, batch(count, [a.stride / words, b.stride / words, output.strides[0]]));
 }
 
-/** (m, k) x (k, n) into a contiguous (m, n), of which both are large. */
+/** (m, k) x (k, n) into a contiguous (m, n), for large matrices. */
 export function multiplyLarge(
   memory: Memory,
   start: Start,

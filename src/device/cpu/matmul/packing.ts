@@ -1,4 +1,4 @@
-/** Copying parts of matrices to where a tile reads them one after the other. */
+/** Copies parts of matrices to the order in which a tile reads them. */
 import type { FunctionBuilder, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 import { setPointers } from "./pointers.ts";
 import { groupRows, tileVectors, type Vectors } from "./tile.ts";
@@ -6,10 +6,13 @@ import { groupRows, tileVectors, type Vectors } from "./tile.ts";
 /** Bytes of a packed row of the right matrix. */
 export const panelBytes = 16 * tileVectors;
 
-/** Bytes from a panel of so many rows to the next: not a power of two, so that rows of several fall into different sets of a cache. */
+/**
+ * Padding between panels: distances that are not powers of two, so that rows of several panels are in
+ * different sets of a cache.
+ */
 export const panelPadding = 64;
 
-/** Copies k rows of the right matrix into panels so many bytes apart. Columns beyond the last repeat it. */
+/** Copies k rows of the right matrix to panels. Columns beyond the last repeat it. */
 export function emitPackPanels(module: ModuleBuilder, { size, lanes, bits }: Vectors): FunctionBuilder {
   const f = module.addFunction(
     "pack panels",
@@ -69,7 +72,7 @@ export function emitPackPanels(module: ModuleBuilder, { size, lanes, bits }: Vec
   return f;
 }
 
-/** Copies k steps of at most so many rows of the left matrix, so that the rows lie next to each other. */
+/** Copies k terms of up to a tile's rows of the left matrix, so that the rows are adjacent. */
 export function emitPackRows(
   module: ModuleBuilder,
   { size, bits }: Vectors,
@@ -94,7 +97,7 @@ export function emitPackRows(
   return f;
 }
 
-/** Copies k steps of rows of the left matrix to groups, whose rows take a stride each. */
+/** Copies k terms of rows of the left matrix to groups. */
 export function emitPackLeft(module: ModuleBuilder, vectors: Vectors): FunctionBuilder {
   const packRows = emitPackRows(module, vectors, groupRows);
   const f = module.addFunction(

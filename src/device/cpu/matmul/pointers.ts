@@ -1,10 +1,10 @@
-/** Pointers to the rows or the columns that a kernel reads side by side. */
+/** Pointers to rows or columns that a kernel reads side by side. */
 import type { FunctionBuilder, Local, Operand } from "../assembler/wasm.ts";
 
 /**
  * Sets pointers to addresses a stride apart, from `first` on.
  *
- * @param count Number of lines that there are, if it may be smaller: pointers beyond the last repeat it.
+ * @param count Number of lines, if there may be fewer than pointers: the others repeat the last line.
  */
 export function setPointers(
   f: FunctionBuilder,

@@ -1,4 +1,4 @@
-/** Products tile by tile. */
+/** Products by tiles. */
 import { addTask } from "../runtime/executable.ts";
 import { vectorsPerRegister } from "../runtime/vectors_per_register.ts";
 import type { FunctionBuilder, ModuleBuilder } from "../assembler/wasm.ts";
@@ -7,16 +7,19 @@ import { panelBytes, panelPadding } from "./packing.ts";
 import { emitCallTile, emitTile, tileRows, tileVectors, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
-/** Vectors of a tile of one row, and of two: wide, as otherwise each sum would wait for itself. */
+/**
+ * Vectors of tiles with one row and with two rows. They are wide, because each sum is a chain of dependent
+ * additions.
+ */
 const fewRowsVectors = [8 * vectorsPerRegister, 4 * vectorsPerRegister] as const;
-/** Length of the summed axis that is packed at a time: the panels at hand take half of a first-level cache. */
+/** Terms that are packed at a time: the current panels take half of the first-level cache. */
 export const blockDepth = 256;
 /** Bytes of a panel. */
 export const wholePanelBytes: number = panelBytes * blockDepth + panelPadding;
-/** Panels that the rows pass by at a time: their tiles write whole cache lines. */
+/** Panels that rows are multiplied by at a time: the tiles write complete cache lines. */
 export const panelsAtOnce = 2 / vectorsPerRegister;
 
-/** Tile by tile, of matrices where they lie or packed. */
+/** Products by tiles, of matrices in place or packed. */
 export function emitProducts(
   module: ModuleBuilder,
   vectors: Vectors,
@@ -30,7 +33,7 @@ export function emitProducts(
     byRows: tiles(width, true, most),
     byColumns: tiles(width, false, most),
   });
-  // The narrowest first, each twice as wide as the one before.
+  // From the narrowest to the widest; each is twice as wide as the previous one.
   const widths = Array.from({ length: 1 + Math.log2(tileVectors) }, (_, i) => 2 ** i);
   const byWidth = widths.map((width) => ways(width));
   const fewRows = fewRowsVectors.map((width, i) => ({ width: width * lanes, tiles: ways(width, i + 1) }));
@@ -58,7 +61,8 @@ export function emitProducts(
     packedA,
     () => f.op("address.add", panels, () => f.op("address.mul", packsB, wholePanelBytes)),
   );
-  // Tiles read the left matrix from one pointer if its rows are one element apart, else from a pointer for each row.
+  // Tiles read the left matrix from one pointer if its rows are one element apart, else from a pointer per
+  // row.
   f.set(
     byRows,
     () => f.op("i32.and", () => f.op("i32.eqz", packsA), () => f.op("address.eq", aDepthStride, size)),
@@ -120,7 +124,7 @@ export function emitProducts(
           () => call(byWidth[i]),
         );
       };
-      // One or two rows: wide tiles, as long as there are columns for more than a narrower one.
+      // One or two rows: wide tiles, as long as the remaining columns need more than a narrower tile.
       f.if(() => f.op("i32.and", () => f.op("i32.le_s", rows, 2), () => f.op("i32.eqz", packsB)), () => {
         f.set(left, rows);
         f.set(aTile, from);

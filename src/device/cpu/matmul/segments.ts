@@ -1,20 +1,20 @@
-/** Products whose sums are long, as products of segments of the sum. */
+/** Products with long sums, computed as products of segments. */
 import type { BufferView, Device } from "../../device.ts";
 import { contiguousStrides } from "../../shape.ts";
 import { allocateView } from "../../view.ts";
 import type { ProductStrides } from "./native.ts";
 
-/** Segments are a multiple of so many terms long: whole steps of the kernels. */
+/** The length of a segment is a multiple of this number, so that kernels run complete steps. */
 const termsAtOnce = 32;
 
 /** (..., m, k) x (..., k, n) into a contiguous (..., m, n). */
 type Multiply = (a: BufferView, b: BufferView, output: BufferView) => void;
 
 /**
- * (..., m, k) x (..., k, n) into a contiguous (..., m, n), as a sum over segments of at most so many terms. A reduction, which
- * adds in float64, sums the results of the segments.
+ * (..., m, k) x (..., k, n) into a contiguous (..., m, n), as a sum of segments with at most `maxTerms`
+ * terms. A reduction adds the segments in float64.
  *
- * @param strides Of the matrices; the leading axes have the strides of the views.
+ * @param strides Strides of the matrices. The leading axes have the strides of the views.
  */
 export function multiplyInSegments(
   device: Device,

@@ -5,16 +5,16 @@ import { vectorsPerRegister } from "../runtime/vectors_per_register.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 import { setPointers } from "./pointers.ts";
 
-/** Rows and vectors of a tile, whose vectors fill two registers. */
+/** Rows and vectors of a tile. The vectors fill two registers. */
 export const tileRows = 6;
 export const tileVectors = 2 * vectorsPerRegister;
 /**
- * Rows of a group of a left matrix that is packed as a whole, and of a tile of them: sums, vectors of the right matrix, an element
- * of the left one in every lane and the vector that it is taken from fill fourteen registers.
+ * Rows of a group of a packed left matrix, and of its tile: the sums, the vectors of the right matrix, a
+ * broadcast element of the left matrix and the vector that contains it use fourteen registers.
  */
 export const groupRows = 5;
 
-/** The parts of the code that differ with the type. */
+/** Parts of the code that depend on the type. */
 export interface Vectors {
   readonly size: 4 | 8;
   readonly lanes: 2 | 4;
@@ -23,11 +23,11 @@ export interface Vectors {
 }
 
 /**
- * A tile of the result from k steps along the sum. Parameters: a, b, c, k, the stride of a, the stride of b's rows, that
- * of c's rows, how many columns are stored, and whether the result is added to c.
+ * Computes a tile of the result from k terms. Parameters: a, b, c, k, the stride of a, the strides of b's
+ * rows and c's rows, the number of columns to store, and whether to add to c.
  *
- * @param byRows Whether the elements of `a` along the sum lie next to each other, and rows a stride apart; or the rows
- * lie next to each other.
+ * @param byRows Whether the elements of `a` are adjacent along the sum and its rows a stride apart. Otherwise
+ * the rows are adjacent.
  */
 export function emitTile(
   module: ModuleBuilder,
@@ -56,7 +56,7 @@ export function emitTile(
       );
     }
   };
-  // A pointer for each row: addresses with the same offset are checked against the same bound.
+  // A pointer per row, because V8 checks addresses with equal offsets only once.
   const pointers = f.locals("address", rows);
   setPointers(f, pointers, a, byRows ? aStride : () => f.address(size));
   const steps = (count: number) => {
@@ -73,8 +73,9 @@ export function emitTile(
 }
 
 /**
- * A tile of the result from k steps along the sum, of groups and panels, whose elements lie in the order in which they are
- * read. Parameters: a, b, c, k, the stride of c's rows, how many columns are stored, and whether the result is added to c.
+ * Computes a tile of the result from k terms of packed groups and panels, whose elements are in the order of
+ * the reads. Parameters: a, b, c, k, the stride of c's rows, the number of columns to store, and whether to
+ * add to c.
  */
 export function emitGroupTile(module: ModuleBuilder, vectors: Vectors, rows: number): FunctionBuilder {
   const { size, name } = vectors;
@@ -104,13 +105,16 @@ export function emitGroupTile(module: ModuleBuilder, vectors: Vectors, rows: num
   return f;
 }
 
-/** Loops over k steps, so many at a time and then one by one. `steps` emits a number of them and takes it from k. */
+/**
+ * Loops over k terms, several at a time and then one by one. `steps` emits the code for a number of terms,
+ * and subtracts it from k.
+ */
 function emitSteps(f: FunctionBuilder, k: Local, together: number, steps: (count: number) => void): void {
   f.while(() => f.op("i32.ge_s", k, together), () => steps(together));
   f.while(() => f.op("i32.gt_s", k, 0), () => steps(1));
 }
 
-/** Stores the sums of a tile in so many columns, or adds them to what is there. */
+/** Stores the sums of a tile to a number of columns, or adds them to the result. */
 function emitResult(
   f: FunctionBuilder,
   { size, lanes, bits, name }: Vectors,
@@ -152,7 +156,7 @@ function emitResult(
   });
 }
 
-/** Calls the tile function for a number of rows, from one to as many as there are functions. */
+/** Calls the function for a number of rows, from one to the number of functions. */
 export function emitCallTile(
   f: FunctionBuilder,
   tiles: readonly FunctionBuilder[],

@@ -5,7 +5,7 @@ import type { Local } from "../assembler/wasm.ts";
 import { word } from "./descriptor.ts";
 import type { Vectors } from "./tile.ts";
 
-/** Units of a task, each with its rows, columns and addresses: shared by the kernels. */
+/** Emits the loop over the units of a task, with rows, columns and addresses of each unit. */
 export function emitUnits(
   { f, task, descriptor }: TaskBuilder,
   { size }: Vectors,

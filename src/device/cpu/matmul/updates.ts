@@ -1,4 +1,7 @@
-/** Products with few rows and a large right matrix whose rows are contiguous: each of its rows is read once, in order. */
+/**
+ * Products of few rows with a large right matrix whose rows are contiguous. Each of its rows is read once, in
+ * order.
+ */
 import { addTask } from "../runtime/executable.ts";
 import { emitMultiplyAdd } from "../assembler/multiply_add.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
@@ -6,26 +9,29 @@ import { reader, word } from "./descriptor.ts";
 import { tileRows, tileVectors, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
-/** Steps along the sum that are taken at once: so many rows of the right matrix, as wide as a tile, stay in registers. */
+/** Rows of the right matrix, with the width of a tile, that are kept in registers at a time. */
 const depthAtOnce = 5;
 
-/** Rows of the result that are added to at once. */
+/** Rows of the result that are updated at a time. */
 const rowsAtOnce = 5;
 
-/** Bytes of a row of the left matrix, copied for so many steps. */
+/** Bytes of a row of the left matrix for the terms of one step. */
 const weightBytes = (size: number): number => tileRows * size;
 /** Bytes of a row of a strip. */
 const stripBytes = 16 * tileVectors;
-/** Most strips that are narrower, at the end: of one vector, and of one element. */
+/** Maximum number of narrower strips at the end: of one vector, and of one element. */
 const narrowStrips = tileVectors - 1 + 3;
 
-/** Bytes that a task needs, in whole cache lines: the weights of some steps, and the sums of all strips. */
+/**
+ * Bytes per task, in complete cache lines: elements of the left matrix for some terms, and the sums of all
+ * strips.
+ */
 export function updateBytes(size: number, rows: number, columns: number): number {
   const strips = Math.ceil(columns * size / stripBytes) + narrowStrips;
   return 64 * Math.ceil(rows * (weightBytes(size) + strips * stripBytes) / 64);
 }
 
-/** Strips of a tile's vectors, one, and one element, as long as there are columns. */
+/** Strips with the width of a tile, of one vector, and of one element, until no columns remain. */
 function emitStrips(
   f: FunctionBuilder,
   { lanes, bits }: Vectors,
@@ -41,7 +47,7 @@ function emitStrips(
   }
 }
 
-/** Copies sums, a strip of all rows behind the other, to the rows of the result. */
+/** Copies the sums of strips to the rows of the result. */
 function emitUnpack(module: ModuleBuilder, vectors: Vectors): FunctionBuilder {
   const { size, bits } = vectors;
   const f = module.addFunction("unpack sums", ["address", "address", "address", "i32", "i32"]);
@@ -68,11 +74,11 @@ function emitUnpack(module: ModuleBuilder, vectors: Vectors): FunctionBuilder {
 }
 
 /**
- * Adds to sums what one or five rows of the right matrix contribute. The sums of a strip lie next to each other: as rows of the
- * result they would be read from as many places. Parameters: a, whose rows are six elements apart, b, the sums, the stride of
- * b's rows, the number of rows of the result, and that of columns.
+ * Adds the contribution of one or five rows of the right matrix to sums. The sums of a strip are adjacent,
+ * because the rows of the result are far apart. Parameters: a, whose rows are six elements apart, b, the
+ * sums, the stride of b's rows, the number of rows of the result, and the number of columns.
  *
- * @param adds Whether to add, or to write.
+ * @param adds Whether to add or to overwrite.
  */
 function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds: boolean): FunctionBuilder {
   const { size, lanes, bits, name } = vectors;
@@ -104,7 +110,7 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
         if (i - lane + lanes > depth) {
           f.set(weight, () => f.load(`v128.load${bits}_splat` as Opcode, aAt, aOffset + i * size));
         } else {
-          // A load whose address is checked takes longer than a shuffle.
+          // A load with an address check takes longer than a shuffle.
           if (lane === 0) f.set(weights, () => f.load("v128.load", aAt, aOffset + i * size));
           f.set(
             weight,
@@ -133,7 +139,7 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
   return f;
 }
 
-/** Five rows of the right matrix at a time are multiplied by all rows of the left one. */
+/** Multiplies five rows of the right matrix at a time by all rows of the left matrix. */
 export function emitUpdates(module: ModuleBuilder, vectors: Vectors, packRows: FunctionBuilder): void {
   const { size } = vectors;
   const [many, one] = [depthAtOnce, 1].map((depth) =>

@@ -9,15 +9,19 @@ import {
   type ValueType,
 } from "../assembler/wasm.ts";
 
-/** An exported function that does one task of a job, and where the job is described: an address in words of 32 bits. */
+/**
+ * An exported function that does one task of a job. `word` is the address of the descriptor, in words of 32
+ * bits.
+ */
 export type Task = (task: number, word: number) => void;
 
 /**
- * The functions that kernels import. Worker threads are given this function's source, so it refers to nothing outside.
+ * Functions that kernels import. Worker threads receive the source of this function, so it must not refer to
+ * outer names.
  */
 export function hostFunctions(): Record<string, (x: number, p: number) => number> {
   const { exp, log, log1p, sin, cos, tanh } = Math;
-  /** The error function by its Maclaurin series times exp(-x^2), all of whose terms are positive. */
+  /** The error function: its Maclaurin series times exp(-x^2), with positive terms only. */
   function erf(x: number): number {
     const a = Math.abs(x);
     if (!(a < 6)) return a >= 6 ? Math.sign(x) : x;
@@ -25,7 +29,7 @@ export function hostFunctions(): Record<string, (x: number, p: number) => number
     for (let n = 1; n < 200 && term > sum * 1e-17; n++) sum += term *= 2 * a * a / (2 * n + 1);
     return Math.sign(x) * 2 / Math.sqrt(Math.PI) * Math.exp(-a * a) * sum;
   }
-  /** As C's `pow`, where `Math.pow` gives NaN: 1 to any power is 1, and so is -1 to an infinite one. */
+  /** C's `pow`. Where `Math.pow` returns NaN: 1 to any power is 1, and -1 to an infinite power is 1. */
   function pow(x: number, p: number): number {
     return x === 1 || x === -1 && Math.abs(p) === Infinity ? 1 : Math.pow(x, p);
   }
@@ -45,11 +49,11 @@ export function newModule(): ModuleBuilder {
 export interface TaskBuilder {
   readonly f: FunctionBuilder;
   readonly task: Local;
-  /** Address of the job's description. */
+  /** Address of the descriptor. */
   readonly descriptor: Local;
-  /** Reads a word of the description. */
+  /** Reads a word of the descriptor. */
   readonly word: (at: number) => Local;
-  /** Reads a word of the description as an address, or as a distance between addresses. */
+  /** Reads a word of the descriptor as an address, or as a distance between addresses. */
   readonly address: (at: number) => Local;
   readonly distance: (at: number) => Local;
 }
@@ -75,24 +79,24 @@ export function addTask(module: ModuleBuilder, name: string): TaskBuilder {
   };
 }
 
-/** One of {@linkcode hostFunctions}, of so many f64 and to an f64. */
+/** Imports a function of {@linkcode hostFunctions}, with f64 operands and result. */
 export function importHostFunction(module: ModuleBuilder, name: string, operands: number): Callable {
   return module.importFunction("env", name, new Array<ValueType>(operands).fill("f64"), ["f64"]);
 }
 
-/** Gives memory back that belonged to a module. */
+/** Releases the memory of modules that are no longer referenced. */
 const unused = new FinalizationRegistry(({ memory, block }: { memory: Memory; block: Block }) =>
   memory.release(block)
 );
 
 let made = 0;
 
-/** A module, compiled and instantiated on the main thread; workers do the same from a copy of its bytes. */
+/** A compiled module. Workers compile a copy of its bytes. */
 export class Executable {
-  /** A number unlike that of any other module, by which workers know it: another may come to lie at its address. */
+  /** A unique number by which workers identify the module: the address can be reused by another module. */
   readonly number: number = made++;
   readonly exports: Record<string, Task>;
-  /** Names of the exports, in an order that is the same on every thread. */
+  /** Names of the exports, in the same order on every thread. */
   readonly names: readonly string[];
   readonly #memory: Memory;
   readonly #bytes: Uint8Array<ArrayBuffer>;
@@ -113,14 +117,14 @@ export class Executable {
     return this.#bytes.length;
   }
 
-  /** Memory that is given back when nothing refers to the module any more. */
+  /** Allocates memory that is released when the module is no longer referenced. */
   allocate(byteLength: number): Block {
     const block = outsideCapture(() => this.#memory.allocate(byteLength));
     unused.register(this, { memory: this.#memory, block });
     return block;
   }
 
-  /** Address of the module's bytes in the shared memory, which every thread reads. */
+  /** Address of the module's bytes in the shared memory. */
   get address(): number {
     if (!this.#shared) {
       this.#shared = this.allocate(this.#bytes.length);

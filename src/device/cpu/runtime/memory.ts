@@ -1,21 +1,21 @@
 /**
- * The memory of the CPU device: one WebAssembly memory that all kernels and threads share, and an allocator of blocks in
- * it. The allocator is "two-level segregated fit" (Masmano et al., 2004): free blocks are kept in lists by size, eight
- * lists to a power of two; a bitmap finds the first list with a block that is large enough; what is left of a block is
- * split off, and neighbours that are free are joined at once. Both calls take constant time, and memory that was split
- * for small tensors comes back for large ones.
+ * The memory of the CPU device: one WebAssembly memory for all kernels and threads, with an allocator. The
+ * allocator is "two-level segregated fit" (Masmano et al., 2004): free blocks are in lists by size, eight
+ * lists per power of two; a bitmap finds the first list with a sufficiently large block; the unused part of a
+ * block is split off, and adjacent free blocks are merged immediately. Both operations take constant time,
+ * and small blocks are merged to large blocks again.
  */
 import type { DType, TypedArray } from "../../dtype.ts";
 import type { Reserve } from "../../reserve.ts";
 import { growMemory, maximumPages, newMemory } from "./memory64.ts";
 
-/** Number of bytes that blocks are multiples of, and aligned to: a cache line. */
+/** Size and alignment of blocks in bytes: a cache line. */
 const granule = 64;
 const page = 65536;
 
-/** A piece of the memory. */
+/** A block of memory. */
 export class Block {
-  /** Free blocks of about the same size. */
+  /** Free blocks of similar size. */
   next: Block | undefined = undefined;
   previous: Block | undefined = undefined;
   /** Neighbours in memory. */
@@ -24,21 +24,21 @@ export class Block {
   free = false;
 
   constructor(
-    /** Its start, in bytes. */
+    /** Address in bytes. */
     readonly address: number,
-    /** Its length in granules. */
+    /** Length in granules. */
     public granules: number,
   ) {}
 }
 
-/** Lists 0 to 15 hold blocks of exactly as many granules; from there on eight lists share a power of two. */
+/** Lists 0 to 15 hold blocks of exactly that many granules. Above, eight lists share a power of two. */
 function listOf(granules: number): number {
   if (granules < 16) return granules;
   const exponent = 31 - Math.clz32(granules);
   return 16 + (exponent - 4) * 8 + (granules >>> exponent - 3 & 7);
 }
 
-/** The first list of which every block has at least so many granules. */
+/** The first list whose blocks all have at least a number of granules. */
 function sufficientList(granules: number): number {
   if (granules < 16) return granules;
   const exponent = 31 - Math.clz32(granules);
@@ -47,14 +47,14 @@ function sufficientList(granules: number): number {
 
 const lists = listOf(maximumPages * page / granule) + 1;
 
-/** Bytes in words that people read. */
+/** Formats a number of bytes. */
 function formatBytes(bytes: number): string {
   if (bytes < 1024) return `${bytes} bytes`;
   const exponent = Math.min(3, Math.floor(Math.log2(bytes) / 10));
   return `${(bytes / 1024 ** exponent).toFixed(1)} ${["", "KiB", "MiB", "GiB"][exponent]}`;
 }
 
-/** Bytes of memory that the machine has, or infinity where this process may not know. */
+/** Bytes of memory of the machine, or infinity if this process may not read it. */
 function machineMemory(): number {
   const { state } = Deno.permissions.querySync({ name: "sys", kind: "systemMemoryInfo" });
   return state === "granted" ? Deno.systemMemoryInfo().total : Infinity;
@@ -63,7 +63,7 @@ function machineMemory(): number {
 /** One shared, growing memory and its allocator. */
 export class Memory {
   readonly wasm: WebAssembly.Memory;
-  /** Views of the entire memory. They are replaced when it grows: do not keep them across an allocation. */
+  /** Views of the entire memory. They are replaced when it grows: do not store them across an allocation. */
   u8!: Uint8Array<SharedArrayBuffer>;
   i32!: Int32Array<SharedArrayBuffer>;
   u32!: Uint32Array<SharedArrayBuffer>;
@@ -71,17 +71,17 @@ export class Memory {
   f64!: Float64Array<SharedArrayBuffer>;
 
   readonly #maximumPages: number;
-  /** Reason why it grows no further, for an error. */
+  /** The reason for the maximum size, for an error message. */
   readonly #limit: string;
   readonly #free: (Block | undefined)[] = new Array(lists).fill(undefined);
   readonly #bitmap = new Uint32Array(Math.ceil(lists / 32));
   /** The block with the highest address. */
   #last: Block;
   #used = 0;
-  /** Source of blocks while commands are captured, to which they go back. */
+  /** Reserve of the current capture. Blocks are taken from it and released to it. */
   reserve: Reserve<Block> | undefined;
 
-  /** @param maximumBytes The most that it may grow to, by default what WebAssembly addresses or the machine has. */
+  /** @param maximumBytes Maximum size. Default: the limit of WebAssembly, or the memory of the machine. */
   constructor(maximumBytes: number = Math.min(maximumPages * page, machineMemory())) {
     this.#maximumPages = Math.min(maximumPages, Math.ceil(maximumBytes / page));
     this.#limit = this.#maximumPages === maximumPages
@@ -92,29 +92,30 @@ export class Memory {
         this.wasm = newMemory(this.#maximumPages);
         break;
       } catch (error) {
-        // Address space is reserved up to the maximum, and may be limited.
+        // The maximum reserves address space, which may be limited.
         if (this.#maximumPages <= 256) throw error;
         this.#maximumPages >>= 1;
         this.#limit = "the most that the machine lets WebAssembly reserve";
       }
     }
-    // Address zero is never given out, and neither is the last granule: a vector may be read past a block's end.
+    // The first and the last granule are never allocated: address zero is invalid, and vectors may be read
+    // past the end of a block.
     this.#last = new Block(granule, page / granule - 2);
     this.#insert(this.#last);
     this.#renewViews();
   }
 
-  /** Bytes in blocks that are allocated. */
+  /** Bytes of allocated blocks. */
   get usedBytes(): number {
     return this.#used * granule;
   }
 
-  /** Bytes that the memory has grown to. */
+  /** Current size in bytes. */
   get totalBytes(): number {
     return this.u8.length;
   }
 
-  /** Bytes that it may grow to. */
+  /** Maximum size in bytes. */
   get maximumBytes(): number {
     return this.#maximumPages * page;
   }
@@ -136,16 +137,16 @@ export class Memory {
   }
 
   /**
-   * Takes at least `byteLength` bytes of undefined content, aligned to 64.
+   * Allocates at least `byteLength` bytes of undefined content, aligned to 64.
    *
-   * @throws {Error} If there are not so many left.
+   * @throws {Error} If not enough memory is left.
    */
   allocate(byteLength: number): Block {
     const granules = Math.max(1, Math.ceil(byteLength / granule));
     return this.reserve?.take(granules) ?? this.#allocate(granules, byteLength);
   }
 
-  /** The same, but not what captured commands have used before. */
+  /** Allocates a block that captured commands have not used before. */
   allocateUnused(byteLength: number): Block {
     return this.#allocate(Math.max(1, Math.ceil(byteLength / granule)), byteLength);
   }
@@ -169,7 +170,7 @@ export class Memory {
     return block;
   }
 
-  /** Gives a block back. */
+  /** Releases a block. */
   release(block: Block): void {
     if (this.reserve?.put(block, block.granules)) return;
     if (block.free) throw new Error(`memory at ${block.address} was released twice`);
@@ -187,7 +188,7 @@ export class Memory {
     this.#insert(before && block.free ? before : block);
   }
 
-  /** Makes a block longer by its neighbour. */
+  /** Merges a block with its successor. */
   #join(block: Block, after: Block): void {
     block.granules += after.granules;
     block.after = after.after;
@@ -231,7 +232,10 @@ export class Memory {
     return this.#free[32 * word + 31 - Math.clz32(bits & -bits)];
   }
 
-  /** Looks among blocks of about the right size for one that happens to be large enough: better than growing. */
+  /**
+   * Searches the list of similar sizes for a sufficiently large block, which is better than growing the
+   * memory.
+   */
   #findAmongSimilar(granules: number): Block | undefined {
     let block = this.#free[listOf(granules)];
     while (block && block.granules < granules) block = block.next;
@@ -243,7 +247,7 @@ export class Memory {
     const missing = last.free ? granules - last.granules : granules;
     const needed = Math.ceil(missing * granule / page);
     const pages = this.totalBytes / page;
-    // Pages that nobody touches cost address space alone, so growing generously is cheap and keeps views alive longer.
+    // Untouched pages only cost address space, so growing generously is cheap and keeps views valid longer.
     const wanted = Math.max(needed, 16, Math.min(pages, 4096));
     const available = this.#maximumPages - pages;
     let added = Math.min(wanted, available);

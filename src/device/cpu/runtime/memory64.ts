@@ -1,4 +1,4 @@
-/** Whether the engine has memories with 64-bit addresses; they reach 16 GiB, those with 32-bit addresses 4 GiB. */
+/** Whether the engine supports memories with 64-bit addresses: up to 16 GiB instead of 4 GiB. */
 export const hasMemory64: boolean = (() => {
   try {
     return newMemory(1, true).buffer.byteLength > 0;
@@ -7,7 +7,7 @@ export const hasMemory64: boolean = (() => {
   }
 })();
 
-/** A shared memory of one page, which may grow. */
+/** A shared, growable memory of one page. */
 export function newMemory(maximumPages: number, is64 = hasMemory64): WebAssembly.Memory {
   const shared = true;
   if (!is64) return new WebAssembly.Memory({ initial: 1, maximum: maximumPages, shared });
@@ -15,10 +15,10 @@ export function newMemory(maximumPages: number, is64 = hasMemory64): WebAssembly
   return new WebAssembly.Memory(descriptor as unknown as WebAssembly.MemoryDescriptor);
 }
 
-/** Lets a memory grow. */
+/** Grows a memory. */
 export function growMemory(memory: WebAssembly.Memory, pages: number): void {
   memory.grow((hasMemory64 ? BigInt(pages) : pages) as number);
 }
 
-/** The most pages that a memory may have. */
+/** Maximum number of pages of a memory. */
 export const maximumPages: number = hasMemory64 ? 2 ** 18 : 2 ** 16;

@@ -1,10 +1,10 @@
 /**
  * Threads that share the tasks of a job. A job is an exported function of a WebAssembly module, called as
- * `task(0, word)` to `task(n - 1, word)` in any order by whichever thread is free: the main thread, which takes
- * part, and workers, which sleep between jobs. All that passes between threads goes through words of the shared memory,
- * a module's bytes included, so a job starts within microseconds and never waits for an event loop. The main thread does the
- * tasks that nobody else has taken, while workers start and where the platform has none. The failure of a worker is an error
- * of the job that it took part in, or of the next one.
+ * `task(0, word)` to `task(n - 1, word)` in any order by the next free thread: the main thread or a worker.
+ * Workers sleep between jobs. All communication uses words of the shared memory, including the bytes of
+ * modules, so a job starts within microseconds and does not wait for an event loop. The main thread does all
+ * remaining tasks, so jobs also finish while workers start, and without workers. An error of a worker is
+ * thrown by the current job, or by the next one.
  */
 import { Worker } from "node:worker_threads";
 import type { Memory } from "./memory.ts";
@@ -14,40 +14,48 @@ import { type Executable, hostFunctions, type Task } from "./executable.ts";
 const word = {
   /** Counts jobs; workers wait for it to change. */
   generation: 0,
-  /** Whether a job may be joined. Its words below change only while it is zero and no worker is inside. */
+  /**
+   * Whether workers may join the job. The words below change only while this is zero and no worker is inside.
+   */
   open: 1,
-  /** The number of workers that look at the job or work on it. */
+  /** Number of workers that read the job or work on it. */
   inside: 2,
   /** The next task. */
   next: 3,
   tasks: 4,
-  /** Address of the job's description, in words, as all are here. */
+  /** Address of the descriptor, in words like all addresses here. */
   descriptor: 5,
-  /** Address and length of the module's bytes, its number, and which of its exports is the task. */
+  /** Address and length of the module's bytes, its number, and the index of the export. */
   module: 6,
   moduleLength: 7,
   moduleNumber: 8,
   exportIndex: 9,
-  /** Set when a task has thrown. */
+  /** Set if a task has thrown. */
   failed: 10,
-  /** Set when workers are to end. */
+  /** Set when workers must stop. */
   quit: 11,
-  /** Counts the tasks that workers have done. */
+  /** Counts the tasks done by workers. */
   shared: 12,
-  /** Bytes of the message of the task that has failed, in UTF-8, which lies behind these words. */
+  /** Bytes of the error message of the failed task, in UTF-8, stored after these words. */
   messageLength: 13,
 } as const;
 
-/** Bytes of the control block: its words, and the message of a task that has failed. */
+/** Bytes of the control block: its words, and the error message of a failed task. */
 const [wordBytes, messageBytes] = [64, 512];
 
-/** Number of looks of a thread before it sleeps: some hundred microseconds, the price of a wake-up on a virtual machine. */
+/**
+ * Number of polls before a thread sleeps: about a hundred microseconds, the time to wake a thread on a
+ * virtual machine.
+ */
 const spins = 20_000;
 
-/** Most modules that a worker keeps; it forgets all of them then, and makes those that are still in use again. */
+/**
+ * Maximum modules that a worker caches. It then clears its cache and recompiles modules that are still in
+ * use.
+ */
 const maxModules = 1024;
 
-/** Body of a worker. Its source is sent as text, so it refers to nothing outside. */
+/** Main function of a worker. Its source is sent as text, so it must not refer to outer names. */
 function workerMain(
   { memory, control, wordBytes, messageBytes, word, spins, maxModules }: {
     memory: WebAssembly.Memory;
@@ -92,7 +100,7 @@ function workerMain(
     try {
       if (load(open)) work();
     } catch (error) {
-      // The first failure is the one that is reported.
+      // Only the first error is reported.
       if (Atomics.compareExchange(words, failed, 0, 1) === 0) {
         const message = new TextEncoder().encode(String(error)).subarray(0, messageBytes);
         new Uint8Array(memory.buffer, control + wordBytes, messageBytes).set(message);
@@ -109,38 +117,38 @@ function workerMain(
 
 /** The threads of one device. */
 export class ThreadPool {
-  /** Threads that take part in a job, the main one included. */
+  /** Number of threads of a job, including the main thread. */
   readonly threads: number;
   readonly #memory: Memory;
   readonly #control: number;
   readonly #words: Int32Array<SharedArrayBuffer>;
   readonly #main: typeof workerMain;
   #started = false;
-  /** The failure of a worker outside of a job, which the next job throws. */
+  /** An error of a worker outside of a job. The next job throws it. */
   #failure: unknown;
-  /** Recorder of what runs while commands are captured. */
+  /** Commands of the current capture. */
   captured: (() => void)[] | undefined;
 
-  /** @param main The body of a worker, which refers to nothing outside; tests pass others. */
+  /** @param main Main function of a worker, which must not refer to outer names. Tests pass others. */
   constructor(memory: Memory, threads: number, main: typeof workerMain = workerMain) {
     this.threads = threads;
     this.#memory = memory;
     this.#main = main;
     this.#control = memory.allocate(wordBytes + messageBytes).address;
-    // Memory that grows keeps its place, so this view stays good.
+    // The memory grows in place, so this view stays valid.
     this.#words = new Int32Array(memory.i32.buffer, this.#control, 16);
     this.#words.fill(0);
   }
 
-  /** Number of tasks that workers, not the main thread, have done: for tests and diagnosis. */
+  /** Number of tasks that workers have done, for tests and diagnosis. */
   get tasksOfWorkers(): number {
     return Atomics.load(this.#words, word.shared);
   }
 
   /**
-   * Runs the tasks of a job, described at an address, and returns when all are done.
+   * Runs the tasks of a job with a descriptor, and returns when all are done.
    *
-   * @throws {Error} If a worker has failed, with its message.
+   * @throws {Error} If a worker failed, with its message.
    */
   run(executable: Executable, name: string, tasks: number, descriptor: number): void {
     if (tasks <= 1 || this.threads <= 1) return this.runHere(executable.exports[name], tasks, descriptor);
@@ -182,7 +190,7 @@ export class ThreadPool {
     }
   }
 
-  /** The message of the task that has failed. */
+  /** The error message of the failed task. */
   #message(): string {
     const length = Atomics.load(this.#words, word.messageLength);
     const bytes = new Uint8Array(this.#words.buffer, this.#control + wordBytes, length);
@@ -197,7 +205,10 @@ export class ThreadPool {
     for (let task = 0; task < tasks; task++) run(task, descriptor / 4);
   }
 
-  /** Address for a job's description: the shared one, or, while commands are captured, one of its own that is read again later. */
+  /**
+   * Address of a descriptor: the shared one, or, during a capture, a separate one that is read again in
+   * replays.
+   */
   describe(shared: number, byteLength: number): number {
     return this.captured ? this.#memory.allocateUnused(byteLength).address : shared;
   }
@@ -228,7 +239,8 @@ export class ThreadPool {
     };
     try {
       for (let i = 1; i < this.threads; i++) {
-        // A copy of the environment, which is the default, would take a permission, and a question on a terminal.
+        // An empty environment, because copying the environment requires a permission and would prompt the
+        // user.
         const worker = new Worker(source, { eval: true, workerData, env: {} });
         worker.on("error", (error: unknown) => this.#failure ??= error);
         worker.unref();
@@ -238,7 +250,7 @@ export class ThreadPool {
     }
   }
 
-  /** Ends the workers. Jobs that come later run on the main thread. */
+  /** Stops the workers. Later jobs run on the main thread. */
   destroy(): void {
     Atomics.store(this.#words, word.quit, 1);
     Atomics.add(this.#words, word.generation, 1);

@@ -1,20 +1,23 @@
-/** What tells whether V8 computes two neighbouring vectors as one. */
+/** Properties that determine whether V8 combines two adjacent vectors of 128 bits. */
 export interface VectorEvidence {
   /** Architecture of the processor, as in `Deno.build.arch`. */
   readonly arch: string;
-  /** Whether the engine checks each address of WebAssembly; undefined where that cannot be tried. */
+  /** Whether the engine checks every WebAssembly address. Undefined if this cannot be tested. */
   readonly checksAddresses: boolean | undefined;
-  /** V8's switches in the environment, divided by commas; undefined where there are none, or nobody may read them. */
+  /**
+   * V8's flags in the environment, separated by commas. Undefined if there are none, or reading them is not
+   * permitted.
+   */
   readonly variable: string | undefined;
   /** Whether this is an executable of `deno compile`, which ignores the environment. */
   readonly isStandalone: boolean;
 }
 
 /**
- * Vectors of 128 bits that a register holds: 2 where V8 joins vectors that lie next to each other in memory, 1 elsewhere. V8 joins
- * them on x86-64 only, and only where no address is checked between them, which can be tried. Whether V8 was also told to join
- * vectors can be read in the environment alone: the switches of a command line, and those in an executable, are not visible. There
- * the missing check stands for both switches, since nothing else has a use for it.
+ * Number of 128-bit vectors per register: 2 if V8 combines vectors that are adjacent in memory, else 1. V8
+ * combines vectors only on x86-64, and only if no address is checked between them, which can be tested. The
+ * flag that enables this is only visible in the environment, not on a command line or in an executable.
+ * There, missing address checks imply the flag, because they have no other use.
  */
 export function vectorsPerRegisterOf(
   { arch, checksAddresses, variable, isStandalone }: VectorEvidence,
@@ -27,7 +30,7 @@ export function vectorsPerRegisterOf(
   return isJoined ?? !isUnchecked ? 2 : 1;
 }
 
-/** What the last of V8's switches says about a flag; undefined where none names it. V8 takes `_` for `-`, and `no` for `no-`. */
+/** The last value of a V8 flag, or undefined if it is not set. V8 accepts `_` for `-`, and `no` for `no-`. */
 function lastOf(switches: readonly string[], flag: string): boolean | undefined {
   const names = switches.map((text) => text.trim().replace(/^--?/, "").replaceAll("_", "-"));
   const last = names.findLast((name) => name.replace(/^no-?/, "") === flag);
@@ -35,8 +38,9 @@ function lastOf(switches: readonly string[], flag: string): boolean | undefined 
 }
 
 /**
- * Whether the engine checks each address of WebAssembly. It reads 4 bytes from the address 2^64 - 16 with the offset 16: a check
- * refuses their sum 2^64. Without a check the sum wraps to the memory's first bytes, so that nothing outside is read.
+ * Whether the engine checks every WebAssembly address. Reads 4 bytes from address 2^64 - 16 with offset 16. A
+ * check rejects the sum 2^64; without a check the sum wraps to the first bytes of the memory, so nothing
+ * outside is read.
  */
 function tryAddressChecks(): boolean | undefined {
   const code = [0x42, 0x70, 0x28, 2, 16, 0x0b]; // i64.const -16, i32.load offset=16, end
@@ -63,14 +67,14 @@ function tryAddressChecks(): boolean | undefined {
   }
 }
 
-/** V8's switches in the environment, where the permission `--allow-env=DENO_V8_FLAGS` is granted. */
+/** V8's flags in the environment, if `--allow-env=DENO_V8_FLAGS` is granted. */
 function readSwitches(): string | undefined {
   const variable = "DENO_V8_FLAGS";
   const { state } = Deno.permissions.querySync({ name: "env", variable });
   return state === "granted" ? Deno.env.get(variable) : undefined;
 }
 
-/** Vectors of 128 bits that a register holds in this process; tiles are that much wider. */
+/** Number of 128-bit vectors per register in this process. It determines the width of tiles. */
 export const vectorsPerRegister: 1 | 2 = vectorsPerRegisterOf({
   arch: Deno.build.arch,
   checksAddresses: tryAddressChecks(),
