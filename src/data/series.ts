@@ -365,8 +365,8 @@ export function stackSeries(
         "invalid-observation",
         `series "${name}", observation ${
           Math.floor(tooLarge / width) + 1
-        }: a value is too large for float32, ` +
-          "compared with those of the training series",
+        }: a value is too large for float32 ` +
+          "after scaling with the statistics of the training set",
       );
     }
   });

@@ -83,7 +83,7 @@ export function feedsPredictions({ context, pForcing, length, sample }: WARPCall
   const without = length !== undefined ? "length" : sample ? "sample" : undefined;
   if (without) {
     throw new TypeError(
-      `WARP: ${without} is of a run that feeds on predictions: give context, or pForcing in training`,
+      `WARP: ${without} applies only to runs that feed back predictions: give context, or pForcing in training`,
     );
   }
   return false;

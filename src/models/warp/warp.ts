@@ -229,7 +229,7 @@ export function WARP(options: WARPOptions): WARPModel {
       throw new ShapeError(
         `WARP: start of shape ${formatShape(start.shape)}, expected ${
           formatShape(expected)
-        }, a state a series`,
+        }, a state for each series`,
       );
     }
     const theta = start ?? phi(x.select(1, 0));
