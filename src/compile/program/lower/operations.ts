@@ -14,7 +14,7 @@ import type { Elementwise } from "../../../tensor/primitives/elementwise.ts";
 import type { Grid } from "../../../tensor/primitives/structural.ts";
 import type { Node, OperationNode } from "../../trace/graph.ts";
 import type { Operand } from "../program.ts";
-import { maxOperations, operationsOf } from "../expression_size.ts";
+import { expressionOf, maxOperations, operationsOf } from "../expressions.ts";
 import { Uncompilable } from "../../trace/uncompilable.ts";
 import { type Builder, numbered } from "./builder.ts";
 import { operationOfSums } from "./sums.ts";
@@ -64,7 +64,7 @@ function reshape(builder: Builder, { shape: whole, inputs: [input] }: OperationN
 }
 
 function elementwise(builder: Builder, node: OperationNode, { fn }: Elementwise): Value {
-  const own = operationsOf(fn, node.inputs.map(({ dtype }) => dtype));
+  const own = operationsOf(expressionOf(fn, node.inputs.map(({ dtype }) => dtype)));
   const leaves: ExpressionInputs = new Map();
   let operations = own;
   const parts = node.inputs.map((input) => {

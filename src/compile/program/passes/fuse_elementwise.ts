@@ -1,0 +1,196 @@
+/**
+ * The fusion of elementwise kernels, for programs, for hoisted operations and for kernels under `jit`: a value that only one
+ * fused kernel reads is computed in that kernel instead of being stored. Each operation is rounded as before.
+ */
+import type { DType } from "../../../device/dtype.ts";
+import { input, rewrite, type Scalar } from "../../../device/scalar.ts";
+import { reshapeStrides, sameShape, type Shape, sizeOf } from "../../../device/shape.ts";
+import { maxOperations, operationsOf } from "../expressions.ts";
+
+/** A strided view of memory. Strides and offset count elements. */
+export interface Strided {
+  readonly dtype: DType;
+  readonly shape: Shape;
+  readonly strides: readonly number[];
+  readonly offset: number;
+}
+
+/** A kernel of a list that is fused. */
+export interface FusionKernel<O extends Strided> {
+  readonly operands: readonly O[];
+  readonly output?: O;
+  /** Elementwise expression of the operands. Undefined if the kernel is never fused. */
+  readonly expression?: Scalar;
+  /** Shape in which the expression reads its operands. */
+  readonly shape: Shape;
+  /**
+   * Which kernels may compute the result instead of loading it. `none`: the result is not elementwise. `one`: a single fused
+   * kernel, if nothing else reads the result. `all`: every elementwise reader, because computing is faster than loading.
+   */
+  readonly recompute: "none" | "one" | "all";
+  /** Whether the result must be stored, because it is read after the kernels of the list. */
+  readonly isStored: boolean;
+}
+
+/** Properties of memory, and limits of fused kernels. */
+export interface FusionRules<O extends Strided> {
+  /** Identifies the memory of an operand. */
+  memoryOf(operand: O): unknown;
+  /** Whether an operand is all of its memory, in row-major order. */
+  isWhole(operand: O): boolean;
+  /** Whether a kernel with these operands can run. */
+  fits(operands: readonly O[]): boolean;
+  /** Whether two kernels can run as one, apart from their operands. Default: yes. */
+  isCompatible?(kernel: FusionKernel<O>, root: FusionKernel<O>): boolean;
+  /** An operand in another shape. Default: {@linkcode reshaped}. */
+  inShape?(operand: O, shape: Shape): O | undefined;
+}
+
+/** The expression and the operands of a fused kernel. */
+export interface FusedKernel<O extends Strided> {
+  readonly expression: Scalar;
+  readonly operands: readonly O[];
+}
+
+/** Kernels that become one kernel. */
+interface Group<O> {
+  /** Position of the last kernel, whose result is stored. */
+  readonly root: number;
+  /** Positions of the kernels. */
+  readonly members: number[];
+  /** Operands of the fused kernel, in the shape of the root. */
+  operands: readonly O[];
+  /** Scalar operations. */
+  operations: number;
+}
+
+/**
+ * Fuses elementwise kernels.
+ *
+ * @param kernels In the order in which they run.
+ * @returns For each kernel the fused kernel that replaces it, `"unchanged"`, or `"fused"` if other kernels compute its result.
+ */
+export function fuseElementwise<O extends Strided>(
+  kernels: readonly FusionKernel<O>[],
+  rules: FusionRules<O>,
+): (FusedKernel<O> | "unchanged" | "fused")[] {
+  const { memoryOf, isWhole, fits, isCompatible = () => true, inShape = reshaped } = rules;
+  const readers = positionsBy(kernels, ({ operands }) => operands.map(memoryOf));
+  const writers = positionsBy(kernels, ({ output }) => output ? [memoryOf(output)] : []);
+  const groups = new Map<number, readonly Group<O>[]>();
+
+  /** Adds a kernel to a group, if the fused kernel computes the same and stays small. */
+  const join = (position: number, group: Group<O>): boolean => {
+    const kernel = kernels[position];
+    const root = kernels[group.root];
+    const output = kernel.output!;
+    const operations = group.operations + operationsOf(kernel.expression!);
+    const isSmall = operations <= maxOperations && sizeOf(output.shape) === sizeOf(root.shape);
+    if (!isSmall || !isCompatible(kernel, root)) return false;
+    const memory = memoryOf(output);
+    const isResult = (operand: O) => memoryOf(operand) === memory;
+    const isOverwritten = (operand: O) =>
+      writers.get(memoryOf(operand))?.some((writer) => writer > position && writer < group.root);
+    const results = group.operands.filter(isResult);
+    if (results.some((operand) => operand.dtype !== output.dtype || !isWhole(operand))) return false;
+    const operands = group.operands.filter((operand) => !isResult(operand));
+    for (const given of kernel.operands) {
+      const operand = inShape(given, root.shape);
+      if (!operand || isOverwritten(operand) || overlaps(operand, root.output!, memoryOf)) return false;
+      if (!operands.some((other) => isSame(other, operand, memoryOf))) operands.push(operand);
+    }
+    if (!fits(operands)) return false;
+    group.members.push(position);
+    group.operands = operands;
+    group.operations = operations;
+    return true;
+  };
+
+  for (let position = kernels.length - 1; position >= 0; position--) {
+    const { operands, output, expression, shape, recompute, isStored } = kernels[position];
+    if (!expression || !output) continue;
+    const memory = memoryOf(output);
+    const ofReaders = new Set((readers.get(memory) ?? []).map((reader) => groups.get(reader)));
+    const wanted = new Set([...ofReaders].flatMap((own) => own ?? []));
+    let isLoaded = isStored || ofReaders.has(undefined) || ofReaders.size === 0;
+    const canJoin = isWhole(output) && writers.get(memory)!.length === 1 &&
+      (recompute === "all" || recompute === "one" && !isLoaded && wanted.size === 1);
+    const joined = canJoin ? [...wanted].filter((group) => join(position, group)) : [];
+    isLoaded ||= joined.length < wanted.size;
+    const root: Group<O> = {
+      root: position,
+      members: [position],
+      operands: operands.map((operand) => inShape(operand, shape) ?? operand),
+      operations: operationsOf(expression),
+    };
+    groups.set(position, isLoaded ? [...joined, root] : joined);
+  }
+
+  return kernels.map((_, position) => {
+    const own = groups.get(position);
+    if (!own) return "unchanged";
+    const group = own.find(({ root }) => root === position);
+    if (!group) return "fused";
+    return group.members.length === 1 ? "unchanged" : merge(kernels, group, memoryOf, inShape);
+  });
+}
+
+/** Computes the expression and the operands of a group. */
+function merge<O extends Strided>(
+  kernels: readonly FusionKernel<O>[],
+  { root, members }: Group<O>,
+  memoryOf: (operand: O) => unknown,
+  inShape: (operand: O, shape: Shape) => O | undefined,
+): FusedKernel<O> {
+  const { shape } = kernels[root];
+  const operands: O[] = [];
+  const inputs: Scalar[] = [];
+  const results = new Map<unknown, Scalar>();
+  for (const position of members.toSorted((a, b) => a - b)) {
+    const kernel = kernels[position];
+    const args = kernel.operands.map((given) => {
+      const result = results.get(memoryOf(given));
+      if (result) return result;
+      const operand = inShape(given, shape) ?? given;
+      const known = operands.findIndex((other) => isSame(other, operand, memoryOf));
+      if (known >= 0) return inputs[known];
+      const leaf = input(operands.push(operand) - 1, operand.dtype);
+      inputs.push(leaf);
+      return leaf;
+    });
+    const substitute = ({ op, value }: Scalar) => op === "input" ? args[value!] : undefined;
+    results.set(memoryOf(kernel.output!), rewrite(kernel.expression!, substitute));
+  }
+  return { expression: results.get(memoryOf(kernels[root].output!))!, operands };
+}
+
+/** Positions of kernels by keys. */
+function positionsBy<K>(kernels: readonly K[], keysOf: (kernel: K) => readonly unknown[]) {
+  const positions = new Map<unknown, number[]>();
+  kernels.forEach((kernel, position) => {
+    for (const key of keysOf(kernel)) {
+      const list = positions.get(key);
+      if (list) list.push(position);
+      else positions.set(key, [position]);
+    }
+  });
+  return positions;
+}
+
+/** A view in another shape. Returns undefined if that needs a copy. */
+export function reshaped<O extends Strided>(view: O, shape: Shape): O | undefined {
+  if (sameShape(view.shape, shape)) return view;
+  const strides = reshapeStrides(view.shape, view.strides, shape);
+  return strides && { ...view, shape, strides };
+}
+
+/** Whether two operands of the same shape are the same elements. */
+function isSame<O extends Strided>(a: O, b: O, memoryOf: (operand: O) => unknown): boolean {
+  return Object.is(memoryOf(a), memoryOf(b)) && a.dtype === b.dtype && a.offset === b.offset &&
+    sameShape(a.strides, b.strides);
+}
+
+/** Whether writing an output could change elements of an operand before they are read. */
+function overlaps<O extends Strided>(operand: O, output: O, memoryOf: (operand: O) => unknown): boolean {
+  return memoryOf(operand) === memoryOf(output) && !isSame(operand, output, memoryOf);
+}
