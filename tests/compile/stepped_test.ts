@@ -15,7 +15,7 @@ import { chooseExecutor } from "../../src/compile/program/cost.ts";
 import type { Run, RunResult } from "../../src/compile/executors/run.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { type Bounds, runStepped } from "../../src/compile/executors/stepped/run_stepped.ts";
-import { simplify } from "../../src/compile/program/passes/simplify.ts";
+import { splitKernels } from "../../src/compile/program/passes/split_kernels.ts";
 import { runOnCpu } from "../../src/compile/executors/wasm/run_on_cpu.ts";
 import { makeContiguous } from "../../src/device/view.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
@@ -176,7 +176,7 @@ testOnCpu("expressions with more operands than one kernel binds are split", (dev
   const largestCount = (kernels: Run["program"]["kernels"]) =>
     Math.max(...kernels.map((kernel) => kernel.kind === "map" ? kernel.operands.length : 0));
   assert.ok(largestCount(program.kernels) > 3);
-  assert.ok(largestCount(simplify(program, 3).kernels) <= 3);
+  assert.ok(largestCount(splitKernels(program, 3).kernels) <= 3);
 });
 
 const loopOf = (batch: number, size: number, executor?: "fused" | "stepped") => {

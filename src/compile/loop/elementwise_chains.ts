@@ -1,8 +1,8 @@
 /** Fusion of hoisted elementwise operations, so that intermediate values of all steps are not stored. */
-import { constant, rewrite, type Scalar } from "../../device/scalar.ts";
+import { rewrite, type Scalar } from "../../device/scalar.ts";
 import { contiguousStrides } from "../../device/shape.ts";
 import { type Elementwise, elementwise } from "../../tensor/primitives/elementwise.ts";
-import { expressionOf } from "../program/expressions.ts";
+import { expressionWith } from "../program/expressions.ts";
 import { fuseElementwise, type FusionKernel, type Strided } from "../program/passes/fuse_elementwise.ts";
 import type { Node, OperationNode } from "../trace/graph.ts";
 
@@ -43,7 +43,7 @@ export function chainsOf(
       return {
         operands: inputs.map(operandOf),
         output: operandOf(node),
-        expression: isFusible ? withoutLiterals(node) : undefined,
+        expression: isFusible ? expressionWith((node.primitive as Elementwise).fn, node.inputs) : undefined,
         shape: node.shape,
         recompute: "one",
         isStored: needed.has(node),
@@ -66,22 +66,9 @@ export function chainsOf(
       const build = (...values: Scalar[]) =>
         rewrite(fused.expression, ({ op, value }) => op === "input" ? values[value!] : undefined);
       const inputs = fused.operands.map((operand) => operand.node);
-      fusedChains.set(node, { ...node, primitive: elementwise("fused", build, noGradient), inputs });
+      const primitive = { ...elementwise("fused", build, "zero"), reverse: noGradient };
+      fusedChains.set(node, { ...node, primitive, inputs });
     }
   });
   return { fusedChains, parts };
-}
-
-/** The expression of an operation, with literals as constants. */
-function withoutLiterals({ primitive, inputs }: OperationNode): Scalar {
-  const expression = expressionOf((primitive as Elementwise).fn, inputs.map(({ dtype }) => dtype));
-  if (inputs.every(({ kind }) => kind !== "literal")) return expression;
-  let count = 0;
-  const positions = inputs.map(({ kind }) => kind === "literal" ? -1 : count++);
-  return rewrite(expression, (scalar) => {
-    if (scalar.op !== "input") return undefined;
-    const node = inputs[scalar.value!];
-    if (node.kind === "literal") return constant(node.value, node.dtype);
-    return { ...scalar, value: positions[scalar.value!] };
-  });
 }

@@ -1,7 +1,15 @@
 /** Expressions of elementwise functions, and limits for their size: engines compile long functions slowly. */
 import type { DType } from "../../device/dtype.ts";
 import { lower as lowerMath } from "../../device/float32_math.ts";
-import { instantiate, type Scalar, type ScalarFunction, topological } from "../../device/scalar.ts";
+import {
+  constant,
+  input,
+  instantiate,
+  rewrite,
+  type Scalar,
+  type ScalarFunction,
+  topological,
+} from "../../device/scalar.ts";
 
 /** Maximum scalar operations of one expression. */
 export const maxOperations = 1000;
@@ -28,4 +36,23 @@ export function operationsOf(expression: Scalar): number {
     counts.set(expression, count = nodes.filter(({ args }) => args.length > 0).length);
   }
   return count;
+}
+
+/** An operand of a function: a type, or a number of a type. */
+export interface Argument {
+  readonly dtype: DType;
+  readonly value?: number;
+}
+
+/** The expression of a function with some numbers as operands. The other operands are numbered from zero. */
+export function expressionWith(fn: ScalarFunction, args: readonly Argument[]): Scalar {
+  const expression = expressionOf(fn, args.map(({ dtype }) => dtype));
+  if (args.every(({ value }) => value === undefined)) return expression;
+  let count = 0;
+  const replacements = args.map(({ dtype, value }) =>
+    value === undefined ? input(count++, dtype) : constant(value, dtype)
+  );
+  const result = rewrite(expression, ({ op, value }) => op === "input" ? replacements[value!] : undefined);
+  counts.set(result, operationsOf(expression));
+  return result;
 }

@@ -9,7 +9,7 @@ import type { Arrays, Window } from "./arrays.ts";
 /** A call of a step, at a row. */
 export type Instruction = (row: number) => void;
 
-/** The call for a kernel of a simplified program. */
+/** The call for a kernel, after `splitKernels`. */
 export function instructionFor(
   device: Device,
   kernel: Exclude<Kernel, AccumulateKernel>,

@@ -14,7 +14,7 @@ import type { Program } from "../../program/program.ts";
 import { Arrays, type Window } from "./arrays.ts";
 import { type Instruction, instructionFor } from "./device_calls.ts";
 import { ProductRows } from "./product_rows.ts";
-import { simplify } from "../../program/passes/simplify.ts";
+import { splitKernels } from "../../program/passes/split_kernels.ts";
 
 /** Limits of a run. */
 export interface Bounds {
@@ -33,7 +33,7 @@ export function runStepped(
   { maxOperands, productRowBytes }: Bounds = defaultBounds,
 ): RunResult {
   const { batch, steps } = run;
-  const program = simplify(run.program, maxOperands);
+  const program = splitKernels(run.program, maxOperands);
   const { dtype, backward } = program;
   const arrays = new Arrays(device, program, run);
   const outputs = program.outputs.map(({ shape, dtype }) =>
@@ -67,7 +67,7 @@ export function runStepped(
 
 /** A description of a stepped run. */
 export function describeStepped(run: Run): string {
-  const { kernels, outputs, stepSums, next } = simplify(run.program, defaultBounds.maxOperands);
+  const { kernels, outputs, stepSums, next } = splitKernels(run.program, defaultBounds.maxOperands);
   return `${kernels.length} kernels and ${
     outputs.length + stepSums.length + next.length
   } copies and sums a step, ` +

@@ -12,7 +12,7 @@ import type { Operand, Program } from "../../program/program.ts";
 import { emitAccumulate, layOutWeightGradients, type WeightGradient } from "./accumulate.ts";
 import { mapKernel, reduceKernel } from "./elementwise.ts";
 import { gatherKernel } from "./gather.ts";
-import { joinMaps } from "../../program/passes/join_maps.ts";
+import { fuseEpilogues } from "../../program/passes/fuse_epilogues.ts";
 import { contractKernel, layOutPackedMatrices, packedKey, type PackedMatrices, packer } from "./products.ts";
 import { Tile } from "./tile.ts";
 import { copier, laneSum, loader, storer, zeroer } from "./transfers.ts";
@@ -49,7 +49,7 @@ export interface WasmLoop {
 
 /** Emits a program for tiles of `vectors` vectors per element. `settled` is {@linkcode Run.settled}. */
 export function emitWasm(program: Program, vectors: number, settled?: number): WasmLoop {
-  return new Emitter(joinMaps(program), vectors, settled).emit();
+  return new Emitter(fuseEpilogues(program), vectors, settled).emit();
 }
 
 class Emitter {

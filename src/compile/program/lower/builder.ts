@@ -1,12 +1,12 @@
 /** A program under construction: memory, inputs and kernels. */
 import type { DType } from "../../../device/dtype.ts";
-import { constant, identity, input, instantiate, rewrite, type Scalar } from "../../../device/scalar.ts";
+import { constant, identity, instantiate, type Scalar } from "../../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
-import type { Node, OperationNode } from "../../trace/graph.ts";
+import type { Node } from "../../trace/graph.ts";
 import type { Input, Kernel, Operand, Slot } from "../program.ts";
 import type { HoistedLoop } from "../../loop/hoisted_loop.ts";
 import { Uncompilable } from "../../trace/uncompilable.ts";
-import type { ExpressionInputs, Value } from "./values.ts";
+import type { Value } from "./values.ts";
 
 /** A program under construction. */
 export class Builder {
@@ -14,8 +14,6 @@ export class Builder {
   readonly values = new Map<Node, Value>();
   /** Number of readers of each node. */
   readonly uses = new Map<Node, number>();
-  /** The first operation of the loop that reads each node. */
-  readonly readers = new Map<Node, OperationNode>();
   readonly slots: Slot[] = [];
   readonly inputs: Input[] = [];
   /** The node of each input. */
@@ -31,9 +29,6 @@ export class Builder {
     this.#rows = new Set(loop.rows);
     const { next, sums } = loop.graph;
     const readers = [...loop.body.flatMap((node) => node.inputs), ...next, ...loop.outputs, ...sums];
-    for (const node of loop.body) {
-      for (const input of node.inputs) if (!this.readers.has(input)) this.readers.set(input, node);
-    }
     for (const node of readers) this.uses.set(node, (this.uses.get(node) ?? 0) + 1);
   }
 
@@ -127,39 +122,26 @@ export class Builder {
     switch (value.kind) {
       case "sample":
         return value.operand;
-      case "lazy": {
-        const operand = this.materialize(value);
-        this.values.set(node, { kind: "sample", operand });
-        return operand;
-      }
       case "input":
         return this.#inputAsSample(value);
-      case "literal": {
-        const shape = this.perSample(node.shape);
-        const output = this.newOperand(shape, node.dtype);
-        this.kernels.push({
-          kind: "map",
-          expression: constant(value.value, node.dtype),
-          operands: [],
-          output,
-        });
-        return output;
-      }
+      case "literal":
+        return this.map(
+          constant(value.value, value.dtype),
+          [],
+          this.newOperand(this.perSample(node.shape), node.dtype),
+        );
     }
     throw new Uncompilable("a value mixes the samples of a batch");
   }
 
-  /** Stores a lazy value. */
-  materialize({ expression, leaves, shape, dtype }: Value & { kind: "lazy" }): Operand {
-    const output = this.newOperand(shape, dtype);
-    this.kernels.push({ kind: "map", ...numbered(expression, leaves), output });
+  /** Adds an elementwise kernel. */
+  map(expression: Scalar, operands: readonly Operand[], output: Operand): Operand {
+    this.kernels.push({ kind: "map", expression, operands, output });
     return output;
   }
 
   copy(operand: Operand, output = this.newOperand(operand.shape, operand.dtype)): Operand {
-    const expression = instantiate(identity, [operand.dtype]);
-    this.kernels.push({ kind: "map", expression, operands: [operand], output });
-    return output;
+    return this.map(instantiate(identity, [operand.dtype]), [operand], output);
   }
 
   /** The same values, row-major in a slot. */
@@ -175,32 +157,4 @@ export class Builder {
   ascending(operand: Operand): Operand {
     return operand.strides.some((stride) => stride < 0) ? this.copy(operand) : operand;
   }
-
-  /** The value of a node as part of an expression. */
-  expression(node: Node, leaves: ExpressionInputs): Scalar {
-    const value = this.value(node);
-    if (value.kind === "literal") return constant(value.value, value.dtype);
-    if (value.kind === "lazy") {
-      for (const [leaf, operand] of value.leaves) leaves.set(leaf, operand);
-      return value.expression;
-    }
-    const operand = this.sample(node);
-    for (const [leaf, known] of leaves) if (known === operand) return leaf;
-    const leaf = input(-1, operand.dtype);
-    leaves.set(leaf, operand);
-    return leaf;
-  }
-}
-
-/** Numbers the leaves of an expression. */
-export function numbered(
-  root: Scalar,
-  leaves: ExpressionInputs,
-): { expression: Scalar; operands: Operand[] } {
-  const operands: Operand[] = [];
-  const expression = rewrite(root, (scalar) => {
-    const operand = leaves.get(scalar);
-    return operand && { ...scalar, value: operands.push(operand) - 1 };
-  });
-  return { expression, operands };
 }

@@ -4,6 +4,7 @@
  */
 import { isFloat } from "../../../device/dtype.ts";
 import { Uncompilable } from "../../trace/uncompilable.ts";
+import { fuse } from "../passes/fuse.ts";
 import type { Operand } from "../program.ts";
 import { Builder } from "./builder.ts";
 import { lowerOperation } from "./operations.ts";
@@ -48,7 +49,7 @@ export function lower(loop: HoistedLoop, batch: number): Lowered {
   const summed = sums.map((node) => sumOf(builder, node));
   return {
     batch,
-    program: {
+    program: fuse({
       dtype,
       slots: builder.slots,
       inputs: builder.inputs,
@@ -59,7 +60,7 @@ export function lower(loop: HoistedLoop, batch: number): Lowered {
       sums: builder.sums,
       weightGradients: builder.weightGradients,
       backward,
-    },
+    }),
     inputs: builder.inputNodes,
     sums: summed,
     outputs: places,

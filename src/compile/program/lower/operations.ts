@@ -1,7 +1,7 @@
 /** Lowering of operations to kernels and views of one sample. */
 import type { Reduction } from "../../../device/device.ts";
 import { isFloat } from "../../../device/dtype.ts";
-import { constant, input, mul, type Scalar, topological } from "../../../device/scalar.ts";
+import { constant, input as scalarInput } from "../../../device/scalar.ts";
 import {
   broadcastStrides,
   contiguousStrides,
@@ -12,16 +12,13 @@ import {
 import type { LoopOperation } from "../../../tensor/primitive.ts";
 import type { Elementwise } from "../../../tensor/primitives/elementwise.ts";
 import type { Grid } from "../../../tensor/primitives/structural.ts";
-import type { Node, OperationNode } from "../../trace/graph.ts";
+import type { OperationNode } from "../../trace/graph.ts";
 import type { Operand } from "../program.ts";
-import { expressionOf, maxOperations, operationsOf } from "../expressions.ts";
+import { expressionWith } from "../expressions.ts";
 import { Uncompilable } from "../../trace/uncompilable.ts";
-import { type Builder, numbered } from "./builder.ts";
+import type { Builder } from "./builder.ts";
 import { operationOfSums } from "./sums.ts";
-import type { ExpressionInputs, Value } from "./values.ts";
-
-/** Maximum operands of a fused expression. */
-const maxOperands = 12;
+import type { Value } from "./values.ts";
 
 /** @throws {Uncompilable} If the operation mixes samples, or has no kernel. */
 export function lowerOperation(builder: Builder, node: OperationNode): Value {
@@ -64,44 +61,16 @@ function reshape(builder: Builder, { shape: whole, inputs: [input] }: OperationN
 }
 
 function elementwise(builder: Builder, node: OperationNode, { fn }: Elementwise): Value {
-  const own = operationsOf(expressionOf(fn, node.inputs.map(({ dtype }) => dtype)));
-  const leaves: ExpressionInputs = new Map();
-  let operations = own;
-  const parts = node.inputs.map((input) => {
-    const value = builder.value(input);
-    const more = value.kind === "lazy" ? value.operations : 0;
-    if (operations + more > maxOperations) builder.sample(input);
-    else operations += more;
-    return builder.expression(input, leaves);
-  });
-  const value = {
-    kind: "lazy",
-    expression: fn.build(...parts),
-    leaves,
-    operations,
-    shape: builder.perSample(node.shape),
-    dtype: node.dtype,
-  } as const;
-  const isRead = builder.uses.get(node) === 1 && isFusedByReader(builder, node);
-  if (leaves.size <= maxOperands && (isRead || isOuterProduct(value))) return value;
-  return { kind: "sample", operand: builder.materialize(value) };
-}
-
-/** Whether a value is a product of much smaller values: computing it in each reader is faster than loading it. */
-function isOuterProduct({ expression, leaves, operations, shape }: Value & { kind: "lazy" }): boolean {
-  if (operations > 2) return false;
-  const distinct = ({ shape, strides }: Operand) => sizeOf(shape.filter((_, axis) => strides[axis] !== 0));
-  const elements = [...leaves.values()].reduce((sum, operand) => sum + distinct(operand), 0);
-  return topological(expression).every(({ op, args }) => args.length === 0 || op === "mul") &&
-    2 * elements <= sizeOf(shape);
-}
-
-/** Whether the only reader of a node can compute it. */
-function isFusedByReader(builder: Builder, node: Node): boolean {
-  const reader = builder.readers.get(node);
-  return reader !== undefined &&
-    (reader.primitive.lower === "map" ||
-      reader.primitive.lower === "reduce" && !isOverSamples(builder, reader));
+  const values = node.inputs.map((input) => builder.value(input));
+  const args = values.map((value, i) => ({
+    dtype: node.inputs[i].dtype,
+    value: value.kind === "literal" ? value.value : undefined,
+  }));
+  const operands = node.inputs.flatMap((input, i) =>
+    values[i].kind === "literal" ? [] : [builder.sample(input)]
+  );
+  const output = builder.newOperand(builder.perSample(node.shape), node.dtype);
+  return { kind: "sample", operand: builder.map(expressionWith(fn, args), operands, output) };
 }
 
 function isOverSamples(builder: Builder, { params }: OperationNode): boolean {
@@ -174,7 +143,7 @@ function pad(builder: Builder, { inputs: [input], shape, dtype }: OperationNode,
   const operand = builder.sample(input);
   const output = builder.newOperand(builder.perSample(shape), dtype);
   const target = window(builder, output, grid, [shape, input.shape]);
-  builder.kernels.push({ kind: "map", expression: constant(0, dtype), operands: [], output });
+  builder.map(constant(0, dtype), [], output);
   builder.copy(operand, target);
   return output;
 }
@@ -197,23 +166,23 @@ function reduce(builder: Builder, node: OperationNode, axes: readonly number[]):
   if (node.dtype === "uint32") throw new Uncompilable(`${over} of uint32`);
   const reduced = (shape: Shape, along: readonly number[]) =>
     shape.map((length, axis) => along.includes(axis) ? 1 : length);
-  const perSample = (leaves: ExpressionInputs, expression: Scalar, shape: Shape): Operand => {
+  const operand = builder.sample(input);
+  const { shape } = operand;
+  const reducePerSample = (): Operand => {
     const output = builder.newOperand(reduced(shape, axes), node.dtype);
     builder.kernels.push({
       kind: "reduce",
       reduction: over,
       axes,
       shape,
-      ...numbered(expression, leaves),
+      expression: scalarInput(0, operand.dtype),
+      operands: [operand],
       output,
     });
     return output;
   };
-  const leaves: ExpressionInputs = new Map();
-  const expression = builder.expression(input, leaves);
-  const shape = builder.perSample(input.shape);
   if (!isOverSamples(builder, node)) {
-    const output = perSample(leaves, expression, shape);
+    const output = reducePerSample();
     const own = builder.perSample(node.shape);
     return { kind: "sample", operand: { ...output, shape: own, strides: contiguousStrides(own) } };
   }
@@ -222,8 +191,7 @@ function reduce(builder: Builder, node: OperationNode, axes: readonly number[]):
     throw new Uncompilable(`${over} over the samples of a batch`);
   }
   const isWhole = axes.length === 1 && shape[0] === 1;
-  const operand = isWhole ? builder.sample(input) : perSample(leaves, expression, shape);
-  return { kind: "sum over samples", operand, shape: node.shape };
+  return { kind: "sum over samples", operand: isWhole ? operand : reducePerSample(), shape: node.shape };
 }
 
 /** Rows of a table that the samples share. The first axis of the indices is the batch. */
@@ -274,22 +242,7 @@ function multiply(builder: Builder, node: OperationNode, [a, b]: readonly Value[
     );
   }
   const factors = node.inputs.map((input) => builder.sample(input));
-  return outerProduct(builder, factors, node) ?? contract(builder, factors[0], factors[1], node);
-}
-
-/** The product of a column and a row as an elementwise product, if it is small and can be fused. */
-function outerProduct(builder: Builder, factors: readonly Operand[], node: OperationNode): Value | undefined {
-  if (factors[0].shape.at(-1) !== 1 || !isFusedByReader(builder, node)) return undefined;
-  const shape = builder.perSample(node.shape);
-  const leaves: ExpressionInputs = new Map();
-  const [a, b] = factors.map((operand) => {
-    const leaf = input(-1, operand.dtype);
-    leaves.set(leaf, { ...operand, shape, strides: broadcastStrides(operand.shape, operand.strides, shape) });
-    return leaf;
-  });
-  const expression = mul(a, b);
-  const value = { kind: "lazy", expression, leaves, operations: 1, shape, dtype: node.dtype } as const;
-  return isOuterProduct(value) ? value : undefined;
+  return contract(builder, factors[0], factors[1], node);
 }
 
 function contract(builder: Builder, a: Operand, b: Operand, node: OperationNode): Value {

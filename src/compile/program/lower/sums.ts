@@ -118,9 +118,7 @@ function addSum(
 }
 
 function add(builder: Builder, a: Operand, b: Operand, output: Operand): Operand {
-  const expression = addition(input(0, a.dtype), input(1, a.dtype));
-  builder.kernels.push({ kind: "map", expression, operands: [a, b], output });
-  return output;
+  return builder.map(addition(input(0, a.dtype), input(1, a.dtype)), [a, b], output);
 }
 
 /** The same values with one axis. */

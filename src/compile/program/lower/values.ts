@@ -1,6 +1,5 @@
 /** Types of lowering: the program of a loop, and the values of its nodes while it is lowered. */
 import type { DType } from "../../../device/dtype.ts";
-import type { Scalar } from "../../../device/scalar.ts";
 import type { Shape } from "../../../device/shape.ts";
 import type { Node, OperationNode } from "../../trace/graph.ts";
 import type { Operand, Program } from "../program.ts";
@@ -25,23 +24,10 @@ export type Sum =
   | { readonly from: "after"; readonly node: OperationNode; readonly inputs: readonly (Sum | Node)[] }
   | undefined;
 
-/** Leaves of an expression under construction, and the operand of each leaf. */
-export type ExpressionInputs = Map<Scalar, Operand>;
-
 /** A node's value while its loop is lowered. */
 export type Value =
   /** A value per sample, in the shape of one sample. */
   | { readonly kind: "sample"; readonly operand: Operand }
-  /** A value per sample that is not stored: its readers compute it. */
-  | {
-    readonly kind: "lazy";
-    readonly expression: Scalar;
-    readonly leaves: ExpressionInputs;
-    /** Scalar operations of the expression. */
-    readonly operations: number;
-    readonly shape: Shape;
-    readonly dtype: DType;
-  }
   /** A view of an input, in the shape of the batch. Its reader decides whether the samples share it. */
   | {
     readonly kind: "input";

@@ -7,7 +7,7 @@ import type { Kernel, Operand, Program, Slot } from "../program.ts";
  * Splits elementwise kernels with more than `maxOperands` operands (at least three), and reductions of expressions.
  * Intermediate results get slots.
  */
-export function simplify(program: Program, maxOperands: number): Program {
+export function splitKernels(program: Program, maxOperands: number): Program {
   const slots: Slot[] = [...program.slots];
   const kernels: Kernel[] = [];
 

@@ -1,40 +1,17 @@
 /** Fuses matrix products with the elementwise kernels that read them, so that the products are not stored. */
 import { isFloat } from "../../../device/dtype.ts";
 import { lower as lowerMath } from "../../../device/float32_math.ts";
-import { input, mul, renumbered, rewrite, type Scalar, topological } from "../../../device/scalar.ts";
+import { renumbered, rewrite, type Scalar, topological } from "../../../device/scalar.ts";
 import { reshapeStrides, sameShape, sizeOf } from "../../../device/shape.ts";
 import { readersOf, resultsOf } from "../liveness.ts";
 import type { ContractKernel, Kernel, MapKernel, Operand, Program } from "../program.ts";
+import { fuse, outerProductAsMap } from "./fuse.ts";
 
-/** Fuses products with their only reader, if it is a map, and rewrites outer products as maps. */
-export function joinMaps(program: Program): Program {
-  const { kernels, ...joined } = joinResults(joinBiases(program));
-  return { ...joined, kernels: kernels.map((kernel) => kernel.kind === "contract" ? asMap(kernel) : kernel) };
-}
-
-/** Rewrites the product of a column and a row as a map. */
-function asMap(kernel: ContractKernel): Kernel {
-  const { operands: [a, b, ...others], output, hasBias, epilogue } = kernel;
-  if (a.shape.at(-1) !== 1 || hasBias) return kernel;
-  const over = (operand: Operand, axis: number): Operand => ({
-    ...operand,
-    shape: output.shape,
-    strides: operand.strides.with(axis, 0),
-  });
-  const product = mul(input(0, output.dtype), input(1, output.dtype));
-  const expression = epilogue
-    ? rewrite(
-      epilogue,
-      (node) =>
-        node.op === "input" ? node.value === 0 ? product : { ...node, value: node.value! + 1 } : undefined,
-    )
-    : product;
-  return {
-    kind: "map",
-    expression,
-    operands: [over(a, -1), over(b, -2), ...others],
-    output,
-  };
+/** Fuses biases and maps with the products that they read, and rewrites products that sum nothing as maps. */
+export function fuseEpilogues(program: Program): Program {
+  const { kernels, ...biased } = joinBiases(program);
+  const maps = kernels.map((kernel) => kernel.kind === "contract" ? outerProductAsMap(kernel) : kernel);
+  return joinResults(fuse({ ...biased, kernels: maps }));
 }
 
 /** Maps that are the only readers of products. */
