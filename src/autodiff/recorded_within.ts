@@ -25,15 +25,17 @@ export function recordedWithin(
   record(inputs, outputs, (cotangents, wanted) => {
     const given = cotangents.filter((x) => x !== undefined);
     const found = recordedWithin(trace, [...inputs, ...given], (trace, all) => {
-      const own = all.slice(0, inputs.length).map((x, i) => wanted[i] ? trace.symbol(trace.allParts(x)) : x);
+      const watched = all.slice(0, inputs.length).map((x, i) =>
+        wanted[i] ? trace.symbol(trace.allParts(x)) : x
+      );
       const arrived = [...all.slice(inputs.length)];
-      const wrt = own.filter((_, i) => wanted[i]).map((x) => trace.partsOf(x)!);
+      const wrt = watched.filter((_, i) => wanted[i]).map((x) => trace.partsOf(x)!);
       const ofOutputs = cotangents.map((x) => x && arrived.shift()!);
       return beneath(trace, () => {
         const { value, pullback } = vjp(() => {
           const again = trace.again();
           const rest = [...wrt];
-          const operands = own.map((x, i) => {
+          const operands = watched.map((x, i) => {
             const parts = wanted[i] ? rest.shift() : trace.partsOf(x);
             return parts ? again.symbol(parts) : x;
           });

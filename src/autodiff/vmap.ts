@@ -136,7 +136,7 @@ function mapAxes<T>(
   path = "",
 ): T {
   if (axes === null || typeof axes === "number") {
-    return treeMap(tree, (x: Tensor, own) => replace(x, axes, [path, own].filter(Boolean).join(".")));
+    return treeMap(tree, (x: Tensor, name) => replace(x, axes, [path, name].filter(Boolean).join(".")));
   }
   const isLike = typeof axes === "object" && typeof tree === "object" && tree !== null &&
     !(tree instanceof Tensor) && Array.isArray(axes) === Array.isArray(tree) &&
@@ -149,8 +149,11 @@ function mapAxes<T>(
     );
   }
   const members = Object.entries(tree as object).map(([name, member]) => {
-    const own = (axes as Record<string, MappedAxes>)[name];
-    return [name, mapAxes(member, own, option, replace, path === "" ? name : `${path}.${name}`)] as const;
+    const memberAxes = (axes as Record<string, MappedAxes>)[name];
+    return [
+      name,
+      mapAxes(member, memberAxes, option, replace, path === "" ? name : `${path}.${name}`),
+    ] as const;
   });
   return (Array.isArray(tree) ? members.map(([, member]) => member) : Object.fromEntries(members)) as T;
 }
