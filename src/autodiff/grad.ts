@@ -8,7 +8,14 @@ import { scalar } from "../tensor/creation.ts";
 import { stopGradient } from "../tensor/functions.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { isRecording, record, type Recorder, recordWith, withoutRecording } from "../tensor/primitive.ts";
+import {
+  isRecording,
+  record,
+  type Recorder,
+  recordWith,
+  traceOf,
+  withoutRecording,
+} from "../tensor/primitive.ts";
 import { buffersOf, tidy } from "../tensor/scope.ts";
 import { type Tree, treeLeaves } from "../tensor/tree.ts";
 import { differentiate, gradientsOf, recorded } from "./differentiate.ts";
@@ -156,6 +163,8 @@ export function jacobian<A extends [x: Tensor, ...rest: Tree[]]>(
  */
 export function remat<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A): Tensor {
   checkFunction("remat", "f", f);
+  // A trace differentiates the operations of f itself.
+  if (traceOf(args)) return f(...args);
   const closure = new Closure();
   const output = withoutRecording(() =>
     tidy(() => {
@@ -167,7 +176,7 @@ export function remat<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A)
       return stopGradient(result);
     })
   );
-  // Symbols: a trace differentiates the operations of f.
+  // f closes over symbols.
   if (!output) return f(...args);
   const inputs = [...new Set([...args, ...closure.outside])].filter((x) => isFloat(x.dtype));
   record(inputs, [output], ([cotangent], wanted) => {

@@ -8,8 +8,8 @@ import { type Tree, treeFlatten, treeMap } from "../tensor/tree.ts";
 import { TangentTrace } from "./tangents.ts";
 
 /**
- * The value of a function and its Jacobian-vector product, by forward-mode differentiation, as `jax.jvp`. The memory does not
- * grow with the number of operations. Loops and solvers stay compiled.
+ * The value of a function and its Jacobian-vector product, by forward-mode differentiation, as `jax.jvp`. Loops and solvers stay
+ * compiled, and store no states for a reverse pass.
  *
  * `jvp` composes with `grad`, `vmap` and `jit`. `jvp(grad(f))` is the product of a Hessian with a vector.
  *

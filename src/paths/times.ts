@@ -6,6 +6,7 @@ import { makeContiguous } from "../device/view.ts";
 import { tensor } from "../tensor/creation.ts";
 import { checkConstant, hostTimes, peekHostValues } from "../tensor/host.ts";
 import { checkValues } from "../tensor/late_checks.ts";
+import { hasValues } from "../tensor/primitive.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { toColumns } from "./columns.ts";
 
@@ -47,7 +48,7 @@ export function readTimeline(t: Times | undefined, shape: Shape, operation: stri
     };
     const values = peekHostValues(t);
     if (values) check(values);
-    else if (!isCapturing()) {
+    else if (!isCapturing() && hasValues(t)) {
       checkValues(t.device, makeContiguous(t.device, t.view), (later) => check(Float64Array.from(later)));
     }
     return { rows: t };

@@ -22,7 +22,7 @@ import {
 } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { apply, type Primitive } from "../../src/tensor/primitive.ts";
-import { cpu } from "../devices.ts";
+import { cpu, testOnDevices } from "../devices.ts";
 import { assertTensor, fromTensor, random, toTensor } from "../tensor/nd.ts";
 import { type Case, cases } from "../tensor/primitive_cases.ts";
 import { differentiable, differentiableCases } from "./differentiable.ts";
@@ -347,4 +347,28 @@ Deno.test("vmap says why it cannot map", () => {
     () => vmap((x: Tensor) => odeint((_t, y) => y, x, [0, 1], { norm: "sample" }))(x),
     /norm "sample" does not work inside vmap/,
   );
+});
+
+testOnDevices("per-example gradients and tangents around a compiled scan and a solve", async () => {
+  const [w, h, x] = [key(0), key(1), key(2)].map((key, i) => normal(key, [[3, 3], [2, 3], [2, 4, 3]][i]));
+  const f = (w: Tensor, h: Tensor, x: Tensor) => {
+    const [last] = scan((h: Tensor, x: Tensor) => [h.matmul(w).add(x).tanh(), []], h, x);
+    return odeint((_t, y) => y.matmul(w).tanh(), last, [0, 1], { method: "rk4", stepSize: 0.25 }).sum();
+  };
+  const gradient = (w: Tensor, h: Tensor, x: Tensor) => grad((w: Tensor) => f(w, h, x))(w);
+  const tangent = (w: Tensor, h: Tensor, x: Tensor) => jvp(f)([w, h, x], [w, h, x])[1];
+  for (const g of [gradient, tangent]) {
+    const each = stack([0, 1].map((i) => g(w, h.select(0, i), x.select(0, i))));
+    await assertTensor(vmap(g, { inAxes: [null, 0, 0] })(w, h, x), await fromTensor(each), 1e-4, "");
+  }
+});
+
+Deno.test("vmap maps over series with observation times of their own", async () => {
+  setCurrentDevice(cpu);
+  const times = normal(key(4), [examples, 6]).abs().add(0.1).cumsum(1);
+  // Times along one axis are numbers of the host, which cannot be mapped; times with an axis for series can.
+  const coefficients = (x: Tensor, t: Tensor) => naturalCubicCoeffs(x.expandDims(0), t.expandDims(0));
+  const x = normal(key(5), [examples, 6, 2]);
+  const expected = loop((...args) => coefficients(args[0], args[1]), [x, times], [true, true]);
+  await assertTensor(vmap(coefficients)(x, times), await fromTensor(expected), 1e-5, "");
 });

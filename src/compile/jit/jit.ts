@@ -219,7 +219,7 @@ class Trace<R> {
         if (made.has(x) || this.#closedOver.has(x)) return;
         if (storage instanceof Symbolic) {
           throw new JitError(
-            "jit: a function called in a loop's body closes over a tensor of the body: pass it as an argument",
+            "jit: a function called in the body of a loop, jvp or vmap closes over a tensor of the body: pass it as an argument",
           );
         }
         this.#closedOver.set(x, storage);
