@@ -1,6 +1,6 @@
 /** Every primitive vectorized over all steps of a loop, compared with step-by-step execution. */
 import assert from "node:assert/strict";
-import { key, normal, scan, stack, type Tensor, valueAndGrad } from "../../mod.ts";
+import { key, normal, scan, stack, type Tensor, tensor, valueAndGrad, zeros } from "../../mod.ts";
 import { GraphTrace, type Node, topological } from "../../src/compile/trace/graph.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { evaluateAllSteps } from "../../src/compile/trace/vectorize.ts";
@@ -75,4 +75,12 @@ Deno.test("elementwise operations ahead of a loop are fused unless a gradient pa
   await assertTensor(observe(() => run(true)), await fromTensor(run(false)), 1e-6, "joined");
   observe(() => valueAndGrad(() => run(true).sum())(x)[1]);
   assert.deepEqual(found.slice(0, 2), [{ before: 2, backward: false }, { before: 5, backward: false }]);
+});
+
+Deno.test("scatterAdd of tensors without elements runs for all steps at once", () => {
+  setCurrentDevice(cpu);
+  const indices = tensor([0, 2, 1], { dtype: "int32" });
+  const body = (y: Tensor, x: Tensor): [Tensor, Tensor] => [y.add(1), zeros([3, 0]).scatterAdd(indices, x)];
+  const [, outputs] = scan(body, zeros([2]), zeros([4, 3, 0]));
+  assert.deepEqual(outputs.shape, [4, 3, 0]);
 });

@@ -84,7 +84,7 @@ export const scatterAdd: Primitive<{ size: number }> = {
   batch([updates, indices], batch, { size }, { shape: [outer, , inner] }) {
     const all = alongBatch(updates, batch);
     if (!indices.varies) {
-      const rows = all.reshape([batch * outer, -1, inner]);
+      const rows = all.reshape([batch * outer, all.shape[2], inner]);
       return apply(scatterAdd, [rows, indices.tensor], { size }).reshape([batch, outer, size, inner]);
     }
     return apply(scatterAdd, [besideRows(all), indicesOfBatch(indices.tensor, size)], { size: batch * size })
