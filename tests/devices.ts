@@ -6,7 +6,7 @@
 import assert from "node:assert/strict";
 import { init, type InitOptions } from "../mod.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
-import type { Device } from "../src/device/device.ts";
+import type { KernelDevice } from "../src/device/device.ts";
 import { findAdapter, noAdapterMessage } from "../src/device/webgpu/adapter.ts";
 
 function environment(variable: string): string | undefined {
@@ -35,10 +35,10 @@ export function testLong(name: string, fn: () => void | Promise<void>): void {
 export const longOnSoftware: TestOptions = { ignoreOnSoftware: !all };
 
 /** The CPU device. */
-export const cpu: Device = await init({ device: "cpu" });
+export const cpu: KernelDevice = await init({ device: "cpu" }) as KernelDevice;
 
 /** The WebGPU device: hardware or a software GPU. */
-export const webgpu: Device | undefined = await findWebGpu();
+export const webgpu: KernelDevice | undefined = await findWebGpu();
 
 setCurrentDevice(cpu);
 
@@ -50,10 +50,10 @@ if (webgpu) {
   });
 }
 
-async function findWebGpu(): Promise<Device | undefined> {
+async function findWebGpu(): Promise<KernelDevice | undefined> {
   const found = await findAdapter(implementation);
   if (found && (all || !(found.software && found.openGl))) {
-    return await init({ device: "webgpu", implementation });
+    return await init({ device: "webgpu", implementation }) as KernelDevice;
   }
   // One line, which the test command repeats at its end.
   const reason = found
@@ -65,17 +65,17 @@ async function findWebGpu(): Promise<Device | undefined> {
   }
 }
 
-const announced = new Set<Device>();
+const announced = new Set<KernelDevice>();
 
 /** Makes a device current and prints it the first time. */
-export function useDevice(device: Device): void {
+export function useDevice(device: KernelDevice): void {
   if (!announced.has(device)) console.log(`device: ${device.info.kind} (${device.info.description})`);
   announced.add(device);
   setCurrentDevice(device);
 }
 
-type Body = (device: Device) => void | Promise<void>;
-type BodyOnBoth = (cpu: Device, webgpu: Device) => void | Promise<void>;
+type Body = (device: KernelDevice) => void | Promise<void>;
+type BodyOnBoth = (cpu: KernelDevice, webgpu: KernelDevice) => void | Promise<void>;
 
 /** Like `Deno.test`: a name, optional test options, and a function. */
 function withOptions<B>(register: (name: string, options: TestOptions, body: B) => void) {
@@ -100,7 +100,7 @@ export const testOnBoth = withOptions<BodyOnBoth>((name, options, body) =>
 );
 
 /** A test on a device. Ignored if the device is not available. */
-function testOn(device: Device | undefined, name: string, options: TestOptions, body: Body): void {
+function testOn(device: KernelDevice | undefined, name: string, options: TestOptions, body: Body): void {
   Deno.test({
     // With a marker for --filter, also where it runs.
     name: options.ignoreOnSoftware !== undefined

@@ -1,7 +1,7 @@
 /** Buffers: memory of a device with its lifetime. */
 import { deferRelease, isAllocationDeferred, isCapturing, registerBuffer, registerUse } from "./capture.ts";
 import { forgetBuffer, trackBuffer } from "./buffer_scope.ts";
-import type { Buffer, Device } from "./device.ts";
+import type { Buffer, KernelDevice } from "./device.ts";
 import { chargeMemory, creditMemory, type MemoryAccount } from "./memory_limit.ts";
 
 let buffersMade = 0;
@@ -12,7 +12,7 @@ export function nextSerial(): number {
 }
 
 class DeviceBuffer implements Buffer {
-  readonly device: Device;
+  readonly device: KernelDevice;
   readonly byteLength: number;
   readonly serial: number = buffersMade++;
   isLeftToCollector = false;
@@ -22,7 +22,7 @@ class DeviceBuffer implements Buffer {
   #account: MemoryAccount | undefined;
   #isFreed = false;
 
-  constructor(device: Device, byteLength: number) {
+  constructor(device: KernelDevice, byteLength: number) {
     this.device = device.base ?? device;
     this.byteLength = byteLength;
     registerBuffer(this);
@@ -71,6 +71,6 @@ class DeviceBuffer implements Buffer {
 }
 
 /** Allocates a buffer in the current scope. `byteLength` is a multiple of four, or zero. */
-export function allocateBuffer(device: Device, byteLength: number): Buffer {
+export function allocateBuffer(device: KernelDevice, byteLength: number): Buffer {
   return new DeviceBuffer(device, byteLength);
 }

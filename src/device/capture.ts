@@ -3,7 +3,7 @@
  * function. The commands keep their memory, because they refer to it by address.
  */
 import { DeferredKernels, type Fuse } from "./deferred.ts";
-import type { Buffer, BufferView, CapturedCommands, Device, DeviceCapture } from "./device.ts";
+import type { Buffer, BufferView, CapturedCommands, DeviceCapture, KernelDevice } from "./device.ts";
 import type { TypedArray } from "./dtype.ts";
 import { bufferScope } from "./buffer_scope.ts";
 
@@ -14,7 +14,7 @@ interface HostNumbers {
 }
 
 interface Capture {
-  readonly device: Device;
+  readonly device: KernelDevice;
   readonly commands: DeviceCapture;
   readonly made: Set<Buffer>;
   readonly numbers: HostNumbers[];
@@ -54,7 +54,7 @@ export interface Captured<T> {
  * @param fuse Fuses kernels before they are queued. Default: each kernel is queued at once.
  * @throws {Error} If the body reads values back, or uses another device.
  */
-export function capture<T>(device: Device, body: () => T, fuse?: Fuse): Captured<T> {
+export function capture<T>(device: KernelDevice, body: () => T, fuse?: Fuse): Captured<T> {
   if (current) throw new Error("commands are being captured already");
   const commands = device.capture();
   const deferred = fuse && new DeferredKernels(device, fuse);
@@ -96,7 +96,7 @@ export function outsideCapture<T>(body: () => T): T {
 }
 
 /** The device on which kernels are called: during a capture with fusion, a device that defers them. */
-export function kernelDevice(device: Device): Device {
+export function kernelDevice(device: KernelDevice): KernelDevice {
   return current?.deferred && current.device === device ? current.deferred.device : device;
 }
 

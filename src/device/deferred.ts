@@ -6,9 +6,9 @@
 import {
   type Buffer,
   type BufferView,
-  type Device,
   type DeviceKernels,
   kernelCalls,
+  type KernelDevice,
   type KernelName,
   type View,
 } from "./device.ts";
@@ -35,7 +35,7 @@ export interface DeferredKernel {
  * @param isReleased Whether nothing reads a buffer after these kernels.
  */
 export type Fuse = (
-  device: Device,
+  device: KernelDevice,
   kernels: readonly DeferredKernel[],
   isReleased: (buffer: Buffer) => boolean,
 ) => readonly DeferredKernel[];
@@ -43,10 +43,10 @@ export type Fuse = (
 /** The deferred kernels of a capture. */
 export class DeferredKernels {
   /** The device, with deferred kernels. */
-  readonly device: Device;
+  readonly device: KernelDevice;
   /** Whether kernels are queued and memory allocated immediately. */
   isSuspended = false;
-  readonly #base: Device;
+  readonly #base: KernelDevice;
   readonly #fuse: Fuse;
   #kernels: DeferredKernel[] = [];
   /** Buffers that the kernels read or write. */
@@ -54,7 +54,7 @@ export class DeferredKernels {
   /** Freed buffers that deferred kernels still use. */
   readonly #freed = new Set<Buffer>();
 
-  constructor(device: Device, fuse: Fuse) {
+  constructor(device: KernelDevice, fuse: Fuse) {
     this.#base = device;
     this.#fuse = fuse;
     const defer = (inputs: readonly View[], output: BufferView, run: () => void, fn?: ScalarFunction) => {

@@ -10,7 +10,7 @@ import { formatShape } from "./shape.ts";
  * @internal
  */
 export interface Buffer {
-  readonly device: Device;
+  readonly device: KernelDevice;
   readonly byteLength: number;
   /** Number of buffers created before. */
   readonly serial: number;
@@ -241,17 +241,33 @@ function matrixText({ shape, strides }: View): string {
   return `${formatShape(shape)}${isTransposed ? " transposed" : ""}`;
 }
 
-/**
- * Memory, and kernels on views of memory: the common interface of both devices. A device knows nothing of
- * gradients. Only {@linkcode read} and {@linkcode synchronize} wait for queued kernels.
- */
-export interface Device extends DeviceKernels {
-  /** Kind of device, the same as `info.kind`. It selects the executor of compiled loops. */
+/** A CPU or a GPU that holds tensors: the result of `init`. */
+export interface Device {
+  /** Kind of device, the same as `info.kind`. */
   readonly kind: DeviceInfo["kind"];
   /** Description for reports and messages. */
   readonly info: DeviceInfo;
+  /** Bytes of memory in use by tensors. */
+  readonly usedBytes: number;
+  /**
+   * Waits for all queued operations.
+   *
+   * @throws {Error} The first error of an operation.
+   */
+  synchronize(): Promise<void>;
+  /** Releases caches and stops worker threads. */
+  destroy(): void;
+}
+
+/**
+ * Memory, and kernels on views of memory: the common interface of both devices. A device knows nothing of
+ * gradients. Only {@linkcode read} and {@linkcode synchronize} wait for queued kernels.
+ *
+ * @internal
+ */
+export interface KernelDevice extends Device, DeviceKernels {
   /** The underlying device, if this device defers kernels: see {@linkcode DeferredKernels}. */
-  readonly base?: Device;
+  readonly base?: KernelDevice;
 
   /** Allocates `byteLength` bytes of undefined content, a multiple of four or zero. */
   allocate(byteLength: number): unknown;
@@ -283,14 +299,4 @@ export interface Device extends DeviceKernels {
    * @internal
    */
   repeat(count: number, iteration: (index: number) => void, operations: number): void;
-  /** Bytes of memory in use by buffers. */
-  readonly usedBytes: number;
-  /**
-   * Waits for all queued kernels.
-   *
-   * @throws {Error} The first error of a kernel.
-   */
-  synchronize(): Promise<void>;
-  /** Releases caches and stops worker threads. */
-  destroy(): void;
 }

@@ -2,7 +2,7 @@ import { OptionError } from "./errors.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import { type DeviceChoice, deviceChoices } from "./choice.ts";
 import { cpuDevice, setCurrentDevice } from "./current.ts";
-import type { Device } from "./device.ts";
+import type { Device, KernelDevice } from "./device.ts";
 import { findAdapter, type Implementation, noAdapterMessage, openGlMessage } from "./webgpu/adapter.ts";
 import { createWebGpuDevice, type WebGpuDevice } from "./webgpu/device.ts";
 
@@ -103,7 +103,7 @@ async function choose(
   device: DeviceChoice,
   implementation: Implementation,
   { threads, blas }: Pick<InitOptions, "threads" | "blas">,
-): Promise<Device> {
+): Promise<KernelDevice> {
   if (device !== "cpu") {
     const gpu = await openGpu(implementation, device === "auto");
     if (gpu) return gpu;

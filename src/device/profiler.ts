@@ -1,6 +1,6 @@
 /** Time spans of a profiled function. Devices and compiled loops report nested spans to a listener. */
 import { isCapturing } from "./capture.ts";
-import type { Device } from "./device.ts";
+import type { KernelDevice } from "./device.ts";
 
 /**
  * Kind of span: a compiled loop, the batched computation of values for all steps of a loop, a matrix product,
@@ -16,7 +16,7 @@ export interface SpanName {
 
 /** Receives the begin and the end of nested spans. */
 export interface SpanListener {
-  readonly device: Device;
+  readonly device: KernelDevice;
   /** Whether spans of the host are reported too. */
   readonly measuresHost: boolean;
   begin(span: SpanName): void;

@@ -1,12 +1,12 @@
 /** Creation and conversion of views. */
 import { allocateBuffer } from "./buffer.ts";
-import type { BufferView, Device, View } from "./device.ts";
+import type { BufferView, KernelDevice, View } from "./device.ts";
 import { bytesPerElement, type DType, toDeviceArray } from "./dtype.ts";
 import { identity } from "./scalar.ts";
 import { contiguousStrides, isContiguous, sizeOf, swapLast } from "./shape.ts";
 
 /** Allocates a contiguous row-major array. */
-export function allocateView(device: Device, shape: readonly number[], dtype: DType): BufferView {
+export function allocateView(device: KernelDevice, shape: readonly number[], dtype: DType): BufferView {
   const source = allocateBuffer(device, sizeOf(shape) * bytesPerElement(dtype));
   return { source, dtype, shape, strides: contiguousStrides(shape), offset: 0 };
 }
@@ -18,7 +18,7 @@ export function numberView(source: number, shape: readonly number[], dtype: DTyp
 
 /** Copies host values to a device, row-major. */
 export function uploadView(
-  device: Device,
+  device: KernelDevice,
   values: ArrayLike<number>,
   shape: readonly number[],
   dtype: DType,
@@ -48,17 +48,17 @@ export function hasBuffer(view: View): view is BufferView {
 }
 
 /** The same elements with a buffer: a view of a number is written to memory. */
-export function materialize(device: Device, view: View): BufferView {
+export function materialize(device: KernelDevice, view: View): BufferView {
   return hasBuffer(view) ? view : copy(device, view);
 }
 
 /** The same elements, contiguous in row-major order. */
-export function makeContiguous(device: Device, view: View): BufferView {
+export function makeContiguous(device: KernelDevice, view: View): BufferView {
   return hasBuffer(view) && isContiguous(view.shape, view.strides) ? view : copy(device, view);
 }
 
 /** A contiguous row-major copy. */
-export function copy(device: Device, view: View): BufferView {
+export function copy(device: KernelDevice, view: View): BufferView {
   const output = allocateView(device, view.shape, view.dtype);
   device.map(identity, [view], output);
   return output;

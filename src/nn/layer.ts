@@ -1,6 +1,6 @@
 import { outsideCapture } from "../device/capture.ts";
 import { describe } from "../device/describe.ts";
-import type { Device } from "../device/device.ts";
+import type { Device, KernelDevice } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
 import type { OptionNames } from "../device/options.ts";
 import { formatShape, refuseShape, ShapeError } from "../device/shape.ts";
@@ -72,7 +72,7 @@ export function layer<Args extends unknown[], P extends ParameterTree>(
  */
 export function parameter(values: Tensor): Tensor {
   checkTensor("parameter: values", values);
-  return keep(new Tensor(copy(values.device, values.view)));
+  return keep(new Tensor(copy(values.memoryDevice, values.view)));
 }
 
 /**
@@ -133,10 +133,11 @@ export async function toDevice(parameters: ParameterTree, device: Device): Promi
  * @returns A function that returns the constant on the present device of the parameter.
  */
 export function constantBeside(parameter: Tensor, values: Int32Array): () => Tensor {
-  const make = (device: Device) => keep(new Tensor(uploadView(device, values, [values.length], "int32")));
-  let constant = make(parameter.device);
+  const make = (device: KernelDevice) =>
+    keep(new Tensor(uploadView(device, values, [values.length], "int32")));
+  let constant = make(parameter.memoryDevice);
   return () => {
-    const { device } = parameter;
+    const { memoryDevice: device } = parameter;
     if (constant.device !== device) constant = outsideCapture(() => make(device));
     return constant;
   };

@@ -39,7 +39,7 @@ function isSymbolic(x: Tensor): boolean {
 function applyToBlocks(x: Tensor, f: SeriesFunction): Tensor {
   const whole = (x: Tensor) => concatenate([...f.fit(x, 0)], -1);
   if (isSymbolic(x)) return whole(x);
-  const { device, shape, dtype } = x;
+  const { memoryDevice: device, shape, dtype } = x;
   const memory = allocateView(device, [shape[0], ...f.result], dtype);
   const result = new Tensor(memory);
   eachBlock(device, shape, (first, count) => {
@@ -60,7 +60,7 @@ function transposed(g: Tensor, x: Tensor, f: SeriesFunction): Tensor {
   const pull = (g: Tensor, x: Tensor, first: number) =>
     vjp(() => concatenate([...f.fit(x, first)], -1), x).pullback(g);
   if (isSymbolic(g)) return pull(g, x, 0);
-  const { device, shape, dtype } = x;
+  const { memoryDevice: device, shape, dtype } = x;
   const memory = allocateView(device, shape, dtype);
   const result = new Tensor(memory);
   eachBlock(device, shape, (first, count) => {

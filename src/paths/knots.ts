@@ -36,7 +36,7 @@ export interface Gaps {
  */
 export function hasMissing(x: Tensor, operation: string): boolean | undefined {
   if (x.storage instanceof Symbolic || isCapturing()) return undefined;
-  if (!x.device.readSync) {
+  if (!x.memoryDevice.readSync) {
     const values = peekHostValues(x);
     values?.forEach((value, i) => checkObservation(x, value, i, operation));
     return values && values.some(Number.isNaN);

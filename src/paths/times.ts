@@ -49,7 +49,11 @@ export function readTimeline(t: Times | undefined, shape: Shape, operation: stri
     const values = peekHostValues(t);
     if (values) check(values);
     else if (!isCapturing() && hasValues(t)) {
-      checkValues(t.device, makeContiguous(t.device, t.view), (later) => check(Float64Array.from(later)));
+      checkValues(
+        t.memoryDevice,
+        makeContiguous(t.memoryDevice, t.view),
+        (later) => check(Float64Array.from(later)),
+      );
     }
     return { rows: t };
   }

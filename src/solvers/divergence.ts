@@ -57,7 +57,7 @@ export function checkStates(
   locate: (position: number) => StatePlace,
   axes?: readonly string[],
 ): void {
-  const view = makeContiguous(states.device, states.view);
+  const view = makeContiguous(states.memoryDevice, states.view);
   const [steps] = states.shape;
   const check = (values: TypedArray) => {
     const at = values.findIndex((value: number) => !Number.isFinite(value));
@@ -67,5 +67,5 @@ export function checkStates(
     const { leaf, sample, index } = locate(at % perStep);
     throw new DivergenceError(step, ends[step], sample, index, values[at], steps, axes, undefined, leaf);
   };
-  checkValues(states.device, view, check);
+  checkValues(states.memoryDevice, view, check);
 }

@@ -1,7 +1,7 @@
 /** Checks of arguments. */
 import { describe } from "../device/describe.ts";
 import { OptionError } from "../device/errors.ts";
-import type { Device } from "../device/device.ts";
+import type { Device, KernelDevice } from "../device/device.ts";
 import { Tensor } from "./tensor.ts";
 
 /** Rejects values that are not tensors, such as arrays. @param name Name for the message, such as `"Linear: x"`. */
@@ -26,8 +26,8 @@ export function checkWord(operation: string, option: string, value: unknown, wor
 }
 
 /** Rejects values that are not devices. */
-export function checkDevice(operation: string, device: Device): void {
-  if (typeof device?.allocate === "function") return;
+export function checkDevice(operation: string, device: Device): asserts device is KernelDevice {
+  if (typeof (device as KernelDevice | undefined)?.allocate === "function") return;
   throw new TypeError(
     `${operation}: the device is ${
       describe(device)

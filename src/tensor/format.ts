@@ -33,7 +33,7 @@ export function textForHint(x: Tensor, hint: string): string {
 }
 
 function hostValues(x: Tensor): TypedArray | undefined {
-  const { view, device, dtype } = x;
+  const { view, memoryDevice: device, dtype } = x;
   if (!hasBuffer(view)) return toHostArray(new Float64Array(x.size).fill(view.source as number), dtype);
   if (view.source.freed || isCapturing()) return undefined;
   const words = device.readSync?.(makeContiguous(device, view));

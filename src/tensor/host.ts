@@ -23,7 +23,7 @@ let assigned = new WeakSet<Buffer>();
  */
 export function cacheHostValues(x: Tensor, values: ArrayLike<number>): void {
   const { view } = x;
-  const mayHoldTimes = x.rank <= 1 || (x.rank === 2 && !x.device.readSync);
+  const mayHoldTimes = x.rank <= 1 || (x.rank === 2 && !x.memoryDevice.readSync);
   if (mayHoldTimes && x.size <= maxMirroredElements && hasBuffer(view)) {
     mirrors.set(view.source, Float64Array.from(values));
   }
@@ -64,7 +64,7 @@ export function collectHostReads<T>(body: () => T): { result: T; reads: readonly
 /** Copies the cached host values of a tensor to a copy of the tensor, on a device without synchronous reads. */
 export function copyHostValues(from: Tensor, to: Tensor): void {
   const [source, target] = [from.view, to.view];
-  if (to.device.readSync || !hasBuffer(target)) return;
+  if (to.memoryDevice.readSync || !hasBuffer(target)) return;
   if (!hasBuffer(source) || mirrors.has(source.source)) cacheHostValues(to, valuesOf(from)!);
   else invalidateHostValues(target.source);
 }
@@ -83,7 +83,7 @@ function valuesOf(x: Tensor): Float64Array | undefined {
       return mirror[at];
     });
   }
-  const words: TypedArray | undefined = x.device.readSync?.(makeContiguous(x.device, view));
+  const words: TypedArray | undefined = x.memoryDevice.readSync?.(makeContiguous(x.memoryDevice, view));
   return words && Float64Array.from(words.subarray(0, sizeOf(x.shape)));
 }
 
@@ -178,7 +178,7 @@ export function hostNumbers(
 ): readonly (readonly TensorLike[])[] {
   const first = compute();
   if (!isCapturing() || like.length === 0) return first;
-  const { device, dtype } = like[0];
+  const { memoryDevice: device, dtype } = like[0];
   const words = (lists: typeof first) => toDeviceArray(lists.flat(), dtype);
   const view = outsideCapture(() => uploadView(device, first.flat(), [first.flat().length], dtype));
   keepBuffer(view.source);

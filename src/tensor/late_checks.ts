@@ -2,7 +2,7 @@
  * Checks of values that must be read from a GPU. Nothing waits for the checks. The next `data` or `item` on the same device throws
  * the error of a failed check.
  */
-import type { BufferView, Device } from "../device/device.ts";
+import type { BufferView, KernelDevice } from "../device/device.ts";
 import type { TypedArray } from "../device/dtype.ts";
 
 /** Pending checks of a device, and the first error of completed checks. */
@@ -11,14 +11,18 @@ interface LateChecks {
   error?: { readonly reason: unknown };
 }
 
-const checksOf = new WeakMap<Device, LateChecks>();
+const checksOf = new WeakMap<KernelDevice, LateChecks>();
 
 /**
  * Checks values at once if the device has synchronous reads, else when the values have been read.
  *
  * @param check Throws if something is wrong.
  */
-export function checkValues(device: Device, view: BufferView, check: (values: TypedArray) => void): void {
+export function checkValues(
+  device: KernelDevice,
+  view: BufferView,
+  check: (values: TypedArray) => void,
+): void {
   const values = device.readSync?.(view);
   if (values) return check(values);
   const checks: LateChecks = checksOf.get(device) ?? { pending: new Set() };
@@ -37,7 +41,7 @@ export function checkValues(device: Device, view: BufferView, check: (values: Ty
  *
  * @throws The error of the first failed check, once.
  */
-export async function awaitChecks(device: Device): Promise<void> {
+export async function awaitChecks(device: KernelDevice): Promise<void> {
   const checks = checksOf.get(device);
   if (!checks) return;
   await Promise.all(checks.pending);

@@ -4,7 +4,7 @@
  */
 import { kernelDevice } from "../device/capture.ts";
 import { describe } from "../device/describe.ts";
-import type { Device, View } from "../device/device.ts";
+import type { KernelDevice, View } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
 import { currentDevice } from "../device/current.ts";
 import type { Shape } from "../device/shape.ts";
@@ -75,7 +75,7 @@ export interface Primitive<P> {
    */
   infer(inputs: readonly TensorSpec[], params: P): TensorSpec;
   /** Computes the result, or a view of an input that is the result. */
-  run(device: Device, inputs: readonly View[], params: P, output: TensorSpec): View;
+  run(device: KernelDevice, inputs: readonly View[], params: P, output: TensorSpec): View;
   /**
    * The gradient rule, which tapes, compiled loops and `jvp` apply. `"zero"`: the gradient is zero with respect to each input, as
    * that of `sign`. `{ none: reason }`: there is a gradient but no rule, so a gradient that reaches the operation is an error.
@@ -355,7 +355,7 @@ export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], par
  * @param device The device of other inputs.
  * @throws {Error} If inputs are on different devices.
  */
-export function deviceOf(operation: string, inputs: readonly Tensor[], device?: Device): Device {
+export function deviceOf(operation: string, inputs: readonly Tensor[], device?: KernelDevice): KernelDevice {
   for (const { view: { source } } of inputs) {
     if (typeof source === "number" || source.device === device) continue;
     if (device) {

@@ -1,5 +1,5 @@
 import { currentDevice } from "../device/current.ts";
-import type { Device, View } from "../device/device.ts";
+import type { Device, KernelDevice, View } from "../device/device.ts";
 import type { DType, TypedArray } from "../device/dtype.ts";
 import { type Shape, sizeOf } from "../device/shape.ts";
 import { numberView } from "../device/view.ts";
@@ -354,6 +354,11 @@ export class Tensor {
 
   /** The device that holds the values. */
   get device(): Device {
+    return this.memoryDevice;
+  }
+
+  /** {@linkcode device} with access to its memory and kernels. @internal */
+  get memoryDevice(): KernelDevice {
     const { source } = this.view;
     return typeof source === "number" ? currentDevice() : source.device;
   }

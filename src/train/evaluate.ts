@@ -36,7 +36,7 @@ export async function evaluateBatches<Batch extends Tree>(
   batchSize: number,
 ): Promise<Record<string, number>> {
   const meter = new Meter();
-  const pipeline = new Pipeline(treeLeaves(task.parameters)[0].device);
+  const pipeline = new Pipeline(treeLeaves(task.parameters)[0].memoryDevice);
   // Evaluation stores no intermediate values for gradients, so larger batches fit into memory.
   let evaluated = 4 * batchSize;
   const limit = (task.memory ?? Infinity) * evaluationShare;

@@ -49,7 +49,7 @@ export async function trainInMemory<Batch extends Tree>(
   const [orderKey, stepKey] = splitKey(key);
   const count = sampleCount(task.data.train);
   const takeStep = stepOf({ ...task, optimizer }, { sizes: batchSizes(visits * count, batchSize) });
-  const pipeline = new Pipeline(treeLeaves(task.parameters)[0].device);
+  const pipeline = new Pipeline(treeLeaves(task.parameters)[0].memoryDevice);
   const rate = optimizer.learningRate;
   let step = 0;
   for (let epoch = 1; step < steps && !signal?.aborted; epoch++) {

@@ -181,7 +181,7 @@ export async function train<Batch extends Tree>(
   const takeStep = optimizer &&
     stepOf({ ...task, optimizer }, { sizes: batchSizes(samples, batchSize), onSplit });
   let isChecked = false;
-  const pipeline = new Pipeline(treeLeaves(parameters)[0].device);
+  const pipeline = new Pipeline(treeLeaves(parameters)[0].memoryDevice);
   const started = performance.now();
   let trained = 0;
   const untrained = (epochs - position.epoch) * samples - position.sums.samples;

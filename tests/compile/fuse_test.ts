@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { jit, key, normal, type Tensor, tensor, valueAndGrad } from "../../mod.ts";
 import { capture, flushDeferred } from "../../src/device/capture.ts";
-import type { Device } from "../../src/device/device.ts";
+import type { KernelDevice } from "../../src/device/device.ts";
 import { fuse } from "../../src/compile/jit/fuse.ts";
 import { testOnCpu, testOnDevices } from "../devices.ts";
 
 const values = async (x: Tensor) => [...await x.data()];
 
 /** Numbers of kernels that a function queues, before and after fusion. */
-function kernelsOf(device: Device, f: () => Tensor | readonly Tensor[]): { before: number; after: number } {
+function kernelsOf(
+  device: KernelDevice,
+  f: () => Tensor | readonly Tensor[],
+): { before: number; after: number } {
   const counts = { before: 0, after: 0 };
   const { commands } = capture(device, () => {
     const results = [f()].flat();

@@ -5,10 +5,10 @@ import { add, mul, type ScalarFunction } from "../../src/device/scalar.ts";
 import { allocateView, uploadView } from "../../src/device/view.ts";
 import { testOnDevices } from "../devices.ts";
 import { currentDevice } from "../../src/device/current.ts";
-import type { Device } from "../../src/device/device.ts";
+import type { KernelDevice } from "../../src/device/device.ts";
 
 /** fn(3). */
-async function applied(device: Device, fn: ScalarFunction): Promise<number> {
+async function applied(device: KernelDevice, fn: ScalarFunction): Promise<number> {
   const output = allocateView(device, [1], "float32");
   device.map(fn, [uploadView(device, [3], [1], "float32")], output);
   return (await device.read([output]))[0][0];

@@ -1,6 +1,6 @@
 /** scatterAdd on WebGPU sorts the updates, and has the bits of the CPU, which adds them one after another. */
 import assert from "node:assert/strict";
-import type { Device } from "../../src/device/device.ts";
+import type { KernelDevice } from "../../src/device/device.ts";
 import { uploadView } from "../../src/device/view.ts";
 import { testOnBoth } from "../devices.ts";
 import { randomNumbers } from "./random_views.ts";
@@ -23,7 +23,7 @@ for (const { outer, size, inner, count } of cases) {
       { length: count },
       (_, i) => i % 50 === 0 ? size + i : i % 71 === 0 ? -1 : Math.floor(random() ** 3 * size),
     );
-    const run = async (device: Device) => {
+    const run = async (device: KernelDevice) => {
       const output = uploadView(device, start, [outer, size, inner], "float32");
       device.scatterAdd(
         uploadView(device, updates, [outer, count, inner], "float32"),

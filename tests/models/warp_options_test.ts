@@ -25,7 +25,7 @@ import {
   zeros,
 } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
-import type { Device } from "../../src/device/device.ts";
+import type { KernelDevice } from "../../src/device/device.ts";
 import { longOnSoftware, testOnBoth, testOnDevices } from "../devices.ts";
 import { disturbed, dtype, largestDifference, small, x } from "./warp_model.ts";
 
@@ -304,7 +304,7 @@ testOnBoth(
       [{ mode: "convolutional", initial: "learned" }, { states: "all" }],
       [{ output: "normal", bound: "dynamicTanh" }, { context: 2, sample: true, pForcing: 0.3, key: key(3) }],
     ];
-    const results = async (device: Device) => {
+    const results = async (device: KernelDevice) => {
       setCurrentDevice(device);
       const found: Float32Array[] = [];
       for (const [design, call] of calls) {

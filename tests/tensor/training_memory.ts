@@ -3,10 +3,13 @@
  * memory use of steps in scopes.
  */
 import { init, type InitOptions, key, normal, tensor, tidy, valueAndGrad } from "../../mod.ts";
-import type { Device } from "../../src/device/device.ts";
+import type { KernelDevice } from "../../src/device/device.ts";
 
 /** Counts the bytes that a device has allocated while `body` runs. */
-export async function measure(device: Device, body: (lent: () => number) => Promise<void>): Promise<void> {
+export async function measure(
+  device: KernelDevice,
+  body: (lent: () => number) => Promise<void>,
+): Promise<void> {
   const { allocate, release } = device;
   let bytes = 0;
   device.allocate = (byteLength) => (bytes += byteLength, allocate.call(device, byteLength));
@@ -39,7 +42,7 @@ export function smallModel() {
  * heap is excluded, because the garbage collector decides how large it grows between collections.
  */
 export async function memoryOver10000(
-  device: Device,
+  device: KernelDevice,
   step: () => void,
 ): Promise<{ lent: number[]; process: number[] }> {
   const samples = { lent: [] as number[], process: [] as number[] };
@@ -60,7 +63,7 @@ export async function memoryOver10000(
 
 if (import.meta.main) {
   const [device, implementation] = Deno.args as [InitOptions["device"], InitOptions["implementation"]];
-  const opened = await init({ device, implementation });
+  const opened = await init({ device, implementation }) as KernelDevice;
   const step = smallModel();
   console.log(JSON.stringify(await memoryOver10000(opened, () => tidy(step))));
   Deno.exit();

@@ -1,4 +1,4 @@
-import type { BufferView, Device } from "../../device/device.ts";
+import type { BufferView, KernelDevice } from "../../device/device.ts";
 import { add } from "../../device/scalar.ts";
 import { allocateView, transposed } from "../../device/view.ts";
 
@@ -11,7 +11,7 @@ import { allocateView, transposed } from "../../device/view.ts";
  * @returns `(rows, columns)`.
  */
 export function addProduct(
-  device: Device,
+  device: KernelDevice,
   left: BufferView,
   right: BufferView,
   before?: BufferView,

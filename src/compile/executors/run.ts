@@ -1,5 +1,5 @@
 /** The interface of executors. */
-import type { BufferView, Device } from "../../device/device.ts";
+import type { BufferView, KernelDevice } from "../../device/device.ts";
 import type { Program } from "../program/program.ts";
 
 /** One run of a program. Results are row-major. Arrays have the program's type, except inputs with another type. */
@@ -36,7 +36,7 @@ export interface RunResult {
 /** Runs programs on one kind of device. */
 export interface Executor {
   (run: Run): RunResult;
-  readonly device: Device;
+  readonly device: KernelDevice;
   /** Whether matrix products stay in the loop, because large products before the loop would be no faster. */
   readonly keepsProducts: boolean;
   /** Limit in bytes for values of many steps. */

@@ -1,5 +1,5 @@
 /** Fuses the kernels that a function queues under `jit`. */
-import type { Buffer, Device, View } from "../../device/device.ts";
+import type { Buffer, KernelDevice, View } from "../../device/device.ts";
 import type { DeferredKernel, Fuse } from "../../device/deferred.ts";
 import { rewrite, type Scalar, type ScalarFunction } from "../../device/scalar.ts";
 import { isContiguous, type Shape, sizeOf } from "../../device/shape.ts";
@@ -84,7 +84,7 @@ function mixesWidths(kernel: FusionKernel<View>): boolean {
 }
 
 function fusedKernel(
-  device: Device,
+  device: KernelDevice,
   { output }: DeferredKernel,
   { expression, operands }: FusedKernel<View>,
 ): DeferredKernel {

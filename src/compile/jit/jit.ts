@@ -8,7 +8,7 @@ import {
   JitError,
 } from "../../device/capture.ts";
 import { currentDevice } from "../../device/current.ts";
-import type { Buffer, BufferView, CapturedCommands, Device, View } from "../../device/device.ts";
+import type { Buffer, BufferView, CapturedCommands, KernelDevice, View } from "../../device/device.ts";
 import { identity } from "../../device/scalar.ts";
 import { keepBuffer } from "../../device/buffer_scope.ts";
 import { hostSpan, isProfiling } from "../../device/profiler.ts";
@@ -173,7 +173,7 @@ function argumentsWith(
 }
 
 /** A tensor with new memory, which scopes do not release. */
-function newTensor(device: Device, { shape, dtype }: TensorSpec): Tensor {
+function newTensor(device: KernelDevice, { shape, dtype }: TensorSpec): Tensor {
   const view = allocateView(device, shape, dtype);
   keepBuffer(view.source);
   return new Tensor(view);
@@ -181,7 +181,7 @@ function newTensor(device: Device, { shape, dtype }: TensorSpec): Tensor {
 
 /** A traced function. */
 class Trace<R> {
-  readonly #device: Device;
+  readonly #device: KernelDevice;
   /** The tensors that the function was traced with: tensors of the caller, or copies. */
   readonly #inside: readonly Tensor[];
   /** Their views when the function was traced. */
@@ -202,7 +202,7 @@ class Trace<R> {
 
   // deno-lint-ignore no-explicit-any
   constructor(f: (...args: any[]) => R, call: Call, copied: ReadonlySet<number>) {
-    const device = this.#device = call.tensors.length > 0 ? call.tensors[0].device : currentDevice();
+    const device = this.#device = call.tensors.length > 0 ? call.tensors[0].memoryDevice : currentDevice();
     this.#copied = [...copied];
     this.#inside = call.tensors.map((x, i) => copied.has(i) ? newTensor(device, x) : x);
     this.#storages = this.#inside.map(({ storage }) => storage);

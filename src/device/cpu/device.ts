@@ -2,9 +2,9 @@
 import type {
   Buffer,
   BufferView,
-  Device,
   DeviceCapture,
   DeviceInfo,
+  KernelDevice,
   PreparedMatrix,
   Reduction,
   View,
@@ -62,7 +62,7 @@ export function processorThreads(): number {
 }
 
 /** See {@linkcode createCpuDevice}. Kernels run at once. */
-export class CpuDevice implements Device {
+export class CpuDevice implements KernelDevice {
   readonly kind = "cpu";
   readonly info: DeviceInfo;
   readonly memory: Memory = new Memory();

@@ -1,5 +1,13 @@
 /** The device that runs on a GPU through WebGPU. */
-import type { Buffer, BufferView, Device, DeviceCapture, DeviceInfo, Reduction, View } from "../device.ts";
+import type {
+  Buffer,
+  BufferView,
+  DeviceCapture,
+  DeviceInfo,
+  KernelDevice,
+  Reduction,
+  View,
+} from "../device.ts";
 import { refuseReading } from "../capture.ts";
 import { beginCapture } from "../reserve.ts";
 import { bytesPerElement, deviceArray, type TypedArray } from "../dtype.ts";
@@ -46,8 +54,8 @@ export async function createWebGpuDevice(options: WebGpuOptions = {}): Promise<W
   return new WebGpuDevice(await Gpu.open(found, maxWorkgroups));
 }
 
-/** A GPU as a {@linkcode Device}. */
-export class WebGpuDevice implements Device {
+/** A GPU as a {@linkcode KernelDevice}. */
+export class WebGpuDevice implements KernelDevice {
   readonly kind = "webgpu";
   readonly info: DeviceInfo;
   readonly #gpu: Gpu;

@@ -40,7 +40,7 @@ interface WatchedRun {
  */
 export function refuseDivergence({ final, steps, again }: WatchedRun, limit: number | undefined): void {
   if (final.storage instanceof Symbolic || limit === Infinity) return;
-  const { device } = final;
+  const { memoryDevice: device } = final;
   const largest = (states: () => Tensor) =>
     makeContiguous(device, withoutRecording(() => tidy(() => largestWeights(states()))).view);
   if (isCapturing() && limit === undefined) return;

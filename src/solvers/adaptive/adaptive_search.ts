@@ -101,7 +101,7 @@ export async function searchLater<T>(search: Search<T>): Promise<T> {
   try {
     let turn = go();
     while (!turn.done) {
-      const [{ device }] = turn.value;
+      const [{ memoryDevice: device }] = turn.value;
       const words = await device.read(turn.value.map((x) => makeContiguous(device, x.view)));
       turn = go(words.map((own) => Float64Array.from(own)));
     }

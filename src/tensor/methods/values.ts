@@ -17,7 +17,7 @@ import { type NestedNumbers, Tensor } from "../tensor.ts";
 /** Methods of {@linkcode Tensor} that read or write values. */
 export const valueMethods = {
   async data(): Promise<TypedArray> {
-    const { device } = this;
+    const { memoryDevice: device } = this;
     const [words] = await device.read([makeContiguous(device, this.view)]);
     await awaitChecks(device);
     return toHostArray(words, this.dtype);

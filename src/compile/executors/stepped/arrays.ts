@@ -1,5 +1,5 @@
 /** Memory of a stepped run: an array per slot, with all samples. */
-import type { BufferView, Device, PreparedMatrix } from "../../../device/device.ts";
+import type { BufferView, KernelDevice, PreparedMatrix } from "../../../device/device.ts";
 import { identity } from "../../../device/scalar.ts";
 import { contiguousStrides, isContiguous, sizeOf } from "../../../device/shape.ts";
 import { allocateView, makeContiguous, numberView } from "../../../device/view.ts";
@@ -21,7 +21,7 @@ interface SlotMemory {
 /** Arrays of a run. Row-major inputs besides the states are read in place. */
 export class Arrays {
   readonly batch: number;
-  readonly #device: Device;
+  readonly #device: KernelDevice;
   readonly #slots: readonly (SlotMemory | undefined)[];
   readonly #shared: readonly (SlotMemory | undefined)[];
   /** The states, `(batch, size)`, in the order of the inputs. */
@@ -32,7 +32,7 @@ export class Arrays {
   /** Memory that all other slots share. */
   readonly #scratch: BufferView[];
 
-  constructor(device: Device, program: Program, { batch, inputs }: Run) {
+  constructor(device: KernelDevice, program: Program, { batch, inputs }: Run) {
     this.batch = batch;
     this.#device = device;
     const slots = new Array<SlotMemory | undefined>(program.slots.length).fill(undefined);

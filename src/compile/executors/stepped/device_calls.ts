@@ -1,6 +1,6 @@
 /** Kernels of a program as calls of a device's kernels for all samples. */
 import { collapse } from "../../../device/collapse.ts";
-import type { BufferView, Device } from "../../../device/device.ts";
+import type { BufferView, KernelDevice } from "../../../device/device.ts";
 import type { ScalarFunction } from "../../../device/scalar.ts";
 import { makeContiguous, transposed } from "../../../device/view.ts";
 import type { AccumulateKernel, ContractKernel, GatherKernel, Kernel } from "../../program/program.ts";
@@ -11,7 +11,7 @@ export type Instruction = (row: number) => void;
 
 /** The call for a kernel, after `splitKernels`. */
 export function instructionFor(
-  device: Device,
+  device: KernelDevice,
   kernel: Exclude<Kernel, AccumulateKernel>,
   arrays: Arrays,
 ): Instruction {
@@ -35,7 +35,7 @@ export function instructionFor(
 
 /** A matrix product. If all samples are multiplied by the same matrix, one large product. */
 function contraction(
-  device: Device,
+  device: KernelDevice,
   kernel: ContractKernel,
   arrays: Arrays,
   output: Window,
@@ -64,7 +64,7 @@ function contraction(
 }
 
 /** Rows of a table, for all samples at once. */
-function gathering(device: Device, kernel: GatherKernel, arrays: Arrays, output: Window): Instruction {
+function gathering(device: KernelDevice, kernel: GatherKernel, arrays: Arrays, output: Window): Instruction {
   const [table, indices] = kernel.operands.map((operand) => arrays.window(operand));
   const [rows, columns] = kernel.operands[0].shape;
   const count = arrays.batch * kernel.operands[1].shape[0];

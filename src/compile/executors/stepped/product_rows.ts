@@ -1,5 +1,5 @@
 /** Factors of weight gradients: rows of all samples and many steps, collected for one large product. */
-import type { BufferView, Device } from "../../../device/device.ts";
+import type { BufferView, KernelDevice } from "../../../device/device.ts";
 import { bytesPerElement } from "../../../device/dtype.ts";
 import { identity } from "../../../device/scalar.ts";
 import { contiguousStrides, sizeOf } from "../../../device/shape.ts";
@@ -22,7 +22,7 @@ interface Side {
 export class ProductRows {
   /** Number of steps whose rows fit into the memory limit. */
   readonly steps: number;
-  readonly #device: Device;
+  readonly #device: KernelDevice;
   readonly #products: { readonly gradient: number; readonly left: Side; readonly right: Side }[];
   readonly #memory: BufferView[] = [];
   readonly #gradients: BufferView[] = [];
@@ -30,7 +30,13 @@ export class ProductRows {
   #first = 0;
 
   /** @param maxBytes Memory limit. The rows of one step are always collected. */
-  constructor(device: Device, program: Program, arrays: Arrays, { batch, steps }: Run, maxBytes: number) {
+  constructor(
+    device: KernelDevice,
+    program: Program,
+    arrays: Arrays,
+    { batch, steps }: Run,
+    maxBytes: number,
+  ) {
     this.#device = device;
     const kernels = program.kernels.filter((kernel): kernel is AccumulateKernel =>
       kernel.kind === "accumulate"

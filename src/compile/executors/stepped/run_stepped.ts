@@ -3,7 +3,7 @@
  * matrices again for every few samples. Weight gradients are products of matrices with a row per sample and step: a run
  * collects the rows of many steps before it multiplies.
  */
-import type { BufferView, Device } from "../../../device/device.ts";
+import type { BufferView, KernelDevice } from "../../../device/device.ts";
 import { identity } from "../../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
 import { allocateView } from "../../../device/view.ts";
@@ -28,7 +28,7 @@ const defaultBounds: Bounds = { maxOperands: 7, productRowBytes: 2 ** 28 };
 
 /** Runs a program. */
 export function runStepped(
-  device: Device,
+  device: KernelDevice,
   run: Run,
   { maxOperands, productRowBytes }: Bounds = defaultBounds,
 ): RunResult {
@@ -76,7 +76,7 @@ export function describeStepped(run: Run): string {
 
 /** Calls of a step. */
 function instructionsOf(
-  device: Device,
+  device: KernelDevice,
   program: Program,
   arrays: Arrays,
   { productRows, outputs, stepSums }: {
@@ -114,6 +114,6 @@ function rowsOf({ source, dtype, strides: [stride] }: BufferView, shape: Shape):
   return (row) => ({ source, dtype, shape, strides, offset: row * stride });
 }
 
-function copying(device: Device, from: Window, to: Window): Instruction {
+function copying(device: KernelDevice, from: Window, to: Window): Instruction {
   return (row) => device.map(identity, [from(row)], to(row));
 }

@@ -1,4 +1,4 @@
-import type { Device } from "../../../device/device.ts";
+import type { KernelDevice } from "../../../device/device.ts";
 import type { SpanListener, SpanName } from "../../../device/profiler.ts";
 import type { ProfileSpan, SpanRecorder } from "./span_recorder.ts";
 
@@ -13,7 +13,7 @@ export class HostSpans implements SpanListener, SpanRecorder {
   #open: { span: MutableSpan; inside: number }[] = [];
   #start = performance.now();
 
-  constructor(readonly device: Device) {}
+  constructor(readonly device: KernelDevice) {}
 
   #now(): number {
     return (performance.now() - this.#start) / 1000;

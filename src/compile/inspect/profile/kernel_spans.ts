@@ -1,4 +1,4 @@
-import { type Device, kernelCalls, type View } from "../../../device/device.ts";
+import { kernelCalls, type KernelDevice, type View } from "../../../device/device.ts";
 import { span, type SpanName } from "../../../device/profiler.ts";
 import { formatShape } from "../../../device/shape.ts";
 
@@ -9,7 +9,7 @@ const names: Record<string, (...args: never[]) => SpanName> = {
 };
 
 /** Records a span for each kernel of a device, until the result is disposed. */
-export function recordKernelSpans(device: Device): Disposable {
+export function recordKernelSpans(device: KernelDevice): Disposable {
   const methods = device as unknown as Record<string, (...args: unknown[]) => unknown>;
   for (const [operation, describe] of Object.entries(names)) {
     const run = methods[operation];

@@ -1,6 +1,6 @@
 /** Profiles of runs. */
 import { checkFunction } from "../../../tensor/checks.ts";
-import type { Device } from "../../../device/device.ts";
+import type { KernelDevice } from "../../../device/device.ts";
 import { currentDevice } from "../../../device/current.ts";
 import { asAnyDevice } from "../../../device/device_class.ts";
 import { GpuSpans } from "./gpu_spans.ts";
@@ -94,7 +94,7 @@ async function secondsOf(recorder: SpanListener, run: () => unknown): Promise<nu
 }
 
 function summary(
-  device: Device,
+  device: KernelDevice,
   { clock, rest }: SpanRecorder,
   seconds: number,
   spans: readonly ProfileSpan[],

@@ -1,6 +1,6 @@
 /** Positions of the largest or smallest elements along an axis. */
 import { collapse, forEachPosition } from "../../collapse.ts";
-import type { BufferView, Device } from "../../device.ts";
+import type { BufferView, KernelDevice } from "../../device.ts";
 import { bytesPerElement, type DType, isFloat } from "../../dtype.ts";
 import { recurrenceLines } from "../../recurrence.ts";
 import { sizeOf } from "../../shape.ts";
@@ -18,7 +18,7 @@ type Extremum = "max" | "min";
  * chunks.
  */
 export function argReduce(
-  device: Device,
+  device: KernelDevice,
   kernels: Kernels,
   reduction: Extremum,
   input: BufferView,

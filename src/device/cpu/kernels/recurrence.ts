@@ -1,5 +1,5 @@
 /** Linear recurrences and cumulative sums. */
-import type { BufferView, Device } from "../../device.ts";
+import type { BufferView, KernelDevice } from "../../device.ts";
 import { type DType, isFloat } from "../../dtype.ts";
 import { type RecurrenceAxes, recurrenceLines } from "../../recurrence.ts";
 import { add, type ScalarFunction } from "../../scalar.ts";
@@ -71,7 +71,7 @@ function emitRecurrence({ size, groups, kinds }: LineLayout, f: FunctionBuilder)
  * depends only on the shape.
  */
 export function cumulativeSum(
-  device: Device,
+  device: KernelDevice,
   kernels: Kernels,
   input: BufferView,
   axis: number,

@@ -1,5 +1,5 @@
 /** Sorting on the host: one thread sorts all rows. */
-import type { BufferView, Device } from "../../device.ts";
+import type { BufferView, KernelDevice } from "../../device.ts";
 import { bytesPerElement, type DType } from "../../dtype.ts";
 import { addressOf } from "../assembler/address.ts";
 import type { Memory } from "../runtime/memory.ts";
@@ -12,7 +12,7 @@ const shortRow = 32;
  * Programming", volume 3, section 5.2.5.)
  */
 export function argSort(
-  device: Device,
+  device: KernelDevice,
   memory: Memory,
   input: BufferView,
   descending: boolean,

@@ -17,7 +17,7 @@
  * The order of summation depends only on shapes and strides, not on the number of threads.
  */
 import { collapse } from "../../collapse.ts";
-import type { BufferView, Device, PreparedMatrix } from "../../device.ts";
+import type { BufferView, KernelDevice, PreparedMatrix } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
 import { sizeOf } from "../../shape.ts";
 import { identity } from "../../scalar.ts";
@@ -67,7 +67,7 @@ const productsPerTask = 2 ** 20;
 
 /** Multiplies matrices. */
 export class Multiplier {
-  readonly #device: Device;
+  readonly #device: KernelDevice;
   readonly #kernels: Kernels;
   readonly #blas: Blas | undefined;
 
@@ -75,7 +75,7 @@ export class Multiplier {
    * @param device Device of the matrices, for temporary tensors and sums.
    * @param blas Native library for large products.
    */
-  constructor(device: Device, kernels: Kernels, blas: Blas | undefined) {
+  constructor(device: KernelDevice, kernels: Kernels, blas: Blas | undefined) {
     this.#device = device;
     this.#kernels = kernels;
     this.#blas = blas;

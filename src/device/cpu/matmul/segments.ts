@@ -1,5 +1,5 @@
 /** Products with long sums, computed as products of segments. */
-import type { BufferView, Device } from "../../device.ts";
+import type { BufferView, KernelDevice } from "../../device.ts";
 import { contiguousStrides } from "../../shape.ts";
 import { allocateView } from "../../view.ts";
 import type { ProductStrides } from "./native.ts";
@@ -17,7 +17,7 @@ type Multiply = (a: BufferView, b: BufferView, output: BufferView) => void;
  * @param strides Strides of the matrices. The leading axes have the strides of the views.
  */
 export function multiplyInSegments(
-  device: Device,
+  device: KernelDevice,
   multiply: Multiply,
   [a, b, output]: readonly [BufferView, BufferView, BufferView],
   [m, n, k]: readonly [number, number, number],
