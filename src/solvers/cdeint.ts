@@ -36,6 +36,7 @@ export type { CdeSolveOptions } from "./controlled.ts";
  *   }),
  *   start,
  *   X.interval,
+ *   { method: "dopri5" },
  * );
  * console.log(fast.shape, slow.shape); // [4, 2, 3] and [4, 2, 5]
  * ```

@@ -57,6 +57,7 @@ const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "rev
  *   (_t, { position, velocity }) => ({ position: velocity, velocity: position.neg() }),
  *   start,
  *   [0, 0.5, 1],
+ *   { method: "dopri5" },
  * );
  * console.log(position.shape, velocity.shape); // [3, 2] and [3, 2]
  * ```

@@ -16,7 +16,7 @@ const program = `
   const X = w.CubicSpline(w.naturalCubicCoeffs(x.greater(1).where(NaN, x)));
   const model = w.NeuralCDE({ inputChannels: 3, hiddenChannels: 24, outputChannels: 2, width: 20, depth: 1, key: w.key(3) });
   const gradients = w.grad(() => model(X).sum())(model.parameters);
-  for (const gradient of w.leaves(gradients)) console.log((await gradient.data()).join());
+  for (const gradient of w.treeLeaves(gradients)) console.log((await gradient.data()).join());
 `;
 
 Deno.test({
