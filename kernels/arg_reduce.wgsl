@@ -1,12 +1,12 @@
-// The position of the first largest or smallest element along an axis; NaN counts as larger and as smaller than any
-// number. Declared before this text:
+// The position of the first largest or smallest element along an axis. NaN counts as larger and as smaller
+// than any number. Declared before this text:
 //   Element, input, output
-//   params.outputs, params.stride                   results, and from one element of a result to the next
-//   params.first, params.end                        elements of each that this run looks at, after those before first
+//   params.outputs, params.stride                   number of results, and distance between elements of a result
+//   params.first, params.end                        range of elements of this run, which continues earlier runs
 //   fn precedes(a: Element, b: Element) -> bool     whether a is strictly better; false if either is NaN
 //   fn unordered(a: Element) -> bool                whether a is NaN
-//   fn kept(position: u32) -> array<u32, 2>         where a result's elements begin in the input, and its own place
-//   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/spread.ts
+//   fn remaining(position: u32) -> array<u32, 2>    start of a result's elements in the input, and its output position
+//   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/workgroup_layout.ts
 
 const none = 0xffffffffu;
 
@@ -45,7 +45,7 @@ fn search(base: u32, place: u32, lane: u32, step: u32) -> Candidate {
 var<workgroup> shared_values: array<Element, invocations>;
 var<workgroup> shared_positions: array<u32, invocations>;
 
-// A workgroup takes `columns` results; `lanes` invocations share each.
+// A workgroup processes `columns` results, with `lanes` invocations each.
 @compute @workgroup_size(invocations)
 fn main(
   @builtin(local_invocation_index) local: u32,
@@ -57,7 +57,7 @@ fn main(
   let blocks = blocks_of(params.outputs);
   for (var i = group.x; i < blocks; i += groups.x) {
     let result = i * columns + column;
-    let at = kept(min(result, params.outputs - 1u));
+    let at = remaining(min(result, params.outputs - 1u));
     var best = search(at[0], at[1], lane, lanes);
     shared_values[local] = best.value;
     shared_positions[local] = best.position;

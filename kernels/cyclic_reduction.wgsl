@@ -1,12 +1,13 @@
-// Solves tridiagonal systems by parallel cyclic reduction: every row takes out its neighbours by their own equations, and so
-// doubles the distance to those that are left, until there are none. (Hockney, "A fast direct solution of Poisson's equation
-// using Fourier analysis", 1965; for all rows at once: Hockney, Jesshope, "Parallel Computers", 1981.) One invocation a row. A
-// row whose diagonal is zero is left out: its result is zero. Declared before this text:
+// Solves tridiagonal systems by parallel cyclic reduction: every round eliminates the neighbours of each row,
+// which doubles the distance to the remaining neighbours, until no neighbours remain. (Hockney, "A fast
+// direct solution of Poisson's equation using Fourier analysis", 1965; for all rows at once: Hockney,
+// Jesshope, "Parallel Computers", 1981.) One invocation per row. Rows with a zero diagonal are skipped: their
+// result is zero. Declared before this text:
 //   lower, diagonal, upper, rhs, output, invocations
 //   rows, next    (systems, n) rows before and after a round
 //   params.systems, params.n
-//   params.lower_offset, params.lower_system, params.lower_step, ...    of each array but rows and next where it begins, and
-//                                                       from one system and from one row to the next
+//   params.lower_offset, params.lower_system, params.lower_step, ...    start of each array except rows and next, and
+//                                                       distances between systems and between rows
 
 const none = 0xffffffffu;
 
@@ -19,7 +20,7 @@ struct Row {
   after: u32,
 }
 
-// The rows as they are, over their diagonal, with their nearest neighbours that are not left out.
+// Rows divided by their diagonal, with their nearest neighbours that are not skipped.
 @compute @workgroup_size(invocations)
 fn begin(@builtin(global_invocation_id) id: vec3<u32>) {
   if (id.x >= params.systems * params.n) {

@@ -1,15 +1,16 @@
-// x[0] = b[0], x[i] = a[i - 1] x[i - 1] + b[i] along an axis: a scan of the maps x -> a x + b. (Blelloch, "Prefix sums and their
-// applications", 1990, section 1.4.) Where every a is one, it is a cumulative sum. Declared before this text:
+// x[0] = b[0], x[i] = a[i - 1] x[i - 1] + b[i] along an axis: a scan of the maps x -> a x + b. (Blelloch,
+// "Prefix sums and their applications", 1990, section 1.4.) If all a are 1, the result is a cumulative sum.
+// Declared before this text:
 //   Number                                           an element, or a complex number as vec2
 //   fn product(a: Number, b: Number) -> Number
 //   const one: Number, zero: Number
 //   fn read_a(place: u32) -> Number, read_b, read_x, fn write_x(place: u32, value: Number)
-//   params.lines                                     lines along the axis
-//   params.first, params.end                         elements of each that this run computes, going on from those before
-//   params.run                                       elements that a lane takes at a time: all, where it is alone
-//   params.a_step, params.b_step, params.x_step      from one element to the next
-//   fn line_start(position: u32) -> array<u32, 3>    where a line begins in a, b and x
-//   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/spread.ts
+//   params.lines                                     number of lines along the axis
+//   params.first, params.end                         range of elements of this run, which continues earlier runs
+//   params.run                                       elements that a lane processes at a time; all of a single lane
+//   params.a_step, params.b_step, params.x_step      distance between elements
+//   fn line_start(position: u32) -> array<u32, 3>    start of a line in a, b and x
+//   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/workgroup_layout.ts
 
 fn value_before(place: u32) -> Number {
   if (params.first == 0u) { return zero; }
@@ -21,7 +22,8 @@ fn coefficient(place: u32, i: u32) -> Number {
   return read_a(place + (i - 1u) * params.a_step);
 }
 
-// The value after a stretch, of the one before it. What is zero stays so, though the product of coefficients is infinite.
+// The value at the end of a range, from the value before it. Zero stays zero, even if the product of
+// coefficients is infinite.
 fn carried(factor: Number, before: Number, value: Number) -> Number {
   return product(select(factor, one, all(before == zero)), before) + value;
 }
@@ -29,8 +31,9 @@ fn carried(factor: Number, before: Number, value: Number) -> Number {
 var<workgroup> shared_factors: array<Number, invocations>;
 var<workgroup> shared_values: array<Number, invocations>;
 
-// A workgroup takes `columns` lines, and `lanes` invocations a stretch of each: every lane joins a run of elements into one map,
-// the maps of the lanes are joined by doubling, and every lane goes through its run again from the value that enters it.
+// A workgroup processes `columns` lines with `lanes` invocations each: every lane combines a run of elements
+// to one map, the maps of the lanes are combined by doubling, and every lane processes its run again from the
+// resulting value.
 @compute @workgroup_size(invocations)
 fn main(
   @builtin(local_invocation_index) local: u32,

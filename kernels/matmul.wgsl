@@ -1,13 +1,13 @@
-// output[b, i, j] = sum over k of a[b, i, k] * b[b, k, j]. Each invocation computes four rows and four columns, and a
-// workgroup a tile of 4 * group_rows by 4 * group_columns. The sum over k may be split into segments, whose partial
-// results are added by a reduction. Declared before this text:
+// output[b, i, j] = sum over k of a[b, i, k] * b[b, k, j]. Each invocation computes four rows and four
+// columns, and a workgroup a tile of 4 * group_rows by 4 * group_columns. The sum over k may be split into
+// segments, whose partial results a reduction adds. Declared before this text:
 //   a, b, output
 //   params.batch, params.m, params.n, params.k
-//   params.segment                       terms in a part of the sum; part s lies s * batch * m * n further on
+//   params.segment                       terms of a segment; segment s is stored at s * batch * m * n
 //   params.a_row, params.a_step, params.b_step, params.b_column    strides
 //   params.output_offset
-//   params.first                         the first tile of this run; each workgroup takes one
-//   fn matrices(position: u32) -> array<u32, 2>    where a batch's matrices begin in a and b
+//   params.first                         the first tile of this run, with one tile per workgroup
+//   fn matrices(position: u32) -> array<u32, 2>    start of a matrix of the batch in a and b
 //   group_rows, group_columns, depth, a_row_first, b_step_first
 
 const rows = 4u * group_rows;
@@ -43,7 +43,7 @@ fn store(tile: Tile, row: u32, column: u32, values: vec4<f32>) {
 var<workgroup> a_tile: array<f32, depth * rows>;
 var<workgroup> b_tile: array<f32, depth * columns>;
 
-// Tiles of both operands pass through workgroup memory.
+// Tiles of both operands are copied to workgroup memory.
 @compute @workgroup_size(invocations)
 fn main(
   @builtin(local_invocation_index) local: u32,

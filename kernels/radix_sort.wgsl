@@ -1,12 +1,13 @@
-// A stable sort of positions by their indices: one pass of a radix sort, for one digit. (Satish et al., "Designing efficient
-// sorting algorithms for manycore GPUs", 2009.) Each invocation takes a block of neighbouring positions, so that the order
-// of equal digits does not depend on the order in which invocations run. Declared before this text:
-//   indices, input                                   input is read if params.is_first is 0: the positions before this pass
+// Sorts positions by their indices, stably: one pass of a radix sort, for one digit. (Satish et al.,
+// "Designing efficient sorting algorithms for manycore GPUs", 2009.) Each invocation processes a block of
+// neighbouring positions, so the result does not depend on the order of invocations. Declared before this
+// text:
+//   indices, input                                   positions before this pass in input, unless params.is_first is 1
 //   counts                                           written by count_digits, read by move_positions
-//   output                                           the positions after this pass
+//   output                                           positions after this pass
 //   invocations, block_length, digits
-//   params.count, params.blocks                      positions, and blocks of block_length positions
-//   params.size                                      an index outside counts as this number
+//   params.count, params.blocks                      number of positions, and of blocks of block_length positions
+//   params.size                                      value of indices that are out of range
 //   params.shift                                     the lowest bit of the digit
 //   params.is_first                                  1 in the first pass
 //   params.indices_offset
@@ -21,7 +22,7 @@ fn digit_of(position: u32) -> u32 {
   return (index >> params.shift) % digits;
 }
 
-// counts[digit * blocks + block]: how often a digit occurs in a block.
+// counts[digit * blocks + block]: number of positions with a digit in a block.
 @compute @workgroup_size(invocations)
 fn count_digits(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   for (var block = id.x; block < params.blocks; block += groups.x * invocations) {
@@ -36,7 +37,7 @@ fn count_digits(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workg
   }
 }
 
-// counts has cumulative sums now: the end of the places of each digit and block.
+// counts contains cumulative sums: the end of the output of each digit and block.
 @compute @workgroup_size(invocations)
 fn move_positions(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   for (var block = id.x; block < params.blocks; block += groups.x * invocations) {

@@ -1,13 +1,14 @@
-// Combines elements along axes. Many elements of one result are split into segments, whose partial results a second run
-// combines. Segment s takes the elements s, s + segments, s + 2 segments, ... Declared before this text:
+// Combines elements along axes. If a result has many elements, they are split into segments, whose partial
+// results a second run combines. Segment s has the elements s, s + segments, s + 2 segments, ... Declared
+// before this text:
 //   Element, input, output
-//   params.outputs, params.length    results, and elements of each
-//   params.segments                  partial results of segment s lie s * outputs after the first segment's
-//   params.identity                  bits of the value that changes nothing
+//   params.outputs, params.length    number of results, and of elements per result
+//   params.segments                  the partial results of segment s are stored from s * outputs on
+//   params.identity                  bits of the neutral element
 //   fn combine(a: Element, b: Element) -> Element
-//   fn kept(position: u32) -> array<u32, 2>       where a result's elements begin in the input, and its own place
-//   fn reduced(position: u32) -> array<u32, 1>    an element's distance from there
-//   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/spread.ts
+//   fn remaining(position: u32) -> array<u32, 2>  start of a result's elements in the input, and its output position
+//   fn reduced(position: u32) -> array<u32, 1>    distance of an element from that start
+//   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/workgroup_layout.ts
 
 fn accumulate(base: u32, first: u32, step: u32) -> Element {
   let identity = bitcast<Element>(params.identity);
@@ -26,7 +27,7 @@ fn accumulate(base: u32, first: u32, step: u32) -> Element {
 
 var<workgroup> shared_values: array<Element, invocations>;
 
-// A workgroup takes a segment of `columns` results; `lanes` invocations share each.
+// A workgroup processes a segment of `columns` results, with `lanes` invocations each.
 @compute @workgroup_size(invocations)
 fn main(
   @builtin(local_invocation_index) local: u32,
@@ -39,7 +40,7 @@ fn main(
   for (var i = group.x; i < blocks * params.segments; i += groups.x) {
     let segment = i / blocks;
     let result = (i - segment * blocks) * columns + column;
-    let at = kept(min(result, params.outputs - 1u));
+    let at = remaining(min(result, params.outputs - 1u));
     var total = accumulate(at[0], segment + lane * params.segments, lanes * params.segments);
     shared_values[local] = total;
     workgroupBarrier();

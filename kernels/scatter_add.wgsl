@@ -1,9 +1,10 @@
-// output[o, indices[i], k] += input[o, i, k]. The positions i are sorted by their index, so that the updates of an element
-// follow one another in the order of i. The invocation of the first one adds all of them. Declared before this text:
+// output[o, indices[i], k] += input[o, i, k]. The positions i are sorted by their indices, so that the
+// updates of an element are adjacent, in the order of i. The invocation of the first update adds all of them.
+// Declared before this text:
 //   Element, input, indices, order, output, invocations
 //   params.outer, params.size, params.inner, params.count    lengths: (outer, size, inner), indices (count)
 //   params.input_offset, params.indices_offset, params.output_offset
-//   params.first, params.end                                 the places in `order` that this run takes
+//   params.first, params.end                                 range of `order` of this run
 
 fn index_at(place: u32) -> u32 {
   return u32(indices[params.indices_offset + u32(order[place])]);

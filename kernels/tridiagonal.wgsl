@@ -1,13 +1,13 @@
-// Solves tridiagonal systems by elimination and back substitution (Thomas's algorithm), one invocation a system. A row
-// whose diagonal is zero is left out: its result is zero. Declared before this text:
+// Solves tridiagonal systems by elimination and back substitution (Thomas's algorithm), one invocation per
+// system. Rows with a zero diagonal are skipped: their result is zero. Declared before this text:
 //   lower, diagonal, upper, rhs, output, invocations
-//   scratch    (n + 2, systems): what elimination leaves of `upper`, then a ratio and a value for the next run
+//   scratch    (n + 2, systems): `upper` after elimination, then a ratio and a value for the next run
 //   params.systems, params.n
-//   params.first, params.end    rows that this run takes
-//   params.lower_offset, params.lower_system, params.lower_step, ...    of each array but scratch where it begins, and
-//                                                       from one system and from one row to the next
+//   params.first, params.end    range of rows of this run
+//   params.lower_offset, params.lower_system, params.lower_step, ...    start of each array except scratch, and
+//                                                       distances between systems and between rows
 
-// Rows from first to end, after runs over those before.
+// Eliminates the rows from first to end, after earlier runs.
 @compute @workgroup_size(invocations)
 fn eliminate(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   let stride = groups.x * invocations;
@@ -18,7 +18,7 @@ fn eliminate(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgrou
     let rhs_at = params.rhs_offset + system * params.rhs_system;
     let output_at = params.output_offset + system * params.output_system;
 
-    // Ratio and value of the last row that was not left out.
+    // Ratio and value of the last row that was not skipped.
     var ratio = 0.0;
     var value = 0.0;
     if (params.first > 0u) {
@@ -49,7 +49,7 @@ fn eliminate(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgrou
   }
 }
 
-// Rows from end down to first, after elimination and runs over those behind.
+// Substitutes from row end down to row first, after elimination and earlier runs.
 @compute @workgroup_size(invocations)
 fn substitute(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
   let stride = groups.x * invocations;

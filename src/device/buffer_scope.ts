@@ -61,15 +61,15 @@ export function bufferScope<T>(
 ): T {
   const parent = current;
   const made = current = new Set<Buffer>();
-  let kept: Buffer[] = [];
+  let outliving: Buffer[] = [];
   try {
     const result = body(made);
-    kept = [...survivors(result, made)];
+    outliving = [...survivors(result, made)];
     return result;
   } finally {
     current = parent;
     // Kernels free their temporary buffers themselves.
-    for (const buffer of kept) if (made.delete(buffer) && !buffer.freed) trackBuffer(buffer);
+    for (const buffer of outliving) if (made.delete(buffer) && !buffer.freed) trackBuffer(buffer);
     for (const buffer of made) buffer.free();
   }
 }

@@ -44,7 +44,7 @@ export interface Captured<T> {
    * Buffers that outlive the capture. The commands write to their memory, so these references keep the
    * garbage collector from freeing it.
    */
-  readonly kept: readonly Buffer[];
+  readonly outliving: readonly Buffer[];
 }
 
 /**
@@ -58,12 +58,12 @@ export function capture<T>(device: KernelDevice, body: () => T, fuse?: Fuse): Ca
   if (current) throw new Error("commands are being captured already");
   const commands = device.capture();
   const deferred = fuse && new DeferredKernels(device, fuse);
-  const own: Capture = current = { device, commands, made: new Set(), numbers: [], deferred };
-  let kept: Buffer[] = [];
+  const started: Capture = current = { device, commands, made: new Set(), numbers: [], deferred };
+  let outliving: Buffer[] = [];
   const end = () => {
     current = undefined;
-    kept = [...own.made].filter((buffer) => !buffer.freed);
-    return commands.end(kept.map(({ memory }) => memory));
+    outliving = [...started.made].filter((buffer) => !buffer.freed);
+    return commands.end(outliving.map(({ memory }) => memory));
   };
   let result: T;
   try {
@@ -75,7 +75,7 @@ export function capture<T>(device: KernelDevice, body: () => T, fuse?: Fuse): Ca
     end().free();
     throw error;
   }
-  return { result, commands: end(), numbers: own.numbers, kept };
+  return { result, commands: end(), numbers: started.numbers, outliving };
 }
 
 /**

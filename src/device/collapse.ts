@@ -17,13 +17,13 @@ export function collapse(shape: readonly number[], strides: readonly (readonly n
     if (shape[axis] === 1) continue;
     const last = lengths.length - 1;
     const joins = last >= 0 &&
-      strides.every((own, view) => walked[view][last] === own[axis] * shape[axis]);
+      strides.every((list, view) => walked[view][last] === list[axis] * shape[axis]);
     if (joins) {
       lengths[last] *= shape[axis];
-      strides.forEach((own, view) => walked[view][last] = own[axis]);
+      strides.forEach((list, view) => walked[view][last] = list[axis]);
     } else {
       lengths.push(shape[axis]);
-      strides.forEach((own, view) => walked[view].push(own[axis]));
+      strides.forEach((list, view) => walked[view].push(list[axis]));
     }
   }
   if (lengths.length === 0) return { shape: [1], strides: strides.map(() => [0]) };

@@ -13,7 +13,7 @@ export interface InitOptions {
    * software adapters; an adapter that uses OpenGL prints a warning. `"cpu"`: the CPU.
    */
   device?: DeviceChoice;
-  /** The WebGPU implementation: Deno's own (`"native"`, the default) or Google's Dawn through `npm:webgpu` (`"dawn"`). */
+  /** The WebGPU implementation: `"native"` (Deno's, default) or `"dawn"` (Google's, through `npm:webgpu`). */
   implementation?: "native" | "dawn";
   /**
    * Number of threads of the CPU device, from 1 to 64. Default: the number of processor threads. Results do
@@ -44,7 +44,7 @@ const choices = {
 const gpus = new Map<Implementation, Promise<WebGpuDevice | undefined>>();
 
 /**
- * Chooses the device and makes it the one on which new tensors live. Tensors that exist stay where they are.
+ * Selects the device of new tensors. Existing tensors stay on their device.
  *
  * @example
  * ```ts
@@ -54,10 +54,10 @@ const gpus = new Map<Implementation, Promise<WebGpuDevice | undefined>>();
  * console.log(info.description);
  * ```
  *
- * @returns The device; for the same choice the same one as before.
+ * @returns The device. Repeated calls with the same options return the same device.
  * @throws {TypeError} If the options are not an object.
- * @throws {OptionError} If an option is unknown or has no such value, or `threads` or `blas` are given for a GPU.
- * @throws {Error} If `"webgpu"` is asked for and there is no adapter, or the BLAS is not there, may not be called or is none: it
+ * @throws {OptionError} If an option is unknown or invalid, or `threads` or `blas` is given for a GPU.
+ * @throws {Error} If `"webgpu"` finds no adapter, or the BLAS is missing, invalid or not permitted. The message
  * says what to do.
  */
 export async function init(options: InitOptions = {}): Promise<Device> {
@@ -115,8 +115,8 @@ async function choose(
 }
 
 /**
- * The GPU of an implementation. Returns undefined if there is none, or only a software GPU when a hardware
- * GPU is required.
+ * The GPU of an implementation, opened once. Undefined without an adapter, or if a hardware GPU is required
+ * and the adapter is a software GPU.
  */
 async function openGpu(
   implementation: Implementation,

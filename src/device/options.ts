@@ -80,10 +80,10 @@ export function nearestName(name: string, known: readonly string[]): string | un
   const initials = (text: string) => text.replaceAll(/(?<!^)[a-z0-9]/g, "").toLowerCase();
   const wanted = plain(name);
   let best: { name: string; distance: number } | undefined;
-  for (const own of known) {
-    const isAbbreviation = wanted.length > 1 && initials(own) === wanted;
-    const distance = isAbbreviation ? 0 : editDistance(wanted, plain(own));
-    if (!best || distance < best.distance) best = { name: own, distance };
+  for (const candidate of known) {
+    const isAbbreviation = wanted.length > 1 && initials(candidate) === wanted;
+    const distance = isAbbreviation ? 0 : editDistance(wanted, plain(candidate));
+    if (!best || distance < best.distance) best = { name: candidate, distance };
   }
   return best && best.distance <= Math.max(1, wanted.length / 3) ? best.name : undefined;
 }

@@ -47,11 +47,11 @@ export function recurrenceLines(
   { axis, parts }: RecurrenceAxes,
 ): RecurrenceLines {
   const { shape } = views.at(-1)!;
-  const strides = views.map((view) => view.strides.map((own, i) => view.shape[i] === 1 ? 0 : own));
+  const strides = views.map((view) => view.strides.map((stride, i) => view.shape[i] === 1 ? 0 : stride));
   const others = shape.map((_, i) => i).filter((i) => i !== axis && i !== parts);
   return {
-    lines: collapse(others.map((i) => shape[i]), strides.map((own) => others.map((i) => own[i]))),
+    lines: collapse(others.map((i) => shape[i]), strides.map((list) => others.map((i) => list[i]))),
     length: shape[axis],
-    operands: strides.map((own) => ({ step: own[axis], imaginary: parts === undefined ? 0 : own[parts] })),
+    operands: strides.map((list) => ({ step: list[axis], imaginary: parts === undefined ? 0 : list[parts] })),
   };
 }

@@ -24,9 +24,9 @@ export function textOf(value: unknown): string {
     else {
       numbers.set(value, numbers.size);
       const isArray = Array.isArray(value);
-      const members = Object.entries(value).map(([name, own]) => ({
+      const members = Object.entries(value).map(([name, member]) => ({
         before: isArray ? "," : `,${name}:`,
-        value: own,
+        value: member,
       }));
       text += isArray ? "[" : "{";
       waiting.push({ before: isArray ? "]" : "}", value: "" }, ...members.reverse());

@@ -139,8 +139,10 @@ export class CpuDevice implements KernelDevice {
   write(buffer: Buffer, words: TypedArray): void {
     const { address } = buffer.memory as Block;
     const Words = words.constructor as typeof Float32Array;
-    const own = this.pool.captured ? words.slice() : words;
-    this.runOnHost(() => new Words(this.memory.wasm.buffer, address, own.length).set(own as Float32Array));
+    const values = this.pool.captured ? words.slice() : words;
+    this.runOnHost(() =>
+      new Words(this.memory.wasm.buffer, address, values.length).set(values as Float32Array)
+    );
   }
 
   /** Writes zeros to a contiguous view. */

@@ -1,7 +1,7 @@
 /** Selection of a GPU adapter. */
 import { loadDawn } from "./dawn.ts";
 
-/** A WebGPU implementation: Deno's own, or Google's Dawn through `npm:webgpu`. */
+/** A WebGPU implementation: `"native"` is Deno's, `"dawn"` is Google's, through `npm:webgpu`. */
 export type Implementation = "native" | "dawn";
 
 /** An adapter and its properties. */
@@ -18,7 +18,7 @@ export interface FoundAdapter {
 
 const softwareNames = /llvmpipe|lavapipe|softpipe|swrast|swiftshader|basic render|software/i;
 
-/** The preferred adapter of an implementation. Returns undefined if there is none. */
+/** The preferred adapter of an implementation, or undefined without an adapter. */
 export async function findAdapter(implementation: Implementation): Promise<FoundAdapter | undefined> {
   // Undefined without WebGPU, unlike the type says.
   const gpu = implementation === "dawn" ? await loadDawn() : navigator.gpu as GPU | undefined;

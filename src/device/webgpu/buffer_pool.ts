@@ -46,10 +46,10 @@ export class BufferPool {
   #created: GpuMemory[] = [];
   /** Buffers to destroy when no queued command uses them. */
   #discarded: GpuMemory[] = [];
-  /** Reserve of the current capture. Memory is taken from it and released to it. */
+  /** Reserve of the current capture, which provides memory and receives released memory. */
   reserve: Reserve<GpuMemory> | undefined;
   /** Collects released buffers while releases are deferred. */
-  #held: GpuMemory[] | undefined;
+  #deferred: GpuMemory[] | undefined;
 
   constructor(device: GPUDevice) {
     this.#device = device;
@@ -103,20 +103,20 @@ export class BufferPool {
   }
 
   /** Runs `body` and defers all releases until `free` is called. */
-  hold<T>(body: () => T): { result: T; free: () => void } {
-    const before = this.#held;
-    const held: GpuMemory[] = this.#held = [];
+  deferReleases<T>(body: () => T): { result: T; free: () => void } {
+    const before = this.#deferred;
+    const deferred: GpuMemory[] = this.#deferred = [];
     try {
       const result = body();
-      return { result, free: () => held.splice(0).forEach((memory) => this.release(memory)) };
+      return { result, free: () => deferred.splice(0).forEach((memory) => this.release(memory)) };
     } finally {
-      this.#held = before;
+      this.#deferred = before;
     }
   }
 
   release(memory: GpuMemory): void {
-    if (this.#held) {
-      this.#held.push(memory);
+    if (this.#deferred) {
+      this.#deferred.push(memory);
       return;
     }
     if (this.reserve?.put(memory, memory.size)) return;
@@ -143,8 +143,8 @@ export class BufferPool {
     for (const memory of this.#discarded) memory.buffer.destroy();
     this.#discarded = [];
     this.#peakBytes = Math.max(this.#usedBytes, this.#peakBytes * 0.98);
-    const kept = all ? this.#usedBytes : 1.25 * this.#peakBytes + slack;
-    const excess = () => this.#usedBytes + this.#idleBytes - kept;
+    const target = all ? this.#usedBytes : 1.25 * this.#peakBytes + slack;
+    const excess = () => this.#usedBytes + this.#idleBytes - target;
     if (excess() <= 0) return false;
     const oldest = [...this.#idle.values()].flat().sort((a, b) => a.batch - b.batch);
     for (const memory of oldest) {

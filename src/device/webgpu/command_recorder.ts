@@ -48,8 +48,8 @@ export class CommandRecorder {
   dispatch(launch: Launch): void {
     const { kernel, buffers, words } = launch;
     buffers.forEach((memory, i) => kernel.access[i] === "w" && this.#overwrite(memory));
-    const own = { ...launch, words: Float64Array.from(words) };
-    this.add(() => this.#queue.dispatch(own));
+    const copied = { ...launch, words: Float64Array.from(words) };
+    this.add(() => this.#queue.dispatch(copied));
   }
 
   copy(region: Region, target: GpuMemory, offset: number): void {

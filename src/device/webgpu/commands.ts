@@ -56,7 +56,7 @@ export class Commands implements CommandQueue {
   readonly #bindGroups = new Map<string, GPUBindGroup>();
 
   #batch = 0;
-  #open = false;
+  #isOpen = false;
   #encoder: GPUCommandEncoder | undefined;
   #pass: GPUComputePassEncoder | undefined;
   #kernel: Kernel | undefined;
@@ -111,10 +111,10 @@ export class Commands implements CommandQueue {
   }
 
   /** Starts a batch: errors from now on belong to it. */
-  open(): void {
-    if (this.#open) return;
+  beginBatch(): void {
+    if (this.#isOpen) return;
     this.#faults.checkLost();
-    this.#open = true;
+    this.#isOpen = true;
     for (const filter of ["validation", "out-of-memory", "internal"] as const) {
       this.#device.pushErrorScope(filter);
     }
@@ -124,7 +124,7 @@ export class Commands implements CommandQueue {
   dispatch(launch: Launch): void {
     this.captured?.dispatch(launch);
     const { kernel, buffers, words, workgroups, shapes } = launch;
-    this.open();
+    this.beginBatch();
     const size = Math.max(1, Math.ceil(words.length * 4 / paramsGranularity)) * paramsGranularity;
     const offset = this.#reserve(words.length * 4);
     this.#arena.set(words, offset / 4);
@@ -142,7 +142,7 @@ export class Commands implements CommandQueue {
   write(memory: GpuMemory, bytes: Uint8Array<ArrayBuffer>): void {
     if (bytes.byteLength === 0) return;
     this.captured?.write(memory, bytes.slice());
-    this.open();
+    this.beginBatch();
     if (memory.batch !== this.#batch) {
       // No queued command uses the memory, so the order does not matter.
       this.#device.queue.writeBuffer(memory.buffer, 0, bytes);
@@ -161,7 +161,7 @@ export class Commands implements CommandQueue {
   copy({ memory, offset: start, size }: Region, target: GpuMemory, offset: number): void {
     if (size === 0) return;
     this.captured?.copy({ memory, offset: start, size }, target, offset);
-    this.open();
+    this.beginBatch();
     this.#beginCopy().copyBufferToBuffer(memory.buffer, start, target.buffer, offset, size);
     memory.batch = target.batch = this.#batch;
   }
@@ -169,7 +169,7 @@ export class Commands implements CommandQueue {
   /** Reads bytes after the commands queued so far. Reads of one turn of the event loop share a transfer. */
   async read(regions: readonly Region[]): Promise<ArrayBuffer[]> {
     const ticket = this.#faults.draw();
-    this.open();
+    this.beginBatch();
     const copies = regions.map((region) => region.size === 0 ? new ArrayBuffer(0) : this.#copyOut(region));
     if (!this.#flushScheduled) {
       this.#flushScheduled = true;
@@ -203,8 +203,8 @@ export class Commands implements CommandQueue {
 
   /** Submits the recorded commands. */
   flush(): void {
-    if (!this.#open) return;
-    this.#open = false;
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
     const { queue } = this.#device;
     if (this.#arenaUsed > 0) queue.writeBuffer(this.#arenaBuffer, 0, this.#arena, 0, this.#arenaUsed / 4);
     this.#arenaUsed = 0;
@@ -250,10 +250,10 @@ export class Commands implements CommandQueue {
     const more = kernels.size > listed.length ? `${kernels.size - listed.length} others, ` : "";
     const where = kernels.size === 0 ? "" : ` in a batch of ${more}${listed.join(", ")}`;
     const { used, total } = this.#pool.bytes;
-    const held = isOutOfMemory(error)
+    const memoryInUse = isOutOfMemory(error)
       ? `; tensors hold ${used} bytes, ${total} with those kept for reuse`
       : "";
-    return new Error(`${kindOf(error)}${where}: ${error.message.trim()}${held}\n${this.#hint}`);
+    return new Error(`${kindOf(error)}${where}: ${error.message.trim()}${memoryInUse}\n${this.#hint}`);
   }
 
   /** Reserves bytes in the arena. Returns the offset in bytes. */
@@ -261,7 +261,7 @@ export class Commands implements CommandQueue {
     const aligned = Math.ceil(byteLength / this.#alignment) * this.#alignment;
     if (this.#arenaUsed + aligned > arenaSize) {
       this.flush();
-      this.open();
+      this.beginBatch();
     }
     const offset = this.#arenaUsed;
     this.#arenaUsed += aligned;
@@ -312,7 +312,7 @@ export class Commands implements CommandQueue {
   }
 
   #copyOut({ memory, offset, size }: Region): Promise<ArrayBuffer> {
-    let staging = this.#stagings.find((own) => own.used + size <= own.size);
+    let staging = this.#stagings.find(({ used, size: total }) => used + size <= total);
     if (!staging) this.#stagings.push(staging = this.#newStaging(size));
     const start = staging.used;
     // Mapped ranges must start at multiples of eight.

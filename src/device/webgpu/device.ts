@@ -179,7 +179,7 @@ export class WebGpuDevice implements KernelDevice {
   }
 
   allocate(byteLength: number): GpuMemory {
-    this.#gpu.commands.open();
+    this.#gpu.commands.beginBatch();
     return this.#gpu.pool.allocate(byteLength);
   }
 
@@ -190,8 +190,8 @@ export class WebGpuDevice implements KernelDevice {
   write(buffer: Buffer, words: TypedArray): void {
     if (words instanceof Float64Array) storageType("float64");
     // WebGPU does not accept shared memory.
-    const own = words.buffer instanceof ArrayBuffer ? words : words.slice();
-    const bytes = new Uint8Array(own.buffer as ArrayBuffer, own.byteOffset, own.byteLength);
+    const unshared = words.buffer instanceof ArrayBuffer ? words : words.slice();
+    const bytes = new Uint8Array(unshared.buffer as ArrayBuffer, unshared.byteOffset, unshared.byteLength);
     this.#gpu.commands.write(memoryOf(buffer), bytes);
   }
 
@@ -223,23 +223,35 @@ export class WebGpuDevice implements KernelDevice {
   }
 
   reduce(reduction: Reduction, input: BufferView, output: BufferView): void {
-    this.#apart([input], output, (source, target) => reduce(this.#gpu, reduction, source, target));
+    this.#withoutAliasing([input], output, (source, target) => reduce(this.#gpu, reduction, source, target));
   }
 
   argReduce(reduction: "max" | "min", input: BufferView, axis: number, output: BufferView): void {
-    this.#apart([input], output, (source, target) => argReduce(this.#gpu, reduction, source, axis, target));
+    this.#withoutAliasing(
+      [input],
+      output,
+      (source, target) => argReduce(this.#gpu, reduction, source, axis, target),
+    );
   }
 
   argSort(input: BufferView, descending: boolean, output: BufferView): void {
-    this.#apart([input], output, (source, target) => argSort(this.#gpu, source, descending, target));
+    this.#withoutAliasing(
+      [input],
+      output,
+      (source, target) => argSort(this.#gpu, source, descending, target),
+    );
   }
 
   cumulativeSum(input: BufferView, axis: number, output: BufferView): void {
-    this.#apart([input], output, (source, target) => cumulativeSum(this.#gpu, source, axis, target));
+    this.#withoutAliasing(
+      [input],
+      output,
+      (source, target) => cumulativeSum(this.#gpu, source, axis, target),
+    );
   }
 
   linearRecurrence(a: BufferView, b: BufferView, axes: RecurrenceAxes, output: BufferView): void {
-    this.#apart(
+    this.#withoutAliasing(
       [a, b],
       output,
       (factors, terms, target) => linearRecurrence(this.#gpu, factors, terms, axes, target),
@@ -247,15 +259,19 @@ export class WebGpuDevice implements KernelDevice {
   }
 
   matmul(a: BufferView, b: BufferView, output: BufferView): void {
-    this.#apart([a, b], output, (left, right, target) => matmul(this.#gpu, left, right, target));
+    this.#withoutAliasing([a, b], output, (left, right, target) => matmul(this.#gpu, left, right, target));
   }
 
   gather(input: BufferView, indices: BufferView, output: BufferView): void {
-    this.#apart([input, indices], output, (source, at, target) => gather(this.#gpu, source, at, target));
+    this.#withoutAliasing(
+      [input, indices],
+      output,
+      (source, at, target) => gather(this.#gpu, source, at, target),
+    );
   }
 
   scatterAdd(updates: BufferView, indices: BufferView, output: BufferView): void {
-    this.#apart(
+    this.#withoutAliasing(
       [updates, indices],
       output,
       (source, at, target) => scatterAdd(this.#gpu, source, at, target),
@@ -269,7 +285,7 @@ export class WebGpuDevice implements KernelDevice {
     rhs: BufferView,
     output: BufferView,
   ): void {
-    this.#apart(
+    this.#withoutAliasing(
       [lower, diagonal, upper, rhs],
       output,
       (...operands) => tridiagonal(this.#gpu, operands),
@@ -280,7 +296,11 @@ export class WebGpuDevice implements KernelDevice {
    * Runs a kernel whose inputs may share memory with its output. WebGPU does not allow this, so such inputs
    * are copied.
    */
-  #apart(inputs: readonly BufferView[], output: BufferView, run: (...operands: MemoryView[]) => void): void {
+  #withoutAliasing(
+    inputs: readonly BufferView[],
+    output: BufferView,
+    run: (...operands: MemoryView[]) => void,
+  ): void {
     const target = memoryViewOf(output);
     const copies: MemoryView[] = [];
     const sources = inputs.map((input) => {

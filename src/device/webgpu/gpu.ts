@@ -126,7 +126,7 @@ export class Gpu {
         this.#recorded = undefined;
       }
     };
-    const { result: first, free } = this.pool.hold(() => record(0));
+    const { result: first, free } = this.pool.deferReleases(() => record(0));
     return new Recording(this.commands, first, record(1), free);
   }
 
@@ -149,7 +149,7 @@ export class Gpu {
 
   /** Allocates a contiguous array. Release it by `gpu.pool.release(view.memory)`. */
   temporary(shape: Shape, dtype: DType): MemoryView {
-    this.commands.open();
+    this.commands.beginBatch();
     const memory = this.pool.allocate(sizeOf(shape) * 4);
     return { memory, dtype, shape, strides: contiguousStrides(shape), offset: 0 };
   }

@@ -43,7 +43,8 @@ export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryVie
   const batch = sizeOf(batches.shape);
   const [[aRow, aStep], [bStep, bColumn]] = [a.strides.slice(-2), b.strides.slice(-2)];
 
-  const tiling = tilings.find((own) => tileCount(own, batch, m, n) >= enoughWorkgroups) ?? tilings.at(-1)!;
+  const tiling = tilings.find((tiling) => tileCount(tiling, batch, m, n) >= enoughWorkgroups) ??
+    tilings.at(-1)!;
   const tiles = tileCount(tiling, batch, m, n);
   // A long sum with few tiles, as in the gradient of a weight, is split.
   const forSpeed = Math.min(Math.floor(enoughWorkgroups / tiles), Math.floor(k / (8 * depth)));

@@ -45,10 +45,10 @@ export class Recording {
 
   #queue(iteration: number): void {
     for (const { kernel, buffers, words, changes, workgroups, shapes } of this.#entries) {
-      const own = this.#words.subarray(0, words.length);
+      const current = this.#words.subarray(0, words.length);
       // Words of 32 bits wrap around, which addresses with negative strides require.
-      for (let i = 0; i < words.length; i++) own[i] = words[i] + iteration * changes[i];
-      this.#commands.dispatch({ kernel, buffers, words: own, workgroups, shapes });
+      for (let i = 0; i < words.length; i++) current[i] = words[i] + iteration * changes[i];
+      this.#commands.dispatch({ kernel, buffers, words: current, workgroups, shapes });
     }
   }
 

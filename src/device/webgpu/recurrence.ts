@@ -4,7 +4,13 @@ import { type RecurrenceAxes, recurrenceLines } from "../recurrence.ts";
 import { sizeOf } from "../shape.ts";
 import { type Gpu, type MemoryView, parallelism, workgroupSize } from "./gpu.ts";
 import { type Binding, kernelSource, storageType } from "./kernel.ts";
-import { type Spread, spreadKey, spreadOver, spreadText, workgroupsOf } from "./spread.ts";
+import {
+  layoutCode,
+  layoutKey,
+  layoutWithLanes,
+  workgroupCount,
+  type WorkgroupLayout,
+} from "./workgroup_layout.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 
 /** Maximum elements that a lane processes at a time. */
@@ -37,10 +43,10 @@ function run(gpu: Gpu, kind: Kind, views: readonly MemoryView[], axes: Recurrenc
   if (sizeOf(output.shape) === 0) return;
   const { lines, length, operands } = recurrenceLines(views, axes);
   const count = sizeOf(lines.shape);
-  const sharing = spreadOf(count, length, Math.abs(operands[2].step) === 1);
+  const layout = chooseLayout(count, length, Math.abs(operands[2].step) === 1);
   for (const [first, end] of gpu.parts(length, count)) {
     gpu.run({
-      key: `recurrence ${kind} ${output.dtype} ${lines.shape.length} ${spreadKey(sharing)}`,
+      key: `recurrence ${kind} ${output.dtype} ${lines.shape.length} ${layoutKey(layout)}`,
       source: () => {
         const start = offsetsFunction("line_start", lines.shape.length, views.length);
         const type = storageType(output.dtype);
@@ -53,7 +59,7 @@ function run(gpu: Gpu, kind: Kind, views: readonly MemoryView[], axes: Recurrenc
         return kernelSource(name, bindings, all, [
           arithmetic(kind, type),
           start.code,
-          spreadText(sharing),
+          layoutCode(layout),
           source,
         ]);
       },
@@ -63,12 +69,12 @@ function run(gpu: Gpu, kind: Kind, views: readonly MemoryView[], axes: Recurrenc
           count,
           first,
           end,
-          sharing.lanes === 1 ? length : Math.min(longestRun, Math.ceil(length / sharing.lanes)),
+          layout.lanes === 1 ? length : Math.min(longestRun, Math.ceil(length / layout.lanes)),
         ],
         ...operands.flatMap(({ step, imaginary }) => [step, imaginary]),
         ...offsetsWords(lines, views.map(({ offset }) => offset)),
       ],
-      workgroups: workgroupsOf(gpu, sharing, count),
+      workgroups: workgroupCount(gpu, layout, count),
       shapes: [output.shape],
     });
   }
@@ -76,15 +82,15 @@ function run(gpu: Gpu, kind: Kind, views: readonly MemoryView[], axes: Recurrenc
 
 /**
  * Chooses as many lanes per line as occupy the GPU. If lanes are not adjacent in memory, a workgroup has at
- * least eight neighbouring lines if there are so many.
+ * least eight neighbouring lines, as far as there are enough.
  */
-function spreadOf(lines: number, length: number, lanesFirst: boolean): Spread {
+function chooseLayout(lines: number, length: number, lanesFirst: boolean): WorkgroupLayout {
   const wanted = Math.min(
     Math.ceil(length / longestRun),
     Math.ceil(parallelism / lines),
     lanesFirst ? workgroupSize : Math.ceil(workgroupSize / Math.min(8, lines)),
   );
-  return spreadOver(wanted, lanesFirst);
+  return layoutWithLanes(wanted, lanesFirst);
 }
 
 /** WGSL of the arithmetic. */

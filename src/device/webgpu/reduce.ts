@@ -9,7 +9,13 @@ import { type Gpu, type MemoryView, parallelism } from "./gpu.ts";
 import { type Binding, kernelSource, storageType } from "./kernel.ts";
 import { wordOf } from "./map.ts";
 import { isNaNText } from "./scalar_wgsl.ts";
-import { type Spread, spread, spreadKey, spreadText, workgroupsOf } from "./spread.ts";
+import {
+  chooseLayout,
+  layoutCode,
+  layoutKey,
+  workgroupCount,
+  type WorkgroupLayout,
+} from "./workgroup_layout.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 
 /** Maximum elements per invocation, for speed and accuracy. */
@@ -48,7 +54,7 @@ function walkAxes(
   strides: readonly (readonly number[])[],
   axes: readonly number[],
 ): Walk {
-  return collapse(axes.map((axis) => shape[axis]), strides.map((own) => axes.map((axis) => own[axis])));
+  return collapse(axes.map((axis) => shape[axis]), strides.map((list) => axes.map((axis) => list[axis])));
 }
 
 const smallestStride = (walk: Walk) => smallest(walk.strides[0].map(Math.abs).filter((stride) => stride > 0));
@@ -59,31 +65,38 @@ export function reduce(gpu: Gpu, reduction: Reduction, input: MemoryView, output
   if (outputs === 0) return;
   const axes = input.shape.map((_, axis) => axis);
   const isReduced = (axis: number) => input.shape[axis] !== output.shape[axis];
-  const keptAxes = axes.filter((axis) => !isReduced(axis));
+  const remainingAxes = axes.filter((axis) => !isReduced(axis));
   const reduced = walkAxes(input.shape, [input.strides], axes.filter(isReduced));
   const length = sizeOf(reduced.shape);
 
   const lanesFirst =
-    !(smallestStride(walkAxes(input.shape, [input.strides], keptAxes)) < smallestStride(reduced));
-  const sharing = spread(outputs, length, lanesFirst);
-  const segments = segmentsFor(outputs, length, sharing);
+    !(smallestStride(walkAxes(input.shape, [input.strides], remainingAxes)) < smallestStride(reduced));
+  const layout = chooseLayout(outputs, length, lanesFirst);
+  const segments = segmentsFor(outputs, length, layout);
   const target = segments === 1 ? output : gpu.temporary([segments, ...output.shape], output.dtype);
   const targetStrides = segments === 1 ? output.strides : contiguousStrides(output.shape);
-  const kept = walkAxes(output.shape, [input.strides, targetStrides], keptAxes);
+  const remaining = walkAxes(output.shape, [input.strides, targetStrides], remainingAxes);
 
   gpu.run({
-    key: `${reduction} ${input.dtype} ${kept.shape.length} ${reduced.shape.length} ${spreadKey(sharing)}`,
+    key: `${reduction} ${input.dtype} ${remaining.shape.length} ${reduced.shape.length} ${layoutKey(layout)}`,
     source: () => {
-      const keptAt = offsetsFunction("kept", kept.shape.length, 2);
+      const remainingAt = offsetsFunction("remaining", remaining.shape.length, 2);
       const reducedAt = offsetsFunction("reduced", reduced.shape.length, 1);
       const bindings = bindingsOf(input.dtype, output.dtype);
-      const params = ["outputs", "length", "segments", "identity", ...keptAt.params, ...reducedAt.params];
+      const params = [
+        "outputs",
+        "length",
+        "segments",
+        "identity",
+        ...remainingAt.params,
+        ...reducedAt.params,
+      ];
       return kernelSource(reduction, bindings, params, [
         `alias Element = ${storageType(input.dtype)};`,
         combineText(reduction, input.dtype),
-        keptAt.code,
+        remainingAt.code,
         reducedAt.code,
-        spreadText(sharing),
+        layoutCode(layout),
         reduceSource,
       ]);
     },
@@ -93,10 +106,10 @@ export function reduce(gpu: Gpu, reduction: Reduction, input: MemoryView, output
       length,
       segments,
       identityOf(reduction, input.dtype),
-      ...offsetsWords(kept, [input.offset, target.offset]),
+      ...offsetsWords(remaining, [input.offset, target.offset]),
       ...offsetsWords(reduced, [0]),
     ],
-    workgroups: workgroupsOf(gpu, sharing, outputs, segments),
+    workgroups: workgroupCount(gpu, layout, outputs, segments),
     shapes: [input.shape, output.shape],
   });
   if (target !== output) joinSegments(gpu, reduction, target, output);
@@ -112,7 +125,7 @@ export function joinSegments(gpu: Gpu, reduction: Reduction, partial: MemoryView
 /**
  * Number of segments of a result's elements: enough to occupy the GPU, and so many that no loop is too long.
  */
-function segmentsFor(outputs: number, length: number, { lanes }: Spread): number {
+function segmentsFor(outputs: number, length: number, { lanes }: WorkgroupLayout): number {
   const forSpeed = Math.min(
     Math.floor(parallelism / (outputs * lanes)),
     Math.floor(length / (lanes * shortestRun * 2)),
@@ -134,30 +147,36 @@ export function argReduce(
   const outputs = sizeOf(output.shape);
   if (outputs === 0) return;
   const others = input.shape.map((_, i) => i).filter((i) => i !== axis);
-  const kept = walkAxes(output.shape, [input.strides, output.strides], others);
+  const remaining = walkAxes(output.shape, [input.strides, output.strides], others);
   const length = input.shape[axis];
-  const lanesFirst = !(smallestStride(kept) < Math.abs(input.strides[axis]));
-  const sharing = spread(outputs, length, lanesFirst);
+  const lanesFirst = !(smallestStride(remaining) < Math.abs(input.strides[axis]));
+  const layout = chooseLayout(outputs, length, lanesFirst);
   for (const [first, end] of gpu.parts(length, outputs)) {
     gpu.run({
-      key: `arg${reduction} ${input.dtype} ${kept.shape.length} ${spreadKey(sharing)}`,
+      key: `arg${reduction} ${input.dtype} ${remaining.shape.length} ${layoutKey(layout)}`,
       source: () => {
-        const keptAt = offsetsFunction("kept", kept.shape.length, 2);
+        const remainingAt = offsetsFunction("remaining", remaining.shape.length, 2);
         const bindings = bindingsOf(input.dtype, output.dtype);
         const unordered = input.dtype === "float32" ? `(${isNaNText("a")})` : "false";
-        const params = ["outputs", "stride", "first", "end", ...keptAt.params];
+        const params = ["outputs", "stride", "first", "end", ...remainingAt.params];
         return kernelSource(`arg${reduction}`, bindings, params, [
           `alias Element = ${storageType(input.dtype)};`,
           `fn precedes(a: Element, b: Element) -> bool { return a ${reduction === "max" ? ">" : "<"} b; }`,
           `fn unordered(a: Element) -> bool { return ${unordered}; }`,
-          keptAt.code,
-          spreadText(sharing),
+          remainingAt.code,
+          layoutCode(layout),
           argReduceSource,
         ]);
       },
       buffers: [input.memory, output.memory],
-      words: [outputs, input.strides[axis], first, end, ...offsetsWords(kept, [input.offset, output.offset])],
-      workgroups: workgroupsOf(gpu, sharing, outputs),
+      words: [
+        outputs,
+        input.strides[axis],
+        first,
+        end,
+        ...offsetsWords(remaining, [input.offset, output.offset]),
+      ],
+      workgroups: workgroupCount(gpu, layout, outputs),
       shapes: [input.shape, output.shape],
     });
   }

@@ -101,17 +101,17 @@ export class FunctionBuilder implements Callable {
     this.push(value);
     if (hasMemory64) this.#opcode("i64.extend_i32_s");
   }
-  /** Pushes an address. The operand is in words of 32 bits, which reach the entire memory. */
+  /** Pushes an address. The operand counts 32-bit words, so that it reaches the entire memory. */
   addressOfWord(word: Operand): void {
     this.push(word);
     if (hasMemory64) this.#opcode("i64.extend_i32_u");
     this.op("address.shl", 2);
   }
-  /** Loads an address, stored in words of 32 bits. */
+  /** Loads an address that counts 32-bit words. */
   loadAddress(at: Operand, offset: number): void {
     this.addressOfWord(() => this.load("i32.load", at, offset));
   }
-  /** Loads a signed distance, stored in words of 32 bits. The result is in bytes. */
+  /** Loads a signed distance that counts 32-bit words. The result is in bytes. */
   loadDistance(at: Operand, offset: number): void {
     this.op("address.shl", () => this.distance(() => this.load("i32.load", at, offset)), 2);
   }

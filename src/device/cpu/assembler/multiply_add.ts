@@ -1,6 +1,6 @@
 import { type FunctionBuilder, hasRelaxedSimd, ModuleBuilder, type Operand } from "./wasm.ts";
 
-/** Pushes the vector x * y + sum. With relaxed SIMD this is one instruction, which rounds once. */
+/** Pushes the vector x * y + sum. Relaxed SIMD has a single instruction for it, which rounds once. */
 export function emitMultiplyAdd(
   f: FunctionBuilder,
   type: "f32x4" | "f64x2",

@@ -41,10 +41,7 @@ export class ScalarEmitter {
   /** Nodes whose values are currently in local variables. */
   readonly #ready = new Set<Scalar>();
   readonly #uniform: Set<Scalar>;
-  /**
-   * Nodes that are computed to local variables before the root, in order, so that no path is longer than
-   * {@linkcode maxDepth}.
-   */
+  /** Nodes to compute before the root, in order, so that no path exceeds {@linkcode maxDepth}. */
   readonly #stops: Scalar[] = [];
   /** Constants in local variables. */
   readonly #constants = new Set<Scalar>();
@@ -179,8 +176,8 @@ export class ScalarEmitter {
 
   #pushMask(node: Scalar, width: 32 | 64): void {
     this.#push(node);
-    const own = this.#maskWidth(node);
-    if (own === width) return;
+    const current = this.#maskWidth(node);
+    if (current === width) return;
     if (width === 64) this.#f.op("i64x2.extend_low_i32x4_s");
     else {
       const lane = this.#scratch();
@@ -295,10 +292,7 @@ export class ScalarEmitter {
     }
   }
 
-  /**
-   * Pushes the smaller or larger of a value and a constant in one or two instructions. V8's min and max take
-   * eight.
-   */
+  /** Pushes the smaller or larger of a value and a constant. V8's min and max take eight instructions. */
   #limit({ op, type, args }: Scalar): boolean {
     const limit = args.find((argument) => argument.op === "constant");
     const value = limit?.value;

@@ -1,6 +1,6 @@
 /**
  * Lists of axes in a kernel's descriptor. Each entry, from the last axis to the first, has the length of the
- * axis and one stride for each pointer, in words of 32 bits, or in elements for pointers that count elements.
+ * axis and one stride per pointer. Strides count 32-bit words, or elements for pointers that count elements.
  * A kernel converts a row-major position to addresses with the list.
  */
 import type { Walk } from "../../collapse.ts";
@@ -30,7 +30,7 @@ export function writeAxes(
 /**
  * Emits code that moves pointers to a position.
  *
- * @param list Variable with the address of the list, to which `offset` is added.
+ * @param list Variable with the address of the list, without `offset`.
  * @param count The number of axes.
  */
 export function emitSeek(

@@ -6,7 +6,7 @@ import { addTask, newModule } from "../runtime/executable.ts";
 import { descriptionWords, type Kernels, tasksFor } from "./kernels.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode, ValueType } from "../assembler/wasm.ts";
 
-/** Words of the descriptor. `row` is the length of a row. Lengths of rows and addresses are in words. */
+/** Positions in the descriptor. `row` is the length of a row. Addresses and lengths count 32-bit words. */
 const word = { input: 0, indices: 1, output: 2, size: 3, count: 4, row: 5, tasks: 6, outer: 7 } as const;
 
 /** Bytes per task: about ten microseconds. */

@@ -17,8 +17,8 @@ import { descriptionWords, type Kernels, tasksFor } from "./kernels.ts";
 const widest = 4;
 
 /**
- * Words of the description: these, then the address of each operand and, in words, its distances from line to line, from element
- * to element and from real to imaginary parts, then the axes of the rows of lines.
+ * Positions in the descriptor. The address of each operand and its distances between lines, elements, and
+ * real and imaginary parts follow, then the axes of the rows of lines. All count 32-bit words.
  */
 const word = { blocks: 0, blocksPerTask: 1, blocksPerRow: 2, columns: 3, length: 4, rowAxes: 5 };
 const [operandsAt, wordsPerOperand] = [6, 4];

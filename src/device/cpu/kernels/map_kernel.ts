@@ -20,9 +20,9 @@ export const enum Spacing {
 }
 
 /**
- * The descriptor, in words of 32 bits: this header; four words per operand (address, stride of the innermost
- * axis, and a number's value); and the outer axes. The operands are the output, the inputs and, if the
- * function reads it, the index, which counts elements instead of words.
+ * Positions in the descriptor: this header; four words per operand (address, stride of the innermost axis,
+ * and a number's value); and the outer axes. The operands are the output, the inputs and, if the function
+ * reads it, the index, which counts elements instead of words.
  */
 export const word = {
   count: 0,

@@ -19,7 +19,7 @@ import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler
 type Mode = "rows" | "strided" | "columns";
 
 /**
- * Words of the descriptor, followed by the remaining and the reduced axes. Addresses and strides are in
+ * Positions in the descriptor. The remaining and the reduced axes follow. Addresses and strides count 32-bit
  * words.
  */
 const word = {
@@ -28,7 +28,7 @@ const word = {
   /** Positions on the remaining axes, without the innermost axis if results are adjacent. */
   rows: 2,
   rowsPerTask: 3,
-  keptAxes: 4,
+  remainingAxes: 4,
   columns: 5,
   columnsPerTask: 6,
   columnTasks: 7,
@@ -56,7 +56,7 @@ interface ReductionJob {
   readonly dtype: DType;
   readonly input: number;
   readonly output: number;
-  readonly kept: Walk;
+  readonly remaining: Walk;
   readonly reduced: Walk;
 }
 
@@ -69,12 +69,12 @@ export function reduce(
 ): void {
   if (sizeOf(output.shape) === 0) return;
   const { shape, strides, dtype } = input;
-  const keptAxes: number[] = [];
+  const remainingAxes: number[] = [];
   const reducedAxes: number[] = [];
   for (let axis = 0; axis < shape.length; axis++) {
-    (shape[axis] === output.shape[axis] ? keptAxes : reducedAxes).push(axis);
+    (shape[axis] === output.shape[axis] ? remainingAxes : reducedAxes).push(axis);
   }
-  // The order of summation is free, so large strides are outermost.
+  // The order of summation is free: large strides become the outermost.
   reducedAxes.sort((a, b) => Math.abs(strides[b]) - Math.abs(strides[a]));
   const pick = (from: readonly number[], axes: readonly number[]) => axes.map((axis) => from[axis]);
   reduceInParts(kernels, {
@@ -82,14 +82,17 @@ export function reduce(
     dtype,
     input: addressOf(input),
     output: addressOf(output),
-    kept: collapse(pick(shape, keptAxes), [pick(strides, keptAxes), pick(output.strides, keptAxes)]),
+    remaining: collapse(pick(shape, remainingAxes), [
+      pick(strides, remainingAxes),
+      pick(output.strides, remainingAxes),
+    ]),
     reduced: collapse(pick(shape, reducedAxes), [pick(strides, reducedAxes)]),
   });
 }
 
 /** If there are few results with many elements, reduces parts first, so that threads can share the work. */
 function reduceInParts(kernels: Kernels, job: ReductionJob): void {
-  const [results, elements] = [sizeOf(job.kept.shape), sizeOf(job.reduced.shape)];
+  const [results, elements] = [sizeOf(job.remaining.shape), sizeOf(job.reduced.shape)];
   const parts = tasksFor(results * elements, elementsPerTask);
   const [length] = job.reduced.shape;
   if (parts < 2 || results >= 8 * columnsPerBlock || length < 2) return launch(kernels, job);
@@ -99,14 +102,14 @@ function reduceInParts(kernels: Kernels, job: ReductionJob): void {
   const size = bytesPerElement(job.dtype);
   const partial = kernels.memory.allocate((whole + 1) * results * size);
   const [stride] = job.reduced.strides[0];
-  const flat = contiguousStrides(job.kept.shape);
+  const flat = contiguousStrides(job.remaining.shape);
   const part = (first: number, count: number, length: number): ReductionJob => ({
     ...job,
     input: job.input + first * stride * size,
     output: partial.address + first / partLength * results * size,
-    kept: {
-      shape: [count, ...job.kept.shape],
-      strides: [[partLength * stride, ...job.kept.strides[0]], [results, ...flat]],
+    remaining: {
+      shape: [count, ...job.remaining.shape],
+      strides: [[partLength * stride, ...job.remaining.strides[0]], [results, ...flat]],
     },
     reduced: { ...job.reduced, shape: [length, ...job.reduced.shape.slice(1)] },
   });
@@ -115,25 +118,28 @@ function reduceInParts(kernels: Kernels, job: ReductionJob): void {
   launch(kernels, {
     ...job,
     input: partial.address,
-    kept: { shape: job.kept.shape, strides: [flat, job.kept.strides[1]] },
+    remaining: { shape: job.remaining.shape, strides: [flat, job.remaining.strides[1]] },
     reduced: { shape: [rest > 0 ? whole + 1 : whole], strides: [[results]] },
   });
   kernels.memory.release(partial);
 }
 
-function launch(kernels: Kernels, { reduction, dtype, input, output, kept, reduced }: ReductionJob): void {
+function launch(
+  kernels: Kernels,
+  { reduction, dtype, input, output, remaining, reduced }: ReductionJob,
+): void {
   const inWords = bytesPerElement(dtype) / 4;
-  const lastKept = kept.shape.length - 1;
+  const lastRemaining = remaining.shape.length - 1;
   const lastReduced = reduced.shape.length - 1;
-  const sideBySide = kept.strides[0][lastKept] === 1 && kept.shape[lastKept] > 1;
+  const sideBySide = remaining.strides[0][lastRemaining] === 1 && remaining.shape[lastRemaining] > 1;
   const inOrder = reduced.strides[0][lastReduced] === 1;
   const mode = inOrder && (reduced.shape[lastReduced] > 1 || !sideBySide)
     ? "rows"
     : sideBySide
     ? "columns"
     : "strided";
-  const columns = mode === "columns" ? kept.shape[lastKept] : 1;
-  const rows = sizeOf(kept.shape) / columns;
+  const columns = mode === "columns" ? remaining.shape[lastRemaining] : 1;
+  const rows = sizeOf(remaining.shape) / columns;
   const elements = sizeOf(reduced.shape);
   const wanted = tasksFor(rows * columns * elements, elementsPerTask);
   const blocks = Math.ceil(columns / columnsPerBlock);
@@ -141,18 +147,18 @@ function launch(kernels: Kernels, { reduction, dtype, input, output, kept, reduc
   const columnsPerTask = columnsPerBlock * Math.ceil(blocks / Math.max(1, Math.floor(wanted / rows)));
   const columnTasks = Math.ceil(columns / columnsPerTask);
   const axes: number[] = [];
-  const reducedAt = writeAxes(axes, 0, kept, [inWords, inWords], mode === "columns" ? 1 : 0);
+  const reducedAt = writeAxes(axes, 0, remaining, [inWords, inWords], mode === "columns" ? 1 : 0);
   writeAxes(axes, reducedAt, reduced, [inWords], 1);
   const description = descriptionWords(word, {
     input: input / 4,
     output: output / 4,
     rows,
     rowsPerTask,
-    keptAxes: mode === "columns" ? lastKept : lastKept + 1,
+    remainingAxes: mode === "columns" ? lastRemaining : lastRemaining + 1,
     columns,
     columnsPerTask,
     columnTasks,
-    columnStride: kept.strides[1][lastKept] * inWords,
+    columnStride: remaining.strides[1][lastRemaining] * inWords,
     count: reduced.shape[lastReduced],
     stride: reduced.strides[0][lastReduced] * inWords,
     outer: elements === 0 ? 0 : elements / reduced.shape[lastReduced],
@@ -201,7 +207,7 @@ function arithmetic(f: FunctionBuilder, reduction: Reduction, dtype: DType): Ari
   }
   const is64 = dtype === "float64";
   const extreme = reduction === "max" ? -Infinity : Infinity;
-  const extremes = { int32: { max: -0x80000000, min: 0x7fffffff }, uint32: { max: 0, min: -1 } };
+  const limits = { int32: { max: -0x80000000, min: 0x7fffffff }, uint32: { max: 0, min: -1 } };
   const suffix = dtype === "int32" ? "_s" : dtype === "uint32" ? "_u" : "";
   const vector = is64 ? "f64x2" : dtype === "float32" ? "f32x4" : "i32x4";
   return {
@@ -211,7 +217,7 @@ function arithmetic(f: FunctionBuilder, reduction: Reduction, dtype: DType): Ari
     initial() {
       if (is64) f.f64x2(isSum ? 0 : extreme);
       else if (dtype === "float32") f.f32x4(extreme);
-      else f.i32x4(isSum ? 0 : extremes[dtype as "int32" | "uint32"][reduction]);
+      else f.i32x4(isSum ? 0 : limits[dtype as "int32" | "uint32"][reduction]);
     },
     load: (address, offset) => f.load("v128.load", address, offset),
     loadOne: (address) => f.load(`v128.load${is64 ? 64 : 32}_${one}`, address),
@@ -225,7 +231,7 @@ function emitReduce(reduction: Reduction, dtype: DType, mode: Mode): ModuleBuild
   const { f, task, descriptor } = start;
   const type = arithmetic(f, reduction, dtype);
   const read = (...names: readonly (keyof typeof word)[]) => names.map((name) => start.word(word[name]));
-  const [keptAxes, reducedAxes, count, outer] = read("keptAxes", "reducedAxes", "count", "outer");
+  const [remainingAxes, reducedAxes, count, outer] = read("remainingAxes", "reducedAxes", "count", "outer");
   const [rows, rowsPerTask] = read("rows", "rowsPerTask");
   const [columns, columnsPerTask, columnTasks] = read("columns", "columnsPerTask", "columnTasks");
   const [row, rowEnd, column, remaining, position, left] = f.locals("i32", 6);
@@ -333,7 +339,7 @@ function emitReduce(reduction: Reduction, dtype: DType, mode: Mode): ModuleBuild
   f.while(() => f.op("i32.lt_u", row, rowEnd), () => {
     f.set(input, () => f.loadAddress(descriptor, 4 * word.input));
     f.set(output, () => f.loadAddress(descriptor, 4 * word.output));
-    emitSeek(f, descriptor, 4 * axesAt, keptAxes, row, [input, output]);
+    emitSeek(f, descriptor, 4 * axesAt, remainingAxes, row, [input, output]);
     if (mode === "columns") reduceColumns();
     else reduceRow();
     f.increment(row, 1);

@@ -17,7 +17,7 @@ const groups = 2;
 /** An equation after elimination: for each vector, whether it is skipped, a coefficient and a right side. */
 const storedBytes = 3 * 16 * groups;
 
-/** Words of the descriptor, followed by address and strides of each operand. Distances are in words. */
+/** Positions in the descriptor. Address and strides of each operand follow. All count 32-bit words. */
 const word = { systems: 0, n: 1, systemsPerTask: 2, scratch: 3, scratchPerTask: 4 };
 const [operandsAt, wordsPerOperand] = [5, 3];
 

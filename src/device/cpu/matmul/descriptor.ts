@@ -2,7 +2,7 @@
 import type { TaskBuilder } from "../runtime/executable.ts";
 import type { Local } from "../assembler/wasm.ts";
 
-/** Words of the descriptor; addresses and strides are in words. */
+/** Positions in the descriptor. Addresses and strides count 32-bit words. */
 export const word = {
   a: 0,
   b: 1,

@@ -43,7 +43,7 @@ type Float = "float32" | "float64";
 
 /** Maximum bytes of a right matrix that is read in place by more rows than four tiles have. */
 const unpackedBytes = 32768;
-/** Minimum stride of the summed axis, in bytes, for which rows of the left matrix are packed. */
+/** Rows of the left matrix are packed if the stride of the summed axis has at least this number of bytes. */
 const farApart = 1024;
 /** Maximum rows or columns of a product that takes as long as reading the other matrix. */
 const maxFewRows = 31;

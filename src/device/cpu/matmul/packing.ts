@@ -1,4 +1,4 @@
-/** Copies parts of matrices to the order in which a tile reads them. */
+/** Copies parts of matrices, in the order of a tile's reads. */
 import type { FunctionBuilder, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 import { setPointers } from "./pointers.ts";
 import { groupRows, tileVectors, type Vectors } from "./tile.ts";

@@ -61,8 +61,7 @@ export function emitProducts(
     packedA,
     () => f.op("address.add", panels, () => f.op("address.mul", packsB, wholePanelBytes)),
   );
-  // Tiles read the left matrix from one pointer if its rows are one element apart, else from a pointer per
-  // row.
+  // Tiles read the left matrix from one pointer if rows are one element apart, else from a pointer per row.
   f.set(
     byRows,
     () => f.op("i32.and", () => f.op("i32.eqz", packsA), () => f.op("address.eq", aDepthStride, size)),

@@ -125,27 +125,27 @@ function emitResult(
   f.if(accumulates, () => {
     const row = f.local("address");
     f.set(row, c);
-    for (const own of sums) {
-      own.forEach((sum, i) =>
+    for (const rowSums of sums) {
+      rowSums.forEach((sum, i) =>
         f.set(sum, () => f.op(`${name}.add`, () => f.load("v128.load", row, 16 * i), sum))
       );
       f.increment(row, cStride);
     }
   });
   f.if(() => f.op("i32.ge_s", columns, width * lanes), () => {
-    for (const row of sums) {
-      row.forEach((sum, i) => f.store("v128.store", c, sum, 16 * i));
+    for (const rowSums of sums) {
+      rowSums.forEach((sum, i) => f.store("v128.store", c, sum, 16 * i));
       f.increment(c, cStride);
     }
   }, () => {
-    for (const row of sums) {
+    for (const rowSums of sums) {
       for (let column = 0; column < width * lanes; column++) {
         const store = () =>
           f.laneMemory(
             `v128.store${bits}_lane` as Opcode,
             column % lanes,
             c,
-            row[Math.floor(column / lanes)],
+            rowSums[Math.floor(column / lanes)],
             column * size,
           );
         if (column === 0) store();

@@ -10,8 +10,7 @@ import {
 } from "../assembler/wasm.ts";
 
 /**
- * An exported function that does one task of a job. `word` is the address of the descriptor, in words of 32
- * bits.
+ * An exported function that does one task of a job. `word` is the address of the descriptor divided by four.
  */
 export type Task = (task: number, word: number) => void;
 
@@ -93,7 +92,7 @@ let made = 0;
 
 /** A compiled module. Workers compile a copy of its bytes. */
 export class Executable {
-  /** A unique number by which workers identify the module: the address can be reused by another module. */
+  /** A unique number that identifies the module for workers: the address can be reused by another module. */
   readonly number: number = made++;
   readonly exports: Record<string, Task>;
   /** Names of the exports, in the same order on every thread. */

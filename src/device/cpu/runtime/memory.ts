@@ -78,7 +78,7 @@ export class Memory {
   /** The block with the highest address. */
   #last: Block;
   #used = 0;
-  /** Reserve of the current capture. Blocks are taken from it and released to it. */
+  /** Reserve of the current capture, which provides blocks and receives released blocks. */
   reserve: Reserve<Block> | undefined;
 
   /** @param maximumBytes Maximum size. Default: the limit of WebAssembly, or the memory of the machine. */

@@ -23,7 +23,7 @@ const word = {
   /** The next task. */
   next: 3,
   tasks: 4,
-  /** Address of the descriptor, in words like all addresses here. */
+  /** Address of the descriptor. All addresses here count 32-bit words. */
   descriptor: 5,
   /** Address and length of the module's bytes, its number, and the index of the export. */
   module: 6,

@@ -5,7 +5,7 @@ export interface VectorEvidence {
   /** Whether the engine checks every WebAssembly address. Undefined if this cannot be tested. */
   readonly checksAddresses: boolean | undefined;
   /**
-   * V8's flags in the environment, separated by commas. Undefined if there are none, or reading them is not
+   * V8's flags in the environment, separated by commas. Undefined without flags, or if reading them is not
    * permitted.
    */
   readonly variable: string | undefined;

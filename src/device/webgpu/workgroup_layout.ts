@@ -1,27 +1,30 @@
-/** Results that are each made of many elements, shared among the invocations of a workgroup. */
+/** Assignment of the invocations of a workgroup to results that are computed from many elements each. */
 import { type Gpu, workgroupSize } from "./gpu.ts";
 
-/** Invocations of a workgroup, spread over `columns` results and `lanes` shares of each. */
-export interface Spread {
+/** A workgroup computes `columns` results, with `lanes` invocations each. */
+export interface WorkgroupLayout {
   readonly columns: number;
   readonly lanes: number;
-  /** Whether invocations next to each other take elements of one result. */
+  /** Whether adjacent invocations belong to the same result. */
   readonly lanesFirst: boolean;
 }
 
-/** Shares each result among at least so many invocations, up to a workgroup. */
-export function spreadOver(wanted: number, lanesFirst: boolean): Spread {
+/** A layout with at least `wanted` lanes, up to the size of a workgroup. */
+export function layoutWithLanes(wanted: number, lanesFirst: boolean): WorkgroupLayout {
   const lanes = Math.min(workgroupSize, 2 ** Math.ceil(Math.log2(wanted)));
   return { columns: workgroupSize / lanes, lanes, lanesFirst };
 }
 
-/** Chooses a spread for `outputs` results of `length` elements: neighbours in memory go to neighbouring invocations. */
-export function spread(outputs: number, length: number, lanesFirst: boolean): Spread {
+/**
+ * Chooses a layout for `outputs` results of `length` elements, so that adjacent invocations read adjacent
+ * memory.
+ */
+export function chooseLayout(outputs: number, length: number, lanesFirst: boolean): WorkgroupLayout {
   const wanted = lanesFirst ? Math.ceil(length / 4) : Math.ceil(workgroupSize / outputs);
-  return spreadOver(length <= 4 ? 1 : wanted, lanesFirst);
+  return layoutWithLanes(length <= 4 ? 1 : wanted, lanesFirst);
 }
 
-export function spreadText({ columns, lanes, lanesFirst }: Spread): string {
+export function layoutCode({ columns, lanes, lanesFirst }: WorkgroupLayout): string {
   const [columnStep, laneStep] = lanesFirst ? [lanes, 1] : [1, columns];
   return `
 const columns = ${columns}u;
@@ -34,13 +37,13 @@ fn blocks_of(results: u32) -> u32 { return (results + columns - 1u) / columns; }
 `;
 }
 
-export function spreadKey({ lanes, lanesFirst }: Spread): string {
+export function layoutKey({ lanes, lanesFirst }: WorkgroupLayout): string {
   return `${lanes} ${lanesFirst}`;
 }
 
-export function workgroupsOf(
+export function workgroupCount(
   gpu: Gpu,
-  { columns }: Spread,
+  { columns }: WorkgroupLayout,
   outputs: number,
   segments = 1,
 ): [workgroups: number] {
