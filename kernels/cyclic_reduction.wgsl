@@ -29,24 +29,24 @@ fn begin(@builtin(global_invocation_id) id: vec3<u32>) {
   let system = id.x / params.n;
   let i = id.x % params.n;
   let diagonal_at = params.diagonal_offset + system * params.diagonal_system;
-  let own = diagonal[diagonal_at + i * params.diagonal_step];
+  let pivot = diagonal[diagonal_at + i * params.diagonal_step];
   var row = Row(0.0, 0.0, 0.0, none, none);
-  if (own != 0.0) {
+  if (pivot != 0.0) {
     for (var j = i; j > 0u; j--) {
       if (diagonal[diagonal_at + (j - 1u) * params.diagonal_step] != 0.0) {
         row.before = j - 1u;
-        row.below = lower[params.lower_offset + system * params.lower_system + i * params.lower_step] / own;
+        row.below = lower[params.lower_offset + system * params.lower_system + i * params.lower_step] / pivot;
         break;
       }
     }
     for (var j = i + 1u; j < params.n; j++) {
       if (diagonal[diagonal_at + j * params.diagonal_step] != 0.0) {
         row.after = j;
-        row.above = upper[params.upper_offset + system * params.upper_system + i * params.upper_step] / own;
+        row.above = upper[params.upper_offset + system * params.upper_system + i * params.upper_step] / pivot;
         break;
       }
     }
-    row.value = rhs[params.rhs_offset + system * params.rhs_system + i * params.rhs_step] / own;
+    row.value = rhs[params.rhs_offset + system * params.rhs_system + i * params.rhs_step] / pivot;
   }
   next[id.x] = row;
 }

@@ -26,8 +26,8 @@ fn eliminate(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgrou
       value = scratch[(params.n + 1u) * params.systems + system];
     }
     for (var i = params.first; i < params.end; i++) {
-      let own = diagonal[diagonal_at + i * params.diagonal_step];
-      if (own == 0.0) {
+      let entry = diagonal[diagonal_at + i * params.diagonal_step];
+      if (entry == 0.0) {
         output[output_at + i * params.output_step] = 0.0;
         continue;
       }
@@ -35,7 +35,7 @@ fn eliminate(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgrou
       if (i > 0u) {
         below = lower[lower_at + i * params.lower_step];
       }
-      let pivot = own - below * ratio;
+      let pivot = entry - below * ratio;
       value = (rhs[rhs_at + i * params.rhs_step] - below * value) / pivot;
       output[output_at + i * params.output_step] = value;
       ratio = 0.0;

@@ -53,7 +53,7 @@ type Symbols = Deno.DynamicLibrary<typeof symbols>["symbols"];
 /**
  * Libraries that `"auto"` tries, in this order. The reference BLAS is slower than WebAssembly and not listed.
  */
-const usualNames: Partial<Record<typeof Deno.build.os, readonly string[]>> = {
+const libraryNames: Partial<Record<typeof Deno.build.os, readonly string[]>> = {
   linux: [
     "libopenblas.so.0",
     "libopenblas.so",
@@ -85,15 +85,15 @@ export async function openBlas(name: string): Promise<(memory: Memory, threads: 
     throw new Error(`init: blas calls a native library, which takes a permission: run deno with --allow-ffi`);
   }
   if (name !== "auto") return onMemory(openLibrary(name), name);
-  const names = usualNames[Deno.build.os] ?? [];
-  for (const usual of names) {
+  const names = libraryNames[Deno.build.os] ?? [];
+  for (const candidate of names) {
     let library: Symbols;
     try {
-      library = openLibrary(usual);
+      library = openLibrary(candidate);
     } catch {
       continue;
     }
-    return onMemory(library, usual);
+    return onMemory(library, candidate);
   }
   throw new Error(
     `init: no BLAS was found (${
