@@ -36,6 +36,8 @@ const data = new Set([
   "SeriesProblem",
   "Option",
   "OptionSchema",
+  // A state, whose optional members exclude functions and collections.
+  "Tree",
   // Fields of an error.
   "ErrorDetails",
   "FormatErrorDetails",

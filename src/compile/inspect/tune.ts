@@ -27,7 +27,7 @@ const repeats = 3;
  * import { normal, key, odeint, ones, tune } from "@weft/weft";
  *
  * const weight = normal(key(0), [8, 8]);
- * const options = { method: "rk4", stepSize: 0.1 };
+ * const options = { method: "rk4", stepSize: 0.1 } as const;
  * const solve = () => odeint((_t, y) => y.matmul(weight).tanh(), ones([4, 8]), [0, 1], options);
  * console.log(await tune(solve));
  * ```
