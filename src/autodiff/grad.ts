@@ -163,6 +163,7 @@ export function jacobian<A extends [x: Tensor, ...rest: Tree[]]>(
  */
 export function remat<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A): Tensor {
   checkFunction("remat", "f", f);
+  args.forEach((x, i) => checkTensor(`remat: argument ${i} of f`, x));
   // A trace differentiates the operations of f itself.
   if (traceOf(args)) return f(...args);
   const closure = new Closure();

@@ -26,6 +26,7 @@ const data = new Set([
   "SeriesSet",
   "SeriesSource",
   "Task",
+  "Tree",
   "WARPModel",
   // From the file of a run. The table of calls contains `startRun`, whose options come from users.
   "RunConfig",
