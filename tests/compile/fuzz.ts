@@ -12,7 +12,7 @@ import { Option } from "commander";
 const program = command(
   "fuzz",
   "Compares random loops, compiled and step by step, and, in float64 on the CPU, random programs of tensor operations with " +
-    "naive loops and central differences, at once, under jit, in loops and in solves.",
+    "naive loops and central differences, at once, under jit, vmap and jvp, in loops and in solves.",
 )
   .addOption(
     new Option("--kind <kind>", "kind of cases").choices(["both", "loops", "programs"]).default("both"),

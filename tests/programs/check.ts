@@ -1,7 +1,8 @@
 /**
  * Checks a random program in float64 on the CPU. Values are compared with naive loops, gradients with central
- * differences of the naive loops, second gradients with central differences of the gradients. `jit` and
- * compiled loops are compared with eager operations, and the adjoints of a solve with its direct gradient.
+ * differences of the naive loops, second gradients with central differences of the gradients. `jit`, `vmap` and
+ * compiled loops are compared with eager operations, `jvp` with gradients, and the adjoints of a solve with its
+ * direct gradient.
  */
 import type { Adjoint, MethodName, Tensor } from "../../mod.ts";
 import { evaluate, type Evaluation, type Program, resultsOf } from "./random_program.ts";
@@ -13,15 +14,17 @@ import {
   runInLoop,
   runInSolve,
   runJitted,
+  runMapped,
   runOperations,
   secondGradientsOf,
+  tangentsOf,
   weightedGradients,
   weightsOf,
 } from "./run_program.ts";
 
 /** The first check that fails. */
 interface Failure {
-  readonly check: "values" | "gradients" | "second gradients" | "jit" | "loop" | "adjoints";
+  readonly check: "values" | "gradients" | "second gradients" | "jit" | "vmap" | "jvp" | "loop" | "adjoints";
   readonly message: string;
 }
 
@@ -53,6 +56,8 @@ export async function checkProgram(program: Program): Promise<Report> {
       return found.message;
     }],
     ["jit", () => checkJit(program)],
+    ["vmap", () => checkVmap(program)],
+    ["jvp", () => checkJvp(program)],
     ["loop", async () => {
       const found = await checkLoop(program);
       loops += found.compiled;
@@ -262,12 +267,7 @@ async function checkJit(program: Program): Promise<string | undefined> {
   const lists = [0, 1].map((set) => inputsOf(program, set));
   const jitted = runJitted(program, lists, second);
   for (const [call, inputs] of lists.entries()) {
-    const perturbed = () => {
-      const changed = program.inputs.map(({ sets }) =>
-        sets[call].map((x, i) => x * (1 + perturbation * Math.cos(i + 1)))
-      );
-      return everythingOf(program, inputsOf(program, call, changed), second);
-    };
+    const perturbed = () => everythingOf(program, perturbedInputs(program, call), second);
     const wrong = await compare(
       jitted[call],
       everythingOf(program, inputs, second),
@@ -275,6 +275,47 @@ async function checkJit(program: Program): Promise<string | undefined> {
     );
     if (wrong) return `call ${call}: ${wrong}`;
   }
+}
+
+/** A set of inputs with simulated rounding errors. */
+function perturbedInputs(program: Program, set: number): Tensor[] {
+  const changed = program.inputs.map(({ sets }) =>
+    sets[set].map((x, i) => x * (1 + perturbation * Math.cos(i + 1)))
+  );
+  return inputsOf(program, set, changed);
+}
+
+/** Compares `vmap` over the sets of inputs with eager operations for each set. */
+async function checkVmap(program: Program): Promise<string | undefined> {
+  const allowed = toleranceOf(program);
+  const second = program.seed % 3 === 2 && hasSecondGradient(program, evaluate(program, 0));
+  for (const [set, results] of runMapped(program, second).entries()) {
+    const perturbed = () => everythingOf(program, perturbedInputs(program, set), second);
+    const wrong = await compare(
+      results,
+      everythingOf(program, inputsOf(program, set), second),
+      program.hasEdgeCases ? { allowed, mayReorder: true } : { allowed, perturbed },
+    );
+    if (wrong) return `example ${set}: ${wrong}`;
+  }
+}
+
+/**
+ * Compares the derivative along directions by `jvp` with the derivative from gradients. They differ at infinite slopes of
+ * constants: the tangent is 0 * Infinity = NaN, and a gradient may ignore the slope.
+ */
+async function checkJvp(program: Program): Promise<string | undefined> {
+  const base = evaluate(program, 0);
+  if (program.hasEdgeCases || base.isSingular || !isFloatResult(program, base)) return;
+  const directions = inputsOf(
+    program,
+    0,
+    program.inputs.map(({ sets }, i) => directionOf(i, sets[0].length)),
+  );
+  const run = (inputs: Tensor[]) => tangentsOf(program, inputs, directions);
+  const { tangent, expected } = run(inputsOf(program, 0));
+  const perturbed = () => ({ tangent: run(perturbedInputs(program, 0)).expected });
+  return await compare({ tangent }, { tangent: expected }, { allowed: toleranceOf(program), perturbed });
 }
 
 /** Compares the program as the body of a compiled loop with the same loop step by step. */

@@ -1,14 +1,16 @@
-/** Runs random programs with tensors: eagerly, under `jit`, as a loop body and in a vector field. */
+/** Runs random programs with tensors: eagerly, under `jit`, `vmap` and `jvp`, as a loop body and in a vector field. */
 import * as weft from "../../mod.ts";
 import {
   grad,
   jit,
+  jvp,
   odeint,
   scan,
   type ScanOptions,
   type SolveOptions,
   type Tensor,
   tensor,
+  vmap,
 } from "../../mod.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { isMethod } from "./print.ts";
@@ -111,6 +113,31 @@ export function everythingOf(program: Program, inputs: Tensor[], second: boolean
 export function runJitted(program: Program, lists: readonly Tensor[][], second: boolean): Results[] {
   const run = jit((inputs: Tensor[]) => everythingOf(program, inputs, second));
   return lists.map((inputs) => run(inputs));
+}
+
+/** Runs a program under `vmap` with the sets of inputs as examples. The results of each example. */
+export function runMapped(program: Program, second: boolean): Results[] {
+  const examples = program.inputs[0].sets.length;
+  const stacked = program.inputs.map(({ shape, sets }) => float64(sets.flat(), [examples, ...shape]));
+  const all = vmap((inputs: Tensor[]) => everythingOf(program, inputs, second))(stacked);
+  const names = Object.keys(all);
+  return Array.from(
+    { length: examples },
+    (_, i) => Object.fromEntries(names.map((name) => [name, all[name].select(0, i)])),
+  );
+}
+
+/** The derivative of the weighted results along directions, by `jvp` and by gradients. */
+export function tangentsOf(
+  program: Program,
+  inputs: Tensor[],
+  directions: Tensor[],
+): { tangent: Tensor; expected: Tensor } {
+  const f = (x: Tensor[]) => weightedResults(program, runOperations(program, x))!;
+  const [, tangent] = jvp(f)([inputs], [directions]);
+  const expected = gradientsOf(program, inputs).map((x, i) => x.mul(directions[i]).sum())
+    .reduce((sum, term) => sum.add(term));
+  return { tangent, expected };
 }
 
 /** Results of a loop. */
