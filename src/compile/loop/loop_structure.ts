@@ -35,7 +35,7 @@ export interface LoopBody extends LoopNodes {
 }
 
 /** A body, and how its loop is compiled. */
-export interface TracedBody extends LoopBody {
+interface TracedBody extends LoopBody {
   /** Whether matrix products of each sample stay in the loop even if they could be hoisted. */
   readonly keepsProducts: boolean;
 }

@@ -39,7 +39,7 @@ export function operationsOf(expression: Scalar): number {
 }
 
 /** An operand of a function: a type, or a number of a type. */
-export interface Argument {
+interface Argument {
   readonly dtype: DType;
   readonly value?: number;
 }

@@ -4,7 +4,7 @@ import { NoProgressError } from "../divergence.ts";
 import type { AdaptiveOptions, StepList } from "./adaptive_search.ts";
 
 /** The steps of a sample so far. */
-export interface Progress extends StepList {
+interface Progress extends StepList {
   time: number;
   /** Length of the last step that was tried, in units of time. */
   length: number;

@@ -175,7 +175,7 @@ export function firstStep(
 }
 
 /** The errors of the last two steps that were good enough, the latest first. */
-export type ErrorMemory = readonly [Tensor, Tensor];
+type ErrorMemory = readonly [Tensor, Tensor];
 
 /**
  * The factor from a step to the next: less than one after a step that was not good enough.

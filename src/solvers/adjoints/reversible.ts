@@ -21,10 +21,10 @@ import type { RungeKutta } from "../tableaus.ts";
 export type Pair = { readonly y: Tensor; readonly other: Tensor };
 
 /** Start, end and length of a step. */
-export type StepTimes = { readonly start: Tensor; readonly end: Tensor; readonly dt: Tensor };
+type StepTimes = { readonly start: Tensor; readonly end: Tensor; readonly dt: Tensor };
 
 /** A vector field and its gradient. */
-export interface FieldWithGradient {
+interface FieldWithGradient {
   readonly slope: VectorField;
   /** The gradient of `y` through f(t, y), given that of the slope. Those of what the field closes over are summed up. */
   readonly pull: (t: Tensor, y: Tensor, gradient: Tensor) => Tensor;

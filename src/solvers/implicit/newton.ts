@@ -13,7 +13,7 @@ import { factorize, type Factors, invertFactorized, solveFactorized } from "./li
 import { precisionOf, readNumbers, type Tolerances } from "../adaptive/step_control.ts";
 
 /** A function of a state whose first axis, of two or more, is that of samples which do not depend on one another. */
-export type StateFunction = (y: Tensor) => Tensor;
+type StateFunction = (y: Tensor) => Tensor;
 
 /** Largest number of iterations, and the error that may remain, in units of the tolerances. */
 const [maxIterations, allowedError] = [12, 0.01];
