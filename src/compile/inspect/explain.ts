@@ -7,7 +7,7 @@ import type { Executor, Run } from "../executors/run.ts";
 import type { Node } from "../trace/graph.ts";
 import { layOut } from "../program/layout.ts";
 import { type GraphLoop, observeLoops } from "../loop/graph_loop.ts";
-import type { Kernel, Operand } from "../program/program.ts";
+import { type ByKind, byKind, type Kernel, type Operand } from "../program/program.ts";
 
 /**
  * Describes how a solve runs: for each compiled loop the graph of the body, hoisted values, the kernels of a step, the memory of
@@ -65,7 +65,7 @@ function describeLoop(loop: GraphLoop, run: Run, executor: Executor): string {
     `sums: ${sums.map(names).join(", ") || "none"}`,
     "",
     "kernels of one sample's step:",
-    ...list(program.kernels.map(describeKernel)),
+    ...list(program.kernels.map((kernel) => byKind(descriptions, kernel))),
     `memory of a sample: ${size * bytes} bytes`,
     `arithmetic: ${operations} operations a sample and step, ${format(operations * batch * steps)} in all`,
     `traffic: ${traffic} bytes a sample and step, ${format(traffic * batch * steps)} bytes in all`,
@@ -93,22 +93,14 @@ function nameNodes({ split, rows }: GraphLoop): (node: Node) => string {
   };
 }
 
-function describeKernel(kernel: Kernel): string {
-  switch (kernel.kind) {
-    case "map":
-      return `${place(kernel.output)} = ${expression(kernel.expression, kernel.operands)}`;
-    case "reduce":
-      return `${place(kernel.output)} = ${kernel.reduction} over ${kernel.axes} of ${
-        expression(kernel.expression, kernel.operands)
-      }`;
-    case "contract":
-      return `${place(kernel.output)} = ${kernel.operands.map(place).join(" @ ")}`;
-    case "gather":
-      return `${place(kernel.output)} = ${place(kernel.operands[0])}[${place(kernel.operands[1])}]`;
-    case "accumulate":
-      return `gradient${kernel.gradient} += ${kernel.operands.map(place).join("^T @ ")}`;
-  }
-}
+const descriptions: ByKind<Kernel, [], string> = {
+  map: ({ output, operands, expression: root }) => `${place(output)} = ${expression(root, operands)}`,
+  reduce: ({ output, operands, reduction, axes, expression: root }) =>
+    `${place(output)} = ${reduction} over ${axes} of ${expression(root, operands)}`,
+  contract: ({ output, operands }) => `${place(output)} = ${operands.map(place).join(" @ ")}`,
+  gather: ({ output, operands: [table, indices] }) => `${place(output)} = ${place(table)}[${place(indices)}]`,
+  accumulate: ({ gradient, operands }) => `gradient${gradient} += ${operands.map(place).join("^T @ ")}`,
+};
 
 function place({ slot, shared, shape }: Operand): string {
   return `${slot === undefined ? `shared${shared}` : `slot${slot}`}${formatShape(shape)}`;

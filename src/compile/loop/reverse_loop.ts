@@ -49,8 +49,8 @@ const known = new WeakMap<HoistedLoop, Map<string, Reversed>>();
 /** The reverse of a loop, cached by the given and wanted gradients. */
 function reversed(loop: GraphLoop, { outputs, sums, wanted }: LoopCotangents): Reversed {
   const { split } = loop;
-  let own = known.get(split);
-  if (!own) known.set(split, own = new Map());
+  let cache = known.get(split);
+  if (!cache) known.set(split, cache = new Map());
   const nodes = [...split.rows, ...split.invariants];
   const masks = [
     nodes.map((node) => wanted.includes(node)),
@@ -58,11 +58,11 @@ function reversed(loop: GraphLoop, { outputs, sums, wanted }: LoopCotangents): R
     split.invariants.map((node) => liesTransposed(loop.invariants.get(node)!)),
   ];
   const key = masks.map((mask) => mask.map(Number).join("")).join();
-  const before = own.get(key);
-  if (before) return before;
+  const cached = cache.get(key);
+  if (cached) return cached;
   const result = reverseSplit(loop, masks, nodes);
   // Tensors that gradient rules created belong to this run.
-  if (result.closedOver.length === 0) own.set(key, result);
+  if (result.closedOver.length === 0) cache.set(key, result);
   return result;
 }
 

@@ -2,7 +2,7 @@ import type { DeviceInfo } from "../../device/device.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
 import { type Scalar, topological } from "../../device/scalar.ts";
 import { sizeOf } from "../../device/shape.ts";
-import type { Program } from "./program.ts";
+import { type ByKind, byKind, type Kernel, type Program } from "./program.ts";
 
 /** Estimated cost of a step of one sample. */
 interface Cost {
@@ -12,24 +12,20 @@ interface Cost {
   readonly traffic: number;
 }
 
+const perElement = (scalar: Scalar) => topological(scalar).filter(({ args }) => args.length > 0).length;
+
+const operationsByKind: ByKind<Kernel, [], number> = {
+  map: ({ output, expression }) => sizeOf(output.shape) * perElement(expression),
+  reduce: ({ shape, expression }) => sizeOf(shape) * (1 + perElement(expression)),
+  contract: ({ output, operands: [a] }) => 2 * sizeOf(output.shape) * a.shape.at(-1)!,
+  gather: ({ output, operands: [, indices] }) => sizeOf(output.shape) + 2 * sizeOf(indices.shape),
+  accumulate: ({ operands: [a, b] }) => 2 * sizeOf(a.shape) * b.shape[1],
+};
+
 /** Estimates the cost of a step of one sample. */
 export function costOf(program: Program): Cost {
   const bytes = bytesPerElement(program.dtype);
-  const perElement = (scalar: Scalar) => topological(scalar).filter(({ args }) => args.length > 0).length;
-  const operations = program.kernels.map((kernel) => {
-    switch (kernel.kind) {
-      case "map":
-        return sizeOf(kernel.output.shape) * perElement(kernel.expression);
-      case "reduce":
-        return sizeOf(kernel.shape) * (1 + perElement(kernel.expression));
-      case "contract":
-        return 2 * sizeOf(kernel.output.shape) * kernel.operands[0].shape.at(-1)!;
-      case "gather":
-        return sizeOf(kernel.output.shape) + 2 * sizeOf(kernel.operands[1].shape);
-      case "accumulate":
-        return 2 * sizeOf(kernel.operands[0].shape) * kernel.operands[1].shape[1];
-    }
-  });
+  const operations = program.kernels.map((kernel) => byKind(operationsByKind, kernel));
   const rows = program.inputs.filter(({ role, slot }) => role === "row" && slot !== undefined);
   const elements = [...rows.map(({ size }) => size), ...program.outputs.map(({ shape }) => sizeOf(shape))];
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);

@@ -77,6 +77,21 @@ export interface AccumulateKernel {
 
 export type Kernel = MapKernel | ReduceKernel | ContractKernel | GatherKernel | AccumulateKernel;
 
+/** A table with a function per kind. A missing kind is a type error. */
+export type ByKind<K extends { readonly kind: string }, A extends unknown[], R> = {
+  readonly [Kind in K["kind"]]: (value: Extract<K, { readonly kind: Kind }>, ...args: A) => R;
+};
+
+/** Calls the function of a value's kind. */
+export function byKind<K extends { readonly kind: string }, A extends unknown[], R>(
+  table: ByKind<K, A, R>,
+  value: K,
+  ...args: A
+): R {
+  const apply = table[value.kind as K["kind"]] as (value: K, ...args: A) => R;
+  return apply(value, ...args);
+}
+
 /** An input of the loop. */
 export interface Input {
   /** `state`: the initial state. `row`: one row per step. `constant`: the same in all steps. */

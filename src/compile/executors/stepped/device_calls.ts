@@ -3,40 +3,44 @@ import { collapse } from "../../../device/collapse.ts";
 import type { BufferView, KernelDevice } from "../../../device/device.ts";
 import type { ScalarFunction } from "../../../device/scalar.ts";
 import { makeContiguous, transposed } from "../../../device/view.ts";
-import type { AccumulateKernel, ContractKernel, GatherKernel, Kernel } from "../../program/program.ts";
+import {
+  type AccumulateKernel,
+  type ByKind,
+  byKind,
+  type ContractKernel,
+  type GatherKernel,
+  type Kernel,
+} from "../../program/program.ts";
 import type { Arrays, Window } from "./arrays.ts";
 
 /** A call of a step, at a row. */
 export type Instruction = (row: number) => void;
 
+type OutputKernel = Exclude<Kernel, AccumulateKernel>;
+
+const calls: ByKind<OutputKernel, [device: KernelDevice, arrays: Arrays, output: Window], Instruction> = {
+  map: ({ operands, expression }, device, arrays, output) => {
+    const fn: ScalarFunction = { name: "loop", build: () => expression };
+    const windows = operands.map((operand) => arrays.window(operand));
+    return (row) => device.map(fn, windows.map((window) => window(row)), output(row));
+  },
+  reduce: ({ operands, reduction }, device, arrays, output) => {
+    const [source] = operands.map((operand) => arrays.window(operand));
+    return (row) => device.reduce(reduction, source(row), output(row));
+  },
+  contract: contraction,
+  gather: gathering,
+};
+
 /** The call for a kernel, after `splitKernels`. */
-export function instructionFor(
-  device: KernelDevice,
-  kernel: Exclude<Kernel, AccumulateKernel>,
-  arrays: Arrays,
-): Instruction {
-  const output = arrays.window(kernel.output);
-  switch (kernel.kind) {
-    case "map": {
-      const fn: ScalarFunction = { name: "loop", build: () => kernel.expression };
-      const operands = kernel.operands.map((operand) => arrays.window(operand));
-      return (row) => device.map(fn, operands.map((window) => window(row)), output(row));
-    }
-    case "reduce": {
-      const [source] = kernel.operands.map((operand) => arrays.window(operand));
-      return (row) => device.reduce(kernel.reduction, source(row), output(row));
-    }
-    case "contract":
-      return contraction(device, kernel, arrays, output);
-    case "gather":
-      return gathering(device, kernel, arrays, output);
-  }
+export function instructionFor(device: KernelDevice, kernel: OutputKernel, arrays: Arrays): Instruction {
+  return byKind(calls, kernel, device, arrays, arrays.window(kernel.output));
 }
 
 /** A matrix product. If all samples are multiplied by the same matrix, one large product. */
 function contraction(
-  device: KernelDevice,
   kernel: ContractKernel,
+  device: KernelDevice,
   arrays: Arrays,
   output: Window,
 ): Instruction {
@@ -64,7 +68,12 @@ function contraction(
 }
 
 /** Rows of a table, for all samples at once. */
-function gathering(device: KernelDevice, kernel: GatherKernel, arrays: Arrays, output: Window): Instruction {
+function gathering(
+  kernel: GatherKernel,
+  device: KernelDevice,
+  arrays: Arrays,
+  output: Window,
+): Instruction {
   const [table, indices] = kernel.operands.map((operand) => arrays.window(operand));
   const [rows, columns] = kernel.operands[0].shape;
   const count = arrays.batch * kernel.operands[1].shape[0];

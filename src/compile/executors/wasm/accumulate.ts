@@ -41,13 +41,13 @@ export function layOutWeightGradients(tile: Tile, { kernels, weightGradients }: 
 } {
   let [size, end] = [0, start];
   const laidOut = weightGradients.map((_, gradient): WeightGradient => {
-    const own = kernels.filter((kernel): kernel is AccumulateKernel =>
+    const ofGradient = kernels.filter((kernel): kernel is AccumulateKernel =>
       kernel.kind === "accumulate" && kernel.gradient === gradient
     );
-    const [rows, columns] = [...own[0].operands].map(({ shape }) => shape[1]);
+    const [rows, columns] = ofGradient[0].operands.map(({ shape }) => shape[1]);
     const depth = Math.min(
       maxRows,
-      own.reduce((sum, { operands: [a] }) => sum + a.shape[0], 0) * tile.samples,
+      ofGradient.reduce((sum, { operands: [a] }) => sum + a.shape[0], 0) * tile.samples,
     );
     // Products are faster with pairs of vectors, unless much of a row would be padding.
     const filled = columns > 4 * tile.lanes ? 2 * tile.lanes : tile.lanes;

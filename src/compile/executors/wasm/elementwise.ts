@@ -14,7 +14,7 @@ interface Pointer {
   readonly steps: readonly number[];
 }
 
-export function mapKernel(tile: Tile, kernel: MapKernel): FunctionBuilder {
+export function mapKernel(kernel: MapKernel, tile: Tile): FunctionBuilder {
   const { output, operands, expression } = kernel;
   const all = [output, ...operands];
   const walk = collapse(output.shape, all.map((operand) => operand.strides));
@@ -46,7 +46,7 @@ export function mapKernel(tile: Tile, kernel: MapKernel): FunctionBuilder {
   });
 }
 
-export function reduceKernel(tile: Tile, kernel: ReduceKernel): FunctionBuilder {
+export function reduceKernel(kernel: ReduceKernel, tile: Tile): FunctionBuilder {
   const { output, operands, expression, axes, shape, reduction } = kernel;
   const key = `${reduction} ${expressionText(expression)} ${shape} over ${axes} | ${output.strides} | ${
     operands.map((operand) => operand.strides).join(" ; ")

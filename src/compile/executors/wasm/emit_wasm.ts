@@ -8,7 +8,14 @@ import { bytesPerElement } from "../../../device/dtype.ts";
 import { addTask } from "../../../device/cpu/runtime/executable.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import { type Layout, layOut } from "../../program/layout.ts";
-import type { Operand, Program } from "../../program/program.ts";
+import {
+  type AccumulateKernel,
+  type ByKind,
+  byKind,
+  type Kernel,
+  type Operand,
+  type Program,
+} from "../../program/program.ts";
 import { emitAccumulate, layOutWeightGradients, type WeightGradient } from "./accumulate.ts";
 import { mapKernel, reduceKernel } from "./elementwise.ts";
 import { gatherKernel } from "./gather.ts";
@@ -51,6 +58,13 @@ export interface WasmLoop {
 export function emitWasm(program: Program, vectors: number, settled?: number): WasmLoop {
   return new Emitter(fuseEpilogues(program), vectors, settled).emit();
 }
+
+/** Functions of the kernels with an output: (output, operands). */
+const functions: ByKind<
+  Exclude<Kernel, AccumulateKernel>,
+  [tile: Tile, packs: PackedMatrices],
+  FunctionBuilder
+> = { map: mapKernel, reduce: reduceKernel, contract: contractKernel, gather: gatherKernel };
 
 class Emitter {
   readonly #program: Program;
@@ -192,46 +206,36 @@ class Emitter {
         const filled = weightGradients.map(() => 0);
         kernels.forEach((kernel, position) => {
           if (kernel.output && elementsOf(kernel.output) === 0) return;
-          if (kernel.kind === "map") {
-            f.call(mapKernel(this.#tile, kernel), address(kernel.output), ...kernel.operands.map(address));
-          } else if (kernel.kind === "reduce") {
-            f.call(reduceKernel(this.#tile, kernel), address(kernel.output), ...kernel.operands.map(address));
-          } else if (kernel.kind === "contract") {
-            const side = (operand: Operand) => {
-              const pack = this.#packs.get(packedKey(this.#tile, kernel, operand));
+          if (kernel.kind !== "accumulate") {
+            const operands = kernel.operands.map((operand, i) => {
+              const pack = kernel.kind === "contract" && i < 2
+                ? this.#packs.get(packedKey(this.#tile, kernel, operand))
+                : undefined;
               return pack ? () => f.op("address.add", scratch, pack.offset) : address(operand);
-            };
-            f.call(
-              contractKernel(this.#tile, kernel, this.#packs),
-              address(kernel.output),
-              ...kernel.operands.slice(0, 2).map(side),
-              ...kernel.operands.slice(2).map(address),
-            );
-          } else if (kernel.kind === "gather") {
-            const addresses = [kernel.output, ...kernel.operands].map(address);
-            f.call(gatherKernel(this.#tile, kernel), ...addresses);
-          } else {
-            const gradient = weightGradients[kernel.gradient];
-            const later = kernels.slice(position + 1).filter((other) =>
-              other.kind === "accumulate" && other.gradient === kernel.gradient
-            );
-            const addresses = {
-              gradient: () => f.op("address.add", gradientsAt, gradient.offset * this.#tile.bytes),
-              panelA: () => f.op("address.add", scratch, gradient.panels.a),
-              panelB: () => f.op("address.add", scratch, gradient.panels.b),
-              a: address(kernel.operands[0]),
-              b: address(kernel.operands[1]),
-            };
-            filled[kernel.gradient] = emitAccumulate(
-              this.#tile,
-              f,
-              kernel,
-              gradient,
-              addresses,
-              filled[kernel.gradient],
-              later.length,
-            );
+            });
+            const kernelFunction = byKind(functions, kernel, this.#tile, this.#packs);
+            return f.call(kernelFunction, address(kernel.output), ...operands);
           }
+          const gradient = weightGradients[kernel.gradient];
+          const later = kernels.slice(position + 1).filter((other) =>
+            other.kind === "accumulate" && other.gradient === kernel.gradient
+          );
+          const addresses = {
+            gradient: () => f.op("address.add", gradientsAt, gradient.offset * this.#tile.bytes),
+            panelA: () => f.op("address.add", scratch, gradient.panels.a),
+            panelB: () => f.op("address.add", scratch, gradient.panels.b),
+            a: address(kernel.operands[0]),
+            b: address(kernel.operands[1]),
+          };
+          filled[kernel.gradient] = emitAccumulate(
+            this.#tile,
+            f,
+            kernel,
+            gradient,
+            addresses,
+            filled[kernel.gradient],
+            later.length,
+          );
         });
         outputs.forEach((operand, i) =>
           store(outputsAt + i, operand.slot!, operand.offset, elementsOf(operand), step)

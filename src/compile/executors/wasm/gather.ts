@@ -4,7 +4,7 @@ import type { GatherKernel } from "../../program/program.ts";
 import type { Tile } from "./tile.ts";
 
 /** (output, table, indices): each lane reads a different row. */
-export function gatherKernel(tile: Tile, { operands: [table, indices] }: GatherKernel): FunctionBuilder {
+export function gatherKernel({ operands: [table, indices] }: GatherKernel, tile: Tile): FunctionBuilder {
   const [rows, columns] = table.shape;
   const [rowBytes, columnBytes] = table.strides.map((stride) => stride * tile.bytes);
   const count = indices.shape[0];

@@ -114,7 +114,7 @@ export function packer(tile: Tile, { depth, length, width, strides }: PackedMatr
  * A matrix product in register tiles: sums of a run of columns stay in registers during the loop over the summed axis. If the
  * shared matrix is on the left, the sums are those of a run of rows.
  */
-export function contractKernel(tile: Tile, kernel: ContractKernel, packs: PackedMatrices): FunctionBuilder {
+export function contractKernel(kernel: ContractKernel, tile: Tile, packs: PackedMatrices): FunctionBuilder {
   const { operands: [a, b, ...others], output, hasBias, epilogue } = kernel;
   const biases = others.slice(0, hasBias ? 1 : 0);
   const sources = others.slice(biases.length);

@@ -2,44 +2,41 @@
 import { collapse } from "../../../device/collapse.ts";
 import { add, constant, input, max, min } from "../../../device/scalar.ts";
 import { contiguousStrides, sizeOf } from "../../../device/shape.ts";
-import type { GatherKernel, MapKernel, Operand, ReduceKernel } from "../../program/program.ts";
-import { type Chain, elementsOf, type Load, type Store } from "./chains.ts";
+import {
+  type ByKind,
+  byKind,
+  type GatherKernel,
+  type MapKernel,
+  type Operand,
+  type ReduceKernel,
+} from "../../program/program.ts";
+import { type Chain, elementsOf, type Item, type Load, type Store } from "./chains.ts";
 import { contractText } from "./contract.ts";
 import { type ChainCode, eachElement, epilogueOf, expression, scattered } from "./elements.ts";
 import { coordinatesOf, fromWord, FunctionText, toWord } from "./function_text.ts";
 import { pathOf, type ShaderMemory } from "./shader_memory.ts";
 import type { WorkgroupShape } from "./gpu_layout.ts";
 
+const texts: ByKind<Item, [code: ChainCode], void> = {
+  load: loadText,
+  store: storeText,
+  map: mapText,
+  reduce: reduceText,
+  contract: contractText,
+  gather: gatherText,
+};
+
 /** Emits a chain. */
 export function chainText(chain: Chain, memory: ShaderMemory, { lanes }: WorkgroupShape): FunctionText {
   const f = new FunctionText();
   const [head] = chain;
   const code: ChainCode = { f, memory, lanes, epilogue: epilogueOf(f, chain, memory) };
-  switch (head.kind) {
-    case "load":
-      loadText(code, head);
-      break;
-    case "store":
-      storeText(code, head);
-      break;
-    case "map":
-      mapText(code, head);
-      break;
-    case "reduce":
-      reduceText(code, head);
-      break;
-    case "contract":
-      contractText(code, head);
-      break;
-    case "gather":
-      gatherText(code, head);
-      break;
-  }
+  byKind(texts, head, code);
   return f;
 }
 
 /** output[i] = expression(operands[0][i], ...). */
-function mapText({ f, memory, lanes, epilogue }: ChainCode, kernel: MapKernel): void {
+function mapText(kernel: MapKernel, { f, memory, lanes, epilogue }: ChainCode): void {
   const { expression: root, operands, output } = kernel;
   const walk = collapse(output.shape, [output, ...operands].map(({ strides }) => strides));
   const store = scattered(f, output, pathOf(walk, 0), memory);
@@ -64,7 +61,7 @@ function mapText({ f, memory, lanes, epilogue }: ChainCode, kernel: MapKernel): 
 }
 
 /** output[i] = reduction over axes of expression(operands[0][i, axes], ...). */
-function reduceText({ f, memory, lanes, epilogue }: ChainCode, kernel: ReduceKernel): void {
+function reduceText(kernel: ReduceKernel, { f, memory, lanes, epilogue }: ChainCode): void {
   const { reduction, axes, shape, expression: root, operands, output } = kernel;
   const keptAxes = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
   const walkOf = (chosen: readonly number[], views: readonly Operand[]) => {
@@ -107,8 +104,8 @@ function reduceText({ f, memory, lanes, epilogue }: ChainCode, kernel: ReduceKer
 
 /** output[i, j] = table[indices[i], j]. */
 function gatherText(
-  { f, memory, lanes, epilogue }: ChainCode,
   { operands: [table, indices], output }: GatherKernel,
+  { f, memory, lanes, epilogue }: ChainCode,
 ): void {
   const rows = f.param("rows", table.shape[0]);
   const { lines, names: [row, column] } = coordinatesOf(f, output.shape);
@@ -125,14 +122,14 @@ function gatherText(
   ]);
 }
 
-function loadText({ f, memory, lanes, epilogue }: ChainCode, load: Load): void {
+function loadText(load: Load, { f, memory, lanes, epilogue }: ChainCode): void {
   const { place, output } = load;
   const element = memory.member(f, "array0", place);
   const value = fromWord(place.group.word, output.dtype, element("i"));
   eachElement(f, elementsOf(load), lanes, [`let x = ${value};`, ...epilogue("i", "x")]);
 }
 
-function storeText({ f, memory, lanes, epilogue }: ChainCode, store: Store): void {
+function storeText(store: Store, { f, memory, lanes, epilogue }: ChainCode): void {
   const { place, operands: [operand] } = store;
   const element = memory.member(f, "array0", place);
   const walk = collapse(operand.shape, [operand.strides, contiguousStrides(operand.shape)]);

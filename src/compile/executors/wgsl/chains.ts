@@ -1,5 +1,6 @@
 /**
- * Fuses kernels that compute the same elements into chains. For example, the bias and the activation after a matrix product
+ * Groups kernels that compute the same elements into chains, which one function runs. Unlike a fused kernel, a chain may begin
+ * with a matrix product or a load, store several results, and read values that other chains read too. For example, the bias and the activation after a matrix product
  * are computed by the invocation that computes the element of the product, without storing the product.
  */
 import { collapse } from "../../../device/collapse.ts";

@@ -11,8 +11,8 @@ const maxTileWidth = 4;
 
 /** output[..., i, j] = sum over k of a[..., i, k] b[..., k, j]: a tile of elements of the last axis at once. */
 export function contractText(
-  { f, memory, lanes, epilogue }: ChainCode,
   { operands: [a, b], output }: ContractKernel,
+  { f, memory, lanes, epilogue }: ChainCode,
 ): void {
   const rank = output.shape.length;
   const without = ({ strides }: Operand, axis: number) => strides.map((stride, i) => i === axis ? 0 : stride);

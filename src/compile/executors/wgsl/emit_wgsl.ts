@@ -185,11 +185,9 @@ class Emitter {
 /** Loop iterations of an invocation in a chain's function. */
 function iterationsOf([head]: Chain, { lanes }: WorkgroupShape): number {
   const nest = (times: number, inside: number) => (times + 1) * (1 + inside);
-  const inside = head.kind === "contract"
-    ? nest(head.operands[0].shape.at(-1)!, 0)
-    : head.kind === "reduce"
-    ? head.axes.reduce((inside, axis) => nest(head.shape[axis], inside), 0)
-    : 0;
+  let inside = 0;
+  if (head.kind === "contract") inside = nest(head.operands[0].shape.at(-1)!, 0);
+  if (head.kind === "reduce") inside = head.axes.reduce((sum, axis) => nest(head.shape[axis], sum), 0);
   return nest(Math.ceil(elementsOf(head) / lanes), inside);
 }
 

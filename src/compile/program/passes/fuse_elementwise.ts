@@ -111,7 +111,7 @@ export function fuseElementwise<O extends Strided>(
     if (!expression || !output) continue;
     const memory = memoryOf(output);
     const ofReaders = new Set((readers.get(memory) ?? []).map((reader) => groups.get(reader)));
-    const wanted = new Set([...ofReaders].flatMap((own) => own ?? []));
+    const wanted = new Set([...ofReaders].flatMap((list) => list ?? []));
     let isLoaded = isStored || ofReaders.has(undefined) || ofReaders.size === 0;
     const canJoin = isWhole(output) && writers.get(memory)!.length === 1 &&
       (recompute === "all" || recompute === "one" && !isLoaded && wanted.size === 1);
@@ -127,9 +127,9 @@ export function fuseElementwise<O extends Strided>(
   }
 
   return kernels.map((_, position) => {
-    const own = groups.get(position);
-    if (!own) return "unchanged";
-    const group = own.find(({ root }) => root === position);
+    const list = groups.get(position);
+    if (!list) return "unchanged";
+    const group = list.find(({ root }) => root === position);
     if (!group) return "fused";
     return group.members.length === 1 ? "unchanged" : merge(kernels, group, memoryOf, inShape);
   });

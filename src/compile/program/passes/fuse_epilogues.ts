@@ -9,9 +9,9 @@ import { fuse, outerProductAsMap } from "./fuse.ts";
 
 /** Fuses biases and maps with the products that they read, and rewrites products that sum nothing as maps. */
 export function fuseEpilogues(program: Program): Program {
-  const { kernels, ...biased } = joinBiases(program);
+  const { kernels, ...biased } = fuseBiases(program);
   const maps = kernels.map((kernel) => kernel.kind === "contract" ? outerProductAsMap(kernel) : kernel);
-  return joinResults(fuse({ ...biased, kernels: maps }));
+  return fuseReaders(fuse({ ...biased, kernels: maps }));
 }
 
 /** Maps that are the only readers of products. */
@@ -27,10 +27,10 @@ function readersOfProducts(program: Program): Map<ContractKernel, MapKernel> {
 }
 
 /** Fuses additions of biases: sums of products start from the bias. */
-function joinBiases(program: Program): Program {
-  const joined = new Map<Kernel, Kernel>();
+function fuseBiases(program: Program): Program {
+  const fused = new Map<Kernel, Kernel>();
   for (const [product, map] of readersOfProducts(program)) {
-    if (joined.has(map)) continue;
+    if (fused.has(map)) continue;
     const position = resultOf(product, map);
     const nodes = topological(map.expression);
     const isResult = ({ op, value }: Scalar) => op === "input" && value === position;
@@ -46,40 +46,38 @@ function joinBiases(program: Program): Program {
     const read = [
       ...new Set(topological(expression).flatMap(({ op, value }) => op === "input" ? [value!] : [])),
     ];
-    joined.set(product, { ...product, operands: [...product.operands, bias], hasBias: true });
-    joined.set(map, {
+    fused.set(product, { ...product, operands: [...product.operands, bias], hasBias: true });
+    fused.set(map, {
       ...map,
       operands: read.map((position) => map.operands[position]),
       expression: renumbered(expression, (position) => read.indexOf(position)),
     });
   }
-  return { ...program, kernels: program.kernels.map((kernel) => joined.get(kernel) ?? kernel) };
+  return { ...program, kernels: program.kernels.map((kernel) => fused.get(kernel) ?? kernel) };
 }
 
 /** Fuses maps as epilogues of products. */
-function joinResults(program: Program): Program {
-  const joined = new Map<Kernel, ContractKernel | undefined>();
+function fuseReaders(program: Program): Program {
+  const fused = new Map<Kernel, ContractKernel | undefined>();
   const readers = readersOfProducts(program);
   program.kernels.forEach((kernel, position) => {
     const reader = kernel.kind === "contract" ? readers.get(kernel) : undefined;
-    if (kernel.kind !== "contract" || !reader || joined.has(reader)) return;
+    if (kernel.kind !== "contract" || !reader || fused.has(reader)) return;
     const between = program.kernels.slice(position + 1, program.kernels.indexOf(reader) + 1);
     const isOverwritten = between.some((other) =>
       kernel.operands.some(({ slot }) => slot !== undefined && slot === other.output?.slot)
     );
-    const both = isOverwritten ? undefined : join(kernel, reader);
+    const both = isOverwritten ? undefined : fuseReader(kernel, reader);
     if (!both) return;
-    joined.set(kernel, undefined);
-    joined.set(reader, both);
+    fused.set(kernel, undefined);
+    fused.set(reader, both);
   });
-  const kernels = program.kernels.flatMap((kernel) =>
-    joined.has(kernel) ? joined.get(kernel) ?? [] : [kernel]
-  );
+  const kernels = program.kernels.flatMap((kernel) => fused.has(kernel) ? fused.get(kernel) ?? [] : [kernel]);
   return { ...program, kernels };
 }
 
 /** Fuses a map as the epilogue of a product, if it computes one element per element of the product. */
-function join(
+function fuseReader(
   product: ContractKernel,
   map: MapKernel,
 ): ContractKernel | undefined {
