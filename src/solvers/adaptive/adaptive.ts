@@ -83,7 +83,8 @@ export function solveAdaptively(
   if (batch) return batch;
   if (!given && !hasValues(y0)) {
     throw new Error(
-      `odeint: ${tableau.name} chooses its steps while it runs and cannot be part of a traced loop; use a method of fixed steps`,
+      `odeint: ${tableau.name} chooses its steps while it runs and cannot be part of a traced loop, or of jvp inside vmap; use a ` +
+        "method of fixed steps",
     );
   }
   const first = y0.expandDims(0);

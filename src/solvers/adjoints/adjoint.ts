@@ -113,7 +113,7 @@ export function solveBackwardsAdaptively(
         'adjoint "direct", or a method of fixed steps, rk4 say',
     );
   }
-  if (!hasValues(cotangent)) {
+  if (![states, cotangent, ...constants].every(hasValues)) {
     throw new Error(
       `odeint: the adjoint "continuous" of ${tableau.name} chooses its steps while it runs, which vmap cannot do for each ` +
         'example; use the adjoint "direct"',

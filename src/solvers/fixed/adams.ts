@@ -139,7 +139,7 @@ function solveImplicitly(
 ): { states: Tensor; final: Tensor; evaluations: number } {
   if (!hasValues(y0)) {
     throw new Error(
-      "odeint: implicit_adams looks at its corrections while it runs and cannot be part of a traced loop; " +
+      "odeint: implicit_adams looks at its corrections while it runs and cannot be part of a traced loop or of vmap; " +
         "use explicit_adams or a Runge-Kutta method",
     );
   }

@@ -63,7 +63,7 @@ function implicitStep(
   if (!hasValues(y) || (typeof dt !== "number" && dt.size > 1)) {
     throw new Error(
       `odeint: ${tableau.name} solves the equations of its stages while it runs, with one step length for all samples, and cannot ` +
-        "be part of a traced loop; use an explicit method",
+        "be part of a traced loop or of vmap; use an explicit method",
     );
   }
   const scale = tableau.diagonal * (typeof dt === "number" ? dt : readNumber(dt));
