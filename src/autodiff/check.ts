@@ -10,11 +10,23 @@ import { vjp } from "./grad.ts";
 
 /** Options of {@linkcode checkGradients}. */
 export interface GradientCheckOptions {
-  /** The step of the central differences. 1e-5 by default. */
+  /**
+   * The step of the central differences.
+   *
+   * @default {1e-5}
+   */
   step?: number;
-  /** Maximum difference, relative to max(1, |gradient|). 1e-6 by default. */
+  /**
+   * Maximum difference, relative to max(1, |gradient|).
+   *
+   * @default {1e-6}
+   */
   tolerance?: number;
-  /** Maximum number of elements of each argument that are checked, equally spaced. 32 by default. */
+  /**
+   * Maximum number of elements of each argument that are checked, equally spaced.
+   *
+   * @default {32}
+   */
   elements?: number;
 }
 

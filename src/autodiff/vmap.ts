@@ -19,11 +19,18 @@ export type MappedAxes = number | null | readonly MappedAxes[] | { readonly [nam
 /** Options of {@linkcode vmap}. */
 export interface VmapOptions {
   /**
-   * The axis of the arguments that is mapped: for all arguments, or an array with an entry for each argument. `null` passes an
-   * argument to every call as it is. 0 by default.
+   * The axis of the arguments that is mapped: for all arguments, or an array with an entry for each argument.
+   * `null` passes an argument to every call as it is.
+   *
+   * @default {0}
    */
   inAxes?: MappedAxes;
-  /** The axis of the results along which the examples lie. `null` for results that are the same for all examples. 0 by default. */
+  /**
+   * The axis of the results along which the examples lie. `null` for results that are the same for all
+   * examples.
+   *
+   * @default {0}
+   */
   outAxes?: MappedAxes;
 }
 

@@ -17,9 +17,17 @@ export const maxBytes = 2 ** 29 - 24;
 
 /** Details of an error about a line or row. */
 export interface FormatErrorDetails extends Omit<ErrorDetails, "row"> {
-  /** Kind of the error; `"invalid-row"` by default. */
+  /**
+   * Kind of the error.
+   *
+   * @default {"invalid-row"}
+   */
   readonly code?: ErrorCode;
-  /** `"row"` for files without lines; `"line"` by default. */
+  /**
+   * `"row"` for files without lines.
+   *
+   * @default {"line"}
+   */
   readonly unit?: "line" | "row";
 }
 

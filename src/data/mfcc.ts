@@ -7,17 +7,30 @@ import type { Tensor } from "../tensor/tensor.ts";
 
 /** Options of {@linkcode mfcc}. The defaults are from Kidger et al., 2020, appendix D.4. */
 export interface MfccOptions {
-  /** Number of samples per second, an integer; 16000 by default. */
+  /**
+   * Number of samples per second, an integer.
+   *
+   * @default {16000}
+   */
   sampleRate?: number;
-  /** Number of coefficients per window, at most `mels`; 20 by default. */
+  /**
+   * Number of coefficients per window, at most `mels`.
+   *
+   * @default {20}
+   */
   coefficients?: number;
-  /** Number of samples per window, even; 200 by default. */
+  /**
+   * Number of samples per window, even.
+   *
+   * @default {200}
+   */
   windowLength?: number;
   /** Number of samples from the start of a window to the start of the next; `windowLength / 2` by default. */
   hopLength?: number;
   /**
-   * Number of triangular filters, equidistant on the mel scale from 0 to half the sample rate; 128 by
-   * default.
+   * Number of triangular filters, equidistant on the mel scale from 0 to half the sample rate.
+   *
+   * @default {128}
    */
   mels?: number;
 }

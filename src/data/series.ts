@@ -77,7 +77,11 @@ export interface SeriesSet {
   readonly columns?: Readonly<Record<string, "number" | "text" | readonly string[]>>;
   /** Names of the targets in {@linkcode Series.targets}. */
   readonly targets?: readonly string[];
-  /** Time zone of dates without a zone, such as `"Europe/Berlin"`. `"UTC"` by default. */
+  /**
+   * Time zone of dates without a zone, such as `"Europe/Berlin"`.
+   *
+   * @default {"UTC"}
+   */
   readonly zone?: string;
   /** Remarks of the reader for the user, such as merged or sorted rows and recognised notations. */
   readonly notices?: readonly string[];

@@ -7,13 +7,23 @@ import type { Series, SeriesSet } from "./series.ts";
 
 /** Options of {@linkcode spirals}. */
 export interface SpiralOptions {
-  /** Number of observations of each spiral. 64 by default. */
+  /**
+   * Number of observations of each spiral.
+   *
+   * @default {64}
+   */
   length?: number;
   /**
-   * Standard deviation of the noise on each coordinate; a spiral starts on the unit circle. 0.05 by default.
+   * Standard deviation of the noise on each coordinate; a spiral starts on the unit circle.
+   *
+   * @default {0.05}
    */
   noise?: number;
-  /** Number of turns around the origin. 2 by default. */
+  /**
+   * Number of turns around the origin.
+   *
+   * @default {2}
+   */
   turns?: number;
   /** Radius at the time s from 0 to 1: 1 / (1 + 2 pi s), the default, or exp(-rate s). */
   decay?: "hyperbolic" | { readonly rate: number };

@@ -11,6 +11,8 @@ export interface InitOptions {
   /**
    * `"auto"` (default): a hardware GPU, or the CPU if there is no GPU. `"webgpu"`: any adapter, including
    * software adapters; an adapter that uses OpenGL prints a warning. `"cpu"`: the CPU.
+   *
+   * @default {"auto"}
    */
   device?: DeviceChoice;
   /** The WebGPU implementation: `"native"` (Deno's, default) or `"dawn"` (Google's, through `npm:webgpu`). */

@@ -30,6 +30,8 @@ export interface SlopeScale {
   /**
    * Factor of the slope of the state, above 0; 1 by default. With a factor below 1 the state changes less
    * along a long or rough control.
+   *
+   * @default {1}
    */
   slopeScale?: number;
 }

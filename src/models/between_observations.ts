@@ -23,9 +23,15 @@ export interface BetweenOptions extends Pick<SolveOptions, "method" | "rtol" | "
    * `"rk4"` by default. An adaptive method, such as the paper's `"dopri5"` with `rtol` 1e-5 and `atol` 1e-6,
    * chooses its steps between each observation and the next. The model then runs observation by observation,
    * on the CPU.
+   *
+   * @default {"rk4"}
    */
   method?: SolveOptions["method"];
-  /** Number of steps between two observations for a fixed-step method, 1 by default. */
+  /**
+   * Number of steps between two observations for a fixed-step method.
+   *
+   * @default {1}
+   */
   stepsPerGap?: number;
 }
 

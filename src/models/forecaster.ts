@@ -26,7 +26,11 @@ export interface ForecasterBaseOptions extends ParameterOptions {
    * means.
    */
   leastDeviation?: number;
-  /** Whether to add the time tau, from 0 to 1, as an input channel. `false` by default. */
+  /**
+   * Whether to add the time tau, from 0 to 1, as an input channel.
+   *
+   * @default {false}
+   */
   time?: boolean;
 }
 
@@ -46,13 +50,16 @@ export interface ForecastCallOptions {
   context?: number;
   /**
    * Scheduled sampling (Bengio et al., 2015): the probability of reading the observed value instead of the
-   * prediction after the context. 0 by default. In training, use it without a context: then every step but
-   * the first is drawn.
+   * prediction after the context. 0 by default. In training, use it without a context: then every step but the
+   * first is drawn.
+   *
+   * @default {0}
    */
   forcing?: number;
   /**
    * Whether to feed back reparameterized samples of the predicted normal distribution instead of its mean.
-   * `false` by default.
+   *
+   * @default {false}
    */
   sample?: boolean;
   /** Random key of `forcing` and `sample`. */

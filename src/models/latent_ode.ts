@@ -27,7 +27,11 @@ export interface LatentODEOptions extends SolveOptions, ParameterOptions, Hidden
   outputChannels: number;
   /** Features of the latent state. */
   latentChannels: number;
-  /** The standard deviation of observations around the decoded state, 0.1 by default. */
+  /**
+   * The standard deviation of observations around the decoded state.
+   *
+   * @default {0.1}
+   */
   noise?: number;
   /**
    * A network of static features, which do not change over time. The encoder's z(t0) also depends on them.

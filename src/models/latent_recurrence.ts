@@ -54,7 +54,11 @@ export type LatentUpdate = "before" | "after";
 
 /** Options that latent models of sequences share. */
 export interface LatentOptions {
-  /** The standard deviation of observations around predictions, 0.1 by default. */
+  /**
+   * The standard deviation of observations around predictions.
+   *
+   * @default {0.1}
+   */
   noise?: number;
   /**
    * A network of static features, which do not change over time. The distribution of the initial state also

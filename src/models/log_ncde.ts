@@ -18,7 +18,11 @@ import {
 export interface LogNCDEOptions extends WindowedOptions {
   /** Depth of the log-signatures, 1 or 2. Depth 1 is a Neural CDE with a linear control in each window. */
   signatureDepth: number;
-  /** Factor on the initial weights and biases of the vector field, 1 by default. The authors use 0.001. */
+  /**
+   * Factor on the initial weights and biases of the vector field, 1 by default. The authors use 0.001.
+   *
+   * @default {1}
+   */
   initialScale?: number;
 }
 

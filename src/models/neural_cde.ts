@@ -27,13 +27,17 @@ import { checkReadout, pathCallNames, type ReadoutOptions, solveAndRead } from "
  */
 export interface NeuralCDEOptions extends ControlledOptions, HiddenLayers {
   /**
-   * How the vector field's last hidden layer becomes a matrix: `"full"` (default), a linear map;
-   * `"rank-one"`, an outer product with far fewer parameters (section 6.3).
+   * How the vector field's last hidden layer becomes a matrix: `"full"` (default), a linear map; `"rank-one"`,
+   * an outer product with far fewer parameters (section 6.3).
+   *
+   * @default {"full"}
    */
   form?: MatrixForm;
   /**
    * Activation after each element of the vector field's matrix, `"tanh"` by default (section 6.2). With
    * `"identity"` and no hidden layers the equation is linear.
+   *
+   * @default {"tanh"}
    */
   finalActivation?: Activation;
   /**

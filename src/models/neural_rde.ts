@@ -19,6 +19,8 @@ export interface NeuralRDEOptions extends WindowedOptions {
   /**
    * Activation of the vector field. `"identity"` by default, as in the authors' code; `"tanh"` as in a
    * {@linkcode NeuralCDE}.
+   *
+   * @default {"identity"}
    */
   finalActivation?: Activation;
 }

@@ -9,7 +9,11 @@ import { staticFeaturesCallNames, type StaticFeaturesCallOptions } from "./stati
 
 /** Which states a model reads out. */
 export interface ReadoutOptions {
-  /** `"final"` (default): the state at the end. `"all"`: the states at every grid point of the control. */
+  /**
+   * `"final"` (default): the state at the end. `"all"`: the states at every grid point of the control.
+   *
+   * @default {"final"}
+   */
   states?: "final" | "all";
   /**
    * Number of observations of each series, int32 of the control's batch shape, from 1 to the length of the

@@ -12,7 +12,11 @@ import type { Tensor } from "../tensor/tensor.ts";
 export interface StaticFeaturesOptions {
   /** The number of static features. */
   channels: number;
-  /** Features of the hidden layer, 256 by default, as in Kidger et al., 2020, appendix D.3. */
+  /**
+   * Features of the hidden layer, 256 by default, as in Kidger et al., 2020, appendix D.3.
+   *
+   * @default {256}
+   */
   width?: number;
 }
 

@@ -27,9 +27,15 @@ export interface ModelStreamOptions {
   /**
    * The control: `"hermite"` (default), as by `hermiteCubicCoeffs`, or `"rectilinear"`, as by `linearCoeffs`
    * with that option. Missing values are replaced by the last observed value, as by `forwardFill`.
+   *
+   * @default {"hermite"}
    */
   path?: CausalPath;
-  /** The channel that holds the time of a rectilinear path, 0 by default. */
+  /**
+   * The channel that holds the time of a rectilinear path.
+   *
+   * @default {0}
+   */
   timeChannel?: number;
   /** The result of {@linkcode ModelStream.save}. The stream continues from this state. */
   state?: ModelStreamState;

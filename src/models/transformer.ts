@@ -25,11 +25,19 @@ export interface TransformerSizes {
   modelDim: number;
   /** Number of heads of each layer. `modelDim` must be a multiple of it. */
   heads: number;
-  /** Number of layers, 2 by default. */
+  /**
+   * Number of layers.
+   *
+   * @default {2}
+   */
   layers?: number;
   /** Features inside the feed-forward blocks, `4 * modelDim` by default. */
   feedForward?: number;
-  /** The probability that dropout zeroes a feature in training, 0 by default. */
+  /**
+   * The probability that dropout zeroes a feature in training.
+   *
+   * @default {0}
+   */
   dropout?: number;
 }
 

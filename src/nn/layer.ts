@@ -24,7 +24,11 @@ export type ParameterTree = Tensor | readonly ParameterTree[] | {
 export interface ParameterOptions {
   /** Random key of the initial parameters. */
   key: Key;
-  /** Type of the parameters, `"float32"` by default. */
+  /**
+   * Type of the parameters.
+   *
+   * @default {"float32"}
+   */
   dtype?: DType;
 }
 

@@ -9,11 +9,23 @@ import { checkCount, checkFeatures, type Layer, layer, parameter } from "./layer
 export interface LayerNormOptions {
   /** Length of the last axis. */
   features: number;
-  /** Added to the variance, 1e-5 by default. */
+  /**
+   * Added to the variance.
+   *
+   * @default {1e-5}
+   */
   eps?: number;
-  /** Whether to apply a learned weight and bias. `true` by default. */
+  /**
+   * Whether to apply a learned weight and bias.
+   *
+   * @default {true}
+   */
   affine?: boolean;
-  /** `"float32"` by default. */
+  /**
+   * Type of the parameters.
+   *
+   * @default {"float32"}
+   */
   dtype?: DType;
 }
 

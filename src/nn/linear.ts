@@ -18,9 +18,17 @@ export interface LinearOptions extends ParameterOptions {
   inputs: number;
   /** Length of the output's last axis. */
   outputs: number;
-  /** Whether to add a bias. `true` by default. */
+  /**
+   * Whether to add a bias.
+   *
+   * @default {true}
+   */
   bias?: boolean;
-  /** `"torch"` by default. */
+  /**
+   * Initial distribution of the weight and the bias.
+   *
+   * @default {"torch"}
+   */
   initialization?: Initialization;
 }
 

@@ -86,6 +86,8 @@ export interface BinaryCrossEntropyOptions {
   /**
    * Weight of the positive class relative to the negative class, 1 by default. Use more than 1 if positives
    * are rare.
+   *
+   * @default {1}
    */
   positiveWeight?: number;
 }

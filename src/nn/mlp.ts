@@ -54,9 +54,17 @@ export const hiddenLayerNames: OptionNames<HiddenLayers> = { width: "required", 
 
 /** Options of {@linkcode MLP}. */
 export interface MLPOptions extends LinearOptions, HiddenLayers {
-  /** Activation after each hidden layer. `"relu"` by default. */
+  /**
+   * Activation after each hidden layer.
+   *
+   * @default {"relu"}
+   */
   activation?: Activation;
-  /** Activation after the last layer. `"identity"` by default. */
+  /**
+   * Activation after the last layer.
+   *
+   * @default {"identity"}
+   */
   finalActivation?: Activation;
 }
 

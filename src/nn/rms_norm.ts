@@ -8,9 +8,17 @@ import { checkCount, checkFeatures, type Layer, layer, parameter } from "./layer
 export interface RMSNormOptions {
   /** Length of the last axis. */
   features: number;
-  /** Added to the mean square, 1e-5 by default. */
+  /**
+   * Added to the mean square.
+   *
+   * @default {1e-5}
+   */
   eps?: number;
-  /** `"float32"` by default. */
+  /**
+   * Type of the parameters.
+   *
+   * @default {"float32"}
+   */
   dtype?: DType;
 }
 

@@ -15,11 +15,23 @@ import {
 
 /** Options of {@linkcode Adam} and its relatives. */
 export interface AdamOptions extends OptimizerOptions {
-  /** Decay rates of the two moments. `[0.9, 0.999]` by default. */
+  /**
+   * Decay rates of the two moments.
+   *
+   * @default {[0.9, 0.999]}
+   */
   betas?: readonly [number, number];
-  /** Added to the denominator to keep it above zero. 1e-8 by default. */
+  /**
+   * Added to the denominator to keep it above zero.
+   *
+   * @default {1e-8}
+   */
   eps?: number;
-  /** Weight decay, 0 by default. How it is applied depends on the optimizer. */
+  /**
+   * Weight decay, 0 by default. How it is applied depends on the optimizer.
+   *
+   * @default {0}
+   */
   weightDecay?: number;
 }
 

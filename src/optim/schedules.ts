@@ -81,22 +81,42 @@ export function multiplySchedules(...schedules: readonly Schedule[]): Schedule {
 
 /** Options of {@linkcode reduceOnPlateau}. */
 export interface PlateauOptions {
-  /** Factor that lowers the learning rate, 0.1 by default. */
+  /**
+   * Factor that lowers the learning rate.
+   *
+   * @default {0.1}
+   */
   factor?: number;
-  /** Number of epochs without improvement that are tolerated. 10 by default. */
+  /**
+   * Number of epochs without improvement that are tolerated.
+   *
+   * @default {10}
+   */
   patience?: number;
-  /** Lower bound of the factor on the initial learning rate. 0 by default. */
+  /**
+   * Lower bound of the factor on the initial learning rate.
+   *
+   * @default {0}
+   */
   minimum?: number;
-  /** The relative change that counts as an improvement. 1e-4 by default. */
+  /**
+   * The relative change that counts as an improvement.
+   *
+   * @default {1e-4}
+   */
   threshold?: number;
   /**
    * `"min"` (default) if a smaller metric is better, such as a loss; `"max"` if a larger one is better, such
    * as an accuracy.
+   *
+   * @default {"min"}
    */
   mode?: "min" | "max";
   /**
-   * Number of consecutive metrics to average into one, 1 by default. WARP's recipe averages 50 training
-   * losses (Nzoyem et al., 2025, appendix C).
+   * Number of consecutive metrics to average into one, 1 by default. WARP's recipe averages 50 training losses
+   * (Nzoyem et al., 2025, appendix C).
+   *
+   * @default {1}
    */
   average?: number;
 }

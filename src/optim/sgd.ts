@@ -13,11 +13,23 @@ import {
 
 /** Options of {@linkcode SGD}. */
 export interface SGDOptions extends OptimizerOptions {
-  /** Factor of the previous update direction. 0 by default. */
+  /**
+   * Factor of the previous update direction.
+   *
+   * @default {0}
+   */
   momentum?: number;
-  /** Whether to use Nesterov momentum. `false` by default. */
+  /**
+   * Whether to use Nesterov momentum.
+   *
+   * @default {false}
+   */
   nesterov?: boolean;
-  /** Weight decay: this multiple of the parameter is added to its gradient. 0 by default. */
+  /**
+   * Weight decay: this multiple of the parameter is added to its gradient.
+   *
+   * @default {0}
+   */
   weightDecay?: number;
 }
 

@@ -23,7 +23,11 @@ import { usesTime } from "./time_origin.ts";
 
 /** Options of a solve up to an event. */
 export interface EventOptions extends SolveOptions {
-  /** Whether to go back in time, `false` by default. */
+  /**
+   * Whether to go back in time.
+   *
+   * @default {false}
+   */
   reverseTime?: boolean;
 }
 

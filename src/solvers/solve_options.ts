@@ -50,7 +50,11 @@ export interface SolveOptions {
   steps?: AdaptiveSteps;
   /** Controller of an adaptive method's next step from the errors of the last ones; torchdiffeq's integral one by default. */
   controller?: StepController;
-  /** Largest number of steps that an adaptive method tries (for each sample that takes its own), 10,000 by default. */
+  /**
+   * Largest number of steps that an adaptive method tries (for each sample that takes its own).
+   *
+   * @default {10000}
+   */
   maxSteps?: number;
   /**
    * Times at which the vector field may jump: an adaptive method ends a step at each. Output times too where `bosh3`, or `dopri8`
@@ -79,12 +83,18 @@ export interface SolveOptions {
    */
   adjoint?: Adjoint;
   /**
-   * Whether to look for states that are infinite or NaN, `false` by default. The first is reported with its time, step and
-   * sample, as a `DivergenceError`; it takes keeping all states. With names for the axes after the first, of the state or
-   * of each of its tensors, the report says by them where in the sample it is.
+   * Whether to look for states that are infinite or NaN, `false` by default. The first is reported with its
+   * time, step and sample, as a `DivergenceError`; it takes keeping all states. With names for the axes after
+   * the first, of the state or of each of its tensors, the report says by them where in the sample it is.
+   *
+   * @default {false}
    */
   check?: boolean | readonly string[];
-  /** Whether the solve is compiled, `true` by default; otherwise every operation of every step runs by itself. */
+  /**
+   * Whether the solve is compiled, `true` by default; otherwise every operation of every step runs by itself.
+   *
+   * @default {true}
+   */
   compile?: boolean;
   /**
    * Executor of a compiled solve: see {@linkcode ScanOptions.executor}. The continuous adjoint's own solve chooses for itself.

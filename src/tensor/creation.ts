@@ -23,7 +23,11 @@ export function scalar(value: number, dtype: DType = "float32"): Tensor {
 
 /** Options of constructors. */
 export interface TensorOptions {
-  /** `"float32"` by default. */
+  /**
+   * Type of the elements.
+   *
+   * @default {"float32"}
+   */
   dtype?: DType;
 }
 

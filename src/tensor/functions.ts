@@ -69,7 +69,11 @@ export function tridiagonalSolve(lower: Tensor, diagonal: Tensor, upper: Tensor,
 
 /** Options of {@linkcode linearRecurrence}. */
 export interface LinearRecurrenceOptions {
-  /** The axis of the steps, 0 by default. */
+  /**
+   * The axis of the steps.
+   *
+   * @default {0}
+   */
   axis?: number;
   /** x[-1], which broadcasts against an element x[i]; zero by default. */
   initial?: Tensor;

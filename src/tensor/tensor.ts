@@ -10,19 +10,31 @@ export type TensorLike = Tensor | number;
 
 /** Options of reductions. */
 export interface ReduceOptions {
-  /** Whether the reduced axes stay, with length one. `false` by default. */
+  /**
+   * Whether the reduced axes stay, with length one.
+   *
+   * @default {false}
+   */
   keepDims?: boolean;
 }
 
 /** Options of norms. */
 export interface NormOptions extends ReduceOptions {
-  /** p of (sum |x|^p)^(1/p), above 0; `Infinity` is the largest absolute value. 2 by default. */
+  /**
+   * p of (sum |x|^p)^(1/p), above 0; `Infinity` is the largest absolute value.
+   *
+   * @default {2}
+   */
   order?: number;
 }
 
 /** Options of sorting. */
 export interface SortOptions {
-  /** Whether the largest element comes first. `false` by default. */
+  /**
+   * Whether the largest element comes first.
+   *
+   * @default {false}
+   */
   descending?: boolean;
 }
 

@@ -16,7 +16,11 @@ import { type DiagonalSystem, polar } from "./system.ts";
 
 /** Sizes and initialization of the layers of {@linkcode LRU}. */
 export interface LRUSizes extends StateSpaceSizes {
-  /** N, the number of complex numbers in the state, 64 by default. */
+  /**
+   * N, the number of complex numbers in the state.
+   *
+   * @default {64}
+   */
   stateSize?: number;
   /**
    * Initial range of the absolute values of the transition, a ring in the complex plane: 0 to 1 by default.

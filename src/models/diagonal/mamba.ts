@@ -20,11 +20,23 @@ import { type DiagonalSystem, logSteps, runAlong, runStep } from "./system.ts";
 
 /** Sizes and initialization of the layers of {@linkcode Mamba}. */
 export interface MambaSizes extends StateSpaceSizes {
-  /** N, the size of the state of each inner feature, 16 by default. */
+  /**
+   * N, the size of the state of each inner feature.
+   *
+   * @default {16}
+   */
   stateSize?: number;
-  /** Inner features per feature of the model, E in the paper, 2 by default. */
+  /**
+   * Inner features per feature of the model, E in the paper.
+   *
+   * @default {2}
+   */
   expand?: number;
-  /** Number of rows that the convolution reads, including the current row, 4 by default. */
+  /**
+   * Number of rows that the convolution reads, including the current row.
+   *
+   * @default {4}
+   */
   convolution?: number;
   /**
    * Rank of the projection that computes the step sizes, R in the paper. By default `modelDim / 16`, rounded

@@ -32,7 +32,11 @@ const initializations = {
 
 /** Sizes and initialization of the layers of {@linkcode S4D}. */
 export interface S4DSizes extends StateSpaceSizes {
-  /** N, the state size of each feature, even, 64 by default: N / 2 complex numbers and their conjugates. */
+  /**
+   * N, the state size of each feature, even, 64 by default: N / 2 complex numbers and their conjugates.
+   *
+   * @default {64}
+   */
   stateSize?: number;
   /**
    * The initial diagonal of A: `"legs"` (default, S4D-LegS), `"linear"` (S4D-Lin) or `"inverse"` (S4D-Inv).

@@ -19,9 +19,17 @@ import { checkStateSize, type DiagonalSystem, logSteps, zeroOrderHold } from "./
 
 /** Sizes and initialization of the layers of {@linkcode S5}. */
 export interface S5Sizes extends StateSpaceSizes {
-  /** P, the state size, even, 64 by default: P / 2 complex numbers and their conjugates. */
+  /**
+   * P, the state size, even, 64 by default: P / 2 complex numbers and their conjugates.
+   *
+   * @default {64}
+   */
   stateSize?: number;
-  /** Number of equal diagonal blocks of the initial A, J in the paper, 1 by default. */
+  /**
+   * Number of equal diagonal blocks of the initial A, J in the paper.
+   *
+   * @default {1}
+   */
   blocks?: number;
   /** Range of the initial step sizes, one for each element of the state, 0.001 to 0.1 by default. */
   stepSizes?: readonly [least: number, largest: number];

@@ -16,9 +16,17 @@ import { checkSequences, sequenceOptionNames, type SequenceOptions } from "../se
 export interface StateSpaceSizes {
   /** Features of each layer's inputs and outputs. */
   modelDim: number;
-  /** Number of layers, 1 by default. */
+  /**
+   * Number of layers.
+   *
+   * @default {1}
+   */
   layers?: number;
-  /** `"float32"` by default. */
+  /**
+   * Type of the parameters.
+   *
+   * @default {"float32"}
+   */
   dtype?: DType;
 }
 
@@ -33,6 +41,8 @@ export interface StateSpaceOptions extends StateSpaceSizes, SequenceOptions {
   /**
    * How to reduce rows to an output: `"last"` (default) reads the features of the current row; `"mean"`, used
    * by the papers for classification, reads the mean over all rows up to the current row.
+   *
+   * @default {"last"}
    */
   pooling?: "last" | "mean";
 }

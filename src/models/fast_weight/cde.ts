@@ -6,11 +6,17 @@ import { fastWeightModelOptionNames, type FastWeightModelOptions } from "./optio
 
 /** Options of {@linkcode FastWeightCDE}. */
 export interface FastWeightCDEOptions extends FastWeightModelOptions {
-  /** Source of the keys. Values come from the other source. `"derivative"` by default. */
+  /**
+   * Source of the keys. Values come from the other source.
+   *
+   * @default {"derivative"}
+   */
   keys?: "value" | "derivative" | "derivative only";
   /**
    * Whether to apply a layer norm and a second linear map after the projection of the values, as in the
    * authors' code for EigenWorms. `false` by default, as in the paper.
+   *
+   * @default {false}
    */
   normalizeValues?: boolean;
   /** Whether to transpose W for the query. By default true for keys from `"value"`, otherwise false. */

@@ -15,7 +15,11 @@ import { type Reading, SlowNetwork } from "./slow_network.ts";
 
 /** Options of {@linkcode DeltaNet}, {@linkcode LinearTransformer} and {@linkcode RecurrentFWP}. */
 export interface DiscreteFastWeightOptions extends SequenceOptions, FastWeightLayerSizes {
-  /** The probability that dropout zeroes a feature in training, 0 by default. */
+  /**
+   * The probability that dropout zeroes a feature in training.
+   *
+   * @default {0}
+   */
   dropout?: number;
 }
 

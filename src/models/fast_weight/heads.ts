@@ -16,7 +16,11 @@ export interface FastWeightLayerSizes {
    * The number of fast weight matrices. Each has `modelDim / heads` rows (values) and as many columns (keys).
    */
   heads: number;
-  /** The number of layers, 1 by default. Each layer reads the output of the layer below. */
+  /**
+   * The number of layers, 1 by default. Each layer reads the output of the layer below.
+   *
+   * @default {1}
+   */
   layers?: number;
   /** Features inside the feed-forward blocks, `4 * modelDim` by default. */
   feedForward?: number;

@@ -23,6 +23,8 @@ export interface LatentODERFWPOptions extends ODERecurrentOptions, LatentOptions
   /**
    * The encoder that predicts the distribution of the initial state: `"gru"` (default), the recurrent encoder
    * of the paper's experiments (appendix C.3), or `"delta-net"`, which the paper found to be no better.
+   *
+   * @default {"gru"}
    */
   encoder?: "gru" | "delta-net";
 }

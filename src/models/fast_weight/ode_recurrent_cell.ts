@@ -24,6 +24,8 @@ export interface ODERecurrentOptions extends BetweenOptions, ParameterOptions, F
   /**
    * Whether the query depends on tanh(u_n) as well as on x_n: `true` by default, as in equation 27. `false`
    * reproduces the authors' code, whose query depends on x_n alone.
+   *
+   * @default {true}
    */
   queryFeedback?: boolean;
 }

@@ -19,21 +19,30 @@ export interface FastWeightOptions
    * The control of the second and later layers during the solve: `"weights"` (default), the output of the
    * weights of the layer below (equation 34); `"slopes"`, the output of their slope dW/ds, as in the authors'
    * code of two layers.
+   *
+   * @default {"weights"}
    */
   controlsFrom?: "weights" | "slopes";
   /** The learning rule of the fast weights, {@linkcode hebbRule} by default. */
   rule?: LearningRule;
-  /** Source of keys, learning rates and queries. `"value"` by default. */
+  /**
+   * Source of keys, learning rates and queries.
+   *
+   * @default {"value"}
+   */
   keysFrom?: ControlSource;
   /**
    * Source of the values: `"keys"` (default) uses the same network as the keys (the direct neural ODE);
    * otherwise a separate projection of the control (the CDEs).
+   *
+   * @default {"keys"}
    */
   valuesFrom?: "keys" | ControlSource;
   /**
-   * Whether to apply a layer norm and a second linear map after the separate projection of the values.
-   * `false` by default, as in the paper. The authors' code does so for values from a derivative on
-   * EigenWorms.
+   * Whether to apply a layer norm and a second linear map after the separate projection of the values. `false`
+   * by default, as in the paper. The authors' code does so for values from a derivative on EigenWorms.
+   *
+   * @default {false}
    */
   normalizeValues?: boolean;
   /** Whether to transpose W for the query: needed for keys from x and values from x' (equation 25). */
@@ -43,7 +52,11 @@ export interface FastWeightOptions
    * Without it, W(t0) is computed from x(t0). With it, calls need `staticFeatures`.
    */
   staticFeatures?: StaticFeaturesOptions;
-  /** The dropout probability of the features of the last block in training, 0 by default. */
+  /**
+   * The dropout probability of the features of the last block in training.
+   *
+   * @default {0}
+   */
   dropout?: number;
 }
 

@@ -10,9 +10,17 @@ interface OutputBlockOptions extends ParameterOptions {
   modelDim: number;
   /** Features inside the feed-forward block. */
   feedForward: number;
-  /** Whether to project the concatenated outputs of the heads first. `true` by default. */
+  /**
+   * Whether to project the concatenated outputs of the heads first.
+   *
+   * @default {true}
+   */
   project?: boolean;
-  /** The dropout probability of a feature in training, 0 by default. */
+  /**
+   * The dropout probability of a feature in training.
+   *
+   * @default {0}
+   */
   dropout?: number;
 }
 

@@ -19,17 +19,23 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
   /**
    * `"ode"` (default): one network computes keys, values and learning rates. `"cde"`: a separate projection
    * computes the values, as in a {@linkcode FastWeightCDE} from x' alone.
+   *
+   * @default {"ode"}
    */
   form?: "ode" | "cde";
   /**
    * Whether to apply a layer norm and a second linear map after the projection of the values in the form
    * `"cde"`, as in the authors' code for EigenWorms. `false` by default, as in the paper.
+   *
+   * @default {false}
    */
   normalizeValues?: boolean;
   /**
    * Input of the query: `"last"` (default), the log-signature of the last window, x(T) of equation 19;
    * `"initial"`, the linear map of the first observation from which W(t0) is computed, an option of the
    * authors' code for EigenWorms.
+   *
+   * @default {"last"}
    */
   queryFrom?: "last" | "initial";
 }

@@ -53,12 +53,16 @@ export function checkRule(model: string, rule: LearningRule): void {
 export interface HebbRuleOptions {
   /**
    * Whether values pass through tanh (equation 30), `true` by default. The discrete models do not apply tanh.
+   *
+   * @default {true}
    */
   boundValues?: boolean;
   /**
    * Whether beta passes through the sigmoid (equation 21), `true` by default. For Hebb's controlled form, the
-   * authors' code uses beta without sigmoid and values without tanh: `hebbRule({ boundRate: false, boundValues:
-   * false })`.
+   * authors' code uses beta without sigmoid and values without tanh: `hebbRule({ boundRate: false,
+   * boundValues: false })`.
+   *
+   * @default {true}
    */
   boundRate?: boolean;
 }
@@ -82,8 +86,10 @@ export function hebbRule(options: HebbRuleOptions = {}): LearningRule {
 /** Options of {@linkcode ojaRule}. */
 export interface OjaRuleOptions {
   /**
-   * Whether to apply the softmax after subtracting `W^T v`, as in the authors' code. `false` by default, as
-   * in the paper.
+   * Whether to apply the softmax after subtracting `W^T v`, as in the authors' code. `false` by default, as in
+   * the paper.
+   *
+   * @default {false}
    */
   normalizeAfter?: boolean;
 }
@@ -110,7 +116,9 @@ export function ojaRule(options: OjaRuleOptions = {}): LearningRule {
 export interface DeltaRuleOptions extends Pick<HebbRuleOptions, "boundValues"> {
   /**
    * Whether to apply tanh to the difference v - W k instead of to v, the "post-delta" of equation 32. It
-   * bounds W over thousands of steps. `false` by default.
+   * bounds W over thousands of steps.
+   *
+   * @default {false}
    */
   postTanh?: boolean;
 }

@@ -17,10 +17,16 @@ export type Reading = (source: ControlSource) => Tensor;
 interface QueryNetworkOptions extends ParameterOptions, HeadSizes {
   /** Channels of the control. */
   inputs: number;
-  /** Source of the features, `"value"` by default. */
+  /**
+   * Source of the features.
+   *
+   * @default {"value"}
+   */
   from?: ControlSource;
   /**
-   * Whether to project the control. If false, the control must have `modelDim` channels. `true` by default.
+   * Whether to project the control. If false, the control must have `modelDim` channels.
+   *
+   * @default {true}
    */
   project?: boolean;
 }
@@ -74,14 +80,27 @@ interface SlowNetworkOptions extends QueryNetworkOptions {
   valuesFrom?: "keys" | ControlSource;
   /**
    * Whether to apply a layer norm and a second linear map after the separate projection of the values.
-   * `false` by default.
+   *
+   * @default {false}
    */
   normalizeValues?: boolean;
-  /** Whether the network outputs a learning rate, `true` by default. If false, rules receive zeros. */
+  /**
+   * Whether the network outputs a learning rate, `true` by default. If false, rules receive zeros.
+   *
+   * @default {true}
+   */
   rates?: boolean;
-  /** Whether keys, values, rates and the query also depend on the previous output. `false` by default. */
+  /**
+   * Whether keys, values, rates and the query also depend on the previous output.
+   *
+   * @default {false}
+   */
   feedback?: boolean;
-  /** Whether feedback also applies to the query. `true` by default. */
+  /**
+   * Whether feedback also applies to the query.
+   *
+   * @default {true}
+   */
   queryFeedback?: boolean;
 }
 

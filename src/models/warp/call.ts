@@ -33,6 +33,8 @@ export interface WARPCallOptions {
   /**
    * Whether to feed back reparameterized samples instead of means, for a normal output (section 2.3). `false`
    * by default, which gives smooth forecasts.
+   *
+   * @default {false}
    */
   sample?: boolean;
   /** Random key of `pForcing` and `sample`. */

@@ -31,16 +31,27 @@ export interface WARPDynamicTanh {
   /**
    * Not 0. 1 by default. The paper uses the largest value of the training data, and 1 if the data range from
    * -1 to 1.
+   *
+   * @default {1}
    */
   readonly a?: number | readonly number[];
-  /** 0 by default. */
+  /**
+   * The offset subtracted from x.
+   *
+   * @default {0}
+   */
   readonly b?: number | readonly number[];
   /**
-   * 1 by default. The paper uses the largest value of the training data, and 1 if the data range from -1 to
-   * 1.
+   * 1 by default. The paper uses the largest value of the training data, and 1 if the data range from -1 to 1.
+   *
+   * @default {1}
    */
   readonly alpha?: number | readonly number[];
-  /** 0 by default. */
+  /**
+   * The center of the predictions.
+   *
+   * @default {0}
+   */
   readonly beta?: number | readonly number[];
 }
 

@@ -13,12 +13,16 @@ export interface WARPRootOptions {
   depth: number;
   /**
    * Activation after each hidden layer: `"relu"` (default), `"silu"` (swish), `"tanh"`, `"sine"` or another.
+   *
+   * @default {"relu"}
    */
   activation?: Activation;
   /**
    * Number of frequencies that encode the time. With n frequencies the network reads tau and `sin(2^k pi
-   * tau)`, `cos(2^k pi tau)` for k = 0 ... n - 1 (Mildenhall et al., "NeRF", 2020, section 5.1). 0 by
-   * default: tau alone. Neither the paper nor the authors' code has this option.
+   * tau)`, `cos(2^k pi tau)` for k = 0 ... n - 1 (Mildenhall et al., "NeRF", 2020, section 5.1). 0 by default:
+   * tau alone. Neither the paper nor the authors' code has this option.
+   *
+   * @default {0}
    */
   frequencies?: number;
   /**
@@ -28,8 +32,10 @@ export interface WARPRootOptions {
   positions?: WARPPositionalEncoding;
   /**
    * Whether the network also reads the latest input that updated the state. `false` by default, as in the
-   * paper. The authors' code has this input; if predictions are fed back, the code reads the prediction
-   * before it (`indexing: "code"`).
+   * paper. The authors' code has this input; if predictions are fed back, the code reads the prediction before
+   * it (`indexing: "code"`).
+   *
+   * @default {false}
    */
   previousInput?: boolean;
   /**

@@ -49,13 +49,19 @@ export interface WARPOptions {
    * state then holds the parameters of `physics` directly.
    */
   root: WARPRootOptions | "none";
-  /** `"values"` by default. */
+  /**
+   * What the root network predicts: values, normal distributions, or logits of classes.
+   *
+   * @default {"values"}
+   */
   output?: WARPOutput;
   /** A formula whose parameters the root network predicts (WARP-Phys, section 3.2). */
   physics?: PhysicalForm;
   /**
    * Source of theta_0: `"network"` (default), phi(x_0); `"learned"`, a learned vector for all series, without
    * phi (section 2.2; an ablation in section 3.4).
+   *
+   * @default {"network"}
    */
   initial?: "network" | "learned";
   /**
@@ -72,6 +78,8 @@ export interface WARPOptions {
    * Whether to append tau as an input channel, whose differences B also reads. `false` by default. The
    * authors' code does so in the experiments on electricity; the paper does not mention it. phi reads x_0
    * without this channel.
+   *
+   * @default {false}
    */
   time?: boolean;
   /**
@@ -79,14 +87,22 @@ export interface WARPOptions {
    * authors' code: it applies one transition before the first observation, so A phi(x_0) replaces theta_0. If
    * predictions are fed back, y_t = theta_t(tau_(t+1)) from t = 1 on, and a root network with `previousInput`
    * reads p_(t-1).
+   *
+   * @default {"paper"}
    */
   indexing?: WARPIndexing;
-  /** The form of A. `"dense"` by default. */
+  /**
+   * The form of A.
+   *
+   * @default {"dense"}
+   */
   transition?: WARPTransitionOptions;
   /**
-   * The algorithm for the states of a known series: `"recurrent"`, `"convolutional"`, `"chunked"`, or
-   * `"auto"` (default), the one with the fewest operations. Results agree up to rounding. A run that feeds
-   * back predictions is recurrent or convolutional.
+   * The algorithm for the states of a known series: `"recurrent"`, `"convolutional"`, `"chunked"`, or `"auto"`
+   * (default), the one with the fewest operations. Results agree up to rounding. A run that feeds back
+   * predictions is recurrent or convolutional.
+   *
+   * @default {"auto"}
    */
   mode?: WARPMode | "auto";
   /** Bounds of the predictions, or of the means of a normal output (appendix A.3). */
@@ -99,18 +115,26 @@ export interface WARPOptions {
   /**
    * The largest absolute value of a weight. Beyond it the model throws a {@linkcode DivergenceError} that
    * names the step. 1e6 by default on the CPU. On a GPU a check would wait for the device, so there is no
-   * default limit; if a limit is given, the next call that reads values throws the error, which names the
-   * last step. `Infinity` turns the check off.
+   * default limit; if a limit is given, the next call that reads values throws the error, which names the last
+   * step. `Infinity` turns the check off.
+   *
+   * @default {1e6}
    */
   limit?: number;
   /**
    * sigma_min: the lower bound of a standard deviation max(softplus(.), sigma_min) (equation 2). 1e-4 by
    * default. The paper uses 0.5 for MNIST.
+   *
+   * @default {1e-4}
    */
   leastDeviation?: number;
   /** Random key of the initial parameters. */
   key: Key;
-  /** `"float32"` by default. */
+  /**
+   * Type of the parameters.
+   *
+   * @default {"float32"}
+   */
   dtype?: DType;
 }
 

@@ -29,17 +29,42 @@ export type ErrorNorm = "batch" | "sample";
  * step that one decides, whatever the coefficients.
  */
 export interface StepController {
-  /** Proportional: 0 by default. 0.3 or 0.4 with an `icoeff` of 0.3 suits equations that are a little stiff. */
+  /**
+   * Proportional: 0 by default. 0.3 or 0.4 with an `icoeff` of 0.3 suits equations that are a little stiff.
+   *
+   * @default {0}
+   */
   pcoeff?: number;
-  /** Integral: 1 by default. */
+  /**
+   * Integral: 1 by default.
+   *
+   * @default {1}
+   */
   icoeff?: number;
-  /** Derivative: 0 by default. */
+  /**
+   * Derivative: 0 by default.
+   *
+   * @default {0}
+   */
   dcoeff?: number;
-  /** Factor by which a step is shorter than its error would allow, 0.9 by default. */
+  /**
+   * Factor by which a step is shorter than its error would allow.
+   *
+   * @default {0.9}
+   */
   safety?: number;
-  /** Smallest factor from a step to the next, 0.2 by default; after one that was good enough it does not shrink. */
+  /**
+   * Smallest factor from a step to the next, 0.2 by default; after one that was good enough it does not
+   * shrink.
+   *
+   * @default {0.2}
+   */
   factormin?: number;
-  /** Largest factor from a step to the next, 10 by default. */
+  /**
+   * Largest factor from a step to the next.
+   *
+   * @default {10}
+   */
   factormax?: number;
 }
 
