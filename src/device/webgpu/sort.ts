@@ -22,7 +22,7 @@ const params = [
   ...["rows", "length", "width", "input_offset", "output_offset", "inverted", "block", "distance"],
 ];
 
-/** See `Device.argSort`. */
+/** See `DeviceKernels.argSort`. */
 export function argSort(gpu: Gpu, input: MemoryView, descending: boolean, output: MemoryView): void {
   const [rows, length] = input.shape;
   if (rows * length === 0) return;

@@ -3,7 +3,7 @@ import type { BufferView } from "../../device.ts";
 import { bytesPerElement, type DType, isFloat } from "../../dtype.ts";
 import { addressOf } from "../assembler/address.ts";
 import { addTask, newModule } from "../runtime/executable.ts";
-import { descriptionWords, type Kernels, tasksFor } from "./kernels.ts";
+import { descriptorWords, type Kernels, tasksFor } from "./kernels.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode, ValueType } from "../assembler/wasm.ts";
 
 /** Positions in the descriptor. `row` is the length of a row. Addresses and lengths count 32-bit words. */
@@ -45,7 +45,7 @@ function launch(
   const [input, indices, output] = views.map((view) => addressOf(view) / 4);
   const { dtype } = views[2];
   const [count, row] = [views[1].shape[0], inner * bytesPerElement(dtype) / 4];
-  const description = descriptionWords(word, { input, indices, output, size, count, row, tasks, outer });
+  const description = descriptorWords(word, { input, indices, output, size, count, row, tasks, outer });
   kernels.run(`indexing ${dtype}`, () => emitIndexing(dtype), name, tasks, description);
 }
 

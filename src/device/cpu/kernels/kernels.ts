@@ -5,7 +5,7 @@ import type { ThreadPool } from "../runtime/thread_pool.ts";
 import type { ModuleBuilder } from "../assembler/wasm.ts";
 
 /** Maximum bytes of a descriptor. */
-const descriptionLength = 2048;
+const descriptorLength = 2048;
 
 /** Maximum number of tasks of a kernel. */
 export const maxTasks = 64;
@@ -16,7 +16,7 @@ export function tasksFor(work: number, workPerTask: number): number {
 }
 
 /** The words of a descriptor: each value at the position of its name. */
-export function descriptionWords<Name extends string>(
+export function descriptorWords<Name extends string>(
   positions: Readonly<Record<Name, number>>,
   values: Readonly<Record<Name, number>>,
 ): number[] {
@@ -31,7 +31,7 @@ export class Kernels {
   readonly #descriptor: number;
 
   constructor(readonly memory: Memory, readonly pool: ThreadPool) {
-    this.#descriptor = memory.allocate(descriptionLength).address;
+    this.#descriptor = memory.allocate(descriptorLength).address;
   }
 
   /**

@@ -11,7 +11,7 @@ import { laneAccess, Lanes, lanesOf } from "../assembler/lane_access.ts";
 import type { FunctionBuilder, Local, ModuleBuilder } from "../assembler/wasm.ts";
 import { addTask, newModule } from "../runtime/executable.ts";
 import { emitSeek, writeAxes } from "./axes.ts";
-import { descriptionWords, type Kernels, tasksFor } from "./kernels.ts";
+import { descriptorWords, type Kernels, tasksFor } from "./kernels.ts";
 
 /** Vectors that are processed together, if there are enough neighbouring lines. */
 const widest = 4;
@@ -102,7 +102,7 @@ function describe(
   const blocks = sizeOf(lines.shape.slice(0, -1)) * blocksPerRow;
   const blocksPerTask = Math.ceil(blocks / tasksFor(blocks * linesPerBlock * length, elementsPerTask));
   const rowAxes = lines.shape.length - 1;
-  const description = descriptionWords(word, {
+  const description = descriptorWords(word, {
     blocks,
     blocksPerTask,
     blocksPerRow,

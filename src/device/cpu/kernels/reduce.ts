@@ -12,7 +12,7 @@ import { contiguousStrides, sizeOf } from "../../shape.ts";
 import { addressOf } from "../assembler/address.ts";
 import { emitSeek, writeAxes } from "./axes.ts";
 import { addTask, newModule } from "../runtime/executable.ts";
-import { descriptionWords, type Kernels, tasksFor } from "./kernels.ts";
+import { descriptorWords, type Kernels, tasksFor } from "./kernels.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 
 /** Memory layout of a kernel: elements of a result are adjacent, strided, or results are adjacent. */
@@ -149,7 +149,7 @@ function launch(
   const axes: number[] = [];
   const reducedAt = writeAxes(axes, 0, remaining, [inWords, inWords], mode === "columns" ? 1 : 0);
   writeAxes(axes, reducedAt, reduced, [inWords], 1);
-  const description = descriptionWords(word, {
+  const description = descriptorWords(word, {
     input: input / 4,
     output: output / 4,
     rows,

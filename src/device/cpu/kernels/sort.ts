@@ -8,7 +8,7 @@ import type { Memory } from "../runtime/memory.ts";
 const shortRow = 32;
 
 /**
- * See `Device.argSort`. Long rows are sorted by digits of eight bits, from the lowest. (Knuth, "The Art of Computer
+ * See `DeviceKernels.argSort`. Long rows are sorted by digits of eight bits, from the lowest. (Knuth, "The Art of Computer
  * Programming", volume 3, section 5.2.5.)
  */
 export function argSort(

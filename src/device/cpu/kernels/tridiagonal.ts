@@ -7,7 +7,7 @@ import type { BufferView } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
 import { addressOf } from "../assembler/address.ts";
 import { addTask, newModule } from "../runtime/executable.ts";
-import { descriptionWords, type Kernels, tasksFor } from "./kernels.ts";
+import { descriptorWords, type Kernels, tasksFor } from "./kernels.ts";
 import { laneAccess, type Lanes, lanesOf } from "../assembler/lane_access.ts";
 import type { Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 
@@ -53,7 +53,7 @@ function launch(
     Math.ceil(systems / (tasksFor(systems * n, elementsPerTask) * together));
   const tasks = Math.ceil(systems / systemsPerTask);
   const scratch = kernels.memory.allocate(tasks * n * storedBytes);
-  const description = descriptionWords(word, {
+  const description = descriptorWords(word, {
     systems,
     n,
     systemsPerTask,
