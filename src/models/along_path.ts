@@ -14,7 +14,12 @@ import {
 } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { checkPath, type Path } from "../paths/path.ts";
-import { cdeSolveOptionNames, type CdeSolveOptions, solveAlong, timesBehind } from "../solvers/controlled.ts";
+import {
+  cdeSolveOptionNames,
+  type CdeSolveOptions,
+  moveTimeAxis,
+  solveAlong,
+} from "../solvers/controlled.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { modelSolver } from "./model_solver.ts";
@@ -134,7 +139,7 @@ export function AlongPath(
     return solveAndRead(name, X, call, readout, (times) => {
       const field = (control: { evaluate(): Tensor }, _t: Tensor, h: Tensor) =>
         scaled(vectorField.slope(control.evaluate(), h), slopeScale);
-      return timesBehind(solveAlong(X, field, h0, times, modelSolver(solver), name), h0.rank - 1);
+      return moveTimeAxis(solveAlong(X, field, h0, times, modelSolver(solver), name), h0.rank - 1);
     });
   });
 }

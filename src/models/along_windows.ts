@@ -8,7 +8,7 @@ import { hiddenLayerNames, type HiddenLayers } from "../nn/mlp.ts";
 import { checkCount, layer, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { checkPath, type Path } from "../paths/path.ts";
-import { timesBehind } from "../solvers/controlled.ts";
+import { moveTimeAxis } from "../solvers/controlled.ts";
 import { rdeint } from "../solvers/rdeint.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -83,7 +83,7 @@ export function AlongWindows(
     const z0 = ofStatic.addTo(initial(x0.slice(-1, 0, inputChannels)), call.staticFeatures);
     return solveAndRead(name, X, call, readout, (times) => {
       const z = rdeint(X, slope, z0, times, modelSolver(solver));
-      return timesBehind(z, z.rank - 2);
+      return moveTimeAxis(z, z.rank - 2);
     });
   });
 }

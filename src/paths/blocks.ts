@@ -1,7 +1,4 @@
-/**
- * Fits paths to many series a block at a time: memory holds the observations, the result, and what is made of one block
- * on the way.
- */
+/** Fits paths to many series in blocks. Memory holds the observations, the result, and the intermediate values of one block. */
 import { vjp } from "../autodiff/grad.ts";
 import { kernelDevice } from "../device/capture.ts";
 import type { BufferView, Device } from "../device/device.ts";
@@ -14,11 +11,11 @@ import { tidy } from "../tensor/scope.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
-/** A function of series, each on its own and linear in its values: missing ones are NaN, and stay where they are. */
+/** A function of series that is applied to each series separately, and is linear in its values. NaN is a missing value. */
 interface SeriesFunction {
   /**
-   * The values of the series `first`, `first + 1`, ..., `(block, length, channels)`, as parts `(block, rows, values)` that lie
-   * side by side along the last axis of the result. Closes over no tensor that is differentiated.
+   * Maps the series `first`, `first + 1`, ..., `(block, length, channels)`, to parts `(block, rows, values)`, which are concatenated
+   * along the last axis of the result. It must not close over differentiated tensors.
    */
   readonly fit: (x: Tensor, first: number) => readonly Tensor[];
   /** Rows and values of the result. */
@@ -31,7 +28,7 @@ export function mapSeries(x: Tensor, f: SeriesFunction): Tensor {
   return applyToBlocks(flat, f).reshape([...x.shape.slice(0, -2), ...f.result]);
 }
 
-/** Symbols have no memory that could be saved: they are one block. */
+/** Symbols have no memory, so they form one block. */
 function isSymbolic(x: Tensor): boolean {
   return x.storage instanceof Symbolic;
 }
@@ -72,7 +69,7 @@ function transposed(g: Tensor, x: Tensor, f: SeriesFunction): Tensor {
   return result;
 }
 
-/** Elements of a block: a few megabytes, of which two threads make more than of blocks that fit in a cache. */
+/** Elements of a block. Blocks of a few megabytes are faster with two threads than blocks that fit in a cache. */
 const blockElements = { cpu: 2 ** 20, webgpu: 2 ** 24 };
 
 function eachBlock(
@@ -92,7 +89,7 @@ function eachBlock(
   }
 }
 
-/** Some of the series of a view. */
+/** A range of series of a view. */
 function rows(view: BufferView, first: number, count: number): BufferView {
   return {
     ...view,

@@ -1,10 +1,10 @@
-/** Cubics between the ends of gaps, as the coefficients of a path. */
+/** Cubic polynomials across gaps, as coefficients of a path. */
 import * as s from "../device/scalar.ts";
 import { apply } from "../tensor/primitive.ts";
 import { type Elementwise, elementwise } from "../tensor/primitives/elementwise.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** 2c of the cubic across a gap, from the slope of its chord, those of the cubic at both ends, and one over its duration. */
+/** 2c of the cubic across a gap, from the slope of its chord, the slopes at both ends, and the reciprocal of its duration. */
 export const chordCurvature: Elementwise = elementwise(
   "chordCurvature",
   (chord, start, end, inverse) =>
@@ -17,7 +17,7 @@ export const chordCurvature: Elementwise = elementwise(
   ],
 );
 
-/** 3d of the cubic across a gap, from the same. */
+/** 3d of the cubic across a gap, from the same values. */
 export const chordTwist: Elementwise = elementwise(
   "chordTwist",
   (chord, start, end, inverse) =>
@@ -30,7 +30,7 @@ export const chordTwist: Elementwise = elementwise(
   ],
 );
 
-/** The value of a cubic with the coefficients a, b, 2c and 3d some time after its start. */
+/** The value of a cubic with coefficients a, b, 2c and 3d at a time after its start. */
 export const cubicValue: Elementwise = elementwise(
   "cubicValue",
   (a, b, twoC, threeD, elapsed) => {
@@ -46,7 +46,7 @@ export const cubicValue: Elementwise = elementwise(
   ],
 );
 
-/** The slope of a cubic with the coefficients b, 2c and 3d some time after its start. */
+/** The slope of a cubic with coefficients b, 2c and 3d at a time after its start. */
 export const cubicSlope: Elementwise = elementwise(
   "cubicSlope",
   (b, twoC, threeD, elapsed) => s.fma(elapsed, s.fma(elapsed, threeD, twoC), b),
@@ -60,19 +60,19 @@ export const cubicSlope: Elementwise = elementwise(
 
 /** Ends of gaps, all `(rows, columns)`. */
 export interface GapEnds {
-  /** Values at the start of the gap that each piece lies in. */
+  /** Values at the start of the gap around each piece. */
   readonly start: Tensor;
-  /** Slopes of the lines from there to the gap's end. */
+  /** Slopes of the lines across the gaps. */
   readonly chord: Tensor;
   /** Slopes of the cubic at both ends. */
   readonly slopes: readonly [Tensor, Tensor];
-  /** One over the gap's duration, which broadcasts. */
+  /** The reciprocal of the duration of the gap. It broadcasts. */
   readonly inverse: Tensor;
-  /** Time from the start of the gap to that of the piece; none where each piece is a gap of its own. */
+  /** Time from the start of the gap to the start of the piece. Undefined if each piece is a gap. */
   readonly offset?: Tensor;
 }
 
-/** The coefficients a, b, 2c and 3d of cubics that have given values and slopes at both ends of gaps, in the shape of `start`. */
+/** The coefficients a, b, 2c and 3d of cubics with given values and slopes at both ends of gaps, in the shape of `start`. */
 export function cubicPieces({ start: a, chord, slopes: [b, end], inverse, offset }: GapEnds): Tensor[] {
   const ends = [chord, b, end, inverse].map((x) => x.broadcastTo(a.shape));
   const [twoC, threeD] = [chordCurvature, chordTwist].map((primitive) => apply(primitive, ends, undefined));

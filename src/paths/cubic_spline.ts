@@ -2,19 +2,19 @@ import { refuseShape } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import { concatenate } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type Grid, locate, makeGrid, sharedTimes, timesSince } from "./grid.ts";
+import { type Grid, locate, makeGrid, sharedTimes, timesSince } from "./piece_grid.ts";
 import { checkPathOptions, isCausal, type Path, type PathOptions, type Side } from "./path.ts";
 import { gapsOf, readTimeline, type Times } from "./times.ts";
 
-/** A path of cubic pieces, from {@linkcode naturalCubicCoeffs} or {@linkcode hermiteCubicCoeffs}; as torchcde's. */
+/** A path of cubic pieces, from {@linkcode naturalCubicCoeffs} or {@linkcode hermiteCubicCoeffs}, as in torchcde. */
 export interface CubicSpline extends Path {
   /**
-   * The same curve on the grid 0, 1, ..., length - 1, where each piece takes one unit of time. Series with times of their
-   * own come to a common grid by it, and a controlled differential equation whose vector field does not depend on time has
-   * the same solution along it (Kidger et al., 2020: invariance under reparametrisation).
+   * The same curve on the grid 0, 1, ..., length - 1: each piece takes one unit of time. It gives a common grid to series with
+   * different times. If the vector field of a controlled differential equation does not depend on time, the solution does not
+   * change (Kidger et al., 2020: invariance under reparametrisation).
    */
   reparametrize(): CubicSpline;
-  /** The same path with times counted from an origin. */
+  /** The same path with times relative to an origin. */
   since(origin: number): CubicSpline;
 }
 
@@ -75,7 +75,7 @@ class CubicPieces implements CubicSpline {
 }
 
 /**
- * The path of given coefficients.
+ * Makes a path of coefficients.
  *
  * @example
  * ```ts
@@ -87,9 +87,9 @@ class CubicPieces implements CubicSpline {
  * ```
  *
  * @param coeffs `(..., length - 1, 4 * channels)`.
- * @param t The times that the coefficients were made with, `(length,)` or a row for each series `(..., length)`; 0, 1,
- * ... by default.
- * @throws {ShapeError} If the last axis is not a multiple of four, or times and pieces do not fit.
+ * @param t The times that the coefficients were computed with: `(length,)`, or a row per series `(..., length)`; 0, 1, ... by
+ * default.
+ * @throws {ShapeError} If the last axis is not a multiple of four, or there are not as many pieces as gaps between times.
  */
 export function CubicSpline(coeffs: Tensor, t?: Times, options?: PathOptions): CubicSpline {
   checkPathOptions("CubicSpline", options);

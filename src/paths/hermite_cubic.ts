@@ -8,13 +8,14 @@ import { checkObservations, markCausal } from "./path.ts";
 import { durationsOf, readTimeline, type Times } from "./times.ts";
 
 /**
- * Coefficients of Hermite cubic splines with backward differences: continuously differentiable, with the slope at each
- * observation that of the line from the one before it (at the first, of the line to the second). From Morrill et al.,
- * "Neural Controlled Differential Equations for Online Prediction Tasks" (2021); as torchcde's
+ * Coefficients of Hermite cubic splines with backward differences. The path is continuously differentiable. Its slope at an
+ * observation is the slope of the line from the previous observation; at the first observation, of the line to the second.
+ * (Morrill et al., "Neural Controlled Differential Equations for Online Prediction Tasks", 2021.) Same as torchcde's
  * `hermite_cubic_coefficients_with_backward_differences`.
  *
- * Up to an observation the path depends on nothing later: it is causal, if no observation is missing. Missing ones (NaN)
- * are filled in linearly from both sides, as by `linearCoeffs`, which looks ahead; `forwardFill` first does not.
+ * Without missing observations the path is causal: up to an observation it is independent of later observations. Missing
+ * observations (NaN) are interpolated linearly, as by `linearCoeffs`, which uses later observations. Call `forwardFill` first to
+ * keep the path causal.
  *
  * @example
  * ```ts
@@ -25,9 +26,9 @@ import { durationsOf, readTimeline, type Times } from "./times.ts";
  * ```
  *
  * @param x Observations, `(..., length, channels)`.
- * @param t Their times, increasing, `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default.
- * @returns `(..., length - 1, 4 * channels)`, as of `naturalCubicCoeffs`.
- * @throws {ShapeError | RangeError} With fewer than two observations, or times that do not fit or do not increase.
+ * @param t Increasing times of the observations: `(length,)`, or a row per series `(..., length)`; 0, 1, ... by default.
+ * @returns `(..., length - 1, 4 * channels)`, in the format of `naturalCubicCoeffs`.
+ * @throws {ShapeError | RangeError} If there are fewer than two observations, or times have a wrong shape or do not increase.
  */
 export function hermiteCubicCoeffs(x: Tensor, t?: Times): Tensor {
   checkObservations(x, "hermiteCubicCoeffs");
@@ -43,7 +44,7 @@ export function hermiteCubicCoeffs(x: Tensor, t?: Times): Tensor {
 
 function fit(x: Tensor, durations: Tensor, missing: boolean): Tensor[] {
   const { start, end, inverse, offset } = gapsOfColumns(toColumns(x), durations, missing);
-  // Slopes of gaps, not of values that were filled in: rounding errors of these would grow as the grid becomes finer.
+  // Use slopes of gaps instead of filled values, whose rounding errors grow as the grid becomes finer.
   const chord = end.sub(start).mul(inverse);
   const values = offset ? start.add(chord.mul(offset)) : start;
   const before = concatenate([chord.slice(0, 0, 1), chord.slice(0, 0, -1)]);

@@ -1,7 +1,7 @@
 /**
- * Missing observations. A channel's knots are the rows where it was observed; before the first of them and after the last
- * every row is a knot too, with the value of that observation, and a channel that was never observed is zero throughout.
- * These are torchcde's conventions. What lies between two knots is one gap, of one grid interval or more.
+ * Missing observations, with the conventions of torchcde. The knots of a channel are its observed rows. Rows before the first and after
+ * the last observation are also knots, with the value of that observation. A channel without observations is zero everywhere. A gap
+ * lies between two adjacent knots and spans one or more grid intervals.
  */
 import { isCapturing } from "../device/capture.ts";
 import { sizeOf } from "../device/shape.ts";
@@ -14,25 +14,25 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { zeros } from "../tensor/creation.ts";
 import { segmentedSum, segmentedSumBackwards } from "./columns.ts";
 
-/** The gap that each grid interval of each column lies in: `(length - 1, columns)`, or one column for all. */
+/** The gap around each grid interval of each column: `(length - 1, columns)`, or one column for all. */
 export interface Gaps {
   /** Values at both ends of the gap. */
   readonly start: Tensor;
   readonly end: Tensor;
-  /** One over the gap's duration. */
+  /** The reciprocal of the duration of the gap. */
   readonly inverse: Tensor;
-  /** Time from the start of the gap to that of the interval; nothing where all rows are knots. */
+  /** Time from the start of the gap to the start of the interval. Undefined if all rows are knots. */
   readonly offset?: Tensor;
-  /** Rows that are knots, bool `(length, columns)`; all when left out. */
+  /** Whether rows are knots: bool `(length, columns)`. Undefined if all rows are knots. */
   readonly knots?: Tensor;
-  /** Links of {@linkcode segmentedSum}s in which each knot begins a segment; none where all rows are knots. */
+  /** Links of a {@linkcode segmentedSum} whose segments start at knots. Undefined if all rows are knots. */
   readonly links?: Tensor;
 }
 
 /**
- * Whether observations may be missing (NaN): `undefined` where only the GPU could tell, or values may differ from call to call.
+ * Whether observations are missing (NaN). `undefined` if the values are only on a GPU, or may change between calls.
  *
- * @throws {RangeError} If an observation is infinite, where the host can tell.
+ * @throws {RangeError} If an observation is infinite and the host knows its value.
  */
 export function hasMissing(x: Tensor, operation: string): boolean | undefined {
   if (x.storage instanceof Symbolic || isCapturing()) return undefined;
@@ -55,7 +55,7 @@ export function hasMissing(x: Tensor, operation: string): boolean | undefined {
 }
 
 /**
- * @param given The i-th element of the tensor; the host may know it in float64.
+ * @param given The i-th element, possibly in float64.
  * @throws {RangeError} If the element is infinite.
  */
 function checkObservation({ dtype, shape }: Tensor, given: number, i: number, operation: string): void {
@@ -73,7 +73,7 @@ function checkObservation({ dtype, shape }: Tensor, given: number, i: number, op
  * The gaps of columns.
  *
  * @param x `(length, columns)`.
- * @param durations Of the grid intervals, `(length - 1, columns)` or `(length - 1, 1)`.
+ * @param durations Durations of the grid intervals, `(length - 1, columns)` or `(length - 1, 1)`.
  */
 export function gapsOfColumns(x: Tensor, durations: Tensor, missing: boolean): Gaps {
   if (!missing) {
@@ -92,7 +92,7 @@ export function gapsOfColumns(x: Tensor, durations: Tensor, missing: boolean): G
   };
 }
 
-/** Columns with missing values filled in linearly. */
+/** Fills missing values of columns by linear interpolation. */
 export function fillLinearly(x: Tensor, durations: Tensor): Tensor {
   const { knots, links, before, after } = fillFromKnots(x);
   const { since, until } = distances(knots, links, durations);
@@ -100,7 +100,7 @@ export function fillLinearly(x: Tensor, durations: Tensor): Tensor {
   return before.add(after.sub(before).mul(fraction));
 }
 
-/** The value of the last knot up to each row, and of the next one from it on; at a knot both are its own. */
+/** The values of the last knot at or before each row, and of the next knot at or after each row. */
 function fillFromKnots(x: Tensor) {
   const isMissing = x.isNaN();
   const observed = isMissing.not();
@@ -121,7 +121,7 @@ function fillFromKnots(x: Tensor) {
   };
 }
 
-/** Time since the last knot and until the next one, `(length, columns)`: zero at knots. */
+/** Time since the last knot and until the next knot, `(length, columns)`. Zero at knots. */
 function distances(knots: Tensor, links: Tensor, durations: Tensor) {
   const border = zeros([1, durations.shape[1]], { dtype: durations.dtype });
   const { shape } = knots;

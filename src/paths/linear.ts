@@ -8,7 +8,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { mapSeries } from "./blocks.ts";
 import { fromColumns, toColumns } from "./columns.ts";
 import { fillLinearly, hasMissing } from "./knots.ts";
-import { type Grid, locate, makeGrid, sharedTimes, timesSince } from "./grid.ts";
+import { type Grid, locate, makeGrid, sharedTimes, timesSince } from "./piece_grid.ts";
 import {
   checkObservations,
   checkPathOptions,
@@ -24,8 +24,8 @@ import { forwardFill } from "./observations.ts";
 /** Options of {@linkcode linearCoeffs}. */
 export interface LinearCoeffsOptions {
   /**
-   * The channel that holds the time. The path then goes on in time first, with the values as they were, and then to the
-   * new values while time stands still: rectilinear interpolation, which looks at no later observation.
+   * The channel that contains the time. The path then alternates: first the time advances at constant values, then the values
+   * change at constant time. This rectilinear interpolation uses no later observation.
    */
   rectilinear?: number;
 }
@@ -33,13 +33,13 @@ export interface LinearCoeffsOptions {
 const coeffsOptionNames: OptionNames<LinearCoeffsOptions> = { rectilinear: "optional" };
 
 /**
- * Coefficients of linear interpolation: the observations, with missing ones (NaN) filled in linearly, for each channel on
- * its own. Before a channel's first observation and after its last one it is constant; one without any is zero. As
- * torchcde's `linear_interpolation_coeffs`.
+ * Coefficients of linear interpolation: the observations, with missing values (NaN) of each channel interpolated linearly. A
+ * channel is constant before its first and after its last observation, and zero without observations. Same as torchcde's
+ * `linear_interpolation_coeffs`.
  *
- * With `rectilinear`, missing observations are filled with those before them and the path is causal: section 3 of Morrill
- * et al., "Neural Controlled Differential Equations for Online Prediction Tasks" (2021). What is missing at the start is
- * filled backwards, which is not: give each channel a first value (its mean, say) to predict online.
+ * With `rectilinear`, missing values are replaced by the last observation, and the path is causal (Morrill et al., "Neural
+ * Controlled Differential Equations for Online Prediction Tasks", 2021, section 3). Missing values at the start are filled
+ * backwards, which is not causal: for online prediction give each channel a first value, such as its mean.
  *
  * @example
  * ```ts
@@ -51,11 +51,11 @@ const coeffsOptionNames: OptionNames<LinearCoeffsOptions> = { rectilinear: "opti
  * ```
  *
  * @param x `(..., length, channels)`.
- * @param t Times, increasing, `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default. With
- * `rectilinear` there are 2 length - 1 of them, those of the result.
+ * @param t Increasing times: `(length,)`, or a row per series `(..., length)`; 0, 1, ... by default. With `rectilinear`, the
+ * 2 length - 1 times of the result.
  * @returns `(..., length, channels)`, or `(..., 2 length - 1, channels)` with `rectilinear`.
- * @throws {ShapeError | RangeError} With fewer than two observations, times that do not fit or do not increase, a
- * `rectilinear` that is no channel, or one with missing times.
+ * @throws {ShapeError | RangeError} If there are fewer than two observations, times have a wrong shape or do not increase, or
+ * `rectilinear` is not a channel, or a channel with missing times.
  */
 export function linearCoeffs(x: Tensor, t?: Times, options: LinearCoeffsOptions = {}): Tensor {
   checkObservations(x, "linearCoeffs");
@@ -73,7 +73,7 @@ export function linearCoeffs(x: Tensor, t?: Times, options: LinearCoeffsOptions 
   return missingFirst ? coeffs : markCausal(coeffs);
 }
 
-/** Observations with missing ones filled in linearly. */
+/** Observations with missing values interpolated linearly. */
 export function linearValues(x: Tensor, timeline: Timeline, missing: boolean): Tensor {
   if (!missing) return x;
   return mapSeries(x, {
@@ -84,14 +84,12 @@ export function linearValues(x: Tensor, timeline: Timeline, missing: boolean): T
   });
 }
 
-/** Time moves on to that of the next observation, then the values follow. */
+/** The time advances to the next observation, then the values change. */
 function rectilinearCorners(x: Tensor, channel: number): Tensor {
   const [length, channels] = x.shape.slice(-2);
   if (!Number.isInteger(channel) || channel < 0 || channel >= channels) {
     throw new RangeError(
-      `linearCoeffs: rectilinear is ${channel}, expected the channel that holds the time, 0 to ${
-        channels - 1
-      }`,
+      `linearCoeffs: rectilinear is ${channel}, expected the channel of the time, 0 to ${channels - 1}`,
     );
   }
   if (length < 2) {
@@ -99,8 +97,8 @@ function rectilinearCorners(x: Tensor, channel: number): Tensor {
   }
   if (hasMissing(x.slice(-1, channel, channel + 1), "linearCoeffs")) {
     throw new RangeError(
-      `linearCoeffs: channel ${channel} holds the time (rectilinear) but has missing values; where series were filled ` +
-        "up with NaN, fill their time forward: forwardFill(x)",
+      `linearCoeffs: channel ${channel} contains the time (rectilinear) but has missing values; if series are padded ` +
+        "with NaN, fill their time forward: forwardFill(x)",
     );
   }
   const filled = forwardFill(x);
@@ -112,16 +110,15 @@ function rectilinearCorners(x: Tensor, channel: number): Tensor {
 }
 
 /**
- * A path of straight pieces between observations; as torchcde's. A solve along it in fixed steps is of the first order, whatever
- * the method: the first stage of a step that begins at a corner takes the slope of the piece before. Adaptive methods end a step
- * at each corner and are as exact as their tolerances.
+ * A piecewise linear path, as in torchcde. A solve with fixed steps has first order with any method: the first stage of a step at
+ * a corner uses the slope of the previous piece. Adaptive methods end a step at each corner and reach their tolerances.
  */
 export interface LinearInterpolation extends Path {
-  /** Every grid point, where all series share them. */
+  /** Every grid point, if all series share them. */
   readonly jumpTimes?: Float64Array;
   /** The same curve on the grid 0, 1, ..., length - 1: see `CubicSpline.reparametrize`. */
   reparametrize(): LinearInterpolation;
-  /** The same path with times counted from an origin. */
+  /** The same path with times relative to an origin. */
   since(origin: number): LinearInterpolation;
 }
 
@@ -184,11 +181,11 @@ class LinearPieces implements LinearInterpolation {
 }
 
 /**
- * The path of given coefficients.
+ * Makes a path of coefficients.
  *
  * @param coeffs `(..., length, channels)`, from {@linkcode linearCoeffs}.
- * @param t Times, `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default.
- * @throws {ShapeError | RangeError} If times do not fit or do not increase.
+ * @param t Times: `(length,)`, or a row per series `(..., length)`; 0, 1, ... by default.
+ * @throws {ShapeError | RangeError} If times have a wrong shape or do not increase.
  */
 export function LinearInterpolation(coeffs: Tensor, t?: Times, options?: PathOptions): LinearInterpolation {
   checkPathOptions("LinearInterpolation", options);

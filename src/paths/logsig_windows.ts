@@ -9,16 +9,16 @@ import { checkObservations } from "./path.ts";
 import { readTimeline, type Times } from "./times.ts";
 import { checkDepth, logsignature } from "./signature.ts";
 
-/** Windows of a series at most. */
+/** Maximum number of windows of a series. */
 const maxWindows = 2 ** 20;
 
 /**
- * The log-signatures of a path over windows of time, as the path with straight pieces whose increments they are: the
- * control of a neural rough differential equation. Along it `cdeint` takes log-ODE steps: Morrill et al., "Neural Rough
- * Differential Equations for Long Time Series" (2021), section 3. As torchcde's `logsig_windows`.
+ * The log-signatures of a path over windows of time, as values of a piecewise linear path with these increments: the control of a
+ * neural rough differential equation. `cdeint` along it takes log-ODE steps. (Morrill et al., "Neural Rough Differential
+ * Equations for Long Time Series", 2021, section 3.) Same as torchcde's `logsig_windows`.
  *
- * Where a window ends between two observations one is put there, and missing observations are filled in linearly. The last
- * window ends with the series. All windows are computed at once.
+ * If a window ends between two observations, an observation is interpolated there. Missing observations are interpolated linearly.
+ * The last window ends with the series.
  *
  * @example
  * ```ts
@@ -30,21 +30,21 @@ const maxWindows = 2 ** 20;
  * ```
  *
  * @param x Observations, `(..., length, channels)`; NaN is missing.
- * @param depth Of the log-signatures, 1 to 4.
+ * @param depth Depth of the log-signatures, 1 to 4.
  * @param windowLength The duration of a window, in units of time.
- * @param t Times, increasing, `(length,)`; 0, 1, ... by default.
- * @returns `(..., windows + 1, words)`, at the times 0, 1, ..., windows. The first row begins with the first observation.
- * @throws {ShapeError | RangeError} If times or depth do not fit, or the window is not positive, longer than the series, or so
- * short that there would be more than 2^20 of them.
+ * @param t Increasing times, `(length,)`; 0, 1, ... by default.
+ * @returns `(..., windows + 1, words)`, at the times 0, 1, ..., windows. The first row starts with the first observation.
+ * @throws {ShapeError | RangeError} If times or depth are invalid, or the window is not positive, longer than the series, or
+ * too short: more than 2^20 windows.
  */
 export function logsigWindows(x: Tensor, depth: number, windowLength: number, t?: Times): Tensor {
   checkObservations(x, "logsigWindows");
   checkDepth(depth, "logsigWindows");
   const timeline = readTimeline(t, x.shape.slice(0, -1), "logsigWindows");
   if ("rows" in timeline) {
-    throw new RangeError("logsigWindows: t must be one vector, since all series share their windows");
+    throw new RangeError("logsigWindows: t must be a vector, because all series share their windows");
   }
-  // From the first on, so that what counts as close to a border does not depend on how far from zero the times are.
+  // Subtract the first time, so that the tolerance at borders does not depend on the distance of times from zero.
   const times = timeline.shared.map((time) => time - timeline.shared[0]);
   const duration = times[times.length - 1];
   if (!(typeof windowLength === "number" && windowLength > 0)) {
@@ -61,7 +61,7 @@ export function logsigWindows(x: Tensor, depth: number, windowLength: number, t?
     throw new RangeError(
       `logsigWindows: windowLength ${windowLength} divides a duration of ${duration} into ${
         (duration / windowLength).toPrecision(3)
-      } windows, expected ${maxWindows} at most: take longer windows`,
+      } windows, expected at most ${maxWindows}: choose longer windows`,
     );
   }
   const { rows, rowTimes, borders } = divide(times, windowLength);
@@ -85,14 +85,14 @@ export function logsigWindows(x: Tensor, depth: number, windowLength: number, t?
 }
 
 /**
- * Divides a series into windows. A border that is as good as an observation's time is that observation; others become rows
- * of their own.
+ * Divides a series into windows. A border close to the time of an observation is that observation. Other borders become new
+ * rows.
  *
- * @returns The observation of each row (-1: none) and its time, and the rows of the borders.
+ * @returns The observation of each row (-1 for a new row) and its time, and the rows of the borders.
  */
 function divide(times: Float64Array, windowLength: number) {
   const end = times[times.length - 1];
-  // Rounding must not add a window of length zero at the end.
+  // The tolerance avoids a last window of rounding errors only.
   const windows = Math.ceil((end - times[0]) / windowLength * (1 - 1e-12));
   const rows: number[] = [];
   const rowTimes: number[] = [];
@@ -105,7 +105,7 @@ function divide(times: Float64Array, windowLength: number) {
   for (let i = 0; i <= windows; i++) {
     const border = Math.min(times[0] + i * windowLength, end);
     const distance = (at: number) => Math.abs(border - times[at]);
-    // The same tolerance as torchcde's; far from the start several observations may be within it.
+    // The tolerance of torchcde. Far from the start it can include several observations.
     const isClose = () => distance(next) <= 1e-8 + 1e-5 * Math.abs(times[next]);
     const isNext = () => times[next] < border && (!isClose() || distance(next + 1) < distance(next));
     while (isNext()) push(next, times[next++]);

@@ -11,12 +11,12 @@ import { checkObservations } from "./path.ts";
 import { durationsOf, readTimeline, type Times } from "./times.ts";
 
 /**
- * Coefficients of natural cubic splines: twice continuously differentiable, with no curvature at both ends. The paths of
- * Kidger et al., "Neural Controlled Differential Equations for Irregular Time Series" (2020), appendix A; as torchcde's
- * `natural_cubic_coeffs`. The path depends on observations that are yet to come: it is not causal.
+ * Coefficients of natural cubic splines: twice continuously differentiable, without curvature at both ends. (Kidger et al.,
+ * "Neural Controlled Differential Equations for Irregular Time Series", 2020, appendix A.) Same as torchcde's
+ * `natural_cubic_coeffs`. The path is not causal: it depends on later observations.
  *
- * NaN is a missing observation: each channel has a spline through its own observations. Before the first and after the last
- * of them every missing one is taken to be equal to it; a channel without any is zero.
+ * NaN is a missing observation: the spline of a channel passes through the observations of the channel. Missing values before the
+ * first or after the last observation are equal to that observation. A channel without observations is zero.
  *
  * @example
  * ```ts
@@ -28,10 +28,10 @@ import { durationsOf, readTimeline, type Times } from "./times.ts";
  * ```
  *
  * @param x Observations, `(..., length, channels)`.
- * @param t Their times, increasing, `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default.
- * @returns `(..., length - 1, 4 * channels)`: [a, b, 2c, 3d] for `a + b s + c s^2 + d s^3`, where s is the time since the
+ * @param t Increasing times of the observations: `(length,)`, or a row per series `(..., length)`; 0, 1, ... by default.
+ * @returns `(..., length - 1, 4 * channels)`: [a, b, 2c, 3d] for `a + b s + c s^2 + d s^3` with the time s since the
  * start of the piece.
- * @throws {ShapeError | RangeError} With fewer than two observations, or times that do not fit or do not increase.
+ * @throws {ShapeError | RangeError} If there are fewer than two observations, or times have a wrong shape or do not increase.
  */
 export function naturalCubicCoeffs(x: Tensor, t?: Times): Tensor {
   checkObservations(x, "naturalCubicCoeffs");
@@ -58,9 +58,9 @@ function fit(x: Tensor, durations: Tensor, missing: boolean): Tensor[] {
   );
 }
 
-/** Slopes at the knots, zero in other rows: the second derivative is the same on both sides of each knot. */
+/** Slopes at the knots, zero in other rows. They make the second derivative continuous at each knot. */
 function knotSlopes({ inverse, knots }: Gaps, chord: Tensor): Tensor {
-  // A row of zeros on either side stands for the gaps that are not there.
+  // Pad with zeros: there is no gap before the first row or after the last row.
   const [chords, inverses] = [chord, inverse].map((rows) => rows.pad([[1, 1], [0, 0]]));
   const [lower, upper] = bothSides(inverses);
   const twice = lower.add(upper).mul(2);
@@ -71,14 +71,14 @@ function knotSlopes({ inverse, knots }: Gaps, chord: Tensor): Tensor {
   return tridiagonalSolve(lower.mT, diagonal.mT, upper.mT, rhs.mT).mT;
 }
 
-/** The gaps before and behind each row. */
+/** The gaps before and after each row. */
 function bothSides(gaps: Tensor): [Tensor, Tensor] {
   return [gaps.slice(0, 0, -1), gaps.slice(0, 1)];
 }
 
 /**
- * The right side of the equation of a knot's slope: three times the slopes of the chords across the gaps before and behind it,
- * each over its gap's duration.
+ * The right-hand side of the equation for the slope at a knot: three times the sum of chord slopes divided by gap durations, over the
+ * gaps before and after the knot.
  */
 export const slopeEquation: Elementwise = elementwise(
   "slopeEquation",

@@ -1,4 +1,4 @@
-/** Observations before a path is laid through them: time as a channel, missing values, counts. */
+/** Preparation of observations: time as a channel, missing values, counts. */
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { formatShape, normalizeAxis, sameShape, ShapeError } from "../device/shape.ts";
 import { checkTensor, checkWord } from "../tensor/checks.ts";
@@ -12,8 +12,8 @@ import { checkObservations } from "./path.ts";
 import { checkResolution, readTimeline, type Times } from "./times.ts";
 
 /**
- * Series with their time as the first channel. A neural controlled differential equation needs it to know of time at all
- * (Kidger et al., "Neural Controlled Differential Equations for Irregular Time Series", 2020, section 3).
+ * Adds the time of observations as the first channel. Without it, the solution of a neural controlled differential equation does
+ * not depend on time (Kidger et al., "Neural Controlled Differential Equations for Irregular Time Series", 2020, section 3).
  *
  * @example
  * ```ts
@@ -23,10 +23,10 @@ import { checkResolution, readTimeline, type Times } from "./times.ts";
  * ```
  *
  * @param x `(..., length, channels)`.
- * @param t `(length,)` or a row for each series `(..., length)`; 0, 1, ... by default.
+ * @param t `(length,)`, or a row per series `(..., length)`; 0, 1, ... by default.
  * @returns `(..., length, 1 + channels)`.
- * @throws {ShapeError | RangeError} If times do not fit, do not increase, or are too far from zero for the type of `x`: float32
- * holds 24 bits of a time, too few for Unix seconds.
+ * @throws {ShapeError | RangeError} If times have a wrong shape, do not increase, or are too far from zero for the type of `x`:
+ * float32 holds 24 bits of a time, which is too few for Unix seconds.
  */
 export function addTime(x: Tensor, t?: Times): Tensor {
   checkObservations(x, "addTime");
@@ -43,10 +43,10 @@ export function addTime(x: Tensor, t?: Times): Tensor {
 }
 
 /**
- * Missing observations (NaN) replaced by the last one before them in their channel; those before the first stay missing.
+ * Replaces missing observations (NaN) by the last observation of the same channel. Values before the first observation stay missing.
  *
  * @param x `(..., length, channels)`.
- * @param axis That of time, the last but one by default.
+ * @param axis The time axis, -2 by default.
  */
 export function forwardFill(x: Tensor, axis = -2): Tensor {
   checkObservations(x, "forwardFill");
@@ -63,7 +63,7 @@ export function forwardFill(x: Tensor, axis = -2): Tensor {
   });
 }
 
-/** Whether a value was observed: bool, of the shape of `x`; NaN is missing. */
+/** Whether each value was observed: bool, with the shape of `x`. NaN is missing. */
 export function observationMask(x: Tensor): Tensor {
   checkTensor("observationMask: x", x);
   return x.isNaN().not();
@@ -71,21 +71,21 @@ export function observationMask(x: Tensor): Tensor {
 
 /** Options of {@linkcode observationalIntensity}. */
 export interface IntensityOptions {
-  /** `"channel"`, the default, counts each channel's observations; `"row"` counts rows in which any was made. */
+  /** `"channel"` (default) counts the observations of each channel. `"row"` counts rows with at least one observation. */
   per?: "channel" | "row";
-  /** Whether observations are counted from the start on, the default, or marked one by one. */
+  /** Whether to return cumulative counts (default) instead of a mask. */
   cumulative?: boolean;
 }
 
 const intensityOptionNames: OptionNames<IntensityOptions> = { per: "optional", cumulative: "optional" };
 
 /**
- * Counts of observations up to each row: informative where measuring is a decision, as in medicine. Concatenated to a series as
- * channels it makes its path known to the model (Kidger et al., 2020, section 3.2).
+ * Number of observations up to each row. It is informative if measuring is a decision, as in medicine. Concatenate it to a series as
+ * channels (Kidger et al., 2020, section 3.2).
  *
  * @param x `(..., length, channels)`; NaN is missing.
  * @returns `(..., length, channels)`, or `(..., length, 1)` per row, of the type of `x`.
- * @throws {RangeError} If `per` is another word.
+ * @throws {RangeError} If `per` is unknown.
  */
 export function observationalIntensity(x: Tensor, options: IntensityOptions = {}): Tensor {
   checkObservations(x, "observationalIntensity");
@@ -98,8 +98,7 @@ export function observationalIntensity(x: Tensor, options: IntensityOptions = {}
 }
 
 /**
- * The length of each series, int32 `(...)`: the number of rows up to the last one in which anything was observed. Rows behind it
- * are padding.
+ * The length of each series, int32 `(...)`: the number of rows up to the last row with an observation. Later rows are padding.
  *
  * @param x `(..., length, channels)`; NaN is missing.
  */
@@ -110,11 +109,11 @@ export function seriesLengths(x: Tensor): Tensor {
 }
 
 /**
- * Times at which series end: the time of row `lengths - 1` of each.
+ * The last time of each series: the time of row `lengths - 1`.
  *
- * @param t `(length,)` or a row for each series `(..., length)`.
- * @param lengths int32 `(...)`, as of {@linkcode seriesLengths}.
- * @returns `(...)`; NaN where a length is out of range.
+ * @param t `(length,)`, or a row per series `(..., length)`.
+ * @param lengths int32 `(...)`, as returned by {@linkcode seriesLengths}.
+ * @returns `(...)`; NaN if a length is out of range.
  */
 export function terminalTimes(t: Tensor, lengths: Tensor): Tensor {
   checkTensor("terminalTimes: t", t);

@@ -4,53 +4,53 @@ import { isFloat } from "../device/dtype.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import { Tensor } from "../tensor/tensor.ts";
 
-/** The side of a grid point from which a path is evaluated. */
+/** The side of a grid point for {@linkcode Path.derivative}. */
 export type Side = "left" | "right";
 
 /**
- * A control: a function of time with values in the channels, piecewise between grid points. Any object with these members
- * is one.
+ * A control: a function of time with values in channels, defined piecewise between grid points. Every object with these members is
+ * a path.
  */
 export interface Path {
-  /** Times at which the pieces meet, increasing: `(length,)`, or `(..., length)` where each series has its own. */
+  /** Times at which the pieces meet, increasing: `(length,)`, or `(..., length)` if times differ between series. */
   readonly gridPoints: Tensor;
   /** The first and the last time: `(2,)`, or `(..., 2)`. */
   readonly interval: Tensor;
   /**
-   * {@linkcode gridPoints} as plain numbers.
+   * {@linkcode gridPoints} as numbers.
    *
-   * @throws {Error} Where each series has times of its own: it says how to come to a common grid.
+   * @throws {Error} If times differ between series. The message describes how to get a common grid.
    */
   readonly times: Float64Array;
   /**
-   * Times at which the derivative jumps, where all series share them: an adaptive method ends a step at each. Left out of a
-   * path whose derivative is continuous.
+   * Times at which the derivative jumps, if all series share them. Adaptive methods end a step at each of them. Undefined if the
+   * derivative is continuous.
    */
   readonly jumpTimes?: ArrayLike<number>;
   /**
-   * Whether the path up to a grid point depends on nothing that was observed after it. A model that predicts while
-   * observations still arrive needs such a path.
+   * Whether the path up to a grid point is independent of later observations. Models that predict while observations arrive need a
+   * causal path.
    */
   readonly causal: boolean;
   /**
-   * X(t): `(..., channels)` for one time, `(..., n, channels)` for a vector of n times, or for times `(..., n)` of which
-   * each series has its own. Plain numbers are exact whatever the type of the path; a float32 tensor holds 24 bits of a time.
+   * X(t): `(..., channels)` for one time, `(..., n, channels)` for a vector of n times or for times `(..., n)` of each series.
+   * Numbers are exact for every type of the path. A float32 tensor holds 24 bits of a time.
    */
   evaluate(t: Tensor | number | ArrayLike<number>): Tensor;
   /**
-   * dX/dt at t, in the shapes of {@linkcode evaluate}.
+   * dX/dt at t, with the shapes of {@linkcode evaluate}.
    *
-   * @param side Which derivative is meant at a grid point: `"left"`, that of the piece before it, by default.
+   * @param side The derivative at a grid point: `"left"` (default) is that of the piece before the point.
    */
   derivative(t: Tensor | number | ArrayLike<number>, side?: "left" | "right"): Tensor;
   /**
-   * The same path with times counted from an origin. Solvers ask for it where the times are too far from zero for float32,
-   * as Unix seconds are; a path without it is solved at the times as they are.
+   * The same path with times relative to an origin. Solvers call it if times are too far from zero for float32, such as Unix
+   * seconds. They solve a path without this method at its original times.
    */
   since?(origin: number): Path;
 }
 
-/** Whether a value is a {@linkcode Path}: an object with its members, such as a {@linkcode CubicSpline}. */
+/** Whether a value is a {@linkcode Path}, such as a {@linkcode CubicSpline}: an object with its members. */
 export function isPath(value: unknown): value is Path {
   const isObject = typeof value === "object" && value !== null;
   return isObject && "times" in value && "evaluate" in value && typeof value.evaluate === "function";
@@ -69,15 +69,15 @@ export function checkPath(operation: string, X: Path): void {
 /** Options of paths. */
 export interface PathOptions {
   /**
-   * See {@linkcode Path.causal}. Known for coefficients as they were returned; to be given for ones that were stored, cut
-   * or stacked since.
+   * See {@linkcode Path.causal}. Known for coefficients that a function returned. Set it for coefficients that were stored, cut or
+   * stacked afterwards.
    */
   causal?: boolean;
 }
 
 const pathOptionNames: OptionNames<PathOptions> = { causal: "optional" };
 
-/** Refuses options that no path has. */
+/** @throws {OptionError} If an option is unknown. */
 export function checkPathOptions(path: string, options: PathOptions | undefined): void {
   if (options !== undefined) checkOptions(path, options, pathOptionNames);
 }
@@ -85,7 +85,7 @@ export function checkPathOptions(path: string, options: PathOptions | undefined)
 /**
  * Checks observations `(..., length, channels)`.
  *
- * @throws {ShapeError | TypeError} If they are none.
+ * @throws {ShapeError | TypeError} If the shape or type is wrong.
  */
 export function checkObservations(x: Tensor, operation: string): void {
   checkTensor(`${operation}: x`, x);
@@ -101,13 +101,13 @@ export function checkObservations(x: Tensor, operation: string): void {
 
 const causalCoefficients = new WeakSet<Tensor>();
 
-/** Remembers of coefficients that a path made of them is causal. */
+/** Marks coefficients whose path is causal. */
 export function markCausal(coeffs: Tensor): Tensor {
   causalCoefficients.add(coeffs);
   return coeffs;
 }
 
-/** Whether a path of coefficients is causal, as far as is known. */
+/** Whether the path of coefficients is known to be causal. */
 export function isCausal(coeffs: Tensor, { causal }: PathOptions): boolean {
   return causal ?? causalCoefficients.has(coeffs);
 }

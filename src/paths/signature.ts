@@ -1,7 +1,7 @@
 /**
- * Signatures: the iterated integrals of a path, which describe it up to how fast it was run through. Of a path with
- * straight pieces x_1, x_2, ... (increments) the signature is exp(x_1) (x) exp(x_2) (x) ... in the tensor algebra
- * (Chen's identity); see Chevyrev and Kormilitzin, "A Primer on the Signature Method in Machine Learning" (2016).
+ * Signatures: the iterated integrals of a path, which determine it up to reparametrisation. The signature of a piecewise linear path
+ * with increments x_1, x_2, ... is exp(x_1) (x) exp(x_2) (x) ... in the tensor algebra (Chen's identity). (Chevyrev and Kormilitzin,
+ * "A Primer on the Signature Method in Machine Learning", 2016.)
  */
 import { checkTensor } from "../tensor/checks.ts";
 import { describe } from "../device/describe.ts";
@@ -12,15 +12,15 @@ import type { Tensor } from "../tensor/tensor.ts";
 import { checkObservations } from "./path.ts";
 
 /**
- * An element of the truncated tensor algebra without its scalar part: level k, of `(..., channels ** k)`, stands at k - 1.
- * Words are in lexicographic order, as in a row-major tensor of k axes.
+ * An element of the truncated tensor algebra without its scalar part. Level k, `(..., channels ** k)`, has index k - 1. Words are
+ * in lexicographic order, as in a row-major tensor with k axes.
  */
 type Levels = readonly Tensor[];
 
 /**
- * The number of a signature's values: `channels + channels^2 + ... + channels^depth`.
+ * The number of values of a signature: `channels + channels^2 + ... + channels^depth`.
  *
- * @throws {RangeError} If the channels or the depth are none.
+ * @throws {RangeError} If the number of channels or the depth is invalid.
  */
 export function signatureChannels(channels: number, depth: number): number {
   checkChannels("signatureChannels", channels);
@@ -28,15 +28,15 @@ export function signatureChannels(channels: number, depth: number): number {
   return countWords(channels, depth);
 }
 
-/** Words of at least one letter and at most `length`. */
+/** Number of words of 1 to `length` letters. */
 function countWords(channels: number, length: number): number {
   return Array.from({ length }, (_, k) => channels ** (k + 1)).reduce((sum, size) => sum + size, 0);
 }
 
 /**
- * The number of a log-signature's values: one for each Lyndon word of at most `depth` letters.
+ * The number of values of a log-signature: one for each Lyndon word of at most `depth` letters.
  *
- * @throws {RangeError} If the channels or the depth are none.
+ * @throws {RangeError} If the number of channels or the depth is invalid.
  */
 export function logsignatureChannels(channels: number, depth: number): number {
   checkChannels("logsignatureChannels", channels);
@@ -45,7 +45,7 @@ export function logsignatureChannels(channels: number, depth: number): number {
 }
 
 /**
- * The signature of the path with straight pieces between points, to a depth; as signatory's.
+ * The signature of a piecewise linear path up to a depth, as in signatory.
  *
  * @example
  * ```ts
@@ -55,11 +55,11 @@ export function logsignatureChannels(channels: number, depth: number): number {
  * console.log(await s.data()); // 1, 1 | 0.5, 1, 0, 0.5
  * ```
  *
- * @param path Points, `(..., length, channels)`, none missing.
- * @param depth Of the longest words, 1 to 4.
- * @returns `(..., channels + channels^2 + ... + channels^depth)`: the words of one letter, then those of two, ..., each
+ * @param path Points, `(..., length, channels)`, without missing values.
+ * @param depth Length of the longest words, 1 to 4.
+ * @returns `(..., channels + channels^2 + ... + channels^depth)`: the words of one letter, then of two letters, ..., each
  * length in lexicographic order.
- * @throws {ShapeError | RangeError} If the path has fewer than two points, or on another depth.
+ * @throws {ShapeError | RangeError} If the path has fewer than two points, or the depth is invalid.
  */
 export function signature(path: Tensor, depth: number): Tensor {
   check(path, depth, "signature");
@@ -67,8 +67,8 @@ export function signature(path: Tensor, depth: number): Tensor {
 }
 
 /**
- * The log-signature: the logarithm of the {@linkcode signature} in the tensor algebra, of which the coefficients of Lyndon
- * words say everything. As signatory's mode `"words"`.
+ * The log-signature: the coefficients of Lyndon words in the logarithm of the {@linkcode signature}. They determine the logarithm.
+ * Same as the mode `"words"` of signatory.
  *
  * @example
  * ```ts
@@ -78,10 +78,10 @@ export function signature(path: Tensor, depth: number): Tensor {
  * console.log(await s.data()); // 1, 1 and the area 0.5
  * ```
  *
- * @param path Points, `(..., length, channels)`, none missing.
- * @param depth Of the longest words, 1 to 4.
+ * @param path Points, `(..., length, channels)`, without missing values.
+ * @param depth Length of the longest words, 1 to 4.
  * @returns `(..., words)`: ordered by length, then lexicographically.
- * @throws {ShapeError | RangeError} If the path has fewer than two points, or on another depth.
+ * @throws {ShapeError | RangeError} If the path has fewer than two points, or the depth is invalid.
  */
 export function logsignature(path: Tensor, depth: number): Tensor {
   check(path, depth, "logsignature");
@@ -100,17 +100,17 @@ function check(path: Tensor, depth: number, operation: string): void {
     throw new ShapeError(
       `${operation}: the path has shape ${
         formatShape(path.shape)
-      }, expected (..., length, channels) with two points at ` +
-        "least",
+      }, expected (..., length, channels) with at least two ` +
+        "points",
     );
   }
   checkDepth(depth, operation);
 }
 
-/** Largest number of channels: the words of four letters of more cannot be counted. */
+/** Maximum number of channels: more channels have too many words of four letters. */
 const maxChannels = 1000;
 
-/** @throws {RangeError} If it is no number of channels that a signature can be of. */
+/** @throws {RangeError} If the number of channels is out of range. */
 function checkChannels(operation: string, channels: number): void {
   if (!Number.isInteger(channels) || channels < 1 || channels > maxChannels) {
     throw new RangeError(
@@ -129,8 +129,8 @@ export function checkDepth(depth: number, operation: string): void {
 /**
  * The levels of a signature. Level k of the path up to a point is a sum over the increments d before it, by Chen's
  * identity with S the signature up to that increment:
- * S_(k-1) d + S_(k-2) d d / 2! + ... + d^k / k!, in Horner's form (((d / k + S_1) d / (k - 1) + S_2) ... + S_(k-1)) d. So
- * each level takes one cumulative sum, and the last one, which only its total is wanted of, one matrix product.
+ * S_(k-1) d + S_(k-2) d d / 2! + ... + d^k / k!, in Horner's form (((d / k + S_1) d / (k - 1) + S_2) ... + S_(k-1)) d. Each
+ * level is one cumulative sum. The last level needs only the total: one matrix product.
  */
 function signatureLevels(path: Tensor, depth: number): Levels {
   const increments = path.slice(-2, 1).sub(path.slice(-2, 0, -1));
@@ -184,12 +184,12 @@ function logarithm(s: Levels): Levels {
 }
 
 /**
- * The signature of one path followed by another, from both signatures: Chen's identity. As signatory's
+ * The signature of the concatenation of two paths, from both signatures (Chen's identity). Same as signatory's
  * `signature_combine`.
  *
- * @param a Of the first path, `(..., channels + ... + channels^depth)`.
- * @param b Of the second, the same.
- * @throws {ShapeError | RangeError} If a signature is not that of so many channels to that depth.
+ * @param a Signature of the first path, `(..., channels + ... + channels^depth)`.
+ * @param b Signature of the second path, with the same shape.
+ * @throws {ShapeError | RangeError} If the length of a signature does not match the channels and the depth.
  */
 export function combineSignatures(a: Tensor, b: Tensor, channels: number, depth: number): Tensor {
   checkDepth(depth, "combineSignatures");
@@ -215,8 +215,8 @@ export function combineSignatures(a: Tensor, b: Tensor, channels: number, depth:
 }
 
 /**
- * Words that come before all their rotations, by length, then lexicographically: Duval, "Generation d'une section des
- * classes de conjugaison et arbre des mots de Lyndon de longueur bornee" (1988).
+ * Lyndon words: words that precede all their rotations. By length, then lexicographically. (Duval, "Generation d'une section des
+ * classes de conjugaison et arbre des mots de Lyndon de longueur bornee", 1988.)
  */
 export function lyndonWords(channels: number, depth: number): number[][] {
   const words: number[][] = [];
@@ -228,6 +228,6 @@ export function lyndonWords(channels: number, depth: number): number[][] {
     word = Array.from({ length: depth }, (_, i) => word[i % length]);
     while (word.at(-1) === channels - 1) word.pop();
   }
-  // Words were found in lexicographic order, and sorting keeps the order of equals.
+  // The words are in lexicographic order, and the sort is stable.
   return words.sort((a, b) => a.length - b.length);
 }

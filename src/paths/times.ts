@@ -1,4 +1,4 @@
-/** Times of observations: kept in float64 on the host where all series share them; devices are given differences. */
+/** Times of observations. Times that all series share are float64 on the host; devices receive differences of times. */
 import { isCapturing } from "../device/capture.ts";
 import { formatShape, sameShape, type Shape, ShapeError } from "../device/shape.ts";
 import type { DType } from "../device/dtype.ts";
@@ -10,20 +10,17 @@ import { hasValues } from "../tensor/primitive.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { toColumns } from "./columns.ts";
 
-/**
- * Times that paths are given: a vector, 0, 1, ... when left out, or a tensor `(..., length)` in which each series has a
- * row of its own.
- */
+/** Times of observations: a vector for all series (0, 1, ... by default), or a tensor `(..., length)` with a row per series. */
 export type Times = Tensor | ArrayLike<number>;
 
-/** Checked times of observations: shared by all series, on the host, or of each series, on its device. */
+/** Checked times: shared by all series, on the host; or a row per series, on its device. */
 export type Timeline = { readonly shared: Float64Array } | { readonly rows: Tensor };
 
 /**
- * Checks the times of series of a shape `(..., length)`. Where a GPU has computed them, what is wrong with their values is told
- * by the next call that reads values.
+ * Checks the times of series of shape `(..., length)`. For times computed by a GPU, errors in their values are thrown by the next
+ * call that reads values.
  *
- * @throws {ShapeError | RangeError} If they do not fit or do not increase.
+ * @throws {ShapeError | RangeError} If the shape of the times is wrong, or they do not increase.
  */
 export function readTimeline(t: Times | undefined, shape: Shape, operation: string): Timeline {
   const length = shape.at(-1)!;
@@ -38,7 +35,7 @@ export function readTimeline(t: Times | undefined, shape: Shape, operation: stri
       );
     }
     checkConstant(t, `${operation}: t`);
-    // The host may remember more digits than the tensor holds.
+    // The host copy can have a higher precision than the tensor.
     const round = t.dtype === "float32" ? Math.fround : (time: number) => time;
     const check = (values: Float64Array) => {
       for (let start = 0; start < values.length; start += length) {
@@ -83,8 +80,8 @@ function checkIncreasing(times: Float64Array, operation: string, where = ""): vo
 }
 
 /**
- * The largest share of a gap between neighbouring times that is lost where the times are rounded to a type: 0 where nothing is,
- * 1 where two times become one.
+ * The largest relative change of a gap between adjacent times when the times are rounded to a type: 0 without rounding, 1 if two
+ * times become equal.
  */
 export function lostByRounding(times: ArrayLike<number>, dtype: DType): number {
   if (dtype !== "float32") return 0;
@@ -97,17 +94,17 @@ export function lostByRounding(times: ArrayLike<number>, dtype: DType): number {
   return lost;
 }
 
-/** Whether times lie so far from zero that counting them from the first would make them smaller. */
+/** Whether times are so far from zero that subtracting the first time makes them smaller. */
 function isFar(times: ArrayLike<number>): boolean {
   return Math.abs(times[0]) > Math.abs(times[times.length - 1] - times[0]);
 }
 
 /**
- * Checks that a type holds times as they are.
+ * Checks that a type has enough precision for times.
  *
  * @param name The times, for the message.
- * @throws {RangeError} Where rounding changes a gap between neighbours by more than a half, or by more than a hundredth and
- * times counted from the first would not be rounded as much.
+ * @throws {RangeError} If rounding changes a gap by more than a half. The limit is 0.01 if
+ * subtracting the first time would help.
  */
 export function checkResolution(times: ArrayLike<number>, dtype: DType, name: string): void {
   const lost = lostByRounding(times, dtype);
@@ -116,7 +113,7 @@ export function checkResolution(times: ArrayLike<number>, dtype: DType, name: st
   throw new RangeError(
     `${name} are ${times[0]} to ${
       times[times.length - 1]
-    }, which ${dtype} cannot tell apart (rounding changes a ` +
+    }, which ${dtype} cannot distinguish (rounding changes a ` +
       `gap by ${Math.round(100 * lost)} %): ` +
       (far
         ? "subtract the first time from all of them"
@@ -124,7 +121,7 @@ export function checkResolution(times: ArrayLike<number>, dtype: DType, name: st
   );
 }
 
-/** Time between neighbouring observations as a column that broadcasts against `(..., length - 1, channels)`. */
+/** Time between adjacent observations as a column that broadcasts against `(..., length - 1, channels)`. */
 export function gapsOf(timeline: Timeline, dtype: DType): Tensor {
   if ("rows" in timeline) {
     const { rows } = timeline;
@@ -138,8 +135,8 @@ export function gapsOf(timeline: Timeline, dtype: DType): Tensor {
 }
 
 /**
- * {@linkcode gapsOf} for the columns of a block of series, which begins with the series `first`: `(length - 1, 1)`, or
- * `(length - 1, columns)` for times of each series.
+ * {@linkcode gapsOf} for the columns of a block of series, starting with the series `first`: `(length - 1, 1)`, or
+ * `(length - 1, columns)` if times differ between series.
  */
 export function durationsOf(timeline: Timeline, block: Tensor, first: number): Tensor {
   if ("shared" in timeline) return gapsOf(timeline, block.dtype);

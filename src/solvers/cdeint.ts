@@ -9,8 +9,8 @@ import {
   type CdeSolveOptions,
   type ControlledField,
   findStepsAlong,
+  moveTimeAxis,
   solveAlong,
-  timesBehind,
 } from "./controlled.ts";
 import type { AdaptiveSteps } from "./solve_options.ts";
 
@@ -20,7 +20,7 @@ export type { CdeSolveOptions } from "./controlled.ts";
  * Solves dz = f(t, z) dX(t), as torchcde's `cdeint`: equation (2) of Kidger et al., "Neural Controlled Differential
  * Equations for Irregular Time Series" (2020).
  *
- * Times are exact, as those of {@linkcode odeint}: the control may have Unix seconds, of which the solve is given differences.
+ * Times are exact, as in {@linkcode odeint}. The control may have Unix seconds: the solver uses differences of times.
  *
  * @example
  * ```ts
@@ -45,13 +45,14 @@ export type { CdeSolveOptions } from "./controlled.ts";
  * @param f The vector field: `(..., hidden)` to `(..., hidden, channels)`, for each tensor of the state.
  * @param z0 The state at the first time: `(..., hidden)`, or plain objects and arrays of such tensors, as in
  * {@linkcode odeint}.
- * @param t Times at which the state is wanted, in the interval of the control; `X.interval` for the terminal one.
- * @param options Without a method the solve is torchcde's: `"dopri5"` with `rtol` 1e-4 and `atol` 1e-6. Fixed steps are as long as
- * the smallest gap between observations by default; an adaptive method stops at each of the control's `jumpTimes`, as are the grid points of a path of straight pieces. With `norm: "sample"` the control is read
- * at each sample's own times.
+ * @param t Output times in the interval of the control; `X.interval` for the first and the last state.
+ * @param options By default the method of torchcde, `"dopri5"` with `rtol` 1e-4 and `atol` 1e-6. The default size of fixed
+ * steps is the smallest gap between observations. An adaptive method ends a step at each of the `jumpTimes` of the control,
+ * which are the grid points of a piecewise linear path. With `norm: "sample"`, the control is evaluated at the times of each
+ * sample.
  * @returns `(..., length(t), hidden)`, for each tensor of a tree.
- * @throws {RangeError} As {@linkcode odeint}; if a time is beyond the control's interval.
- * @throws {ShapeError | TypeError} If control, state and vector field do not fit.
+ * @throws {RangeError} As {@linkcode odeint}, and if a time is outside the interval of the control.
+ * @throws {ShapeError | TypeError} If the shapes or types of control, state and vector field do not match.
  */
 export function cdeint<S extends Tree>(
   X: Path,
@@ -64,12 +65,12 @@ export function cdeint<S extends Tree>(
   checkState("cdeint", z0);
   checkOptions("cdeint", options, cdeSolveOptionNames);
   const z = solveAlong(X, fieldOf(X, f), z0, t, options, "cdeint");
-  return treeMap(z, (z) => timesBehind(z, z.rank - 2));
+  return treeMap(z, (z) => moveTimeAxis(z, z.rank - 2));
 }
 
 /**
- * Finds the steps of an adaptive method, for devices where that takes waiting: as {@linkcode findOdeintSteps}, for the option
- * `steps` of {@linkcode cdeint}.
+ * Finds the steps of an adaptive method in advance, as {@linkcode findOdeintSteps}, for the option `steps` of
+ * {@linkcode cdeint}.
  *
  * @throws {RangeError} As {@linkcode findOdeintSteps}.
  */
@@ -96,7 +97,7 @@ function checkState(operation: string, z0: Tree): void {
   throw new ShapeError(`${operation}: ${name} has shape (), expected (..., hidden)`);
 }
 
-/** The right-hand side f(t, z) dX/dt of the ordinary differential equation that a controlled one is. */
+/** The right-hand side f(t, z) dX/dt of the equivalent ordinary differential equation. */
 function fieldOf<S extends Tree>(X: Path, f: (t: Tensor, z: S) => S): ControlledField<S> {
   return (control, time, z) => {
     const [{ dtype }] = treeLeaves(z);
@@ -108,7 +109,7 @@ function fieldOf<S extends Tree>(X: Path, f: (t: Tensor, z: S) => S): Controlled
     const slope = control.derivative();
     for (const leaf of treeLeaves(z)) checkSamples(slope, leaf, time.rank > 0);
     const matrices = f(time, z);
-    if (z instanceof Tensor) checkTensor("cdeint: what the vector field returned", matrices);
+    if (z instanceof Tensor) checkTensor("cdeint: the result of the vector field", matrices);
     const states = new Map(treeFlatten(z));
     return treeMap(matrices, (matrix, path) => {
       checkMatrix(matrix, states.get(path), slope, path);
@@ -119,7 +120,7 @@ function fieldOf<S extends Tree>(X: Path, f: (t: Tensor, z: S) => S): Controlled
 
 /** @throws {ShapeError} If a vector field's result does not fit the state and the slope of the control. */
 function checkMatrix({ shape }: Tensor, z: Tensor | undefined, slope: Tensor, path: string): void {
-  // A leaf that the state lacks is reported with all that the state has.
+  // A later check reports tensors that the state does not have.
   if (!z || sameShape(shape, [...z.shape, slope.shape.at(-1)!])) return;
   throw new ShapeError(
     `cdeint: the vector field returned ${formatShape(shape)}${path && ` at ${path}`} for a state of ${
@@ -137,7 +138,7 @@ function checkSamples(control: Tensor, z: Tensor, ownTimes: boolean): void {
   throw new ShapeError(
     `cdeint: X has values of shape ${formatShape(control.shape)}, z0 has ${
       formatShape(z.shape)
-    }; expected the same axes but ` +
-      "for the last, channels of the one and hidden of the other",
+    }; expected the same axes ` +
+      "before the last one",
   );
 }

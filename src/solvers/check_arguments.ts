@@ -1,9 +1,9 @@
-/** Checks before a solve: of options, of states, and of the slopes that a vector field returns. */
+/** Checks of the options, steps and vector fields of a solve. */
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { AdaptiveOptions, Steps } from "./adaptive/adaptive_search.ts";
-import { checkFinite, checkStepSize, since } from "./fixed/step_times.ts";
+import { checkFinite, checkStepSize, shiftTimes } from "./fixed/step_times.ts";
 import { nameOf } from "./methods.ts";
 import type { SolveDefaults } from "./defaults.ts";
 import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";
@@ -11,7 +11,7 @@ import { checkController, type Tolerances } from "./adaptive/step_control.ts";
 import { checkSlope } from "./packed_state.ts";
 import type { VectorField } from "./runge_kutta.ts";
 
-/** @throws {RangeError} If steps were found for another solve. */
+/** @throws {RangeError} If the steps were found for a different solve. */
 export function checkSteps(
   { method: own, interval, origin: from, found }: AdaptiveSteps,
   method: string,
@@ -25,12 +25,12 @@ export function checkSteps(
   const ends = [times[0], times[times.length - 1]];
   if (interval.some((time, i) => time !== ends[i])) {
     throw new RangeError(
-      `odeint: steps lead from t = ${interval.join(" to ")}, expected ${ends.join(" to ")}`,
+      `odeint: steps go from t = ${interval.join(" to ")}, expected ${ends.join(" to ")}`,
     );
   }
   if (from !== origin) {
     throw new RangeError(
-      `odeint: steps count time from ${from}, this solve from ${origin}; find them with the same vector field`,
+      `odeint: steps have the time origin ${from}, this solve has ${origin}; find the steps with the same vector field`,
     );
   }
   if (found.norm === "sample" && found.lists.length !== y0.shape[0]) {
@@ -41,18 +41,18 @@ export function checkSteps(
   return found;
 }
 
-/** A vector field that says so if its result has the wrong shape or type. */
+/** A vector field that throws if its result has a different shape or type than the state. */
 export function checkField(f: VectorField): VectorField {
   return (time, y) => {
     const slope = f(time, y);
-    checkTensor("odeint: what the vector field returned", slope);
+    checkTensor("odeint: the result of the vector field", slope);
     checkSlope(slope, y);
     return slope;
   };
 }
 
-/** @throws {RangeError | ShapeError} If a number is out of range, or there are no samples to tell apart. */
-export function adaptiveOptions(
+/** @throws {RangeError | ShapeError} If an option is out of range, or a state without axes has `norm: "sample"`. */
+export function checkAdaptiveOptions(
   options: SolveOptions,
   y0: Tensor,
   origin: number,
@@ -76,14 +76,14 @@ export function adaptiveOptions(
     ...checkTolerances(options, defaults),
     maxSteps,
     stepSize,
-    jumps: jumps && since(jumps, origin),
+    jumps: jumps && shiftTimes(jumps, origin),
     origin,
     norm,
     controller: checkController(options.controller),
   };
 }
 
-/** @throws {RangeError} If one is not a positive, finite number. */
+/** @throws {RangeError} If a tolerance is not a positive, finite number. */
 export function checkTolerances(options: SolveOptions, defaults: SolveDefaults): Tolerances {
   const { rtol = defaults.rtol, atol = defaults.atol, adjointRtol, adjointAtol } = options;
   for (const [name, value] of Object.entries({ rtol, atol, adjointRtol, adjointAtol })) {
@@ -94,7 +94,7 @@ export function checkTolerances(options: SolveOptions, defaults: SolveDefaults):
   return { rtol, atol };
 }
 
-/** @throws {RangeError} If it is none. */
+/** @throws {RangeError} If a coupling is not above 0 and at most 1. */
 export function checkCoupling(coupling: number | undefined): void {
   if (coupling !== undefined && !(coupling > 0 && coupling <= 1)) {
     throw new RangeError(`odeint: coupling is ${coupling}, expected a number above 0 and up to 1`);

@@ -1,14 +1,14 @@
-/** Tableaus that users bring. */
+/** Checks of user-defined tableaus. */
 import type { ButcherTableau, EmbeddedMethod, EmbeddedTableau, RungeKutta } from "./tableaus.ts";
 
-/** Largest error of sums of coefficients: those of published tables are rounded. */
+/** Largest error of sums of coefficients. Published coefficients are rounded. */
 const tolerance = 1e-6;
 
 /**
- * Checks a tableau and completes it: an embedded one ends with a stage at the step's end, with which the next step begins, and
- * has weights for the state in the middle.
+ * Checks and completes a tableau. A complete embedded tableau has a last stage at the end of the step, whose slope is the first of
+ * the next step, and weights for the state in the middle.
  *
- * @throws {RangeError} If its rows do not fit together, or the method would not be of order one at least.
+ * @throws {RangeError} If the rows have wrong lengths or sums: the method would not have order one.
  */
 export function checkTableau(tableau: ButcherTableau): ButcherTableau;
 export function checkTableau(tableau: EmbeddedTableau): EmbeddedMethod;
@@ -41,7 +41,7 @@ function checkStages({ name, order, c, a, b }: RungeKutta, fail: (problem: strin
   a.forEach((row, i) => checkWeights(`a[${i}]`, row, i + 1, c[i + 1], fail));
 }
 
-/** @throws {RangeError} If weights are not as many as expected, or do not add up. */
+/** @throws {RangeError} If the number or the sum of weights is wrong. */
 function checkWeights(
   name: string,
   weights: readonly number[],
@@ -56,7 +56,7 @@ function checkWeights(
   }
 }
 
-/** With a last stage that is the step's end, whose slope the next step begins with: first same as last. */
+/** Adds a last stage at the end of the step, whose slope is the first of the next step (first same as last). */
 function withLastStage(tableau: EmbeddedTableau): EmbeddedTableau {
   const { c, a, b, error, middle } = tableau;
   const isLast = b.at(-1) === 0 && a.at(-1)?.every((weight, i) => weight === b[i]);
@@ -71,7 +71,7 @@ function withLastStage(tableau: EmbeddedTableau): EmbeddedTableau {
   };
 }
 
-/** With weights for the state in the middle: where they are left out, those of the cubic through both ends and their slopes. */
+/** Adds default weights for the state in the middle: the cubic polynomial through both ends and their slopes. */
 function withMiddle(tableau: EmbeddedTableau): EmbeddedMethod {
   const last = tableau.b.length - 1;
   const cubic = tableau.b.map((weight, i) => weight / 2 + (i === 0 ? 1 / 8 : i === last ? -1 / 8 : 0));

@@ -1,4 +1,4 @@
-/** Differential equations whose right-hand side reads a control: what controlled equations and fast weights have in common. */
+/** Differential equations whose right-hand side reads a control: controlled equations, and equations of fast weights. */
 import { OptionError } from "../device/errors.ts";
 import type { OptionNames } from "../device/options.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
@@ -13,7 +13,7 @@ import type { Tree } from "../tensor/tree.ts";
 import { cdeDefaults } from "./defaults.ts";
 import { checkOutputTimes, checkStepCount } from "./fixed/step_times.ts";
 import { isAdaptive, type Method, methodOf } from "./methods.ts";
-import { type FieldSince, findStepsSince, normOf, solveSince } from "./odeint.ts";
+import { findPackedSteps, normOf, type ShiftedField, solveTree } from "./odeint.ts";
 import { type PackedState, packField, packState } from "./packed_state.ts";
 import { type AdaptiveSteps, solveOptionNames, type SolveOptions } from "./solve_options.ts";
 import { originOf, usesTime } from "./time_origin.ts";
@@ -21,8 +21,8 @@ import { originOf, usesTime } from "./time_origin.ts";
 /** Options of a solve along a control. */
 export interface CdeSolveOptions extends SolveOptions {
   /**
-   * Number of equal steps in which a method of fixed steps crosses each piece of the control, instead of a step size. Every grid
-   * point then ends a step, so that along a causal path no state depends on a later observation.
+   * Number of equal steps of a fixed-step method across each piece of the control, instead of a step size. A step then ends at
+   * every grid point, so that along a causal path no state depends on a later observation.
    */
   stepsPerPiece?: number;
 }
@@ -32,7 +32,7 @@ export const cdeSolveOptionNames: OptionNames<CdeSolveOptions> = {
   stepsPerPiece: "optional",
 };
 
-/** A control at the time of a stage; for a time of each sample, with axes of one between the samples' and the channels. */
+/** The control at the time of a stage. With one time per sample, axes of length 1 lie between samples and channels. */
 export interface Control {
   /** X(t), `(..., channels)`. */
   evaluate(): Tensor;
@@ -43,7 +43,7 @@ export interface Control {
 /** A right-hand side that reads a control. */
 export type ControlledField<S extends Tree = Tensor> = (control: Control, t: Tensor, y: S) => S;
 
-/** Solves dy/dt = f(X, t, y): `(length(t), ...y0.shape)`. `operation` is its name in messages. */
+/** Solves dy/dt = f(X, t, y). Returns `(length(t), ...y0.shape)`. `operation` is the name of the caller in messages. */
 export function solveAlong<S extends Tree>(
   X: Path,
   f: ControlledField<S>,
@@ -54,19 +54,19 @@ export function solveAlong<S extends Tree>(
 ): S {
   const times = readTimes(X, t, operation);
   const state = packState(y0, operation, normOf(options));
-  return solveSince(fieldAlong(X, f, state, times), state, times, {
+  return solveTree(fieldAlong(X, f, state, times), state, times, {
     ...options,
-    ...solverOf(operation, X, options),
+    ...controlOptions(operation, X, options),
   }, cdeDefaults);
 }
 
-/** `(length, ...batch, ...)` to `(...batch, length, ...)`, with so many axes of the batch. */
-export function timesBehind(x: Tensor, batchAxes: number): Tensor {
+/** Moves the time axis behind the batch axes: `(length, ...batch, ...)` to `(...batch, length, ...)`. */
+export function moveTimeAxis(x: Tensor, batchAxes: number): Tensor {
   const [times, ...axes] = x.shape.keys();
   return x.permute([...axes.slice(0, batchAxes), times, ...axes.slice(batchAxes)]);
 }
 
-/** The steps of such a solve, by an adaptive method. */
+/** Finds the steps that {@linkcode solveAlong} would take with an adaptive method. */
 export async function findStepsAlong<S extends Tree>(
   X: Path,
   f: ControlledField<S>,
@@ -78,15 +78,15 @@ export async function findStepsAlong<S extends Tree>(
   const times = readTimes(X, t, operation);
   const state = packState(y0, operation, normOf(options));
   const field = fieldAlong(X, f, state, times);
-  const solver = { ...options, ...solverOf(operation, X, options) };
-  return await findStepsSince(field, state.y0, times, solver, cdeDefaults);
+  const solver = { ...options, ...controlOptions(operation, X, options) };
+  return await findPackedSteps(field, state.y0, times, solver, cdeDefaults);
 }
 
 /**
- * Output times.
+ * Checks and returns output times.
  *
- * @throws {TypeError} If the control is no path.
- * @throws {RangeError} If they are in disorder, or beyond the control's.
+ * @throws {TypeError} If the control is not a path.
+ * @throws {RangeError} If the times are not monotone, or outside the interval of the control.
  */
 function readTimes(X: Path, t: Tensor | ArrayLike<number>, operation: string): Float64Array {
   checkPath(operation, X);
@@ -94,36 +94,36 @@ function readTimes(X: Path, t: Tensor | ArrayLike<number>, operation: string): F
   checkOutputTimes(times, operation);
   if (X.gridPoints.rank > 1) return times;
   const [begin, end] = [X.times[0], X.times[X.times.length - 1]];
-  // Ends that were computed differ by rounding.
+  // Computed interval ends may differ by rounding.
   const slack = 1e-6 * (end - begin);
   const wrong = times.findIndex((time) => !(time >= begin - slack && time <= end + slack));
   if (wrong >= 0) {
     throw new RangeError(
       `${operation}: t[${wrong}] is ${
         times[wrong]
-      }, but the control is known from ${begin} to ${end} only: ask for times of ` +
-        "its interval, or give it the times that t is meant in",
+      }, but the control is defined from ${begin} to ${end}: choose times in ` +
+        "this interval, or construct the control with the times that t refers to",
     );
   }
   return times;
 }
 
 /**
- * The vector field of an equation along a control: for dz = f(z) dX it is f(z) dX/ds, equation 4 of Kidger et al., 2020, which
- * equation 5 integrates.
+ * The vector field of an equation along a control. For dz = f(z) dX it is f(z) dX/dt (Kidger et al., 2020, equation 4), whose
+ * integral is equation 5.
  */
 function fieldAlong<S extends Tree>(
   X: Path,
   f: ControlledField<S>,
   state: PackedState<S>,
   times: Float64Array,
-): FieldSince {
+): ShiftedField {
   const { y0 } = state;
   const { dtype } = y0;
   const isRounded = X.gridPoints.rank === 1 && times[0] !== 0 && lostByRounding(X.times, dtype) > 1e-3;
   const origin = X.since ? isRounded ? times[0] : originOf(times, dtype) : 0;
   const own = origin === 0 ? X : X.since!(origin);
-  // One series for all samples has no axes of its own, or axes of one.
+  // A series that all samples share has no batch axes, or batch axes of length 1.
   let batch: readonly number[] | undefined;
   const batchOf = () =>
     batch ??= withoutRecording(() => tidy(() => own.evaluate(times[0] - origin)).shape.slice(0, -1));
@@ -169,8 +169,8 @@ function controlAt(X: Path, batchOf: () => readonly number[], t: Tensor): Contro
   };
 }
 
-/** The options that follow from a control: steps of its smallest gap or in its pieces, or the times at which its slope jumps. */
-function solverOf(
+/** The options that follow from a control: its smallest gap as step size, steps in its pieces, or the times at which it jumps. */
+function controlOptions(
   operation: string,
   X: Path,
   { method, steps, stepSize, grid, jumpTimes, stepsPerPiece }: CdeSolveOptions,
@@ -179,11 +179,11 @@ function solverOf(
   if (stepsPerPiece !== undefined) checkStepsPerPiece(operation, own, { method, stepSize, grid });
   if (isAdaptive(own)) return { jumpTimes: jumpTimes ?? X.jumpTimes };
   if (grid) return {};
-  if (stepsPerPiece !== undefined) return { grid: piecesInSteps(operation, X.times, stepsPerPiece) };
+  if (stepsPerPiece !== undefined) return { grid: subdividePieces(operation, X.times, stepsPerPiece) };
   return { stepSize: stepSize ?? smallestGap(X.times) };
 }
 
-/** @throws {OptionError} If another option says where steps end, or the method has no fixed steps. */
+/** @throws {OptionError} If another option determines the steps, or the method is adaptive. */
 export function checkStepsPerPiece(
   operation: string,
   method: Method | undefined,
@@ -193,7 +193,7 @@ export function checkStepsPerPiece(
   if (other) {
     throw new OptionError(
       "conflicting-options",
-      `${operation}: stepsPerPiece and ${other} both say where steps end`,
+      `${operation}: stepsPerPiece and ${other} both determine the steps`,
       { option: "stepsPerPiece", fixes: ["leave one out"] },
     );
   }
@@ -201,8 +201,8 @@ export function checkStepsPerPiece(
     const isDefault = chosen === undefined;
     throw new OptionError(
       "unusable-option",
-      `${operation}: ${method.name}${isDefault ? ", the default method," : ""} has no use for the option ` +
-        "stepsPerPiece: methods of fixed steps, rk4 say, have",
+      `${operation}: ${method.name}${isDefault ? ", the default method," : ""} does not use the option ` +
+        "stepsPerPiece; fixed-step methods, such as rk4, use it",
       {
         option: "stepsPerPiece",
         fixes: [isDefault ? "choose a method, or leave it out" : "leave it out"],
@@ -212,10 +212,10 @@ export function checkStepsPerPiece(
 }
 
 /**
- * Number of steps across pieces, each in as many.
+ * Number of steps across pieces with an equal number of steps each.
  *
  * @param times Ends of the pieces.
- * @throws {RangeError} If it is no whole number above zero, or the steps are more than a solve may take.
+ * @throws {RangeError} If `stepsPerPiece` is not a positive integer, or there are more steps than a solve may take.
  */
 export function countSteps(operation: string, times: ArrayLike<number>, stepsPerPiece: number): number {
   if (!Number.isInteger(stepsPerPiece) || stepsPerPiece < 1) {
@@ -228,7 +228,7 @@ export function countSteps(operation: string, times: ArrayLike<number>, stepsPer
   return steps;
 }
 
-function piecesInSteps(operation: string, times: Float64Array, steps: number): number[] {
+function subdividePieces(operation: string, times: Float64Array, steps: number): number[] {
   countSteps(operation, times, steps);
   return Array.from(times).flatMap((time, i) =>
     i + 1 === times.length
@@ -237,7 +237,7 @@ function piecesInSteps(operation: string, times: Float64Array, steps: number): n
   );
 }
 
-/** The smallest distance between neighbouring times: the papers' step size. */
+/** The smallest distance between adjacent times: the step size of the papers. */
 function smallestGap(times: Float64Array): number {
   return times.subarray(1).reduce((smallest, time, i) => Math.min(smallest, time - times[i]), Infinity);
 }

@@ -1,8 +1,8 @@
-/** Defaults of solves: those of torchdiffeq and torchcde, whose users and numbers carry over. */
+/** Defaults of solves, equal to those of torchdiffeq and torchcde, so that their numbers carry over. */
 
 import type { MethodName } from "./methods.ts";
 
-/** The method and the tolerances of a solve whose options name none. */
+/** Default method and tolerances. */
 export interface SolveDefaults {
   readonly method: MethodName;
   readonly rtol: number;

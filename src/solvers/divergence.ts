@@ -4,20 +4,20 @@ import { checkValues } from "../tensor/late_checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { StatePlace } from "./packed_state.ts";
 
-/** A state that became infinite, NaN or larger than it may be, and where. */
+/** A state that became infinite, NaN or larger than a bound, with its step, time and position. */
 export class DivergenceError extends Error {
   /** `"DivergenceError"`. */
   override name = "DivergenceError";
 
-  /** Made by the solvers. */
+  /** Called by the solvers. */
   constructor(
-    /** The step that gave the state, counted from zero. */
+    /** The step that computed the state, counted from zero. */
     readonly step: number,
-    /** The time at the step's end. */
+    /** The time at the end of the step. */
     readonly time: number,
-    /** The sample, a position along the state's first axis. */
+    /** The sample: a position along the first axis of the state. */
     readonly sample: number,
-    /** The element, a position along each of the state's other axes. */
+    /** The element: a position along each other axis of the state. */
     readonly index: readonly number[],
     value: number,
     steps: number,
@@ -35,21 +35,20 @@ export class DivergenceError extends Error {
   }
 }
 
-/** An adaptive solve that does not reach its end: its steps became too short, or there were too many. */
+/** An adaptive solve that does not reach its end, because its steps became too short or too many. */
 export class NoProgressError extends RangeError {
   /** `"NoProgressError"`. */
   override name = "NoProgressError";
 }
 
 /**
- * Looks for the first state that is not finite. On a GPU the values arrive later, and so does the error: with the next call
- * that reads values.
+ * Checks that states are finite. On a GPU the values arrive later: the error is then thrown by the next call that reads values.
  *
  * @param states `(steps, ...state)`, the state after each step.
  * @param ends The times at which the steps end.
  * @param locate The place of an element, from its position in the state.
  * @param axes Names of the axes of the state, or of its leaves, after the first.
- * @throws {DivergenceError} Where there is one.
+ * @throws {DivergenceError} For the first state that is not finite.
  */
 export function checkStates(
   states: Tensor,

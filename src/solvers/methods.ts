@@ -1,8 +1,8 @@
-/** Every method: those that have a name, and tableaus that users bring. */
+/** All methods: built-in methods with a name, and user-defined tableaus. */
 import { type AdamsMethod, explicitAdams, implicitAdams } from "./fixed/adams.ts";
 import { checkTableau } from "./check_tableau.ts";
 import type { AdaptiveMethod } from "./adaptive/embedded.ts";
-import { type ImplicitMethod, withSteps } from "./implicit/implicit_step.ts";
+import { type ImplicitMethod, implicitMethod } from "./implicit/implicit_step.ts";
 import { adaptiveHeun } from "./methods/adaptive_heun.ts";
 import { bosh3 } from "./methods/bosh3.ts";
 import { dopri5 } from "./methods/dopri5.ts";
@@ -24,7 +24,7 @@ import { reversible } from "./adjoints/reversible_runge_kutta.ts";
 import type { Tolerances } from "./adaptive/step_control.ts";
 import type { ButcherTableau, EmbeddedMethod, EmbeddedTableau } from "./tableaus.ts";
 
-/** A method of solving equations; `kind` tells which. */
+/** A method for differential equations. `kind` distinguishes the types. */
 export type Method = ButcherTableau | EmbeddedMethod | ImplicitMethod | AdamsMethod | ReversibleMethod;
 
 /** Names of explicit Runge-Kutta methods with fixed steps. */
@@ -65,8 +65,8 @@ const adaptive: { readonly [Name in AdaptiveMethodName]: EmbeddedMethod<Name> } 
 };
 
 const implicit: { readonly [Name in ImplicitMethodName]: ImplicitMethod<Name> } = {
-  kvaerno3: withSteps(kvaerno3),
-  kvaerno5: withSteps(kvaerno5),
+  kvaerno3: implicitMethod(kvaerno3),
+  kvaerno5: implicitMethod(kvaerno5),
 };
 
 const adams: Readonly<Record<AdamsMethodName, AdamsMethod>> = {
@@ -109,7 +109,7 @@ export function methodOf(choice: MethodChoice): Method {
   if (base) return reversible(base);
   throw new RangeError(
     `method "${choice}" is unknown; use one of ${Object.keys(methods).join(", ")}, or ` +
-      `${reversiblePrefix}rk4, say, for the reversible form of a Runge-Kutta method`,
+      `the reversible form of a Runge-Kutta method, such as ${reversiblePrefix}rk4`,
   );
 }
 
@@ -119,20 +119,20 @@ export function nameOf(choice: MethodChoice): string {
 }
 
 /**
- * Whether the states of a method within its steps are worse than those at their ends: of a tableau without a middle, and of
- * implicit methods, whose steps are far longer than stiff parts of the solution take, which no polynomial follows.
+ * Whether states within steps are about as accurate as states at the ends of steps. They are not for a tableau without weights
+ * for the middle, nor for implicit methods: in their long steps, no polynomial follows the stiff parts of a solution.
  */
-export function hasCoarseMiddle(choice: MethodChoice): boolean {
-  if (typeof choice === "string") return implicitMethods.some(({ name }) => name === choice);
-  return choice.kind === "embedded" && !choice.middle;
+export function hasDenseOutput(choice: MethodChoice): boolean {
+  if (typeof choice === "string") return !Object.hasOwn(implicit, choice);
+  return choice.kind !== "embedded" || choice.middle !== undefined;
 }
 
-/** Whether a method chooses the length of its steps. */
+/** Whether a method chooses its step sizes. */
 export function isAdaptive(method: Method): method is AdaptiveMethod {
   return method.kind === "embedded" || method.kind === "implicit";
 }
 
-/** An adaptive method, whose stages are solved as exactly as tolerances ask for where they are equations. */
-export function solvedTo(method: AdaptiveMethod, tolerances: Tolerances): AdaptiveMethod {
-  return method.kind === "implicit" ? withSteps(method, tolerances) : method;
+/** An adaptive method whose implicit stages are solved to the accuracy that tolerances require. */
+export function withStageTolerances(method: AdaptiveMethod, tolerances: Tolerances): AdaptiveMethod {
+  return method.kind === "implicit" ? implicitMethod(method, tolerances) : method;
 }

@@ -3,41 +3,41 @@ import { checkOptions } from "../device/options.ts";
 import { hostTimes } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
-import { count, searchSteps, solveAdaptively } from "./adaptive/adaptive.ts";
-import { type AdaptiveOptions, searchLater } from "./adaptive/adaptive_search.ts";
+import { recordStatistics, searchSteps, solveAdaptively } from "./adaptive/adaptive.ts";
+import { type AdaptiveOptions, runSearchAsync } from "./adaptive/adaptive_search.ts";
 import {
-  memoryAhead,
+  batchedPassMemory,
   solveBackwardsAdaptively,
   solveBackwardsInSteps,
-  solveThereAndBack,
+  solveWithAdjoint,
 } from "./adjoints/adjoint.ts";
 import {
-  adaptiveOptions,
+  checkAdaptiveOptions,
   checkCoupling,
   checkField,
   checkSteps,
   checkTolerances,
 } from "./check_arguments.ts";
 import { odeDefaults, type SolveDefaults } from "./defaults.ts";
-import { solveOnGrid } from "./fixed/fixed_steps.ts";
-import { checkOutputTimes, since, stepTimes } from "./fixed/step_times.ts";
-import { hasCoarseMiddle, isAdaptive, type MethodChoice, methodOf, solvedTo } from "./methods.ts";
+import { solveFixedSteps } from "./fixed/fixed_steps.ts";
+import { checkOutputTimes, shiftTimes, stepTimes } from "./fixed/step_times.ts";
+import { hasDenseOutput, isAdaptive, type MethodChoice, methodOf, withStageTolerances } from "./methods.ts";
 import { checkOptionUse } from "./option_use.ts";
 import { type PackedState, packField, packState } from "./packed_state.ts";
 import { rk4 } from "./methods/rk4.ts";
 import { type AdaptiveSteps, type Adjoint, solveOptionNames, type SolveOptions } from "./solve_options.ts";
 import type { ErrorNorm } from "./adaptive/step_control.ts";
 import type { VectorField } from "./runge_kutta.ts";
-import { checkTimesSeen, originOf, usesTime } from "./time_origin.ts";
+import { checkTimeResolution, originOf, usesTime } from "./time_origin.ts";
 
 const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "reversible"];
 
 /**
  * Solves dy/dt = f(t, y), as torchdiffeq's `odeint`.
  *
- * Times are exact: they are kept in float64, and steps are differences of them. What the vector field is given as `t` has the
- * type of the state. A field that looks at it is refused where float32 cannot tell the steps' times apart, as with Unix
- * seconds: subtract the first time then.
+ * Times are kept in float64, so that step sizes are exact. The `t` that the vector field receives has the type of the state.
+ * If float32 cannot distinguish the times of the steps, such as Unix seconds, a vector field that uses `t` is rejected:
+ * subtract the first time.
  *
  * @example
  * ```ts
@@ -66,13 +66,13 @@ const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "rev
  * @param y0 The state at the first time: a float32 or float64 tensor of any shape, or plain objects and arrays of
  * such tensors of one type. Several tensors are solved as if they were concatenated: an adaptive method takes the root mean
  * square of its error over all of them. If they share a first axis, it is the axis of the samples.
- * @param t Times at which the state is wanted, all increasing or all decreasing; two at least.
- * @returns `(length(t), ...y0.shape)`, for each tensor of a tree. Between steps the states are interpolated, linearly or, for
- * adaptive methods, by a polynomial of degree four; implicit methods end a step at each time instead.
- * @param options Without a method the solve is torchdiffeq's: `"dopri5"` with `rtol` 1e-7 and `atol` 1e-9.
- * @throws {OptionError} If the method, or another option, makes an option meaningless, such as a `stepSize` without a method.
- * @throws {RangeError} On an unknown method, a step size or tolerance that is not positive, times in disorder, or more than
- * `maxSteps` steps: the message says how far they led.
+ * @param t Output times, at least two, increasing or decreasing.
+ * @returns `(length(t), ...y0.shape)`, for each tensor of a tree. States within steps are interpolated: linearly, or, for
+ * adaptive methods, by a polynomial of degree four. Implicit methods end a step at each output time instead.
+ * @param options By default the method of torchdiffeq, `"dopri5"` with `rtol` 1e-7 and `atol` 1e-9.
+ * @throws {OptionError} If the method or another option excludes an option, such as a `stepSize` without a method.
+ * @throws {RangeError} If the method is unknown, a step size or tolerance is not positive, times are not monotone, or an
+ * adaptive solve needs more than `maxSteps` steps: the message has the time that it reached.
  * @throws {ShapeError | TypeError} If the result of the vector field has another structure, shape or type than the state.
  */
 export function odeint<S extends Tree>(
@@ -86,26 +86,29 @@ export function odeint<S extends Tree>(
   const times = hostTimes(t, "odeint: t");
   checkOutputTimes(times, "odeint");
   const state = packState(y0, "odeint", normOf(options));
-  return solveSince(ofField(f, state, times, options), state, times, options, odeDefaults);
+  return solveTree(shiftField(f, state, times, options), state, times, options, odeDefaults);
 }
 
-/** A vector field whose time is counted from an origin. */
-export interface FieldSince {
-  /** A time, in units of time. */
+/** A vector field of packed states, with times relative to an origin. */
+export interface ShiftedField {
+  /** The origin, in units of time. */
   readonly origin: number;
-  /** The vector field; its time is that since the origin. */
+  /** The vector field. Its `t` is the time since the origin. */
   readonly f: VectorField;
-  /** Whether the user's function looks at the time that it is given, `origin` included. */
+  /** Whether the result of the user's function depends on its time, which includes the origin. */
   readonly usesTime: (norm: ErrorNorm) => boolean;
 }
 
-/** A vector field for a solve: where float32 does not hold the times, and the field does not look at them, from the first. */
-function ofField<S extends Tree>(
+/**
+ * Shifts a vector field. If float32 cannot hold the times and the field does not use them, the origin is the first time; otherwise
+ * it is 0.
+ */
+function shiftField<S extends Tree>(
   f: VectorField<S>,
   state: PackedState<S>,
   times: Float64Array,
   options: SolveOptions,
-): FieldSince {
+): ShiftedField {
   const { y0 } = state;
   const field = packField(state, f);
   const far = originOf(times, y0.dtype);
@@ -113,12 +116,12 @@ function ofField<S extends Tree>(
   return { origin, f: field, usesTime: (norm) => origin === 0 && usesTime(field, y0, norm) };
 }
 
-/** Whether a vector field is given one time, or a time for each sample. */
+/** The norm, which decides whether a vector field receives one time, or one per sample. */
 export const normOf = ({ norm = "batch", steps }: SolveOptions): ErrorNorm => steps?.found.norm ?? norm;
 
-/** Solves an equation whose vector field has an origin of its own; `t` and times of options are not counted from it. */
-export function solveSince<S extends Tree>(
-  field: FieldSince,
+/** Solves an equation with a shifted vector field. `t` and the times of options are not shifted. */
+export function solveTree<S extends Tree>(
+  field: ShiftedField,
   state: PackedState<S>,
   t: Float64Array,
   options: SolveOptions,
@@ -127,9 +130,9 @@ export function solveSince<S extends Tree>(
   return state.unpack(solvePacked(field, state, t, options, defaults), 1);
 }
 
-/** The same, of packed states: `(length(t), ...y0.shape)`. */
+/** As {@linkcode solveTree}, but returns packed states `(length(t), ...y0.shape)`. */
 export function solvePacked(
-  { origin, f, usesTime }: FieldSince,
+  { origin, f, usesTime }: ShiftedField,
   { y0, locate }: Pick<PackedState<Tree>, "y0" | "locate">,
   t: Float64Array,
   options: SolveOptions,
@@ -160,27 +163,27 @@ export function solvePacked(
   if (adjoint !== "direct" && kind === "implicit") {
     throw new RangeError(`odeint: ${name} has no ${adjoint} adjoint; use "direct"`);
   }
-  const times = since(t, origin);
+  const times = shiftTimes(t, origin);
   const scanOptions = {
     compile: kind === "implicit" ? false : compile,
     executor: options.executor,
     checkpoint: adjoint === "checkpoint",
-    memory: adjoint === "continuous" || adjoint === "reversible" ? memoryAhead : undefined,
+    memory: adjoint === "continuous" || adjoint === "reversible" ? batchedPassMemory : undefined,
     check,
   };
   if (isAdaptive(tableau)) {
-    checkTimesSeen(t, y0.dtype, () => usesTime(normOf(options)));
-    const adaptive = withEnds(method, times, adaptiveOptions(options, y0, origin, defaults));
+    checkTimeResolution(t, y0.dtype, () => usesTime(normOf(options)));
+    const adaptive = stopAtOutputTimes(method, times, checkAdaptiveOptions(options, y0, origin, defaults));
     const steps = options.steps && checkSteps(options.steps, name, y0, t, origin);
-    const own = solvedTo(tableau, adaptive);
+    const own = withStageTolerances(tableau, adaptive);
     const solve = (field: VectorField) =>
       solveAdaptively(own, field, y0, times, { ...adaptive, ...scanOptions, statistics }, steps);
     if (adjoint !== "continuous") return solve(checked);
     const { adjointRtol: rtol = adaptive.rtol, adjointAtol: atol = adaptive.atol } = options;
     const backwards = { ...adaptive, rtol, atol };
-    // A field that has been traced has one time for all samples.
+    // The traced field has a single time for all samples.
     const isTraced = (steps ?? adaptive).norm === "batch";
-    return solveThereAndBack(
+    return solveWithAdjoint(
       checked,
       y0,
       (field) => solve(isTraced ? field : checked),
@@ -191,11 +194,11 @@ export function solvePacked(
   const { coupling } = options;
   checkCoupling(coupling);
   const tolerances = checkTolerances(options, defaults);
-  const choice = { stepSize, grid: options.grid && since(options.grid, origin) };
+  const choice = { stepSize, grid: options.grid && shiftTimes(options.grid, origin) };
   const grid = stepTimes(times, choice);
-  checkTimesSeen(since(grid, -origin), y0.dtype, () => usesTime("batch"));
+  checkTimeResolution(shiftTimes(grid, -origin), y0.dtype, () => usesTime("batch"));
   const solve = (field: VectorField) =>
-    solveOnGrid(field, y0, times, grid, tableau, {
+    solveFixedSteps(field, y0, times, grid, tableau, {
       origin,
       coupling,
       ...tolerances,
@@ -205,9 +208,9 @@ export function solvePacked(
       backwards: adjoint === "reversible",
     });
   if (adjoint !== "continuous") return solve(checked);
-  // The adjoint equation has no past slopes, which a multistep method would begin with.
+  // A multistep method needs past slopes, which the adjoint equation does not have.
   const backwards = tableau.kind === "adams" ? rk4 : tableau.kind === "reversible" ? tableau.base : tableau;
-  return solveThereAndBack(
+  return solveWithAdjoint(
     checked,
     y0,
     solve,
@@ -216,19 +219,23 @@ export function solvePacked(
   );
 }
 
-/** With a step that ends at each output time, where a method does not interpolate well enough. */
-function withEnds(method: MethodChoice, times: Float64Array, options: AdaptiveOptions): AdaptiveOptions {
-  if (!hasCoarseMiddle(method)) return options;
+/** Ends a step at each output time if the method has no dense output. */
+function stopAtOutputTimes(
+  method: MethodChoice,
+  times: Float64Array,
+  options: AdaptiveOptions,
+): AdaptiveOptions {
+  if (hasDenseOutput(method)) return options;
   return { ...options, jumps: [...Array.from(options.jumps ?? []), ...times] };
 }
 
 /**
- * Finds the steps of an adaptive method, for devices where that takes waiting: a GPU. The gradient of a solve with them is that
- * of a solve that finds them itself.
+ * Finds the steps of an adaptive method in advance. A GPU needs this, because its values must be awaited. A solve with the option
+ * `steps` has the same gradient as a solve that finds its steps itself.
  *
  * @example
  * ```ts
- * import { odeint, findOdeintSteps, ones, type Tensor } from "@weft/weft";
+ * import { findOdeintSteps, odeint, ones, type Tensor } from "@weft/weft";
  *
  * const f = (_t: Tensor, y: Tensor) => y.neg();
  * const y0 = ones([2, 3]);
@@ -236,10 +243,10 @@ function withEnds(method: MethodChoice, times: Float64Array, options: AdaptiveOp
  * console.log(odeint(f, y0, [0, 0.5, 1], { steps }));
  * ```
  *
- * @param t Of which the first and the last count; all of them for a method that ends a step at each output time: an implicit
- * one, or a tableau without a middle.
- * @param options The method is an adaptive one, `"dopri5"` by default.
- * @throws {RangeError} As {@linkcode odeint}; if the method is not adaptive.
+ * @param t Output times. Only the first and the last matter, unless the method ends a step at each output time: an implicit
+ * method, or a tableau without `middle`.
+ * @param options The method must be adaptive; `"dopri5"` by default.
+ * @throws {RangeError} As {@linkcode odeint}, and if the method is not adaptive.
  */
 export async function findOdeintSteps<S extends Tree>(
   f: VectorField<S>,
@@ -252,12 +259,12 @@ export async function findOdeintSteps<S extends Tree>(
   const times = hostTimes(t, "findOdeintSteps: t");
   checkOutputTimes(times, "findOdeintSteps");
   const state = packState(y0, "findOdeintSteps", normOf(options));
-  return await findStepsSince(ofField(f, state, times, options), state.y0, times, options, odeDefaults);
+  return await findPackedSteps(shiftField(f, state, times, options), state.y0, times, options, odeDefaults);
 }
 
-/** The steps that {@linkcode solveSince} would take. */
-export async function findStepsSince(
-  { origin, f, usesTime }: FieldSince,
+/** The steps that {@linkcode solvePacked} would take. */
+export async function findPackedSteps(
+  { origin, f, usesTime }: ShiftedField,
   y0: Tensor,
   t: Float64Array,
   options: SolveOptions,
@@ -271,11 +278,14 @@ export async function findStepsSince(
       `findOdeintSteps: ${tableau.name} has fixed steps, which need not be found; use an adaptive method`,
     );
   }
-  checkTimesSeen(t, y0.dtype, () => usesTime(normOf(options)));
-  const times = since(t, origin);
-  const adaptive = withEnds(method, times, adaptiveOptions(options, y0, origin, defaults));
-  const search = searchSteps(solvedTo(tableau, adaptive), checkField(f), y0, times, { ...adaptive, compile });
-  const { steps: found } = await searchLater(search);
-  count(statistics, found);
+  checkTimeResolution(t, y0.dtype, () => usesTime(normOf(options)));
+  const times = shiftTimes(t, origin);
+  const adaptive = stopAtOutputTimes(method, times, checkAdaptiveOptions(options, y0, origin, defaults));
+  const search = searchSteps(withStageTolerances(tableau, adaptive), checkField(f), y0, times, {
+    ...adaptive,
+    compile,
+  });
+  const { steps: found } = await runSearchAsync(search);
+  recordStatistics(statistics, found);
   return { method, interval: [t[0], t[t.length - 1]], origin, found };
 }

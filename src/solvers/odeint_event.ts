@@ -10,8 +10,8 @@ import { derivativeOrder, withoutRecording } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { findEvent } from "./adaptive/adaptive.ts";
-import { isAdaptive, methodOf, solvedTo } from "./methods.ts";
-import { adaptiveOptions, checkField } from "./check_arguments.ts";
+import { isAdaptive, methodOf, withStageTolerances } from "./methods.ts";
+import { checkAdaptiveOptions, checkField } from "./check_arguments.ts";
 import { odeDefaults } from "./defaults.ts";
 import { rk4 } from "./methods/rk4.ts";
 import { solvePacked } from "./odeint.ts";
@@ -24,7 +24,7 @@ import { usesTime } from "./time_origin.ts";
 /** Options of a solve up to an event. */
 export interface EventOptions extends SolveOptions {
   /**
-   * Whether to go back in time.
+   * Whether time runs backwards.
    *
    * @default {false}
    */
@@ -38,10 +38,10 @@ const eventOptionNames: OptionNames<EventOptions> = { ...solveOptionNames, rever
  * the state and the time of the event. (Chen, Amos, Nickel, "Learning Neural Event Functions for Ordinary Differential
  * Equations", 2021.)
  *
- * The time and the state are as exact as a solve whose last step ends at the event: states that are interpolated within a step,
- * which `bosh3` and `dopri8` have less exactly than their tolerances, play no part. On an oscillation, a decay and logistic growth
- * with `rtol` and `atol` from 1e-4 to 1e-10 the time is off by at most 1 times the tolerance with `dopri8`, 4 times with `tsit5`,
- * 12 times with `dopri5` and 45 times with `bosh3`.
+ * The time and the state have the accuracy of a solve whose last step ends at the event. Interpolated states are not used, because
+ * `bosh3` and `dopri8` interpolate less accurately than their tolerances. For an oscillation, a decay and logistic growth with
+ * `rtol` and `atol` from 1e-4 to 1e-10, the error of the time is at most 1 times the tolerance with `dopri8`, 4 times with
+ * `tsit5`, 12 times with `dopri5` and 45 times with `bosh3`.
  *
  * @example
  * ```ts
@@ -55,14 +55,14 @@ const eventOptionNames: OptionNames<EventOptions> = { ...solveOptionNames, rever
  *
  * @param y0 The state at `t0`: a tensor or a tree of tensors, as in {@linkcode odeint}.
  * @param t0 The time of `y0`.
- * @param event Numbers that differ from zero at the start; the first to change its sign ends the solve.
- * @param options The method is an adaptive one, `"dopri5"` by default.
- * @returns The time, of no axes, and the state at it, of the structure and shapes of `y0`.
- * @throws {RangeError} If the method is not adaptive, `steps` or the norm of each sample is given, `t0` is infinite or NaN, the
- * event function is zero at the start, `maxSteps` steps lead to no event, or the state's type cannot tell the event's time from
- * the start.
- * @throws {ShapeError} If the event function returns no number, or `t0` is not one time.
- * @throws {Error} If gradients of more than four orders are asked for.
+ * @param event Returns numbers that are not zero at the start. The first sign change of any of them ends the solve.
+ * @param options The method must be adaptive; `"dopri5"` by default.
+ * @returns The time as a scalar, and the state at this time, of the structure and shapes of `y0`.
+ * @throws {RangeError} If the method is not adaptive, `steps` or `norm: "sample"` is given, `t0` is infinite or NaN, the event
+ * function is zero at the start, no event occurs within `maxSteps` steps, or the type of the state cannot distinguish the time
+ * of the event from the start.
+ * @throws {ShapeError} If the event function returns an empty tensor, or `t0` is not a single time.
+ * @throws {Error} If gradients of an order above four are requested.
  */
 export function odeintEvent<S extends Tree>(
   f: VectorField<S>,
@@ -77,13 +77,15 @@ export function odeintEvent<S extends Tree>(
   const { reverseTime = false, method = odeDefaults.method, ...others } = options;
   const tableau = methodOf(method);
   if (!isAdaptive(tableau)) {
-    throw new RangeError(`odeintEvent: ${tableau.name} has fixed steps; use an adaptive method, dopri5 say`);
+    throw new RangeError(
+      `odeintEvent: ${tableau.name} has fixed steps; use an adaptive method, such as dopri5`,
+    );
   }
   if (others.norm === "sample" || others.steps) {
     const option = others.steps ? "steps" : 'norm "sample"';
     throw new RangeError(
-      `odeintEvent: ${option} cannot be had: all samples share the event's time, and the steps to it, which are found with it; ` +
-        "leave it out",
+      `odeintEvent: ${option} is not supported: all samples share the time of the event and the steps to it, which the search finds; ` +
+        "omit it",
     );
   }
   const state = packState(y0, "odeintEvent");
@@ -99,31 +101,31 @@ export function odeintEvent<S extends Tree>(
     throw new RangeError(`odeintEvent: t0 is ${start}, expected a finite time`);
   }
   const first = withoutRecording(() => event(scalar(start, dtype), y0));
-  checkTensor("odeintEvent: what the event function returned", first);
+  checkTensor("odeintEvent: the result of the event function", first);
   const signs = withoutRecording(() => first.sign());
   if (signs.size === 0) {
     throw new ShapeError(
       `odeintEvent: the event function returned ${formatShape(signs.shape)} for a state of ${
         formatShape(state.y0.shape)
-      }, and no number can change its sign; give it samples, or return one number at least`,
+      }, which is empty; expected at least one sample and one number`,
     );
   }
   if (withoutRecording(() => readNumber(signs.isNaN().cast(dtype).max())) === 1) {
     throw new RangeError(
-      "odeintEvent: the event function is NaN at the start, expected numbers other than zero; see what it computes of t0 and y0",
+      "odeintEvent: the event function is NaN at the start, expected nonzero numbers; check its result for t0 and y0",
     );
   }
   if (withoutRecording(() => readNumber(signs.abs().min())) === 0) {
     throw new RangeError(
-      "odeintEvent: the event function is zero at the start; begin a little later, where its sign is known",
+      "odeintEvent: the event function is zero at the start; start slightly later, where its sign is known",
     );
   }
-  // Positive until the first of the numbers changes its sign.
+  // Positive until one of the numbers changes sign.
   const nearest = (t: Tensor, y: Tensor) => event(t, state.unpack(y)).mul(signs).min();
   const field = packField(state, f);
-  const adaptive = adaptiveOptions(options, state.y0, 0, odeDefaults);
+  const adaptive = checkAdaptiveOptions(options, state.y0, 0, odeDefaults);
   const found = findEvent(
-    solvedTo(tableau, adaptive),
+    withStageTolerances(tableau, adaptive),
     checkField(field),
     state.y0,
     start,
@@ -135,29 +137,29 @@ export function odeintEvent<S extends Tree>(
   checkResolution([start, end], dtype, "odeintEvent: the start and the event");
   const t = scalar(end, dtype);
   const steps = { method, interval: [start, end] as const, origin: 0, found };
-  const fieldSince = { origin: 0, f: field, usesTime: (norm: ErrorNorm) => usesTime(field, state.y0, norm) };
+  const shifted = { origin: 0, f: field, usesTime: (norm: ErrorNorm) => usesTime(field, state.y0, norm) };
   const times = Float64Array.of(start, end);
-  const y = solvePacked(fieldSince, state, times, { ...others, method, steps }, odeDefaults).select(0, 1);
+  const y = solvePacked(shifted, state, times, { ...others, method, steps }, odeDefaults).select(0, 1);
   const moved = derivativeOrder() > 0 ? followEvent(field, nearest, t, y) : { t, y };
   return { t: moved.t, y: state.unpack(moved.y) };
 }
 
-/** The largest order of gradients that {@linkcode followEvent} is exact for: that of the method which it takes a step with. */
+/** The highest order of gradients of {@linkcode followEvent}: the order of the method of its step. */
 const highestOrder = rk4.order;
 
 /**
- * The time of an event and the state at it, with gradients: by the implicit function theorem the event moves by
- * -dg / (dg/dt + dg/dy f) in time, and the state with it. A Newton iteration moves them by nothing, which gradients follow; it
- * leads to those of the first order, and each further one to those of one order more.
+ * The time of an event and the state at this time, with gradients. By the implicit function theorem the time changes by
+ * -dg / (dg/dt + dg/dy f), and the state moves along the solution. A Newton iteration does not change the values, but gradients
+ * flow through it: the first iteration gives first-order gradients, and each further iteration one more order.
  *
- * @throws {Error} If gradients of higher orders are asked for than a step follows.
+ * @throws {Error} If the requested order of gradients is above {@linkcode highestOrder}.
  */
 function followEvent(f: VectorField, event: VectorField, t: Tensor, y: Tensor): { t: Tensor; y: Tensor } {
   const orders = derivativeOrder();
   if (orders > highestOrder) {
     throw new Error(
-      `odeintEvent: gradients of order ${orders} are asked for, those of an event are known up to order ${highestOrder}; ` +
-        "take fewer gradients of gradients",
+      `odeintEvent: gradients of order ${orders} are requested, an event has gradients up to order ${highestOrder}; ` +
+        "nest fewer gradients",
     );
   }
   const speed = withoutRecording(() => {

@@ -1,26 +1,26 @@
-/** Options that a method looks at: one that it would ignore is refused, by name. */
+/** Options that a method uses. An option that the method would ignore is rejected by name. */
 import { OptionError } from "../device/errors.ts";
 import { isAdaptive, type Method } from "./methods.ts";
 import type { SolveOptions } from "./solve_options.ts";
 
-/** The kinds of methods that look at an option, in words, and whether a method is of them. */
+/** The kinds of methods with an option: a text for messages, and a predicate. */
 type Use = readonly [kinds: string, isUsed: (method: Method, options: SolveOptions) => boolean];
 
 const fixed: Use = [
-  "methods of fixed steps, rk4 say,",
+  "fixed-step methods, such as rk4,",
   ({ kind }) => kind === "explicit" || kind === "adams" || kind === "reversible",
 ];
 const adaptive: Use = [
-  "adaptive methods, dopri5 say,",
+  "adaptive methods, such as dopri5,",
   isAdaptive,
 ];
 
-/** Whether the tolerances of a solve have an effect on a method. */
+/** Whether a method uses the tolerances of a solve. */
 export function usesTolerances(method: Method): boolean {
   return isAdaptive(method) || (method.kind === "adams" && method.implicit);
 }
 
-const tolerant: Use = ["adaptive methods, dopri5 say, and implicit_adams", usesTolerances];
+const tolerant: Use = ["adaptive methods, such as dopri5, and implicit_adams", usesTolerances];
 const continuous: Use = [
   "the continuous adjoint of adaptive methods",
   (method, options) => options.adjoint === "continuous" && isAdaptive(method),
@@ -38,18 +38,18 @@ const uses: { readonly [option in keyof SolveOptions]?: Use } = {
   jumpTimes: adaptive,
   adjointRtol: continuous,
   adjointAtol: continuous,
-  coupling: ["reversible methods, reversible_rk4 say,", ({ kind }) => kind === "reversible"],
+  coupling: ["reversible methods, such as reversible_rk4,", ({ kind }) => kind === "reversible"],
   executor: [
-    "methods whose solve is compiled, rk4 say,",
+    "compiled methods, such as rk4,",
     (method) => method.kind !== "implicit" && !(method.kind === "adams" && method.implicit),
   ],
 };
 
 /**
- * Checks that options go with the method, and with one another.
+ * Checks that options suit the method and each other.
  *
- * @param isDefault Whether the method is the default, since the options name none.
- * @throws {OptionError} If an option was given that the method, or another option, makes meaningless.
+ * @param isDefault Whether the options name no method, so that the default applies.
+ * @throws {OptionError} If the method, or another option, excludes an option.
  */
 export function checkOptionUse(method: Method, options: SolveOptions, isDefault = false): void {
   const name = isDefault ? `${method.name}, the default method,` : method.name;
@@ -58,7 +58,7 @@ export function checkOptionUse(method: Method, options: SolveOptions, isDefault 
     if (value === undefined || value === false || isUsed(method, options)) continue;
     throw new OptionError(
       "unusable-option",
-      `odeint: ${name} has no use for the option ${option}: ${kinds} have`,
+      `odeint: ${name} does not use the option ${option}; ${kinds} use it`,
       { option, fixes: [isDefault ? "choose a method, or leave it out" : "leave it out"] },
     );
   }
@@ -73,7 +73,7 @@ export function checkOptionUse(method: Method, options: SolveOptions, isDefault 
     );
   }
   if (options.grid && options.stepSize !== undefined) {
-    throw new OptionError("conflicting-options", "odeint: grid and stepSize both say where steps end", {
+    throw new OptionError("conflicting-options", "odeint: grid and stepSize both determine the steps", {
       option: "grid",
       fixes: ["leave one out"],
     });

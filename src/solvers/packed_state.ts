@@ -1,4 +1,4 @@
-/** States that are trees of tensors. Solvers compute with one tensor, in which the leaves lie one after another. */
+/** States that are trees of tensors. Solvers compute with one tensor, the concatenation of all leaves. */
 import { isFloat } from "../device/dtype.ts";
 import { formatShape, sameShape, ShapeError, sizeOf } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
@@ -18,11 +18,11 @@ export interface StatePlace {
   readonly index: readonly number[];
 }
 
-/** How a solver holds states of one structure. A state that is a tensor is its own packed state. */
+/** The layout of packed states of one structure. A state that is a tensor needs no packing. */
 export interface PackedState<S extends Tree> {
   /** The first state, packed: `(n)`, or `(batch, n)` if the leaves share a first axis. */
   readonly y0: Tensor;
-  /** Packs the slopes that a vector field returns. @throws {TypeError | ShapeError} If they do not fit the state. */
+  /** Packs the slopes of a vector field. @throws {TypeError | ShapeError} If structure, shapes or types differ from the state. */
   readonly pack: (slopes: S) => Tensor;
   /** The tree of a packed state, or of states along leading axes. */
   readonly unpack: (packed: Tensor, leadingAxes?: number) => S;
@@ -37,7 +37,7 @@ export interface PackedState<S extends Tree> {
  *
  * @param norm With `"sample"`, packed states are `(batch, n)`.
  * @throws {TypeError} If the tree has no tensor, or not all are of one float type.
- * @throws {ShapeError} If the norm of each sample is wanted and leaves do not share a first axis.
+ * @throws {ShapeError} If the norm is `"sample"` and leaves do not share a first axis.
  */
 export function packState<S extends Tree>(
   tree: S,

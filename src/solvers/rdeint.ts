@@ -15,19 +15,19 @@ import { type PackedState, packState } from "./packed_state.ts";
 import { rungeKuttaSteps } from "./runge_kutta.ts";
 
 /**
- * Solves dy/ds = f(dX/ds, y) along a path of straight pieces, as that of log-signatures: the log-ODE method of Morrill et al.,
- * "Neural Rough Differential Equations for Long Time Series" (2021), section 3. In each piece, which is a window, the equation
- * does not depend on time, and all stages of a step see the window that the step crosses.
+ * Solves dy/ds = f(dX/ds, y) along a piecewise linear path, such as a path of log-signatures: the log-ODE method of Morrill et
+ * al., "Neural Rough Differential Equations for Long Time Series" (2021), section 3. In each piece (window) the equation does
+ * not depend on time, and all stages of a step use the same window.
  *
- * @param X The path; what is read of it is its derivative inside each piece.
- * @param f From a derivative `(batch, words)` and a state to the state's derivative.
+ * @param X The path. Only its derivative inside each piece is used.
+ * @param f Maps a derivative of the path `(batch, words)` and a state to the derivative of the state.
  * @param y0 The state at the first of the times: a tensor or a tree of tensors, as in {@linkcode odeint}.
  * @param t Grid points of the path.
- * @param options Of {@linkcode odeint}; a step crosses a window by default. Explicit methods of fixed steps run as one loop;
- * others, and the continuous and reversible adjoints, solve window by window.
+ * @param options As of {@linkcode odeint}. By default one step per window. Explicit fixed-step methods run as one loop. Other
+ * methods, and the continuous and reversible adjoints, solve window by window.
  * @returns `(length(t), ...y0.shape)`, for each tensor of a tree.
- * @throws {OptionError} If both a step size and steps of each piece are given, or as {@linkcode odeint}.
- * @throws {RangeError} If a time is no grid point, or as {@linkcode odeint}.
+ * @throws {OptionError} If both `stepSize` and `stepsPerPiece` are given, or as {@linkcode odeint}.
+ * @throws {RangeError} If a time is not a grid point, or as {@linkcode odeint}.
  */
 export function rdeint<S extends Tree>(
   X: Path,
@@ -41,7 +41,7 @@ export function rdeint<S extends Tree>(
   return state.unpack(solveWindows(X, field, state, t, options), 1);
 }
 
-/** The same, of packed states. */
+/** As {@linkcode rdeint}, for packed states. */
 function solveWindows(
   X: Path,
   f: (logsignature: Tensor, y: Tensor) => Tensor,
@@ -88,7 +88,7 @@ function solveWindows(
     ? (y: Tensor, { slope, duration }: typeof rows) =>
       rungeKuttaSteps(tableau, (y) => f(slope, y), duration, y, steps)
     : (y: Tensor, { slope, duration }: typeof rows) => {
-      // In the window's own time, from 0 to 1.
+      // The time of a window runs from 0 to 1.
       const field = (_t: Tensor, y: Tensor) => f(slope, y).mul(duration);
       return odeint(field, y, [0, 1], { ...rest, method, adjoint, stepSize: 1 / steps }).select(0, 1);
     };

@@ -62,7 +62,7 @@ export function stageTimes(t: Tensor, dt: Tensor, end?: Tensor): (fraction: numb
  * @param timeAt The time at a fraction of the step.
  * @param slope The slope of the first stage, if known.
  */
-export function rungeKuttaStages(
+export function computeStages(
   { a, c }: RungeKutta,
   rule: StageRule,
   timeAt: (fraction: number) => Tensor,
@@ -80,7 +80,7 @@ export function rungeKuttaStages(
   return { states, slopes };
 }
 
-/** One step, with the arguments of {@linkcode rungeKuttaStages}. */
+/** One step, with the arguments of {@linkcode computeStages}. */
 export function takeStep(
   tableau: RungeKutta & { readonly diagonal?: number },
   rule: StageRule,
@@ -90,7 +90,7 @@ export function takeStep(
   slope?: Parts,
 ): Step {
   const { a, b, diagonal = 0 } = tableau;
-  const { states, slopes } = rungeKuttaStages(tableau, rule, timeAt, dt, y, slope);
+  const { states, slopes } = computeStages(tableau, rule, timeAt, dt, y, slope);
   const last = a.at(-1);
   const endsAtLastStage = last && b.every((weight, i) => weight === (last[i] ?? diagonal));
   return { y: endsAtLastStage ? states.at(-1)! : advance(y, b, slopes, dt), stages: slopes };
@@ -140,7 +140,7 @@ export function pullChange(
 ): Tensor {
   const { a, b } = tableau;
   const times: Tensor[] = [];
-  const { states } = rungeKuttaStages(
+  const { states } = computeStages(
     tableau,
     (i, t, [state]) => {
       times[i] = t;

@@ -1,12 +1,12 @@
 /**
- * Where a function between 0 and 1 changes from positive to other numbers, by the ITP method: about as many evaluations as the
- * secant method takes, and never more than one more than bisection takes. (Oliveira, Takahashi, "An enhancement of the bisection
- * method average performance preserving minmax optimality", 2020.)
+ * Finds where a function on [0, 1] changes from positive to other values, by the ITP method. It needs about as many evaluations as
+ * the secant method, and at most one more than bisection. (Oliveira, Takahashi, "An enhancement of the bisection method average
+ * performance preserving minmax optimality", 2020.)
  *
- * @param atZero The value at 0, which is positive.
- * @param atOne The value at 1, which is not.
- * @param tolerance The length of the interval in which the change is known to be at the end.
- * @returns The middle of that interval.
+ * @param atZero The value at 0, which must be positive.
+ * @param atOne The value at 1, which must not be positive.
+ * @param tolerance Length of the final interval around the change.
+ * @returns The middle of the final interval.
  */
 export function findSignChange(
   f: (x: number) => number,
@@ -21,10 +21,10 @@ export function findSignChange(
     const middle = (low + high) / 2;
     const interpolated = (atLow * high - atHigh * low) / (atLow - atHigh);
     const toMiddle = Math.sign(middle - interpolated);
-    // Beyond the change as the secant sees it, so that the other end of the interval moves too.
+    // Truncation: go beyond the root of the secant, so that the other end of the interval moves too.
     const beyond = Math.max(0.2 * (high - low) ** 2, tolerance / 2);
     const truncated = beyond <= Math.abs(middle - interpolated) ? interpolated + toMiddle * beyond : middle;
-    // As near to the middle as bisection would have to come with the evaluations that are left.
+    // Projection: stay so close to the middle that the remaining evaluations suffice for bisection.
     const radius = tolerance / 2 * 2 ** (bisections + 1 - i) - (high - low) / 2;
     const x = Math.abs(truncated - middle) <= radius ? truncated : middle - toMiddle * radius;
     const value = f(x);

@@ -6,98 +6,105 @@ import type { Steps } from "./adaptive/adaptive_search.ts";
 import type { ErrorNorm, StepController } from "./adaptive/step_control.ts";
 import type { MethodChoice } from "./methods.ts";
 
-/** A way of computing the gradient of a solve. */
+/** The method that computes the gradient of a solve. */
 export type Adjoint = "direct" | "checkpoint" | "continuous" | "reversible";
 
 /** Options of a solve of a differential equation. */
 export interface SolveOptions {
   /**
-   * `"dopri5"` by default, as in torchdiffeq and torchcde; models take `"rk4"`. Of fixed steps: `euler`, `midpoint`, `heun2`,
-   * `heun3`, `ralston`, `rk4` (the 3/8 rule), `rk4_classic` and `reversible_heun`; the reversible form of any explicit Runge-Kutta method, `reversible_rk4` say
-   * (McCallum and Foster, 2024); `explicit_adams` and, on the CPU, `implicit_adams`, for a `stepSize` that divides the
-   * interval. With steps as long as the tolerances allow: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`, `tsit5` and
-   * `dopri8`, on a GPU with `steps` that were found before; and, on the CPU, for stiff equations `kvaerno3` and `kvaerno5`,
-   * which solve for each sample, a row of a state of two or more axes, with its Jacobian: for small states, of samples that
-   * do not depend on one another. Or a tableau of your own: a {@linkcode ButcherTableau} for fixed steps, an
-   * {@linkcode EmbeddedTableau} for steps as long as the tolerances allow.
+   * The method: a name or a user-defined tableau. `"dopri5"` by default, as in torchdiffeq and torchcde; models default to
+   * `"rk4"`.
    *
-   * An option that the method has no use for is refused.
+   * - Fixed steps: `euler`, `midpoint`, `heun2`, `heun3`, `ralston`, `rk4` (the 3/8 rule), `rk4_classic` and
+   *   `reversible_heun`; the reversible form of any explicit Runge-Kutta method, such as `reversible_rk4` (McCallum and
+   *   Foster, 2024); a {@linkcode ButcherTableau}.
+   * - Multistep: `explicit_adams` and, on the CPU, `implicit_adams`. The `stepSize` must divide the interval.
+   * - Adaptive steps: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`, `tsit5`, `dopri8` and an
+   *   {@linkcode EmbeddedTableau}. A GPU needs `steps` that were found before.
+   * - Adaptive steps for stiff equations, on the CPU: `kvaerno3` and `kvaerno5`. They use the Jacobian of each sample, which is a
+   *   row of a state with two or more axes. They suit small states whose samples are independent.
+   *
+   * An option that the method does not use is rejected.
    */
   method?: MethodChoice;
   /**
-   * The length of a step of the `method`, in units of time; without it one step leads from each output time to the next. For an
-   * adaptive method that of the first step, which it finds by itself otherwise.
+   * Step size of the `method`, in units of time. By default one step leads from each output time to the next. For an adaptive
+   * method it is the first step size, which is otherwise estimated.
    */
   stepSize?: number;
-  /** Times at which a method of fixed steps steps, instead of a step size; the first and the last of `t` are added. */
+  /** End times of the steps of a fixed-step method, instead of a step size. The first and the last of `t` are added. */
   grid?: ArrayLike<number>;
   /**
-   * Relative tolerance: 1e-7 by default, as in torchdiffeq; along a control and in models 1e-4, as in torchcde. The error of an adaptive method's step is `atol + rtol |y|` at most, and the
-   * corrections of `implicit_adams` stop there.
+   * Relative tolerance. 1e-7 by default, as in torchdiffeq; 1e-4 along a control and in models, as in torchcde. The error of an
+   * adaptive step is at most `atol + rtol |y|`. The corrections of `implicit_adams` stop at this error.
    */
   rtol?: number;
-  /** Absolute tolerance: 1e-9 by default; along a control and in models 1e-6. */
+  /** Absolute tolerance. 1e-9 by default; 1e-6 along a control and in models. */
   atol?: number;
   /**
-   * The elements over which the root mean square of an adaptive method's error is taken. `"batch"` (the default): all, so that
-   * the entire batch takes the same steps, which are torchdiffeq's. `"sample"`: those of each sample on its own (a position
-   * along the state's first axis), which takes steps of its own; the search for them is compiled, and a sample's solution
-   * does not depend on the others. The vector field is then given a time for each, `(batch, 1, ...)`, which broadcasts
-   * against the state; with a state of several tensors, against the one with the most axes. The continuous adjoint's own steps stay those of the batch.
+   * The elements over which the root mean square of the error of an adaptive step is taken. `"batch"` (default): all elements. The
+   * entire batch then takes the same steps, as in torchdiffeq. `"sample"`: the elements of each sample, which is a position along
+   * the first axis of the state. Each sample then takes its own steps; the search for them is compiled, and the solution of a
+   * sample does not depend on the others. The vector field receives one time per sample, `(batch, 1, ...)`, which broadcasts
+   * against the state; for a state of several tensors, against the tensor with the most axes. The steps of the continuous adjoint
+   * are always those of the batch.
    */
   norm?: ErrorNorm;
-  /** The steps of an adaptive method, found before: with `findOdeintSteps` or `findCdeintSteps`. */
+  /** The steps of an adaptive method, from `findOdeintSteps` or `findCdeintSteps`. */
   steps?: AdaptiveSteps;
-  /** Controller of an adaptive method's next step from the errors of the last ones; torchdiffeq's integral one by default. */
+  /** Controls the step sizes of an adaptive method. By default the integral controller of torchdiffeq. */
   controller?: StepController;
   /**
-   * Largest number of steps that an adaptive method tries (for each sample that takes its own).
+   * Maximum number of steps that an adaptive method tries, per sample with `norm: "sample"`.
    *
    * @default {10000}
    */
   maxSteps?: number;
   /**
-   * Times at which the vector field may jump: an adaptive method ends a step at each. Output times too where `bosh3`, or `dopri8`
-   * with tight tolerances, is to be exact to them, which the states that are interpolated within its steps are not.
+   * Times at which the vector field may jump. An adaptive method ends a step at each of them. Add the output times if `bosh3`, or
+   * `dopri8` with tight tolerances, must be accurate at them: states interpolated within their steps are less accurate than
+   * states at the ends of steps.
    */
   jumpTimes?: ArrayLike<number>;
-  /** `rtol` of the continuous adjoint's own solve: the same by default. */
+  /** `rtol` of the backward solve of the continuous adjoint. By default `rtol`. */
   adjointRtol?: number;
-  /** `atol` of the continuous adjoint's own solve: the same by default. */
+  /** `atol` of the backward solve of the continuous adjoint. By default `atol`. */
   adjointAtol?: number;
   /**
-   * Coupling of the two states of a method's reversible form, above 0 and up to 1. By default 0.999, and nearer
-   * to 1 for more than 4000 steps: where they are undone, rounding errors grow by `coupling ** -steps`.
+   * Coupling of the two states of a reversible form, above 0 and at most 1. By default 0.999, and closer to 1 for more than 4000
+   * steps: the backward reconstruction multiplies rounding errors by `coupling ** -steps`.
    */
   coupling?: number;
-  /** An object that is given the cost of the solve. */
+  /** An object that receives the cost of the solve. */
   statistics?: SolveStatistics;
   /**
-   * `"direct"` (the default): the exact gradient of the discrete solution; the state is kept once a step.
-   * `"checkpoint"`: the same numbers; the state is kept every so many steps, memory grows with their square root.
-   * `"continuous"`: the adjoint equation solved backwards; memory does not grow, and the gradient has the solver's error.
-   * An adaptive method looks at the errors of state and adjoint then, and not at those of the parameters' gradients (Kidger
-   * et al., "Hey, that's not an ODE", 2021).
-   * `"reversible"`: the exact gradient of the discrete solution; states are reconstructed instead of kept, so that memory does
-   * not grow. For the methods whose names begin with `reversible_`.
+   * `"direct"` (default): the exact gradient of the discrete solution. One state per step is kept.
+   * `"checkpoint"`: the same numbers. Memory grows with the square root of the number of steps, because intermediate states are
+   * recomputed.
+   * `"continuous"`: the adjoint equation, solved backwards. Memory is independent of the number of steps, and the gradient has the
+   * error of the solver. An adaptive method then controls the errors of state and adjoint, but not those of the gradients of
+   * parameters (Kidger et al., "Hey, that's not an ODE", 2021).
+   * `"reversible"`: the exact gradient of the discrete solution. States are reconstructed instead of kept, so that memory is
+   * independent of the number of steps. For methods whose names begin with `reversible_`.
    */
   adjoint?: Adjoint;
   /**
-   * Whether to look for states that are infinite or NaN, `false` by default. The first is reported with its
-   * time, step and sample, as a `DivergenceError`; it takes keeping all states. With names for the axes after
-   * the first, of the state or of each of its tensors, the report says by them where in the sample it is.
+   * Whether to check for infinite and NaN states. The first such state is reported with its time, step and sample as a
+   * `DivergenceError`. The check keeps the states of all steps. Names of the axes after the first, of the state or of each of its
+   * tensors, add the position of the element to the report.
    *
    * @default {false}
    */
   check?: boolean | readonly string[];
   /**
-   * Whether the solve is compiled, `true` by default; otherwise every operation of every step runs by itself.
+   * Whether the solve is compiled. If false, each operation of each step runs separately.
    *
    * @default {true}
    */
   compile?: boolean;
   /**
-   * Executor of a compiled solve: see {@linkcode ScanOptions.executor}. The continuous adjoint's own solve chooses for itself.
+   * Executor of a compiled solve: see {@linkcode ScanOptions.executor}. The backward solve of the continuous adjoint chooses its
+   * executor itself.
    */
   executor?: ScanOptions["executor"];
 }
@@ -125,14 +132,14 @@ export const solveOptionNames: OptionNames<SolveOptions> = {
 
 /** The steps of an adaptive solve. */
 export interface AdaptiveSteps {
-  /** The method that they were found with. */
+  /** The method of the search. */
   readonly method: MethodChoice;
   /** The first and the last time. */
   readonly interval: readonly [number, number];
-  /** The time that {@linkcode found} counts from. */
+  /** The origin of the times in {@linkcode found}. */
   readonly origin: number;
   /**
-   * Start and end of each step, of each sample or of all.
+   * Start and end of each step, per sample or for the whole batch.
    *
    * @internal
    */

@@ -1,6 +1,6 @@
 /**
- * Times that float32 does not hold. A solve whose times lie far from zero counts them from the first, in float64 on the host, so
- * that the device is given small numbers; what a vector field sees as t is rounded.
+ * Times beyond the precision of float32. If the times of a solve are far from zero, the solver counts them from the first time, in
+ * float64 on the host. The device then receives small numbers. A vector field receives rounded times.
  */
 import type { DType } from "../device/dtype.ts";
 import { lostByRounding } from "../paths/times.ts";
@@ -11,21 +11,21 @@ import { checkField } from "./check_arguments.ts";
 import type { ErrorNorm } from "./adaptive/step_control.ts";
 import type { VectorField } from "./runge_kutta.ts";
 
-/** Times this many durations away from zero leave float32 17 bits for what happens between them. */
-const farDurations = 128;
+/** Largest distance of times from zero, in durations of the solve. It leaves 17 bits of float32 for times within the solve. */
+const maxRelativeOffset = 128;
 
-/** The time that a solve between the first and the last of some times counts from: the first where they are far from zero. */
+/** The origin of the times of a solve: the first time if the times are far from zero, otherwise 0. */
 export function originOf(times: Float64Array, dtype: DType): number {
   const [begin, end] = [times[0], times[times.length - 1]];
   const largest = Math.max(Math.abs(begin), Math.abs(end));
-  return dtype === "float32" && largest > farDurations * Math.abs(end - begin) ? begin : 0;
+  return dtype === "float32" && largest > maxRelativeOffset * Math.abs(end - begin) ? begin : 0;
 }
 
 /**
- * Whether a vector field looks at its time. One that reads values cannot be traced, and may do so.
+ * Whether a vector field uses its time. A field that reads values cannot be traced, so it may use the time.
  *
- * @param norm Decides the shape of the times that the field is given: no axes, or a time for each sample.
- * @throws What the vector field throws; {@linkcode checkField}'s errors.
+ * @param norm Decides the shape of the times that the field receives: a scalar, or one time per sample.
+ * @throws The errors of the vector field and of {@linkcode checkField}.
  */
 export function usesTime(f: VectorField, y0: Tensor, norm: ErrorNorm): boolean {
   const shape = norm === "sample" ? y0.shape.map((length, axis) => axis === 0 ? length : 1) : [];
@@ -38,16 +38,16 @@ export function usesTime(f: VectorField, y0: Tensor, norm: ErrorNorm): boolean {
 }
 
 /**
- * Checks that a vector field that looks at its time sees that it passes.
+ * Checks that times remain distinct for a vector field that uses its time.
  *
- * @param times At which steps begin and end, or states are wanted.
- * @throws {RangeError} If neighbours are the same number, or as good as, in the state's type.
+ * @param times Ends of steps, or output times.
+ * @throws {RangeError} If the type of the state rounds adjacent times to nearly the same number.
  */
-export function checkTimesSeen(times: Float64Array, dtype: DType, usesTime: () => boolean): void {
+export function checkTimeResolution(times: Float64Array, dtype: DType, usesTime: () => boolean): void {
   if (lostByRounding(times, dtype) < 0.5 || !usesTime()) return;
   throw new RangeError(
-    `odeint: the vector field looks at t, but ${dtype} cannot tell the times from ${times[0]} to ${
+    `odeint: the vector field uses t, but ${dtype} cannot distinguish the times from ${times[0]} to ${
       times[times.length - 1]
-    } apart: subtract the first from all of them (and add it inside the field, to what is small), or use float64`,
+    }: subtract the first time from all times, or use float64`,
   );
 }

@@ -105,7 +105,10 @@ Deno.test("rdeint rejects invalid numbers of steps and step sizes", () => {
     assert.throws(() => rdeint(jumps, count, y0, [0, 3], { stepSize }), message);
   }
   const both = { stepSize: 1, stepsPerPiece: 2 };
-  assert.throws(() => rdeint(jumps, count, y0, [0, 3], both), /rdeint: stepsPerPiece and stepSize both say/);
+  assert.throws(
+    () => rdeint(jumps, count, y0, [0, 3], both),
+    /rdeint: stepsPerPiece and stepSize both determine/,
+  );
   assert.throws(
     () => rdeint(jumps, count, y0, [0, 3], { stepSize: 1e-12 }),
     /rdeint: .* makes .* steps .* at most/,

@@ -172,7 +172,7 @@ for (const [name, make] of schemes) {
         z.expandDims(-2).matmul(A.reshape([3, 9])).reshape([...z.shape, 3]).tanh();
       const z0 = normal(key(9), [2, 3]);
       const X = make(x, tensor(rows)) as CubicSpline | LinearInterpolation;
-      assert.throws(() => X.times, /each series of this path has times of its own.*reparametrize/);
+      assert.throws(() => X.times, /the times of this path differ between series.*reparametrize/);
       const options = { method: "midpoint", stepSize: 1 / 256 } as const;
       const found = cdeint(X.reparametrize(), field, z0, [0, 4], options).select(1, 1);
       const separate = rows.map((times, i) =>
@@ -216,7 +216,7 @@ for (const [name, make] of schemes) {
     );
     assert.throws(
       () => make(x).evaluate(tensor([[1], [1], [1]])),
-      /times of shape \(3, 1\).*own axes \(2,\)/,
+      /times of shape \(3, 1\).*the axes \(2,\) of the path/,
     );
   });
 }
@@ -284,7 +284,7 @@ Deno.test("the rectilinear option rejects a channel that is not a complete time 
   assert.throws(() => linearCoeffs(x, undefined, { rectilinear: 2 }), /rectilinear is 2, expected .* 0 to 1/);
   assert.throws(
     () => linearCoeffs(x, undefined, { rectilinear: 0 }),
-    /channel 0 holds the time .* missing values/,
+    /channel 0 contains the time .* missing values/,
   );
   assert.throws(
     () => linearCoeffs(x.slice(0, 0, 1), undefined, { rectilinear: 1 }),

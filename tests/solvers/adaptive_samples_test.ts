@@ -352,12 +352,12 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   [
     "a sample that becomes infinite",
     () => odeint(explode, tensor([[0.5], [2], [0.5]]), [0, 1], { method: "dopri5", ...perSample }),
-    /(cannot go on with sample 1 at t = 0\.(5|49)|the last one, sample 1, is at t = 0\.(5|49))/,
+    /(cannot continue sample 1 at t = 0\.(5|49)|the last one, sample 1, is at t = 0\.(5|49))/,
   ],
   [
     "a sample that is NaN",
     () => odeint(decay, tensor([[0.5], [NaN]]), [0, 1], { method: "dopri5", ...perSample }),
-    /cannot go on with sample 1 at t = 0/,
+    /cannot continue sample 1 at t = 0/,
   ],
   [
     "steps of another method",
@@ -367,7 +367,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   [
     "steps of another interval",
     () => odeint(decay, ones([2, 3]), [0, 2], { steps: found }),
-    /steps lead from t = 0 to 1, expected 0 to 2/,
+    /steps go from t = 0 to 1, expected 0 to 2/,
   ],
   [
     "steps of other samples",

@@ -116,17 +116,17 @@ const rejected: [title: string, call: () => unknown, message: RegExp][] = [
   [
     "a grid without a method",
     () => solve({ grid: [0.5] }),
-    /dopri5, the default method, has no use for the option grid: methods of fixed steps, rk4 say, have; choose a method/,
+    /dopri5, the default method, does not use the option grid; fixed-step methods, such as rk4, use it; choose a method/,
   ],
   [
     "a check without a method",
     () => solve({ check: true }),
-    /the default method, has no use for the option check/,
+    /the default method, does not use the option check/,
   ],
   [
     "steps of each piece without a method",
     () => follow({ stepsPerPiece: 1 }),
-    /cdeint: dopri5, the default method, has no use for the option stepsPerPiece.*choose a method/,
+    /cdeint: dopri5, the default method, does not use the option stepsPerPiece.*choose a method/,
   ],
   [
     "the reversible adjoint without a method",
@@ -136,7 +136,7 @@ const rejected: [title: string, call: () => unknown, message: RegExp][] = [
   [
     "adaptive steps under jit, with two alternatives",
     () => jit((y0: Tensor) => odeint(oscillator, y0, [0, 1]))(tensor([1, 0])),
-    /adaptive method, as dopri5, the default, .* jit .*findOdeintSteps.*\{ steps \}.*method of fixed steps, rk4 say/,
+    /adaptive method, such as the default dopri5, .* jit .*findOdeintSteps.*\{ steps \}.*fixed-step method, such as rk4/,
   ],
 ];
 for (const [title, call, message] of rejected) {

@@ -193,7 +193,7 @@ Deno.test("a path at Unix seconds is exact for plain numbers and rejects float32
   );
   assert.throws(
     () => far.evaluate(tensor([unix[1]])),
-    /path's times are 1700000000 to 1700000005, which float32 cannot tell apart.*subtract the first time/,
+    /path's times are 1700000000 to 1700000005, which float32 cannot distinguish.*subtract the first time/,
   );
 });
 
@@ -202,13 +202,13 @@ Deno.test("a vector field that reads a time beyond float32 precision is rejected
   for (const options of [{ method: "rk4", stepSize: 0.5 }, { method: "dopri5" }] as const) {
     assert.throws(
       () => odeint((t, y) => t.sin().mul(y), y0, [origin, origin + 5], options),
-      /odeint: the vector field looks at t, but float32 cannot tell the times from 1700000000 to 1700000005 apart: subtract/,
+      /odeint: the vector field uses t, but float32 cannot distinguish the times from 1700000000 to 1700000005: subtract/,
     );
   }
   const X = paths.linear(unix);
   assert.throws(
     () => cdeint(X, (t, z) => z.mul(t.sin()).expandDims(-1).mul(tensor([1, 1])), x.select(1, 0), X.interval),
-    /the vector field looks at t/,
+    /the vector field uses t/,
   );
   // float64 represents them.
   const double = { dtype: "float64" } as const;
@@ -226,7 +226,7 @@ Deno.test("a vector field gets the unshifted time if float32 represents it, also
 
 Deno.test("addTime rejects times that are equal in float32", () => {
   const message =
-    /addTime: the times are 1700000000 to 1700000005, which float32 cannot tell apart.*subtract the first/;
+    /addTime: the times are 1700000000 to 1700000005, which float32 cannot distinguish.*subtract the first/;
   assert.throws(() => addTime(x, unix), message);
   assert.throws(() => addTime(x.select(0, 0), tensor(unix, { dtype: "float64" })), message);
   const rows = tensor([unix, unix, unix], { dtype: "float64" });
@@ -307,5 +307,5 @@ Deno.test("a vector field that reads the shape of per-sample times can be traced
 Deno.test("a vector field that reads values counts as time-dependent", () => {
   const reads = (_t: Tensor, y: Tensor) => y.mul(y.view.offset - 1);
   const solve = () => odeint(reads, tensor([1]), farTimes, { method: "rk4", compile: false });
-  assert.throws(solve, /the vector field looks at t, but float32 cannot tell/);
+  assert.throws(solve, /the vector field uses t, but float32 cannot distinguish/);
 });

@@ -172,26 +172,26 @@ for (const [name, method, message] of broken) {
 const unused: [options: SolveOptions, message: RegExp][] = [
   [
     { method: "rk4", rtol: 1e-3 },
-    /odeint: rk4 has no use for the option rtol: adaptive methods, dopri5 say, and implicit_adams have/,
+    /odeint: rk4 does not use the option rtol; adaptive methods, such as dopri5, and implicit_adams use it/,
   ],
-  [{ method: "explicit_adams", atol: 1e-3 }, /explicit_adams has no use for the option atol/],
-  [{ method: "rk4", norm: "sample" }, /rk4 has no use for the option norm/],
-  [{ method: "rk4", maxSteps: 5 }, /no use for the option maxSteps/],
-  [{ method: "rk4", controller: {} }, /no use for the option controller/],
-  [{ method: "rk4", jumpTimes: [1] }, /no use for the option jumpTimes/],
-  [{ method: "rk4", adjointRtol: 1e-3, adjoint: "continuous" }, /rk4 has no use for the option adjointRtol/],
+  [{ method: "explicit_adams", atol: 1e-3 }, /explicit_adams does not use the option atol/],
+  [{ method: "rk4", norm: "sample" }, /rk4 does not use the option norm/],
+  [{ method: "rk4", maxSteps: 5 }, /does not use the option maxSteps/],
+  [{ method: "rk4", controller: {} }, /does not use the option controller/],
+  [{ method: "rk4", jumpTimes: [1] }, /does not use the option jumpTimes/],
+  [{ method: "rk4", adjointRtol: 1e-3, adjoint: "continuous" }, /rk4 does not use the option adjointRtol/],
   [
     { method: "dopri5", adjointAtol: 1e-3 },
-    /dopri5 has no use for the option adjointAtol: the continuous adjoint/,
+    /dopri5 does not use the option adjointAtol; the continuous adjoint/,
   ],
   [
     { method: "rk4", coupling: 0.9 },
-    /rk4 has no use for the option coupling: reversible methods, reversible_rk4 say, have/,
+    /rk4 does not use the option coupling; reversible methods, such as reversible_rk4, use it/,
   ],
-  [{ method: "dopri5", grid: [1] }, /dopri5 has no use for the option grid: methods of fixed steps/],
-  [{ method: "dopri5", check: true }, /dopri5 has no use for the option check/],
-  [{ method: "kvaerno3", executor: "stepped" }, /kvaerno3 has no use for the option executor/],
-  [{ method: "rk4", grid: [1], stepSize: 0.1 }, /grid and stepSize both say where steps end/],
+  [{ method: "dopri5", grid: [1] }, /dopri5 does not use the option grid; fixed-step methods/],
+  [{ method: "dopri5", check: true }, /dopri5 does not use the option check/],
+  [{ method: "kvaerno3", executor: "stepped" }, /kvaerno3 does not use the option executor/],
+  [{ method: "rk4", grid: [1], stepSize: 0.1 }, /grid and stepSize both determine the steps/],
 ];
 for (const [options, message] of unused) {
   Deno.test(`an option without effect is rejected: ${JSON.stringify(options)}`, () => {
@@ -204,10 +204,10 @@ Deno.test("stepsPerPiece is rejected if it has no effect", () => {
   const solve = (options: CdeSolveOptions) => cdeint(X, (_t, z) => z.expandDims(-1), y0, [0, 1], options);
   assert.throws(
     () => solve({ method: "dopri5", stepsPerPiece: 2 }),
-    /dopri5 has no use for the option stepsPerPiece/,
+    /dopri5 does not use the option stepsPerPiece/,
   );
   assert.throws(
     () => solve({ stepSize: 0.5, stepsPerPiece: 2 }),
-    /stepsPerPiece and stepSize both say where steps end/,
+    /stepsPerPiece and stepSize both determine the steps/,
   );
 });

@@ -152,7 +152,7 @@ if (webgpu) {
     const y0 = await ones([2, 3]).to(webgpu!);
     assert.throws(
       () => odeint((_t, y) => y.neg(), y0, [0, 1], { method: "implicit_adams", stepSize: 0.1 }),
-      /the state is on webgpu, where nothing can be read without waiting.*: solve on the CPU.*fixed steps, rk4 say/,
+      /the state is on webgpu, whose values must be awaited.*: solve on the CPU.*fixed-step method, such as rk4/,
     );
   });
 }
@@ -207,7 +207,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   [
     "a multistep method with uneven steps",
     () => odeint(identityField, y0(), [0, 1, 3, 4], { method: "explicit_adams" }),
-    /steps of one length, but step 0 is 1 long and step 1 2: give a stepSize/,
+    /steps of equal size, but step 0 has size 1 and step 1 has size 2: set stepSize/,
   ],
   [
     "an unknown adjoint",

@@ -10,7 +10,7 @@ import {
   type Tensor,
   tensor,
 } from "../../mod.ts";
-import { growth, integralController } from "../../src/solvers/adaptive/step_control.ts";
+import { integralController, stepFactor } from "../../src/solvers/adaptive/step_control.ts";
 
 const start = tensor([[2, 0]], { dtype: "float64" });
 const vanDerPol = (_t: Tensor, y: Tensor) => {
@@ -57,7 +57,7 @@ for (const method of ["bosh3", "dopri5", "tsit5", "dopri8"] as const) {
 
 const factor = async (ratio: number, controller: StepController, [previous, earlier] = [1, 1]) => {
   const [r, a, b] = [ratio, previous, earlier].map((x) => tensor(x, { dtype: "float64" }));
-  return await growth(r, [a, b], 5, { ...integralController, ...controller }).item();
+  return await stepFactor(r, [a, b], 5, { ...integralController, ...controller }).item();
 };
 
 Deno.test("the next step size follows Soderlind's formula of three errors", async () => {

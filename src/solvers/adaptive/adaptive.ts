@@ -1,4 +1,4 @@
-/** Adaptive solves: the steps are found first, and taken once more where a gradient is wanted. */
+/** Adaptive solves. The steps are found first. If a gradient is recorded, the steps are taken once more. */
 import type { ScanOptions } from "../../compile/loop/scan.ts";
 import { scalar } from "../../tensor/creation.ts";
 import { concatenate, stack } from "../../tensor/functions.ts";
@@ -10,11 +10,11 @@ import { findStepsOfSamples } from "./adaptive_samples.ts";
 import {
   type AdaptiveOptions,
   findSteps,
-  mostOf,
+  largestCount,
+  runSearch,
   type Search,
-  searchNow,
+  type StepObserver,
   type Steps,
-  type StepWatch,
 } from "./adaptive_search.ts";
 import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
 import { interpolate, interpolateAt, type StepSupport, supportOf } from "./interpolation.ts";
@@ -24,31 +24,34 @@ import type { Parts, PartsField, VectorField } from "../runge_kutta.ts";
 
 /** The cost of a solve. */
 export interface SolveStatistics {
-  /** Steps taken; of samples that take steps of their own, the most that one took. */
+  /** Number of steps. If each sample takes its own steps, the maximum over samples. */
   steps: number;
-  /** Steps whose error was too large, so that shorter ones took their place. */
+  /** Number of steps whose error was too large, and that were repeated with a smaller size. */
   rejected: number;
-  /** Evaluations of the vector field; of samples that take steps of their own, the most that one took. */
+  /** Number of evaluations of the vector field. If each sample takes its own steps, the maximum over samples. */
   evaluations: number;
-  /** The steps of each sample, where each takes its own. */
+  /** Number of steps of each sample, if each takes its own steps. */
   stepsOfSamples?: number[];
-  /** The rejected steps of each sample. */
+  /** Number of rejected steps of each sample. */
   rejectedOfSamples?: number[];
 }
 
 /** Options of an adaptive solve. */
 type Options = AdaptiveOptions & ScanOptions & { statistics?: SolveStatistics };
 
-/** Fills in the cost of a solve. */
-export function count(statistics: SolveStatistics | undefined, { lists, norm, evaluations }: Steps): void {
+/** Records the cost of a solve. */
+export function recordStatistics(
+  statistics: SolveStatistics | undefined,
+  { lists, norm, evaluations }: Steps,
+): void {
   if (!statistics) return;
   const steps = lists.map(({ starts }) => starts.length);
   const rejected = lists.map((list) => list.rejected);
-  Object.assign(statistics, { steps: mostOf(steps), rejected: mostOf(rejected), evaluations });
+  Object.assign(statistics, { steps: largestCount(steps), rejected: largestCount(rejected), evaluations });
   if (norm === "sample") Object.assign(statistics, { stepsOfSamples: steps, rejectedOfSamples: rejected });
 }
 
-/** Finds steps from the first to the last of some times. */
+/** Finds steps from the first to the last of the times. */
 export function* searchSteps(
   tableau: AdaptiveMethod,
   f: VectorField,
@@ -67,7 +70,7 @@ function ofParts(f: VectorField): PartsField {
   return (t, [y]) => [f(t, y)];
 }
 
-/** The states at some times, `(times, ...state)`. */
+/** The states at the output times, `(times, ...state)`. */
 export function solveAdaptively(
   tableau: AdaptiveMethod,
   f: VectorField,
@@ -96,18 +99,18 @@ export function solveAdaptively(
   if (!steps) {
     final = withoutRecording(() =>
       tidy(() => {
-        const found = searchNow(searchSteps(tableau, f, y0, times, options));
+        const found = runSearch(searchSteps(tableau, f, y0, times, options));
         steps = found.steps;
         return found.final;
       })
     );
   }
-  count(statistics, steps!);
+  recordStatistics(statistics, steps!);
   if (final && times.length === 2 && !isRecording()) return stack([y0, final]);
   return tidy(() => concatenate([first, replay(tableau, f, y0, times, steps!, options)]));
 }
 
-/** The states at all times but the first, while the steps are found. */
+/** The states at all output times except the first, computed during the search. */
 function solveAtOnce(
   tableau: AdaptiveMethod,
   f: VectorField,
@@ -121,7 +124,7 @@ function solveAtOnce(
   const outputs: { support: StepSupport; fraction: number }[] = [];
   const isReached = (end: number) =>
     outputs.length + 1 < times.length && direction * (end - times[outputs.length + 1]) >= 0;
-  const watch: StepWatch<StepSupport> = {
+  const watch: StepObserver<StepSupport> = {
     keep: (step, y, dt) => supportOf(tableau, step, y, dt)[0],
     wants: (_, end) => isReached(end),
     take(support, start, end) {
@@ -131,16 +134,19 @@ function solveAtOnce(
     },
   };
   return tidy(() => {
-    count(statistics, searchNow(findSteps(tableau, ofParts(f), [y0], [begin, finish], options, watch)));
+    recordStatistics(
+      statistics,
+      runSearch(findSteps(tableau, ofParts(f), [y0], [begin, finish], options, watch)),
+    );
     const support = outputs[0].support.map((_, i) => stack(outputs.map(({ support }) => support[i])));
     return interpolate(support as unknown as StepSupport, outputs.map(({ fraction }) => fraction));
   });
 }
 
 /**
- * A state of several parts at the last of two times.
+ * A state of several parts at the second of two times.
  *
- * @param controlled How many of the parts count in the error.
+ * @param controlled Number of parts, from the first, whose error is controlled.
  */
 export function solveParts(
   tableau: AdaptiveMethod,
@@ -152,7 +158,7 @@ export function solveParts(
 ): Parts {
   let result: Parts = [];
   const [begin, finish] = interval;
-  const watch: StepWatch<StepSupport[]> = {
+  const watch: StepObserver<StepSupport[]> = {
     keep: (step, y, dt) => supportOf(tableau, step, y, dt),
     wants: (_, end) => Math.sign(finish - begin) * (end - finish) >= 0,
     take(supports, start, end) {
@@ -162,13 +168,13 @@ export function solveParts(
   };
   return withoutRecording(() =>
     tidy(() => {
-      searchNow(findSteps(tableau, f, y0, interval, options, watch, undefined, controlled));
+      runSearch(findSteps(tableau, f, y0, interval, options, watch, undefined, controlled));
       return result;
     })
   );
 }
 
-/** A step as far as shorter ones from its start need it. */
+/** The data of a step that shorter steps from its start need. */
 interface KeptStep {
   readonly y: Tensor;
   readonly slope: Tensor;
@@ -176,10 +182,10 @@ interface KeptStep {
 }
 
 /**
- * The steps up to the time at which a function of the state changes its sign, where the last one ends. States within a step are those at the end of a shorter step of the
- * method itself, as exact as its steps: interpolated states would be less exact than that by orders of magnitude.
+ * Finds steps until a function of the state changes its sign. The last step ends at the sign change. A state within a step is
+ * computed by a shorter step of the same method: interpolated states are orders of magnitude less accurate.
  *
- * @param event One number; it is positive at the start.
+ * @param event Returns a number, which must be positive at the start.
  */
 export function findEvent(
   tableau: AdaptiveMethod,
@@ -192,7 +198,7 @@ export function findEvent(
 ): Steps {
   let time = NaN;
   let evaluations = 0;
-  const watch: StepWatch<KeptStep> = {
+  const watch: StepObserver<KeptStep> = {
     keep: (step, y) => ({ y: y[0], slope: step.stages[0][0], end: step.y[0] }),
     wants: () => true,
     take({ y, slope, end: stateAtEnd }, start, end) {
@@ -207,7 +213,7 @@ export function findEvent(
           return event(start + fraction * dt, step.y[0]);
         });
       const atStart = tidy(() => event(start, y));
-      // Until the time is known to its last digits but four.
+      // Leave four bits of float64 for rounding errors.
       const tolerance = 2 ** -48 * Math.max(Math.abs(start / dt), 1);
       time = start + findSignChange(eventAt, atStart, atEnd, tolerance) * dt;
       return true;
@@ -215,7 +221,7 @@ export function findEvent(
   };
   const ends = [start, direction * Infinity] as const;
   const steps = withoutRecording(() =>
-    tidy(() => searchNow(findSteps(tableau, ofParts(f), [y0], ends, options, watch, "the event")))
+    tidy(() => runSearch(findSteps(tableau, ofParts(f), [y0], ends, options, watch, "the event")))
   );
   const [list] = steps.lists;
   const found = { ...list, ends: [...list.ends.slice(0, -1), time] };

@@ -1,4 +1,4 @@
-/** The progress of the samples of an adaptive solve, each in steps of its own. */
+/** Progress of an adaptive search with separate steps for each sample. */
 import type { DType } from "../../device/dtype.ts";
 import { NoProgressError } from "../divergence.ts";
 import type { AdaptiveOptions, StepList } from "./adaptive_search.ts";
@@ -6,30 +6,30 @@ import type { AdaptiveOptions, StepList } from "./adaptive_search.ts";
 /** The steps of a sample so far. */
 interface Progress extends StepList {
   time: number;
-  /** Length of the last step that was tried, in units of time. */
+  /** Size of the last attempted step, in units of time. */
   length: number;
   done: boolean;
-  /** Whether time stands still. */
+  /** Whether the last step was too short to advance the time. */
   stuck: boolean;
 }
 
-/** A sample that has taken no step. */
-export function startAt(time: number): Progress {
-  return { starts: [], ends: [], renewed: [], rejected: 0, time, length: NaN, done: false, stuck: false };
+/** A sample before its first step. */
+export function initialProgress(time: number): Progress {
+  return { starts: [], ends: [], restarted: [], rejected: 0, time, length: NaN, done: false, stuck: false };
 }
 
-/** The rows of a run, `(steps, samples)` each; times run forwards. */
+/** The attempted steps of a run, `(steps, samples)` each. Times run forwards. */
 export type Rows = readonly [
   starts: Float64Array,
   ends: Float64Array,
   taken: Float64Array,
-  renewed?: Float64Array,
+  restarted?: Float64Array,
 ];
 
-/** Takes up the steps that were tried in a run. */
+/** Adds the attempted steps of a run to the progress of each sample. */
 export function follow(
   samples: readonly Progress[],
-  [starts, ends, taken, renewed]: Rows,
+  [starts, ends, taken, restarted]: Rows,
   direction: number,
   finish: number,
 ): void {
@@ -40,7 +40,7 @@ export function follow(
       sample.stuck = !(sample.length > 0);
       sample.time = taken[i] ? end : start;
       if (taken[i]) {
-        sample.renewed.push(sample.starts.length === 0 || renewed?.[i] === 1);
+        sample.restarted.push(sample.starts.length === 0 || restarted?.[i] === 1);
         sample.starts.push(start);
         sample.ends.push(end);
         sample.done = direction * (end - finish) >= 0;
@@ -49,7 +49,7 @@ export function follow(
   });
 }
 
-/** @throws {NoProgressError} If a sample cannot go on. */
+/** @throws {NoProgressError} If a sample is stuck. */
 export function checkProgress(
   samples: readonly Progress[],
   method: string,
@@ -59,12 +59,12 @@ export function checkProgress(
   const stuck = samples.findIndex((sample) => sample.stuck);
   if (stuck < 0) return;
   throw new NoProgressError(
-    `odeint: ${method} cannot go on with sample ${stuck} at ${describe(samples[stuck], origin)}: ` +
+    `odeint: ${method} cannot continue sample ${stuck} at ${describe(samples[stuck], origin)}: ` +
       "the state is not finite there, or rtol and atol are below the precision of " + dtype,
   );
 }
 
-/** The error where samples have not arrived after so many steps; it names the one with the longest way to go. */
+/** The error for samples that have not arrived after `maxSteps` steps. It names the sample with the longest remaining time. */
 export function tooManySteps(
   method: string,
   samples: readonly Progress[],
@@ -81,7 +81,7 @@ export function tooManySteps(
       `t = ${origin + finish}; the last one, sample ${last}, is at ${
         describe(samples[last], origin)
       }. Raise maxSteps, rtol or atol; very short ` +
-      "steps are a sign of a stiff or diverging equation",
+      "steps indicate a stiff or diverging equation",
   );
 }
 

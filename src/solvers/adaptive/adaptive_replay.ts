@@ -1,17 +1,17 @@
 /**
- * Takes steps that have been found once more, in a compiled loop of which the gradient is known: that of the discrete solution,
- * whose times count as given.
+ * Takes known steps once more, in a compiled loop with a gradient. The gradient is that of the discrete solution for fixed step
+ * times.
  */
 import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
 import { scalar, tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { firstTime, justAfter, mostOf, type StepList, type Steps } from "./adaptive_search.ts";
+import { firstTime, justAfter, largestCount, type StepList, type Steps } from "./adaptive_search.ts";
 import { columnShape } from "./adaptive_samples.ts";
 import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
 import { interpolate, type StepSupport, supportOf } from "./interpolation.ts";
 import { stageTimes, type VectorField } from "../runge_kutta.ts";
 
-/** The states at some times, without the first, `(times - 1, ...state)`. */
+/** The states at the output times except the first, `(times - 1, ...state)`. */
 export function replay(
   tableau: AdaptiveMethod,
   f: VectorField,
@@ -24,8 +24,8 @@ export function replay(
   const [begin, finish] = [times[0], times[times.length - 1]];
   const direction = Math.sign(finish - begin);
   const column = norm === "sample" ? columnShape(y0) : [];
-  const steps = mostOf(lists.map(({ starts }) => starts.length));
-  /** Numbers of each step, `(steps, lists)`; samples that are done take steps of no length at their end. */
+  const steps = largestCount(lists.map(({ starts }) => starts.length));
+  /** Numbers of each step, `(steps, lists)`. Finished samples take steps of length zero at their end. */
   const table = (
     numbers: (list: StepList) => ArrayLike<number | boolean>,
     rest: (list: StepList) => number,
@@ -39,22 +39,22 @@ export function replay(
   };
   const finishOf = ({ ends }: StepList) => ends[ends.length - 1];
   const [starts, ends] = [table((list) => list.starts, finishOf), table((list) => list.ends, finishOf)];
-  const renewed = table((list) => list.renewed, () => 0);
+  const restarted = table((list) => list.restarted, () => 0);
   const rows = (values: Float64Array) => tensor(values, { shape: [steps, ...column], dtype });
   const row = {
     t: rows(starts),
     dt: rows(ends.map((end, i) => end - starts[i])),
-    // The last stage belongs to this step's side of a jump, the first one too.
-    end: rows(ends.map((end, i) => renewed[i + lists.length] ? justAfter(end, -direction, dtype) : end)),
+    // At a jump, the first and the last stage must be evaluated on the side of the step.
+    end: rows(ends.map((end, i) => restarted[i + lists.length] ? justAfter(end, -direction, dtype) : end)),
     ...(jumping
-      ? { begin: rows(starts.map((start) => justAfter(start, direction, dtype))), renewed: rows(renewed) }
+      ? { begin: rows(starts.map((start) => justAfter(start, direction, dtype))), restarted: rows(restarted) }
       : {}),
   };
   const first = scalar(firstTime(begin, direction, dtype, jumping), dtype).broadcastTo(column);
-  // Each sample's last step ends at the last time; those that all share may go beyond.
+  // With steps per sample, each last step ends at the last time. Shared steps may end later.
   const isLastState = times.length === 2 && norm === "sample";
-  const body = ([y, carried]: Tensor[], { t, dt, end, begin, renewed }: typeof row) => {
-    const slope = begin && renewed ? renewed.greater(0).where(f(begin, y), carried) : carried;
+  const body = ([y, carried]: Tensor[], { t, dt, end, begin, restarted }: typeof row) => {
+    const slope = begin && restarted ? restarted.greater(0).where(f(begin, y), carried) : carried;
     const step = embeddedStep(tableau, (t, [y]) => [f(t, y)], stageTimes(t, dt, end), dt, [y], [slope]);
     const support = isLastState ? [] : supportOf(tableau, step, [y], dt)[0];
     return [[step.y[0], step.stages.at(-1)![0]], support] as [Tensor[], StepSupport];
@@ -73,7 +73,7 @@ export function replay(
   return interpolate(chosen as unknown as StepSupport, places.map(({ fraction }) => fraction), shape);
 }
 
-/** Step and position in it of each time but the first: 0 at the step's start, 1 at its end. */
+/** The step of each output time except the first, and the position in it: 0 at its start, 1 at its end. */
 function locate(
   { starts, ends }: StepList,
   times: Float64Array,

@@ -1,7 +1,7 @@
 /**
- * Finds steps of its own for each sample, in a compiled loop that tries one step of every sample at a time: time, step length
- * and the controller's memory are part of the state, and where a step is not good enough, or a sample is done, the state stays.
- * The host looks between runs of the loop whether all samples are done.
+ * Finds steps for each sample, in a compiled loop that attempts one step of every sample at a time. Time, step size and the memory
+ * of the controller are part of the state. The state of a sample does not change if its step is rejected, or if the sample is
+ * done. Between runs of the loop the host checks whether all samples are done.
  */
 import { Loop, type Step } from "../../compile/loop/loop.ts";
 import { scalar, tensor } from "../../tensor/creation.ts";
@@ -11,51 +11,51 @@ import {
   type AdaptiveOptions,
   firstTime,
   jumpsAfter,
-  mostOf,
+  largestCount,
   type Search,
   smallestTime,
   type Steps,
 } from "./adaptive_search.ts";
-import { checkProgress, follow, type Rows, startAt, tooManySteps } from "./adaptive_progress.ts";
+import { checkProgress, follow, initialProgress, type Rows, tooManySteps } from "./adaptive_progress.ts";
 import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
-import { errorRatio, firstStep, growth, precisionOf } from "./step_control.ts";
+import { errorRatio, firstStep, precisionOf, stepFactor } from "./step_control.ts";
 import { stageTimes, type VectorField, weigh } from "../runge_kutta.ts";
 
 /**
- * Steps that are tried before the host looks; more and more later, since each look takes time. On the CPU samples that are done
- * take none, so that many at once cost nothing.
+ * Numbers of attempted steps between checks for progress. They increase, because each check takes time. On the CPU finished samples
+ * take no steps, so long runs are free.
  */
 const runs = { cpu: { first: 128, longest: 4096 }, webgpu: { first: 32, longest: 512 } };
 
-/** Largest number of values in a row of a run's record. */
+/** Maximum number of values in an output of a run. */
 const maxNumbers = 2 ** 22;
 
 /**
- * The state of the search of each sample: `y` and `slope` in the state's shape, all others columns `(batch, 1, ...)`. Times run
+ * The state of the search. `y` and `slope` have the shape of the state; the others are columns `(batch, 1, ...)`. Times run
  * forwards.
  */
 type Samples = {
   readonly time: Tensor;
-  /** The length of the next step. */
+  /** Size of the next step. */
   readonly size: Tensor;
   readonly y: Tensor;
   readonly slope: Tensor;
-  /** 1 where the slope is taken anew, behind a jump. */
-  readonly renewed: Tensor;
-  /** 1 where the end is reached, or time stands still. */
+  /** 1 if the first slope of the next step must be evaluated again, after a jump. */
+  readonly restarted: Tensor;
+  /** 1 if the sample has reached the end, or its step is too short to advance the time. */
   readonly settled: Tensor;
   readonly errors: readonly [Tensor, Tensor];
 };
 
-/** A step that was tried, in columns; `taken` is 1 where it was good enough. */
+/** An attempted step, in columns. `taken` is 1 if its error was small enough. */
 type Attempt = {
   readonly start: Tensor;
   readonly end: Tensor;
   readonly taken: Tensor;
-  readonly renewed?: Tensor;
+  readonly restarted?: Tensor;
 };
 
-/** The shape of a number for each sample, which broadcasts against the states. */
+/** The shape of one number per sample, which broadcasts against states. */
 export function columnShape({ shape: [batch, ...rest] }: Tensor): number[] {
   return [batch, ...rest.map(() => 1)];
 }
@@ -65,7 +65,7 @@ export function columnShape({ shape: [batch, ...rest] }: Tensor): number[] {
  *
  * @param f The vector field; its time is a column `(batch, 1, ...)`.
  * @param y0 `(batch, ...)`.
- * @returns Also the states at the end.
+ * @returns The steps, and the states at the end.
  */
 export function* findStepsOfSamples(
   tableau: AdaptiveMethod,
@@ -80,7 +80,7 @@ export function* findStepsOfSamples(
   const column = columnShape(y0);
   const fill = (value: number) => scalar(value, dtype).broadcastTo(column);
   const jumps = jumpsAfter(begin, direction, options);
-  const attempt = attemptOf(
+  const attempt = makeAttempt(
     tableau,
     f,
     [direction * finish, jumps.map((jump) => direction * jump)],
@@ -108,14 +108,14 @@ export function* findStepsOfSamples(
     size: first.result.size,
     y: y0,
     slope: first.result.slope,
-    renewed: fill(0),
+    restarted: fill(0),
     settled: fill(0),
     errors: [fill(1), fill(1)],
   };
   let release = first.release;
-  // Times end where their type says.
+  // Times are rounded to the type of the state.
   const round = dtype === "float32" ? Math.fround : (x: number) => x;
-  const samples = Array.from({ length: y0.shape[0] }, () => startAt(begin));
+  const samples = Array.from({ length: y0.shape[0] }, () => initialProgress(begin));
   const attempts = new Loop(attempt, state, {}, { settled: ({ settled }: Samples) => settled, compile });
   const { first: firstRun, longest } = runs[y0.device.info.kind];
   const maxRunLength = Math.max(1, Math.min(longest, Math.floor(maxNumbers / samples.length)));
@@ -129,8 +129,8 @@ export function* findStepsOfSamples(
       const { carry: next, outputs: rows } = attempts.run(from, run);
       return { next, rows };
     });
-    const { next, rows: { start, end, taken, renewed } } = after.result;
-    const numbers = yield [start, end, taken, ...renewed ? [renewed] : []];
+    const { next, rows: { start, end, taken, restarted } } = after.result;
+    const numbers = yield [start, end, taken, ...restarted ? [restarted] : []];
     follow(samples, numbers as unknown as Rows, direction, round(finish));
     checkProgress(samples, tableau.name, dtype, options.origin);
     release(next);
@@ -138,7 +138,7 @@ export function* findStepsOfSamples(
     tried += run;
     isDone = samples.every(({ done }) => done);
   }
-  const most = mostOf(samples.map(({ starts, rejected }) => starts.length + rejected));
+  const most = largestCount(samples.map(({ starts, rejected }) => starts.length + rejected));
   const perTry = tableau.a.length + (jumps.length > 0 ? 1 : 0);
   const evaluations = (options.stepSize === undefined ? 2 : 1) + most * perTry;
   release(state.y);
@@ -148,8 +148,8 @@ export function* findStepsOfSamples(
   };
 }
 
-/** One step of every sample. */
-function attemptOf(
+/** The body of the loop: one attempted step of every sample. */
+function makeAttempt(
   tableau: AdaptiveMethod,
   f: VectorField,
   [finish, jumps]: readonly [finish: number, jumps: readonly number[]],
@@ -177,7 +177,7 @@ function attemptOf(
     const jumping = jumps.length > 0 ? lands.and(ahead.less(finish)) : undefined;
 
     const slope = jumping
-      ? samples.renewed.greater(0).where(field(neighbour(time, 1), y), samples.slope)
+      ? samples.restarted.greater(0).where(field(neighbour(time, 1), y), samples.slope)
       : samples.slope;
     const near = jumping ? jumping.where(neighbour(end, -1), end) : end;
     const dt = turned(length);
@@ -192,7 +192,7 @@ function attemptOf(
     const error = weigh(tableau.error, step.stages, dt);
     const ratio = errorRatio(error, [y], step.y, options, "sample");
     const taken = isActive.and(ratio.lessEqual(1));
-    const factor = growth(ratio, [previous, earlier], tableau.order, options.controller);
+    const factor = stepFactor(ratio, [previous, earlier], tableau.order, options.controller);
     const next = (after: Tensor, before: Tensor) => taken.where(after, before);
     return {
       carry: {
@@ -200,7 +200,7 @@ function attemptOf(
         size: isActive.where(length.mul(factor), size),
         y: next(step.y[0], y),
         slope: next(step.stages.at(-1)![0], slope),
-        renewed: jumping ? next(jumping.cast(dtype), samples.renewed) : samples.renewed,
+        restarted: jumping ? next(jumping.cast(dtype), samples.restarted) : samples.restarted,
         settled: next(end, time).less(finish).and(length.greater(0)).not().cast(dtype),
         errors: [next(ratio, previous), next(previous, earlier)],
       },
@@ -208,13 +208,13 @@ function attemptOf(
         start: time,
         end,
         taken: taken.cast(dtype),
-        renewed: jumping ? samples.renewed : undefined,
+        restarted: jumping ? samples.restarted : undefined,
       },
     };
   };
 }
 
-/** The first of some times after each of a column of others, or a last one. */
+/** The first of the times after each time of a column, or `last` after all times. */
 function nextOf(times: Tensor, column: Tensor, last: number): Tensor {
   return times.greater(column).where(times, last).min(-1);
 }

@@ -1,4 +1,4 @@
-/** Finds the steps that tolerances ask for. Here those that all samples share; as torchdiffeq's, with the same steps. */
+/** Finds the steps that tolerances require. All samples share the steps, which equal those of torchdiffeq. */
 import { isCapturing, JitError } from "../../device/capture.ts";
 import type { Buffer } from "../../device/device.ts";
 import { largest } from "../../device/min_max.ts";
@@ -17,61 +17,61 @@ import {
   type ErrorNorm,
   errorRatio,
   firstStep,
-  growth,
   precisionOf,
   type StepController,
+  stepFactor,
   type Tolerances,
 } from "./step_control.ts";
 
 /** Options of the search for steps. */
 export interface AdaptiveOptions extends Tolerances {
-  /** Largest number of steps that may be tried. */
+  /** Maximum number of attempted steps. */
   readonly maxSteps: number;
-  /** The length of the first step; found from the vector field when left out. */
+  /** Size of the first step. By default estimated from the vector field. */
   readonly stepSize?: number;
-  /** Times at which the vector field may jump: a step ends at each, and the next begins with a slope of its own. */
+  /** Times at which the vector field may jump. A step ends at each of them, and the next step evaluates its first slope again. */
   readonly jumps?: ArrayLike<number>;
-  /** The time that all others count from; messages name times as the user knows them. */
+  /** The origin of all other times. Messages contain the times of the user. */
   readonly origin: number;
   readonly controller: Required<StepController>;
   readonly norm: ErrorNorm;
 }
 
-/** Steps from the first to the last of some times, in order. */
+/** Steps in order, from the first to the last output time. */
 export interface StepList {
   readonly starts: number[];
   readonly ends: number[];
-  /** Whether the slope is taken anew at the start of each. */
-  readonly renewed: boolean[];
-  /** Number of steps that were tried and not taken. */
+  /** Whether each step evaluates its first slope again. */
+  readonly restarted: boolean[];
+  /** Number of rejected steps. */
   rejected: number;
 }
 
 /** The steps of a solve. */
 export interface Steps {
   readonly norm: ErrorNorm;
-  /** The steps of each sample, or one list for all. */
+  /** The steps of each sample, or one list for all samples. */
   readonly lists: readonly StepList[];
-  /** Number of evaluations of the vector field; the largest of all samples. */
+  /** Number of evaluations of the vector field; the maximum over samples. */
   readonly evaluations: number;
-  /** Whether they were found with times at which the vector field may jump. */
+  /** Whether the search knew times at which the vector field may jump. */
   readonly jumping: boolean;
 }
 
-/** The largest of the numbers of steps of each sample, none of no samples. */
-export function mostOf(counts: readonly number[]): number {
+/** The largest of some counts, 0 without counts. */
+export function largestCount(counts: readonly number[]): number {
   return Math.max(0, largest(counts));
 }
 
-/** A computation that waits for numbers: it yields tensors, and is handed their values. */
+/** A computation that needs numbers. It yields tensors and receives their values. */
 export type Search<T> = Generator<readonly Tensor[], T, readonly Float64Array[]>;
 
 /**
- * Goes through a search on a device that has its numbers at once.
+ * Runs a search on a device whose values can be read synchronously.
  *
- * @throws {Error} Elsewhere.
+ * @throws {Error} On other devices.
  */
-export function searchNow<T>(search: Search<T>): T {
+export function runSearch<T>(search: Search<T>): T {
   let turn = search.next();
   while (!turn.done) turn = search.next(turn.value.map(valuesNow));
   return turn.value;
@@ -81,17 +81,17 @@ function valuesNow(x: Tensor): Float64Array {
   const values = peekHostValues(x.flatten());
   if (values) return values;
   const reason = isCapturing()
-    ? "jit traces it for states that are not known yet"
-    : `the state is on ${x.device.info.kind}, where they must be waited for`;
+    ? "jit traces it before the values of the state exist"
+    : `the state is on ${x.device.info.kind}, whose values must be awaited`;
   throw new (isCapturing() ? JitError : Error)(
-    `an adaptive method, as dopri5, the default, decides from numbers how long its steps are, but ${reason}: find the steps ` +
+    `an adaptive method, such as the default dopri5, computes its step sizes from values, but ${reason}: find the steps ` +
       "first, const steps = await findOdeintSteps(f, y0, t, options) or findCdeintSteps, and solve with the option { steps }; or solve on the " +
-      "CPU without jit, or use a method of fixed steps, rk4 say, with a stepSize",
+      "CPU without jit, or use a fixed-step method, such as rk4, with a stepSize",
   );
 }
 
-/** Goes through a search and waits where it must; tensors that it makes are freed, so that its result may hold none. */
-export async function searchLater<T>(search: Search<T>): Promise<T> {
+/** Runs a search, awaiting values. Frees all tensors of the search, so its result must not hold tensors. */
+export async function runSearchAsync<T>(search: Search<T>): Promise<T> {
   const made: Buffer[] = [];
   const go = (...values: [] | [readonly Float64Array[]]) =>
     bufferScope(() => withoutRecording(() => search.next(...values)), (_, own) => {
@@ -111,15 +111,15 @@ export async function searchLater<T>(search: Search<T>): Promise<T> {
   }
 }
 
-/** A time just after another, in the precision of the state. */
+/** The time after another, one unit of precision of the state later. */
 export function justAfter(t: number, direction: number, dtype: DType): number {
   return t + direction * precisionOf(dtype) * Math.max(Math.abs(t), smallestTime);
 }
 
-/** Times nearer to zero count as this far away. */
+/** Minimum absolute value of a time for {@linkcode justAfter}: the precision at zero would be too fine. */
 export const smallestTime = 2 ** -100;
 
-/** Time of the first slope: after a jump at the start. */
+/** The time of the first slope. It is after a jump at the start. */
 export function firstTime(
   t: number,
   direction: number,
@@ -129,27 +129,27 @@ export function firstTime(
   return jumping ? justAfter(t, direction, dtype) : t;
 }
 
-/** The times between two others at which a step must end, in the order in which they come. */
+/** The times after the start at which a step must end, in the order of the steps. */
 export function jumpsAfter(start: number, direction: number, { jumps }: AdaptiveOptions): number[] {
   return [...new Set(Array.from(jumps ?? []))].filter((jump) => direction * (jump - start) > 0)
     .sort((a, b) => direction * (a - b));
 }
 
-/** An observer of the steps that are taken. */
-export interface StepWatch<T> {
-  /** Makes the record of a step. */
+/** An observer of accepted steps. */
+export interface StepObserver<T> {
+  /** Records a step. */
   readonly keep: (step: Step, y: Parts, dt: number) => T;
-  /** Whether a step between two times is to be recorded. */
+  /** Whether a step between two times must be recorded. */
   readonly wants: (start: number, end: number) => boolean;
-  /** Receives the record of a step; with `true` the search ends. */
+  /** Receives a record. Returning `true` ends the search. */
   readonly take: (kept: T, start: number, end: number) => boolean | void;
 }
 
 /**
- * Finds steps with one length for all samples.
+ * Finds steps that all samples share.
  *
- * @param goal What is wanted at the end, for messages.
- * @param controlled How many of the state's parts count in the error; the others are carried along.
+ * @param goal The end of the search, for messages.
+ * @param controlled Number of parts of the state, from the first, whose error is controlled.
  */
 export function* findSteps<T>(
   tableau: AdaptiveMethod,
@@ -157,7 +157,7 @@ export function* findSteps<T>(
   y0: Parts,
   [begin, finish]: readonly [number, number],
   options: AdaptiveOptions,
-  watch?: StepWatch<T>,
+  watch?: StepObserver<T>,
   goal = `t = ${options.origin + finish}`,
   controlled = y0.length,
 ): Search<Steps> {
@@ -170,9 +170,9 @@ export function* findSteps<T>(
   const jumping = options.jumps !== undefined;
   const control = (parts: Parts) => parts.slice(0, controlled);
 
-  const list: StepList = { starts: [], ends: [], renewed: [], rejected: 0 };
+  const list: StepList = { starts: [], ends: [], restarted: [], rejected: 0 };
   let evaluations = 1;
-  let [t, y, renewed] = [begin, y0, true];
+  let [t, y, restarted] = [begin, y0, true];
   let slope = tidy(() => f(timeAt(firstTime(t, direction, dtype, jumping)), y));
   let size = options.stepSize;
   if (size === undefined) {
@@ -191,11 +191,10 @@ export function* findSteps<T>(
     const steps = list.starts.length;
     if (steps + list.rejected === options.maxSteps) {
       throw new NoProgressError(
-        `odeint: ${options.maxSteps} steps of ${tableau.name} led from t = ${origin + begin} to ${
+        `odeint: ${options.maxSteps} steps of ${tableau.name} from t = ${origin + begin} reached t = ${
           origin + t
-        } only, ` +
-          `${list.rejected} of them rejected; the next would be ${size} long, and ${goal} is wanted. ` +
-          "Raise maxSteps, rtol or atol; very short steps are a sign of a stiff or diverging equation",
+        }, expected ${goal}; ${list.rejected} steps were rejected, and the next step size is ${size}. ` +
+          "Raise maxSteps, rtol or atol; very short steps indicate a stiff or diverging equation",
       );
     }
     const lands: boolean = jumps.length > 0 && direction * (jumps[0] - t) <= size;
@@ -203,22 +202,22 @@ export function* findSteps<T>(
     const dt = end - t;
     if (dt === 0 || !Number.isFinite(dt)) {
       throw new NoProgressError(
-        `odeint: ${tableau.name} cannot go on at t = ${
+        `odeint: ${tableau.name} cannot continue at t = ${
           origin + t
-        }, where a step became ${size} long after ${steps} steps: ` +
+        }, where the step size became ${size} after ${steps} steps: ` +
           "the state is not finite there, or rtol and atol are below the precision of " + dtype,
       );
     }
     const [start, before, first] = [t, y, slope];
     const tried = tidyLater(() => {
-      // At a jump the slopes on either side differ: each step asks on its own.
+      // The slopes on the two sides of a jump differ, so each step evaluates its own side.
       const near = lands ? timeAt(justAfter(end, -direction, dtype)) : timeAt(end);
       const at = (c: number) => c === 1 ? near : timeAt(start + c * dt);
       const step = embeddedStep(tableau, f, at, dt, before, first);
       const error = weigh(tableau.error, step.stages.map(control), dt);
       const ratio = errorRatio(error, control(before), control(step.y), options, "batch");
       const memory = [timeAt(previous), timeAt(earlier)] as const;
-      return { step, ratio, factor: growth(ratio, memory, order, options.controller) };
+      return { step, ratio, factor: stepFactor(ratio, memory, order, options.controller) };
     });
     const { step, ...numbers } = tried.result;
     const [[ratio], [factor]] = yield [numbers.ratio, numbers.factor];
@@ -236,9 +235,9 @@ export function* findSteps<T>(
     tried.release([step.y, after, kept]);
     list.starts.push(start);
     list.ends.push(end);
-    list.renewed.push(renewed);
+    list.restarted.push(restarted);
     if (kept && watch!.take(kept.of, start, end)) break;
-    [t, y, slope, renewed] = [end, step.y, after, lands];
+    [t, y, slope, restarted] = [end, step.y, after, lands];
     [previous, earlier] = [ratio, previous];
     if (lands) {
       jumps.shift();

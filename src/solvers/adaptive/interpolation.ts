@@ -4,8 +4,8 @@ import type { Tensor, TensorLike } from "../../tensor/tensor.ts";
 import { type Parts, type Step, weigh } from "../runge_kutta.ts";
 
 /**
- * Support of the interpolation within a step: the states at its start, middle and end, and the slopes at both ends times its
- * length.
+ * The data of the interpolation within a step: the states at its start, middle and end, and the slopes at both ends times the step
+ * size.
  */
 export type StepSupport = readonly [
   start: Tensor,
@@ -15,7 +15,7 @@ export type StepSupport = readonly [
   endSlope: Tensor,
 ];
 
-/** The support of a step for each part; the slopes are multiplied by the step's length. */
+/** The support of each part of the state. */
 export function supportOf(
   { middle }: { readonly middle: readonly number[] },
   { y: ends, stages }: Step,
@@ -31,11 +31,12 @@ export function supportOf(
 }
 
 /**
- * States within steps: the quartic through the three states with the slopes at both ends. (Shampine, 1986; as torchdiffeq's.)
+ * States within steps: the quartic polynomial through the three states with the slopes at both ends, as in torchdiffeq. (Shampine,
+ * "Some practical Runge-Kutta formulas", 1986.)
  *
- * @param support Of the steps, `(outputs, ...state)` each.
- * @param fractions Where in its step each output is, 0 at the start, 1 at the end.
- * @param shape Of the fractions, to broadcast against the support.
+ * @param support Supports of the steps of the outputs, `(outputs, ...state)` each.
+ * @param fractions Position of each output in its step: 0 at the start, 1 at the end.
+ * @param shape Shape of the fractions, which must broadcast against the support.
  */
 export function interpolate(
   support: StepSupport,
@@ -55,7 +56,7 @@ export function interpolate(
     .reduce((sum, term) => sum.add(term));
 }
 
-/** The state at one fraction of a step. */
+/** The state at one position in a step. */
 export function interpolateAt(support: StepSupport, fraction: number): Tensor {
   const rows = support.map((x) => x.expandDims(0)) as unknown as StepSupport;
   return interpolate(rows, [fraction]).squeeze(0);

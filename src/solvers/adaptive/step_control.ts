@@ -1,6 +1,6 @@
 /**
- * The length of steps: the norm of errors, the first step, the next one. The first step is torchdiffeq's. (Hairer, Norsett,
- * Wanner, "Solving Ordinary Differential Equations I", section II.4.)
+ * Step sizes: the norm of errors, the first step size as in torchdiffeq, and the next step size. (Hairer, Norsett, Wanner, "Solving
+ * Ordinary Differential Equations I", section II.4.)
  */
 import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { isCapturing, JitError } from "../../device/capture.ts";
@@ -9,59 +9,58 @@ import { peekHostValues } from "../../tensor/host.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Parts } from "../runge_kutta.ts";
 
-/** The error that a step may have: `atol + rtol |y|` in the root mean square over all elements. */
+/** Tolerances of the error of a step: `atol + rtol |y|` in the root mean square over all elements. */
 export interface Tolerances {
   readonly rtol: number;
   readonly atol: number;
 }
 
 /**
- * Over which elements the root mean square of an error is taken: of the entire batch, so that all samples take the same
- * steps, or of each sample, so that each takes steps of its own.
+ * The elements of the root mean square of an error. `"batch"`: all elements, so that all samples take the same steps. `"sample"`:
+ * the elements of each sample, so that each sample takes its own steps.
  */
 export type ErrorNorm = "batch" | "sample";
 
 /**
- * A PID controller of the step's length: with the errors r of this step and the two before it, in units of what is allowed,
- * and the order k of the method (that of its error estimate, plus one, in all methods here) the next step is longer by
+ * A PID controller of step sizes. With the errors r0 of this step and r1, r2 of the two steps before it, in units of the tolerance,
+ * and the order k of the error estimate plus one, the step size is multiplied by
  * `safety * r0^(-(p + i + d) / k) * r1^((p + 2 d) / k) * r2^(-d / k)`. (Soderlind, "Digital filters in adaptive time-stepping",
- * 2003; the names are Diffrax's.) The coefficients 0, 1, 0 are the integral controller that torchdiffeq has. After a rejected
- * step that one decides, whatever the coefficients.
+ * 2003. The names are those of Diffrax.) The coefficients 0, 1, 0 give the integral controller of torchdiffeq. It is always used
+ * after a rejected step.
  */
 export interface StepController {
   /**
-   * Proportional: 0 by default. 0.3 or 0.4 with an `icoeff` of 0.3 suits equations that are a little stiff.
+   * Proportional coefficient. 0.3 or 0.4 with an `icoeff` of 0.3 suits moderately stiff equations.
    *
    * @default {0}
    */
   pcoeff?: number;
   /**
-   * Integral: 1 by default.
+   * Integral coefficient.
    *
    * @default {1}
    */
   icoeff?: number;
   /**
-   * Derivative: 0 by default.
+   * Derivative coefficient.
    *
    * @default {0}
    */
   dcoeff?: number;
   /**
-   * Factor by which a step is shorter than its error would allow.
+   * Safety factor of the next step size.
    *
    * @default {0.9}
    */
   safety?: number;
   /**
-   * Smallest factor from a step to the next, 0.2 by default; after one that was good enough it does not
-   * shrink.
+   * Smallest factor between step sizes. After an accepted step the size does not decrease.
    *
    * @default {0.2}
    */
   factormin?: number;
   /**
-   * Largest factor from a step to the next.
+   * Largest factor between step sizes.
    *
    * @default {10}
    */
@@ -77,7 +76,7 @@ const controllerOptionNames: OptionNames<StepController> = {
   factormax: "optional",
 };
 
-/** torchdiffeq's integral controller. */
+/** The integral controller of torchdiffeq. */
 export const integralController: Required<StepController> = {
   pcoeff: 0,
   icoeff: 1,
@@ -88,7 +87,7 @@ export const integralController: Required<StepController> = {
 };
 
 /**
- * The controller with what was left out.
+ * Completes a controller with defaults.
  *
  * @throws {RangeError} If a number is out of range.
  */
@@ -113,9 +112,8 @@ export function checkController(given: StepController = {}): Required<StepContro
 }
 
 /**
- * Root mean square of each part relative to a scale, zero where it has no elements; the largest counts.
- *
- * @returns A tensor of no axes, or `(batch, 1, ...)` for the norm of each sample.
+ * The root mean square of each part relative to a scale, 0 for empty parts. The maximum over parts is returned: as a scalar, or as
+ * `(batch, 1, ...)` with the norm `"sample"`.
  */
 function normOf(parts: Parts, scales: Parts, norm: ErrorNorm): Tensor {
   return parts.map((part, i) => {
@@ -126,7 +124,7 @@ function normOf(parts: Parts, scales: Parts, norm: ErrorNorm): Tensor {
   }).reduce((largest, own) => largest.maximum(own));
 }
 
-/** The relative distance from a number to its neighbours, in the precision of the state. */
+/** Relative distance between adjacent numbers of a type. */
 export function precisionOf(dtype: DType): number {
   return dtype === "float32" ? 2 ** -23 : 2 ** -52;
 }
@@ -134,21 +132,21 @@ export function precisionOf(dtype: DType): number {
 /**
  * The values of a tensor, row-major.
  *
- * @throws {Error} On a device that must be waited for.
+ * @throws {Error} On a device whose values must be awaited.
  */
 export function readNumbers(x: Tensor): Float64Array {
   const values = peekHostValues(x);
   if (values) return values;
   throw new (isCapturing() ? JitError : Error)(
-    "this method looks at numbers while it runs (an implicit one to solve its equations), but the state is on " +
-      `${x.device.info.kind}, where nothing can be read without waiting, or inside jit, where nothing is known yet: solve on the ` +
+    "this method reads values while it runs (an implicit method solves equations with them), but the state is on " +
+      `${x.device.info.kind}, whose values must be awaited, or inside jit, where no values exist yet: solve on the ` +
       'CPU, await init({ device: "cpu" }), without jit, or ' +
-      "use an explicit method of fixed steps, rk4 say, with a stepSize",
+      "use an explicit fixed-step method, such as rk4, with a stepSize",
   );
 }
 
 /**
- * The value of a tensor of one element.
+ * The value of a tensor with one element.
  *
  * @throws {Error} As {@linkcode readNumbers}.
  */
@@ -156,7 +154,7 @@ export function readNumber(x: Tensor): number {
   return readNumbers(x)[0];
 }
 
-/** A step's error in units of what is allowed: it is good enough up to 1. NaN where a state is not finite. */
+/** The error of a step in units of the tolerance. A step is accepted up to 1. NaN if a state is not finite. */
 export function errorRatio(
   error: Parts,
   before: Parts,
@@ -169,9 +167,10 @@ export function errorRatio(
 }
 
 /**
- * A guess of a good first step, from the sizes of the state, its slope and that slope's change. One evaluation.
+ * Estimates the first step size from the norms of the state, its slope and the change of the slope. It evaluates the vector field
+ * once.
  *
- * @param later The slope at another time and state, given the distance in time.
+ * @param later The slope at another time and state, from the distance in time.
  */
 export function firstStep(
   later: (distance: Tensor, y: Parts) => Parts,
@@ -199,27 +198,27 @@ export function firstStep(
   return trial.mul(100).minimum(guess);
 }
 
-/** The errors of the last two steps that were good enough, the latest first. */
+/** The errors of the last two accepted steps, the latest first. */
 type ErrorMemory = readonly [Tensor, Tensor];
 
 /**
- * The factor from a step to the next: less than one after a step that was not good enough.
+ * The factor between this step size and the next. It is below one after a rejected step.
  *
- * @param ratio Of {@linkcode errorRatio}.
+ * @param ratio The result of {@linkcode errorRatio}.
  */
-export function growth(
+export function stepFactor(
   ratio: Tensor,
   [previous, earlier]: ErrorMemory,
   order: number,
   { pcoeff, icoeff, dcoeff, safety, factormin, factormax }: Required<StepController>,
 ): Tensor {
-  /** An error of nothing counts as a tiny one. */
+  // The lower bound avoids infinite factors for an error of zero.
   const power = (error: Tensor, exponent: number) => error.maximum(1e-10).pow(exponent / order);
   const terms = [power(ratio, -(pcoeff + icoeff + dcoeff))];
   if (pcoeff + 2 * dcoeff !== 0) terms.push(power(previous, pcoeff + 2 * dcoeff));
   if (dcoeff !== 0) terms.push(power(earlier, -dcoeff));
   const longer = terms.reduce((product, term) => product.mul(term)).mul(safety).clip(1, factormax);
   const shorter = power(ratio, -1).mul(safety).maximum(factormin);
-  // NaN is neither.
+  // NaN is neither at most 1 nor above 1: the step size shrinks.
   return ratio.lessEqual(1).where(longer, ratio.greater(1).where(shorter, factormin));
 }

@@ -1,8 +1,8 @@
 /**
- * The continuous adjoint: gradients by solving a second differential equation backwards in time, beside the state's own.
- * (Chen et al., "Neural Ordinary Differential Equations", 2018, appendix B; Kidger et al., 2020, section 3.2.) Memory does
- * not depend on the number of steps. The gradient is that of the equation, not of its discrete solution, so it is exact in
- * the limit of small steps only.
+ * The continuous adjoint: gradients by a second differential equation, solved backwards in time together with the state. (Chen et al.,
+ * "Neural Ordinary Differential Equations", 2018, appendix B; Kidger et al., 2020, section 3.2.) Memory is independent of the number
+ * of steps. The gradient is that of the equation, and equals the gradient of the discrete solution only in the limit of small
+ * steps.
  */
 import { differentiate } from "../../autodiff/differentiate.ts";
 import { Loop, TracedFunction } from "../../compile/loop/loop.ts";
@@ -18,35 +18,35 @@ import { type StepChoice, stepTimes } from "../fixed/step_times.ts";
 import { type PartsField, type StageRule, stageTimes, takeStep, type VectorField } from "../runge_kutta.ts";
 import type { RungeKutta } from "../tableaus.ts";
 
-/** Traces a vector field: a function of the time and the state. */
+/** Traces a vector field as a function of time and state. */
 function traceField(f: VectorField, y0: Tensor): TracedFunction {
   return new TracedFunction(f, { shape: [], dtype: y0.dtype }, y0);
 }
 
-/** Gradients of tensors, summed up; none where they are zero. */
+/** Sums of gradients of tensors. `undefined` is zero. */
 export type GradientSums = readonly (Tensor | undefined)[];
 
-/** Adds gradients of some tensors to their sums so far. */
+/** Adds gradients to sums. */
 export function addGradients(sums: GradientSums, gradients: GradientSums): GradientSums {
   return gradients.map((gradient, i) => gradient && sums[i] ? sums[i].add(gradient) : sums[i] ?? gradient);
 }
 
-/** The adjoint at the first time, and the gradients of the constants that are wanted. */
+/** The adjoint at the first time, and the gradients of the constants. */
 export interface AdjointSolution {
   readonly a: Tensor;
   readonly sums: GradientSums;
 }
 
 /**
- * Solves an equation whose gradient is found by another solve, backwards in time.
+ * Solves an equation whose gradient is computed by a second solve, backwards in time.
  *
  * @param solve Solves with a vector field.
- * @param outputs Picks from the solution the tensors that have a gradient.
- * @param backwards Solves backwards, from the traced field, the solution, the gradients of the outputs, and the tensors that the
- * field closes over whose gradients are wanted.
- * @param isOfSteps Whether the gradient is that of the steps, as the solve's own would be.
+ * @param outputs The tensors of the solution that have a gradient.
+ * @param backwards Solves backwards, from the traced field, the solution, the cotangents of the outputs, and the constants of the
+ * field whose gradients are needed.
+ * @param isOfSteps Whether the gradient is that of the discrete solution.
  */
-export function solveThereAndBack<T>(
+export function solveWithAdjoint<T>(
   f: VectorField,
   y0: Tensor,
   solve: (f: VectorField) => T,
@@ -64,7 +64,8 @@ export function solveThereAndBack<T>(
   const solution = withoutRecording(() => tidy(forwards));
   const inputs = [y0, ...field.constants];
   record(inputs, outputs(solution), (cotangents, wanted) => {
-    // What undoes steps begins with more than the outputs: the gradient of a gradient would lack how that depends on the inputs.
+    // The backward reconstruction starts from values that are not outputs. A second gradient would miss their dependence on the
+    // inputs, so it differentiates through the steps instead.
     if (isOfSteps && isRecording()) {
       return gradientsThrough(() => outputs(forwards()), inputs, wanted, cotangents);
     }
@@ -75,7 +76,7 @@ export function solveThereAndBack<T>(
   return solution;
 }
 
-/** Gradients of inputs through what is computed of them once more, and so recorded; each tensor's once, where it is wanted. */
+/** Gradients of inputs by recomputing a function of them, so that they are recorded. Each input has one gradient. */
 function gradientsThrough(
   f: () => readonly Tensor[],
   inputs: readonly Tensor[],
@@ -87,7 +88,7 @@ function gradientsThrough(
   return inputs.map((x, i) => inputs.indexOf(x) === i ? gradients[watched.indexOf(x)] : undefined);
 }
 
-/** Arguments of a solve of the adjoint equation: the field, the states at the output times and their gradient. */
+/** Arguments of a solve of the adjoint equation: the field, the states at the output times, their cotangents, and the constants. */
 type Given = [
   field: TracedFunction,
   states: Tensor,
@@ -96,9 +97,9 @@ type Given = [
 ];
 
 /**
- * Solves the adjoint equation with an adaptive method; the errors of the constants' gradients do not count.
+ * Solves the adjoint equation with an adaptive method. The errors of the gradients of constants are not controlled.
  *
- * @throws {Error} If a gradient of the gradient is being asked for: this solve is not recorded.
+ * @throws {Error} If a second gradient is requested: this solve is not recorded.
  */
 export function solveBackwardsAdaptively(
   tableau: AdaptiveMethod,
@@ -109,8 +110,8 @@ export function solveBackwardsAdaptively(
   const cotangent = arriving!;
   if ([states, cotangent, ...constants].some(isWatched)) {
     throw new Error(
-      `odeint: a gradient of a gradient is asked for, which the adjoint "continuous" of ${tableau.name} does not have; use the ` +
-        'adjoint "direct", or a method of fixed steps, rk4 say',
+      `odeint: a second gradient is requested, which the adjoint "continuous" of ${tableau.name} does not support; use the ` +
+        'adjoint "direct", or a fixed-step method, such as rk4',
     );
   }
   if (![states, cotangent, ...constants].every(hasValues)) {
@@ -141,7 +142,7 @@ export function solveBackwardsAdaptively(
   return { a, sums };
 }
 
-/** Solves the adjoint equation in steps of a fixed size. */
+/** Solves the adjoint equation with fixed steps. */
 export function solveBackwardsInSteps(
   tableau: RungeKutta,
   times: Float64Array,
@@ -150,7 +151,8 @@ export function solveBackwardsInSteps(
 ): AdjointSolution {
   const cotangent = arriving!;
   const { dtype } = states;
-  // From each output time back to the one before it; there the state is the solution's again, and its gradient arrives.
+  // Solve from each output time back to the previous one. At an output time the state is reset to the solution, and the cotangent
+  // of the output is added to the adjoint.
   const intervals = Array.from({ length: times.length - 1 }, (_, i) => {
     const later = times.length - 1 - i;
     return { later, grid: stepTimes(Float64Array.of(times[later], times[later - 1]), choice) };
@@ -164,7 +166,7 @@ export function solveBackwardsInSteps(
 
   const last = states.select(0, -1);
   const many = times.length > 2;
-  // Row number zero of both stands for the steps at which nothing arrives.
+  // Row 0 is zero, for steps that do not start at an output time.
   const at = tensor(arrivals.map((later) => later + 1), { dtype: "int32" });
   const rowsOf = (x: Tensor) => concatenate([x.slice(0, 0, 1).zerosLike(), x]).take(at);
   const rows = {
@@ -201,14 +203,14 @@ export function solveBackwardsInSteps(
   const initial = { y: last, a: many ? last.zerosLike() : cotangent.select(0, -1) };
   const loop = new Loop(body, initial, rows, {
     compile,
-    memory: memoryAhead,
+    memory: batchedPassMemory,
     gradients: ({ a }, { arriving }) => [a, ...arriving.map(({ gradient }) => gradient)],
-    // Gradients of projections stay where their sums over the samples can be taken.
+    // Keep products, so that gradients of matrices are summed over samples and steps at once.
     keepsProducts: true,
   });
   const result = loop.run(initial, starts.length);
   return { a: result.carry.a.add(cotangent.select(0, 0)), sums: result.sums };
 }
 
-/** Bytes for what is known ahead of the steps, where memory must not grow with their number. */
-export const memoryAhead: number = 2 ** 24;
+/** Memory for values that are computed for many steps at once, in bytes. It does not grow with the number of steps. */
+export const batchedPassMemory: number = 2 ** 24;

@@ -1,6 +1,6 @@
 /**
- * Methods whose steps can be undone: a second state runs beside the first, and both of a step's start can be computed from
- * those of its end. The gradient needs no states kept, and is that of the discrete solution.
+ * Reversible methods. A second state runs beside the state, and both can be reconstructed from their values at the end of a step. The
+ * gradient of the discrete solution then needs no stored states.
  */
 import { Loop, type TracedFunction } from "../../compile/loop/loop.ts";
 import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
@@ -10,38 +10,38 @@ import { treeMap } from "../../tensor/tree.ts";
 import {
   addGradients,
   type AdjointSolution,
+  batchedPassMemory,
   type GradientSums,
-  memoryAhead,
-  solveThereAndBack,
+  solveWithAdjoint,
 } from "./adjoint.ts";
 import type { VectorField } from "../runge_kutta.ts";
 import type { RungeKutta } from "../tableaus.ts";
 
-/** The state and the one beside it; or their gradients. */
+/** The state and the second state, or their gradients. */
 export type Pair = { readonly y: Tensor; readonly other: Tensor };
 
-/** Start, end and length of a step. */
+/** Start, end and size of a step. */
 type StepTimes = { readonly start: Tensor; readonly end: Tensor; readonly dt: Tensor };
 
 /** A vector field and its gradient. */
 interface FieldWithGradient {
   readonly slope: VectorField;
-  /** The gradient of `y` through f(t, y), given that of the slope. Those of what the field closes over are summed up. */
+  /** The gradient of `y` through f(t, y), from the cotangent of the slope. Gradients of the constants of f are summed. */
   readonly pull: (t: Tensor, y: Tensor, gradient: Tensor) => Tensor;
 }
 
-/** A method whose steps can be undone. What runs from step to step is a pair and what else the method needs. */
+/** A reversible method. The state of its loop is a pair, and further values of the method. */
 export interface ReversibleMethod {
   readonly kind: "reversible";
   readonly name: string;
   readonly order: number;
-  /** The method that solves the adjoint equation where the continuous adjoint is asked for. */
+  /** The method that solves the adjoint equation for the continuous adjoint. */
   readonly base: RungeKutta;
   readonly evaluations: (steps: number) => number;
-  /** The pair before the first step, whose states are the same. */
+  /** The pair before the first step. Both states are equal. */
   readonly begin: (f: VectorField, t: Tensor, y: Tensor) => Pair;
   readonly step: (f: VectorField, times: StepTimes, before: Pair, coupling: number) => Pair;
-  /** The pair before a step and its gradient, from those after it. */
+  /** The pair before a step and its gradient, from the pair after the step and its gradient. */
   readonly undo: (
     field: FieldWithGradient,
     times: StepTimes,
@@ -51,45 +51,45 @@ export interface ReversibleMethod {
   ) => { before: Pair; gradient: Pair };
 }
 
-/** The default coupling, and the largest growth of rounding errors when all steps are undone, as a power of e. */
-const [defaultCoupling, growth] = [0.999, 4];
+/** The default coupling, and the logarithm of the largest growth of rounding errors in a backward reconstruction. */
+const [defaultCoupling, maxGrowth] = [0.999, 4];
 
 /**
- * A coupling of the two states: McCallum and Foster's 0.999, or as much nearer to one as more than 4000 steps need. Errors
- * grow by its inverse in each step that is undone.
+ * The coupling of McCallum and Foster, 0.999, or a larger one for more than 4000 steps: the reconstruction of each step multiplies
+ * rounding errors by its inverse.
  */
 function couplingFor(steps: number): number {
-  return Math.max(defaultCoupling, 1 - growth / steps);
+  return Math.max(defaultCoupling, 1 - maxGrowth / steps);
 }
 
 /** Options of a solve by a reversible method. */
 interface ReversibleOptions extends ScanOptions {
-  /** Whether the gradient reconstructs the states instead of keeping them. */
+  /** Whether gradients reconstruct states instead of storing them. */
   readonly backwards: boolean;
-  /** Between 0 and 1, 1 included; one that suits the number of steps when left out. */
+  /** Above 0, and at most 1. By default chosen from the number of steps. */
   readonly coupling?: number;
 }
 
-/** The result of a solve: the last pair, and the states after all steps where they are wanted. */
+/** The last pair and, if needed, the states after all steps. */
 interface Solved {
   readonly final: Tensor;
   readonly other: Tensor;
   readonly states?: Tensor;
 }
 
-/** Solves on a grid. */
+/** Solves with steps between grid points. */
 export function solveReversibly(
   method: ReversibleMethod,
   f: VectorField,
   y0: Tensor,
   grid: Float64Array,
-  everyStep: boolean,
+  keepsStates: boolean,
   { backwards, coupling = couplingFor(grid.length - 1), ...options }: ReversibleOptions,
 ): { final: Tensor; states?: Tensor; evaluations: number } {
   const evaluations = method.evaluations(grid.length - 1);
-  const solve = (f: VectorField) => solveForwards(method, f, y0, grid, coupling, everyStep, options);
+  const solve = (f: VectorField) => solveForwards(method, f, y0, grid, coupling, keepsStates, options);
   if (!backwards) return { ...solve(f), evaluations };
-  const solution = solveThereAndBack(
+  const solution = solveWithAdjoint(
     f,
     y0,
     solve,
@@ -115,13 +115,13 @@ function solveForwards(
   y0: Tensor,
   grid: Float64Array,
   coupling: number,
-  everyStep: boolean,
+  keepsStates: boolean,
   options: ScanOptions,
 ): Solved {
   const [{ y, other }, outputs] = scan(
     (pair: Pair, times: StepTimes) => {
       const next = method.step(f, times, pair, coupling);
-      return [next, { states: everyStep ? next.y : undefined }];
+      return [next, { states: keepsStates ? next.y : undefined }];
     },
     method.begin(f, tensor(grid[0], { dtype: y0.dtype }), y0),
     rowsOf(grid, y0.dtype),
@@ -130,7 +130,7 @@ function solveForwards(
   return { final: y, other, ...outputs };
 }
 
-/** The gradient at the start, and those of constants: every step undone from the last to the first, with its gradient. */
+/** The gradients of the first state and of constants: reconstructs each step, from the last to the first, with its gradient. */
 function reverseSteps(
   method: ReversibleMethod,
   field: TracedFunction,
@@ -149,7 +149,7 @@ function reverseSteps(
   const withGradient: FieldWithGradient = {
     slope: (t, y) => field.call(t, y),
     pull(t, y, cotangent) {
-      // Equal operations are one node: the slope's are not computed again.
+      // The trace shares equal operations, so the slope is not computed twice.
       const { gradient = y.zerosLike(), ofConstants } = field.pull([t, y], cotangent, 1, constants);
       sums = addGradients(sums, ofConstants);
       return gradient;
@@ -177,7 +177,7 @@ function reverseSteps(
   const initial: Record<string, Tensor> = { y: last.y, other: last.other, ofY: atEnd ?? none, ofOther: none };
   const loop = new Loop(body, initial, reversed, {
     compile,
-    memory: memoryAhead,
+    memory: batchedPassMemory,
     gradients: ({ ofY, ofOther }, { arriving }) => [ofY, ofOther, ...arriving],
     keepsProducts: false,
   });

@@ -1,19 +1,19 @@
 /**
- * The algebraically reversible form of explicit Runge-Kutta methods: of the same order, at twice the evaluations. (McCallum,
- * Foster, "Efficient, Accurate and Stable Gradients for Neural ODEs", 2024.) With the change of a state, Psi, in a step of
- * length h,
+ * The algebraically reversible form of an explicit Runge-Kutta method. It has the same order and twice the evaluations.
+ * (McCallum, Foster, "Efficient, Accurate and Stable Gradients for Neural ODEs", 2024.) With the change Psi of a state in a step
+ * of size h,
  *
  *     y' = coupling y + (1 - coupling) z + Psi(t, h, z)
  *     z' = z - Psi(t + h, -h, y')
  *
- * The coupling damps the second, false solution that the pair has, and grows it where the steps are undone.
+ * The coupling damps the parasitic solution of the pair. The reconstruction of steps amplifies it.
  */
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { ReversibleMethod } from "./reversible.ts";
 import {
+  computeStages,
   explicitStages,
   pullChange,
-  rungeKuttaStages,
   stageTimes,
   type VectorField,
   weigh,
@@ -24,7 +24,7 @@ import type { RungeKutta } from "../tableaus.ts";
 export function reversible(tableau: RungeKutta): ReversibleMethod {
   const change = (f: VectorField, t: Tensor, dt: Tensor, y: Tensor) => {
     const rule = explicitStages((t, [y]) => [f(t, y)]);
-    return weigh(tableau.b, rungeKuttaStages(tableau, rule, stageTimes(t, dt), dt, [y]).slopes, dt)[0];
+    return weigh(tableau.b, computeStages(tableau, rule, stageTimes(t, dt), dt, [y]).slopes, dt)[0];
   };
   return {
     kind: "reversible",

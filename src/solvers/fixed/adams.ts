@@ -1,7 +1,8 @@
 /**
- * Adams' multistep methods, explicit (Bashforth) and implicit (Moulton, corrected by iteration). (Hairer, Norsett, Wanner,
- * "Solving Ordinary Differential Equations I", section III.1.) As torchdiffeq's: two steps of rk4 come first, then orders
- * grow with the slopes known, up to eleven. The error of the first steps remains and sets the order of convergence.
+ * Multistep methods of Adams: explicit (Adams-Bashforth), and implicit (Adams-Moulton) with corrections by fixed-point iteration.
+ * (Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section III.1.) As in torchdiffeq, the first two steps
+ * are steps of rk4. The order then grows with the number of known slopes, up to eleven. The error of the first steps determines
+ * the order of convergence.
  */
 import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
 import { scalar, tensor } from "../../tensor/creation.ts";
@@ -13,7 +14,7 @@ import { rk4 } from "../methods/rk4.ts";
 import { readNumber, type Tolerances } from "../adaptive/step_control.ts";
 import { combine, rungeKuttaStep, type VectorField } from "../runge_kutta.ts";
 
-/** A multistep method of Adams'. */
+/** A multistep method of Adams. */
 export interface AdamsMethod {
   readonly kind: "adams";
   readonly name: "explicit_adams" | "implicit_adams";
@@ -22,7 +23,7 @@ export interface AdamsMethod {
   readonly implicit: boolean;
 }
 
-/** Adams and Bashforth's method. */
+/** The method of Adams and Bashforth. */
 export const explicitAdams: AdamsMethod = {
   kind: "adams",
   name: "explicit_adams",
@@ -30,20 +31,20 @@ export const explicitAdams: AdamsMethod = {
   implicit: false,
 };
 
-/** Adams and Moulton's method, with Adams and Bashforth's as its first guess. */
+/** The method of Adams and Moulton. The method of Adams and Bashforth gives the first guess. */
 export const implicitAdams: AdamsMethod = { kind: "adams", name: "implicit_adams", order: 5, implicit: true };
 
-/** Past slopes that are used at most. */
+/** Maximum number of past slopes. */
 const maxHistory = 11;
-/** Steps before there are slopes enough. */
+/** Number of rk4 steps at the start. */
 const startingSteps = 2;
 const corrections = 4;
 
 /**
- * Weights of `count` slopes at equal distances, the latest first, in the integral over one step: the polynomial through
- * the slopes, integrated. (Equations 1.5 and 1.9 there.)
+ * Weights of `count` equidistant slopes, the latest first, in the integral of their interpolation polynomial over one step.
+ * (Equations 1.5 and 1.9.)
  *
- * @param implicit Whether the first slope is the one at the step's end, not at its start.
+ * @param implicit Whether the first slope is at the end of the step instead of its start.
  */
 function adamsWeights(count: number, implicit: boolean): number[] {
   const gamma: number[] = [];
@@ -60,8 +61,8 @@ function adamsWeights(count: number, implicit: boolean): number[] {
 /**
  * The state after each step of a grid, `(steps, ...state)`.
  *
- * @param tolerances The implicit method's corrections stop below them; it needs values on the host.
- * @throws {RangeError} If steps before the last differ in length.
+ * @param tolerances Corrections of the implicit method stop below them, which requires values on the host.
+ * @throws {RangeError} If steps before the last have different sizes.
  */
 export function solveByAdams(
   method: AdamsMethod,
@@ -77,10 +78,10 @@ export function solveByAdams(
   );
   if (odd >= 0) {
     throw new RangeError(
-      `odeint: ${method.name} needs steps of one length, but step 0 is ${lengths[0]} long and step ${odd} ${
-        lengths[odd]
-      }: ` +
-        "give a stepSize (output times between steps are interpolated)",
+      `odeint: ${method.name} needs steps of equal size, but step 0 has size ${
+        lengths[0]
+      } and step ${odd} has size ${lengths[odd]}: ` +
+        "set stepSize (states at output times are interpolated)",
     );
   }
   if (method.implicit) return solveImplicitly(f, y0, grid, lengths, tolerances);
@@ -104,7 +105,7 @@ export function solveByAdams(
   const evaluations = rk4.b.length * started + lengths.length - started;
   if (lengths.length === started) return { states: first.y, final: y, evaluations };
 
-  // Past slopes along a last axis, the latest first, with zeros for those that are not there yet.
+  // Past slopes along a last axis, the latest first. Unknown slopes are zero.
   const axis = y0.rank;
   const past = first.slope.flip(0).permute([...Array.from({ length: axis }, (_, i) => i + 1), 0]);
   const history = past.pad([...y0.shape.map(() => [0, 0] as const), [0, maxHistory - started]]);
@@ -129,7 +130,7 @@ export function solveByAdams(
   return { states: concatenate([first.y, later]), final, evaluations };
 }
 
-/** Steps that are corrected until the change does not matter. */
+/** Steps with corrections until the change is below the tolerances. */
 function solveImplicitly(
   f: VectorField,
   y0: Tensor,
@@ -139,7 +140,7 @@ function solveImplicitly(
 ): { states: Tensor; final: Tensor; evaluations: number } {
   if (!hasValues(y0)) {
     throw new Error(
-      "odeint: implicit_adams looks at its corrections while it runs and cannot be part of a traced loop or of vmap; " +
+      "odeint: implicit_adams reads the size of its corrections and cannot be part of a traced loop or of vmap; " +
         "use explicit_adams or a Runge-Kutta method",
     );
   }
@@ -165,7 +166,7 @@ function solveImplicitly(
       change = f(end, y.add(change)).mul(own * dt).add(known);
       evaluations++;
       difference = largestChange(before, change);
-      // A step that was not corrected enough is told from fewer slopes next time.
+      // If the corrections did not converge, the next step uses fewer slopes.
       if (i === corrections - 1 && !(difference < 1)) history = history.slice(0, -1);
     }
     return y = y.add(change);

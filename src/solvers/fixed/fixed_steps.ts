@@ -1,4 +1,4 @@
-/** Solves in steps of given lengths. */
+/** Solves with fixed steps. */
 import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
 import { tensor } from "../../tensor/creation.ts";
 import { concatenate, stack } from "../../tensor/functions.ts";
@@ -7,27 +7,27 @@ import { type AdamsMethod, solveByAdams } from "./adams.ts";
 import type { SolveStatistics } from "../adaptive/adaptive.ts";
 import { checkStates } from "../divergence.ts";
 import type { StatePlace } from "../packed_state.ts";
-import { locateInSteps, since } from "./step_times.ts";
+import { locateInSteps, shiftTimes } from "./step_times.ts";
 import { type ReversibleMethod, solveReversibly } from "../adjoints/reversible.ts";
 import type { Tolerances } from "../adaptive/step_control.ts";
 import { rungeKuttaStep, type VectorField } from "../runge_kutta.ts";
 import type { ButcherTableau } from "../tableaus.ts";
 
-/** Options of a solve on a grid. */
+/** Options of a solve with fixed steps. */
 interface GridOptions extends ScanOptions, Tolerances {
-  /** The time that all others count from. */
+  /** The origin of all other times. */
   readonly origin: number;
   readonly check: boolean | readonly string[];
   /** The place of an element, from its position in the state. */
   readonly locate: (position: number) => StatePlace;
-  /** Whether a gradient undoes the steps. */
+  /** Whether gradients reconstruct the states backwards. */
   readonly backwards: boolean;
   readonly coupling?: number;
   readonly statistics?: SolveStatistics;
 }
 
-/** The states at some times, in steps between the points of a grid. */
-export function solveOnGrid(
+/** The states at the output times, with steps between grid points. */
+export function solveFixedSteps(
   f: VectorField,
   y0: Tensor,
   times: Float64Array,
@@ -36,16 +36,16 @@ export function solveOnGrid(
   { origin, statistics, ...options }: GridOptions,
 ): Tensor {
   const { dtype } = y0;
-  const everyStep = Boolean(options.check) || times.length > 2;
+  const keepsStates = Boolean(options.check) || times.length > 2;
   const { states, final, evaluations } = method.kind === "adams"
     ? solveByAdams(method, f, y0, grid, options, options)
     : method.kind === "reversible"
-    ? solveReversibly(method, f, y0, grid, everyStep, options)
-    : solveByRungeKutta(method, f, y0, grid, everyStep, options);
+    ? solveReversibly(method, f, y0, grid, keepsStates, options)
+    : solveByRungeKutta(method, f, y0, grid, keepsStates, options);
   if (statistics) Object.assign(statistics, { steps: grid.length - 1, rejected: 0, evaluations });
   const { check, locate } = options;
   if (check) {
-    checkStates(states!, since(grid.subarray(1), -origin), locate, check === true ? undefined : check);
+    checkStates(states!, shiftTimes(grid.subarray(1), -origin), locate, check === true ? undefined : check);
   }
   if (times.length === 2) return stack([y0, final]);
 
@@ -61,17 +61,17 @@ export function solveOnGrid(
   return before.mul(fractions.neg().add(1)).add(after.mul(fractions));
 }
 
-/** The last state on a grid and, where they are wanted, the states after all steps. */
+/** The last state and, if needed, the states after all steps. */
 function solveByRungeKutta(
   tableau: ButcherTableau,
   f: VectorField,
   y0: Tensor,
   grid: Float64Array,
-  everyStep: boolean,
+  keepsStates: boolean,
   options: ScanOptions,
 ): { final: Tensor; states?: Tensor; evaluations: number } {
   const { dtype } = y0;
-  // One memory, so that a compiled loop sees that a step ends where the next begins.
+  // Slices of one tensor: a compiled loop can then see that each step starts at the end of the previous one.
   const points = tensor(grid, { dtype });
   const rows = {
     t: points.slice(0, 0, -1),
@@ -81,7 +81,7 @@ function solveByRungeKutta(
   const [final, states] = scan(
     (y: Tensor, { t, end, dt }: typeof rows) => {
       const next = rungeKuttaStep(tableau, f, t, dt, y, f(t, y), end);
-      return [next, { states: everyStep ? next : undefined }];
+      return [next, { states: keepsStates ? next : undefined }];
     },
     y0,
     rows,

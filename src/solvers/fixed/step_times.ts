@@ -1,26 +1,26 @@
-/** The times at which a fixed-step solver steps. */
+/** The times of fixed steps. */
 
-/** Steps of one solve at most: their times alone take 200 MB. */
+/** Maximum number of steps of a solve: their times alone occupy 200 MB. */
 const maxFixedSteps = 2 ** 23;
 
-/** Times counted from an origin. */
-export function since(times: ArrayLike<number>, origin: number): Float64Array {
+/** Times relative to an origin. */
+export function shiftTimes(times: ArrayLike<number>, origin: number): Float64Array {
   return Float64Array.from(times, (time) => time - origin);
 }
 
-/** The choice of fixed steps: between the points of a grid, or of one length. */
+/** The choice of fixed steps: between grid points, or of a constant size. */
 export interface StepChoice {
   readonly stepSize?: number;
-  /** Times in any order; those outside the interval do not count, repeated ones once. */
+  /** Times in any order. Times outside the interval and duplicates are ignored. */
   readonly grid?: ArrayLike<number>;
 }
 
 /**
- * Times from the first to the last of `t`: the grid's between them, or in steps of `stepSize`, the last one shortened, as
- * torchdiffeq's; `t` itself without either.
+ * The ends of steps from the first to the last of `t`: at the grid points, or of size `stepSize` with a shorter last step, as in
+ * torchdiffeq; otherwise at `t`.
  *
- * @throws {RangeError} If the step size is not positive or needs more than {@linkcode maxFixedSteps} steps, or a point of the
- * grid is no number.
+ * @throws {RangeError} If the step size is not positive or requires more than {@linkcode maxFixedSteps} steps, or a grid point
+ * is not finite.
  */
 export function stepTimes(t: Float64Array, { stepSize, grid: given }: StepChoice): Float64Array {
   if (given) {
@@ -34,7 +34,7 @@ export function stepTimes(t: Float64Array, { stepSize, grid: given }: StepChoice
   checkStepSize(stepSize);
   const [start, end] = [t[0], t[t.length - 1]];
   const direction = Math.sign(end - start);
-  // Rounding must not add a step of length zero at the end.
+  // The factor avoids a last step of rounding errors only.
   const steps = Math.max(1, Math.ceil(Math.abs(end - start) / stepSize * (1 - 1e-12)));
   checkStepCount(steps, `odeint: stepSize ${stepSize}`, start, end);
   const grid = Float64Array.from({ length: steps + 1 }, (_, i) => start + direction * i * stepSize);
@@ -42,18 +42,18 @@ export function stepTimes(t: Float64Array, { stepSize, grid: given }: StepChoice
   return grid;
 }
 
-/** @throws {RangeError} If steps are more than a solve may take. */
+/** @throws {RangeError} If there are more steps than a solve may take. */
 export function checkStepCount(steps: number, reason: string, start: number, end: number): void {
   if (steps <= maxFixedSteps) return;
   throw new RangeError(
     `${reason} makes ${
       steps.toPrecision(3)
     } steps from t = ${start} to ${end}, expected ${maxFixedSteps} at most: ` +
-      "take longer steps, or an adaptive method, dopri5 say, which chooses their length",
+      "choose larger steps, or an adaptive method, such as dopri5",
   );
 }
 
-/** Step and position in it of each time, in the grid's order: 0 at the step's start, 1 at its end. */
+/** The step of each time and the position in it: 0 at its start, 1 at its end. Times are in the order of the grid. */
 export function locateInSteps(times: Float64Array, grid: Float64Array): { step: number; fraction: number }[] {
   const direction = Math.sign(grid[grid.length - 1] - grid[0]);
   let step = 0;
@@ -66,7 +66,7 @@ export function locateInSteps(times: Float64Array, grid: Float64Array): { step: 
 /**
  * Checks output times.
  *
- * @throws {RangeError} If they are fewer than two, not finite, or not monotone.
+ * @throws {RangeError} If there are fewer than two, or they are not finite and monotone.
  */
 export function checkOutputTimes(t: Float64Array, operation: string): void {
   if (t.length < 2) throw new RangeError(`${operation}: t needs two times at least, got ${t.length}`);
@@ -85,7 +85,7 @@ export function checkOutputTimes(t: Float64Array, operation: string): void {
   });
 }
 
-/** @throws {RangeError} If one of an option's times is NaN or infinite. */
+/** @throws {RangeError} If a time of an option is NaN or infinite. */
 export function checkFinite(times: ArrayLike<number>, name: string): void {
   const wrong = Array.from(times).findIndex((time) => !Number.isFinite(time));
   if (wrong >= 0) {
@@ -93,7 +93,7 @@ export function checkFinite(times: ArrayLike<number>, name: string): void {
   }
 }
 
-/** @throws {RangeError} If a step size is not a positive number. */
+/** @throws {RangeError} If a step size is not positive and finite. */
 export function checkStepSize(stepSize: number, operation = "odeint"): void {
   if (!(stepSize > 0) || !Number.isFinite(stepSize)) {
     throw new RangeError(`${operation}: stepSize is ${stepSize}, expected a positive, finite number`);

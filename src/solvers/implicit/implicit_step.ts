@@ -1,4 +1,4 @@
-/** Steps of implicit Runge-Kutta methods whose stages are solved one after another. */
+/** Steps of diagonally implicit Runge-Kutta methods, whose stages are solved one after another. */
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { full } from "../../tensor/creation.ts";
 import { derivativeOrder, hasValues } from "../../tensor/primitive.ts";
@@ -15,16 +15,16 @@ import {
 } from "../runge_kutta.ts";
 import type { ImplicitTableau } from "../tableaus.ts";
 
-/** An implicit tableau with a step, whose stages are solved to some tolerances. */
+/** An implicit tableau with its step function. */
 export interface ImplicitMethod<Name extends string = string> extends ImplicitTableau<Name> {
   readonly step: (...given: StepArguments) => Step;
 }
 
-/** Tolerances of stages where a solve gives none. */
+/** Default tolerances of stages. */
 const tightest: Tolerances = { rtol: 1e-12, atol: 1e-14 };
 
-/** The method with its steps, of one solve, whose stages are solved as exactly as tolerances ask for. */
-export function withSteps<Name extends string>(
+/** A method whose stages are solved to the accuracy that tolerances require. Its first step checks that samples are independent. */
+export function implicitMethod<Name extends string>(
   tableau: ImplicitTableau<Name>,
   tolerances = tightest,
 ): ImplicitMethod<Name> {
@@ -39,10 +39,10 @@ export function withSteps<Name extends string>(
       if (!asks) return step;
       if (doSamplesMix((z) => f(at(0), [z])[0], y)) {
         throw new ShapeError(
-          `odeint: in a state of shape ${
+          `odeint: the samples along the first axis of the state ${
             formatShape(y.shape)
-          } the samples along the first axis depend on one another, so that ` +
-            `${tableau.name} cannot solve for each on its own; use a state of one axis, as y.flatten()`,
+          } depend on each other, so ` +
+            `${tableau.name} cannot solve for each separately; use a state with one axis, such as y.flatten()`,
         );
       }
       return { ...step, evaluations: step.evaluations! + 1 };
@@ -50,7 +50,7 @@ export function withSteps<Name extends string>(
   };
 }
 
-/** One step, of states of one part. Where a stage cannot be solved it is NaN, and so is the state: a shorter step may do. */
+/** One step of a state of one part. If a stage cannot be solved, the state is NaN, so that the step is rejected. */
 function implicitStep(
   tableau: ImplicitTableau,
   tolerances: Tolerances,
@@ -62,7 +62,7 @@ function implicitStep(
 ): Step {
   if (!hasValues(y) || (typeof dt !== "number" && dt.size > 1)) {
     throw new Error(
-      `odeint: ${tableau.name} solves the equations of its stages while it runs, with one step length for all samples, and cannot ` +
+      `odeint: ${tableau.name} reads values to solve the equations of its stages, with one step size for all samples, and cannot ` +
         "be part of a traced loop or of vmap; use an explicit method",
     );
   }

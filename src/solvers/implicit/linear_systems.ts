@@ -1,19 +1,19 @@
-/** Small dense linear systems, many at once, on the host in float64. */
+/** Batches of small dense linear systems, in float64 on the host. */
 
-/** Matrices `(count, n, n)` as L U with rows exchanged. */
+/** LU factors of matrices `(count, n, n)` with row exchanges. */
 export interface Factors {
   readonly n: number;
-  /** L below the diagonal, whose own is 1, and U. */
+  /** L below the diagonal (its diagonal is 1), and U. */
   readonly values: Float64Array;
-  /** The row that each step of the elimination exchanged with its own, `(count, n)`. */
+  /** The row that was exchanged with row k in step k of the elimination, `(count, n)`. */
   readonly pivots: Int32Array;
 }
 
 /**
- * Factorizes matrices, with the largest element of each column as pivot. (Golub, Van Loan, "Matrix Computations", section 3.4.)
- * A singular matrix leaves infinite or NaN solutions.
+ * Factorizes matrices with partial pivoting. (Golub, Van Loan, "Matrix Computations", section 3.4.) Singular matrices give infinite or
+ * NaN solutions.
  *
- * @param values `(count, n, n)`, row-major; they are overwritten.
+ * @param values `(count, n, n)`, row-major. They are overwritten.
  */
 export function factorize(values: Float64Array, n: number): Factors {
   const pivots = new Int32Array(values.length / n);
@@ -37,7 +37,7 @@ export function factorize(values: Float64Array, n: number): Factors {
   return { n, values, pivots };
 }
 
-/** Solves for right sides `(count, n)`, which become the solutions. */
+/** Solves for right-hand sides `(count, n)`, which are overwritten by the solutions. */
 export function solveFactorized({ n, values, pivots }: Factors, rhs: Float64Array): Float64Array {
   for (let first = 0, base = 0; first < rhs.length; first += n, base += n * n) {
     for (let k = 0; k < n; k++) {
@@ -55,7 +55,7 @@ export function solveFactorized({ n, values, pivots }: Factors, rhs: Float64Arra
   return rhs;
 }
 
-/** The matrices' inverses, `(count, n, n)`. */
+/** The inverses of the matrices, `(count, n, n)`. */
 export function invertFactorized(factors: Factors): Float64Array {
   const { n, values } = factors;
   const inverses = new Float64Array(values.length);

@@ -1,7 +1,7 @@
 /**
- * Newton's method for k = f(known + scale k), the equation of a stage of an implicit Runge-Kutta method. (Hairer, Wanner,
- * "Solving Ordinary Differential Equations II", section IV.8.) The numbers are on the host: matrices are small, and how often
- * to iterate depends on them.
+ * Newton's method for k = f(known + scale k), the equation of a stage of an implicit Runge-Kutta method. (Hairer, Wanner, "Solving
+ * Ordinary Differential Equations II", section IV.8.) It runs on the host, because matrices are small and the number of iterations
+ * depends on values.
  */
 import { vjp } from "../../autodiff/grad.ts";
 import { sizeOf } from "../../device/shape.ts";
@@ -12,20 +12,20 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { factorize, type Factors, invertFactorized, solveFactorized } from "./linear_systems.ts";
 import { precisionOf, readNumbers, type Tolerances } from "../adaptive/step_control.ts";
 
-/** A function of a state whose first axis, of two or more, is that of samples which do not depend on one another. */
+/** A function of a state. With two or more axes, the first axis has independent samples. */
 type StateFunction = (y: Tensor) => Tensor;
 
-/** Largest number of iterations, and the error that may remain, in units of the tolerances. */
+/** Maximum number of iterations, and the allowed error in units of the tolerances. */
 const [maxIterations, allowedError] = [12, 0.01];
 
-/** The number of samples of a state, and of numbers in each. */
+/** Number of samples of a state, and number of values per sample. */
 function samplesOf({ shape }: Tensor): { samples: number; n: number } {
   return shape.length > 1
     ? { samples: shape[0], n: sizeOf(shape.slice(1)) }
     : { samples: 1, n: sizeOf(shape) };
 }
 
-/** The Jacobian of each sample, `(samples, n, n)`: a row, for all samples at once, from each reverse pass. */
+/** The Jacobian of each sample, `(samples, n, n)`. Each reverse pass computes one row for all samples. */
 export function jacobian(f: StateFunction, y: Tensor): Float64Array {
   const { samples, n } = samplesOf(y);
   const matrices = new Float64Array(samples * n * n);
@@ -46,7 +46,7 @@ export function jacobian(f: StateFunction, y: Tensor): Float64Array {
   return matrices;
 }
 
-/** Whether the first sample's result depends on other samples, as far as its gradient tells. */
+/** Whether the result for the first sample has a nonzero gradient with respect to other samples. */
 export function doSamplesMix(f: StateFunction, y: Tensor): boolean {
   const { n } = samplesOf(y);
   const gradient = withoutRecording(() =>
@@ -58,7 +58,7 @@ export function doSamplesMix(f: StateFunction, y: Tensor): boolean {
   return gradient.some((value, i) => i >= n && value !== 0);
 }
 
-/** The factors of I - scale J. */
+/** The LU factors of I - scale J. */
 export function newtonMatrix(jacobian: Float64Array, scale: number, y: Tensor): Factors {
   const { n } = samplesOf(y);
   const matrices = jacobian.map((value, i) => (i % (n * n) % (n + 1) === 0 ? 1 : 0) - scale * value);
@@ -66,10 +66,11 @@ export function newtonMatrix(jacobian: Float64Array, scale: number, y: Tensor): 
 }
 
 /**
- * Solves for k, from a guess.
+ * Solves for k.
  *
- * @param factors Of {@linkcode newtonMatrix}, with a Jacobian from nearby.
- * @returns Nothing where the iteration does not converge.
+ * @param guess The initial value of k.
+ * @param factors The result of {@linkcode newtonMatrix} for a Jacobian at a nearby state.
+ * @returns `undefined` if the iteration does not converge.
  */
 export function solveStage(
   f: StateFunction,
@@ -106,12 +107,12 @@ export function solveStage(
           }
           const change = Math.sqrt(sum / n);
           if (Number.isNaN(change)) return undefined;
-          // A change that rounding alone explains is no sign of an error.
+          // Ignore changes of the size of rounding errors.
           if (change > 10 * Math.sqrt(roundings / n)) largest = Math.max(largest, change);
         }
         const rate = largest / before;
         if (!(rate < 2)) return undefined;
-        // The remaining error is a geometric series, from the rate at which changes shrink; the first one tells no rate.
+        // The remaining error is a geometric series with the ratio of consecutive changes. The first change has no ratio.
         const left = largest * (rate > 0 && rate < 0.5 ? rate / (1 - rate) : 1);
         if (left <= allowedError) return tensor(k, { shape, dtype });
         before = largest;
@@ -122,10 +123,10 @@ export function solveStage(
 }
 
 /**
- * More iterations from a solution, which are followed by gradients: by the implicit function theorem the first leads to those of
- * the solution, if the matrix is the one at the solution, and each further one to gradients of one order more.
+ * Adds iterations with recorded gradients to a solution. By the implicit function theorem, the first iteration gives the first
+ * derivatives of the solution, if the matrix is that of the solution. Each further iteration gives one more order.
  *
- * @param orders The number of iterations.
+ * @param orders Number of iterations.
  */
 export function refine(
   f: StateFunction,

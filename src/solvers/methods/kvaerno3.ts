@@ -1,6 +1,6 @@
 import type { ImplicitTableau } from "../tableaus.ts";
 
-/** A root of g^3 - 3 g^2 + 3 g / 2 - 1 / 6, for which stiff parts of a solution vanish in a long step: L-stability. */
+/** A root of g^3 - 3 g^2 + 3 g / 2 - 1 / 6, which makes the method L-stable: stiff parts of a solution vanish in a long step. */
 const g = 0.43586652150845906;
 
 const [a0, a1] = [(-4 * g ** 2 + 6 * g - 1) / (4 * g), (1 - 2 * g) / (4 * g)];
@@ -11,9 +11,9 @@ const [b0, b1, b2] = [
 ];
 
 /**
- * Kvaerno's pair of orders 3 and 2 for stiff equations; no stage lies beyond the end of the step. ("Singly diagonally implicit
- * Runge-Kutta methods with an explicit first stage", 2004.) The weights in the middle are those of order 3 that stay bounded
- * however stiff the equation is.
+ * The pair of orders 3 and 2 of Kvaerno for stiff equations. No stage lies beyond the end of the step. ("Singly diagonally implicit
+ * Runge-Kutta methods with an explicit first stage", 2004.) The weights for the middle have order 3 and stay bounded for
+ * arbitrarily stiff equations.
  */
 export const kvaerno3: ImplicitTableau<"kvaerno3"> = {
   kind: "implicit",

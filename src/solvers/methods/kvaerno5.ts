@@ -14,9 +14,9 @@ const [fourth, fifth] = [
 const g = 0.26;
 
 /**
- * Kvaerno's pair of orders 5 and 4 for stiff equations; the third stage lies beyond the end of the step. ("Singly diagonally
- * implicit Runge-Kutta methods with an explicit first stage", 2004.) The weights in the middle are those of order 4 with which
- * stiff parts of the solution vanish, as they do at the end.
+ * The pair of orders 5 and 4 of Kvaerno for stiff equations. The third stage lies beyond the end of the step. ("Singly diagonally
+ * implicit Runge-Kutta methods with an explicit first stage", 2004.) The weights for the middle have order 4. Stiff parts of a
+ * solution vanish at the middle, as they do at the end.
  */
 export const kvaerno5: ImplicitTableau<"kvaerno5"> = {
   kind: "implicit",

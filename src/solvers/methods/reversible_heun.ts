@@ -2,7 +2,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { heun2 } from "./heun2.ts";
 import type { Pair, ReversibleMethod } from "../adjoints/reversible.ts";
 
-/** The slope at the other state runs along, so that each step takes one evaluation. */
+/** The slope at the second state, which the next step uses again: each step evaluates the vector field once. */
 interface Carried extends Pair {
   readonly slope: Tensor;
 }

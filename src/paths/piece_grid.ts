@@ -1,4 +1,4 @@
-/** The grid of a piecewise path, and the piece that a time falls in. */
+/** The grid of a piecewise path, and the search for the piece that contains a time. */
 import { describe } from "../device/describe.ts";
 import { formatShape, refuseShape, sameShape, type Shape, sizeOf } from "../device/shape.ts";
 import type { DType } from "../device/dtype.ts";
@@ -15,19 +15,19 @@ export interface Grid {
   readonly timeline: Timeline;
   readonly gridPoints: Tensor;
   readonly interval: Tensor;
-  /** The times between two pieces, filled up with infinity to `(2 ** k - 1,)`, or `(series, 2 ** k - 1)`. */
+  /** The times between pieces, padded with infinity to `(2 ** k - 1,)`, or `(series, 2 ** k - 1)`. */
   readonly interior: Tensor;
-  /** The largest share of a gap between shared grid points that is lost in the type of {@linkcode gridPoints}. */
+  /** The largest relative change of a gap between shared grid points by rounding to the type of {@linkcode gridPoints}. */
   readonly lost: number;
 }
 
-/** Number of grid points up to which times are compared with all of them; beyond, positions are found by bisection. */
+/** Maximum number of grid points for a comparison with all of them. With more points, bisection finds the piece. */
 const maxComparisons = 256;
 
-/** {@linkcode maxComparisons} for times of each series. */
+/** {@linkcode maxComparisons}, if times differ between series. */
 const maxOwnComparisons = 16;
 
-/** The grid of a timeline, for values of a type. */
+/** Makes the grid of a timeline for values of a type. */
 export function makeGrid(timeline: Timeline, dtype: DType): Grid {
   if ("shared" in timeline) {
     const { shared } = timeline;
@@ -40,7 +40,7 @@ export function makeGrid(timeline: Timeline, dtype: DType): Grid {
   }
   const rows = timeline.rows.cast(dtype);
   const length = rows.shape.at(-1)!;
-  // The count of series is not left to reshape: between two observations there is no time to infer it from.
+  // Compute the number of series: for two observations, reshape cannot infer it from zero inner times.
   const inner = rows.slice(-1, 1, -1).reshape([sizeOf(rows.shape.slice(0, -1)), length - 2]);
   return {
     timeline,
@@ -56,41 +56,41 @@ const tableLength = (count: number) => 2 ** Math.ceil(Math.log2(count + 1)) - 1;
 /**
  * The shared times of a grid.
  *
- * @throws {Error} If each series has its own.
+ * @throws {Error} If times differ between series.
  */
 export function sharedTimes({ timeline }: Grid): Float64Array {
   if ("shared" in timeline) return timeline.shared;
   throw new Error(
-    "each series of this path has times of its own, so there is no common grid to solve on: use path.reparametrize(), " +
-      "whose i-th piece is that of every series (with time among the channels a CDE has the same solution), or give " +
-      "the solver a stepSize",
+    "the times of this path differ between series, so there is no common grid for the solver: use path.reparametrize() " +
+      "(with time as a channel, the solution of a CDE does not change), or set the option stepSize of " +
+      "the solver",
   );
 }
 
-/** The times of a grid, counted from an origin. */
+/** The times of a timeline relative to an origin. */
 export function timesSince({ timeline }: Grid, origin: number): Times {
   return "shared" in timeline ? timeline.shared.map((time) => time - origin) : timeline.rows.sub(origin);
 }
 
-/** Pieces that times fall in. */
+/** The pieces that contain times. */
 interface Located {
   /**
-   * The rows of those pieces: `(..., pieces, values)` to `(..., values)` or `(..., n, values)`; or of the grid points at
-   * their starts.
+   * Selects the rows of the pieces, or of the grid points at their starts: `(..., pieces, values)` to `(..., values)` or
+   * `(..., n, values)`.
    */
   readonly pick: (rows: Tensor) => Tensor;
-  /** The time since the start of the piece, which broadcasts against what `pick` returns. */
+  /** The time since the start of the piece. It broadcasts against the result of `pick`. */
   readonly elapsed: Tensor | number;
 }
 
 /**
- * Finds the pieces that times fall in. Times outside belong to the first or the last piece.
+ * Finds the pieces that contain times. Times outside the grid belong to the first or the last piece.
  *
- * @param batch The axes in front of pieces and channels.
- * @param side Of a time on a grid point: whether the piece before it is wanted or the one behind it.
- * @throws {TypeError} If no times are given.
- * @throws {RangeError} If a time that the host knows is not finite, there is no such side, or the times are a tensor, in which
- * neighbouring grid points could not be told apart.
+ * @param batch The axes before pieces and channels.
+ * @param side The piece of a time at a grid point: before (`"left"`) or after the point.
+ * @throws {TypeError} If `t` is not a time, an array or a tensor.
+ * @throws {RangeError} If a time on the host is not finite, the side is unknown, or the type of a tensor of times cannot
+ * distinguish adjacent grid points.
  */
 export function locate(
   grid: Grid,
@@ -116,7 +116,7 @@ export function locate(
     const time = plainNumber(t);
     if (time !== undefined) {
       const piece = pieceOf(shared, time, side);
-      // A tensor of one number may be differentiated, a number cannot.
+      // Keep a tensor, which may be differentiated.
       const elapsed = typeof t !== "number" && isRecording() ? t.sub(shared[piece]) : time - shared[piece];
       return { pick: (rows) => rows.select(-2, piece), elapsed };
     }
@@ -141,7 +141,7 @@ export function locate(
   };
 }
 
-/** Checks the times that the host knows. */
+/** Checks the times that are on the host. */
 function checkTimes(t: Tensor | number | ArrayLike<number>): void {
   const isList = typeof t === "object" && t !== null && (t instanceof Tensor || "length" in t);
   if (typeof t !== "number" && !isList) {
@@ -166,7 +166,7 @@ function pieceOf(times: Float64Array, time: number, side: Side): number {
   return piece;
 }
 
-/** Each series at its own times, or on its own grid. */
+/** Finds pieces if times or grids differ between series. */
 function locateEach(grid: Grid, t: Tensor | number, batch: Shape, side: Side): Located {
   const series = sizeOf(batch);
   const { gridPoints } = grid;
@@ -177,7 +177,7 @@ function locateEach(grid: Grid, t: Tensor | number, batch: Shape, side: Side): L
     refuseShape(
       "evaluate: times",
       at.shape,
-      `one time, a vector, or (..., n) with the path's own axes ${formatShape(batch)} in front`,
+      `one time, a vector, or (..., n) with the axes ${formatShape(batch)} of the path first`,
     );
   }
   const n = scalar ? 1 : at.shape.at(-1)!;
@@ -204,29 +204,28 @@ function locateEach(grid: Grid, t: Tensor | number, batch: Shape, side: Side): L
   };
 }
 
-/** Whether a piece that begins at some times lies before others. */
+/** Whether pieces that start at some times start before other times. */
 function isBefore(starts: Tensor, times: Tensor, side: Side): Tensor {
   return side === "left" ? starts.less(times) : starts.lessEqual(times);
 }
 
-/** The piece that each time falls in, as the number of inner grid points before it. */
+/** The piece of each time: the number of inner grid points before the time. */
 function compare({ interior, gridPoints }: Grid, times: Tensor, side: Side): Tensor {
   const starts = interior.slice(0, 0, gridPoints.shape[0] - 2);
   return isBefore(starts, times.expandDims(-1), side).cast("int32").sum(-1);
 }
 
 /**
- * The piece that each time falls in, by bisection: the number of elements of a sorted table before it, found bit by bit from
- * the highest.
+ * The piece of each time, by bisection: the number of smaller elements in a sorted table, computed bit by bit from the highest.
  *
- * @param table `(..., 2 ** k - 1)`, filled up with infinity.
- * @param start Where the row of each time begins in the flat table, int32; 0 when left out.
+ * @param table `(..., 2 ** k - 1)`, padded with infinity.
+ * @param start Start of the row of each time in the flat table, int32; 0 by default.
  */
 function bisect(table: Tensor, times: Tensor, side: Side, start: Tensor | undefined): Tensor {
   const flat = table.flatten();
   let at = start?.broadcastTo(times.shape);
   for (let half = (table.shape.at(-1)! + 1) / 2; half >= 1; half /= 2) {
-    // A view, not a tensor of its own: a traced loop sees that all stages of a step compare with the same one.
+    // A view of the table: a traced loop can then share the comparisons of all stages of a step.
     const middle = at ? flat.take(at.add(half - 1)) : flat.select(0, half - 1).broadcastTo(times.shape);
     const passed = isBefore(middle, times, side).cast("int32").mul(half);
     at = at ? at.add(passed) : passed;
