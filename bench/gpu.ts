@@ -193,7 +193,7 @@ if (import.meta.main) {
       "python3",
     )
     .option("--checkouts <folder>", "a folder with the checkouts that the scripts name", path)
-    .option("--repeats <number>", "turns per implementation", wholeFrom(1), 5)
+    .option("--repeats <number>", "timed steps per implementation", wholeFrom(1), 5)
     .option("--out <folder>", "folder for gpu.md and gpu.jsonl", path, "bench/results");
   await main(async (args) => {
     program.parse(args, { from: "user" });

@@ -63,9 +63,9 @@ export const recallSetting: RecallSetting = {
   tests: { lengths: [128, 1024, 4096, 16_384], series: 128 },
 };
 
-/** Means over some training steps. */
+/** Means over consecutive training steps. */
 interface RecallPoint {
-  /** Index of the last of these steps, starting at 1. */
+  /** Number of the last step that the means include, starting at 1. */
   readonly step: number;
   readonly length: number;
   readonly loss: number;

@@ -1,6 +1,6 @@
 /**
  * Pushes observations into a stream of a Neural CDE and reads each prediction. Reports the first and the last
- * rate per second, and memory in use on the device and in the engine.
+ * rate per second, and the memory of tensors, of the JavaScript heap and of the process.
  */
 import { key, NeuralCDE, normal } from "../mod.ts";
 import { createCpuDevice } from "../src/device/cpu/device.ts";

@@ -26,7 +26,7 @@ export interface PeerOptions {
   readonly threads: number;
   /** Set to run the scripts on a GPU. */
   readonly device?: "gpu";
-  /** Number of turns of each implementation. */
+  /** Number of timed steps of each implementation. The implementations take turns. */
   readonly repeats: number;
 }
 
@@ -184,7 +184,7 @@ if (import.meta.main) {
       "--blas <library>",
       "native library for large products in Weft: a path, or auto",
     )
-    .option("--repeats <number>", "turns per implementation", wholeFrom(1), 7);
+    .option("--repeats <number>", "timed steps per implementation", wholeFrom(1), 7);
   await main(async (args) => {
     program.parse(args, { from: "user" });
     const comparisons: Comparison[] = [];

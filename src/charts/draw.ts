@@ -51,7 +51,7 @@ function drawPanel(
   const drawn = (isIncluded: (kind: Mark["kind"]) => boolean) =>
     panel.marks.filter(({ kind }) => isIncluded(kind))
       .map((mark) => drawMark(mark, colours.get(mark.name) ?? "", frame)).join("");
-  // Regions would hide the axes, and bands the lines.
+  // Later drawings cover earlier ones: regions must not hide the axes, nor bands the lines.
   return drawn((kind) => kind === "region") + drawAxes(panel, [x, y], frame, size) +
     drawn((kind) => kind === "band") + drawn((kind) => kind !== "region" && kind !== "band");
 }

@@ -53,7 +53,7 @@ export function formatSteps(steps: number, gap: number, kind: "number" | "date" 
   return gap % 12 === 0 ? counted(steps * gap / 12, "year") : counted(steps * gap, "month");
 }
 
-/** Formats a time in seconds since 1970 as a date in UTC, without zeros at its end: `1960-03-01 12:00`. */
+/** Formats a time in seconds since 1970 as a date in UTC. Omits seconds of 0, and a time of 00:00. */
 export function formatDate(seconds: number): string {
   const text = new Date(1000 * seconds).toISOString();
   return text.slice(0, 19).replace("T", " ").replace(/:00$/, "").replace(/ 00:00$/, "");

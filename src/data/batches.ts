@@ -31,7 +31,7 @@ export function sampleCount<Batch extends Tree>(data: Batch | BatchSource<Batch>
   const counts = new Set(treeLeaves(data).map(({ shape }) => shape[0]));
   if (counts.size === 0) throw new TypeError(`data: no tensors in ${describe(data)}`);
   if (counts.size !== 1) {
-    throw new Error(`data: first axes of lengths ${[...counts]}, expected one number of samples`);
+    throw new Error(`data: first axes of lengths ${[...counts]}, expected the same number of samples`);
   }
   return counts.values().next().value!;
 }

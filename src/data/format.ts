@@ -236,7 +236,7 @@ export function formatTime(time: number, kind: TimeKind): string {
     : `${Number(time.toPrecision(15))}`;
 }
 
-/** Formats a time for people: as {@linkcode formatTime}, but dates without zeros at their end. */
+/** Formats a time for people: as {@linkcode formatTime}, but without seconds of 0 and a time of 00:00. */
 export function describeTime(time: number, kind: TimeKind): string {
   return kind === "date" ? formatDate(time) : formatTime(time, kind);
 }

@@ -40,7 +40,7 @@ export function memoryFile(path: string): MemoryFile | undefined {
   const name = path.slice(end + 1);
   return {
     isPresent: files.has(name),
-    // Tensors may use the bytes that a reader gets.
+    // Return a copy: tensors may become views of the returned bytes, and change them.
     read: () => files.get(name)?.slice(),
     write(chunks, { append } = { append: false }) {
       const all = [...append && files.has(name) ? [files.get(name)!] : [], ...chunks];

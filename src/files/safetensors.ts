@@ -133,7 +133,7 @@ export async function decodeSafetensors(
   if (bytes.length < 8) fail(`${bytes.length} bytes are too few for a safetensors file`);
   const headerBytes = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
   if (headerBytes > maxHeaderBytes) {
-    fail(`not a safetensors file: it would start with a header of ${headerBytes} bytes`);
+    fail(`not a safetensors file: its first eight bytes give a header of ${headerBytes} bytes`);
   }
   if (8 + headerBytes > bytes.length) {
     fail(
@@ -147,7 +147,7 @@ export async function decodeSafetensors(
   const tensors = readTable(header, bytes, 8 + headerBytes, fail);
   const metadata = header.__metadata__ ?? {};
   if (!isRecord(metadata) || Object.values(metadata).some((value) => typeof value !== "string")) {
-    return fail("damaged: its metadata are not texts");
+    return fail("damaged: its metadata are not strings");
   }
   const { [checksumKey]: checksum, ...rest } = metadata as Record<string, string>;
   if (checksum === undefined && requiresChecksum) fail("damaged: its checksum is missing");

@@ -205,7 +205,7 @@ export function checkCounts(layer: string, counts: Readonly<Record<string, numbe
   for (const [name, value] of Object.entries(counts)) checkCount(layer, name, value);
 }
 
-/** Throws unless an option is an integer from `least` to {@linkcode maxCount}. */
+/** Throws unless an option is an integer from `min` to {@linkcode maxCount}. */
 export function checkCount(layer: string, name: string, value: number, min = 1): void {
   if (!Number.isInteger(value) || value < min || value > maxCount) {
     const upTo = typeof value === "number" && value > maxCount ? ` and at most ${maxCount}` : "";

@@ -55,7 +55,7 @@ const addScaled = fusedKernel<[x: Tensor, y: Tensor, factor: number]>(
   "add scaled",
   (x, y, factor) => s.fma(y, factor, x),
 );
-/** keep p - rate m / (sqrt(v) / correction + eps). */
+/** `keep p - rate m / (sqrt(v) / correction + eps)`. `keep` is the factor of decoupled weight decay. */
 export const descendAdaptively = fusedKernel<
   [
     parameter: Tensor,

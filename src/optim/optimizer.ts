@@ -264,7 +264,7 @@ export function fusedKernel<A extends TensorLike[]>(
   name: string,
   build: (...operands: { [K in keyof A]: Scalar }) => Scalar,
 ): (dtype: DType, ...operands: A) => Tensor {
-  const reverse = { none: "optimizers update parameters outside of gradients" };
+  const reverse = { none: "an optimizer step has no gradient; call it outside grad and vjp" };
   const primitive = { ...elementwise(name, build as (...operands: Scalar[]) => Scalar, "zero"), reverse };
   return (dtype, ...operands) =>
     applyBroadcast(primitive, operands.map((x) => typeof x === "number" ? scalar(x, dtype) : x));

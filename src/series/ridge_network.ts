@@ -148,11 +148,11 @@ function ridgeNetwork(
     fit(series, targets) {
       const features = series.map(featuresOf);
       const scales = inverseDeviations(features);
-      // All classes share a penalty. Each number has another penalty.
+      // All classes share a penalty. Each numeric target has its own.
       const isShared = record.targets === undefined;
       const fitWith = (scale: Float64Array) => fitOutputs(features, scale, targets, { outputs, isShared });
       let fitted = fitWith(scales);
-      // Many series determine the weights of few features, whatever the scales.
+      // With many series and few features, the scales of the features hardly change the fit.
       if (series.length <= manySeries) {
         const other = fitWith(emphasised(scales, convolutionCount));
         if (other.error < clearlyBetter * fitted.error) fitted = other;

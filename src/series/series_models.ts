@@ -185,7 +185,7 @@ function atObservations(
   );
 }
 
-/** Removes the option `alone`: the initial state of these models also depends on the series. */
+/** Removes the option `alone`, which only a Neural CDE has. */
 function withoutAlone<S extends Pick<SeriesModelSizes, "staticFeatures">>(sizes: S): S {
   const { channels, width } = sizes.staticFeatures ?? {};
   return channels === undefined ? sizes : { ...sizes, staticFeatures: { channels, width } };

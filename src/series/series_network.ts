@@ -152,7 +152,7 @@ export function seriesNetwork(
   if (online && intensity) {
     throw new OptionError(
       "conflicting-options",
-      (write) => `observations are not counted with ${write("online")}: leave out ${write("intensity")}`,
+      (write) => `${write("intensity")} cannot be used with ${write("online")}: leave one of them out`,
       { option: "intensity" },
     );
   }

@@ -24,7 +24,7 @@ export interface Smoothing {
   readonly damping: number;
 }
 
-/** Smoothing parameters, and what they smooth. */
+/** Smoothing parameters, and whether values or their logarithms are smoothed. */
 export interface SmoothingForm extends Smoothing {
   /** Whether the logarithms of the values are smoothed: seasonal values and errors are then factors. */
   readonly isLog: boolean;

@@ -211,11 +211,10 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
         if (beyond !== undefined) {
           throw new DataError(
             "no-prediction",
-            `series "${name}": asked ${
+            `series "${name}": a time ${
               (beyond - now) / gap
-            } steps after its last observation, and the model was trained for ` +
-              horizon,
-            { option: "horizon", fixes: ["ask for less, or train with a longer horizon"] },
+            } steps after its last observation, but the model was trained for ${horizon} steps`,
+            { option: "horizon", fixes: ["request earlier times, or train with a longer horizon"] },
           );
         }
         requireSteps(name, now);

@@ -130,7 +130,7 @@ function problems(...statuses: readonly ProblemStatus[]) {
 function predictOperation(bodyBytes: number) {
   return {
     operationId: "predict",
-    summary: "Answers about the series of a table",
+    summary: "Predicts the series of a table",
     description: `The table may be compressed by gzip, and has at most ${bodyBytes} bytes.`,
     parameters: Object.entries(tableNotations).map(([name, choices]) => ({
       ...{ name, in: "query", required: false, schema: { type: "string", enum: choices } },
@@ -147,7 +147,7 @@ function predictOperation(bodyBytes: number) {
     },
     responses: {
       "200": {
-        description: "An answer about each series, in the table's order.",
+        description: "A prediction for each series, in the order of the table.",
         content: {
           ...content(reference("Answers")),
           ...content(text, linesType),

@@ -86,11 +86,9 @@ function requireStreams({ model, config }: Pick<Service, "model" | "config">): v
   if (model.stream) return;
   throw new RequestError(
     501,
-    `this model cannot follow series: ${
+    `this model has no streams: ${
       config.online
-        ? `${config.model}${
-          config.method ? ` with the method ${config.method}` : ""
-        } reads whole series alone`
+        ? `${config.model}${config.method ? ` with the method ${config.method}` : ""} reads only whole series`
         : "it was not trained online"
     }; POST /predict takes whole series`,
   );

@@ -160,13 +160,13 @@ function serviceMetrics(): Omit<ServiceMetrics, "gauges"> {
   return {
     requests: counter("weft_requests_total", "Requests by route and status."),
     seconds: histogram("weft_request_duration_seconds", "Seconds from a request to its answer, by route."),
-    answers: counter("weft_answers_total", "Answers about series."),
+    answers: counter("weft_answers_total", "Predicted series."),
     streamSeconds: histogram(
       "weft_stream_answer_duration_seconds",
       "Seconds from an observation of a stream to its answer.",
     ),
-    refused: counter("weft_stream_errors_total", "Rejected messages of streams."),
-    dropped: counter("weft_streams_dropped_total", "Series dropped because too many were followed."),
+    refused: counter("weft_stream_errors_total", "Rejected messages to streams."),
+    dropped: counter("weft_streams_dropped_total", "Streams closed because too many were open."),
   };
 }
 
@@ -174,7 +174,7 @@ function gaugesOf(
   { predictions, streams, sockets }: Pick<Service, "predictions" | "streams" | "sockets">,
 ): Metric[] {
   return [
-    gauge("weft_streams", "Series that are followed.", () => streams.count),
+    gauge("weft_streams", "Open streams.", () => streams.count),
     gauge("weft_sockets", "Open WebSockets.", () => sockets.count),
     gauge(
       "weft_predictions_waiting",

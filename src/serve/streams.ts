@@ -60,9 +60,9 @@ export interface StreamService {
   readonly limits: Limits;
   /** Counters of streams. */
   readonly metrics: StreamMetrics;
-  /** Stores answers for the page, and resets the failing state. */
+  /** Stores answers for the page, and marks the server as working. */
   onPredictions(answers: readonly Prediction[]): void;
-  /** Logs an internal error, and sets the failing state. */
+  /** Logs an internal error, and marks the server as failing. */
   onFailure(error: unknown): void;
 }
 
@@ -115,8 +115,7 @@ export function streamsOf(service: StreamService): Streams {
     const [series, { stream, client }] = followed.entries().next().value!;
     followed.delete(series);
     metrics.dropped.add();
-    const detail =
-      `more than ${limits.streams} series are followed, and this one was observed least recently`;
+    const detail = `more than ${limits.streams} streams are open, and this one was observed least recently`;
     stream.save().catch(service.onFailure)
       .then((state) => client.send({ type: "dropped", series, detail, ...(state ? { state } : {}) }));
   };
@@ -161,7 +160,7 @@ export function streamsOf(service: StreamService): Streams {
     } catch (error) {
       const refusal = refusalOf(error);
       if (!refusal) throw error;
-      const detail = `a state that this model's streams do not save (${refusal.message})`;
+      const detail = `the state is not from a stream of this model (${refusal.message})`;
       throw new RequestError(400, detail, {}, refusal.fields);
     }
     follow(series, stream, client);

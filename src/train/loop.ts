@@ -219,8 +219,8 @@ export async function train<Batch extends Tree>(
       await pipeline.next();
       step++;
       trained += positions.length;
-      // Read the losses when the plateau's average is complete, so that the next step has the new rate
-      // regardless of other readings.
+      // Read the losses as soon as the plateau's average is complete, so that the next step has the new learning
+      // rate, no matter when the meter is full.
       if (meter.isFull || trainingPlateau && step % trainingPlateau.average === 0) await read();
       const now = performance.now();
       if (onProgress && now - shown > progressInterval) {

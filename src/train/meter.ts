@@ -21,7 +21,7 @@ export class Meter {
   readonly #weights: Record<string, number> = {};
   /** Batch sizes since the last reading. */
   #pending: number[] = [];
-  /** Views of the rows of the table. */
+  /** Views of the rows of `#table`. */
   #rows: Tensor[] = [];
   /** Measures since the last reading, one row per batch, written in place. Shape (maxPending, columns). */
   #table?: Tensor;

@@ -28,7 +28,7 @@ export function describeSplit({ parts, isOverLimit }: StepSplit, memory: number)
   const limit = `${+(memory / 2 ** 30).toPrecision(2)} GiB`;
   return isOverLimit
     ? `a training step of one sample takes more than ${limit} of memory; shorter series or a smaller model take less`
-    : `a training step would take more than ${limit} of memory: the gradient of a batch is the sum over ${parts} parts`;
+    : `a training step would take more than ${limit} of memory: each batch is split into ${parts} parts, whose gradients are added`;
 }
 
 /** Options of {@linkcode stepOf}. */
@@ -84,7 +84,7 @@ export function stepOf<Batch extends Tree>(
         most = Math.max(most, isOverLimit ? Infinity : parts);
         return measures;
       } catch (error) {
-        // Nothing has changed the parameters yet.
+        // Retry with more parts. The failed attempt has not changed the parameters.
         if (!(error instanceof MemoryLimitError)) throw error;
         splits.set(samples, { parts: Math.min(samples, 2 * parts), isOverLimit: parts === samples });
       }

@@ -95,7 +95,7 @@ Deno.test("a gradient that is a view of a cotangent or of a value survives the r
   await assertTensor(gradients.y, { shape: [2], values: [8, 12] });
 });
 
-Deno.test("the outer gradient of a gradient finds all values of the inner one", async () => {
+Deno.test("an inner gradient keeps the values that the outer gradient reads", async () => {
   setCurrentDevice(cpu);
   const x = tensor([0.5, 2], { dtype: "float64" });
   const inner = grad((x: Tensor) => x.square().mul(x).sum());

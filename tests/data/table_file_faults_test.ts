@@ -39,7 +39,7 @@ testTables([
     encoding: "windows-1252",
   }],
   ["mixed encodings", latin1(`${head}\xc3\xbc,0,1,u\n\xfc,0,1,v\n`), /line 3: not UTF-8/],
-  ["bytes of zero", `${head}a,0,1,u\n\0\0`, /line 3: a byte of zero: the file is binary/],
+  ["zero bytes", `${head}a,0,1,u\n\0\0`, /line 3: a zero byte: the file is binary/],
   ["a picture", latin1("\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), /line 1: not UTF-8|binary/],
   [
     "a workbook",
@@ -106,8 +106,8 @@ testTables([
     /^x; table 1717135200\.00025 /,
     { zone: "Europe/Berlin" },
   ],
-  ["truncated Parquet", parquet.subarray(0, 400), /not read as Parquet .*; is it whole\?/],
-  ["Parquet in gzip", gzipSync(parquet), /parquet inside gzip, .*; unpack it first/],
+  ["truncated Parquet", parquet.subarray(0, 400), /not read as Parquet .*; is it complete\?/],
+  ["Parquet in gzip", gzipSync(parquet), /parquet inside gzip; .*; unpack it first/],
 ]);
 
 Deno.test(

@@ -61,7 +61,8 @@ const cheap = { method: "euler" } as const;
 type Model = { parameters: ParameterTree; output: () => Tensor; isAdaptive?: true };
 
 /**
- * The gradient is the exact gradient of the function. The differences use a replay, unless steps depend on values.
+ * Compares gradients with finite differences. `jit` speeds up the evaluations of `output`, unless the number of
+ * adaptive steps depends on values.
  */
 async function check({ parameters, output, isAdaptive }: Model): Promise<void> {
   const f = (_: ParameterTree) => output();

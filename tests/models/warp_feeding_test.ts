@@ -147,7 +147,7 @@ const fedByConvolution: Record<string, [Partial<WARPOptions>, WARPCallOptions]> 
   "a formula": [{ initial: "learned", physics: linearFlow(2), bound: "dynamicTanh" }, { context: 3 }],
   "a separate initial state per series": [{}, { context: 3 }],
   "a transition of low rank": [{ initial: "learned", transition: { rank: 4 } }, { context: 3 }],
-  "the indices of the code": [{ initial: "learned", indexing: "code" }, { context: 3 }],
+  "the indexing of the authors' code": [{ initial: "learned", indexing: "code" }, { context: 3 }],
 };
 for (const [name, [design, call]] of Object.entries(fedByConvolution)) {
   Deno.test(`convolution with ${name} gives the recurrence's outputs and gradients`, async () => {

@@ -25,7 +25,7 @@ Deno.test("a model prints its layers and the shapes of its parameters", () => {
   assert.equal(Deno.inspect(model), expected);
 });
 
-Deno.test("a model with more methods prints its parameters only", () => {
+Deno.test("a model that has methods prints only its parameters", () => {
   assert.match(
     Deno.inspect(GRU({ inputs: 2, hidden: 3, key: key(0) })),
     /^Layer with \d+ parameters\n {2}\w+ float32/,

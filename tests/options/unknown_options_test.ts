@@ -9,7 +9,7 @@ const { exports } = JSON.parse(await Deno.readTextFile(new URL("../../deno.json"
 };
 const modules = [...Object.values(exports), "./src/serve/mod.ts"];
 
-/** Types with optional members that are data: states, paths, series, records, whole models. */
+/** Types with optional members that hold data, not options: states, paths, series, records, whole models. */
 const data = new Set([
   "AttentionMemory",
   "Bounds",

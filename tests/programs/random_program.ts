@@ -65,8 +65,9 @@ const maxSize = 120;
 /** Larger elements would leave few digits for differences. */
 const largestElement = 1e3;
 /**
- * Smallest distances of elements from kinks and poles: for differences, for the other sets, and for rounding
- * errors.
+ * Smallest distances of elements from kinks and poles: in the first set, whose gradients are compared with
+ * differences; in the other sets; and in programs with edge cases, where only rounding errors must not cross a
+ * kink.
  */
 const margins = { differences: 0.02, otherSets: 1e-4, rounding: 1e-6 };
 
@@ -297,7 +298,7 @@ export function referencesIn(arg: Argument): number[] {
   return Object.values(arg).flatMap(referencesIn);
 }
 
-/** The numbers of the results of the program: values that no operation reads. */
+/** Indices of the results of the program: the values that no operation reads. */
 export function resultsOf({ inputs, operations }: Program): number[] {
   const read = new Set(operations.flatMap(({ args }) => referencesIn(args)));
   return operations.map((_, i) => inputs.length + i).filter((number) => !read.has(number));

@@ -77,7 +77,7 @@ export interface Rule {
   evaluate(args: Drawn): Nd;
   /** The type of the result. By default the type of the first tensor. */
   dtype?(args: Drawn): DType;
-  /** The activity of the result. */
+  /** The activity of the result, from those of the operands: see {@linkcode Value}. */
   active(args: Drawn, result: Nd): Nd;
   /** The smallest distance of an active operand from a kink, a jump or a pole. Infinity by default. */
   margin?(args: Drawn): number;
@@ -112,7 +112,7 @@ export const activity = (x: Resolved): Nd => {
 
 const isAny = (...x: number[]) => Number(x.some((element) => element > 0));
 
-/** Common rules of activity. */
+/** Rules for the activity of a result, shared by many operations. */
 export const flow = {
   /** An element of the result depends on one element of each operand. */
   each: (args: Drawn): Nd => map(isAny, ...args.map(activity)),

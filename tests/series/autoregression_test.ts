@@ -32,7 +32,7 @@ const form = (coefficients: number[], rest: Partial<Autoregression> = {}): Autor
   ...{ constant: 0, isLog: false, relativeDeviation: 1, ...rest },
 });
 
-Deno.test("an autoregression continues values by its recursion", () => {
+Deno.test("an autoregression forecasts values by its recursion", () => {
   const { continued, squares, count } = runAutoregression(
     form([0.5, 0.25], { constant: 1 }),
     Float64Array.of(2, 4, 1),

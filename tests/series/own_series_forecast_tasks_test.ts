@@ -162,7 +162,7 @@ for (const model of ["linear", "neural-cde", "seasonal-naive"]) {
       const none = [NaN, NaN, 1];
       const now = rows.at(-1)![0];
       await stream.push(now + 2, none);
-      await assert.rejects(stream.push(now + 9, none), /asked 9.* steps after its last observation/);
+      await assert.rejects(stream.push(now + 9, none), /a time 9.* steps after its last observation/);
       const { times } = await stream.push(now + 1, [12, 1, 0]) as ForecastPrediction;
       assert.deepEqual(times, [now + 2]);
       await assert.rejects(stream.push(now + 1, [1, 1, 0]), /expected a time later than/);

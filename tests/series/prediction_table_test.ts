@@ -84,7 +84,7 @@ Deno.test("series, labels and numbers of a prediction table are read back unchan
     },
   }));
   const bytes = new TextEncoder().encode(predictionsAsCsv(predictions));
-  // A table needs times, which classes do not have.
+  // Predicted classes have no times, but readTable needs a column of times.
   const { series, classes, channels } = await readTable({ name: "classes.csv", bytes }, {
     time: "probability",
   });

@@ -136,7 +136,7 @@ for (const [name, chosen] of Object.entries(runs)) {
           const error = hurried.push(badTime, badValues).then(() => "answered", (error) => error);
           rejectedAtOnce.push([`${what} before ${i}`, error]);
         }
-        // The array belongs to the caller.
+        // The caller may overwrite the array at once.
         const array = Float64Array.from(values);
         atOnce.push(hurried.push(time, array));
         array.fill(7);

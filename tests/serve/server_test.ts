@@ -144,7 +144,7 @@ Deno.test(
     assert.equal(response.status, 501);
     assert.match(
       (await response.json()).detail,
-      /neural-cde with the method dopri5 reads whole series alone/,
+      /neural-cde with the method dopri5 reads only whole series/,
     );
     const headers = { "content-type": "text/csv" };
     const request = new Request("http://127.0.0.1/predict", {

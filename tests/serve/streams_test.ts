@@ -177,7 +177,9 @@ Deno.test(
         ...state,
         model: [{ ...model[0], state: model[0].state.with(0, NaN) }, model[1]],
       }, { ...state, model: [{ ...model[0], state: model[0].state.slice(1) }, model[1]] }].map(
-        (state): [unknown, RegExp] => [{ type: "restore", series: "a", state }, /expected state|do not save/],
+        (
+          state,
+        ): [unknown, RegExp] => [{ type: "restore", series: "a", state }, /expected state|not from a stream/],
       ),
     ];
     for (const [message, detail] of cases) {

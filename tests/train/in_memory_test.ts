@@ -41,7 +41,7 @@ Deno.test("training in memory ends between epochs and at the signal", async () =
   assert.equal(task.optimizer!.learningRate, 0.05);
 });
 
-Deno.test("batches that are made on demand give the steps and the measures of tensors on the device", async () => {
+Deno.test("batches that are made on demand give the same steps and measures as tensors on the device", async () => {
   const [whole, other] = [await tinyTask(), await tinyTask()];
   const { train } = other.data;
   const made: number[] = [];

@@ -203,7 +203,7 @@ Deno.test(
     const run = { config, task: wideTask(250_000), device: info, folder: runFolder(folder), resume: false };
     const { summary } = await execute(run, { onPlan: (line) => lines.push(line) });
     assert.equal(summary!.gradientParts, 2);
-    assert.match(lines.join(), /the gradient of a batch is the sum over 2 parts$/);
+    assert.match(lines.join(), /each batch is split into 2 parts, whose gradients are added$/);
     assert.ok((await Deno.readTextFile(run.folder.report)).includes(lines[0]));
   }),
 );

@@ -231,7 +231,7 @@ export class TableBuilder {
     );
   }
 
-  /** The reason why a column without a name is ignored. Throws if the column has other content. */
+  /** The reason why a column without a name is ignored. Throws if the column is neither empty nor row numbers. */
   private unnamedReason({ name, column }: NamedColumn): string {
     const place = Number(name.slice(1));
     const heading = this.names[place];

@@ -82,7 +82,7 @@ export function textColumn(name: string, fail: RowError): TextColumn {
           throw fail(
             row,
             `a formula in column ${quoted(name)}, ${quoted(text)}; expected its result`,
-            cellDetails(name, "the result of the formula", "save the table with values"),
+            cellDetails(name, "the result of the formula", "save the table with values in place of formulas"),
           );
         }
         code = texts.length;

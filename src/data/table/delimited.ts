@@ -40,7 +40,7 @@ export function dialectOf(text: string, given: Pick<TableOptions, "delimiter" | 
 /** Reads rows of delimited text and passes them to a sink. The first row contains the column names. */
 export class DelimitedRows {
   private width = 0;
-  /** Whether the file contains single quotes so far. A single quote marks an escaped formula. */
+  /** Whether a single quote has occurred in the file. A single quote marks an escaped formula. */
   private mayEscape = false;
   /** Lines of a row with an open quote, and the number of the first line. */
   private open: string[] = [];

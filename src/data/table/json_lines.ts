@@ -61,7 +61,7 @@ export class JsonRows {
       if (this.namesTold > maxNamesTold) {
         throw this.error(
           line,
-          `${this.columns.size} columns so far, and rows bring more; expected the same in each`,
+          `the rows have different columns, ${this.columns.size} so far; expected the same columns in each row`,
           { code: "too-large" },
         );
       }

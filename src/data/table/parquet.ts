@@ -87,7 +87,7 @@ export async function readParquet(
     }
   } catch (error) {
     if (error instanceof WeftError || !(error instanceof Error)) throw error;
-    throw new DataError("damaged-file", `${path}: not read as Parquet (${error.message}); is it whole?`);
+    throw new DataError("damaged-file", `${path}: not read as Parquet (${error.message}); is it complete?`);
   }
 }
 

@@ -123,14 +123,14 @@ async function addFile(
   using file = await openFile(source);
   const { kind, isCompressed, file: path } = file;
   if (typeof source !== "string" && (kind === "parquet" || kind === "sqlite")) {
-    throw new DataError("unsupported-format", `${path}: ${kind}, which is read from files alone`, {
+    throw new DataError("unsupported-format", `${path}: ${kind}, which is only read from files`, {
       fixes: ["send its rows as CSV or JSON lines"],
     });
   }
   if (isCompressed && (kind === "parquet" || kind === "sqlite")) {
     throw new DataError(
       "unsupported-format",
-      `${path}: ${kind} inside gzip, which is read from places all over the file`,
+      `${path}: ${kind} inside gzip; the format needs random access to the file`,
       { fixes: ["unpack it first"] },
     );
   }

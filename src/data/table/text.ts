@@ -51,7 +51,7 @@ export async function* textBlocks(
       throw new DataFormatError(
         file,
         line + before,
-        "a byte of zero: the file is binary, or damaged; expected a text table, Parquet or SQLite",
+        "a zero byte: the file is binary, or damaged; expected a text table, Parquet or SQLite",
         { code: "damaged-file", expected: "a text table, Parquet or SQLite" },
       );
     }

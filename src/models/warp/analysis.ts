@@ -118,7 +118,7 @@ export function principalComponents(
       `principalComponents: ${count} components of points of shape ${
         formatShape(points.shape)
       }, expected (rows, D) ` +
-        "with as many rows and columns at least",
+        "with at least as many rows and columns as components",
     );
   }
   const mean = points.mean(0);

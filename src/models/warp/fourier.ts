@@ -14,14 +14,15 @@ import { record, withoutRecording } from "../../tensor/primitive.ts";
 import { keep, tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
-/** Length of a transform. */
+/** Sizes of a transform of length N = `first * second`. */
 interface TransformSizes {
-  /** Both factors of the transform length. */
   readonly first: number;
   readonly second: number;
-  /** Number of rows of `second` elements that hold the series. Zeros follow. */
+  /**
+   * Number of rows of the padded series as a matrix of `second` columns, without rows that contain only padding.
+   */
   readonly rows: number;
-  /** Number of frequencies of the first factor that are kept. */
+  /** Number of frequencies of the first factor that are computed. Symmetry determines the others. */
   readonly half: number;
 }
 
@@ -44,7 +45,7 @@ export function spectrumCost(length: number): number {
   return 4 * half * second;
 }
 
-/** Maximum number of elements of the spectra of a part of the batch. */
+/** Maximum number of elements of the spectra that are computed at once. The batch is split accordingly. */
 const maxSpectrumElements = 2 ** 24;
 
 /**

@@ -61,7 +61,7 @@ export async function readSepsis(folder: string, options: SepsisOptions = {}): P
   }
   if (!columns) {
     const found = await whyNoFolder(folder) ?? "a folder without an archive";
-    throw new Error(`${folder}: ${found}; expected ${archives.join(" and ")}: deno task download sepsis`);
+    throw new Error(`${folder}: ${found}; expected ${archives.join(" and ")}; run deno task download sepsis`);
   }
   const isStatic = (column: string) => fixed.includes(column.replace(/ known$/, ""));
   return {

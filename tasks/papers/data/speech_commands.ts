@@ -64,7 +64,7 @@ async function keptFeatures(path: string): Promise<Features> {
   }
   if (!archive?.isFile) {
     const found = archive ? "a folder, not a file" : "no such file";
-    throw new Error(`${path}: ${found}: deno task download speech-commands`);
+    throw new Error(`${path}: ${found}; run deno task download speech-commands`);
   }
   const { names, values, shape } = await computeFeatures(path);
   try {

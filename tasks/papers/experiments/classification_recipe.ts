@@ -61,7 +61,7 @@ export function classificationLearning(
   };
 }
 
-/** A problem with labelled series, and its rules in the papers. */
+/** A classification problem of the papers, with its training rules. */
 export interface PaperProblem extends Omit<SeriesProblem<PaperSeriesSettings>, "rules" | "dataSeed"> {
   /** Rules of the recipe `"paper"`. */
   paper?: PaperRules;

@@ -38,6 +38,6 @@ export async function readImages(folder: string): Promise<{ test: Digits; train?
     `${folder}: ${
       await whyNoFolder(folder) ?? "a folder without images"
     }; expected a folder with t10k-images-idx3-ubyte.gz and t10k-labels-idx1-ubyte.gz, and optionally the ` +
-      "files of the training set (train-*): deno task download mnist fashion-mnist",
+      "files of the training set (train-*); run deno task download mnist fashion-mnist",
   );
 }

@@ -25,7 +25,7 @@ export const massSpringDamper: ModelExperiment = oscillations(
   false,
 );
 
-/** The same with random initial positions and velocities (MSD-Zero). */
+/** Like {@linkcode massSpringDamper}, with random initial positions and velocities (MSD-Zero). */
 export const massSpringDamperZero: ModelExperiment = oscillations(
   "mass-spring-damper-zero",
   "forecast oscillations from random initial states",

@@ -25,7 +25,7 @@ export type Chosen = Partial<Omit<PaperSeriesSettings & ForecastSettings, "seed"
  * settings of the scale, and settings of a row override both.
  */
 export interface TableColumn {
-  /** For example `30 % dropped`. */
+  /** Heading of the column, for example `30 % dropped`. */
   readonly title: string;
   /** Name of the experiment. */
   readonly experiment: string;

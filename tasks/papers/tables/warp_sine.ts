@@ -28,7 +28,7 @@ export const warpFigure5: PaperTable = {
   reference: "warp",
   scales: {
     paper: {
-      // An epoch has 50 visits to a wave.
+      // An epoch visits each wave 50 times.
       settings: { recipe: "paper", epochs: 20, learningRate: 1e-5, hidden: 48, depth: 3 },
       seeds: 3,
       differs: "The paper's settings (appendix C.4).",
@@ -37,7 +37,7 @@ export const warpFigure5: PaperTable = {
     small: {
       seeds: 3,
       differs:
-        "Root networks of two hidden layers of 16 instead of three of 48, which the neural ODE's vector field has too; Adam for " +
+        "Root networks of two hidden layers of 16 instead of three of 48, as in the neural ODE's vector field; Adam for " +
         "some 2,000 steps of ten waves instead of AdaBelief for 1,000 of all.",
       hours: 0.3,
     },

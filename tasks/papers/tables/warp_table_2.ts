@@ -77,7 +77,7 @@ export const warpTable2: PaperTable = {
       seeds: 3,
       differs:
         "The paper's settings (appendix C). The recurrent networks and the Transformer have as many parameters as WARP. The paper " +
-        "does not name its number of seeds. LV's parameters have the ranges of the authors' code, which exchanges two of table 6.",
+        "does not name its number of seeds. LV's parameters have the ranges of the authors' code, which swaps two ranges of table 6.",
       hours: 2000,
     },
     small: {
@@ -86,7 +86,7 @@ export const warpTable2: PaperTable = {
         "Root networks of one hidden layer of 16 (SINE: two) instead of three of 48; Adam with half a cosine for 30 epochs (LV: 60; SINE: " +
         "20, each of 100 visits to a series) instead of AdaBelief for 1,000 (LV: 1,500); MSD and MSD-Zero of 2,048 series of 64 " +
         "observations, 25 given, instead of 20,480 of 256, 100 given; LV of 1,024 series of 64 observations instead of 15,000 of " +
-        "256, in the ranges of the authors' code, which exchanges two of table 6.",
+        "256, in the ranges of the authors' code, which swaps two ranges of table 6.",
       hours: 0.8,
     },
   },

@@ -347,7 +347,7 @@ testOnCpu(
     assert.deepEqual(x.shape.slice(1), [64, 2]);
     assert.ok(Math.abs(high - low - 2) < 1e-6);
     const [position, velocity] = await x.select(1, 0).select(0, 0).toArray() as number[];
-    // From 1, the largest position. Velocities reach 25.
+    // The initial position is 1 before scaling. Scaling divides by the largest velocity, about 25.
     assert.ok(position > 0.03 && position < 0.05 && velocity === 0);
     assert.equal(await x.select(2, 0).max().item(), position);
   },
