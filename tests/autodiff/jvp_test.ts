@@ -11,7 +11,9 @@ import {
   tensor,
   type Tree,
   valueAndGrad,
+  vmap,
 } from "../../mod.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { cpu } from "../devices.ts";
 import { assertTensor, fromTensor, random, toTensor } from "../tensor/nd.ts";
@@ -219,4 +221,22 @@ Deno.test("jvp of a training loss agrees with its gradient", async () => {
 
 Deno.test("every differentiable primitive of the table has a test of jvp", () => {
   assert.ok(differentiableCases.length > 30, `${differentiableCases.length} of ${Object.keys(cases).length}`);
+});
+
+Deno.test("loops in jvp and vmap, and in gradients for each example, are compiled", () => {
+  setCurrentDevice(cpu);
+  const f = recurrent(true);
+  const compiledLoops = (body: () => unknown) => {
+    const directions: string[] = [];
+    observeLoops(
+      ({ split }) => directions.push(split.graph.backward ? "backward" : "forward"),
+      () => void body(),
+    );
+    return [...new Set(directions)];
+  };
+  const batch = state.expandDims(0).broadcastTo([4, 2, 3]);
+  const gradient = (h: Tensor) => grad((h: Tensor) => f(weights, h, rows))(h);
+  assert.deepEqual(compiledLoops(() => jvp(f)([weights, state, rows], [weights, state, rows])), ["forward"]);
+  assert.deepEqual(compiledLoops(() => vmap((h: Tensor) => f(weights, h, rows))(batch)), ["forward"]);
+  assert.deepEqual(compiledLoops(() => vmap(gradient)(batch)), ["forward", "backward"]);
 });
