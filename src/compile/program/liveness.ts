@@ -27,17 +27,13 @@ export function resultsOf({ next, outputs, stepSums }: Program): Operand[] {
 export function readersOf<K extends Accesses>(
   kernels: readonly K[],
   results: readonly Operand[],
-): Map<number, (K | undefined)[]> {
-  const readers = new Map<number, (K | undefined)[]>();
-  const read = ({ slot }: Operand, reader?: K) => {
-    if (slot === undefined) return;
-    const list = readers.get(slot);
-    if (list) list.push(reader);
-    else readers.set(slot, [reader]);
-  };
-  for (const kernel of kernels) for (const operand of kernel.operands) read(operand, kernel);
-  for (const operand of results) read(operand);
-  return readers;
+): Map<number | undefined, (K | undefined)[]> {
+  const reads = [
+    ...kernels.flatMap((kernel) => kernel.operands.map(({ slot }) => ({ slot, reader: kernel }))),
+    ...results.map(({ slot }) => ({ slot, reader: undefined })),
+  ];
+  const bySlot = Map.groupBy(reads, ({ slot }) => slot);
+  return new Map([...bySlot].map(([slot, list]) => [slot, list.map(({ reader }) => reader)]));
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
- * Groups kernels that compute the same elements into chains, which one function runs. Unlike a fused kernel, a chain may begin
- * with a matrix product or a load, store several results, and read values that other chains read too. For example, the bias and the activation after a matrix product
- * are computed by the invocation that computes the element of the product, without storing the product.
+ * Groups kernels that compute the same elements into chains. One function runs a chain. Unlike a fused kernel, a chain may begin
+ * with a matrix product or a load, store several results, and compute values that other chains read too. For example, the
+ * invocation that computes an element of a matrix product also adds the bias and applies the activation.
  */
 import { collapse } from "../../../device/collapse.ts";
 import { identity, instantiate } from "../../../device/scalar.ts";

@@ -75,8 +75,14 @@ export function fuseElementwise<O extends Strided>(
   rules: FusionRules<O>,
 ): (FusedKernel<O> | "unchanged" | "fused")[] {
   const { memoryOf, isWhole, fits, isCompatible = () => true, inShape = reshaped } = rules;
-  const readers = positionsBy(kernels, ({ operands }) => operands.map(memoryOf));
-  const writers = positionsBy(kernels, ({ output }) => output ? [memoryOf(output)] : []);
+  const reads = kernels.flatMap(({ operands }, position) =>
+    operands.map((operand) => ({ memory: memoryOf(operand), position }))
+  );
+  const readers = Map.groupBy(reads, ({ memory }) => memory);
+  const writers = Map.groupBy(kernels.keys(), (position) => {
+    const { output } = kernels[position];
+    return output && memoryOf(output);
+  });
   const groups = new Map<number, readonly Group<O>[]>();
 
   /** Adds a kernel to a group, if the fused kernel computes the same and stays small. */
@@ -110,7 +116,7 @@ export function fuseElementwise<O extends Strided>(
     const { operands, output, expression, shape, recompute, isStored } = kernels[position];
     if (!expression || !output) continue;
     const memory = memoryOf(output);
-    const ofReaders = new Set((readers.get(memory) ?? []).map((reader) => groups.get(reader)));
+    const ofReaders = new Set(readers.get(memory)?.map((read) => groups.get(read.position)));
     const wanted = new Set([...ofReaders].flatMap((list) => list ?? []));
     let isLoaded = isStored || ofReaders.has(undefined) || ofReaders.size === 0;
     const canJoin = isWhole(output) && writers.get(memory)!.length === 1 &&
@@ -162,19 +168,6 @@ function merge<O extends Strided>(
     results.set(memoryOf(kernel.output!), rewrite(kernel.expression!, substitute));
   }
   return { expression: results.get(memoryOf(kernels[root].output!))!, operands };
-}
-
-/** Positions of kernels by keys. */
-function positionsBy<K>(kernels: readonly K[], keysOf: (kernel: K) => readonly unknown[]) {
-  const positions = new Map<unknown, number[]>();
-  kernels.forEach((kernel, position) => {
-    for (const key of keysOf(kernel)) {
-      const list = positions.get(key);
-      if (list) list.push(position);
-      else positions.set(key, [position]);
-    }
-  });
-  return positions;
 }
 
 /** A view in another shape. Returns undefined if that needs a copy. */

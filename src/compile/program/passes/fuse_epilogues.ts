@@ -17,13 +17,11 @@ export function fuseEpilogues(program: Program): Program {
 /** Maps that are the only readers of products. */
 function readersOfProducts(program: Program): Map<ContractKernel, MapKernel> {
   const readers = readersOf(program.kernels, resultsOf(program));
-  const found = new Map<ContractKernel, MapKernel>();
-  for (const kernel of program.kernels) {
-    if (kernel.kind !== "contract") continue;
-    const [reader, ...others] = readers.get(kernel.output.slot!) ?? [];
-    if (others.length === 0 && reader?.kind === "map") found.set(kernel, reader);
-  }
-  return found;
+  return new Map(program.kernels.flatMap((kernel) => {
+    const [reader, ...others] = readers.get(kernel.output?.slot) ?? [];
+    const isFusible = kernel.kind === "contract" && others.length === 0 && reader?.kind === "map";
+    return isFusible ? [[kernel, reader]] : [];
+  }));
 }
 
 /** Fuses additions of biases: sums of products start from the bias. */
@@ -58,29 +56,21 @@ function fuseBiases(program: Program): Program {
 
 /** Fuses maps as epilogues of products. */
 function fuseReaders(program: Program): Program {
-  const fused = new Map<Kernel, ContractKernel | undefined>();
-  const readers = readersOfProducts(program);
-  program.kernels.forEach((kernel, position) => {
-    const reader = kernel.kind === "contract" ? readers.get(kernel) : undefined;
-    if (kernel.kind !== "contract" || !reader || fused.has(reader)) return;
-    const between = program.kernels.slice(position + 1, program.kernels.indexOf(reader) + 1);
-    const isOverwritten = between.some((other) =>
-      kernel.operands.some(({ slot }) => slot !== undefined && slot === other.output?.slot)
+  const { kernels } = program;
+  const fused = new Map<Kernel, Kernel[]>();
+  for (const [product, reader] of readersOfProducts(program)) {
+    const between = kernels.slice(kernels.indexOf(product) + 1, kernels.indexOf(reader) + 1);
+    const isOverwritten = between.some(({ output }) =>
+      product.operands.some(({ slot }) => slot !== undefined && slot === output?.slot)
     );
-    const both = isOverwritten ? undefined : fuseReader(kernel, reader);
-    if (!both) return;
-    fused.set(kernel, undefined);
-    fused.set(reader, both);
-  });
-  const kernels = program.kernels.flatMap((kernel) => fused.has(kernel) ? fused.get(kernel) ?? [] : [kernel]);
-  return { ...program, kernels };
+    const both = fused.has(reader) || isOverwritten ? undefined : fuseReader(product, reader);
+    if (both) fused.set(product, []).set(reader, [both]);
+  }
+  return { ...program, kernels: kernels.flatMap((kernel) => fused.get(kernel) ?? [kernel]) };
 }
 
 /** Fuses a map as the epilogue of a product, if it computes one element per element of the product. */
-function fuseReader(
-  product: ContractKernel,
-  map: MapKernel,
-): ContractKernel | undefined {
+function fuseReader(product: ContractKernel, map: MapKernel): ContractKernel | undefined {
   const { expression, operands, output } = map;
   if (!isFloat(expression.type) || hasManyConstants(expression)) return undefined;
   const [target, ...sources] = [output, ...operands].map((operand) => asIn(product, operand));
