@@ -37,6 +37,7 @@ export {
 } from "./src/tensor/tensor.ts";
 export {
   arange,
+  type ArangeOptions,
   eye,
   full,
   linspace,
@@ -54,13 +55,15 @@ export {
   type Key,
   key,
   normal,
+  type NormalOptions,
   randint,
   randperm,
   splitKey,
   uniform,
+  type UniformOptions,
 } from "./src/tensor/random.ts";
 export * from "./src/tensor/functions.ts";
-export { topK } from "./src/tensor/top_k.ts";
+export { topK, type TopKOptions } from "./src/tensor/top_k.ts";
 export { keep, tidy } from "./src/tensor/scope.ts";
 export { type Tree, treeFlatten, treeLeaves, treeMap } from "./src/tensor/tree.ts";
 export { type BatchSource, epochOrder, inBatches, sampleCount, takeSamples } from "./src/data/batches.ts";

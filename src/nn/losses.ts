@@ -9,7 +9,17 @@ import { checkWithin } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { formatShape, refuseShape, sameShape, ShapeError } from "../device/shape.ts";
 
-const weightPenaltyOptionNames: OptionNames<{ norms?: boolean }> = { norms: "optional" };
+/** Options of {@linkcode l2Penalty}. */
+export interface L2PenaltyOptions {
+  /**
+   * Whether to add the norms of the tensors instead of their squares.
+   *
+   * @default {false}
+   */
+  norms?: boolean;
+}
+
+const l2PenaltyOptionNames: OptionNames<L2PenaltyOptions> = { norms: "optional" };
 
 /** Throws unless predictions are a tensor of floats. */
 function checkPredictions(loss: string, name: string, x: Tensor) {
@@ -143,8 +153,8 @@ export function binaryCrossEntropy(
  *
  * @throws {TypeError} If there are no parameters.
  */
-export function l2Penalty(parameters: ParameterTree, options: { norms?: boolean } = {}): Tensor {
-  checkOptions("l2Penalty", options, weightPenaltyOptionNames);
+export function l2Penalty(parameters: ParameterTree, options: L2PenaltyOptions = {}): Tensor {
+  checkOptions("l2Penalty", options, l2PenaltyOptionNames);
   const { norms = false } = options;
   const all = treeLeaves(parameters);
   if (all.length === 0) {

@@ -5,13 +5,43 @@
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { checkWord } from "../tensor/checks.ts";
 
-const cosineDecayOptionNames: OptionNames<{ steps: number; start?: number; minimum?: number }> = {
+/** Options of {@linkcode warmup}. */
+export interface WarmupOptions {
+  /** The number of steps. */
+  steps: number;
+  /**
+   * The factor before the first step, from 0 to 1.
+   *
+   * @default {0}
+   */
+  from?: number;
+}
+
+/** Options of {@linkcode cosineDecay}. */
+export interface CosineDecayOptions {
+  /** The step at which the factor reaches `minimum`. */
+  steps: number;
+  /**
+   * The step at which the factor begins to fall, for example the end of a {@linkcode warmup}.
+   *
+   * @default {0}
+   */
+  start?: number;
+  /**
+   * The last factor, from 0 to 1.
+   *
+   * @default {0}
+   */
+  minimum?: number;
+}
+
+const cosineDecayOptionNames: OptionNames<CosineDecayOptions> = {
   steps: "required",
   start: "optional",
   minimum: "optional",
 };
 
-const warmupOptionNames: OptionNames<{ steps: number; from?: number }> = {
+const warmupOptionNames: OptionNames<WarmupOptions> = {
   steps: "required",
   from: "optional",
 };
@@ -33,10 +63,8 @@ function checkFactor(schedule: string, name: string, value: number) {
 
 /**
  * Rises linearly to 1, which it reaches at step `steps - 1`.
- *
- * @param options `steps`: the number of steps; `from`: the factor before the first step, 0 by default.
  */
-export function warmup(options: { steps: number; from?: number }): Schedule {
+export function warmup(options: WarmupOptions): Schedule {
   checkOptions("warmup", options, warmupOptionNames);
   const { steps, from = 0 } = options;
   checkSteps("warmup", "steps", steps);
@@ -46,11 +74,8 @@ export function warmup(options: { steps: number; from?: number }): Schedule {
 
 /**
  * Falls along half a cosine from 1 to `minimum` (Loshchilov and Hutter, 2017, eq. 5, without restarts).
- *
- * @param options `steps`: the step at which it reaches `minimum`; `start`: the step at which it begins to
- * fall, 0 by default, for example the end of a {@linkcode warmup}; `minimum`: 0 by default.
  */
-export function cosineDecay(options: { steps: number; start?: number; minimum?: number }): Schedule {
+export function cosineDecay(options: CosineDecayOptions): Schedule {
   checkOptions("cosineDecay", options, cosineDecayOptionNames);
   const { steps, start = 0, minimum = 0 } = options;
   checkSteps("cosineDecay", "start", start);

@@ -36,7 +36,23 @@ const ownOptionNames: OptionNames<TensorOptions & { shape?: Shape }> = {
   ...tensorOptionNames,
   shape: "optional",
 };
-const rangeOptionNames: OptionNames<TensorOptions & { start?: number; step?: number }> = {
+/** Options of {@linkcode arange}. */
+export interface ArangeOptions extends TensorOptions {
+  /**
+   * First value.
+   *
+   * @default {0}
+   */
+  start?: number;
+  /**
+   * Difference of neighbours.
+   *
+   * @default {1}
+   */
+  step?: number;
+}
+
+const rangeOptionNames: OptionNames<ArangeOptions> = {
   ...tensorOptionNames,
   start: "optional",
   step: "optional",
@@ -146,7 +162,7 @@ export function ones(shape: Shape, options: TensorOptions = {}): Tensor {
  */
 export function arange(
   size: number,
-  options: TensorOptions & { start?: number; step?: number } = {},
+  options: ArangeOptions = {},
 ): Tensor {
   checkOptions("arange", options, rangeOptionNames);
   const { start = 0, step = 1, dtype = "float32" } = options;

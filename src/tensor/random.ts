@@ -32,12 +32,44 @@ export function isKey(value: unknown): value is Key {
   return typeof value === "object" && value !== null && keys.has(value);
 }
 
-const uniformOptionNames: OptionNames<TensorOptions & { low?: number; high?: number }> = {
+/** Options of {@linkcode uniform}. */
+export interface UniformOptions extends TensorOptions {
+  /**
+   * Least number.
+   *
+   * @default {0}
+   */
+  low?: number;
+  /**
+   * End of the range, which is not drawn.
+   *
+   * @default {1}
+   */
+  high?: number;
+}
+
+/** Options of {@linkcode normal}. */
+export interface NormalOptions extends TensorOptions {
+  /**
+   * Mean of the distribution.
+   *
+   * @default {0}
+   */
+  mean?: number;
+  /**
+   * Standard deviation, at least 0.
+   *
+   * @default {1}
+   */
+  standardDeviation?: number;
+}
+
+const uniformOptionNames: OptionNames<UniformOptions> = {
   dtype: "optional",
   low: "optional",
   high: "optional",
 };
-const normalOptionNames: OptionNames<TensorOptions & { mean?: number; standardDeviation?: number }> = {
+const normalOptionNames: OptionNames<NormalOptions> = {
   dtype: "optional",
   mean: "optional",
   standardDeviation: "optional",
@@ -189,13 +221,12 @@ function toUnit([high, low]: [Scalar, Scalar], dtype: DType): Scalar {
 /**
  * Uniform numbers in [low, high).
  *
- * @param options `low` is 0 and `high` 1 by default.
  * @throws {RangeError} If `low` is above `high`, or one of them is infinite or NaN.
  */
 export function uniform(
   key: Key,
   shape: Shape,
-  options: TensorOptions & { low?: number; high?: number } = {},
+  options: UniformOptions = {},
 ): Tensor {
   checkOptions("uniform", options, uniformOptionNames);
   const { low = 0, high = 1, dtype = "float32" } = options;
@@ -219,13 +250,12 @@ function numberBelow(x: number, dtype: DType): number {
 /**
  * Normal numbers by the Box-Muller transform.
  *
- * @param options `mean` is 0 and `standardDeviation` 1 by default.
  * @throws {RangeError} If the standard deviation is below zero, or a number is infinite or NaN.
  */
 export function normal(
   key: Key,
   shape: Shape,
-  options: TensorOptions & { mean?: number; standardDeviation?: number } = {},
+  options: NormalOptions = {},
 ): Tensor {
   checkOptions("normal", options, normalOptionNames);
   const { mean = 0, standardDeviation = 1, dtype = "float32" } = options;

@@ -5,7 +5,17 @@ import { checkTensor } from "./checks.ts";
 import { takeAlong } from "./methods/sorting.ts";
 import type { Tensor } from "./tensor.ts";
 
-const topKOptionNames: OptionNames<{ axis?: number }> = { axis: "optional" };
+/** Options of {@linkcode topK}. */
+export interface TopKOptions {
+  /**
+   * The axis of the elements.
+   *
+   * @default {-1}
+   */
+  axis?: number;
+}
+
+const topKOptionNames: OptionNames<TopKOptions> = { axis: "optional" };
 
 /**
  * The largest elements along an axis, the largest first, and their positions, as PyTorch's `topk`. Of equal elements the first
@@ -19,14 +29,13 @@ const topKOptionNames: OptionNames<{ axis?: number }> = { axis: "optional" };
  * ```
  *
  * @param k A whole number from 0 to the length of the axis.
- * @param options `axis`: the last by default.
  * @returns `values` of the type of `x`, and `indices`, int32: in the shape of `x` with `k` elements along the axis.
  * @throws {RangeError} If there are fewer than `k` elements.
  */
 export function topK(
   x: Tensor,
   k: number,
-  options: { axis?: number } = {},
+  options: TopKOptions = {},
 ): { values: Tensor; indices: Tensor } {
   checkTensor("topK: x", x);
   checkOptions("topK", options, topKOptionNames);
