@@ -23,7 +23,7 @@ export * from "./neural_rde.ts";
 export * from "./log_ncde.ts";
 export type { AlongPathModel, AlongPathOptions, ControlledOptions, SlopeScale } from "./along_path.ts";
 export * from "./gru_ode.ts";
-export * from "./direct_node.ts";
+export * from "./direct_neural_ode.ts";
 export * from "./neural_ode.ts";
 export * from "./latent_ode.ts";
 export type { SeriesStreams, SeriesStreamState, StreamedOutputs } from "./series_streams.ts";

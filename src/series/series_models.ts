@@ -10,7 +10,7 @@ import { FastWeightDirectMap } from "../models/fast_weight/direct_map.ts";
 import { FastWeightODE } from "../models/fast_weight/ode.ts";
 import { FastWeightRDE } from "../models/fast_weight/rde.ts";
 import { deltaRule, hebbRule, type LearningRule, ojaRule } from "../models/fast_weight/rules.ts";
-import { DirectNeuralODE } from "../models/direct_node.ts";
+import { DirectNeuralODE } from "../models/direct_neural_ode.ts";
 import { GRUODE } from "../models/gru_ode.ts";
 import { IrregularGRU, type IrregularGRUOptions } from "../models/irregular_gru.ts";
 import { LogNCDE } from "../models/log_ncde.ts";
