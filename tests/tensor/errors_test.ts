@@ -344,3 +344,10 @@ testOnBoth("only the CPU supports float64", (_, webgpu) => {
   assert.throws(() => tensor([1, 2], { dtype: "float64" }).add(1), /float64/);
   setCurrentDevice(cpu);
 });
+
+Deno.test("a device given by its name is rejected with the call that makes one", async () => {
+  await assert.rejects(
+    ones([2]).to("cpu" as never),
+    /^TypeError: to: the device is "cpu", expected a device, as await init\(\{ device: "cpu" \}\) returns$/,
+  );
+});

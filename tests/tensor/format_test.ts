@@ -49,3 +49,10 @@ Deno.test("a tensor converts to a string, and conversion to a number throws", ()
   assert.equal(`${x}`, String(x));
   assert.throws(() => (x as number) > 0, /operators do not compute with tensors; use methods/);
 });
+
+testOnDevices("a tensor prints its type, shape and device", (device) => {
+  const kind = device.info.kind;
+  assert.match(`${tensor([[1, 2, 3], [4, 5, 6]])}`, new RegExp(`^Tensor float32 \\(2, 3\\) on ${kind}`));
+  const weights = { w: tensor([1, 2]).add(1) };
+  assert.match(Deno.inspect(weights), new RegExp(`w: Tensor float32 \\(2,\\) on ${kind}`));
+});
