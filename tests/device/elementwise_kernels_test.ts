@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { CpuDevice } from "../../src/device/cpu/device.ts";
 import { add, mul, type ScalarFunction } from "../../src/device/scalar.ts";
 import { allocateView, uploadView } from "../../src/device/view.ts";
-import { testOnDevices } from "../devices.ts";
+import { testOnBoth, testOnDevices } from "../devices.ts";
+import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { currentDevice } from "../../src/device/current.ts";
 import type { KernelDevice } from "../../src/device/device.ts";
 
@@ -39,4 +40,13 @@ Deno.test("functions of one expression and different names share a kernel", asyn
   } finally {
     WebAssembly.Module = Module;
   }
+});
+
+testOnBoth("functions of one expression share a WebGPU kernel", async (_cpu, webgpu) => {
+  const device = webgpu as WebGpuDevice;
+  const shifted = (name: string): ScalarFunction => ({ name, build: (x) => add(x, 1.75) });
+  assert.equal(await applied(device, shifted("one")), 4.75);
+  const { kernels } = device.statistics;
+  assert.equal(await applied(device, shifted("other")), 4.75);
+  assert.equal(device.statistics.kernels, kernels);
 });
