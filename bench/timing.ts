@@ -55,7 +55,7 @@ interface StepTimes {
   memory?: number;
 }
 
-/** Seconds of some work, including the device's part. Tensors made by the work are released. */
+/** Seconds of some work, including the time of the device. Tensors made by the work are released. */
 export async function secondsOf(device: Device, work: () => unknown): Promise<number> {
   await device.synchronize();
   const start = performance.now();

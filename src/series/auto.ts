@@ -62,7 +62,7 @@ export function canChoose(
   return ![...rejects, ...others].some((name) => given[name] !== undefined);
 }
 
-/** Settings with those of the model that was chosen. */
+/** Settings, overridden by those of the chosen model. */
 export function withChosen<Settings extends SeriesSettings>(
   settings: Settings,
   training: RecordedTraining | undefined,

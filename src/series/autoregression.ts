@@ -30,7 +30,7 @@ interface ScaledHistory {
   readonly unit: number;
 }
 
-/** Number of errors that the standard deviation in training counts for. */
+/** Weight of the standard deviation in training, as a number of errors, when it is averaged with that of a history. */
 const priorErrors = 4;
 
 /** Scales a history, or its logarithms, to mean 0 and standard deviation 1. */
@@ -39,7 +39,7 @@ export function scaledHistory(y: Float64Array, isLog: boolean): ScaledHistory {
   const count = Math.max(1, countKnown(y));
   const mean = values.reduce((sum, value) => sum + (value || 0), 0) / count;
   const variance = values.reduce((sum, value) => sum + ((value - mean) ** 2 || 0), 0) / count;
-  // Rounding errors of a constant history are no variance.
+  // A constant history can have a small variance from rounding errors. Treat it as 0.
   const unit = variance > (1e-9 * mean) ** 2 ? Math.sqrt(variance) : 1;
   return { values: values.map((value) => (value - mean) / unit), mean, unit };
 }

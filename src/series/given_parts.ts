@@ -114,7 +114,7 @@ function lastTime({ series }: SeriesSet): number {
 /** Appends later rows to the series of the same name. */
 function continued(set: SeriesSet, part: SeriesSet): SeriesSet {
   const last = lastTime(set);
-  // The only series of a table without names is called as its file.
+  // In a table without names, the only series has the name of its file.
   const isOnly = set.series.length === 1 && part.series.length === 1;
   const later = isOnly ? { ...part, series: [{ ...part.series[0], name: set.series[0].name }] } : part;
   const early = later.series.find(({ times }) => times[0] <= last);

@@ -19,8 +19,8 @@ const values = {
 const [minRate, maxRate] = [0.001, 0.02];
 
 /**
- * Settings that a search compares: first those of the run, then random ones. A size that was given stays, but for
- * `hidden`.
+ * Settings that a search compares: first those of the run, then random ones. Given sizes do not change,
+ * except `hidden`.
  *
  * @param given Settings of the run.
  * @param count Number of candidates, at least 1.

@@ -245,7 +245,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
       const conform = (set: SeriesSet) => requireValues(inRecordedOrder(set, record));
       const targetKind = targetsOf(settings);
       const read = async (source: SeriesSource, targets: TargetKind, table?: TableOptions) =>
-        // Only the functions for users' own series are called with a set, and read one.
+        // The source is only a set of series if `problem` is that of users' own series, whose `read` accepts sets.
         conform(
           await problem.read(
             source as TableSource,

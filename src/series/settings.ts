@@ -94,7 +94,7 @@ export interface SeriesSettings extends SeriesModelSettings, RunSettings {
   readonly validation?: string;
   /** Path of a separate test set, in the form of `data`. */
   readonly test?: string;
-  /** Data in memory, which override the paths. No option: only programs can set them. */
+  /** Data in memory, which override the paths. Not an option of commands: only programs can set them. */
   readonly inMemory?: DataSources;
   /** Options for reading the table. */
   readonly table?: TableOptions;
@@ -289,7 +289,7 @@ export const tableOptions: OptionSchema = within("table", {
     layouts,
   ),
   timeUnit: choiceOption({ group: "data", help: "notation of times" }, timeUnits),
-  zone: textOption({ group: "data", help: "time zone of dates that name none", implied: "UTC" }, "name"),
+  zone: textOption({ group: "data", help: "time zone of dates without a zone", implied: "UTC" }, "name"),
   duplicates: choiceOption(
     { group: "data", help: "observations of one series at one time that differ", implied: "refuse" },
     duplicateRules,

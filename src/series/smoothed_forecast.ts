@@ -9,7 +9,7 @@ export interface HistoryForecast {
   readonly standardDeviations: Float64Array;
 }
 
-/** Number of errors that the standard deviation in training counts for. */
+/** Weight of the standard deviation in training, as a number of errors, when it is averaged with that of a history. */
 const priorErrors = 4;
 
 /**

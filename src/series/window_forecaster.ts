@@ -45,7 +45,7 @@ export interface WindowForecaster {
   evaluate: Task<WindowBatch>["evaluate"];
   /** Reads the parameters of a model that computes on the host, after they were loaded from a file. */
   load(): Promise<void>;
-  /** As `load`, and computes the forecasts in batches of windows again. */
+  /** As `load`. Then updates `steps` of the batches, which a model of histories computes from its parameters. */
   refresh(batches: Splits<WindowBatch>, windows: Splits<readonly ForecastWindow[]>): Promise<void>;
   /** Forecasts of series. */
   predict(series: readonly Series[]): Promise<ForecastPrediction[]>;

@@ -81,7 +81,7 @@ function* seriesRows(one: unknown, i: number, names: ColumnNames): Generator<Rec
   for (const [column, columnValues] of columns) {
     if (column === names.series || column === names.time) {
       fail(
-        `"${column}" among the values, which ${column === names.time ? "times" : "name"} gives`,
+        `values contain "${column}"; expected it only in ${column === names.time ? "times" : "name"}`,
         "values",
         column,
       );

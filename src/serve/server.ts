@@ -98,7 +98,7 @@ async function warmUp({ model, record, onFailure }: Service): Promise<void> {
 const graceSeconds = 2;
 
 function refusalOfHandshake(error: unknown): RequestError {
-  return error instanceof RequestError ? error : new RequestError(400, "no handshake of a WebSocket");
+  return error instanceof RequestError ? error : new RequestError(400, "not a WebSocket handshake");
 }
 
 /** Responds to a rejected handshake. */

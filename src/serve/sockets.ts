@@ -62,7 +62,7 @@ export function socketsOf(streams: Streams, limits: Limits): Sockets {
       if (isEnding || socket.readyState !== WebSocket.OPEN) return;
       if (typeof data !== "string") return socket.close(closing.noText, "expected text");
       if (unanswered >= limits.unanswered) {
-        return socket.close(closing.tryAgainLater, "too many messages before their answers");
+        return socket.close(closing.tryAgainLater, "too many unanswered messages");
       }
       unanswered++;
       const answered = streams.take(data, client).finally(() => {

@@ -25,7 +25,7 @@ export function gradientOf<Batch extends Tree>(
   return { measures: value, gradients };
 }
 
-/** 1 for the loss, which another name may repeat, and `undefined` for each other measure. */
+/** Cotangent of each measure: 1 for the loss, even if the same tensor has another name, else `undefined`. */
 function cotangentsOf(measures: Measures): (Tensor | undefined)[] {
   const all = treeLeaves(measures);
   const loss = all.indexOf(measures.loss);

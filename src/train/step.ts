@@ -12,7 +12,7 @@ import { type Tree, treeMap } from "../tensor/tree.ts";
 import { gradientInParts, gradientOf } from "./split_gradient.ts";
 import type { Measures, Samples, Task } from "./task.ts";
 
-/** A training step: positions of a batch's samples, a key and a learning rate to the measures before the step. */
+/** Takes a training step on the samples at some positions. Returns the measures before the step. */
 type TakeStep = (positions: Int32Array, key: Key, learningRate: number) => Measures;
 
 /** How a step was split, since it takes more memory than the task allows. */

@@ -30,7 +30,9 @@ interface DataSet {
   readonly files: readonly SourceFile[];
 }
 
-/** A problem of the UEA archive: its name there, and its expected content, whatever the file's wrapping. */
+/**
+ * A problem of the UEA archive, with its name there. The series are checked, not the bytes of the zip file.
+ */
 function uea(
   name: string,
   problem: string,

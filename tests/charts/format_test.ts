@@ -34,7 +34,7 @@ Deno.test("steps are counted in the unit of the times, if it is known", () => {
   assert.equal(formatSteps(3, 0.5, "number"), "3 steps of 0.5");
 });
 
-Deno.test("dates have no zeros at their end", () => {
+Deno.test("dates omit seconds of 0 and a time of 00:00", () => {
   assert.equal(formatDate(0), "1970-01-01");
   assert.equal(formatDate(3600), "1970-01-01 01:00");
   assert.equal(formatDate(61), "1970-01-01 00:01:01");

@@ -66,7 +66,7 @@ testTables([
     "x,y; a 0 1 | 1 NaN NaN 2",
   ],
   ["a JSON array", '[{"series":"a"}]', /a JSON array; expected JSON lines/],
-  ["truncated JSON", '{"series":"a","time":0,"x":1}\n{"ser', /line 2: expected a JSON object/],
+  ["truncated JSON", '{"series":"a","time":0,"x":1}\n{"ser', /line 2: expected a complete JSON object/],
   [
     "nested JSON",
     '{"series":"a","time":0,"x":[1]}\n',

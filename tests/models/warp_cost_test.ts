@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { cheapestMode, modeCosts, type RunSizes, type WARPMode } from "../../src/models/warp/cost.ts";
 import type { Transition } from "../../src/models/warp/transition.ts";
 
-/** A dense transition with costs only. It cannot multiply. */
+/** A stub of a dense transition, which only has costs. */
 const dense = (size: number) => ({ applyCost: size ** 2, squareCost: size ** 3 }) as Transition;
 
 const digits: RunSizes = { batch: 64, steps: 783, inputs: 1, size: 1300, starts: 64, final: true };

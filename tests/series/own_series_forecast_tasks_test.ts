@@ -57,7 +57,7 @@ Deno.test(
     const { model, test } = await trainedOn(folder, data, {
       ...{ task: "forecast", horizon: 4, context: 12, epochs: 15, model: "neural-cde" },
     });
-    assert.ok(test.loss < 0.5, `${test.loss}: the deviation's square is 1`);
+    assert.ok(test.loss < 0.5, `${test.loss}, and 1 for a forecast of the mean`);
     const [{ times, channels: { x: { quantiles } } }] = await answersOf<ForecastPrediction>(model, data);
     assert.equal(times.length, 4);
     for (const step of times.keys()) {

@@ -29,7 +29,7 @@ const harmless = [
   "'quoted'",
   "5-3",
 ];
-/** All of these, and the same after quotes. */
+/** All texts, without and after one or two single quotes. */
 const texts = [...dangerous, ...harmless].flatMap((text) => [text, `'${text}`, `''${text}`]);
 
 /** Fields of a CSV text (RFC 4180), as spreadsheets read them. */

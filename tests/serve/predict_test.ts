@@ -110,7 +110,7 @@ Deno.test(
       ],
       [post(csv.replace("icu", "\0")), 422, /a zero byte/],
       [post("PAR1 and so on"), 422, /parquet, which is only read from files/],
-      [post("{", "application/x-ndjson"), 422, /the body, line 1: expected a JSON object/],
+      [post("{", "application/x-ndjson"), 422, /the body, line 1: expected a complete JSON object/],
       [post('{"series":', "application/json"), 400, /invalid JSON/],
       [post(new Uint8Array([0xff, 0xfe, 0xfd]), "application/json"), 400, /not UTF-8/],
       [post("[".repeat(1e5), "application/json"), 400, /more than 16 levels/],
@@ -125,7 +125,7 @@ Deno.test(
         400,
         /1 values of "x", expected .* 2 times/,
       ],
-      [json({ series: [{ ...one, values: { ...values, time: 3 } }] }), 400, /"time" among the values/],
+      [json({ series: [{ ...one, values: { ...values, time: 3 } }] }), 400, /values contain "time"/],
       [
         json({ series: [{ ...one, values: { ...values, x: [1, {}] } }] }),
         422,

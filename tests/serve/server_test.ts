@@ -105,7 +105,7 @@ Deno.test(
       return new TextDecoder().decode(bytes.subarray(0, await connection.read(bytes) ?? 0));
     };
     assert.match(await handshake({ origin: "https://elsewhere.org" }), /^HTTP\/1\.1 403 .*other origins/s);
-    assert.match(await handshake({}), /^HTTP\/1\.1 400 .*no handshake/s);
+    assert.match(await handshake({}), /^HTTP\/1\.1 400 .*not a WebSocket handshake/s);
 
     const slow = fetch(`${server.url}/predict`, {
       ...{ method: "POST", body: table(70, false), headers: { "content-type": "text/csv" } },

@@ -266,7 +266,7 @@ Deno.test(
     assert.equal(resumed.code, 0, resumed.stderr);
     const { tensors, metadata } = await readSafetensors(`${run}/last.safetensors`);
     assert.ok(Object.keys(tensors).some((name) => name.endsWith(".B.s")), `${Object.keys(tensors)}`);
-    // Twenty losses of ten steps per epoch, with 50 visits per wave, wait for thirty more losses.
+    // The plateau averages 50 losses. Two epochs of ten steps gave twenty.
     assert.equal(JSON.parse(metadata["weft.position"]).plateau.pending[1], 20);
   }),
 );

@@ -159,7 +159,7 @@ async function phaseOf(run: string | undefined, start: number): Promise<string> 
   if (!run || !await exists(`${run}/last.safetensors`)) return "before the first checkpoint";
   for await (const { name } of Deno.readDir(run)) {
     const { mtime } = await Deno.stat(`${run}/${name}`);
-    if (name.endsWith(".tmp") && mtime!.getTime() >= start) return "in the writing of a file";
+    if (name.endsWith(".tmp") && mtime!.getTime() >= start) return "while it wrote a file";
   }
   if (await exists(`${run}/summary.json`)) return "after the summary";
   const { metadata } = await readSafetensors(`${run}/last.safetensors`);

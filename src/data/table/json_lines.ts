@@ -45,7 +45,7 @@ export class JsonRows {
   private row(text: string, line: number): void {
     const value = parseJson(text);
     if (!isRecord(value)) {
-      throw this.error(line, `expected a JSON object, the whole of it in this line, got ${quote(text)}`);
+      throw this.error(line, `expected a complete JSON object in this line, got ${quote(text)}`);
     }
     this.object(value, line);
   }
@@ -77,7 +77,7 @@ export class JsonRows {
             code: "invalid-cell",
             column: name,
             expected: "a number or a text",
-            fixes: ["flatten what is nested"],
+            fixes: ["flatten nested values"],
           },
         );
       }

@@ -23,7 +23,6 @@ const maxColumns = 100_000;
 /**
  * Whether a column is unnamed. pandas names such columns `Unnamed: 0` when it reads them, and writes these
  * names.
- * names.
  */
 export function isUnnamed(name: string): boolean {
   return name === "" || /^Unnamed: \d+$/.test(name);

@@ -16,7 +16,7 @@ const valueColumn = "value";
  * Makes a sink for rows that are whole series. It passes one row per value to the next sink, with the positions
  * 0, 1, 2, ... as times. Missing values become no observation, so series may have different lengths.
  *
- * The column of a series' name, of its targets, its group and its statics are those of the options. All other
+ * The options name the columns of the series' name, its targets, its group and its static values. All other
  * columns are values, in their order. A table without names of columns, such as a `.tsv` file of the UCR
  * archive, has the label in its first column.
  */

@@ -70,7 +70,7 @@ export function readoutMatrix(model: WARPModel, states: Tensor, first?: Tensor):
 /** Throws unless a model is a WARP. */
 function checkModel(operation: string, model: WARPModel): void {
   if (typeof model?.decode === "function") return;
-  throw new TypeError(`${operation}: the model is ${describe(model)}, expected one of WARP(...)`);
+  throw new TypeError(`${operation}: the model is ${describe(model)}, expected a model made by WARP(...)`);
 }
 
 /** Principal components of points: the result of {@linkcode principalComponents}. */

@@ -51,7 +51,7 @@ export function makeLearnedInitial(
   key: Key,
   dtype: DType,
 ): Layer<[x: Tensor], WARPInitialParameters> {
-  // Without a root network there is no layer whose fan could determine the scale.
+  // Without a root network there is no layer whose fan-in could determine the scale.
   if (sizes.length === 0) {
     const theta = parameterOf(() => zeros([size], { dtype }));
     return layer({ theta }, () => theta.expandDims(0));

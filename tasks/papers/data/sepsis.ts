@@ -18,7 +18,8 @@ const archives = ["training_setA.zip", "training_setB.zip"];
 /** Options of {@linkcode readSepsis}. */
 interface SepsisOptions {
   /**
-   * Whether to add two channels that mark whether each unit is known. False by default. Unknown units are 0.
+   * Whether to add two channels that mark whether each of the two columns of the intensive care unit is known.
+   * False by default. Unknown values are 0.
    */
   marks?: boolean;
 }

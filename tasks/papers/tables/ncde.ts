@@ -30,7 +30,7 @@ function rows(results: readonly string[], settings: readonly Partial<TableRow>[]
 
 /**
  * Settings of the models in the paper's sizes: the models without a network as vector field have `wider` hidden
- * channels, and those without a differential equation no method.
+ * channels, and those without a differential equation have no solver method.
  */
 function paperSizes(wider: number, odeRnn: Chosen, neuralCde: Chosen): Partial<TableRow>[] {
   const recurrent = { at: { paper: { hidden: wider } } };

@@ -20,7 +20,7 @@ export const speechAccuracy: TableColumn = {
   at: { paper: speechPaper, small: speechSmall },
 };
 
-/** The same for sepsis: appendix D.3. */
+/** Settings for sepsis of Kidger et al., 2020, appendix D.3. */
 const sepsisPaper: Chosen = { ...speechPaper, learningRate: 0.0032 };
 const sepsisSmall: Chosen = { ...speechSmall, samples: 4000, epochs: 5 };
 

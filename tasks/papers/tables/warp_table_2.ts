@@ -38,7 +38,7 @@ export const warpTable2: PaperTable = {
       samples: 15_000,
       length: 256,
     }, { epochs: 60 }),
-    // An epoch has 50 visits to a wave.
+    // An epoch visits each wave 50 times.
     ...errors("SINE*", "sine", 10_000, { ...paper, epochs: 20, batchSize: 10 }, { epochs: 20 }),
   ],
   rows: [

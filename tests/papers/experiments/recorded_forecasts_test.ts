@@ -49,7 +49,10 @@ Deno.test(
     const [mean, deviation] = [record!.channels[0].mean, record!.channels[0].standardDeviation];
     assert.deepEqual([shifted.count, shifted.seen], [1, 0]);
     const first = await (shifted.batches[0] as { x: Tensor }).x.data();
-    assert.ok(Math.abs(first[0] * deviation + mean - 5) < 1e-4, "in deviations of the training months");
+    assert.ok(
+      Math.abs(first[0] * deviation + mean - 5) < 1e-4,
+      "in standard deviations of the training months",
+    );
     assert.equal((await samples(hours(14400))).seen, 353);
     await assert.rejects(() => samples(hours(191)), /new\.csv: 191 rows, expected 192 at least/);
     await assert.rejects(
