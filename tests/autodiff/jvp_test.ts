@@ -229,7 +229,7 @@ Deno.test("loops in jvp and vmap, and in gradients for each example, are compile
   const compiledLoops = (body: () => unknown) => {
     const directions: string[] = [];
     observeLoops(
-      ({ split }) => directions.push(split.graph.backward ? "backward" : "forward"),
+      ({ hoistedLoop }) => directions.push(hoistedLoop.graph.backward ? "backward" : "forward"),
       () => void body(),
     );
     return [...new Set(directions)];

@@ -67,7 +67,8 @@ Deno.test("values computed ahead of a segment fit the memory limit", () => {
   const memory = 8_000;
   const loops: { bytes: number; steps: number; backward: boolean }[] = [];
   observeLoops(
-    (loop, { steps }) => loops.push({ bytes: bytesOf(loop), steps, backward: loop.split.graph.backward }),
+    (loop, { steps }) =>
+      loops.push({ bytes: bytesOf(loop), steps, backward: loop.hoistedLoop.graph.backward }),
     () => void valueAndGrad(() => value(memory))(inputs),
   );
   const forward = loops.filter(({ backward }) => !backward);

@@ -66,9 +66,9 @@ Deno.test("elementwise operations ahead of a loop are fused unless a gradient pa
   const found: { before: number; backward: boolean }[] = [];
   const observe = (body: () => Tensor) => {
     let result!: Tensor;
-    observeLoops(({ split }) => {
-      const before = split.hoisted.filter(({ kind }) => kind === "operation").length;
-      found.push({ before, backward: split.graph.backward });
+    observeLoops(({ hoistedLoop }) => {
+      const before = hoistedLoop.hoisted.filter(({ kind }) => kind === "operation").length;
+      found.push({ before, backward: hoistedLoop.graph.backward });
     }, () => result = body());
     return result;
   };

@@ -35,7 +35,7 @@ export function explain(solve: () => unknown): string {
 }
 
 function describeLoop(loop: GraphLoop, run: Run, executor: Executor): string {
-  const { body, outputs, graph: { next, sums, backward } } = loop.split;
+  const { body, outputs, graph: { next, sums, backward } } = loop.hoistedLoop;
   const { program, batch, steps } = run;
   const names = nameNodes(loop);
   const { size } = layOut(program);
@@ -81,11 +81,11 @@ function origin(node: Node): string {
   return node.kind === "operation" ? node.primitive.name : "given";
 }
 
-function nameNodes({ split, rows }: GraphLoop): (node: Node) => string {
+function nameNodes({ hoistedLoop, rows }: GraphLoop): (node: Node) => string {
   const names = new Map<Node, string>();
-  split.graph.state.forEach((node, i) => names.set(node, `state${i}`));
+  hoistedLoop.graph.state.forEach((node, i) => names.set(node, `state${i}`));
   [...rows.keys()].forEach((node, i) => names.has(node) || names.set(node, `row${i}`));
-  split.body.forEach((node, i) => names.set(node, `%${i}`));
+  hoistedLoop.body.forEach((node, i) => names.set(node, `%${i}`));
   return (node) => {
     const name = names.get(node);
     if (name) return name;

@@ -18,7 +18,7 @@ import { evaluateAllSteps } from "../trace/vectorize.ts";
 
 /** A loop and its values. */
 export interface GraphLoop {
-  readonly split: HoistedLoop;
+  readonly hoistedLoop: HoistedLoop;
   readonly steps: number;
   /** Values that were given, and values computed before the loop. */
   readonly values: ReadonlyMap<Node, Batched>;
@@ -42,16 +42,25 @@ export interface LoopResult {
  * @param values Values of the given nodes. The computed values are added.
  * @throws {Uncompilable} If an operation cannot be computed for all steps at once.
  */
-export function bind(split: HoistedLoop, values: Map<Node, Batched>, steps: number): GraphLoop {
-  if (split.hoisted.length > 0) {
+export function bindLoop(hoistedLoop: HoistedLoop, values: Map<Node, Batched>, steps: number): GraphLoop {
+  if (hoistedLoop.hoisted.length > 0) {
     span(
-      () => ({ kind: "batched pass", name: `${split.hoisted.length} operations for ${steps} steps at once` }),
-      () => evaluateAllSteps(split.hoisted, values, steps, split.fusedChains),
+      () => ({
+        kind: "batched pass",
+        name: `${hoistedLoop.hoisted.length} operations for ${steps} steps at once`,
+      }),
+      () => evaluateAllSteps(hoistedLoop.hoisted, values, steps, hoistedLoop.fusedChains),
     );
   }
   const tensorsOf = (nodes: readonly Node[]) =>
     new Map(nodes.map((node) => [node, values.get(node)!.tensor]));
-  return { split, steps, values, rows: tensorsOf(split.rows), invariants: tensorsOf(split.invariants) };
+  return {
+    hoistedLoop,
+    steps,
+    values,
+    rows: tensorsOf(hoistedLoop.rows),
+    invariants: tensorsOf(hoistedLoop.invariants),
+  };
 }
 
 /** The loop-invariant floating-point tensors that a loop reads, by node. */
@@ -65,9 +74,9 @@ export function closedOver({ invariants }: GraphLoop): [node: Node, tensor: Tens
  * @throws {Uncompilable} If the loop cannot be compiled. No kernel has run then.
  */
 export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Executor): LoopResult {
-  const { split, steps } = loop;
-  const { state, settled } = split.graph;
-  const { batch, program, inputs, outputs, sums } = loweredOf(split);
+  const { hoistedLoop, steps } = loop;
+  const { state, settled } = hoistedLoop.graph;
+  const { batch, program, inputs, outputs, sums } = loweredOf(hoistedLoop);
   const tensorOf = (node: Node): Tensor => {
     const position = state.indexOf(node);
     return position >= 0 ? initial[position] : loop.rows.get(node) ?? loop.invariants.get(node)!;
@@ -79,7 +88,7 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Ex
   const tellsSettled = settled !== undefined && sizeOf(state[settled].shape) === batch;
   const run = { program, batch, steps, inputs: views, settled: tellsSettled ? settled : undefined };
   observer?.(loop, run, execute);
-  const direction = split.graph.backward ? "backward" : "forward";
+  const direction = hoistedLoop.graph.backward ? "backward" : "forward";
   const result = span(
     () => ({ kind: "loop", name: `${direction}, ${steps} steps of ${batch} samples` }),
     () => withoutDeferring(() => execute(run)),
@@ -88,7 +97,7 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Ex
   return {
     finals: result.finals.map((view, i) => new Tensor(view).reshape(state[i].shape)),
     outputs: outputs.map(({ from, position }, i) =>
-      new Tensor(result[from][position]).reshape([steps, ...split.outputs[i].shape])
+      new Tensor(result[from][position]).reshape([steps, ...hoistedLoop.outputs[i].shape])
     ),
     sums: sums.map((sum) => sum && summed.get(sum)),
   };
@@ -121,12 +130,12 @@ function sumsFrom(
 
 /** Outputs of a loop's graph: computed by the loop, or hoisted. */
 export function outputsOf(
-  { split, steps, values }: GraphLoop,
+  { hoistedLoop, steps, values }: GraphLoop,
   nodes: readonly Node[],
   computed: readonly Tensor[],
 ): Tensor[] {
   return nodes.map((node) => {
-    const position = split.outputs.indexOf(node);
+    const position = hoistedLoop.outputs.indexOf(node);
     if (position >= 0) return computed[position];
     return alongBatch(
       node.kind === "literal" ? { tensor: literal(node), varies: false } : values.get(node)!,

@@ -18,7 +18,7 @@ import { isShiftedByRow } from "./loop_carried.ts";
 import { executorOf } from "../executors/choose_executor.ts";
 import { type ClosedOver, GraphTrace, type Node } from "../trace/graph.ts";
 import {
-  bind,
+  bindLoop,
   closedOver,
   type GraphLoop,
   type LoopResult,
@@ -276,12 +276,12 @@ function runTraced(
   const initial = [...given.initial, ...structure.initialLoopCarried(sequences, constants)];
   const run: RunSteps = (initial, sequences, steps) => {
     const values = structure.values(sequences, constants);
-    const split = structure.split(values, residualBytes);
-    return runRecorded(bind(split, values, steps), initial, executor, graph.outputs);
+    const hoistedLoop = structure.hoist(values, residualBytes);
+    return runRecorded(bindLoop(hoistedLoop, values, steps), initial, executor, graph.outputs);
   };
   const values = structure.values(sequences, constants);
   try {
-    const fitting = Math.floor(memory / Math.max(1, structure.split(values).bytesOfStep));
+    const fitting = Math.floor(memory / Math.max(1, structure.hoist(values).bytesOfStep));
     const chosen = checkpoint && isRecording() ? Math.min(fitting, Math.ceil(Math.sqrt(steps))) : fitting;
     const segment = Math.max(1, chosen);
     if (segment >= steps) return run(initial, sequences, steps);
@@ -305,12 +305,12 @@ function runRecorded(
   executor: Executor,
   returned: readonly Node[],
 ): LoopResult {
-  const { split, steps } = loop;
+  const { hoistedLoop, steps } = loop;
   const result = runLoop(loop, initial, executor);
   const { finals, outputs, sums } = result;
   const found = { ...result, outputs: outputsOf(loop, returned, outputs) };
   if (!isRecording()) return found;
-  const { state } = split.graph;
+  const { state } = hoistedLoop.graph;
   const read = [...loop.rows, ...closedOver(loop)];
   const inputs = [...initial, ...read.map(([, tensor]) => tensor)];
   const totals = sums.filter((sum) => sum !== undefined);
@@ -318,10 +318,10 @@ function runRecorded(
     const stepByStep = () =>
       gradientsOfInputs(
         () => {
-          const graph = { ...split.graph, outputs: split.outputs };
+          const graph = { ...hoistedLoop.graph, outputs: hoistedLoop.outputs };
           // Only values that the loop read: all other values get their gradients through them.
           const values = new Map(
-            [...split.rows, ...split.invariants].map((node) => [node, loop.values.get(node)!]),
+            [...hoistedLoop.rows, ...hoistedLoop.invariants].map((node) => [node, loop.values.get(node)!]),
           );
           const { finals, outputs, sums } = runStepByStep(graph, values, initial, steps);
           return [...finals, ...outputs, ...sums.filter((_, i) => result.sums[i]) as Tensor[]];
@@ -337,12 +337,12 @@ function runRecorded(
       cotangents.slice(finals.length, finals.length + outputs.length),
       cotangents.slice(finals.length + outputs.length),
     ];
-    const outputOf = (node: Node): Tensor | undefined => outputs[split.outputs.indexOf(node)];
+    const outputOf = (node: Node): Tensor | undefined => outputs[hoistedLoop.outputs.indexOf(node)];
     try {
       return tidy(() => {
         const gradients = reverseLoop(loop, {
           saved: state.map(outputOf),
-          residuals: split.graph.residuals.map((node) => outputOf(node)!),
+          residuals: hoistedLoop.graph.residuals.map((node) => outputOf(node)!),
           last: finals,
           finals: finals.map((x, i) => ofFinals[i] ?? x.zerosLike()),
           outputs: ofOutputs,

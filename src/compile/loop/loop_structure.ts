@@ -63,7 +63,7 @@ export class LoopStructure {
   readonly #carried: readonly Node[];
   readonly #keepsProducts: boolean;
   /** Hoisted loops, or errors, by the inputs that gradient tapes watch. */
-  readonly #splits = new Map<string, HoistedLoop | Uncompilable>();
+  readonly #hoistedLoops = new Map<string, HoistedLoop | Uncompilable>();
 
   constructor({ shiftedRows, settled, keepsProducts, ...body }: TracedBody, constants: readonly Node[]) {
     const { trace, state, rows } = body;
@@ -96,20 +96,20 @@ export class LoopStructure {
    * @param residualBytes Limit in bytes for the residuals of a step besides the states. Either all candidates are kept or none.
    * @throws {Uncompilable} If the loop cannot be compiled.
    */
-  split(values: ReadonlyMap<Node, Batched>, residualBytes = 0): HoistedLoop {
-    const loop = this.#split(values, []);
+  hoist(values: ReadonlyMap<Node, Batched>, residualBytes = 0): HoistedLoop {
+    const loop = this.#hoist(values, []);
     if (residualBytes === 0 || !isRecording()) return loop;
     const residuals = residualCandidates(loop);
     return residuals.length > 0 && bytesOf(residuals) <= residualBytes
-      ? this.#split(values, residuals)
+      ? this.#hoist(values, residuals)
       : loop;
   }
 
-  #split(values: ReadonlyMap<Node, Batched>, residuals: readonly Node[]): HoistedLoop {
+  #hoist(values: ReadonlyMap<Node, Batched>, residuals: readonly Node[]): HoistedLoop {
     const saves = isRecording();
     const mask = Array.from(saves ? values.values() : [], ({ tensor }) => isWatched(tensor));
     const key = `${saves} ${mask.map(Number).join("")} ${residuals.length}`;
-    let known = this.#splits.get(key);
+    let known = this.#hoistedLoops.get(key);
     if (!known) {
       const { outputs } = this.graph;
       const watched = [...values.keys()].filter((_, i) => mask[i]);
@@ -121,7 +121,7 @@ export class LoopStructure {
           outputs: [...outputs, ...statesForGradient(this.graph, watched), ...residuals],
         }
         : this.graph;
-      this.#splits.set(key, known = compilable(graph, this.#keepsProducts));
+      this.#hoistedLoops.set(key, known = compilable(graph, this.#keepsProducts));
     }
     if (known instanceof Uncompilable) throw known;
     return known;
@@ -150,9 +150,9 @@ export class LoopStructure {
 /** The hoisted loop, or the error if it cannot be compiled. */
 function compilable(graph: LoopGraph, keepsProducts: boolean): HoistedLoop | Uncompilable {
   try {
-    const split = hoist(graph, keepsProducts);
-    loweredOf(split);
-    return split;
+    const hoistedLoop = hoist(graph, keepsProducts);
+    loweredOf(hoistedLoop);
+    return hoistedLoop;
   } catch (error) {
     if (!(error instanceof Uncompilable)) throw error;
     return keepsProducts ? compilable(graph, false) : error;

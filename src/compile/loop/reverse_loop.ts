@@ -6,7 +6,7 @@ import type { Batched } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { reverse } from "../trace/gradient.ts";
 import { type ClosedOver, type Node, topological } from "../trace/graph.ts";
-import { bind, type GraphLoop, outputsOf, runLoop } from "./graph_loop.ts";
+import { bindLoop, type GraphLoop, outputsOf, runLoop } from "./graph_loop.ts";
 import { chunksOf, runChunks } from "./chunks.ts";
 import type { Executor } from "../executors/run.ts";
 import { hoist, type HoistedLoop } from "./hoisted_loop.ts";
@@ -31,7 +31,7 @@ interface LoopCotangents {
 
 /** The reverse of a loop. */
 interface Reversed {
-  readonly split: HoistedLoop;
+  readonly hoistedLoop: HoistedLoop;
   /** Inputs for the gradients of outputs and of sums. */
   readonly outputs: readonly (Node | undefined)[];
   readonly sums: readonly (Node | undefined)[];
@@ -48,14 +48,14 @@ const known = new WeakMap<HoistedLoop, Map<string, Reversed>>();
 
 /** The reverse of a loop, cached by the given and wanted gradients. */
 function reversed(loop: GraphLoop, { outputs, sums, wanted }: LoopCotangents): Reversed {
-  const { split } = loop;
-  let cache = known.get(split);
-  if (!cache) known.set(split, cache = new Map());
-  const nodes = [...split.rows, ...split.invariants];
+  const { hoistedLoop } = loop;
+  let cache = known.get(hoistedLoop);
+  if (!cache) known.set(hoistedLoop, cache = new Map());
+  const nodes = [...hoistedLoop.rows, ...hoistedLoop.invariants];
   const masks = [
     nodes.map((node) => wanted.includes(node)),
     ...[outputs, sums].map((list) => list.map(Boolean)),
-    split.invariants.map((node) => liesTransposed(loop.invariants.get(node)!)),
+    hoistedLoop.invariants.map((node) => liesTransposed(loop.invariants.get(node)!)),
   ];
   const key = masks.map((mask) => mask.map(Number).join("")).join();
   const cached = cache.get(key);
@@ -67,18 +67,18 @@ function reversed(loop: GraphLoop, { outputs, sums, wanted }: LoopCotangents): R
 }
 
 function reverseSplit(
-  { split, values }: GraphLoop,
+  { hoistedLoop, values }: GraphLoop,
   [wanted, ofOutputs, ofSums, areTransposed]: boolean[][],
   nodes: readonly Node[],
 ): Reversed {
-  const { graph: { trace, state, next, sums }, keepsProducts } = split;
+  const { graph: { trace, state, next, sums }, keepsProducts } = hoistedLoop;
   const cotangents = new Map<Node, Tensor>();
   const given = new Map<Node, boolean>(Array.from(values, ([node, { varies }]) => [node, varies]));
   // A product of a large matrix and a state is not computed again: the saved next state contains the result.
-  const isSaved = (node: Node) => split.outputs.includes(node);
+  const isSaved = (node: Node) => hoistedLoop.outputs.includes(node);
   const residuals = [
-    ...split.graph.residuals,
-    ...next.filter((node, i) => isSaved(state[i]) && takesLargeProduct(split, node)),
+    ...hoistedLoop.graph.residuals,
+    ...next.filter((node, i) => isSaved(state[i]) && takesLargeProduct(hoistedLoop, node)),
   ];
   for (const node of [...state, ...residuals]) given.set(node, true);
   /** Adds an input for the gradient of a node. */
@@ -88,7 +88,7 @@ function reverseSplit(
     return input.node;
   };
   const arriving = next.map(arrive);
-  const [outputs, totals] = [[split.outputs, ofOutputs, true], [sums, ofSums, false]] as const;
+  const [outputs, totals] = [[hoistedLoop.outputs, ofOutputs, true], [sums, ofSums, false]] as const;
   const inputsFor = ([list, mask, varies]: readonly [readonly Node[], readonly boolean[], boolean]) =>
     list.map((node, i) => {
       if (!mask[i]) return undefined;
@@ -98,12 +98,14 @@ function reverseSplit(
     });
   const [forOutputs, forSums] = [inputsFor(outputs), inputsFor(totals)];
   const wrt = nodes.filter((_, i) => wanted[i]);
-  reverse(split.body, (node) => trace.symbol(node), cotangents, new Set([...state, ...wrt]));
+  reverse(hoistedLoop.body, (node) => trace.symbol(node), cotangents, new Set([...state, ...wrt]));
 
   const isReached = (node: Node) => wrt.includes(node) && cotangents.has(node);
-  const [rows, invariants] = [split.rows.filter(isReached), split.invariants.filter(isReached)];
+  const [rows, invariants] = [hoistedLoop.rows.filter(isReached), hoistedLoop.invariants.filter(isReached)];
   const nodeOf = (node: Node) => trace.nodeOf(cotangents.get(node) ?? trace.symbol(node).zerosLike());
-  const transposed = split.invariants.filter((node, i) => areTransposed[i] && invariants.includes(node));
+  const transposed = hoistedLoop.invariants.filter((node, i) =>
+    areTransposed[i] && invariants.includes(node)
+  );
   const sumOf = (node: Node) => trace.nodeOf(cotangents.get(node)!.mT);
   const results = {
     next: state.map(nodeOf),
@@ -128,7 +130,7 @@ function reverseSplit(
   const closedOver = trace.popConstants();
   for (const { node } of closedOver) given.set(node, false);
   return {
-    split: hoist(graph, keepsProducts),
+    hoistedLoop: hoist(graph, keepsProducts),
     outputs: forOutputs,
     sums: forSums,
     rows,
@@ -169,7 +171,7 @@ export function reverseLoop(
   arriving: LoopCotangents,
   execute: Executor,
 ): Map<Node, Tensor | undefined> {
-  const { split, outputs, sums, rows, invariants, transposed, closedOver } = reversed(loop, arriving);
+  const { hoistedLoop, outputs, sums, rows, invariants, transposed, closedOver } = reversed(loop, arriving);
   const { steps } = loop;
   const values = new Map<Node, Batched>(loop.values);
   const give = (
@@ -177,10 +179,10 @@ export function reverseLoop(
     tensors: readonly (Tensor | undefined)[],
     varies: boolean,
   ) => nodes.forEach((node, i) => node && tensors[i] && values.set(node, { tensor: tensors[i], varies }));
-  const { state, next } = loop.split.graph;
+  const { state, next } = loop.hoistedLoop.graph;
   give(state, arriving.saved, true);
-  give(loop.split.graph.residuals, arriving.residuals, true);
-  for (const node of split.graph.notHoisted) {
+  give(loop.hoistedLoop.graph.residuals, arriving.residuals, true);
+  for (const node of hoistedLoop.graph.notHoisted) {
     const i = next.indexOf(node);
     if (values.has(node)) continue;
     const tensor = concatenate([arriving.saved[i]!.slice(0, 1), arriving.last[i].expandDims(0)]);
@@ -189,7 +191,7 @@ export function reverseLoop(
   give(outputs, arriving.outputs, true);
   give(sums, arriving.sums, false);
   for (const { node, tensor } of closedOver) values.set(node, { tensor, varies: false });
-  const backward = bind(split, values, steps);
+  const backward = bindLoop(hoistedLoop, values, steps);
   // From the last step to the first: the shorter chunk comes last.
   const chunks = chunksOf(steps, invariants.length > 0 ? summedSteps : steps)
     .map(({ start, count }) => ({ start: steps - start - count, count }));
@@ -199,7 +201,7 @@ export function reverseLoop(
     );
     return runLoop({ ...backward, steps: count, rows }, from, execute);
   });
-  const ofRows = outputsOf(backward, split.graph.outputs, result.outputs);
+  const ofRows = outputsOf(backward, hoistedLoop.graph.outputs, result.outputs);
   return new Map([
     ...state.map((node, i) => [node, result.finals[i]] as const),
     ...rows.map((node, i) => [node, ofRows[i]] as const),
