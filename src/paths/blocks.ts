@@ -52,7 +52,7 @@ function applyToBlocks(x: Tensor, f: SeriesFunction): Tensor {
   return result;
 }
 
-/** The gradient with respect to the observations; linear in the cotangent, so that its own gradient is the function again. */
+/** The gradient with respect to the observations; linear in the cotangent, so that its gradient is the function. */
 function transposed(g: Tensor, x: Tensor, f: SeriesFunction): Tensor {
   const pull = (g: Tensor, x: Tensor, first: number) =>
     vjp(() => concatenate([...f.fit(x, first)], -1), x).pullback(g);
@@ -61,8 +61,8 @@ function transposed(g: Tensor, x: Tensor, f: SeriesFunction): Tensor {
   const memory = allocateView(device, shape, dtype);
   const result = new Tensor(memory);
   eachBlock(device, shape, (first, count) => {
-    const [own, arrived] = [x, g].map((all) => all.slice(0, first, first + count));
-    const gradient = pull(arrived, own, first).view;
+    const [values, cotangent] = [x, g].map((all) => all.slice(0, first, first + count));
+    const gradient = pull(cotangent, values, first).view;
     kernelDevice(device).map(identity, [gradient], rows(memory, first, count));
   });
   record([g], [result], ([h]) => [applyToBlocks(x.isNaN().where(NaN, h!), f)]);

@@ -172,8 +172,8 @@ function locateEach(grid: Grid, t: Tensor | number, batch: Shape, side: Side): L
   const { gridPoints } = grid;
   const scalar = typeof t === "number" || t.rank === 0;
   const at = typeof t === "number" ? gridPoints.slice(-1, 0, 1).zerosLike().add(t) : t;
-  const own = typeof t !== "number" && t.rank > 1;
-  if (own && !sameShape(at.shape.slice(0, -1), batch)) {
+  const hasRows = typeof t !== "number" && t.rank > 1;
+  if (hasRows && !sameShape(at.shape.slice(0, -1), batch)) {
     refuseShape(
       "evaluate: times",
       at.shape,

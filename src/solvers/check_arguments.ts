@@ -13,14 +13,14 @@ import type { VectorField } from "./runge_kutta.ts";
 
 /** @throws {RangeError} If the steps were found for a different solve. */
 export function checkSteps(
-  { method: own, interval, origin: from, found }: AdaptiveSteps,
+  { method: searched, interval, origin: from, found }: AdaptiveSteps,
   method: string,
   y0: Tensor,
   times: Float64Array,
   origin: number,
 ): Steps {
-  if (nameOf(own) !== method) {
-    throw new RangeError(`odeint: steps were found for ${nameOf(own)}, the method is ${method}`);
+  if (nameOf(searched) !== method) {
+    throw new RangeError(`odeint: steps were found for ${nameOf(searched)}, the method is ${method}`);
   }
   const ends = [times[0], times[times.length - 1]];
   if (interval.some((time, i) => time !== ends[i])) {

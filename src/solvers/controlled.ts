@@ -122,22 +122,22 @@ function fieldAlong<S extends Tree>(
   const { dtype } = y0;
   const isRounded = X.gridPoints.rank === 1 && times[0] !== 0 && lostByRounding(X.times, dtype) > 1e-3;
   const origin = X.since ? isRounded ? times[0] : originOf(times, dtype) : 0;
-  const own = origin === 0 ? X : X.since!(origin);
+  const shifted = origin === 0 ? X : X.since!(origin);
   // A series that all samples share has no batch axes, or batch axes of length 1.
   let batch: readonly number[] | undefined;
   const batchOf = () =>
-    batch ??= withoutRecording(() => tidy(() => own.evaluate(times[0] - origin)).shape.slice(0, -1));
+    batch ??= withoutRecording(() => tidy(() => shifted.evaluate(times[0] - origin)).shape.slice(0, -1));
   return {
     origin,
-    f: packField(state, (t, y) => f(controlAt(own, batchOf, t), origin === 0 ? t : t.add(origin), y)),
+    f: packField(state, (t, y) => f(controlAt(shifted, batchOf, t), origin === 0 ? t : t.add(origin), y)),
     usesTime: (norm) => {
       const begin = times[0] - origin;
       const constant: Control = {
-        evaluate: () => own.evaluate(begin),
-        derivative: (side) => own.derivative(begin, side),
+        evaluate: () => shifted.evaluate(begin),
+        derivative: (side) => shifted.derivative(begin, side),
       };
       const control = ({ shape, rank }: Tensor) =>
-        rank === 0 ? constant : controlAt(own, batchOf, full(shape, begin, { dtype }));
+        rank === 0 ? constant : controlAt(shifted, batchOf, full(shape, begin, { dtype }));
       return usesTime(packField(state, (t, y) => f(control(t), t, y)), y0, norm);
     },
   };
@@ -175,9 +175,9 @@ function controlOptions(
   X: Path,
   { method, steps, stepSize, grid, jumpTimes, stepsPerPiece }: CdeSolveOptions,
 ): SolveOptions {
-  const own = methodOf(method ?? steps?.method ?? cdeDefaults.method);
-  if (stepsPerPiece !== undefined) checkStepsPerPiece(operation, own, { method, stepSize, grid });
-  if (isAdaptive(own)) return { jumpTimes: jumpTimes ?? X.jumpTimes };
+  const tableau = methodOf(method ?? steps?.method ?? cdeDefaults.method);
+  if (stepsPerPiece !== undefined) checkStepsPerPiece(operation, tableau, { method, stepSize, grid });
+  if (isAdaptive(tableau)) return { jumpTimes: jumpTimes ?? X.jumpTimes };
   if (grid) return {};
   if (stepsPerPiece !== undefined) return { grid: subdividePieces(operation, X.times, stepsPerPiece) };
   return { stepSize: stepSize ?? smallestGap(X.times) };

@@ -111,8 +111,8 @@ function shiftField<S extends Tree>(
 ): ShiftedField {
   const { y0 } = state;
   const field = packField(state, f);
-  const far = originOf(times, y0.dtype);
-  const origin = far !== 0 && usesTime(field, y0, normOf(options)) ? 0 : far;
+  const first = originOf(times, y0.dtype);
+  const origin = first !== 0 && usesTime(field, y0, normOf(options)) ? 0 : first;
   return { origin, f: field, usesTime: (norm) => origin === 0 && usesTime(field, y0, norm) };
 }
 
@@ -175,9 +175,9 @@ export function solvePacked(
     checkTimeResolution(t, y0.dtype, () => usesTime(normOf(options)));
     const adaptive = stopAtOutputTimes(method, times, checkAdaptiveOptions(options, y0, origin, defaults));
     const steps = options.steps && checkSteps(options.steps, name, y0, t, origin);
-    const own = withStageTolerances(tableau, adaptive);
+    const solver = withStageTolerances(tableau, adaptive);
     const solve = (field: VectorField) =>
-      solveAdaptively(own, field, y0, times, { ...adaptive, ...scanOptions, statistics }, steps);
+      solveAdaptively(solver, field, y0, times, { ...adaptive, ...scanOptions, statistics }, steps);
     if (adjoint !== "continuous") return solve(checked);
     const { adjointRtol: rtol = adaptive.rtol, adjointAtol: atol = adaptive.atol } = options;
     const backwards = { ...adaptive, rtol, atol };

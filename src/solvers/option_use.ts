@@ -65,7 +65,7 @@ export function checkOptionUse(method: Method, options: SolveOptions, isDefault 
   if (isDefault && isAdaptive(method) && options.stepSize !== undefined) {
     throw new OptionError(
       "missing-option",
-      `odeint: stepSize is given without a method, and ${name} would take it for its first step only`,
+      `odeint: stepSize is given without a method, and ${name} would use it for its first step only`,
       {
         option: "method",
         fixes: ['choose method "rk4" for steps of that length, or method "dopri5" for a first step'],

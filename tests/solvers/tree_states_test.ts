@@ -23,6 +23,7 @@ import {
   stack,
   type Tensor,
   tensor,
+  vmap,
 } from "../../mod.ts";
 import { LinearInterpolation } from "../../src/paths/linear.ts";
 import { rdeint } from "../../src/solvers/rdeint.ts";
@@ -243,6 +244,24 @@ Deno.test("the loop of a tree is compiled, alone and under jit", async () => {
   const step = jit((x: Inputs) => solveTree(x, { method: "rk4", stepSize: 0.2 }));
   await assertEqual(step(inputs), solveTree(inputs, { method: "rk4", stepSize: 0.2 }));
 });
+
+for (const method of ["rk4", "dopri5"] as const) {
+  Deno.test(`vmap solves a tree for each example with ${method}, as separate solves do`, async () => {
+    const options = { method, ...(method === "rk4" ? { stepSize: 0.2 } : { rtol: 1e-9, atol: 1e-10 }) };
+    const solve = (h: Tensor) => {
+      const y = odeint(
+        (t, { a, b }) => ({ a: b.mul(t).sum().sub(a), b: a.mul(b) }),
+        { a: h.square(), b: stack([h, h.cos()]) },
+        times,
+        options,
+      );
+      return y.a.add(y.b.sum(-1));
+    };
+    const examples = tensor([0.2, -0.5, 0.9], float64);
+    const separate = stack([0, 1, 2].map((i) => solve(examples.select(0, i))));
+    assert.ok(await vmap(solve)(examples).sub(separate).abs().max().item() < 1e-8);
+  });
+}
 
 Deno.test("the event of a tree has the time, state and gradients of the concatenated state", async () => {
   const height = tensor(10, float64);

@@ -32,8 +32,8 @@ export function replay(
   ) => {
     const values = new Float64Array(steps * lists.length);
     lists.forEach((list, i) => {
-      const [own, last] = [numbers(list), rest(list)];
-      for (let step = 0; step < steps; step++) values[step * lists.length + i] = Number(own[step] ?? last);
+      const [row, last] = [numbers(list), rest(list)];
+      for (let step = 0; step < steps; step++) values[step * lists.length + i] = Number(row[step] ?? last);
     });
     return values;
   };
@@ -63,7 +63,7 @@ export function replay(
   if (isLastState) return last.expandDims(0);
 
   const outputs = lists.map((list) => locate(list, times, direction));
-  const places = Array.from(times.subarray(1), (_, k) => outputs.map((own) => own[k])).flat();
+  const places = Array.from(times.subarray(1), (_, k) => outputs.map((list) => list[k])).flat();
   const shape = norm === "sample" ? [times.length - 1, ...column] : undefined;
   const at = tensor(places.map(({ step }, i) => step * lists.length + i % lists.length), { dtype: "int32" });
   const samples = norm === "sample" ? y0.shape.slice(1) : y0.shape;

@@ -94,16 +94,16 @@ function valuesNow(x: Tensor): Float64Array {
 export async function runSearchAsync<T>(search: Search<T>): Promise<T> {
   const made: Buffer[] = [];
   const go = (...values: [] | [readonly Float64Array[]]) =>
-    bufferScope(() => withoutRecording(() => search.next(...values)), (_, own) => {
-      for (const buffer of own) made.push(buffer);
-      return own;
+    bufferScope(() => withoutRecording(() => search.next(...values)), (_, buffers) => {
+      for (const buffer of buffers) made.push(buffer);
+      return buffers;
     });
   try {
     let turn = go();
     while (!turn.done) {
       const [{ memoryDevice: device }] = turn.value;
       const words = await device.read(turn.value.map((x) => makeContiguous(device, x.view)));
-      turn = go(words.map((own) => Float64Array.from(own)));
+      turn = go(words.map((values) => Float64Array.from(values)));
     }
     return turn.value;
   } finally {

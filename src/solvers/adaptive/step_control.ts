@@ -121,7 +121,7 @@ function normOf(parts: Parts, scales: Parts, norm: ErrorNorm): Tensor {
     const squares = part.div(scales[i]).square();
     const keep = { keepDims: norm === "sample" };
     return (part.size === 0 ? squares.sum(axes, keep) : squares.mean(axes, keep)).sqrt();
-  }).reduce((largest, own) => largest.maximum(own));
+  }).reduce((largest, part) => largest.maximum(part));
 }
 
 /** Relative distance between adjacent numbers of a type. */

@@ -89,7 +89,7 @@ function gradientsThrough(
 }
 
 /** Arguments of a solve of the adjoint equation: the field, the states at the output times, their cotangents, and the constants. */
-type Given = [
+type AdjointArguments = [
   field: TracedFunction,
   states: Tensor,
   cotangents: readonly (Tensor | undefined)[],
@@ -105,9 +105,9 @@ export function solveBackwardsAdaptively(
   tableau: AdaptiveMethod,
   times: Float64Array,
   options: AdaptiveOptions,
-  ...[field, states, [arriving], constants]: Given
+  ...[field, states, [ofStates], constants]: AdjointArguments
 ): AdjointSolution {
-  const cotangent = arriving!;
+  const cotangent = ofStates!;
   if ([states, cotangent, ...constants].some(isWatched)) {
     throw new Error(
       `odeint: a second gradient is requested, which the adjoint "continuous" of ${tableau.name} does not support; use the ` +
@@ -128,7 +128,7 @@ export function solveBackwardsAdaptively(
   let sums = constants.map((x) => x.zerosLike());
   for (let i = times.length - 1; i > 0; i--) {
     const interval = [times[i], times[i - 1]] as const;
-    const [, arrived, ...added] = solveParts(
+    const [, adjoint, ...added] = solveParts(
       tableau,
       augmented,
       [states.select(0, i), a, ...sums],
@@ -136,7 +136,7 @@ export function solveBackwardsAdaptively(
       options,
       2,
     );
-    a = arrived.add(cotangent.select(0, i - 1));
+    a = adjoint.add(cotangent.select(0, i - 1));
     sums = added;
   }
   return { a, sums };
@@ -147,9 +147,9 @@ export function solveBackwardsInSteps(
   tableau: RungeKutta,
   times: Float64Array,
   { compile, ...choice }: StepChoice & { readonly compile?: boolean },
-  ...[field, states, [arriving], constants]: Given
+  ...[field, states, [ofStates], constants]: AdjointArguments
 ): AdjointSolution {
-  const cotangent = arriving!;
+  const cotangent = ofStates!;
   const { dtype } = states;
   // Solve from each output time back to the previous one. At an output time the state is reset to the solution, and the cotangent
   // of the output is added to the adjoint.
@@ -159,7 +159,7 @@ export function solveBackwardsInSteps(
   });
   const starts = intervals.flatMap(({ grid }) => [...grid.subarray(0, -1)]);
   const lengths = intervals.flatMap(({ grid }) => [...grid.subarray(1)].map((end, i) => end - grid[i]));
-  const arrivals = intervals.flatMap(({ later, grid }) =>
+  const outputs = intervals.flatMap(({ later, grid }) =>
     [...grid.subarray(1)].map((_, i) => i === 0 ? later : -1)
   );
   const vector = (values: number[]) => tensor(Float64Array.from(values), { dtype });
@@ -167,22 +167,22 @@ export function solveBackwardsInSteps(
   const last = states.select(0, -1);
   const many = times.length > 2;
   // Row 0 is zero, for steps that do not start at an output time.
-  const at = tensor(arrivals.map((later) => later + 1), { dtype: "int32" });
+  const at = tensor(outputs.map((later) => later + 1), { dtype: "int32" });
   const rowsOf = (x: Tensor) => concatenate([x.slice(0, 0, 1).zerosLike(), x]).take(at);
   const rows = {
     t: vector(starts),
     dt: vector(lengths),
-    arriving: many
+    resets: many
       ? [{
-        is: tensor(arrivals.map((later) => later >= 0)),
+        isAtOutput: tensor(outputs.map((later) => later >= 0)),
         state: rowsOf(states),
         gradient: rowsOf(cotangent),
       }]
       : [],
   };
-  const body = (carry: { y: Tensor; a: Tensor }, { t, dt, arriving: [arriving] }: typeof rows) => {
-    const state = arriving ? arriving.is.where(arriving.state, carry.y) : carry.y;
-    const adjoint = arriving ? carry.a.add(arriving.gradient) : carry.a;
+  const body = (carry: { y: Tensor; a: Tensor }, { t, dt, resets: [reset] }: typeof rows) => {
+    const state = reset ? reset.isAtOutput.where(reset.state, carry.y) : carry.y;
+    const adjoint = reset ? carry.a.add(reset.gradient) : carry.a;
     let sums: GradientSums = [];
     // da/dt = -a df/dy and dp/dt = -a df/dp. Only the weighted gradients of the constants p are needed, so that one reverse pass
     // with the stage's weight gives both. The weight is then divided out of the slope of a.
@@ -204,7 +204,7 @@ export function solveBackwardsInSteps(
   const loop = new Loop(body, initial, rows, {
     compile,
     memory: batchedPassMemory,
-    gradients: ({ a }, { arriving }) => [a, ...arriving.map(({ gradient }) => gradient)],
+    gradients: ({ a }, { resets }) => [a, ...resets.map(({ gradient }) => gradient)],
     // Keep products, so that gradients of matrices are summed over samples and steps at once.
     keepsProducts: true,
   });

@@ -142,7 +142,7 @@ function reverseSteps(
   { compile }: ScanOptions,
 ): AdjointSolution {
   const reversed = treeMap(
-    { ...rowsOf(grid, last.y.dtype), arriving: everywhere ? [everywhere] : [] },
+    { ...rowsOf(grid, last.y.dtype), cotangents: everywhere ? [everywhere] : [] },
     (x) => x.flip(0),
   );
   let sums: GradientSums = [];
@@ -157,15 +157,15 @@ function reverseSteps(
   };
   const body = (
     { y, other, ofY, ofOther }: Record<string, Tensor>,
-    { arriving, ...times }: typeof reversed,
+    { cotangents, ...times }: typeof reversed,
   ) => {
     sums = [];
-    const arrived = arriving.reduce((sum: Tensor, own: Tensor) => sum.add(own), ofY);
+    const ofNext = cotangents.reduce((sum: Tensor, x: Tensor) => sum.add(x), ofY);
     const { before, gradient } = method.undo(
       withGradient,
       times,
       { y, other },
-      { y: arrived, other: ofOther },
+      { y: ofNext, other: ofOther },
       coupling,
     );
     return {
@@ -173,12 +173,12 @@ function reverseSteps(
       sums: constants.map((x, i) => sums[i] ?? x.zerosLike()),
     };
   };
-  const none = last.y.zerosLike();
-  const initial: Record<string, Tensor> = { y: last.y, other: last.other, ofY: atEnd ?? none, ofOther: none };
+  const zero = last.y.zerosLike();
+  const initial: Record<string, Tensor> = { y: last.y, other: last.other, ofY: atEnd ?? zero, ofOther: zero };
   const loop = new Loop(body, initial, reversed, {
     compile,
     memory: batchedPassMemory,
-    gradients: ({ ofY, ofOther }, { arriving }) => [ofY, ofOther, ...arriving],
+    gradients: ({ ofY, ofOther }, { cotangents }) => [ofY, ofOther, ...cotangents],
     keepsProducts: false,
   });
   const { carry: { ofY, ofOther }, sums: totals } = loop.run(initial, grid.length - 1);

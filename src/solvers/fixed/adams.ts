@@ -110,8 +110,8 @@ export function solveByAdams(
   const past = first.slope.flip(0).permute([...Array.from({ length: axis }, (_, i) => i + 1), 0]);
   const history = past.pad([...y0.shape.map(() => [0, 0] as const), [0, maxHistory - started]]);
   const weights = lengths.slice(started).flatMap((_, i) => {
-    const own = adamsWeights(Math.min(started + i + 1, maxHistory), false);
-    return [...own, ...Array(maxHistory - own.length).fill(0)];
+    const known = adamsWeights(Math.min(started + i + 1, maxHistory), false);
+    return [...known, ...Array(maxHistory - known.length).fill(0)];
   });
   const on = {
     ...rows(started),
@@ -159,11 +159,11 @@ function solveImplicitly(
       return y = rungeKuttaStep(rk4, f, t, scalar(dt, dtype), y, history[0]);
     }
     let change = combine(adamsWeights(history.length, false), history).mul(dt);
-    const [own, ...others] = adamsWeights(history.length + 1, true);
+    const [last, ...others] = adamsWeights(history.length + 1, true);
     const known = combine(others, history).mul(dt);
     for (let i = 0, difference = Infinity; i < corrections && !(difference < 1); i++) {
       const before = change;
-      change = f(end, y.add(change)).mul(own * dt).add(known);
+      change = f(end, y.add(change)).mul(last * dt).add(known);
       evaluations++;
       difference = largestChange(before, change);
       // If the corrections did not converge, the next step uses fewer slopes.

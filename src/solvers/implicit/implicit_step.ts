@@ -34,9 +34,9 @@ export function implicitMethod<Name extends string>(
     step(...given) {
       const step = implicitStep(tableau, tolerances, ...given);
       const [f, at, , [y]] = given;
-      const asks = isFirst && y.rank > 1 && y.shape[0] > 1;
+      const mustCheck = isFirst && y.rank > 1 && y.shape[0] > 1;
       isFirst = false;
-      if (!asks) return step;
+      if (!mustCheck) return step;
       if (doSamplesMix((z) => f(at(0), [z])[0], y)) {
         throw new ShapeError(
           `odeint: the samples along the first axis of the state ${
