@@ -139,19 +139,19 @@ async function measureFigures(device: Device, scale: Scale, repeats: number): Pr
     },
     {
       figure: "read",
-      meaning: "largest weights, in bytes, with fused loops at least as fast as stepped loops",
+      meaning: "largest weights, in bytes, for which fused loops are at least as fast as stepped loops",
       value: await crossing(device, { ...at, single: false, gradient: false }),
     },
     {
       figure: "sums",
       meaning:
-        "largest weights, in bytes, with fused loops and their weights' gradient at least as fast as stepped loops",
+        "largest weights, in bytes, for which fused loops with the gradient of the weights are at least as fast as stepped loops",
       value: await crossing(device, { ...at, single: false, gradient: true }),
     },
     {
       figure: "copies",
       meaning:
-        "largest weights, in bytes, with fused loops of a single sample at least as fast as stepped loops",
+        "largest weights, in bytes, for which fused loops of a single sample are at least as fast as stepped loops",
       value: await crossing(device, { ...at, single: true, gradient: false }),
     },
   ];

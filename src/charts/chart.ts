@@ -123,7 +123,7 @@ export function coloursOf({ panels }: Pick<Chart, "panels">): ReadonlyMap<string
   return new Map(marks.map((mark) => [mark.name, `c${names.indexOf(nameOf(mark)) % colourCount}`]));
 }
 
-/** Entries of the legend of a chart, without repetition. Empty if one name and no region need no legend. */
+/** Entries of the legend of a chart, without repetition. Empty for a single name without regions. */
 export function legendOf(chart: Pick<Chart, "panels">): Key[] {
   const colours = coloursOf(chart);
   const keys = new Map<string, Key>();

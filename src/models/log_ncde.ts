@@ -87,8 +87,8 @@ export function LogNCDE(options: LogNCDEOptions): WindowedModel {
   const asColumns = (x: Tensor) => x.reshape([...x.shape.slice(0, -1), hidden, channels]);
 
   /**
-   * Returns the columns f_1, f_2, ... `(..., hidden, channels)`, and the sum over columns of the Jacobian of
-   * each times its direction.
+   * Returns the columns f_1, f_2, ... `(..., hidden, channels)`, and the sum over i of J_i d_i, for the Jacobian
+   * J_i of f_i and a direction d_i for each column.
    */
   const columnsAndDerivative = (z: Tensor, directionsOf?: (columns: Tensor) => Tensor) => {
     let value = z;

@@ -127,7 +127,7 @@ export function networkStreams(
       if (!isSaved) {
         throw new DataError(
           "invalid-state",
-          `series "${series}": no saved state of this model: expected count, first, last and held, a number for each of ` +
+          `series "${series}": not a saved state of this model: expected count, first, last and held, a number for each of ` +
             `${channels.length} channels`,
         );
       }
@@ -228,7 +228,7 @@ export function forecastStreams(
       if (isSaved) return;
       throw new DataError(
         "invalid-state",
-        `series "${series}": no saved state of this model: expected a count, and rows of a time and ${width} values`,
+        `series "${series}": not a saved state of this model: expected a count, and rows of a time and ${width} values`,
       );
     },
   });

@@ -65,8 +65,8 @@ export function aheadOf(channels: DataRecord["channels"]): number[] {
 }
 
 /**
- * Values of the steps 1, 2, ... that are known ahead of time, in standard deviations of the training set: at
- * each step those of the last row up to it, since rows need not coincide with steps. 0 is unknown. Shape
+ * Values at the steps 1, 2, ... that are known ahead of time, in standard deviations of the training set. Rows
+ * need not coincide with steps: a step has the values of the last row at or before the step. 0 is unknown. Shape
  * (horizon, channels known ahead).
  */
 export function knownAhead(

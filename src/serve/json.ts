@@ -59,7 +59,7 @@ export function* rowsOf(value: unknown, names: ColumnNames): Generator<Record<st
 }
 
 function* seriesRows(one: unknown, i: number, names: ColumnNames): Generator<Record<string, unknown>> {
-  /** @param path Keys of the wrong member, from the series. */
+  /** @param path Keys that lead from the series to the wrong member. */
   const fail = (message: string, ...path: string[]): never => {
     const pointer = ["", "series", `${i}`, ...path].map(escaped).join("/");
     throw new RequestError(400, `series[${i}]: ${message}`, {}, { code: "invalid-series", pointer });

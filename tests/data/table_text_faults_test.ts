@@ -115,7 +115,7 @@ testTables([
   [
     "two static values",
     "series,time,x,y\na,0,1,5\na,1,2,5\n",
-    /line 3: series "a" has two values of the static "x": 1 and 2/,
+    /line 3: series "a" has two values of the static column "x": 1 and 2/,
     {
       static: ["x"],
     },

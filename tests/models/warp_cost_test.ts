@@ -7,10 +7,10 @@ const dense = (size: number) => ({ applyCost: size ** 2, squareCost: size ** 3 }
 
 const digits: RunSizes = { batch: 64, steps: 783, inputs: 1, size: 1300, starts: 64, final: true };
 const cases: [title: string, changed: Partial<RunSizes>, mode: WARPMode][] = [
-  ["the last state of digits", {}, "chunked"],
-  ["the last state of digits from a shared first one", { starts: 1 }, "convolutional"],
-  ["all states of digits", { final: false }, "recurrent"],
-  ["all states of digits from a shared first one", { final: false, starts: 1 }, "convolutional"],
+  ["the last state of digit series", {}, "chunked"],
+  ["the last state of digit series from a shared first one", { starts: 1 }, "convolutional"],
+  ["all states of digit series", { final: false }, "recurrent"],
+  ["all states of digit series from a shared first one", { final: false, starts: 1 }, "convolutional"],
   ["all states of a long series with many weights less than steps", {
     batch: 64,
     steps: 16_383,

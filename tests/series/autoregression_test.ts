@@ -71,13 +71,13 @@ Deno.test("the fit finds the coefficients of a cycle", async () => {
   assertNear(fitted.coefficients.slice(0, 2), [1.5, -0.8], 0.05);
 });
 
-Deno.test("trend and season are continued by differences", () => {
+Deno.test("an autoregression with differences forecasts a trend with a season", () => {
   const y = Float64Array.from({ length: 32 }, (_, t) => patterned(t));
   const { steps } = forecastAutoregression(fitAutoregression(y, 4), y, 6);
   assertNear(steps, Array.from({ length: 6 }, (_, h) => patterned(32 + h)), 1e-6);
 });
 
-Deno.test("growth by a factor is continued, and factors are relative errors", async () => {
+Deno.test("an autoregression of logarithms forecasts growth by a factor", async () => {
   const noise = await normal(key(2), [60]).data();
   let level = 10;
   const y = Float64Array.from(noise, (value) => level *= Math.exp(0.1 + 0.02 * value));

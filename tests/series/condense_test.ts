@@ -122,7 +122,7 @@ for (const model of ["neural-cde", "s5"]) {
       const damaged = { ...state!, block: { rows: 3, first: 0, since: 0, sums: [0], counts: [0] } };
       assert.throws(
         () => trainedModel.stream!(name, damaged as PredictionStreamState),
-        /no saved state of this model/,
+        /not a saved state of this model/,
       );
     }),
   );

@@ -76,7 +76,7 @@ Deno.test("the initial state with trend and season has a smaller error than any 
   }
 });
 
-Deno.test("a trend with a season is continued exactly, with missing values too", () => {
+Deno.test("a trend with a season is forecast exactly, with missing values too", () => {
   const y = patterned(60);
   for (const at of [0, 7, 8, 30, 59]) y[at] = NaN;
   const form = fitSmoothing(y, 4);

@@ -77,7 +77,7 @@ export function longSeries(table: TableColumns): SeriesSet {
     channels.forEach(({ name, kind, at }, c) => {
       if (kind.role !== "static") return;
       const format = (value: number) => kind.category === undefined ? `${value}` : value ? "it" : "another";
-      const only = singleValue(`the static ${quoted(name)}`, kind.column, at, format);
+      const only = singleValue(`the static column ${quoted(name)}`, kind.column, at, format);
       for (let j = c; j < observed.values.length; j += channels.length) observed.values[j] = only;
     });
     return {

@@ -64,7 +64,7 @@ export const sequentialMnist: ModelExperiment = sequentialImages(
   [..."0123456789"],
 );
 
-/** Fashion items. */
+/** Clothes of Fashion-MNIST, at 14 by 14 pixels. */
 export const sequentialFashionMnist: ModelExperiment = sequentialImages(
   "sequential-fashion-mnist",
   "clothes of Fashion-MNIST",

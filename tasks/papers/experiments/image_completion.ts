@@ -75,14 +75,14 @@ function imageCompletion(name: string, summary: string, data: string): ModelExpe
   });
 }
 
-/** Handwritten digits. */
+/** Completes images of the handwritten digits of MNIST. */
 export const mnistCompletion: ModelExperiment = imageCompletion(
   "mnist-completion",
   "complete digits of MNIST, pixel by pixel",
   "data/mnist",
 );
 
-/** Fashion items. */
+/** Completes images of the clothes of Fashion-MNIST. */
 export const fashionMnistCompletion: ModelExperiment = imageCompletion(
   "fashion-mnist-completion",
   "complete images of Fashion-MNIST, pixel by pixel",
