@@ -20,7 +20,7 @@ import { buffersOf } from "../../tensor/scope.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
 import { Tensor, watchTensors } from "../../tensor/tensor.ts";
 import { foldTree, rebuild, type Tree, treeLeaves, withLeaves } from "../../tensor/tree.ts";
-import { fuse } from "./fuse.ts";
+import { fuseDeferred } from "./fuse_deferred.ts";
 import { numberOf } from "../program/identity.ts";
 
 /** Maximum cached traces of a function. */
@@ -236,7 +236,7 @@ class Trace<R> {
         }
         flushDeferred(new Set(buffersOf(result)));
         return this.#outputsOf(result, made);
-      }, isProfiling() ? undefined : fuse)
+      }, isProfiling() ? undefined : fuseDeferred)
     );
     this.#captured = captured;
     this.#reads = reads;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { jit, key, normal, type Tensor, tensor, valueAndGrad } from "../../mod.ts";
 import { capture, flushDeferred } from "../../src/device/capture.ts";
 import type { KernelDevice } from "../../src/device/device.ts";
-import { fuse } from "../../src/compile/jit/fuse.ts";
+import { fuseDeferred } from "../../src/compile/jit/fuse_deferred.ts";
 import { testOnCpu, testOnDevices } from "../devices.ts";
 
 const values = async (x: Tensor) => [...await x.data()];
@@ -19,7 +19,7 @@ function kernelsOf(
       new Set(results.flatMap(({ view: { source } }) => typeof source === "number" ? [] : [source])),
     );
   }, (...args) => {
-    const fused = fuse(...args);
+    const fused = fuseDeferred(...args);
     counts.before += args[1].length;
     counts.after += fused.length;
     return fused;

@@ -19,7 +19,7 @@ const maxArrays = 6;
 const maxOperands = 18;
 
 /** Fuses elementwise kernels and drops kernels without readers. */
-export const fuse: Fuse = (device, queued, isReleased) => {
+export const fuseDeferred: Fuse = (device, queued, isReleased) => {
   const needed = neededOf(queued, isReleased);
   const kernels = queued.filter((_, i) => needed[i]);
   const plan = fuseElementwise(
