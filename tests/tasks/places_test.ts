@@ -121,10 +121,10 @@ const cases: readonly Case[] = [
     "train",
     (place, folder) => ["speech-commands", "--data", place, "--out", `${folder}/new`, ...cpu],
     {
-      missing: /: no such file: /,
-      below: /: no such file: /,
+      missing: /: no such file; run deno task/,
+      below: /: no such file; run deno task/,
       text: /: incomplete/,
-      bare: /: a folder, not a file: /,
+      bare: /: a folder, not a file; run deno task/,
     },
   ],
   [

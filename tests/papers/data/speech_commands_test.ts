@@ -114,6 +114,9 @@ Deno.test(
     assert.deepEqual((await readSpeechCommands(path)).series.map(({ name }) => name), ["up/c"]);
     await Deno.remove(path);
     assert.deepEqual((await readSpeechCommands(path)).series.map(({ name }) => name), ["up/c"]);
-    await assert.rejects(readSpeechCommands(`${folder}/none.tar.gz`), /none.tar.gz: no such file: deno task/);
+    await assert.rejects(
+      readSpeechCommands(`${folder}/none.tar.gz`),
+      /none.tar.gz: no such file; run deno task/,
+    );
   }),
 );
