@@ -73,7 +73,7 @@ export async function checkGradients<A extends Tree[]>(
   const { value, pullback } = vjp(() => f(...args), args);
   if (inputs.length === 0 || treeLeaves(value).length === 0) {
     throw new TypeError(
-      "checkGradients: expected tensors among the arguments and in what the function returns",
+      "checkGradients: expected tensors in the arguments and in the result of f",
     );
   }
   const weights = treeMap(value, (x: Tensor) => normal(key(x.size), x.shape, { dtype: "float64" }));

@@ -16,7 +16,7 @@ import { Tape } from "./tape.ts";
  * @param f Takes no arguments and closes over what it reads.
  * @param wrt Tensors to differentiate with respect to: one, or plain objects and arrays of them.
  * @param cotangentsOf Returns the cotangents of the tensors of the value, in order; `undefined` means zeros.
- * @throws {TypeError} If a tensor of `wrt` has no floats.
+ * @throws {TypeError} If a tensor of `wrt` is not a float tensor.
  */
 export function differentiate<T, W extends Tree>(
   f: () => T,
@@ -50,7 +50,7 @@ export function recorded<T>(f: () => T, wrt: Tree): { tape: Tape; value: T } {
   return { tape, value: recordWith(tape, f) };
 }
 
-/** Gradients of the tensors of `wrt`, with its structure: zeros where no gradient arrives. */
+/** Gradients of the tensors of `wrt`, with its structure: zeros for tensors that the outputs do not depend on. */
 export function gradientsOf<W extends Tree>(
   tape: Tape,
   wrt: W,

@@ -69,7 +69,7 @@ export function valueAndGrad<A extends Tree[]>(
   return (...args) => {
     if (treeLeaves(args[0]).length === 0) {
       throw new TypeError(
-        "grad: there is no tensor in the first argument; make one of a number with tensor(2)",
+        "grad: the first argument contains no tensor; convert numbers to tensors, as tensor(2)",
       );
     }
     const { value, gradients } = differentiate(() => f(...args), args[0], (value) => {
@@ -109,7 +109,7 @@ export function vjp<T extends Tree, W extends Tree>(
       const [found, expected] = [cotangents, outputs].map((list) =>
         list.map(({ dtype, shape }) => `${dtype} ${formatShape(shape)}`).join(", ")
       );
-      throw new ShapeError(`vjp: the cotangent is ${found}, expected what the value is: ${expected}`);
+      throw new ShapeError(`vjp: the cotangent is ${found}, expected ${expected}, as the value`);
     }
     // The caller may call `pullback` again, so it must not free the values of f.
     return bufferScope(
@@ -170,7 +170,7 @@ export function remat<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A)
   const output = withoutRecording(() =>
     tidy(() => {
       const result = recordWith(closure, () => f(...args));
-      checkTensor("remat: what f returned", result);
+      checkTensor("remat: the result of f", result);
       if (result.storage instanceof Symbolic) return undefined;
       // f may return a tensor from outside that no operation has read.
       closure.read(result);

@@ -12,9 +12,9 @@ export interface PassMemory {
   scope(rule: () => Cotangents, wanted: readonly boolean[]): Cotangents;
   /** Counts one more use of a tensor's buffer. */
   hold(x: Tensor): void;
-  /** Counts one use less. A buffer without uses is freed. */
+  /** Removes one use of a tensor's buffer. A buffer without uses is freed. */
   drop(x: Tensor): void;
-  /** Drops the values of the forward pass with this serial or a later one. */
+  /** Drops the values of the forward pass with this serial number or a later one. */
   dropValues(firstSerial: number): void;
 }
 
@@ -22,15 +22,15 @@ export interface PassMemory {
  * Counts the uses of large buffers. Each value of the forward pass has one use: only the operations recorded after it was
  * made can read it.
  *
- * @param owned The live set of buffers that the pass may free: those of a scope that ends with the pass. Its present
- * members are the values of the forward pass.
+ * @param owned The buffers that the pass may free: all buffers of a scope that ends with the pass. New buffers join the set
+ * during the pass. The members at the time of the call are the values of the forward pass.
  */
 export function passMemory(owned: ReadonlySet<Buffer>): PassMemory {
   const values: Buffer[] = [];
   for (const buffer of owned) if (isLarge(buffer)) values.push(buffer);
   values.sort((a, b) => a.serial - b.serial);
   const uses = new Map<Buffer, number>(values.map((buffer) => [buffer, 1]));
-  /** Calls `act` for each large buffer that the pass may free, behind a tensor or the parts of a symbol. */
+  /** Calls `act` for each large buffer that the pass may free, of a tensor or of the parts of a symbol. */
   const eachBuffer = ({ storage }: Tensor, act: (buffer: Buffer) => void): void => {
     if (storage instanceof Symbolic) { for (const part of storage.parts) eachBuffer(part as Tensor, act); }
     else if (hasBuffer(storage) && isLarge(storage.source) && owned.has(storage.source)) act(storage.source);

@@ -19,7 +19,7 @@ export function recordedWithin(
 ): readonly Tensor[] | undefined {
   if (!isRecordingWithin(trace)) return f(trace, inputs);
   if (!trace.isParallel) return undefined;
-  // Each example has a gradient with respect to a tensor that all examples share.
+  // A tensor that all examples share gets a separate gradient for each example.
   const separate = inputs.map((x) => isWatched(x) ? trace.symbol(trace.allParts(x)) : x);
   const outputs = withoutRecording(() => f(trace, separate));
   record(inputs, outputs, (cotangents, wanted) => {

@@ -11,7 +11,7 @@ export interface ReversibleOperation<K> {
     cotangents: readonly (Tensor | undefined)[],
     wanted: readonly boolean[],
   ) => readonly (Tensor | undefined)[];
-  /** Serial of the first buffer made after the operation before this one. */
+  /** Serial number of the first buffer that was made after the previous operation. */
   readonly firstBuffer?: number;
 }
 

@@ -33,7 +33,7 @@ export class TangentTrace extends Transformation {
       new Symbolic(
         this,
         { shape: value.shape, dtype: value.dtype },
-        "jvp: the tensor has no values here",
+        "jvp: the tensor is a symbol without values",
         parts,
         value,
       ),

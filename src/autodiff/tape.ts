@@ -12,7 +12,7 @@ export class Tape implements Recorder {
   readonly #watched: ReadonlySet<Tensor>;
   /** Watched tensors and the tensors that depend on them. */
   readonly #tracked: Set<Tensor>;
-  /** Serial of the first buffer made after the last operation. */
+  /** Serial number of the first buffer that was made after the last recorded operation. */
   #firstBuffer = nextSerial();
 
   constructor(watched: Iterable<Tensor>) {
@@ -62,7 +62,7 @@ export class Tape implements Recorder {
       gradients.set(output, gradients.get(output)?.add(cotangent) ?? cotangent);
     });
     hostSpan(
-      "gradient rules, one after another",
+      "gradient rules, operation by operation",
       () => reversePass(this.#operations, gradients, (x) => this.#tracked.has(x), this.#watched, memory),
     );
     return gradients;

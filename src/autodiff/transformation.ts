@@ -23,13 +23,13 @@ export abstract class Transformation implements Trace {
   /** Number of parts of a symbol. */
   abstract readonly partCount: number;
 
-  /** The same transformation, beginning now. */
+  /** Begins a new trace of the same transformation. */
   abstract again(): Transformation;
 
-  /** A symbol of parts. */
+  /** Makes a symbol that consists of `parts`. */
   abstract symbol(parts: readonly Tensor[]): Tensor;
 
-  /** The parts of any tensor, which the transformation makes for tensors from outside. */
+  /** The parts of a symbol. For other tensors, makes the parts: a tangent of zero, or a copy for each example. */
   abstract allParts(x: Tensor): readonly Tensor[];
 
   /**
@@ -38,10 +38,13 @@ export abstract class Transformation implements Trace {
    */
   abstract readonly isParallel: boolean;
 
-  /** Whether symbols may have a type. */
+  /** Whether the transformation makes symbols of a type. Tangents, for example, are only floats. */
   abstract takes(dtype: DType): boolean;
 
-  /** Moves the first axis of a tensor, the steps of a loop, to the front of one of its parts, and back. */
+  /**
+   * Exchanges the axes of examples and loop steps of a part, so that the steps are the first axis; a second call undoes the
+   * exchange. A part without an axis of examples stays unchanged.
+   */
   abstract stepsFirst(part: Tensor): Tensor;
 
   lift(x: Tensor): Tensor {

@@ -28,7 +28,7 @@ export function checkAssignment(to: Tensor, values: Tensor): void {
       `assign: this tensor of shape ${
         formatShape(to.shape)
       } is a view of zeros, ones or full, which have no memory to write to; ` +
-        "make a tensor of the shape of the view, or assign to the whole tensor and then make the view",
+        "make a new tensor of this shape, or assign to the whole tensor first and then take the view",
     );
   }
 }

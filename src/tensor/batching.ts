@@ -7,7 +7,7 @@ export function alongBatch({ tensor, varies }: Batched, batch: number): Tensor {
   return varies ? tensor : tensor.expandDims(0).broadcastTo([batch, ...tensor.shape]);
 }
 
-/** The axis numbers of an element in the array of a batch. */
+/** The axes of one member of a batch, as axes of the batch array, whose first axis is the batch. */
 export function afterBatch(axes: readonly number[]): number[] {
   return axes.map((axis) => axis + 1);
 }

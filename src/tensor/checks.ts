@@ -8,10 +8,10 @@ import { Tensor } from "./tensor.ts";
 export function checkTensor(name: string, x: unknown): asserts x is Tensor {
   if (x instanceof Tensor) return;
   const found = x !== null && typeof x === "object" && !Array.isArray(x) ? "object" : describe(x);
-  throw new TypeError(`${name} must be a tensor, got ${found}; make one of an array with tensor(...)`);
+  throw new TypeError(`${name} must be a tensor, got ${found}; convert an array with tensor(...)`);
 }
 
-/** Rejects words that an option does not accept. */
+/** Rejects values of an option that are not among `words`. */
 export function checkWord(operation: string, option: string, value: unknown, words: readonly string[]): void {
   if (words.includes(value as string)) return;
   const known = words.map((word) => `"${word}"`).join(", ").replace(/, ([^,]*)$/, " or $1");

@@ -17,7 +17,7 @@ export function scalar(value: number, dtype: DType = "float32"): Tensor {
     throw new TypeError(`scalar: expected a number, got ${describe(value)}`);
   }
   checkDType("scalar", dtype);
-  if (!isRepresentable(value, dtype)) throw new TypeError(`scalar: ${value} is no ${dtype}`);
+  if (!isRepresentable(value, dtype)) throw new TypeError(`scalar: ${value} is not a valid ${dtype}`);
   return numberTensor(value, dtype);
 }
 
@@ -75,7 +75,7 @@ export type TensorData = number | boolean | TypedArray | readonly TensorData[];
  * @param data Numbers, nested to any depth; booleans make a bool tensor.
  * @param options `shape` gives flat data a shape; `dtype` is `"float32"` by default, `"bool"` for booleans.
  * @throws {ShapeError} If rows differ in length, or the shape has another number of elements.
- * @throws {TypeError} If an integer type does not hold a value as it is: a fraction, NaN, or out of range.
+ * @throws {TypeError} If an integer type cannot represent a value: a fraction, NaN, or out of range.
  */
 export function tensor(data: TensorData, options: TensorOptions & { shape?: Shape } = {}): Tensor {
   checkOptions("tensor", options, ownOptionNames);
@@ -90,7 +90,9 @@ export function tensor(data: TensorData, options: TensorOptions & { shape?: Shap
   }
   if (dtype === "int32" || dtype === "uint32") {
     const wrong = Array.prototype.findIndex.call(values, (value) => !isRepresentable(Number(value), dtype));
-    if (wrong >= 0) throw new TypeError(`tensor: value ${values[wrong]} (number ${wrong}) is no ${dtype}`);
+    if (wrong >= 0) {
+      throw new TypeError(`tensor: value ${values[wrong]} (number ${wrong}) is not a valid ${dtype}`);
+    }
   }
   const result = new Tensor(uploadView(currentDevice(), values as ArrayLike<number>, target, dtype));
   cacheHostValues(result, values as ArrayLike<number>);
@@ -101,7 +103,9 @@ function readNested(data: TensorData): { values: ArrayLike<number | boolean>; sh
   if (ArrayBuffer.isView(data)) {
     if (data instanceof BigInt64Array || data instanceof BigUint64Array || data instanceof DataView) {
       throw new TypeError(
-        `tensor: ${data[Symbol.toStringTag]} holds no numbers; convert it, as with Float64Array.from`,
+        `tensor: ${
+          data[Symbol.toStringTag]
+        } is not supported; convert the data, for example with Float64Array.from(data, Number)`,
       );
     }
     return { values: data, shape: [data.length] };
@@ -158,7 +162,7 @@ export function ones(shape: Shape, options: TensorOptions = {}): Tensor {
  *
  * @throws {ShapeError} If `size` is not a whole number of at least 0.
  * @throws {RangeError} If `start` or `step` is infinite or NaN.
- * @throws {TypeError} If an integer type does not hold `start` or `step`.
+ * @throws {TypeError} If an integer type cannot represent `start` or `step`.
  */
 export function arange(
   size: number,
@@ -176,7 +180,7 @@ export function arange(
  *
  * @throws {ShapeError} If `count` is not a whole number of at least 0.
  * @throws {RangeError} If `start` or `end` is infinite or NaN.
- * @throws {TypeError} If an integer type does not hold a value.
+ * @throws {TypeError} If an integer type cannot represent a value.
  */
 export function linspace(start: number, end: number, count: number, options: TensorOptions = {}): Tensor {
   checkOptions("linspace", options, tensorOptionNames);

@@ -112,7 +112,7 @@ export function linearRecurrence(a: Tensor, b: Tensor, options: LinearRecurrence
   const axis = normalizeAxis(options.axis ?? 0, b.rank, "linearRecurrence");
   if (!sameShape(broadcastShapes([a.shape, b.shape], "linearRecurrence"), b.shape)) {
     throw new ShapeError(
-      `linearRecurrence: coefficients of shape ${formatShape(a.shape)} are more than values of shape ${
+      `linearRecurrence: coefficients of shape ${formatShape(a.shape)} do not broadcast to values of shape ${
         formatShape(b.shape)
       }`,
     );
@@ -157,7 +157,7 @@ export function einsum(equation: string, ...operands: Tensor[]): Tensor {
   });
   const output = match[2];
   const missing = [...output].find((letter) => !terms.some((term) => term.includes(letter)));
-  if (missing) throw new ShapeError(`einsum: "${missing}" of the result stands in no operand`);
+  if (missing) throw new ShapeError(`einsum: axis "${missing}" of the result is not in any operand`);
   let result: Labelled = { labels: terms[0], x: operands[0] };
   for (let i = 1; i < operands.length; i++) {
     const later = output + terms.slice(i + 1).join("");

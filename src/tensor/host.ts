@@ -92,7 +92,7 @@ function valuesOf(x: Tensor): Float64Array | undefined {
  * not checked.
  *
  * @param range The first and the last valid number.
- * @param what What the numbers mean, for the message.
+ * @param what Meaning of the numbers, for the message.
  * @returns Whether the values were checked.
  * @throws {RangeError} With the first value outside of the range and its position.
  */
@@ -123,11 +123,15 @@ export function checkWithin(
   );
 }
 
-/** @throws {TypeError} If a gradient with respect to times is computed: times determine the number of steps. */
+/**
+ * Rejects times with respect to which a gradient is being computed: times determine the number of steps, so they are constants.
+ *
+ * @throws {TypeError} If a gradient with respect to `t` is being computed.
+ */
 export function checkConstant(t: Tensor, name: string): void {
   if (!isWatched(t)) return;
   throw new TypeError(
-    `${name}: gradients do not flow to times; leave them out of what is differentiated, or give stopGradient(t)`,
+    `${name}: times have no gradient; do not differentiate with respect to times, or pass stopGradient(t)`,
   );
 }
 
@@ -148,7 +152,9 @@ export function hostTimes(t: Tensor | ArrayLike<number>, name: string): Float64A
     const isNested = Array.isArray(t[wrong]);
     throw new TypeError(
       `${name}[${wrong}] is ${describe(t[wrong])}, expected a number` +
-        (isNested ? "; give times of each series as a tensor, tensor(t), if the function takes them" : ""),
+        (isNested
+          ? "; if the function accepts separate times for each series, pass a tensor: tensor(t)"
+          : ""),
     );
   }
   if (t.rank > 1) throw new ShapeError(`${name}: expected a vector of times, got ${t.rank} axes`);
@@ -161,7 +167,7 @@ export function hostTimes(t: Tensor | ArrayLike<number>, name: string): Float64A
     throw new (isCapturing() ? JitError : Error)(
       `${name}: these times were computed ${
         isCapturing() ? "inside jit" : "on the GPU"
-      }; pass numbers, or read them first: ` +
+      }; pass numbers, or read the times first: ` +
         "await t.data()",
     );
   }
@@ -169,8 +175,8 @@ export function hostTimes(t: Tensor | ArrayLike<number>, name: string): Float64A
 }
 
 /**
- * Numbers that the host computes, a list for each tensor of `like` and in its type. Inside `jit` the numbers are tensors of no
- * axes, and each call computes them again.
+ * Numbers that `compute` returns on the host: a list for each tensor of `like`, with the type of the tensor. Inside `jit` the
+ * numbers are tensors of no axes, and each call of the compiled function runs `compute` again.
  */
 export function hostNumbers(
   like: readonly Tensor[],

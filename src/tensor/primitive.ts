@@ -74,7 +74,7 @@ export interface Primitive<P> {
    * @throws {ShapeError | TypeError} If the inputs do not fit.
    */
   infer(inputs: readonly TensorSpec[], params: P): TensorSpec;
-  /** Computes the result, or a view of an input that is the result. */
+  /** Computes the result, or returns a view of an input if the result is one. */
   run(device: KernelDevice, inputs: readonly View[], params: P, output: TensorSpec): View;
   /**
    * The gradient rule, which tapes, compiled loops and `jvp` apply. `"zero"`: the gradient is zero with respect to each input, as
@@ -242,7 +242,7 @@ function recordIn(trace: Trace | undefined, ...operation: Parameters<Recorder["r
   }
 }
 
-/** Results of operations, by primitive and by the names of the operands. */
+/** Results of operations, by primitive and by the key of the operands (`nameOf`). */
 interface SharedResults {
   readonly recorders: readonly Recorder[];
   readonly known: Map<unknown, Map<string, Tensor>>;
@@ -275,8 +275,8 @@ export function withCommonSubexpressions<T>(body: () => T): T {
 export function beginAssignment(to: Tensor, values: Tensor): void {
   if (shared && to !== values) {
     throw new Error(
-      "assign: the body of a compiled loop runs once for all steps, and so would this: make the tensor a part of the state, or " +
-        "give compile: false",
+      "assign: the body of a compiled loop runs once for all steps, and so would the assignment; make the tensor a part of the state, or " +
+        "set compile: false",
     );
   }
   if (to.storage instanceof Symbolic || values.storage instanceof Symbolic) {
@@ -324,7 +324,7 @@ export function apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], par
     throw new TypeError(`${primitive.name}: operand ${i} is ${describe(input)}, expected a tensor`);
   });
   const trace = traceOf(inputs);
-  // A tape that began after the results were computed must record the operation.
+  // Only results computed under the same recorders are reused: a newer tape must record the operation itself.
   const sharing = !trace && shared?.recorders === recorders ? shared : undefined;
   const name = sharing ? nameOf(sharing, inputs, params) : "";
   const known = sharing?.known.get(primitive)?.get(name);

@@ -35,7 +35,7 @@ export function isKey(value: unknown): value is Key {
 /** Options of {@linkcode uniform}. */
 export interface UniformOptions extends TensorOptions {
   /**
-   * Least number.
+   * Smallest number.
    *
    * @default {0}
    */
@@ -118,7 +118,7 @@ const onScalars: Words<Scalar> = {
 export function threefry2x32(key: Key, counter: readonly [number, number]): [number, number] {
   if (key instanceof Tensor) {
     throw new TypeError(
-      "a key that jit takes as an argument is not known on the host: draw what the host needs outside",
+      "random: the host cannot read a key that is an argument of a jit function; draw numbers for the host outside of it",
     );
   }
   return threefry(onNumbers, key, counter);
@@ -153,11 +153,11 @@ function checkKey(operation: string, key: Key): void {
     return;
   }
   const found = Array.isArray(key) ? `[${key.map(describe)}]` : describe(key);
-  throw new TypeError(`${operation}: ${found} is no key; make one with key(seed)`);
+  throw new TypeError(`${operation}: ${found} is not a key; make one with key(seed)`);
 }
 
 /**
- * Independent keys from one.
+ * Derives independent keys from a key.
  *
  * @param count A whole number from 0.
  */
@@ -168,7 +168,7 @@ export function splitKey<K extends Key>(parent: K, count = 2): K[] {
 }
 
 /**
- * The key number `n` of a sequence, as the key of a training step.
+ * Derives key number `n` of a sequence from a key, for example the key of a training step.
  *
  * @param n A whole number from 0 to 2^53 - 1.
  */
@@ -180,7 +180,7 @@ export function foldIn<K extends Key>(parent: K, n: number): K {
   return derive(parent, [n >>> 0, 0xf01d + Math.floor(n / 2 ** 32)]);
 }
 
-/** A key from another and a counter. */
+/** Derives a key from a key and a counter. */
 function derive<K extends Key>(parent: K, counter: readonly [number, number]): K {
   if (!(parent instanceof Tensor)) return made(threefry2x32(parent, counter)) as K;
   const kernel = (a: Scalar, b: Scalar, c: Scalar, d: Scalar) => {
@@ -231,7 +231,7 @@ export function uniform(
   checkOptions("uniform", options, uniformOptionNames);
   const { low = 0, high = 1, dtype = "float32" } = options;
   checkFinite("uniform", { low, high });
-  if (low > high) throw new RangeError(`uniform: low ${low} is above high ${high}`);
+  if (low > high) throw new RangeError(`uniform: low is ${low} and high ${high}, expected low <= high`);
   const unit = draw("uniform", key, shape, dtype, (bits) => toUnit(bits, dtype));
   if (low === 0 && high === 1) return unit;
   // Rounding may give `high`.
@@ -281,7 +281,7 @@ export function normal(
  * randint(key(0), [10], 1, 7); // ten throws of a die
  * ```
  *
- * @param low Least number, at least -2^31.
+ * @param low Smallest number, at least -2^31.
  * @param high End of the range, not included, at most 2^31.
  * @throws {RangeError} If a bound is not a whole number in range, or `low` is not below `high`.
  */
@@ -293,7 +293,7 @@ export function randint(key: Key, shape: Shape, low: number, high: number): Tens
       `randint: ${name} is ${describe(bound)}, expected a whole number from -2^31 to 2^31`,
     );
   }
-  if (low >= high) throw new RangeError(`randint: low ${low} is not below high ${high}`);
+  if (low >= high) throw new RangeError(`randint: low is ${low} and high ${high}, expected low < high`);
   const kernel = (a: Scalar, b: Scalar, least: Scalar, count: Scalar) => {
     const [word] = threefry(onScalars, [a, b], [s.index(), s.constant(0, "uint32")]);
     // A count of 2^32 is 0 here: then the word is the result.

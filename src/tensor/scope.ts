@@ -7,7 +7,7 @@ import { Symbolic } from "./symbolic.ts";
 import type { Tensor } from "./tensor.ts";
 import { treeLeaves } from "./tree.ts";
 
-/** The buffers behind the tensors of a tree. */
+/** The buffers of the tensors in a tree. */
 export function* buffersOf(tree: unknown): Generator<Buffer> {
   for (const { storage } of treeLeaves(tree)) {
     if (storage instanceof Symbolic) yield* buffersOf(storage.parts);

@@ -45,7 +45,7 @@ interface TensorWatcher {
   assigned(memory: View["source"]): void;
 }
 
-/** The active watcher. */
+/** The watcher of the innermost running {@linkcode watchTensors}; `undefined` outside. */
 export let watcher: TensorWatcher | undefined;
 
 /** Runs `body` with a watcher. */
@@ -190,11 +190,11 @@ export interface Tensor {
   variance(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
   /** The standard deviation along axes: the root of {@linkcode variance}. Its gradient at 0 is not finite. */
   std(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
-  /** The product along axes, all of them by default; of no elements 1. Its gradient is exact at zeros. */
+  /** The product along axes, all of them by default; 1 if there are no elements. Its gradient is exact at zeros. */
   prod(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
-  /** Whether an element along axes is not zero, as bool; NaN is not zero. False of no elements. */
+  /** Whether an element along axes is not zero, as bool; NaN is not zero. False if there are no elements. */
   any(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
-  /** Whether no element along axes is zero, as bool. True of no elements. */
+  /** Whether no element along axes is zero, as bool. True if there are no elements. */
   all(axes?: number | readonly number[], options?: ReduceOptions): Tensor;
   /** The vector norm along axes, all of them by default: (sum |x|^p)^(1/p). Its gradient at 0 is 0 for p >= 1. */
   norm(axes?: number | readonly number[], options?: NormOptions): Tensor;

@@ -15,7 +15,7 @@ export type Tree =
   | undefined
   | readonly Tree[]
   | { readonly [name: string]: Tree }
-  // An `interface` has no index signature. Functions, collections, dates, promises and typed arrays are no trees.
+  // An `interface` has no index signature. Functions, collections, dates, promises and typed arrays are not trees.
   | object & {
     readonly call?: never;
     readonly then?: never;

@@ -187,12 +187,12 @@ const wrong: readonly (readonly [call: (a: never) => unknown, message: string])[
   ],
   [
     (x: weft.Tensor) => naturalCubicCoeffs(x.reshape([1, 3, 2]), [[0, 1, 2]] as never),
-    "naturalCubicCoeffs: t[0] is an array, expected a number; give times of each series as a tensor, tensor(t), " +
-    "if the function takes them",
+    "naturalCubicCoeffs: t[0] is an array, expected a number; if the function accepts separate times for each series, " +
+    "pass a tensor: tensor(t)",
   ],
   [
     (x: weft.Tensor) => x.add([1, 2, 3] as never),
-    "add: expected a tensor or a number, got an array; make a tensor of an array with tensor(...)",
+    "add: expected a tensor or a number, got an array; convert an array with tensor(...)",
   ],
 ];
 for (const [call, message] of wrong) {

@@ -90,7 +90,7 @@ testOnDevices(
     const x = tensor([0, 1, -1, -1, 2, -2], { dtype: "int32" });
     const p = tensor([-1, -3, -3, -2, -1, -2], { dtype: "int32" });
     assert.deepEqual([...await x.pow(p).data()], [0, 1, -1, 1, 0, 0]);
-    assert.throws(() => x.pow(-1), /int32 to the power -1 is no integer; convert the tensor with/);
+    assert.throws(() => x.pow(-1), /int32 to the power -1 is not an integer; convert the tensor with/);
     assert.throws(() => x.pow(0.5), TypeError);
   },
 );

@@ -24,7 +24,7 @@ export const elementwiseMethods = {
       if (exponent === -1) return numberTensor(1, this.dtype).div(this);
     } else if (typeof exponent === "number" && exponent < 0) {
       throw new RangeError(
-        `pow: ${this.dtype} to the power ${exponent} is no integer; convert the tensor with .cast("float32") first`,
+        `pow: ${this.dtype} to the power ${exponent} is not an integer; convert the tensor with .cast("float32") first`,
       );
     }
     return applyBinary(elementwise.pow, this, exponent);
@@ -139,14 +139,12 @@ function operandOf(name: string, x: Tensor, other: TensorLike): Tensor {
   }
   if (typeof other !== "number") {
     throw new TypeError(
-      `${name}: expected a tensor or a number, got ${
-        describe(other)
-      }; make a tensor of an array with tensor(...)`,
+      `${name}: expected a tensor or a number, got ${describe(other)}; convert an array with tensor(...)`,
     );
   }
   if (isRepresentable(other, dtype)) return numberTensor(other, dtype);
   throw new TypeError(
-    `${name}: ${other} is no ${dtype}, the type of the tensor of shape ${formatShape(shape)}; ` +
-      'convert that with .cast("float32") first',
+    `${name}: ${other} is not a valid ${dtype}, the type of the tensor of shape ${formatShape(shape)}; ` +
+      'convert the tensor with .cast("float32") first',
   );
 }

@@ -11,7 +11,7 @@ export const indexingMethods = {
   take(indices, axis = 0) {
     checkTensor("take: indices", indices);
     const along = normalizeAxis(axis, this.rank, "take");
-    if (!isFloat(this.dtype)) hasWithin(this, "take", indices, along);
+    if (!isFloat(this.dtype)) checkRange(this, "take", indices, along);
     const [outer, inner] = [this.shape.slice(0, along), this.shape.slice(along + 1)];
     const rows = this.reshape([sizeOf(outer), this.shape[along], sizeOf(inner)]);
     return apply(indexing.gather, [rows, indices.flatten()], undefined)
@@ -26,7 +26,7 @@ export const indexingMethods = {
     if (!sameShape(updates.shape, expected)) {
       refuseShape("scatterAdd: updates", updates.shape, formatShape(expected));
     }
-    const known = hasWithin(this, "scatterAdd", indices, along);
+    const known = checkRange(this, "scatterAdd", indices, along);
     const rows = updates.reshape([sizeOf(outer), indices.size, sizeOf(inner)]);
     const added = apply(indexing.scatterAdd, [rows, indices.flatten()], { size: this.shape[along] });
     const result = this.add(added.reshape(this.shape));
@@ -36,8 +36,8 @@ export const indexingMethods = {
   },
 } satisfies Partial<Tensor> & ThisType<Tensor>;
 
-/** Whether the host has checked that all indices are in range. */
-function hasWithin(x: Tensor, operation: string, indices: Tensor, axis: number): boolean {
+/** Checks that all indices are in range, if the host can read them. Returns whether the indices were checked. */
+function checkRange(x: Tensor, operation: string, indices: Tensor, axis: number): boolean {
   const what = `the positions on axis ${axis} of ${formatShape(x.shape)}`;
   return checkWithin(operation, "indices", indices, [0, x.shape[axis] - 1], what);
 }

@@ -29,7 +29,7 @@ export const structuralMethods = {
     if (this.rank === 0) return this.reshape([1]);
     const [from, to] = [first, last].map((axis) => normalizeAxis(axis, this.rank, "flatten"));
     if (from > to) {
-      throw new ShapeError(`flatten: axis ${first} is behind ${last} in ${formatShape(this.shape)}`);
+      throw new ShapeError(`flatten: axis ${first} comes after axis ${last} in ${formatShape(this.shape)}`);
     }
     return this.reshape([
       ...this.shape.slice(0, from),
@@ -68,7 +68,7 @@ export const structuralMethods = {
       : normalizeAxes(axes, this.rank, "squeeze");
     const long = removed.find((axis) => this.shape[axis] !== 1);
     if (long !== undefined) {
-      throw new ShapeError(`squeeze: axis ${long} of ${formatShape(this.shape)} is not one long`);
+      throw new ShapeError(`squeeze: axis ${long} of ${formatShape(this.shape)} does not have length one`);
     }
     return this.reshape(this.shape.filter((_, axis) => !removed.includes(axis)));
   },
@@ -79,7 +79,7 @@ export const structuralMethods = {
   slice(axis, start, end, step = 1) {
     const along = normalizeAxis(axis, this.rank, "slice");
     if (!Number.isInteger(step) || step === 0) {
-      throw new ShapeError(`slice: step ${describe(step)} is not a whole number but zero`);
+      throw new ShapeError(`slice: step is ${describe(step)}, expected a whole number other than zero`);
     }
     const bad = [start, end].find((position) => position !== undefined && !Number.isInteger(position));
     if (bad !== undefined) throw new ShapeError(`slice: position ${describe(bad)} is not a whole number`);

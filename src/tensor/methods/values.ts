@@ -27,7 +27,9 @@ export const valueMethods = {
   },
   async item(): Promise<number> {
     if (this.size !== 1) {
-      throw new ShapeError(`item: a tensor of shape ${formatShape(this.shape)} has not one element`);
+      throw new ShapeError(
+        `item: a tensor of shape ${formatShape(this.shape)} does not have exactly one element`,
+      );
     }
     return (await this.data())[0];
   },

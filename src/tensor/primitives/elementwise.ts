@@ -199,7 +199,7 @@ function angle(y: Scalar, x: Scalar): Scalar {
   if (!isFloat(y.type)) throw new TypeError(`atan2: takes float32 or float64, got ${y.type}; cast first`);
   const [height, width] = [s.abs(y), s.abs(x)];
   const [large, small] = [s.max(height, width), s.min(height, width)];
-  // Two zeros, and two infinities.
+  // 0 / 0 and Infinity / Infinity are NaN: the slope is 0 at the origin, and 1 elsewhere on a diagonal.
   const isDiagonal = s.eq(small, large);
   const slope = s.select(
     isDiagonal,
@@ -219,7 +219,7 @@ function angle(y: Scalar, x: Scalar): Scalar {
   return s.select(hasMinus(y), s.neg(half), half);
 }
 
-/** Coefficients of z, that of the highest power first. */
+/** Coefficients of polynomials in z, the highest power first. */
 const numerator = [
   -8.750608600031904122785e-1,
   -1.615753718733365076637e1,
@@ -236,7 +236,7 @@ const denominator = [
   1.945506571482613964425e2,
 ];
 
-/** Whether the sign is minus: that of -0 counts. */
+/** Whether the sign is minus, as for -0. */
 function hasMinus(x: Scalar): Scalar {
   if (x.type === "float32") return s.lt(s.bitcast(x, "int32"), 0);
   return s.or(s.lt(x, 0), s.lt(s.div(s.constant(1, x.type), x), 0));

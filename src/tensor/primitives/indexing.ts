@@ -9,7 +9,7 @@ import { forEachInput } from "../reverse.ts";
 function checkIndices(operation: string, { shape, dtype }: TensorSpec) {
   if (dtype !== "int32" || shape.length !== 1) {
     throw new ShapeError(
-      `${operation}: indices must be int32 of one axis, got ${dtype} ${formatShape(shape)}`,
+      `${operation}: indices must be int32 with one axis, got ${dtype} ${formatShape(shape)}`,
     );
   }
 }

@@ -55,7 +55,7 @@ export const tridiagonal: Primitive<void> = {
         (band.shape[0] === 1 || band.shape[0] === shape[0]);
       if (!fits) {
         throw new ShapeError(
-          `tridiagonalSolve: a band of shape ${formatShape(band.shape)} for a right side of ${
+          `tridiagonalSolve: a band of shape ${formatShape(band.shape)} does not fit rhs of shape ${
             formatShape(shape)
           }`,
         );
@@ -115,7 +115,7 @@ export const linearRecurrence: Primitive<{ axis: number; complex: boolean }> = {
       throw new ShapeError(
         `linearRecurrence: complex values of shape ${
           formatShape(shape)
-        } along axis ${axis}, expected their two parts along the axis before the last one`,
+        } along axis ${axis}, expected length 2 (real and imaginary parts) along the axis before the last one, and another axis of steps`,
       );
     }
     const fits = a.shape.length === shape.length &&

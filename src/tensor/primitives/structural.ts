@@ -48,7 +48,7 @@ export const broadcastTo: Primitive<{ shape: Shape }> = {
   infer([{ shape, dtype }], params) {
     if (!sameShape(broadcastShapes([shape, params.shape], "broadcastTo"), params.shape)) {
       throw new ShapeError(
-        `broadcastTo: ${formatShape(shape)} does not stretch to ${formatShape(params.shape)}`,
+        `broadcastTo: ${formatShape(shape)} does not broadcast to ${formatShape(params.shape)}`,
       );
     }
     return { shape: params.shape, dtype };
