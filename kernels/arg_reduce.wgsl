@@ -1,5 +1,5 @@
-// The position of the first largest or smallest element along an axis. NaN counts as larger and as smaller
-// than any number. Declared before this text:
+// The position of the first largest or smallest element along an axis. NaN is chosen before
+// any number. Declared before this text:
 //   Element, input, output
 //   params.outputs, params.stride                   number of results, and distance between elements of a result
 //   params.first, params.end                        range of elements of this run, which continues earlier runs

@@ -7,7 +7,7 @@
 //   fn read_a(place: u32) -> Number, read_b, read_x, fn write_x(place: u32, value: Number)
 //   params.lines                                     number of lines along the axis
 //   params.first, params.end                         range of elements of this run, which continues earlier runs
-//   params.run                                       elements that a lane processes at a time; all of a single lane
+//   params.run                                       elements that a lane processes at a time; all elements if a line has one lane
 //   params.a_step, params.b_step, params.x_step      distance between elements
 //   fn line_start(position: u32) -> array<u32, 3>    start of a line in a, b and x
 //   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/workgroup_layout.ts
@@ -31,9 +31,9 @@ fn carried(factor: Number, before: Number, value: Number) -> Number {
 var<workgroup> shared_factors: array<Number, invocations>;
 var<workgroup> shared_values: array<Number, invocations>;
 
-// A workgroup processes `columns` lines with `lanes` invocations each: every lane combines a run of elements
-// to one map, the maps of the lanes are combined by doubling, and every lane processes its run again from the
-// resulting value.
+// A workgroup processes `columns` lines with `lanes` invocations each. Every lane combines `params.run` elements
+// to one map. A parallel scan combines the maps of the lanes. Every lane then processes its elements again, from
+// the value before them.
 @compute @workgroup_size(invocations)
 fn main(
   @builtin(local_invocation_index) local: u32,

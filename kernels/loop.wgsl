@@ -5,8 +5,8 @@
 //   params.batch, params.first_sample, params.last_sample   samples of this dispatch
 //   params.steps, params.first_step, params.count           all steps, steps done before, steps of this dispatch
 //   params.first_product_step                               the first step of the product rows
-//   lane, own          the invocation of a sample, and the number of the sample in the workgroup
-//   valid              number of samples of the workgroup
+//   lane, own          index of the invocation within its sample, and index of the sample in the workgroup
+//   valid              number of samples of the workgroup in this dispatch
 //   position           position of the sample in the batch
 //   row, product_step  row of this step in the inputs and outputs, and in the product rows
 //   spill_start        start of the sample's slots in `spill`

@@ -2,7 +2,8 @@
 // "Designing efficient sorting algorithms for manycore GPUs", 2009.) Each invocation processes a block of
 // neighbouring positions, so the result does not depend on the order of invocations. Declared before this
 // text:
-//   indices, input                                   positions before this pass in input, unless params.is_first is 1
+//   indices
+//   input                                            positions before this pass; not read in the first pass
 //   counts                                           written by count_digits, read by move_positions
 //   output                                           positions after this pass
 //   invocations, block_length, digits

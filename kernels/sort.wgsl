@@ -3,7 +3,7 @@
 //   input, order, positions, invocations
 //   fn key_of(value: Element) -> u32    orders elements as unsigned numbers
 //   params.rows, params.length          shape of input and positions
-//   params.width                        the least power of two that is not below the length: that of a row of `order`
+//   params.width                        the smallest power of two >= length: the length of a row of `order`
 //   params.input_offset, params.output_offset
 //   params.inverted                     all bits for a descending order, else zero
 //   params.block, params.distance       a step of the network
@@ -15,7 +15,7 @@ fn fill(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) g
 }
 
 fn is_before(row: u32, a: u32, b: u32) -> bool {
-  // Positions after the end of a row follow all others.
+  // Padding positions, after the end of a row, are sorted last.
   if (max(a, b) >= params.length) { return a < b; }
   let start = params.input_offset + row * params.length;
   let first = key_of(input[start + a]) ^ params.inverted;

@@ -151,8 +151,8 @@ export function registerUse(buffer: Buffer): void {
   if (!current) return;
   if (device === current.device) return current.deferred?.flushFor(buffer);
   throw new JitError(
-    `jit: the function was traced on ${current.device.info.kind}, where its first argument or init is, but uses a tensor on ` +
-      `${device.info.kind}; move one with await x.to(device)`,
+    `jit: the function was traced on ${current.device.info.kind}, the device of its first argument or of init, but uses a ` +
+      `tensor on ${device.info.kind}; move the tensor with await x.to(device)`,
   );
 }
 

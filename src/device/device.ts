@@ -90,7 +90,7 @@ export interface DeviceInfo {
 export interface CapturedCommands {
   /** Queues all commands in order. */
   play(): void;
-  /** Releases the memory of the commands. They must not be played afterwards. */
+  /** Releases the memory of the commands. They must not be queued afterwards. */
   free(): void;
 }
 

@@ -149,11 +149,8 @@ function withLimitsOfLog(x: Scalar, result: Scalar): Scalar {
 }
 
 /**
- * Error at most 1.5 ulp for
- * x
- *  up to 10, 2.3 ulp up to 1e4, and 1.2e-7 up to 2e7. For larger
- * x
- * , where neighbouring floats differ by 2 or more, the result is in [-1, 1].
+ * Error at most 1.5 ulp for |x| up to 10, 2.3 ulp up to 1e4, and 1.2e-7 up to 2e7. For larger |x|, where
+ * neighbouring floats differ by 2 or more, the result is in [-1, 1].
  */
 function sin(x: Scalar): Scalar {
   return sinOfQuadrants(x, 0);
@@ -171,7 +168,7 @@ function cos(x: Scalar): Scalar {
 const halfPi = [1.5703125, 0.0004837512969970703, 7.549533620476723e-8, 2.563344151594519e-12];
 
 /**
- * 113 turns as a sum of parts with nine bits, whose products with numbers of up to fifteen bits are exact,
+ * 113 turns (226 pi) as a sum of parts with nine bits, whose products with numbers of up to fifteen bits are exact,
  * and a rest.
  */
 const turns = [710, -6.031990051269531e-5, 3.11937845878699e-8];
@@ -189,9 +186,7 @@ function sinOfQuadrants(x: Scalar, quadrants: number): Scalar {
   const coarse = take(take(take(near, n, halfPi[0]), many, turns[1]), n, halfPi[1]);
   const fine = s.fma(n, halfPi[2], s.mul(many, turns[2]));
   const remainder = take(s.sub(opaque(coarse, whole), fine), n, halfPi[3]);
-  // For larger
-  // x
-  //  the remainder is arbitrary, so it is limited.
+  // For larger |x| the remainder is arbitrary, so it is limited.
   const r = s.min(s.max(remainder, -0.8), 0.8);
   const square = s.mul(r, r);
   const sinP = s.polynomial(square, [-0.0001951463198876668, 0.008332156054612705, -0.16666654536644823]);
@@ -207,9 +202,7 @@ function sinOfQuadrants(x: Scalar, quadrants: number): Scalar {
 
 /** Error at most 3.5 ulp; with fused multiply-add at most 2.6 ulp and 1 ulp on average. */
 function tanh(any: Scalar): Scalar {
-  // For larger
-  // x
-  //  the result is 1, as a quotient of two equal numbers.
+  // For larger |x| the result is 1, as a quotient of two equal numbers.
   const x = s.min(s.max(any, -8.8), 8.8);
   // u = tanh(x / 2) as a rational function.
   const square = s.mul(x, x);
@@ -259,9 +252,8 @@ const largestWholeExponent = 15;
 
 /**
  * C's `pow`. Exact for integer exponents if the result is representable: for powers of two, or by repeated
- * multiplication. Otherwise the relative error grows with
- * p log x
- * , which is rounded before the exponential: 1e-7 for small powers, 1e-5 for results near 1e35 or 1e-35.
+ * multiplication. Otherwise the relative error grows with |p log x|, which is rounded
+ * before the exponential: 1e-7 for small powers, 1e-5 for results near 1e35 or 1e-35.
  */
 function pow(x: Scalar, p: Scalar): Scalar {
   const size = s.abs(x);

@@ -68,13 +68,13 @@ export async function init(options: InitOptions = {}): Promise<Device> {
   check("device", device);
   check("implementation", implementation);
   if (threads !== undefined && device === "webgpu") {
-    throw new OptionError("unusable-option", "init: threads are the CPU device's", {
+    throw new OptionError("unusable-option", "init: threads is an option of the CPU device", {
       option: "threads",
-      fixes: ['leave them out, or choose device "cpu"'],
+      fixes: ['leave it out, or choose device "cpu"'],
     });
   }
   if (blas !== undefined && device === "webgpu") {
-    throw new OptionError("unusable-option", "init: blas is the CPU device's", {
+    throw new OptionError("unusable-option", "init: blas is an option of the CPU device", {
       option: "blas",
       fixes: ['leave it out, or choose device "cpu"'],
     });
@@ -95,7 +95,7 @@ function check(option: keyof typeof choices, value: string): void {
   const valid: readonly string[] = choices[option];
   if (valid.includes(value)) return;
   const names = valid.map((choice) => `"${choice}"`).join(", ");
-  throw new OptionError("invalid-option", `init: there is no ${option} "${value}"; valid: ${names}`, {
+  throw new OptionError("invalid-option", `init: unknown ${option} "${value}"; valid: ${names}`, {
     option,
     expected: names,
   });

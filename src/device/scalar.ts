@@ -97,7 +97,9 @@ function pair(op: Op, a: ScalarLike, b: ScalarLike): [Scalar, Scalar] {
   if (type === undefined) throw new TypeError(`${op}: one of two operands must be an expression`);
   const lift = (x: ScalarLike) => typeof x === "number" ? constant(x, type) : x;
   const [x, y] = [lift(a), lift(b)];
-  if (x.type !== y.type) throw new TypeError(`${op}: operands of types ${x.type} and ${y.type}`);
+  if (x.type !== y.type) {
+    throw new TypeError(`${op}: operands must have one type, got ${x.type} and ${y.type}`);
+  }
   return [x, y];
 }
 

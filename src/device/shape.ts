@@ -34,7 +34,9 @@ export function checkedShape(operation: string, shape: Shape): Shape {
     throw new ShapeError(`${operation}: shape ${formatShape(shape)}, expected whole numbers from 0`);
   }
   if (sizeOf(shape) > maxElements) {
-    throw new ShapeError(`${operation}: shape ${formatShape(shape)} has more elements than any memory`);
+    throw new ShapeError(
+      `${operation}: shape ${formatShape(shape)} has more elements than a tensor can have`,
+    );
   }
   return [...shape];
 }
@@ -49,7 +51,7 @@ function checkShapeList(operation: string, shape: Shape): void {
     throw new ShapeError(
       `${operation}: the length ${
         describe(shape[wrong])
-      } of axis ${wrong} is no number, expected a shape such as [2, 3]`,
+      } of axis ${wrong} is not a number, expected a shape such as [2, 3]`,
     );
   }
 }

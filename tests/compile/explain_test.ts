@@ -17,8 +17,8 @@ Deno.test("explain describes the graph, the split, kernels, memory and arithmeti
       /= matmul\(state0, constant \(3, 3\)\)/,
       /next state: %\d+/,
       /slot\d+\(1, 3\) = slot\d+\(1, 3\) @ shared\d+\(3, 3\)/,
-      /memory of a sample: \d+ bytes/,
-      /arithmetic: \d+ operations a sample and step/,
+      /memory per sample: \d+ bytes/,
+      /arithmetic: \d+ operations per sample and step/,
     ]
   ) assert.match(text, part);
 });

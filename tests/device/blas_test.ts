@@ -139,11 +139,11 @@ Deno.test("init rejects a BLAS without permission, a missing file and a file tha
   );
   assert.match(
     stdout,
-    /^init: ".*" is no BLAS with a C interface: it has no function cblas_sgemm; give the path/m,
+    /^init: ".*" is not a BLAS with a C interface: it has no function cblas_sgemm; give the path/m,
   );
   await assert.rejects(
     init({ device: "webgpu", blas: "auto" }),
-    /^OptionError: init: blas is the CPU device's/,
+    /^OptionError: init: blas is an option of the CPU device/,
   );
   await assert.rejects(
     init({ device: "cpu", blas: "" }),

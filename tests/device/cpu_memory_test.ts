@@ -53,14 +53,14 @@ Deno.test("the error of a full device says which limit is reached and how to fix
   const addressable = maximumPages * 65536;
   const { total } = Deno.systemMemoryInfo();
   const [bytes, limit] = addressable <= total
-    ? [addressable, "the most that WebAssembly addresses"]
-    : [total, "all that the machine has"];
+    ? [addressable, "the limit of WebAssembly"]
+    : [total, "the memory of the machine"];
   const gibibytes = (bytes / 2 ** 30).toFixed(1).replace(".", "\\.");
   for (const gigabytes of [64, 128, 512]) {
     assert.throws(
       () => new Memory().allocate(gigabytes * 2 ** 30),
       new RegExp(
-        `${gigabytes}\\.0 GiB were asked .* of ${gibibytes} GiB, ${limit}.* batch smaller, .*"checkpoint"`,
+        `${gigabytes}\\.0 GiB requested, .* maximum is ${gibibytes} GiB, ${limit}.* batch smaller, .*"checkpoint"`,
       ),
     );
   }
@@ -71,7 +71,7 @@ Deno.test("the error of full memory states the requested bytes and the bytes in 
   memory.allocate(600_000);
   assert.throws(
     () => memory.allocate(500_000),
-    /out of memory: 488\.3 KiB were asked for, 585\.9 KiB are in use/,
+    /out of memory: 488\.3 KiB requested, 585\.9 KiB in use/,
   );
   const rest = memory.allocate(300_000);
   memory.release(rest);

@@ -117,6 +117,6 @@ Deno.test("init returns one device per number of threads and rejects invalid num
   for (const threads of [0, -1, 1.5, NaN, 65]) {
     await assert.rejects(init({ device: "cpu", threads }), /threads must be a whole number from 1 to 64/);
   }
-  await assert.rejects(init({ device: "webgpu", threads: 2 }), /threads are the CPU device's/);
+  await assert.rejects(init({ device: "webgpu", threads: 2 }), /threads is an option of the CPU device/);
   setCurrentDevice(cpu);
 });

@@ -53,8 +53,8 @@ test("creating a tensor larger than the adapter's buffers throws at once", async
 });
 
 test("a float64 tensor throws, since only the CPU supports it", async () => {
-  assert.throws(() => tensor([1], { dtype: "float64" }), /float64 lives on the CPU/);
-  assert.throws(() => zeros([2], { dtype: "float64" }).add(1), /float64 lives on the CPU/);
+  assert.throws(() => tensor([1], { dtype: "float64" }), /float64 is only available on the CPU/);
+  assert.throws(() => zeros([2], { dtype: "float64" }).add(1), /float64 is only available on the CPU/);
   await Promise.resolve();
 });
 

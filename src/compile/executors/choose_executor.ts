@@ -58,7 +58,7 @@ export function runAs({ executor, workgroup }: Schedule, device: LoopDevice, run
 /** The reason that a program cannot run fused, or undefined if it can. */
 function whyStepped({ dtype, inputs, slots, outputs }: Program, device: LoopDevice): string | undefined {
   // WGSL cannot declare arrays without elements.
-  if ([...inputs, ...slots].some(({ size }) => size === 0)) return "it has arrays without elements";
+  if ([...inputs, ...slots].some(({ size }) => size === 0)) return "some arrays have no elements";
   const written = [...inputs.filter(({ role }) => role === "state"), ...outputs];
   const other = device.kind === "cpu" && written.find((array) => array.dtype !== dtype);
   return other ? `a state or an output is ${other.dtype}` : undefined;
@@ -89,7 +89,7 @@ function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
       const details = executor === "stepped"
         ? describeStepped(run)
         : device.kind === "cpu"
-        ? "a lane of a vector register for each sample"
+        ? "one sample per lane of a vector register"
         : describeOnWebGpu(device, run, workgroup);
       return `executor: ${executor}, ${reason}\n${details}`;
     });

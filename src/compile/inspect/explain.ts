@@ -64,11 +64,13 @@ function describeLoop(loop: GraphLoop, run: Run, executor: Executor): string {
     }; ` +
     `sums: ${sums.map(names).join(", ") || "none"}`,
     "",
-    "kernels of one sample's step:",
+    "kernels of a step, for one sample:",
     ...list(program.kernels.map((kernel) => byKind(descriptions, kernel))),
-    `memory of a sample: ${size * bytes} bytes`,
-    `arithmetic: ${operations} operations a sample and step, ${format(operations * batch * steps)} in all`,
-    `traffic: ${traffic} bytes a sample and step, ${format(traffic * batch * steps)} bytes in all`,
+    `memory per sample: ${size * bytes} bytes`,
+    `arithmetic: ${operations} operations per sample and step, ${
+      format(operations * batch * steps)
+    } in total`,
+    `traffic: ${traffic} bytes per sample and step, ${format(traffic * batch * steps)} bytes in total`,
     executor.describe(run),
   ].join("\n");
 }

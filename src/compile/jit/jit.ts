@@ -96,8 +96,9 @@ export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => 
     }
     if (++count === manyTraces) {
       console.warn(
-        `weft: jit has traced a function ${manyTraces} times, which is slow: each number of its arguments and each shape is traced ` +
-          "on its own, and so are values that decide what is computed; pass numbers that change as tensors",
+        `weft: jit has traced a function ${manyTraces} times, which is slow: each new number and each new shape ` +
+          "among its arguments starts a new trace, and so does a change of other host values that it reads; " +
+          "pass numbers that change as tensors",
       );
     }
     trace = new Trace(f, call, copied.get(signature) ?? new Set());
@@ -109,16 +110,16 @@ export function jit<A extends Tree[], R>(f: (...args: A) => R): (...args: A) => 
     }
     return trace.results(call);
   };
-  return (...args) => hostSpan("jit: arguments, one command after another, results", () => run(args));
+  return (...args) => hostSpan("jit: reads arguments, replays commands, returns results", () => run(args));
 }
 
 /** The arguments of a call. */
 interface Call {
   readonly args: readonly unknown[];
-  /** Without duplicates. */
+  /** All tensors among the arguments, without duplicates. */
   readonly tensors: readonly Tensor[];
   readonly keys: readonly Key[];
-  /** Equal for calls with the same trace. */
+  /** A text that is equal for calls with the same trace. */
   readonly signature: string;
 }
 
@@ -231,7 +232,7 @@ class Trace<R> {
         if (result instanceof Promise) {
           result.catch(() => {});
           throw new JitError(
-            "jit: the function is async, but must return tensors at once; who calls it waits for their values",
+            "jit: the function is async; make it synchronous, return tensors, and await their values outside",
           );
         }
         flushDeferred(new Set(buffersOf(result)));

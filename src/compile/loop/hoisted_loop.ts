@@ -22,7 +22,7 @@ export interface LoopGraph extends LoopNodes {
   readonly given: ReadonlyMap<Node, boolean>;
   /** Given nodes that block hoisting as the state does: operations that read them stay in the loop. */
   readonly notHoisted: readonly Node[];
-  /** Gradients among the nodes. The sums are linear in them, and they are zero in the padding lanes of a tile. */
+  /** Nodes that are gradients. The sums are linear in them, and they are zero in the padding lanes of a tile. */
   readonly gradients: readonly Node[];
   /** Given nodes that a gradient tape watches. */
   readonly watched: readonly Node[];

@@ -147,7 +147,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     return asTrees(carry, outputs, runTraced(structure, given, steps, this.#executor, this.#options));
   }
 
-  /** Runs the loop inside `jvp` or `vmap`; `undefined` if its inputs are no symbols of them. */
+  /** Runs the loop inside `jvp` or `vmap`. Returns undefined if no input is a symbol of such a transformation. */
   #runTransformed(carry: C, steps: number): LoopRun<C, Y> | undefined {
     const [initial, sequences] = [treeLeaves(carry), treeLeaves(this.#sequences)];
     const given = [...initial, ...sequences];
@@ -241,7 +241,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
   }
 }
 
-/** Results of a loop as the caller knows them. */
+/** Results of a loop, with the structure of the caller's state and outputs. */
 function asTrees<C, Y>(carry: C, outputs: Y, result: LoopResult): LoopRun<C, Y> {
   return {
     carry: withLeaves(carry, result.finals),

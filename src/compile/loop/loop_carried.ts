@@ -89,7 +89,7 @@ export function isShiftedByRow(rows: Tensor, others: Tensor): boolean {
     b.offset - a.offset === a.strides[0];
 }
 
-/** The members of `among` that other nodes read, or their inputs if they are expansions. */
+/** The members of `among` that are results or that other nodes read. Expansions are replaced by their inputs. */
 function frontier(next: readonly Node[], results: readonly Node[], among: ReadonlyMap<Node, Node>): Node[] {
   const found = new Set<Node>(results.filter((node) => among.has(node)));
   for (const node of topological([...next, ...results]).toReversed()) {

@@ -23,13 +23,13 @@ import { loweredOf } from "./lowered_loop.ts";
 import { statesForGradient } from "./saved_states.ts";
 import { Uncompilable } from "../trace/uncompilable.ts";
 
-/** Nodes of a body. */
+/** The traced body of a loop, as nodes. */
 export interface LoopBody extends LoopNodes {
   readonly trace: GraphTrace;
   readonly rows: readonly Node[];
-  /** Gradients among the state and the rows. */
+  /** States and rows that are gradients. */
   readonly gradients: readonly Node[];
-  /** The state that tells which samples no longer change, or no node. */
+  /** The state that marks samples that no longer change: one node or none. */
   readonly settled: readonly Node[];
   readonly shiftedRows: readonly ShiftedRows[];
 }
@@ -43,7 +43,7 @@ interface TracedBody extends LoopBody {
 /** Maximum number of cached structures. */
 const maxStructures = 128;
 
-/** By the text of their graphs. */
+/** Cached structures, by the text of their graphs. */
 const structures = new LruCache<string, LoopStructure>(maxStructures);
 
 /** The structure of a body, from the cache if an earlier body had the same graph. */

@@ -18,9 +18,9 @@ export function nextStateTensors(given: unknown, returned: unknown): Tensor[] {
   });
   if (next.length !== expected.length || next.length !== found.size) {
     throw new ShapeError(
-      `scan: the body must return a state like the one that it is given: ${listOf(given)}, got ${
-        listOf(returned)
-      }`,
+      `scan: the body must return a state with the structure, shapes and types of its argument: ${
+        listOf(given)
+      }, got ${listOf(returned)}`,
     );
   }
   checkOthers(given, returned);

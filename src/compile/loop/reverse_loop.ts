@@ -140,7 +140,7 @@ function reverseSplit(
   };
 }
 
-/** Elements from which a matrix is too large to be read or copied once more. */
+/** Minimum elements of a large matrix: reading or copying it again would be slow. */
 const largeMatrix = 2 ** 18;
 
 /** Whether a large matrix is in column-major order. Its gradient then has the same order, which optimisers read faster. */

@@ -3,7 +3,7 @@ import { residualsOf } from "../../tensor/residuals.ts";
 import { dependingOn, type Node, type OperationNode, topological } from "../trace/graph.ts";
 import type { LoopGraph } from "./hoisted_loop.ts";
 
-/** The states that the gradient of a loop with respect to the states and the watched nodes reads. */
+/** States whose values the gradient with respect to the states and the watched nodes reads. */
 export function statesForGradient(
   { state, next, outputs, sums, given }: LoopGraph,
   watched: readonly Node[],

@@ -16,7 +16,7 @@ const optionNames: OptionNames<ScanOptions> = {
   executor: "optional",
 };
 
-/** The options of `scan` among the options of a solve. */
+/** Selects the options of `scan` from the options of a solve. */
 export function scanOptionsOf({ compile, checkpoint, memory, executor }: ScanOptions): ScanOptions {
   return { compile, checkpoint, memory, executor };
 }
@@ -69,7 +69,9 @@ function noOutputs<C extends Tree, X extends Tree, Y extends Tree>(
 function scanLength(xs: Tree): number {
   const shapes = treeLeaves(xs).map((x) => x.shape);
   if (shapes.length === 0) {
-    throw new ShapeError("scan: there is no tensor among the sequences, whose first axis counts the steps");
+    throw new ShapeError(
+      "scan: the sequences contain no tensor; the length of their first axis is the number of steps",
+    );
   }
   const [length] = shapes[0] ?? [];
   const odd = shapes.find((shape) => shape[0] !== length);

@@ -1,4 +1,7 @@
-/** Loops inside `jvp` and `vmap`: a loop over the parts of the symbols, so that it stays compiled. */
+/**
+ * Loops inside `jvp` and `vmap`. A symbol of a transformation consists of parts, such as a value and its tangent. The loop
+ * computes the parts as separate tensors, so that it stays compiled.
+ */
 import { recordedWithin } from "../../autodiff/recorded_within.ts";
 import type { Transformation } from "../../autodiff/transformation.ts";
 import { liftTogether } from "../../tensor/broadcast.ts";
@@ -18,7 +21,7 @@ import type { Given } from "./segments.ts";
 /** A loop's body, traced for one example or without tangents. */
 export interface TransformedBody extends LoopNodes {
   readonly rows: readonly Node[];
-  /** Gradients among the state and the rows. */
+  /** States and rows that are gradients. */
   readonly gradients: readonly Node[];
 }
 
@@ -98,7 +101,7 @@ function runOnParts(
   const stepsFirst = (parts: readonly Tensor[], node: Node) =>
     symbols.has(node) ? parts.map((part) => trace.stepsFirst(part)) : parts;
   const step = (carry: PartLists, row: PartLists): PartsStep => {
-    // The symbols of a trace that begins in the body may consist of symbols of the body.
+    // A new transformation for the body: its symbols may consist of symbols of the trace of the body.
     const inner = trace.again();
     const parts = [...carry, ...row, ...constants.map((x) => trace.partsOf(x) ?? [x])];
     const lifted = [...liftTogether(parts.flat())];
@@ -140,7 +143,7 @@ function runOnParts(
   };
 }
 
-/** The nodes whose values are symbols: all that depend on symbols, a state also if it becomes one after some steps. */
+/** Nodes whose values are symbols because they depend on symbols. A state can become a symbol after some steps. */
 function symbolsOf(
   trace: Transformation,
   given: readonly Node[],

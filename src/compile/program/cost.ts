@@ -74,7 +74,7 @@ const lanes = 4;
 
 /**
  * Chooses the executor of a program. The fused executor reads all weights in every step for every few samples, which is fast if
- * a cache holds the weights. The stepped executor reads the weights once a step, but it launches a kernel per operation and
+ * a cache holds the weights. The stepped executor reads the weights once per step, but it launches a kernel per operation and
  * stores intermediate results in memory.
  */
 export function chooseExecutor(
@@ -88,7 +88,7 @@ export function chooseExecutor(
   const sums = program.weightGradients.reduce((sum, size) => sum + size, 0) * bytesPerElement(program.dtype);
   const parts = [
     single
-      ? { name: "the weights of a step, for each lane", bytes: lanes * weights, most: machine.copies }
+      ? { name: "the weights of a step, copied to each lane", bytes: lanes * weights, most: machine.copies }
       : { name: "the weights of a step", bytes: weights, most: machine.read },
     { name: "the gradients of the weights", bytes: sums, most: machine.sums },
   ];
@@ -101,7 +101,7 @@ export function chooseExecutor(
     if (idles) {
       return {
         executor: "stepped",
-        reason: `fused, one thread would read ${weights} bytes of weights a step`,
+        reason: `in a fused loop, one thread would read ${weights} bytes of weights per step`,
       };
     }
     return { executor: "fused", reason: `the weights of a step, ${weights} bytes, stay in a cache` };
@@ -113,7 +113,7 @@ export function chooseExecutor(
   const { name, bytes, most } = large;
   return {
     executor: "stepped",
-    reason: `${name}, ${bytes} bytes, are more than the ${most} that a cache serves`,
+    reason: `${name}, ${bytes} bytes, exceed the ${most} bytes that a cache holds`,
   };
 }
 

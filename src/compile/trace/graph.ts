@@ -57,7 +57,7 @@ export interface LoopNodes {
   readonly sums: readonly Node[];
 }
 
-const whyNoValues = "a tensor inside a traced loop has no values yet: its body cannot read them";
+const whyNoValues = "a tensor has no values while the body of a loop is traced, so the body cannot read them";
 
 /** A tensor that a traced function closes over, and its node. */
 export interface ClosedOver {
@@ -92,7 +92,7 @@ export class GraphTrace implements Trace {
       const node = this.#nodes.get(storage);
       if (node) return node;
       if (storage.trace instanceof GraphTrace) {
-        throw new Uncompilable("a tensor of one loop is used in another inside it");
+        throw new Uncompilable("the body of an inner loop uses a tensor of the outer loop's body");
       }
     } else if (typeof storage.source === "number") {
       return { kind: "literal", shape: x.shape, dtype: x.dtype, value: storage.source };
@@ -191,9 +191,9 @@ export function topological(roots: Iterable<Node>, given?: { has(node: Node): bo
   return postOrder(roots, (node) => node.kind === "operation" && !given?.has(node) ? node.inputs : []);
 }
 
-/** `some`, and the members of `nodes` that are computed from them. */
-export function dependingOn(some: readonly Node[], nodes: readonly Node[]): Set<Node> {
-  const found = new Set(some);
+/** `roots`, and the members of `nodes` that are computed from them. */
+export function dependingOn(roots: readonly Node[], nodes: readonly Node[]): Set<Node> {
+  const found = new Set(roots);
   for (const node of nodes) {
     if (node.kind === "operation" && node.inputs.some((input) => found.has(input))) found.add(node);
   }
@@ -207,7 +207,7 @@ export function evaluate(nodes: readonly Node[], values: Map<Node, Tensor>): voi
     if (node.kind === "literal") values.set(node, literal(node));
     else if (node.kind === "operation") {
       values.set(node, apply(node.primitive, node.inputs.map((input) => values.get(input)!), node.params));
-    } else throw new Error(`an ${node.kind} of the graph was given no value`);
+    } else throw new Error(`a node of the graph has no value: ${node.kind}`);
   }
 }
 

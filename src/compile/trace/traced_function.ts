@@ -55,7 +55,7 @@ export class TracedFunction {
   }
 
   #values(inputs: readonly Tensor[], closedOver = this.closedOver): Map<Node, Tensor> {
-    // Lifted, a bias stays a vector that the samples share. Otherwise it would be broadcast before the loop is traced.
+    // As a symbol, a bias stays a vector that the samples share. Otherwise it would be broadcast before the loop is traced.
     const given = liftTogether([...inputs, ...closedOver]);
     const nodes = [...this.#inputs, ...this.#closedOver.map(({ node }) => node)];
     const values = new Map<Node, Tensor>(nodes.map((node, i) => [node, given[i]]));

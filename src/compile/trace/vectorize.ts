@@ -38,6 +38,6 @@ export function evaluateAllSteps(
           )
           : apply(node.primitive, inputs.map((x) => x.tensor), node.params),
       });
-    } else throw new Error(`an ${node.kind} of the graph was given no value`);
+    } else throw new Error(`a node of the graph has no value: ${node.kind}`);
   }
 }

@@ -107,7 +107,7 @@ export class CpuDevice implements KernelDevice {
   allocate(byteLength: number): Block {
     if (byteLength >= maxBytes && byteLength <= this.memory.maximumBytes) {
       throw new RangeError(
-        `a tensor of ${byteLength} bytes is too large: on the CPU it takes less than 8 GiB; split it along an axis`,
+        `a tensor of ${byteLength} bytes is too large: tensors on the CPU must be smaller than 8 GiB; split it along an axis`,
       );
     }
     return this.memory.allocate(byteLength);

@@ -71,7 +71,9 @@ export function openGlMessage({ description, software }: FoundAdapter): string {
 /** Advice for errors of an implementation. */
 export function failureHint(implementation: Implementation): string {
   const other = otherImplementation(implementation);
-  return `This ran on ${implementationNames[implementation]}; if the fault is there, try ` +
+  return `The error occurred on ${
+    implementationNames[implementation]
+  }. To try another implementation, call ` +
     `init({ device: "webgpu", implementation: "${other}" }), or init({ device: "cpu" }).`;
 }
 

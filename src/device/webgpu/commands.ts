@@ -251,7 +251,7 @@ export class Commands implements CommandQueue {
     const where = kernels.size === 0 ? "" : ` in a batch of ${more}${listed.join(", ")}`;
     const { used, total } = this.#pool.bytes;
     const memoryInUse = isOutOfMemory(error)
-      ? `; tensors hold ${used} bytes, ${total} with those kept for reuse`
+      ? `; tensors use ${used} bytes, and ${total} bytes are allocated with buffers kept for reuse`
       : "";
     return new Error(`${kindOf(error)}${where}: ${error.message.trim()}${memoryInUse}\n${this.#hint}`);
   }

@@ -11,7 +11,7 @@ export class Faults {
   #tickets = 0;
   #thrownAt = Infinity;
 
-  /** Returns a ticket for {@linkcode check}. Draw it when the wait begins. */
+  /** Returns a ticket for {@linkcode check}. Call this when the wait begins. */
   draw(): number {
     return ++this.#tickets;
   }

@@ -48,7 +48,7 @@ export function storageType(dtype: DType): "f32" | "i32" | "u32" {
       return "u32";
     case "float64":
       throw new TypeError(
-        "float64 lives on the CPU, WGSL has no such type: use float32 here, as by .cast, or tensors made after " +
+        "float64 is only available on the CPU: use float32, for example by .cast, or tensors made after " +
           'init({ device: "cpu" })',
       );
   }

@@ -12,7 +12,7 @@ interface Tiling {
   readonly groupColumns: number;
 }
 
-/** From the most work per byte to the most workgroups. */
+/** Workgroup sizes, from the most arithmetic per byte read to the most workgroups. */
 const tilings: readonly Tiling[] = [
   { groupRows: 16, groupColumns: 16 },
   { groupRows: 8, groupColumns: 8 },

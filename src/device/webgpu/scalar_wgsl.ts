@@ -15,7 +15,7 @@ export function valueType(dtype: DType): string {
     case "bool":
       return "bool";
     case "float64":
-      throw new TypeError("float64 lives on the CPU: WGSL has no such type");
+      throw new TypeError("float64 is only available on the CPU: WGSL has no such type");
   }
 }
 

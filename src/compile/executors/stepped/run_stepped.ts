@@ -70,7 +70,7 @@ export function describeStepped(run: Run): string {
   const { kernels, outputs, stepSums, next } = splitKernels(run.program, defaultBounds.maxOperands);
   return `${kernels.length} kernels and ${
     outputs.length + stepSums.length + next.length
-  } copies and sums a step, ` +
+  } copies and sums per step, ` +
     "each for all samples";
 }
 

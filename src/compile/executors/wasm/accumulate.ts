@@ -21,7 +21,7 @@ export interface WeightGradient {
   readonly columns: number;
   /** Elements from row to row: columns, padded to whole vectors. */
   readonly stride: number;
-  /** Rows of the blocks of a panel. */
+  /** Rows of each block of a panel. */
   readonly depth: number;
   /** Elements of a row of each panel's blocks: the rows and columns of a tile of the product. */
   readonly width: { readonly a: number; readonly b: number };

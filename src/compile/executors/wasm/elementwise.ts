@@ -139,7 +139,7 @@ function walkElements(
       tile.loadVector(f, operand, local, v, element * stepOf(operands[i]));
     },
     index: () => {
-      throw new Error("a position has no meaning inside a loop");
+      throw new Error("the position of an element is not available in a compiled loop");
     },
   });
   const all = [...others, ...operands];

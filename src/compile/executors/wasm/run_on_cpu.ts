@@ -29,7 +29,7 @@ const operationsPerTask = 2 ** 22;
 /** Each task has separate sums, which need memory and are added at the end. */
 const maxTasks = 16;
 
-/** Maximum compiled programs per device. A number that changes in each call makes a new program. */
+/** Maximum compiled programs per device. A program contains the values of numbers, so each new value makes a new program. */
 const maxCompiled = 512;
 
 const compiled = new WeakMap<CpuDevice, LruCache<string, Compiled>>();

@@ -28,7 +28,7 @@ interface Compiled extends WgslLoop {
   readonly layout: GpuLayout;
 }
 
-/** Maximum compiled programs per device. A number that changes in each call makes a new program. */
+/** Maximum compiled programs per device. A program contains the values of numbers, so each new value makes a new program. */
 const maxCompiled = 512;
 
 /** Shaders as text: the cache holds no GPU memory, which captured commands could still use after an eviction. */
@@ -48,7 +48,7 @@ function compile(program: Program, workgroup: WorkgroupShape, adapter: Adapter, 
   const layout = layOutOnGpu(program, workgroup, adapter);
   const loop = { ...emitWgsl(program, layout), layout, key };
   if (stepsWithin(loop, adapter.maxIterations) >= 1) return loop;
-  throw new Uncompilable("a step is more than a software adapter does at once");
+  throw new Uncompilable("a step needs more loop iterations than a software adapter allows in a dispatch");
 }
 
 /** A description of the shader and the dispatches of a run. */
@@ -59,7 +59,7 @@ export function describeOnWebGpu(device: WebGpuDevice, run: Run, workgroup?: Wor
   const { samples, lanes, local, spilled, word } = layout;
   const dispatchSize = chooseDispatchSize(run, layout, adapter);
   return [
-    `workgroups of ${samples} samples and ${lanes} invocations for each; ${
+    `workgroups of ${samples} samples and ${lanes} invocations per sample; ${
       4 * samples * local.size
     } bytes of ` +
     `workgroup memory, ${

@@ -148,7 +148,7 @@ function point(
   };
 }
 
-/** The path of a view of a walk. */
+/** The axes of a row-major iteration, and the strides of one of its views. */
 export function pathOf({ shape, strides }: Walk, view: number): Path {
   return { shape, strides: strides[view] };
 }

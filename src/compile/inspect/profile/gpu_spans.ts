@@ -9,7 +9,7 @@ const setSize = 4096;
 export class GpuSpans implements SpanListener, SpanRecorder {
   readonly measuresHost = false;
   readonly clock: "gpu timestamps" | "none";
-  readonly rest = "the rest: the GPU waits, or what it does without a pass";
+  readonly rest = "the rest: idle GPU, and commands outside of passes";
   #sets: GPUQuerySet[] = [];
   /** The innermost span of each timed pass. */
   #passes: SpanName[] = [];

@@ -85,7 +85,7 @@ export async function profile(run: () => unknown): Promise<RunProfile> {
 async function secondsOf(recorder: SpanListener, run: () => unknown): Promise<number> {
   const start = performance.now();
   if (recorder.measuresHost) {
-    recorder.begin({ kind: "host", name: "the function: its own code, tensors, garbage" });
+    recorder.begin({ kind: "host", name: "the function itself: code, tensor objects, garbage collection" });
   }
   await run();
   if (recorder.measuresHost) recorder.end();
@@ -115,7 +115,7 @@ function summary(
 const clockNames: Record<RunProfile["clock"], string> = {
   "host": "measured by the host",
   "gpu timestamps": "measured by the GPU's timestamps",
-  "none": "this adapter has no timestamps (timestamp-query), so only the whole is known",
+  "none": "this adapter has no timestamps (timestamp-query), so only the total time is known",
 };
 
 function rowsOf(spans: readonly ProfileSpan[], seconds: number, rest: string): ProfileRow[] {

@@ -38,12 +38,12 @@ export class Builder {
     return value?.kind === "sample" ? value.operand.slot : undefined;
   }
 
-  /** The shape of one sample of a value of the batch. */
+  /** The shape of one sample, from the shape of a value with all samples. */
   perSample(shape: Shape): number[] {
     const { batch } = this;
     if (batch === 1) return [...shape];
     if (shape.length === 0 || shape[0] % batch !== 0) {
-      throw new Uncompilable("a value of the batch has no axis for the samples");
+      throw new Uncompilable(`a value of shape (${shape}) cannot be split into ${batch} samples`);
     }
     return [shape[0] / batch, ...shape.slice(1)];
   }
@@ -93,7 +93,7 @@ export class Builder {
     }
     const block = sizeOf(input.shape) / batch;
     if (!Number.isInteger(block) || batch > 1 && (strides[0] * sampleShape[0] !== block || offset >= block)) {
-      throw new Uncompilable(`an input of shape (${input.shape}) cannot be told apart into ${batch} samples`);
+      throw new Uncompilable(`an input of shape (${input.shape}) cannot be split into ${batch} samples`);
     }
     const at = this.#inputAt.get(input) ?? {};
     if (at.sample === undefined) {
@@ -108,7 +108,7 @@ export class Builder {
   sharedOperand(input: Node, shape: Shape, strides: readonly number[], offset: number): Operand {
     // A shared gradient would not be zero in the padding lanes of a tile.
     if (this.batch > 1 && this.loop.gradients.has(input)) {
-      throw new Uncompilable("the gradient of a sum over the samples of a batch");
+      throw new Uncompilable("the gradient of a sum over the samples of a batch is not supported");
     }
     const at = this.#inputAt.get(input) ?? {};
     at.shared ??= this.addInput(input, this.#roleOf(input), undefined);
@@ -131,7 +131,7 @@ export class Builder {
           this.newOperand(this.perSample(node.shape), node.dtype),
         );
     }
-    throw new Uncompilable("a value mixes the samples of a batch");
+    throw new Uncompilable("an operation mixes the samples of a batch");
   }
 
   /** Adds an elementwise kernel. */

@@ -89,7 +89,7 @@ function broadcast(builder: Builder, node: OperationNode, value: Value): Value {
   if (value.kind === "literal") return value;
   const keepsSamples = from.length === node.shape.length && from[0] === node.shape[0];
   if (builder.batch > 1 && !keepsSamples) {
-    throw new Uncompilable("a sample's value is spread over the batch");
+    throw new Uncompilable("a broadcast repeats or moves the sample axis");
   }
   const operand = builder.sample(node.inputs[0]);
   const shape = builder.perSample(node.shape);
@@ -102,7 +102,7 @@ function broadcast(builder: Builder, node: OperationNode, value: Value): Value {
 function permute(builder: Builder, operand: Operand, axes: readonly number[]): Value {
   if (builder.batch > 1 && axes[0] !== 0) {
     if (axes.length === 2) return { kind: "transposed", of: operand };
-    throw new Uncompilable("the axis of the samples is moved");
+    throw new Uncompilable("a transpose moves the sample axis");
   }
   return {
     kind: "sample",
@@ -122,7 +122,7 @@ function window(
   [whole, part]: readonly [whole: Shape, part: Shape],
 ): Operand {
   if (builder.batch > 1 && (starts[0] !== 0 || steps[0] !== 1 || whole[0] !== part[0])) {
-    throw new Uncompilable("a slice takes some samples and leaves others");
+    throw new Uncompilable("a slice omits some samples");
   }
   return {
     ...operand,
@@ -149,7 +149,7 @@ function pad(builder: Builder, { inputs: [input], shape, dtype }: OperationNode,
 }
 
 function concatenate(builder: Builder, node: OperationNode, axis: number): Operand {
-  if (builder.batch > 1 && axis === 0) throw new Uncompilable("samples are put beside each other");
+  if (builder.batch > 1 && axis === 0) throw new Uncompilable("a concatenation along the sample axis");
   const output = builder.newOperand(builder.perSample(node.shape), node.dtype);
   let start = 0;
   for (const input of node.inputs) {
@@ -199,7 +199,7 @@ function gatherRows(builder: Builder, node: OperationNode, table: Value): Value 
   const [outer, rows, columns] = node.inputs[0].shape;
   if (outer !== 1 || table.kind !== "input" || !isFloat(node.dtype)) {
     throw new Uncompilable(
-      "gather, from a table that is not the same for all samples and steps, or of integers",
+      "gather needs a table of floats that is the same for all samples and steps",
     );
   }
   const [, ...strides] = table.strides;
@@ -216,11 +216,11 @@ function gatherRows(builder: Builder, node: OperationNode, table: Value): Value 
 
 function multiply(builder: Builder, node: OperationNode, [a, b]: readonly Value[]): Value {
   const { batch } = builder;
-  if (!isFloat(node.dtype)) throw new Uncompilable("a matrix product of integers");
+  if (!isFloat(node.dtype)) throw new Uncompilable("matrix products of integers are not supported");
   if (batch > 1 && node.shape.length === 2) {
     if (a.kind === "transposed") {
       if (!builder.loop.gradients.has(node)) {
-        throw new Uncompilable("a matrix product over the samples of a batch");
+        throw new Uncompilable("a matrix product sums over the samples of a batch");
       }
       const gradient = builder.weightGradients.push(sizeOf(node.shape)) - 1;
       // Accumulating kernels read slots only.

@@ -39,7 +39,7 @@ export function operationOfSums(builder: Builder, node: OperationNode, values: r
     }
     const { kind } = node.inputs[i];
     if (kind === "constant" || kind === "literal") return node.inputs[i];
-    throw new Uncompilable("a gradient that is summed over the batch meets a value of one step");
+    throw new Uncompilable("a gradient summed over the samples is combined with a value of a single step");
   });
   return { kind: "sum over steps", sum: { from: "after", node, inputs } };
 }

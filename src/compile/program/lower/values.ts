@@ -4,7 +4,7 @@ import type { Shape } from "../../../device/shape.ts";
 import type { Node, OperationNode } from "../../trace/graph.ts";
 import type { Operand, Program } from "../program.ts";
 
-/** A program, and how to call it. */
+/** A program, and the nodes of its inputs and results. */
 export interface Lowered {
   /** Number of samples. */
   readonly batch: number;

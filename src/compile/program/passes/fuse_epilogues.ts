@@ -98,7 +98,7 @@ function resultOf(product: ContractKernel, { operands }: MapKernel): number {
   return result?.offset === offset && sameShape(result.strides, strides) ? position : -1;
 }
 
-/** Whether the constants of an expression would need the registers that hold sums, as those of `tanh` do. */
+/** Whether the constants of an expression would need the registers that hold sums, as the constants of `tanh` do. */
 function hasManyConstants(root: Scalar): boolean {
   return topological(lowerMath(root)).filter(({ op }) => op === "constant").length > 4;
 }

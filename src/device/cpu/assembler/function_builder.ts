@@ -194,19 +194,19 @@ export class FunctionBuilder implements Callable {
     scratch.setFloat64(0, value, true);
     this.#code.append(scratchBytes.subarray(0, 8));
   }
-  /** Four integers of 32 bits. */
+  /** A constant vector of four 32-bit integers. */
   i32x4(a: number, b = a, c = a, d = a): void {
     this.#opcode("v128.const");
     [a, b, c, d].forEach((value, lane) => scratch.setInt32(4 * lane, value, true));
     this.#code.append(scratchBytes);
   }
-  /** One float in four lanes. */
+  /** A constant vector with the same float32 in all four lanes. */
   f32x4(value: number): void {
     this.#opcode("v128.const");
     for (let lane = 0; lane < 4; lane++) scratch.setFloat32(4 * lane, value, true);
     this.#code.append(scratchBytes);
   }
-  /** One float in two lanes. */
+  /** A constant vector with the same float64 in both lanes. */
   f64x2(value: number): void {
     this.#opcode("v128.const");
     for (let lane = 0; lane < 2; lane++) scratch.setFloat64(8 * lane, value, true);

@@ -121,7 +121,7 @@ function describe(
       step * words,
       imaginary * words,
     );
-    // Vectors of narrower elements do not have the lanes of the others.
+    // Elements of another size have another number of lanes per vector.
     if (words !== size / 4) return Lanes.apart;
     return lanesOf(stride, columns % linesPerBlock === 0, i === views.length - 1);
   });

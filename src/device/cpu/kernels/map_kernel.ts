@@ -38,11 +38,11 @@ export const word = {
 interface MappedOperand {
   readonly spacing: Spacing;
   readonly dtype: DType | "index";
-  /** Position of its words in the descriptor, in bytes. */
+  /** Position of the operand's words in the descriptor, in bytes. */
   readonly offset: number;
   readonly pointer: Local;
   readonly stride: Local;
-  /** All lanes of a repeated element or a number; the index of each lane at the start of a row. */
+  /** A vector: a repeated element or a number in all lanes, or the index of each lane at the start of a row. */
   readonly vector: Local;
 }
 

@@ -82,7 +82,7 @@ export async function openBlas(name: string): Promise<(memory: Memory, threads: 
   const permission = name === "auto" ? { name: "ffi" } as const : { name: "ffi", path: name } as const;
   const { state } = await Deno.permissions.request(permission);
   if (state !== "granted") {
-    throw new Error(`init: blas calls a native library, which takes a permission: run deno with --allow-ffi`);
+    throw new Error(`init: blas calls a native library, which needs a permission: run deno with --allow-ffi`);
   }
   if (name !== "auto") return onMemory(openLibrary(name), name);
   const names = libraryNames[Deno.build.os] ?? [];
@@ -98,7 +98,7 @@ export async function openBlas(name: string): Promise<(memory: Memory, threads: 
   throw new Error(
     `init: no BLAS was found (${
       names.join(", ")
-    }): ${remedy}, or give the path of one: blas: "/path/to/libopenblas.so"`,
+    }): ${remedy}, or give the path of a library: blas: "/path/to/libopenblas.so"`,
   );
 }
 
@@ -118,7 +118,7 @@ export function checkLibrary(
 ): void {
   if (!cblas_sgemm || !cblas_dgemm || !cblas_isamax) {
     throw new Error(
-      `init: "${name}" is no BLAS with a C interface: it has no function cblas_sgemm; give the path of OpenBLAS, MKL or BLIS`,
+      `init: "${name}" is not a BLAS with a C interface: it has no function cblas_sgemm; give the path of OpenBLAS, MKL or BLIS`,
     );
   }
   // The lower 32 bits of this length are 3, and the whole number is negative, so that a 64-bit interface
@@ -126,7 +126,7 @@ export function checkLibrary(
   const length = -(2n ** 32n) + 3n;
   if (Number(cblas_isamax(length, Float32Array.of(1, 2, 3), 1n)) !== 2) {
     throw new Error(
-      `init: "${name}" has an interface with 64-bit integers; give the path of the same library with 32-bit ones (LP64)`,
+      `init: "${name}" has an interface with 64-bit integers; give the path of a build with 32-bit integers (LP64)`,
     );
   }
 }

@@ -41,7 +41,7 @@ import { emitUpdates, updateBytes } from "./updates.ts";
 
 type Float = "float32" | "float64";
 
-/** Maximum bytes of a right matrix that is read in place by more rows than four tiles have. */
+/** Maximum bytes of a right matrix that is read in place if the left matrix has more rows than four tiles. */
 const unpackedBytes = 32768;
 /** Rows of the left matrix are packed if the stride of the summed axis has at least this number of bytes. */
 const farApart = 1024;
@@ -51,7 +51,7 @@ const maxFewRows = 31;
 const cachedBytes = 2 ** 18;
 /** Maximum rows that are computed as scalar products for every size. */
 const maxDotRows = 4;
-/** Columns of a unit whose rows are read in order: a row of a unit has several pages. */
+/** Columns of a unit whose rows are read in order: each row of the unit spans several memory pages. */
 const streamedColumns = 2400;
 /** Panels that are packed at a time if rows are contiguous: longer reads are faster. */
 const rowPanels = 8;

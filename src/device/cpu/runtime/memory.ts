@@ -85,8 +85,8 @@ export class Memory {
   constructor(maximumBytes: number = Math.min(maximumPages * page, machineMemory())) {
     this.#maximumPages = Math.min(maximumPages, Math.ceil(maximumBytes / page));
     this.#limit = this.#maximumPages === maximumPages
-      ? "the most that WebAssembly addresses, whatever the machine has"
-      : "all that the machine has";
+      ? "the limit of WebAssembly on any machine"
+      : "the memory of the machine";
     for (;;) {
       try {
         this.wasm = newMemory(this.#maximumPages);
@@ -95,7 +95,7 @@ export class Memory {
         // The maximum reserves address space, which may be limited.
         if (this.#maximumPages <= 256) throw error;
         this.#maximumPages >>= 1;
-        this.#limit = "the most that the machine lets WebAssembly reserve";
+        this.#limit = "the address space that the machine lets WebAssembly reserve";
       }
     }
     // The first and the last granule are never allocated: address zero is invalid, and vectors may be read
@@ -252,11 +252,11 @@ export class Memory {
     const available = this.#maximumPages - pages;
     let added = Math.min(wanted, available);
     if (needed > available || !this.#tryGrow(added) && !(added = needed, this.#tryGrow(added))) {
-      const limit = needed <= available ? "and the machine has no more" : this.#limit;
+      const limit = needed <= available ? "but the machine has no free memory" : this.#limit;
       throw new Error(
-        `out of memory: ${formatBytes(byteLength)} were asked for, ${
+        `out of memory: ${formatBytes(byteLength)} requested, ${
           formatBytes(this.usedBytes)
-        } are in use of ` +
+        } in use; the maximum is ` +
           `${
             formatBytes(this.maximumBytes)
           }, ${limit}: make the batch smaller, solve with adjoint: "checkpoint", ` +

@@ -25,7 +25,7 @@ const word = {
   tasks: 4,
   /** Address of the descriptor. All addresses here count 32-bit words. */
   descriptor: 5,
-  /** Address and length of the module's bytes, its number, and the index of the export. */
+  /** Address and length of the module's bytes, the unique number of the module, and the index of the function's export. */
   module: 6,
   moduleLength: 7,
   moduleNumber: 8,
@@ -159,7 +159,7 @@ export class ThreadPool {
       const cause = this.#failure;
       this.#failure = undefined;
       throw new Error(
-        `a worker thread of the CPU device has ended: ${cause}; init({ device: "cpu", threads: 1 }) needs none`,
+        `a worker thread of the CPU device has ended: ${cause}; init({ device: "cpu", threads: 1 }) uses no worker threads`,
         { cause },
       );
     }
@@ -246,7 +246,7 @@ export class ThreadPool {
         worker.unref();
       }
     } catch (error) {
-      console.warn(`weft: a worker thread cannot be started, so that fewer threads compute: ${error}`);
+      console.warn(`weft: cannot start a worker thread, so kernels run on fewer threads: ${error}`);
     }
   }
 
