@@ -29,7 +29,7 @@ export abstract class Transformation implements Trace {
   /** Makes a symbol that consists of `parts`. */
   abstract symbol(parts: readonly Tensor[]): Tensor;
 
-  /** The parts of a symbol. For other tensors, makes the parts: a tangent of zero, or a copy for each example. */
+  /** The parts of a symbol. For other tensors, makes the parts: a tangent of zero, or the tensor broadcast over the examples. */
   abstract allParts(x: Tensor): readonly Tensor[];
 
   /**

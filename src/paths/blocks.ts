@@ -52,7 +52,10 @@ function applyToBlocks(x: Tensor, f: SeriesFunction): Tensor {
   return result;
 }
 
-/** The gradient with respect to the observations; linear in the cotangent, so that its gradient is the function. */
+/**
+ * The gradient with respect to the observations. It is linear in the cotangent, so its own gradient with respect to the cotangent
+ * applies `f`.
+ */
 function transposed(g: Tensor, x: Tensor, f: SeriesFunction): Tensor {
   const pull = (g: Tensor, x: Tensor, first: number) =>
     vjp(() => concatenate([...f.fit(x, first)], -1), x).pullback(g);

@@ -7,14 +7,14 @@ import { arange } from "../tensor/creation.ts";
 import { linearRecurrence } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** (..., length, channels) to (length, columns). */
+/** Reshapes `(..., length, channels)` to `(length, columns)`. */
 export function toColumns(x: Tensor): Tensor {
   const time = x.rank - 2;
   const order = x.shape.map((_, axis) => axis).filter((axis) => axis !== time);
   return x.permute([time, ...order]).reshape([x.shape[time], sizeOf(x.shape) / x.shape[time]]);
 }
 
-/** (rows, columns) to (..., rows, channels), as a view. `shape` is the shape of the series. */
+/** Reshapes `(rows, columns)` to `(..., rows, channels)`, as a view. `shape` is the shape of the series. */
 export function fromColumns(columns: Tensor, shape: Shape): Tensor {
   const [batch, channels] = [shape.slice(0, -2), shape.at(-1)!];
   const axes = [...batch.map((_, axis) => axis + 1), 0, batch.length + 1];

@@ -69,7 +69,7 @@ export function logsigWindows(x: Tensor, depth: number, windowLength: number, t?
   const missing = (hasMissing(x, "logsigWindows") ?? true) || rows.length > times.length;
   const values = linearValues(all, { shared: rowTimes }, missing);
 
-  // A window's last point repeated adds nothing to its signature, so that all become equally long.
+  // Pad all windows to the same length. Repeating the last point of a window does not change its signature.
   const windows = borders.length - 1;
   const longest = largest(borders.slice(1).map((end, i) => end - borders[i])) + 1;
   const places = Int32Array.from({ length: windows * longest }, (_, i) => {
@@ -85,14 +85,14 @@ export function logsigWindows(x: Tensor, depth: number, windowLength: number, t?
 }
 
 /**
- * Divides a series into windows. A border close to the time of an observation is that observation. Other borders become new
- * rows.
+ * Divides a series into windows. A border close to the time of an observation moves to the observation. Each other border becomes
+ * a new row, which is interpolated.
  *
  * @returns The observation of each row (-1 for a new row) and its time, and the rows of the borders.
  */
 function divide(times: Float64Array, windowLength: number) {
   const end = times[times.length - 1];
-  // The tolerance avoids a last window of rounding errors only.
+  // The tolerance prevents an extra last window whose duration is only a rounding error.
   const windows = Math.ceil((end - times[0]) / windowLength * (1 - 1e-12));
   const rows: number[] = [];
   const rowTimes: number[] = [];

@@ -80,8 +80,8 @@ export interface IntensityOptions {
 const intensityOptionNames: OptionNames<IntensityOptions> = { per: "optional", cumulative: "optional" };
 
 /**
- * Number of observations up to each row. It is informative if measuring is a decision, as in medicine. Concatenate it to a series as
- * channels (Kidger et al., 2020, section 3.2).
+ * Number of observations up to each row. The count is informative if someone decides when to measure, as in medicine.
+ * Concatenate it to a series as channels (Kidger et al., 2020, section 3.2).
  *
  * @param x `(..., length, channels)`; NaN is missing.
  * @returns `(..., length, channels)`, or `(..., length, 1)` per row, of the type of `x`.
@@ -120,7 +120,7 @@ export function terminalTimes(t: Tensor, lengths: Tensor): Tensor {
   checkTensor("terminalTimes: lengths", lengths);
   if (t.rank === 0 || (t.rank > 1 && !sameShape(t.shape.slice(0, -1), lengths.shape))) {
     throw new ShapeError(
-      `terminalTimes: times of shape ${formatShape(t.shape)} for lengths of shape ${
+      `terminalTimes: times of shape ${formatShape(t.shape)} do not fit lengths of shape ${
         formatShape(lengths.shape)
       }`,
     );

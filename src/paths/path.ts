@@ -34,7 +34,7 @@ export interface Path {
   readonly causal: boolean;
   /**
    * X(t): `(..., channels)` for one time, `(..., n, channels)` for a vector of n times or for times `(..., n)` of each series.
-   * Numbers are exact for every type of the path. A float32 tensor holds 24 bits of a time.
+   * Times as numbers are exact, also for a float32 path. A float32 tensor holds 24 bits of a time.
    */
   evaluate(t: Tensor | number | ArrayLike<number>): Tensor;
   /**
@@ -62,7 +62,7 @@ export function checkPath(operation: string, X: Path): void {
   const given: unknown = X;
   const found = given instanceof Tensor ? `a tensor of shape ${formatShape(given.shape)}` : typeof given;
   throw new TypeError(
-    `${operation}: expected a path, got ${found}; make one of observations: CubicSpline(naturalCubicCoeffs(x, t), t)`,
+    `${operation}: expected a path, got ${found}; construct a path from observations: CubicSpline(naturalCubicCoeffs(x, t), t)`,
   );
 }
 

@@ -24,7 +24,7 @@ export interface Grid {
 /** Maximum number of grid points for a comparison with all of them. With more points, bisection finds the piece. */
 const maxComparisons = 256;
 
-/** {@linkcode maxComparisons}, if times differ between series. */
+/** As {@linkcode maxComparisons}, for times that differ between series. */
 const maxOwnComparisons = 16;
 
 /** Makes the grid of a timeline for values of a type. */

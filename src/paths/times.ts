@@ -115,9 +115,7 @@ export function checkResolution(times: ArrayLike<number>, dtype: DType, name: st
       times[times.length - 1]
     }, which ${dtype} cannot distinguish (rounding changes a ` +
       `gap by ${Math.round(100 * lost)} %): ` +
-      (far
-        ? "subtract the first time from all of them"
-        : "use float64, or a longer unit between fewer times"),
+      (far ? "subtract the first time from all of them" : "use float64, or larger gaps between times"),
   );
 }
 

@@ -139,6 +139,6 @@ function checkSamples(control: Tensor, z: Tensor, ownTimes: boolean): void {
     `cdeint: X has values of shape ${formatShape(control.shape)}, z0 has ${
       formatShape(z.shape)
     }; expected the same axes ` +
-      "before the last one",
+      "before the last axis",
   );
 }

@@ -20,12 +20,14 @@ export function checkSteps(
   origin: number,
 ): Steps {
   if (nameOf(searched) !== method) {
-    throw new RangeError(`odeint: steps were found for ${nameOf(searched)}, the method is ${method}`);
+    throw new RangeError(
+      `odeint: steps were found for method ${nameOf(searched)}, but the method of this solve is ${method}`,
+    );
   }
   const ends = [times[0], times[times.length - 1]];
   if (interval.some((time, i) => time !== ends[i])) {
     throw new RangeError(
-      `odeint: steps go from t = ${interval.join(" to ")}, expected ${ends.join(" to ")}`,
+      `odeint: the given steps go from t = ${interval.join(" to ")}, expected ${ends.join(" to ")}`,
     );
   }
   if (from !== origin) {
@@ -35,7 +37,9 @@ export function checkSteps(
   }
   if (found.norm === "sample" && found.lists.length !== y0.shape[0]) {
     throw new RangeError(
-      `odeint: steps of ${found.lists.length} samples for a state of shape ${formatShape(y0.shape)}`,
+      `odeint: steps contains ${found.lists.length} samples, expected ${
+        y0.shape[0]
+      }, the first axis of the state`,
     );
   }
   return found;

@@ -153,8 +153,8 @@ function controlAt(X: Path, batchOf: () => readonly number[], t: Tensor): Contro
       if (batch.some((length) => length > 1)) {
         const series = formatShape(batch);
         throw new ShapeError(
-          `norm "sample": the state has ${samples} samples along its first axis, the control series of ${series}; ` +
-            "give it a series for each sample, in the same axes, or one for all",
+          `norm "sample": the state has ${samples} samples along its first axis, the control has series of shape ${series}; ` +
+            "expected one series for each sample, along the same axes, or one series for all samples",
         );
       }
       const rows = look(t.flatten());

@@ -72,7 +72,7 @@ const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "rev
  * @param options By default the method of torchdiffeq, `"dopri5"` with `rtol` 1e-7 and `atol` 1e-9.
  * @throws {OptionError} If the method or another option excludes an option, such as a `stepSize` without a method.
  * @throws {RangeError} If the method is unknown, a step size or tolerance is not positive, times are not monotone, or an
- * adaptive solve needs more than `maxSteps` steps: the message has the time that it reached.
+ * adaptive solve needs more than `maxSteps` steps: the message contains the time that the solve reached.
  * @throws {ShapeError | TypeError} If the result of the vector field has another structure, shape or type than the state.
  */
 export function odeint<S extends Tree>(

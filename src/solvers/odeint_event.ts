@@ -84,8 +84,8 @@ export function odeintEvent<S extends Tree>(
   if (others.norm === "sample" || others.steps) {
     const option = others.steps ? "steps" : 'norm "sample"';
     throw new RangeError(
-      `odeintEvent: ${option} is not supported: all samples share the time of the event and the steps to it, which the search finds; ` +
-        "omit it",
+      `odeintEvent: ${option} is not supported: all samples share the steps and the time of the event, which odeintEvent finds itself; ` +
+        "omit the option",
     );
   }
   const state = packState(y0, "odeintEvent");
@@ -93,7 +93,7 @@ export function odeintEvent<S extends Tree>(
   const starts = typeof t0 === "number" ? [t0] : hostTimes(t0, "odeintEvent: t0");
   if (starts.length !== 1) {
     throw new ShapeError(
-      `odeintEvent: t0 has ${starts.length} times, expected one, at which all samples begin`,
+      `odeintEvent: t0 has ${starts.length} times, expected one time at which all samples start`,
     );
   }
   const [start] = starts;

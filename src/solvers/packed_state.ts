@@ -12,9 +12,9 @@ import type { VectorField } from "./runge_kutta.ts";
 export interface StatePlace {
   /** Dotted path of the leaf, as in `layers.0.weight`; empty if the state is a tensor. */
   readonly leaf: string;
-  /** Position along the leaf's first axis. */
+  /** Position along the first axis of the leaf. */
   readonly sample: number;
-  /** Positions along its other axes. */
+  /** Positions along the other axes of the leaf. */
   readonly index: readonly number[];
 }
 
@@ -54,7 +54,7 @@ export function packState<S extends Tree>(
   const hasBatch = shapes.every((shape) => shape.length > 0 && shape[0] === batch);
   if (!isLone && norm === "sample" && !hasBatch) {
     throw new ShapeError(
-      `${operation}: norm "sample" needs leaves with one first axis, got ${
+      `${operation}: norm "sample" needs leaves with the same first axis, got ${
         shapes.map(formatShape).join(", ")
       }`,
     );
@@ -91,7 +91,7 @@ export function packState<S extends Tree>(
   };
 }
 
-/** A vector field of trees as one of packed states. */
+/** Converts a vector field of trees to a vector field of packed states. */
 export function packField<S extends Tree>(state: PackedState<S>, f: VectorField<S>): VectorField {
   return (t, y) => state.pack(f(state.timeOf(t), state.unpack(y)));
 }
@@ -109,14 +109,14 @@ function checkType(operation: string, path: string, { dtype }: Tensor, expected:
   );
 }
 
-/** The slopes of the leaves of a state, in its order. */
+/** The slopes of the leaves of a state, in the order of the leaves. */
 function slopesOf(slopes: Tree, leaves: readonly [path: string, leaf: Tensor][]): Tensor[] {
   const found = new Map(treeFlatten(slopes));
   const names = [leaves.map(([path]) => path), [...found.keys()]];
   if (found.size !== leaves.length || names[0].some((path) => !found.has(path))) {
     const [expected, given] = names.map((paths) => paths.join(", ") || "no tensor");
     throw new TypeError(
-      `odeint: the vector field returned ${given} for a state of ${expected}; they must have one structure`,
+      `odeint: the vector field returned ${given} for a state of ${expected}; they must have the same structure`,
     );
   }
   return leaves.map(([path, leaf]) => {
@@ -131,13 +131,13 @@ export function checkSlope(slope: Tensor, y: Tensor, path = ""): void {
   const place = path === "" ? "" : ` at ${path}`;
   if (slope.dtype !== y.dtype) {
     throw new TypeError(
-      `odeint: the vector field returned ${slope.dtype}${place} for a state of ${y.dtype}; they must have one type`,
+      `odeint: the vector field returned ${slope.dtype}${place} for a state of ${y.dtype}; they must have the same type`,
     );
   }
   if (sameShape(slope.shape, y.shape)) return;
   const [found, expected] = [slope, y].map(({ shape }) => formatShape(shape));
   throw new ShapeError(
-    `odeint: the vector field returned ${found}${place} for a state of ${expected}; they must have one shape`,
+    `odeint: the vector field returned ${found}${place} for a state of ${expected}; they must have the same shape`,
   );
 }
 

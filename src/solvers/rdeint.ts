@@ -54,7 +54,7 @@ function solveWindows(
   checkOptionUse(tableau, { ...rest, adjoint });
   if (rest.grid || rest.steps) {
     throw new TypeError(
-      "rdeint: grid and steps are of no use where every window is solved by itself; leave them out",
+      "rdeint: the options grid and steps are not supported, since each window is solved separately; omit them",
     );
   }
   const times = hostTimes(t, "rdeint: t");
@@ -63,7 +63,7 @@ function solveWindows(
     throw new RangeError(
       `rdeint: t = ${
         times[places.indexOf(-1)]
-      } is no grid point of the path: a window's log-signature is that of all of it`,
+      } is not a grid point of the path; rdeint has no states inside a window`,
     );
   }
   const [first, last] = [places[0], places[places.length - 1]];

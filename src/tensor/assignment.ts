@@ -19,7 +19,7 @@ export function checkAssignment(to: Tensor, values: Tensor): void {
     throw new Error(
       `assign: elements of this tensor of shape ${
         formatShape(to.shape)
-      } share memory, as broadcastTo leaves them; ` +
+      } share memory, as after broadcastTo; ` +
         "assign to the tensor that was broadcast, or to a copy, as x.broadcastTo(shape).mul(1)",
     );
   }

@@ -91,7 +91,7 @@ export function tensor(data: TensorData, options: TensorOptions & { shape?: Shap
   if (dtype === "int32" || dtype === "uint32") {
     const wrong = Array.prototype.findIndex.call(values, (value) => !isRepresentable(Number(value), dtype));
     if (wrong >= 0) {
-      throw new TypeError(`tensor: value ${values[wrong]} (number ${wrong}) is not a valid ${dtype}`);
+      throw new TypeError(`tensor: value ${values[wrong]} (index ${wrong}) is not a valid ${dtype}`);
     }
   }
   const result = new Tensor(uploadView(currentDevice(), values as ArrayLike<number>, target, dtype));

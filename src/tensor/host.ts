@@ -118,7 +118,7 @@ export function checkWithin(
   throw new RangeError(
     `${operation}: ${name} of shape ${formatShape(x.shape)} have the value ${
       values![wrong]
-    } (number ${wrong}), ` +
+    } (index ${wrong}), ` +
       `expected ${expected}: ${what}`,
   );
 }

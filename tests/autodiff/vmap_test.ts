@@ -351,7 +351,7 @@ Deno.test("vmap says why it cannot map", () => {
   );
   throws(
     () => vmap((x: Tensor) => jvp(solveBy({}))([x], [x])[1])(x),
-    /or of jvp inside vmap; use a method of fixed steps/,
+    /or of jvp inside vmap; use a fixed-step method/,
   );
   throws(
     () => vmap((x: Tensor) => odeint((_t, y) => y, x, [0, 1], { norm: "sample" }))(x),

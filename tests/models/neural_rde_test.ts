@@ -118,6 +118,6 @@ Deno.test("rdeint rejects invalid numbers of steps and step sizes", () => {
 Deno.test("rdeint rejects an output time inside a window", () => {
   assert.throws(
     () => rdeint(jumps, count, tensor([[0]], float64), [0, 1.5]),
-    /rdeint: t = 1.5 is no grid point of the path/,
+    /rdeint: t = 1.5 is not a grid point of the path/,
   );
 });

@@ -123,7 +123,7 @@ testOnDevices("labels outside the classes throw if the host knows their values",
   const x = tensor([[2, -1, 0.5], [0, 1, -2], [0, 0, 1]]);
   for (const measure of [crossEntropy, accuracy]) {
     const message = new RegExp(
-      `${measure.name}: labels of shape \\(3,\\) have the value 3 \\(number 2\\), expected -1 to 2`,
+      `${measure.name}: labels of shape \\(3,\\) have the value 3 \\(index 2\\), expected -1 to 2`,
     );
     assert.throws(() => measure(x, tensor([1, 2, 3], int32)), message);
     assert.throws(() => measure(x, tensor([0, -2, 1], int32)), RangeError);

@@ -366,11 +366,11 @@ Deno.test("states and slopes that do not fit together are rejected with the leaf
     odeint(field, y, [0, 1], options);
   assert.throws(
     solve(() => ({ a: y0.a })),
-    /odeint: the vector field returned a for a state of a, b; they must have one structure/,
+    /odeint: the vector field returned a for a state of a, b; they must have the same structure/,
   );
   assert.throws(
     solve(() => ({ a: y0.a, b: y0.a })),
-    /odeint: the vector field returned \(1,\) at b for a state of \(1, 1\); they must have one shape/,
+    /odeint: the vector field returned \(1,\) at b for a state of \(1, 1\); they must have the same shape/,
   );
   assert.throws(
     solve(() => ({ a: y0.a, b: y0.b.cast("int32") })),
@@ -381,7 +381,7 @@ Deno.test("states and slopes that do not fit together are rejected with the leaf
   assert.throws(solve((_t, y) => y, { a: 1 }), /odeint: y0 must be a tensor/);
   assert.throws(
     solve((_t, y) => y, { a: tensor([1, 2]), b: tensor([[2]]) }, { norm: "sample" }),
-    /odeint: norm "sample" needs leaves with one first axis, got \(2,\), \(1, 1\)/,
+    /odeint: norm "sample" needs leaves with the same first axis, got \(2,\), \(1, 1\)/,
   );
   const X = CubicSpline(x);
   assert.throws(

@@ -137,7 +137,7 @@ testOnDevices("an assignment to a broadcast view throws", async () => {
     const wide = base.expandDims(0).broadcastTo([2, ...shape]);
     assert.throws(
       () => wide.assign(ones(wide.shape)),
-      /shape \(2, 2, 3, 4\) share memory, as broadcastTo leaves/,
+      /shape \(2, 2, 3, 4\) share memory, as after broadcastTo/,
     );
     assert.deepEqual([...await base.data()], before);
     // An axis of length one does not repeat elements.

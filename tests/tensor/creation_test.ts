@@ -40,7 +40,7 @@ testOnDevices("tensor rejects ragged arrays, wrong shapes and values that are no
 testOnDevices("tensor rejects values that its integer dtype cannot represent", () => {
   assert.throws(
     () => tensor([1, 2.5], { dtype: "int32" }),
-    /tensor: value 2.5 \(number 1\) is not a valid int32/,
+    /tensor: value 2.5 \(index 1\) is not a valid int32/,
   );
   assert.throws(() => tensor([NaN], { dtype: "int32" }), /NaN .* is not a valid int32/);
   assert.throws(() => tensor([2 ** 31], { dtype: "int32" }), /is not a valid int32/);

@@ -228,12 +228,12 @@ const cases: [string, () => unknown, RegExp][] = [
   [
     "updates beyond an axis",
     () => ones([4]).scatterAdd(tensor([0, 4], { dtype: "int32" }), ones([2])),
-    /scatterAdd: indices of shape \(2,\) have the value 4 \(number 1\), expected 0 to 3/,
+    /scatterAdd: indices of shape \(2,\) have the value 4 \(index 1\), expected 0 to 3/,
   ],
   [
     "a negative index of integers",
     () => tensor([1, 2], { dtype: "int32" }).take(tensor([-1], { dtype: "int32" })),
-    /take: indices of shape \(1,\) have the value -1 \(number 0\), expected 0 to 1/,
+    /take: indices of shape \(1,\) have the value -1 \(index 0\), expected 0 to 1/,
   ],
   [
     "nothing",

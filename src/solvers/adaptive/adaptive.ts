@@ -87,7 +87,7 @@ export function solveAdaptively(
   if (!given && !hasValues(y0)) {
     throw new Error(
       `odeint: ${tableau.name} chooses its steps while it runs and cannot be part of a traced loop, or of jvp inside vmap; use a ` +
-        "method of fixed steps",
+        "fixed-step method, such as rk4",
     );
   }
   const first = y0.expandDims(0);
@@ -174,7 +174,7 @@ export function solveParts(
   );
 }
 
-/** The data of a step that shorter steps from its start need. */
+/** Data of a step. Shorter steps from the same start, which locate the event, begin with the state and the slope. */
 interface KeptStep {
   readonly y: Tensor;
   readonly slope: Tensor;

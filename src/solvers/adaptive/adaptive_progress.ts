@@ -64,7 +64,7 @@ export function checkProgress(
   );
 }
 
-/** The error for samples that have not arrived after `maxSteps` steps. It names the sample with the longest remaining time. */
+/** The error for samples that have not reached the end after `maxSteps` steps. It names the sample with the longest remaining time. */
 export function tooManySteps(
   method: string,
   samples: readonly Progress[],
@@ -77,8 +77,8 @@ export function tooManySteps(
   return new NoProgressError(
     `odeint: ${maxSteps} steps of ${method} from t = ${
       origin + begin
-    } did not lead ${left.length} of ${samples.length} samples to ` +
-      `t = ${origin + finish}; the last one, sample ${last}, is at ${
+    } are not enough for ${left.length} of ${samples.length} samples to ` +
+      `reach t = ${origin + finish}; the farthest from it, sample ${last}, is at ${
         describe(samples[last], origin)
       }. Raise maxSteps, rtol or atol; very short ` +
       "steps indicate a stiff or diverging equation",

@@ -25,7 +25,10 @@ export function replay(
   const direction = Math.sign(finish - begin);
   const column = norm === "sample" ? columnShape(y0) : [];
   const steps = largestCount(lists.map(({ starts }) => starts.length));
-  /** Numbers of each step, `(steps, lists)`. Finished samples take steps of length zero at their end. */
+  /**
+   * Numbers of each step, `(steps, samples)`, or `(steps, 1)` if all samples share their steps. Finished samples take steps of
+   * length zero at the end.
+   */
   const table = (
     numbers: (list: StepList) => ArrayLike<number | boolean>,
     rest: (list: StepList) => number,
@@ -44,7 +47,7 @@ export function replay(
   const row = {
     t: rows(starts),
     dt: rows(ends.map((end, i) => end - starts[i])),
-    // At a jump, the first and the last stage must be evaluated on the side of the step.
+    // The field has different values before and after a jump. Stages at a jump use the side on which the step lies.
     end: rows(ends.map((end, i) => restarted[i + lists.length] ? justAfter(end, -direction, dtype) : end)),
     ...(jumping
       ? { begin: rows(starts.map((start) => justAfter(start, direction, dtype))), restarted: rows(restarted) }

@@ -31,7 +31,7 @@ export interface AdaptiveOptions extends Tolerances {
   readonly stepSize?: number;
   /** Times at which the vector field may jump. A step ends at each of them, and the next step evaluates its first slope again. */
   readonly jumps?: ArrayLike<number>;
-  /** The origin of all other times. Messages contain the times of the user. */
+  /** The origin of all other times. Messages add it, so that they contain the user's times. */
   readonly origin: number;
   readonly controller: Required<StepController>;
   readonly norm: ErrorNorm;
@@ -58,7 +58,7 @@ export interface Steps {
   readonly jumping: boolean;
 }
 
-/** The largest of some counts, 0 without counts. */
+/** The largest count, or 0 for an empty array. */
 export function largestCount(counts: readonly number[]): number {
   return Math.max(0, largest(counts));
 }
@@ -81,11 +81,11 @@ function valuesNow(x: Tensor): Float64Array {
   const values = peekHostValues(x.flatten());
   if (values) return values;
   const reason = isCapturing()
-    ? "jit traces it before the values of the state exist"
+    ? "jit traces the solve before the state has values"
     : `the state is on ${x.device.info.kind}, whose values must be awaited`;
   throw new (isCapturing() ? JitError : Error)(
     `an adaptive method, such as the default dopri5, computes its step sizes from values, but ${reason}: find the steps ` +
-      "first, const steps = await findOdeintSteps(f, y0, t, options) or findCdeintSteps, and solve with the option { steps }; or solve on the " +
+      "first, with const steps = await findOdeintSteps(f, y0, t, options) or findCdeintSteps, and solve with the option { steps }; or solve on the " +
       "CPU without jit, or use a fixed-step method, such as rk4, with a stepSize",
   );
 }

@@ -25,8 +25,8 @@ export type ErrorNorm = "batch" | "sample";
  * A PID controller of step sizes. With the errors r0 of this step and r1, r2 of the two steps before it, in units of the tolerance,
  * and the order k of the error estimate plus one, the step size is multiplied by
  * `safety * r0^(-(p + i + d) / k) * r1^((p + 2 d) / k) * r2^(-d / k)`. (Soderlind, "Digital filters in adaptive time-stepping",
- * 2003. The names are those of Diffrax.) The coefficients 0, 1, 0 give the integral controller of torchdiffeq. It is always used
- * after a rejected step.
+ * 2003. The names are those of Diffrax.) The coefficients 0, 1, 0 give the integral controller of torchdiffeq. The
+ * integral controller is always used after a rejected step.
  */
 export interface StepController {
   /**
@@ -138,8 +138,8 @@ export function readNumbers(x: Tensor): Float64Array {
   const values = peekHostValues(x);
   if (values) return values;
   throw new (isCapturing() ? JitError : Error)(
-    "this method reads values while it runs (an implicit method solves equations with them), but the state is on " +
-      `${x.device.info.kind}, whose values must be awaited, or inside jit, where no values exist yet: solve on the ` +
+    "the solver reads values while it runs, as implicit methods and events require, but the state is on " +
+      `${x.device.info.kind}, whose values must be awaited, or inside jit, where the state has no values yet: solve on the ` +
       'CPU, await init({ device: "cpu" }), without jit, or ' +
       "use an explicit fixed-step method, such as rk4, with a stepSize",
   );
@@ -170,7 +170,7 @@ export function errorRatio(
  * Estimates the first step size from the norms of the state, its slope and the change of the slope. It evaluates the vector field
  * once.
  *
- * @param later The slope at another time and state, from the distance in time.
+ * @param later Returns the slope at another state, at a distance in time from the start.
  */
 export function firstStep(
   later: (distance: Tensor, y: Parts) => Parts,

@@ -44,7 +44,7 @@ export interface AdjointSolution {
  * @param outputs The tensors of the solution that have a gradient.
  * @param backwards Solves backwards, from the traced field, the solution, the cotangents of the outputs, and the constants of the
  * field whose gradients are needed.
- * @param isOfSteps Whether the gradient is that of the discrete solution.
+ * @param isOfSteps Whether `backwards` returns the gradient of the discrete solution, instead of that of the equation.
  */
 export function solveWithAdjoint<T>(
   f: VectorField,

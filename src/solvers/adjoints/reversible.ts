@@ -30,7 +30,7 @@ interface FieldWithGradient {
   readonly pull: (t: Tensor, y: Tensor, gradient: Tensor) => Tensor;
 }
 
-/** A reversible method. The state of its loop is a pair, and further values of the method. */
+/** A reversible method. The loop carries a pair, and values that the method adds to it. */
 export interface ReversibleMethod {
   readonly kind: "reversible";
   readonly name: string;

@@ -34,7 +34,7 @@ export function stepTimes(t: Float64Array, { stepSize, grid: given }: StepChoice
   checkStepSize(stepSize);
   const [start, end] = [t[0], t[t.length - 1]];
   const direction = Math.sign(end - start);
-  // The factor avoids a last step of rounding errors only.
+  // The factor prevents an extra last step whose size is only a rounding error.
   const steps = Math.max(1, Math.ceil(Math.abs(end - start) / stepSize * (1 - 1e-12)));
   checkStepCount(steps, `odeint: stepSize ${stepSize}`, start, end);
   const grid = Float64Array.from({ length: steps + 1 }, (_, i) => start + direction * i * stepSize);

@@ -64,7 +64,9 @@ export const scatterAdd: Primitive<{ size: number }> = {
   infer([{ shape: [outer, count, inner], dtype }, indices], { size }) {
     checkIndices("scatterAdd", indices);
     if (indices.shape[0] !== count) {
-      throw new ShapeError(`scatterAdd: ${count} rows of updates for ${indices.shape[0]} indices`);
+      throw new ShapeError(
+        `scatterAdd: updates have ${count} rows, expected ${indices.shape[0]}, one for each index`,
+      );
     }
     return { shape: [outer, size, inner], dtype };
   },

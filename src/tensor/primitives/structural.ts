@@ -128,7 +128,9 @@ export const concatenate: Primitive<{ axis: number }> = {
         other.shape.every((length, i) => i === axis || length === shape[i]);
       if (!fits || other.dtype !== dtype) {
         const all = inputs.map((x) => `${x.dtype} ${formatShape(x.shape)}`).join(", ");
-        throw new ShapeError(`concatenate: ${all} must have one type and agree on every axis but ${axis}`);
+        throw new ShapeError(
+          `concatenate: ${all} must have the same type, and the same lengths except on axis ${axis}`,
+        );
       }
     }
     const length = inputs.reduce((sum, input) => sum + input.shape[axis], 0);
