@@ -152,8 +152,8 @@ export interface DeviceKernels {
    */
   matmul(a: BufferView, b: BufferView, output: BufferView, prepared?: PreparedMatrix): void;
   /**
-   * Copies a matrix (k, n) to a layout that makes products with `rows` rows faster. Returns undefined if it
-   * would not.
+   * Copies a matrix (k, n) to a layout that makes products with `rows` rows faster. Returns undefined if
+   * products would not be faster.
    */
   prepare?(right: BufferView, rows: number): PreparedMatrix | undefined;
   /**

@@ -36,7 +36,7 @@ export type ErrorCode =
 /** Formats the name of an option. */
 export type OptionWriter = (option: string) => string;
 
-/** Text of an error. A function gets a function that formats the names of options. */
+/** Text of an error, or a function that returns the text and receives a formatter for the names of options. */
 export type ErrorText = string | ((write: OptionWriter) => string);
 
 /** Fields of an error, for programs. */

@@ -62,7 +62,7 @@ export function chargeMemory(byteLength: number): MemoryAccount | undefined {
   }
   const used = current.used + byteLength;
   if (used > current.limit) {
-    throw new MemoryLimitError(`the buffers take ${used} bytes, and the limit is ${current.limit}`);
+    throw new MemoryLimitError(`the buffers take ${used} bytes, and the limit is ${current.limit} bytes`);
   }
   current.used = used;
   return current;

@@ -14,7 +14,7 @@ export interface SpanName {
   readonly name: string;
 }
 
-/** Receives the begin and the end of nested spans. */
+/** Receives the start and the end of nested spans. */
 export interface SpanListener {
   readonly device: KernelDevice;
   /** Whether spans of the host are reported too. */

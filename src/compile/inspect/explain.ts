@@ -108,7 +108,7 @@ function place({ slot, shared, shape }: Operand): string {
   return `${slot === undefined ? `shared${shared}` : `slot${slot}`}${formatShape(shape)}`;
 }
 
-/** Maximum characters of a printed subexpression. A value that is read twice is printed twice, so that texts can grow fast. */
+/** Maximum characters of a printed subexpression. A value that is read twice is printed twice, so texts can grow exponentially. */
 const maxText = 4000;
 
 function expression(root: Scalar, operands: readonly Operand[]): string {

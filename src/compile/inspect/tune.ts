@@ -68,7 +68,7 @@ export async function tune(solve: () => unknown): Promise<string> {
   return lines.join("\n");
 }
 
-/** Seconds of a run. Undefined if the schedule is impossible. */
+/** Seconds of a run. Undefined if the schedule cannot run. */
 async function timeOf(schedule: Schedule, device: LoopDevice, run: Run): Promise<number | undefined> {
   let fastest = Infinity;
   for (let i = 0; i <= repeats; i++) {

@@ -22,7 +22,7 @@ interface InputNode extends TensorSpec {
   readonly kind: "input";
 }
 
-/** A tensor that the traced function closes over. The graph does not hold the tensor, so that it can be reused with others. */
+/** A tensor that the traced function closes over. The graph does not hold the tensor, so the graph can be reused with other tensors. */
 interface ConstantNode extends TensorSpec {
   readonly kind: "constant";
   /** An earlier constant with the same elements of the same memory: each stage of a solve may transpose the weights again. */

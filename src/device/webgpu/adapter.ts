@@ -20,7 +20,7 @@ const softwareNames = /llvmpipe|lavapipe|softpipe|swrast|swiftshader|basic rende
 
 /** The preferred adapter of an implementation, or undefined without an adapter. */
 export async function findAdapter(implementation: Implementation): Promise<FoundAdapter | undefined> {
-  // Undefined without WebGPU, unlike the type says.
+  // Undefined in a runtime without WebGPU, contrary to the type.
   const gpu = implementation === "dawn" ? await loadDawn() : navigator.gpu as GPU | undefined;
   const adapter = await gpu?.requestAdapter({ powerPreference: "high-performance" });
   if (!adapter) return undefined;

@@ -14,7 +14,7 @@ interface Upload {
  */
 class UploadReserve extends Reserve<GpuMemory> {
   readonly uploads = new Map<GpuMemory, Upload>();
-  /** Memory that was allocated twice, or that a kernel writes. */
+  /** Memory that was allocated again after its release, or that a kernel writes: uploads to it must be repeated. */
   readonly used = new Set<GpuMemory>();
 
   override take(size: number): GpuMemory | undefined {

@@ -143,9 +143,9 @@ export class WebGpuDevice implements KernelDevice {
   }
 
   /**
-   * Makes the GPU write timestamps of the begin and end of passes from now on.
+   * Makes the GPU write timestamps of the start and end of passes from now on.
    *
-   * @param timestamps Called at the begin of each pass: returns where the pass writes its timestamps.
+   * @param timestamps Called at the start of each pass: returns where the pass writes its timestamps.
    * @internal
    */
   timePasses(timestamps: (() => GPUComputePassTimestampWrites | undefined) | undefined): void {

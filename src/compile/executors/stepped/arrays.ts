@@ -58,7 +58,7 @@ export class Arrays {
       if (role === "state") return undefined;
       const sampleStride = slot === undefined ? 0 : size;
       const rowStride = role === "row" ? (slot === undefined ? size : batch * size) : 0;
-      // Shared matrices can be large, so that transposed matrices are not copied.
+      // Shared matrices can be large, so transposed matrices are not copied.
       const staysInPlace = role === "constant" && slot === undefined;
       const memory = staysInPlace ? inputs[i] : makeContiguous(device, inputs[i]);
       const place = { memory, sampleStride, rowStride };

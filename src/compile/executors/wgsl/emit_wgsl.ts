@@ -111,7 +111,7 @@ class Emitter {
     return { chain, index: known.index, args, accesses };
   }
 
-  /** llvmpipe evaluates all branches, so that the loops of functions that are not called count too. */
+  /** llvmpipe evaluates all branches, so the loops of functions that are not called count too. */
   #iterationsOf(calls: readonly Call[]): number {
     const loops = [...this.#functions.keys()].join().split("for (").length;
     const own = calls.map(({ chain }) => iterationsOf(chain, this.#layout));
@@ -195,7 +195,7 @@ function iterationsOf([head]: Chain, { lanes }: WorkgroupShape): number {
 function findWaits(prologue: readonly Call[], step: readonly Call[], epilogue: readonly Call[]): Set<Call> {
   const waits = new Set<Call>();
   let pending: Access[] = [];
-  // The step is repeated, because its end is followed by its beginning.
+  // Twice, because the calls at the start of a step follow those at the end of the step before.
   for (const call of [...prologue, ...step, ...step, ...epilogue]) {
     const { accesses } = call;
     const depends = () => accesses.some((access) => pending.some((other) => conflict(access, other)));

@@ -83,7 +83,7 @@ export function chooseWorkgroup(
   batch: number,
   { maxIterations, limits }: Adapter,
 ): WorkgroupShape {
-  // Barriers are slow on software GPUs. Samples with one invocation each need none.
+  // Barriers are slow on software GPUs. Samples with one invocation each need no barriers.
   if (maxIterations < Infinity) return softwareWorkgroup;
   const widest = Math.max(1, largest(program.kernels.map(elementsOf)));
   const most = Math.min(maxInvocations, limits.maxComputeInvocationsPerWorkgroup);

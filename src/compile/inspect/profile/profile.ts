@@ -176,7 +176,7 @@ function tableOf(rows: readonly ProfileRow[], seconds: number, title: string): s
   ].join("\n");
 }
 
-/** Complete events ("X") of one thread, in microseconds, which viewers put inside one another. */
+/** Complete events ("X") of one thread, in microseconds. Viewers nest them by their times. */
 function traceOf(spans: readonly ProfileSpan[], seconds: number, description: string) {
   const event = { ph: "X", pid: 1, tid: 1 };
   const microseconds = (value: number) => Math.round(1e9 * value) / 1000;

@@ -7,7 +7,7 @@ import { Uncompilable } from "../../trace/uncompilable.ts";
 import type { Builder } from "./builder.ts";
 import type { Sum, Value } from "./values.ts";
 
-/** An operation on sums over the samples. Gradients are linear, so that the operation can run after the sum over the steps. */
+/** An operation on sums over the samples. Gradients are linear, so the operation can run after the sum over the steps. */
 export function operationOfSums(builder: Builder, node: OperationNode, values: readonly Value[]): Value {
   const [first, second] = values;
   const isAdd = node.primitive.name === "add";

@@ -85,7 +85,7 @@ export function fuseElementwise<O extends Strided>(
   });
   const groups = new Map<number, readonly Group<O>[]>();
 
-  /** Adds a kernel to a group, if the fused kernel computes the same and stays small. */
+  /** Adds a kernel to a group, if the fused kernel computes the same values and stays small. */
   const join = (position: number, group: Group<O>): boolean => {
     const kernel = kernels[position];
     const root = kernels[group.root];

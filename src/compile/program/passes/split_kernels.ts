@@ -1,4 +1,4 @@
-/** Splits kernels into kernels that devices have for whole arrays. */
+/** Splits kernels into the kernels that devices provide for whole arrays. */
 import { input, renumbered, rewrite, type Scalar, topological } from "../../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
 import type { Kernel, Operand, Program, Slot } from "../program.ts";

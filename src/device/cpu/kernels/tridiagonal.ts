@@ -14,7 +14,7 @@ import type { Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 /** Vectors of systems that are solved together. */
 const groups = 2;
 
-/** An equation after elimination: for each vector, whether it is skipped, a coefficient and a right side. */
+/** An equation after elimination: for each vector, whether it is skipped, a coefficient and a right-hand side. */
 const storedBytes = 3 * 16 * groups;
 
 /** Positions in the descriptor. Address and strides of each operand follow. All count 32-bit words. */

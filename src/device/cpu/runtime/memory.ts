@@ -2,8 +2,8 @@
  * The memory of the CPU device: one WebAssembly memory for all kernels and threads, with an allocator. The
  * allocator is "two-level segregated fit" (Masmano et al., 2004): free blocks are in lists by size, eight
  * lists per power of two; a bitmap finds the first list with a sufficiently large block; the unused part of a
- * block is split off, and adjacent free blocks are merged immediately. Both operations take constant time,
- * and small blocks are merged to large blocks again.
+ * block is split off, and adjacent free blocks are merged immediately. Allocation and release
+ * take constant time.
  */
 import type { DType, TypedArray } from "../../dtype.ts";
 import type { Reserve } from "../../reserve.ts";
