@@ -82,7 +82,7 @@ Deno.test("vjp rejects a cotangent whose structure or shape differs from the val
   const { pullback } = vjp(() => a.square(), a);
   assert.throws(
     () => pullback(tensor([[1, 2], [3, 4]])),
-    /cotangent is float32 \(2, 2\), expected .* float32 \(2,\)/,
+    /cotangent is float32 \(2, 2\), expected float32 \(2,\)/,
   );
 });
 

@@ -114,7 +114,7 @@ const cases: [string, () => unknown, RegExp][] = [
     () => ones([4]).slice(0, 0.5),
     /slice: position 0.5 is not a whole number/,
   ],
-  ["a slice with step zero", () => ones([4]).slice(0, 0, 2, 0), /slice: step 0/],
+  ["a slice with step zero", () => ones([4]).slice(0, 0, 2, 0), /slice: step is 0, expected/],
   ["a position outside", () => ones([4]).select(0, 4), /select: position 4 is outside axis 0 of \(4,\)/],
   [
     "a pad width for the wrong number of axes",
