@@ -56,8 +56,8 @@ const child = new Deno.Command(Deno.execPath(), {
     // A GPU driver may need a folder for its sockets and caches.
     XDG_RUNTIME_DIR: Deno.env.get("XDG_RUNTIME_DIR") ?? temporary,
     // Number of test files in parallel. Each has threads and a GPU device. Tests wait for files and processes,
-    // so there is one more than cores.
-    DENO_JOBS: Deno.env.get("DENO_JOBS") ?? `${Math.min(navigator.hardwareConcurrency + 1, 4)}`,
+    // so there are more of them than cores.
+    DENO_JOBS: Deno.env.get("DENO_JOBS") ?? `${Math.min(navigator.hardwareConcurrency + 2, 4)}`,
     ...all ? { WEFT_TESTS: "all" } : openGl ? { DENO_WEBGPU_BACKEND: "vulkan" } : {},
   },
 }).spawn();

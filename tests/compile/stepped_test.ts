@@ -197,7 +197,7 @@ testOnCpu("gradients of weights larger than the cache are summed over many steps
   assert.match(text, /forward loop[^]*executor: fused/);
   assert.match(
     text,
-    /backward loop[^]*executor: stepped, the gradients of the weights, 5760000 bytes, are more/,
+    /backward loop[^]*executor: stepped, the gradients of the weights, 5760000 bytes, exceed/,
   );
 });
 

@@ -78,7 +78,7 @@ Deno.test({
 
     const product = allocateView(device, [3, 3], "float32");
     device.matmul(rows, column, product);
-    assert.throws(() => allocateView(device, [2 ** 31], "float32"), /less than 8 GiB; split/);
+    assert.throws(() => allocateView(device, [2 ** 31], "float32"), /smaller than 8 GiB; split/);
     assert.deepEqual([...device.readSync(product)], [220, 520, 820, 520, 1320, 2120, 820, 2120, 3420]);
   },
 });
