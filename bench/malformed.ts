@@ -145,7 +145,7 @@ const kinds: Readonly<Record<string, Kind>> = {
 const bomb = gzipSync(new Uint8Array(2 ** 25));
 
 /** Every kind of malformed request. */
-const malformedKinds: readonly string[] = Object.keys(kinds);
+export const malformedKinds: readonly string[] = Object.keys(kinds);
 
 /**
  * Sends `count` malformed requests, several in parallel, and leaves some connections open that send nothing

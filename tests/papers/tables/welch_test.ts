@@ -12,7 +12,7 @@ const golden: readonly [one: number[], other: number[], p: number][] = [
 
 testLong("Welch's t test agrees with SciPy", async () => {
   const samples = JSON.stringify(golden.map(([one, other]) => [one, other]));
-  const program = `import { loadWelchTest } from "../../train/tasks/papers/tables/welch.ts";
+  const program = `import { loadWelchTest } from "./tasks/papers/tables/welch.ts";
     const test = await loadWelchTest();
     console.log(JSON.stringify(${samples}.map(([one, other]) => test(one, other))));`;
   // With the permissions of `deno task reproduce`. The package is not in the lock file.
