@@ -270,7 +270,7 @@ export const algebraRules: Readonly<Record<string, Rule>> = {
   prod: reduction(productOf, {}, (x) => isFloat(x) && x.values.every(Number.isFinite)),
   any: truth((x) => x.some((value) => value !== 0)),
   all: truth((x) => x.every((value) => value !== 0)),
-  norm: reduction((x) => Math.hypot(...x), {
+  norm: reduction((x) => Math.sqrt(x.reduce((sum, value) => sum + value ** 2, 0)), {
     margin: ([x, axes]) => leastOfGroups(x, axes, (values) => Math.hypot(...values)),
   }, isFullFloat),
   argmax: position(largest, 1),
