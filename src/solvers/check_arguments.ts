@@ -1,5 +1,5 @@
 /** Checks of the options, steps and vector fields of a solve. */
-import { formatShape, ShapeError } from "../device/shape.ts";
+import { ShapeError } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { AdaptiveOptions, Steps } from "./adaptive/adaptive_search.ts";
