@@ -63,3 +63,8 @@ export function formatDate(seconds: number): string {
 export function escapeText(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
+
+/** Escapes a sentence for HTML. Lines do not break between a number and its percent sign. */
+export function escapeSentence(text: string): string {
+  return escapeText(text).replaceAll(/(\d) %/g, "$1&nbsp;%");
+}

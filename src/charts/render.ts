@@ -1,7 +1,7 @@
 /** Renders charts and sections as HTML without scripts, inline styles and external resources. */
 import { type Chart, coloursOf, type Key, legendOf } from "./chart.ts";
 import { drawPanels, panelSize } from "./draw.ts";
-import { escapeText, formatNumber } from "./format.ts";
+import { escapeSentence, escapeText, formatNumber } from "./format.ts";
 import type { Cell, ConfusionSection, GreyImage, Section, TableSection } from "./section.ts";
 
 /**
@@ -19,7 +19,7 @@ export function renderChart(chart: Chart, colours?: ReadonlyMap<string, string>)
     }">${panel}</svg>`
   );
   const mark = outcome === "right" ? "<b>✓</b> " : outcome === "wrong" ? "<b>✗</b> " : "";
-  const caption = escapeText(title).replaceAll(/(\d) %/g, "$1&nbsp;%");
+  const caption = escapeSentence(title);
   return `<figure${outcome ? ` class="${outcome}"` : ""}><figcaption>${mark}${caption}</figcaption>${
     colours ? "" : renderLegend(legendOf(chart))
   }${drawings.join("")}${note ? `<small>${escapeText(note)}</small>` : ""}</figure>`;

@@ -1,6 +1,6 @@
 /** Report of a run as a web page. */
 import type { Chart, Mark } from "../charts/chart.ts";
-import { escapeText, formatDuration } from "../charts/format.ts";
+import { escapeSentence, escapeText, formatDuration } from "../charts/format.ts";
 import { renderPage } from "../charts/page.ts";
 import { renderSection } from "../charts/render.ts";
 import type { Section } from "../charts/section.ts";
@@ -76,7 +76,7 @@ export function renderReport(content: ReportContent): string {
     : [];
   return renderPage({
     title: runTitle({ ...config, model: content.chosen?.model ?? config.model }),
-    body: `${verdict === undefined ? "" : `<p class="verdict">${escapeText(verdict)}</p>\n`}<p>${
+    body: `${verdict === undefined ? "" : `<p class="verdict">${escapeSentence(verdict)}</p>\n`}<p>${
       escapeText(state)
     }</p>
 ${tiles(content)}

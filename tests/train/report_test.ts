@@ -97,10 +97,11 @@ Deno.test("a report loads no resources, runs no scripts and fits a narrow page",
 
 Deno.test("a report contains the verdict, the comparison with baselines, the data and the settings", () => {
   const html = renderReport({
-    ...{ ...content, summary, verdict: "The model beats the baseline.", description: ["2 <series>"] },
+    ...{ ...content, summary, verdict: "The model beats the baseline by 5 %.", description: ["2 <series>"] },
     config: { ...content.config, drop: undefined, hidden: 0, table: { wide: true, target: ["a", "b"] } },
     chosen: { season: "12 months" },
   });
+  assert.match(html, /beats the baseline by 5&nbsp;%\./);
   assert.ok(html.indexOf("The model beats") < html.indexOf("87.50 %"), "the verdict is first");
   const rows = [...html.matchAll(/<tr><th scope="row">([^<]*)<\/th><td[^>]*>([^<]*)/g)].map((m) =>
     m.slice(1)
