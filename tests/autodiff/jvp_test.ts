@@ -5,7 +5,6 @@ import {
   jit,
   jvp,
   odeint,
-  scan,
   type SolveOptions,
   type Tensor,
   tensor,
@@ -19,6 +18,7 @@ import { cpu } from "../devices.ts";
 import { assertTensor, fromTensor, random, toTensor } from "../tensor/nd.ts";
 import { cases } from "../tensor/primitive_cases.ts";
 import { differentiable, differentiableCases } from "./differentiable.ts";
+import { recurrent } from "./recurrent.ts";
 
 const step = 1e-5;
 
@@ -90,18 +90,6 @@ Deno.test("jvp in jit computes the tangents of new arguments", async () => {
 const [weights, state, rows] = [[3, 3], [2, 3], [6, 2, 3]].map((shape, i) =>
   toTensor(random(shape, 20 + i, { low: -1, high: 1 }), "float64")
 );
-
-/** Last state and outputs of a recurrent network, as one tensor. */
-function recurrent(compile: boolean) {
-  return (w: Tensor, h: Tensor, x: Tensor): Tensor => {
-    const body = (h: Tensor, x: Tensor): [Tensor, Tensor] => {
-      const next = h.matmul(w).add(x).tanh();
-      return [next, next.square().sum()];
-    };
-    const [last, outputs] = scan(body, h, x, { compile });
-    return last.sum().add(outputs.sum());
-  };
-}
 
 for (const compile of [true, false]) {
   const how = compile ? "compiled" : "step by step";

@@ -26,6 +26,7 @@ import { cpu, testOnDevices } from "../devices.ts";
 import { assertTensor, fromTensor, random, toTensor } from "../tensor/nd.ts";
 import { type Case, cases } from "../tensor/primitive_cases.ts";
 import { differentiable, differentiableCases } from "./differentiable.ts";
+import { recurrent } from "./recurrent.ts";
 
 const examples = 3;
 
@@ -104,17 +105,6 @@ for (const [name, list] of differentiableCases) {
 const [weights, states, rows] = [[3, 3], [examples, 2, 3], [examples, 6, 2, 3]].map((shape, i) =>
   toTensor(random(shape, 20 + i, { low: -1, high: 1 }), "float64")
 );
-
-function recurrent(compile: boolean) {
-  return (w: Tensor, h: Tensor, x: Tensor): Tensor => {
-    const body = (h: Tensor, x: Tensor): [Tensor, Tensor] => {
-      const next = h.matmul(w).add(x).tanh();
-      return [next, next.square().sum()];
-    };
-    const [last, outputs] = scan(body, h, x, { compile });
-    return last.sum().add(outputs.sum());
-  };
-}
 
 const solve = (options: SolveOptions) => (w: Tensor, y: Tensor) =>
   odeint((t, y) => y.matmul(w).tanh().mul(t.cos()), y, [0, 0.3, 1], options);
