@@ -148,7 +148,7 @@ function ridgeNetwork(
     fit(series, targets) {
       const features = series.map(featuresOf);
       const scales = inverseDeviations(features);
-      // All classes share a penalty. Each numeric target has its own.
+      // All classes share one penalty. Each numeric target has a separate penalty.
       const isShared = record.targets === undefined;
       const fitWith = (scale: Float64Array) => fitOutputs(features, scale, targets, { outputs, isShared });
       let fitted = fitWith(scales);

@@ -80,7 +80,7 @@ export const windowModels: Readonly<Record<string, WindowModelKind>> = {
   ),
 };
 
-/** Parameters of the linear maps, and of a sequence model if there is one. */
+/** Parameters of the linear maps, and of the optional sequence model. */
 type LinearParameters = {
   readonly linear: { readonly weight: Tensor; readonly bias?: Tensor };
   readonly ahead?: { readonly weight: Tensor };

@@ -48,7 +48,7 @@ interface Beginning {
   unanswered: number;
 }
 
-/** What streams need of a service. */
+/** The part of a service that streams use. */
 export interface StreamService {
   /** Model of the run. */
   readonly model: Pick<TrainedModel, "stream"> & Required<Pick<TrainedModel, "series">>;

@@ -48,7 +48,7 @@ export interface ReduceKernel {
 /** output[..., i, j] = sum over k of a[..., i, k] b[..., k, j]. */
 export interface ContractKernel {
   readonly kind: "contract";
-  /** `a`, `b`, the bias if there is one, and the operands of the epilogue. */
+  /** `a`, `b`, optionally the bias, and the operands of the epilogue. */
   readonly operands: readonly [a: Operand, b: Operand, ...others: Operand[]];
   readonly output: Operand;
   /** Whether sums start from a bias, shared by all samples, instead of zero. */
