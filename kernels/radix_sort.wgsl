@@ -1,17 +1,16 @@
-// Sorts positions by their indices, stably: one pass of a radix sort, for one digit. (Satish et al.,
+// Sorts positions by their keys, stably: one pass of a radix sort, for one digit. (Satish et al.,
 // "Designing efficient sorting algorithms for manycore GPUs", 2009.) Each invocation processes a block of
 // neighbouring positions, so the result does not depend on the order of invocations. Declared before this
 // text:
-//   indices
+//   fn key_of(position: u32) -> u32
 //   input                                            positions before this pass; not read in the first pass
 //   counts                                           written by count_digits, read by move_positions
-//   output                                           positions after this pass
+//   output                                           positions after this pass, modulo params.modulus
 //   invocations, block_length, digits
 //   params.count, params.blocks                      number of positions, and of blocks of block_length positions
-//   params.size                                      value of indices that are out of range
 //   params.shift                                     the lowest bit of the digit
 //   params.is_first                                  1 in the first pass
-//   params.indices_offset
+//   params.output_offset
 
 fn position_at(place: u32) -> u32 {
   if (params.is_first == 1u) { return place; }
@@ -19,8 +18,7 @@ fn position_at(place: u32) -> u32 {
 }
 
 fn digit_of(position: u32) -> u32 {
-  let index = min(u32(indices[params.indices_offset + position]), params.size);
-  return (index >> params.shift) % digits;
+  return (key_of(position) >> params.shift) % digits;
 }
 
 // counts[digit * blocks + block]: number of positions with a digit in a block.
@@ -51,7 +49,7 @@ fn move_positions(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_wor
       let position = position_at(place - 1u);
       let digit = digit_of(position);
       ends[digit] -= 1;
-      output[ends[digit]] = i32(position);
+      output[params.output_offset + u32(ends[digit])] = i32(position % params.modulus);
     }
   }
 }

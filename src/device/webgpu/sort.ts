@@ -1,10 +1,13 @@
-import sortSource from "../../../kernels/sort.wgsl" with { type: "text" };
 import type { DType } from "../dtype.ts";
-import { type Gpu, type MemoryView, workgroupSize } from "./gpu.ts";
-import { type Binding, kernelSource, storageType } from "./kernel.ts";
+import type { Gpu, MemoryView } from "./gpu.ts";
+import { storageType } from "./kernel.ts";
+import { sortPositions } from "./radix_sort.ts";
 
-/** WGSL of a key that orders elements as unsigned numbers. NaN follows all numbers, and zeros of both signs are equal. */
-function keyText(dtype: DType): string {
+/**
+ * WGSL of a key that orders elements as unsigned numbers. NaN follows all numbers, and zeros of both signs are equal. The
+ * argument has all bits for a descending order, else it is zero.
+ */
+function elementKey(dtype: DType): string {
   const type = storageType(dtype);
   const body = type === "u32"
     ? "return value;"
@@ -15,47 +18,26 @@ function keyText(dtype: DType): string {
   if (magnitude > 0x7f800000u) { return 0xffffffffu; }
   if (magnitude == 0u) { return 0x80000000u; }
   return select(bits | 0x80000000u, ~bits, bits != magnitude);`;
-  return `fn key_of(value: ${type}) -> u32 {\n  ${body}\n}\n`;
+  return `fn bits_of(value: ${type}) -> u32 {\n  ${body}\n}
+fn key_of(position: u32) -> u32 { return bits_of(keys[params.keys_offset + position]) ^ params.argument; }
+`;
 }
 
-const params = [
-  ...["rows", "length", "width", "input_offset", "output_offset", "inverted", "block", "distance"],
-];
+/** The argument is the length of a row. */
+const rowKey = "fn key_of(position: u32) -> u32 { return position / params.argument; }\n";
 
-/** See `DeviceKernels.argSort`. */
+/** See `DeviceKernels.argSort`. All rows are sorted at once: by their elements, then by their rows. */
 export function argSort(gpu: Gpu, input: MemoryView, descending: boolean, output: MemoryView): void {
   const [rows, length] = input.shape;
   if (rows * length === 0) return;
-  let width = 1;
-  while (width < length) width *= 2;
-  const { dtype } = input;
-  const order = gpu.temporary([rows, width], "uint32");
-  const run = (entryPoint: string, invocations: number, block = 0, distance = 0) =>
-    gpu.run({
-      key: `sort ${entryPoint} ${dtype}`,
-      source: () => {
-        const bindings: Binding[] = [
-          { name: "input", type: storageType(dtype), access: "read" },
-          { name: "order", type: "u32", access: "read_write" },
-          { name: "positions", type: "i32", access: "read_write" },
-        ];
-        const constants = `const invocations = ${workgroupSize};`;
-        return kernelSource("sort", bindings, params, [constants, keyText(dtype), sortSource], entryPoint);
-      },
-      buffers: [input.memory, order.memory, output.memory],
-      words: [
-        ...[rows, length, width, input.offset, output.offset],
-        ...[descending ? 0xffffffff : 0, block, distance],
-      ],
-      workgroups: [gpu.workgroupsFor(invocations)],
-      shapes: [input.shape],
-    });
-  run("fill", rows * width);
-  for (let block = 2; block <= width; block *= 2) {
-    for (let distance = block / 2; distance >= 1; distance /= 2) {
-      run("exchange", rows * width / 2, block, distance);
-    }
-  }
-  run("finish", rows * length);
-  gpu.pool.release(order.memory);
+  const largest = 0xffffffff;
+  const elements = {
+    name: `element ${input.dtype}`,
+    view: input,
+    text: elementKey(input.dtype),
+    argument: descending ? largest : 0,
+    largest,
+  };
+  const row = { ...elements, name: `row ${input.dtype}`, text: rowKey, argument: length, largest: rows - 1 };
+  sortPositions(gpu, rows * length, [elements, row], output, length);
 }
