@@ -107,8 +107,8 @@ function runOnParts(
     const lifted = [...liftTogether(parts.flat())];
     const values = new Map<Node, Tensor>();
     [...state, ...rows, ...constantNodes].forEach((node, i) => {
-      const own = lifted.splice(0, parts[i].length);
-      values.set(node, symbols.has(node) ? inner.symbol(own) : own[0]);
+      const ofNode = lifted.splice(0, parts[i].length);
+      values.set(node, symbols.has(node) ? inner.symbol(ofNode) : ofNode[0]);
     });
     transforming(inner, () => evaluate(nodes, values));
     const lists = (list: readonly Node[]) => list.map((node) => partsOf(inner, values.get(node)!, node));
