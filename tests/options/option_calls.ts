@@ -98,6 +98,7 @@ export const calls: Readonly<Record<string, Call>> = {
   normal: [(options) => normal(key(0), [2], options), { mean: 1, standardDeviation: 2, ...float64 }],
   uniform: [(options) => weft.uniform(key(0), [2], options), { low: 1, high: 2, ...float64 }],
   save: [(options) => weft.save(y0, "/nonexistent/file", options), { metadata: { a: "b" } }],
+  explain: [(options) => weft.explain(() => x.neg(), options), { machine: "h100" }],
   scan: [
     (options) => weft.scan((a: weft.Tensor, b: weft.Tensor) => [a.add(b), a], tensor(0), y0, options),
     { compile: true, checkpoint: true },

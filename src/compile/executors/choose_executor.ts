@@ -11,7 +11,8 @@ import { identityOf } from "../program/identity.ts";
 import { describeStepped, runStepped } from "./stepped/run_stepped.ts";
 import { Uncompilable } from "../trace/uncompilable.ts";
 import { runOnCpu } from "./wasm/run_on_cpu.ts";
-import { adapterOf, describeOnWebGpu, runOnWebGpu } from "./wgsl/run_on_webgpu.ts";
+import { describeOnWebGpu, loopLayout } from "./wgsl/describe_loop.ts";
+import { adapterOf, runOnWebGpu } from "./wgsl/run_on_webgpu.ts";
 import { otherWorkgroups, type WorkgroupShape } from "./wgsl/gpu_layout.ts";
 
 /** A device with executors of compiled loops. */
@@ -65,7 +66,7 @@ function whyStepped({ dtype, inputs, slots, outputs }: Program, device: LoopDevi
 }
 
 /** An executor that chooses a schedule for each program, or uses the executor `wanted`. */
-function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
+export function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
   const choose = (run: Run): Choice & Schedule => {
     const reason = whyStepped(run.program, device);
     if (reason) return { executor: "stepped", reason };
@@ -93,9 +94,15 @@ function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
         : describeOnWebGpu(device, run, workgroup);
       return `executor: ${executor}, ${reason}\n${details}`;
     });
+  const layout = (run: Run) =>
+    decide(
+      run,
+      ({ executor, workgroup }) =>
+        device.kind === "cpu" || executor === "stepped" ? undefined : loopLayout(device, run, workgroup),
+    );
   const isCpu = device.kind === "cpu";
   const memory = isCpu ? shareOfMemory : device.limits.maxStorageBufferBindingSize;
-  return Object.assign(execute, { device, keepsProducts: isCpu, memory, describe });
+  return Object.assign(execute, { device, keepsProducts: isCpu, memory, describe, layout });
 }
 
 /** The executor of compiled loops on the device of a state and of sequences. Undefined inside another loop's trace. */
@@ -108,5 +115,22 @@ export function executorOf(
   const given = [...state, ...sequences];
   // Inside another loop's trace, the operations of this loop become part of the outer body.
   if (state.length === 0 || given.some(({ storage }) => storage instanceof Symbolic)) return undefined;
-  return executorFor(asAnyDevice(deviceOf("scan", given)), wanted);
+  const executor = executorFor(asAnyDevice(deviceOf("scan", given)), wanted);
+  return replaceExecutor ? replaceExecutor(executor, wanted) : executor;
+}
+
+/** Replaces the executor of a loop. */
+type Replace = (executor: Executor, wanted: ExecutorName | undefined) => Executor;
+
+let replaceExecutor: Replace | undefined;
+
+/** Runs `body`, with other executors in place of those of its loops. */
+export function withExecutors(replace: Replace, body: () => void): void {
+  const before = replaceExecutor;
+  replaceExecutor = replace;
+  try {
+    body();
+  } finally {
+    replaceExecutor = before;
+  }
 }

@@ -1,6 +1,7 @@
 /** The interface of executors. */
 import type { BufferView, KernelDevice } from "../../device/device.ts";
 import type { Program } from "../program/program.ts";
+import type { LoopLayout } from "./loop_layout.ts";
 
 /** One run of a program. Results are row-major. Arrays have the program's type, except inputs with another type. */
 export interface Run {
@@ -43,4 +44,6 @@ export interface Executor {
   readonly memory: number;
   /** Describes a compiled program: executor, reason, source code, workgroups or threads. */
   readonly describe: (run: Run) => string;
+  /** The layout of a fused loop on a GPU. Undefined on the CPU and for stepped loops. */
+  readonly layout: (run: Run) => LoopLayout | undefined;
 }

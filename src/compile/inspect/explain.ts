@@ -1,17 +1,35 @@
-import { checkFunction } from "../../tensor/checks.ts";
+import { checkFunction, checkWord } from "../../tensor/checks.ts";
+import { currentDevice } from "../../device/current.ts";
+import { type Machine, type MachineName, machines } from "../../device/machines.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
 import { type Scalar, topological } from "../../device/scalar.ts";
 import { formatShape } from "../../device/shape.ts";
 import { costOf } from "../program/cost.ts";
-import type { Executor, Run } from "../executors/run.ts";
+import type { Run } from "../executors/run.ts";
+import { describePlan, describePlannedLoop } from "./plan_text.ts";
+import { planFor } from "./planned_gpu.ts";
 import type { Node } from "../trace/graph.ts";
 import { layOut } from "../program/layout.ts";
 import { type GraphLoop, observeLoops } from "../loop/graph_loop.ts";
 import { type ByKind, byKind, type Kernel, type Operand } from "../program/program.ts";
 
+/** Options of {@linkcode explain}. */
+export interface ExplainOptions {
+  /**
+   * A GPU to describe the run for, on any device: `"h100"` (NVIDIA H100 SXM), `"iris-xe"` (an integrated GPU of Intel) or
+   * `"default-limits"` (the least limits of an adapter). Default: the device of the run.
+   */
+  machine?: MachineName | Machine;
+}
+
+const optionNames: OptionNames<ExplainOptions> = { machine: "optional" };
+
 /**
  * Describes how a solve runs: for each compiled loop the graph of the body, hoisted values, the kernels of a step, the memory of
- * a sample, arithmetic and memory traffic. Loops that run step by step are not described.
+ * a sample, arithmetic and memory traffic; for a GPU also the layout: workgroups, lanes in use, barriers, reads of weights.
+ * Loops that run step by step are not described. With a machine, dispatches are counted and times estimated from the machine's
+ * published constants; nothing is measured.
  *
  * @example
  * ```ts
@@ -22,26 +40,47 @@ import { type ByKind, byKind, type Kernel, type Operand } from "../program/progr
  *
  * @param solve Runs once. Wrap it in `valueAndGrad` to include the loops of its gradient.
  */
-export function explain(solve: () => unknown): string {
+export function explain(solve: () => unknown, options: ExplainOptions = {}): string {
   checkFunction("explain", "solve", solve);
-  /** Number of runs of each loop. Loops in segments of time run many times. */
-  const loops = new Map<string, number>();
-  observeLoops((loop, run, executor) => {
-    const text = describeLoop(loop, run, executor);
-    loops.set(text, (loops.get(text) ?? 0) + 1);
-  }, () => void solve());
-  if (loops.size === 0) return "no compiled loop: everything here runs step by step";
-  return [...loops].map(([text, times]) => times > 1 ? `${times} times: ${text}` : text).join("\n\n");
+  checkOptions("explain", options, optionNames);
+  const machine = machineFor(options.machine);
+  const described: string[] = [];
+  if (!machine) {
+    observeLoops((loop, run, executor) => {
+      const device = run.inputs[0]?.source.device.info.kind ?? "cpu";
+      described.push(`${describeLoop(loop, run, device)}\n${executor.describe(run)}`);
+    }, () => void solve());
+    return listOfLoops(described);
+  }
+  const plan = planFor(machine, currentDevice(), () => {
+    observeLoops((loop, run) => described.push(describeLoop(loop, run, machine.name)), () => void solve());
+  });
+  const texts = described.map((text, i) => `${text}\n${describePlannedLoop(plan.loops[i], machine)}`);
+  return [listOfLoops(texts), describePlan(plan, machine)].join("\n\n");
 }
 
-function describeLoop(loop: GraphLoop, run: Run, executor: Executor): string {
+/** The machine of a name, or the given machine. */
+function machineFor(machine: MachineName | Machine | undefined): Machine | undefined {
+  if (machine === undefined || typeof machine === "object") return machine;
+  checkWord("explain", "machine", machine, Object.keys(machines));
+  return machines[machine];
+}
+
+/** Loops in segments of time run many times: equal texts are printed once. */
+function listOfLoops(texts: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  if (counts.size === 0) return "no compiled loop: everything here runs step by step";
+  return [...counts].map(([text, times]) => times > 1 ? `${times} times: ${text}` : text).join("\n\n");
+}
+
+function describeLoop(loop: GraphLoop, run: Run, device: string): string {
   const { body, outputs, graph: { next, sums, backward } } = loop.hoistedLoop;
   const { program, batch, steps } = run;
   const names = nameNodes(loop);
   const { size } = layOut(program);
   const bytes = bytesPerElement(program.dtype);
   const { operations, traffic } = costOf(program);
-  const device = run.inputs[0]?.source.device.info.kind ?? "cpu";
   return [
     `${
       backward ? "backward" : "forward"
@@ -71,7 +110,6 @@ function describeLoop(loop: GraphLoop, run: Run, executor: Executor): string {
       format(operations * batch * steps)
     } in total`,
     `traffic: ${traffic} bytes per sample and step, ${format(traffic * batch * steps)} bytes in total`,
-    executor.describe(run),
   ].join("\n");
 }
 

@@ -22,10 +22,15 @@ const operationsByKind: ByKind<Kernel, [], number> = {
   accumulate: ({ operands: [a, b] }) => 2 * sizeOf(a.shape) * b.shape[1],
 };
 
+/** Scalar operations of a kernel, for one sample. */
+export function operationsOf(kernel: Kernel): number {
+  return byKind(operationsByKind, kernel);
+}
+
 /** Estimates the cost of a step of one sample. */
 export function costOf(program: Program): Cost {
   const bytes = bytesPerElement(program.dtype);
-  const operations = program.kernels.map((kernel) => byKind(operationsByKind, kernel));
+  const operations = program.kernels.map(operationsOf);
   const rows = program.inputs.filter(({ role, slot }) => role === "row" && slot !== undefined);
   const elements = [...rows.map(({ size }) => size), ...program.outputs.map(({ shape }) => sizeOf(shape))];
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);

@@ -64,7 +64,8 @@ export class Gpu {
   /** Records kernels instead of queueing them, while a loop is recorded. */
   #recorded: Launch[] | undefined;
 
-  private constructor(found: FoundAdapter, device: GPUDevice, maxWorkgroups: number) {
+  /** Uses an adapter whose device is open. */
+  constructor(found: FoundAdapter, device: GPUDevice, maxWorkgroups: number) {
     this.found = found;
     this.device = device;
     this.maxWorkgroups = Math.min(maxWorkgroups, device.limits.maxComputeWorkgroupsPerDimension);

@@ -15,10 +15,8 @@ export function contractText(
   { f, memory, lanes, epilogue }: ChainCode,
 ): void {
   const rank = output.shape.length;
-  const without = ({ strides }: Operand, axis: number) => strides.map((stride, i) => i === axis ? 0 : stride);
-  const walk = collapse(output.shape, [output.strides, without(a, rank - 1), without(b, rank - 2)]);
+  const walk = walkOf(a, b, output);
   const last = walk.shape.length - 1;
-  const columns = walk.shape[last];
   const depth = a.shape[rank - 1];
   const side = (view: number, stride: number) => ({
     shape: [...walk.shape, depth],
@@ -59,8 +57,7 @@ export function contractText(
     ];
   };
 
-  // Only outputs with a single axis are tiled. Otherwise lanes take single outputs, so that no lane is idle.
-  const width = last > 0 ? 1 : tileWidth(columns, lanes);
+  const width = widthOf(walk.shape, lanes);
   const { lines, names } = coordinatesOf(f, walk.shape);
   const others = Array.from({ length: width - 1 }, (_, t) => t + 1).flatMap((t) => [
     `let i${t} = i + ${t * lanes}u;`,
@@ -75,6 +72,23 @@ export function contractText(
     ...epilogue("i", "sum0"),
     ...others,
   ]);
+}
+
+/** The axes of the outputs, and the strides of the output and of both matrices on them. */
+function walkOf(a: Operand, b: Operand, output: Operand) {
+  const rank = output.shape.length;
+  const without = ({ strides }: Operand, axis: number) => strides.map((stride, i) => i === axis ? 0 : stride);
+  return collapse(output.shape, [output.strides, without(a, rank - 1), without(b, rank - 2)]);
+}
+
+/** Only outputs with a single axis are tiled. Otherwise lanes take single outputs, so that no lane is idle. */
+function widthOf(shape: readonly number[], lanes: number): number {
+  return shape.length > 1 ? 1 : tileWidth(shape[0], lanes);
+}
+
+/** Number of outputs that an invocation computes at once, for `explain`. */
+export function outputsAtOnce({ operands: [a, b], output }: ContractKernel, lanes: number): number {
+  return widthOf(walkOf(a, b, output).shape, lanes);
 }
 
 /** The tile width with the lowest cost; the largest of equal widths. */

@@ -28,6 +28,8 @@ export interface WgslLoop extends KernelSource {
   readonly args: Uint32Array;
   /** Maximum loop iterations of an invocation: in a step, and in prologue and epilogue together. */
   readonly iterations: { readonly step: number; readonly ends: number };
+  /** Calls of functions in a step, and barriers before them. */
+  readonly perStep: { readonly calls: number; readonly barriers: number };
 }
 
 /** A call of a chain's function. */
@@ -100,6 +102,7 @@ class Emitter {
         step: this.#iterationsOf(step),
         ends: this.#iterationsOf(prologue) + this.#iterationsOf(epilogue),
       },
+      perStep: { calls: step.length, barriers: step.filter((call) => waits.has(call)).length },
     };
   }
 

@@ -23,7 +23,7 @@ import {
 import { chooseDispatchSize, stepsWithin } from "./dispatch_size.ts";
 
 /** The shader and the layout of a program. */
-interface Compiled extends WgslLoop {
+export interface Compiled extends WgslLoop {
   readonly key: string;
   readonly layout: GpuLayout;
 }
@@ -44,31 +44,11 @@ export function adapterOf({ info: { software }, limits }: WebGpuDevice): Adapter
 }
 
 /** @throws {Uncompilable} If a step needs more iterations than a dispatch of the adapter allows. */
-function compile(program: Program, workgroup: WorkgroupShape, adapter: Adapter, key = ""): Compiled {
+export function compile(program: Program, workgroup: WorkgroupShape, adapter: Adapter, key = ""): Compiled {
   const layout = layOutOnGpu(program, workgroup, adapter);
   const loop = { ...emitWgsl(program, layout), layout, key };
   if (stepsWithin(loop, adapter.maxIterations) >= 1) return loop;
   throw new Uncompilable("a step needs more loop iterations than a software adapter allows in a dispatch");
-}
-
-/** A description of the shader and the dispatches of a run. */
-export function describeOnWebGpu(device: WebGpuDevice, run: Run, workgroup?: WorkgroupShape): string {
-  const adapter = adapterOf(device);
-  const { program, batch } = run;
-  const { layout, code } = compile(program, workgroup ?? chooseWorkgroup(program, batch, adapter), adapter);
-  const { samples, lanes, local, spilled, word } = layout;
-  const dispatchSize = chooseDispatchSize(run, layout, adapter);
-  return [
-    `workgroups of ${samples} samples and ${lanes} invocations per sample; ${
-      4 * samples * local.size
-    } bytes of ` +
-    `workgroup memory, ${
-      4 * samples * spilled.size
-    } spilled (${word}); dispatches of up to ${dispatchSize.samples} ` +
-    `samples and ${dispatchSize.steps} steps`,
-    "",
-    code,
-  ].join("\n");
 }
 
 function cached(

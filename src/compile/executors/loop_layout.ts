@@ -1,0 +1,54 @@
+/** Figures of a loop on a GPU, which `explain` prints and estimates times from. */
+
+/** The slowest memory that a function reads. */
+type ReadFrom = "workgroup memory" | "weights" | "rows" | "spilled";
+
+/** Work of a function that runs a chain, for one sample. */
+export interface ChainWork {
+  /** The kind and the shapes of the first item. */
+  readonly name: string;
+  /** Scalar operations. */
+  readonly operations: number;
+  /** Invocations that compute an element. */
+  readonly invocations: number;
+  /** Elements divided by the elements that all invocations together could compute in the same time, from 0 to 1. */
+  readonly lanesBusy: number;
+  /** Loop iterations that the busiest invocation runs one after the other. */
+  readonly iterations: number;
+  /** Iterations whose reads are issued before the first result is used. */
+  readonly readsAhead: number;
+  /** Instructions of the busiest invocation. */
+  readonly instructions: number;
+  readonly readsFrom: ReadFrom;
+  /** Bytes of weights that the invocations of a sample read. */
+  readonly weightBytes: number;
+}
+
+/** Layout of a fused loop on a GPU. */
+export interface LoopLayout {
+  /** Samples per workgroup, and invocations per sample. */
+  readonly samples: number;
+  readonly lanes: number;
+  /** Workgroups of the largest dispatch. */
+  readonly workgroups: number;
+  /** Maximum steps of a dispatch. */
+  readonly steps: number;
+  /** Bytes per workgroup. */
+  readonly workgroupMemory: number;
+  readonly spilled: number;
+  /** Function calls in a step, and barriers between them. */
+  readonly calls: number;
+  readonly barriers: number;
+  /** Scalar operations of a sample and step. */
+  readonly operations: number;
+  /** Lanes in use from 0 to 1, weighted by the scalar operations of each function. */
+  readonly lanesBusy: number;
+  /** Samples that share one read of a weight. */
+  readonly samplesPerRead: number;
+  /** Bytes of all weights, and bytes of weights that a workgroup reads in a step: several kernels may read a weight. */
+  readonly weights: number;
+  readonly weightBytes: number;
+  /** Bytes of rows that a sample reads in a step, and of outputs and product rows that it writes. */
+  readonly rowBytes: number;
+  readonly work: readonly ChainWork[];
+}

@@ -1,0 +1,82 @@
+/** The work of each function of a step: lanes in use, serial iterations and reads. Figures for `explain`; no kernel depends on them. */
+import { bytesPerElement } from "../../../device/dtype.ts";
+import { formatShape } from "../../../device/shape.ts";
+import { operationsOf } from "../../program/cost.ts";
+import type { ChainWork } from "../loop_layout.ts";
+import type { Operand } from "../../program/program.ts";
+import { type Chain, elementsOf, type Item } from "./chains.ts";
+import { outputsAtOnce } from "./contract.ts";
+import type { GpuLayout } from "./gpu_layout.ts";
+
+/** The work of each chain of a step. */
+export function stepWork(layout: GpuLayout): ChainWork[] {
+  return layout.chains.map((chain) => workOf(chain, layout));
+}
+
+/** Instructions for the address, the counter and the comparison of an iteration. */
+const loopInstructions = 4;
+
+function workOf(chain: Chain, layout: GpuLayout): ChainWork {
+  const { lanes } = layout;
+  const [head] = chain;
+  const elements = elementsOf(head);
+  const width = head.kind === "contract" ? outputsAtOnce(head, lanes) : 1;
+  const rounds = Math.ceil(elements / (width * lanes));
+  const operations = chain.reduce((sum, item) => sum + operationsOfItem(item), 0);
+  const inner = termsOf(head);
+  const weights = chain.flatMap((item) =>
+    item.kind === "contract" ? item.operands.slice(0, 2).filter(({ shared }) => shared !== undefined) : []
+  );
+  const perElement = chain.reduce((sum, item) => sum + item.operands.length + 1, 0) +
+    (operations - operationsOfItem(head)) / elements;
+  const perTerm = head.kind === "contract"
+    ? 1 + 2 * width
+    : head.operands.length + operationsOfItem(head) / elements / inner;
+  return {
+    name: nameOf(head),
+    operations,
+    invocations: Math.min(lanes, Math.ceil(elements / width)),
+    lanesBusy: elements / (rounds * width * lanes),
+    iterations: rounds * inner,
+    readsAhead: 1,
+    instructions: rounds * (inner * (perTerm + loopInstructions) + width * perElement),
+    readsFrom: slowestRead(chain, layout),
+    weightBytes: weights.reduce(
+      (sum, { shape, dtype }) => sum + sizeOfMatrix(shape) * bytesPerElement(dtype),
+      0,
+    ),
+  };
+}
+
+/** Elements of a matrix that the samples share. Axes of a batch within a sample repeat it. */
+function sizeOfMatrix(shape: readonly number[]): number {
+  return shape.slice(-2).reduce((product, length) => product * length, 1);
+}
+
+function operationsOfItem(item: Item): number {
+  return item.kind === "load" || item.kind === "store" ? 0 : operationsOf(item);
+}
+
+/** Terms of the sum that each element is. */
+function termsOf(item: Item): number {
+  if (item.kind === "contract") return item.operands[0].shape.at(-1)!;
+  if (item.kind === "reduce") return item.axes.reduce((product, axis) => product * item.shape[axis], 1);
+  return 1;
+}
+
+function slowestRead(chain: Chain, { spilled, inputAt }: GpuLayout): ChainWork["readsFrom"] {
+  const reads: readonly Operand[] = chain.flatMap(({ operands }) => operands);
+  if (chain.some(({ kind }) => kind === "load")) return "rows";
+  if (reads.some(({ slot }) => slot !== undefined && spilled.offsets[slot] !== undefined)) return "spilled";
+  const shared = reads.filter(({ shared }) => shared !== undefined);
+  if (shared.some(({ shared }) => inputAt[shared!]?.group.rows === "shared steps")) return "rows";
+  return shared.length > 0 ? "weights" : "workgroup memory";
+}
+
+function nameOf(item: Item): string {
+  if (item.kind === "load" || item.kind === "store") return `${item.kind} of ${elementsOf(item)}`;
+  const shapes = item.operands.slice(0, 2).map(({ shape }) => formatShape(shape));
+  if (item.kind === "contract") return `product ${shapes.join(" @ ")}`;
+  if (item.kind === "reduce") return `${item.reduction} of ${formatShape(item.shape)}`;
+  return `${item.kind} ${formatShape(item.output.shape)}`;
+}

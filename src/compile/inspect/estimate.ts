@@ -1,0 +1,103 @@
+/**
+ * Estimates of time on a GPU, from its published constants. Not measured. The formulas, which docs/compiled_loops.md repeats:
+ *
+ * - A unit runs `resident` workgroups at the same time: the least of its workgroups, of its invocations divided by those of a
+ *   workgroup, and of its workgroup memory divided by that of a workgroup. More workgroups than all units hold run in waves.
+ * - cycles of a step by latency: over all functions, iterations x (latency of the slowest read / reads ahead + latency of an
+ *   arithmetic instruction), plus a read from the unit's cache for the arguments of each call, plus the barriers.
+ * - cycles of a step by issue: over all functions, instructions of an invocation x invocations in whole subgroups x resident
+ *   workgroups / lanes of a unit.
+ * - seconds of a step: the largest of both, divided by the clock; of the weights that all workgroups read / the bandwidth of
+ *   the last cache; and of the rows / the bandwidth of the memory.
+ * - seconds of a loop: steps x waves x seconds of a step, plus a launch per dispatch, plus the operations of the gradients of
+ *   the weights at the rate of products.
+ * - seconds of another kernel: the largest of its launches, its operations at the arithmetic rate (of products: at their
+ *   share of the rate) and its bytes at the bandwidth of the memory.
+ */
+import type { MachineRates } from "../../device/machines.ts";
+import { costOf } from "../program/cost.ts";
+import type { ChainWork, LoopLayout } from "../executors/loop_layout.ts";
+import type { PlannedKernel, PlannedLoop } from "./planned_gpu.ts";
+
+/** Workgroup memory that a workgroup takes in addition to its variables, in bytes. */
+const workgroupOverhead = 1024;
+
+/** What limits the time of a step. */
+export type Limit = "latency" | "arithmetic" | "weights" | "rows";
+
+/** Estimate of a fused loop. */
+export interface LoopEstimate {
+  readonly seconds: number;
+  /** Seconds of a step of the workgroups that run at the same time, by each limit. */
+  readonly step: Readonly<Record<Limit, number>>;
+  readonly waves: number;
+}
+
+/** Seconds of a fused loop. */
+export function estimateLoop(
+  { run: { batch, steps }, layout, loopDispatches, commands }: PlannedLoop & { readonly layout: LoopLayout },
+  rates: MachineRates,
+): LoopEstimate {
+  const { samples, lanes, workgroups } = layout;
+  const resident = Math.max(
+    1,
+    Math.min(
+      rates.residentWorkgroups,
+      Math.floor(rates.residentInvocations / (samples * lanes)),
+      Math.floor(rates.workgroupMemory / (layout.workgroupMemory + workgroupOverhead)),
+    ),
+  );
+  const perUnit = Math.min(resident, Math.ceil(workgroups / rates.units));
+  const atOnce = Math.min(workgroups, rates.units * perUnit);
+  const areCached = layout.weights + perUnit * layout.workgroupMemory <= rates.unitCache;
+  const { work } = layout;
+  const sum = (value: (chain: ChainWork) => number) => work.reduce((total, chain) => total + value(chain), 0);
+  const { latency } = rates;
+  const latencies: Record<ChainWork["readsFrom"], number> = {
+    "workgroup memory": latency.workgroupMemory,
+    "weights": areCached ? latency.unitCache : latency.cache,
+    "spilled": latency.cache,
+    "rows": latency.memory,
+  };
+  const cycles = {
+    latency: layout.calls * latency.unitCache + layout.barriers * latency.barrier +
+      sum(({ iterations, readsFrom, readsAhead }) =>
+        iterations * (latencies[readsFrom] / readsAhead + latency.arithmetic)
+      ),
+    arithmetic: perUnit / rates.lanes *
+      sum(({ instructions, invocations }) =>
+        instructions * rates.subgroup * Math.ceil(samples * invocations / rates.subgroup)
+      ),
+  };
+  const step = {
+    latency: cycles.latency / rates.clock,
+    arithmetic: cycles.arithmetic / rates.clock,
+    weights: areCached ? 0 : atOnce * layout.weightBytes / rates.cache,
+    rows: atOnce * samples * layout.rowBytes / rates.memory,
+  };
+  const waves = Math.ceil(batch / (workgroups * samples)) * Math.ceil(workgroups / (rates.units * resident));
+  const gradients = (layout.operations - sum(({ operations }) => operations)) * batch * steps;
+  const seconds = steps * waves * Math.max(...Object.values(step)) + loopDispatches * rates.launch +
+    Math.max(
+      (commands.dispatches - loopDispatches) * rates.launch,
+      gradients / (rates.arithmetic * rates.products),
+    );
+  return { seconds, step, waves };
+}
+
+/** Seconds of a loop: of a stepped loop, the largest of its launches and its operations at the rate of products. */
+export function secondsOfLoop(loop: PlannedLoop, rates: MachineRates): number {
+  const { layout, commands, run: { program, batch, steps } } = loop;
+  if (layout) return estimateLoop({ ...loop, layout }, rates).seconds;
+  const operations = costOf(program).operations * batch * steps;
+  return Math.max(commands.dispatches * rates.launch, operations / (rates.arithmetic * rates.products));
+}
+
+/** Seconds of a kernel outside loops. */
+export function secondsOfKernel(
+  { commands, isProduct, operations, bytes }: PlannedKernel,
+  { launch, arithmetic, products, memory }: MachineRates,
+): number {
+  const rate = arithmetic * (isProduct ? products : 1);
+  return Math.max(commands.dispatches * launch, operations / rate, bytes / memory);
+}
