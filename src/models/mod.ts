@@ -70,7 +70,7 @@ export type {
 } from "./warp/readout.ts";
 export type { WARPInitialParameters } from "./warp/initial_network.ts";
 export type { WARPPositionalEncoding, WARPRootOptions } from "./warp/root.ts";
-export type { WARPTransitionOptions } from "./warp/transition.ts";
+export type { WARPTransitionInitialization, WARPTransitionOptions } from "./warp/transition.ts";
 export type { WARPCallOptions, WARPIndexing } from "./warp/call.ts";
 export * from "./warp/warp.ts";
 export * from "./recurrent.ts";

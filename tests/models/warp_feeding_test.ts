@@ -146,6 +146,7 @@ const fedByConvolution: Record<string, [Partial<WARPOptions>, WARPCallOptions]> 
   }],
   "a formula": [{ initial: "learned", physics: linearFlow(2), bound: "dynamicTanh" }, { context: 3 }],
   "a separate initial state per series": [{}, { context: 3 }],
+  "a transition of planes": [{ initial: "learned", transition: "planes" }, { context: 3 }],
   "a transition of low rank": [{ initial: "learned", transition: { rank: 4 } }, { context: 3 }],
   "the indexing of the authors' code": [{ initial: "learned", indexing: "code" }, { context: 3 }],
 };

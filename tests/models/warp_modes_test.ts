@@ -161,7 +161,15 @@ Deno.test("a shared initial state gives the same results as equal initial states
   await assertAgree("chunked", chunkedFinalState(dynamics, shared, changes, 3), final);
 });
 
-const forms: WARPTransitionOptions[] = ["dense", "diagonal", { blocks: 2 }, { rank: 3 }];
+const forms: WARPTransitionOptions[] = [
+  "dense",
+  "diagonal",
+  "planes",
+  { initialization: "rotation" },
+  { blocks: 2, initialization: "rotation" },
+  { blocks: 2 },
+  { rank: 3 },
+];
 for (const form of forms) {
   const name = JSON.stringify(form);
   Deno.test(`gradients with a transition ${name} agree with central differences in every mode`, async () => {

@@ -64,6 +64,8 @@ const designs: Record<string, Partial<WARPOptions>> = {
     physics: { parameters: 1, evaluate: (p, tau, first) => first.mul(p.mul(tau).neg().exp()) },
   },
   "a diagonal transition": { transition: "diagonal" },
+  "a transition of planes": { transition: "planes" },
+  "a transition of rotations": { transition: { initialization: "rotation" } },
   "a transition of blocks": { transition: { blocks: 2 } },
   "a transition of low rank": { transition: { rank: 4 } },
 };

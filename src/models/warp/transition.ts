@@ -1,26 +1,47 @@
 import { checkOptions, type OptionNames } from "../../device/options.ts";
 import type { DType } from "../../device/dtype.ts";
 import { checkCount, parameterOf, type ParameterTree } from "../../nn/layer.ts";
-import { eye, ones } from "../../tensor/creation.ts";
+import { checkWord } from "../../tensor/checks.ts";
+import { eye, ones, tensor } from "../../tensor/creation.ts";
+import { concatenate } from "../../tensor/functions.ts";
 import { type Key, normal } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
-const transitionOptionNames: OptionNames<{ blocks?: number; rank?: number }> = {
-  blocks: "optional",
-  rank: "optional",
-};
+const transitionOptionNames: OptionNames<
+  { blocks?: number; rank?: number; initialization?: WARPTransitionInitialization }
+> = { blocks: "optional", rank: "optional", initialization: "optional" };
+
+/**
+ * The initial A. `"identity"` (default) is the paper's. `"rotation"` extends the paper: plane rotations by
+ * angles that are spread evenly over (0, pi). With A = I all elements A^l B of the convolution kernel are
+ * equal, so the states cannot tell the steps of a series apart until training spreads the eigenvalues of A.
+ * With rotations all eigenvalues lie on the unit circle from the start, at D different points, so the state
+ * keeps its norm and each step has its own direction.
+ */
+export type WARPTransitionInitialization = "identity" | "rotation";
 
 /**
  * The form of the D by D state transition A:
  *
- * - `"dense"`: any matrix, initially the identity.
+ * - `"dense"` or `{ initialization }`: any matrix, initially the identity.
  * - `"diagonal"`: D numbers, initially ones.
- * - `{ blocks }`: this number of equal blocks on the diagonal, initially identities. The number must divide
- *   D.
- * - `{ rank }`: P A~ Q with P (D, rank), A~ (rank, rank) and Q (rank, D), initially close to the projection
- *   onto `rank` random directions.
+ * - `"planes"`: a rotation and a scale in each of D / 2 planes, initially rotations by angles that are spread
+ *   evenly over (0, pi). This is a complex diagonal matrix. It has D parameters, and a step costs 2 D
+ *   multiplications. The paper does not have this form.
+ * - `{ blocks, initialization }`: this number of equal blocks on the diagonal, initially identities. The
+ *   number must divide D.
+ * - `{ rank, initialization }`: P A~ Q with P (D, rank), A~ (rank, rank) and Q (rank, D). Initially A~ is the
+ *   identity, so A is close to the projection onto `rank` random directions.
+ *
+ * `initialization` is that of A, of each block, or of A~.
  */
-export type WARPTransitionOptions = "dense" | "diagonal" | { blocks: number } | { rank: number };
+export type WARPTransitionOptions =
+  | "dense"
+  | "diagonal"
+  | "planes"
+  | { initialization: WARPTransitionInitialization }
+  | { blocks: number; initialization?: WARPTransitionInitialization }
+  | { rank: number; initialization?: WARPTransitionInitialization };
 
 /**
  * A linear map of states, and its powers. Each form has a tensor that represents a power A^p, so algorithms
@@ -47,17 +68,8 @@ export function makeTransition(
   key: Key,
   dtype: DType,
 ): Transition {
-  if (form === "dense") {
-    const A = parameterOf(() => eye(size, { dtype }));
-    return {
-      parameters: A,
-      first: A,
-      apply: (rows, power) => rows.matmul(power.mT),
-      square: (power) => power.matmul(power),
-      applyCost: size ** 2,
-      squareCost: size ** 3,
-    };
-  }
+  if (form === "dense") return makeDense("identity", size, dtype);
+  if (form === "planes") return makePlanes(size, dtype);
   if (form === "diagonal") {
     const a = parameterOf(() => ones([size], { dtype }));
     return {
@@ -71,15 +83,100 @@ export function makeTransition(
   }
   if (typeof form !== "object") {
     throw new RangeError(
-      `WARP: transition is "${form}", expected "dense", "diagonal", { blocks } or { rank }`,
+      `WARP: transition is "${form}", expected "dense", "diagonal", "planes", { initialization }, ` +
+        "{ blocks } or { rank }",
     );
   }
   checkOptions("WARP: transition", form, transitionOptionNames);
-  if ("blocks" in form) return makeBlockDiagonal(form.blocks, size, dtype);
-  return makeLowRank(form.rank, size, key, dtype);
+  const { initialization = "identity" } = form;
+  checkWord("WARP", "transition.initialization", initialization, ["identity", "rotation"]);
+  if ("blocks" in form) return makeBlockDiagonal(form.blocks, initialization, size, dtype);
+  if ("rank" in form) return makeLowRank(form.rank, initialization, size, key, dtype);
+  return makeDense(initialization, size, dtype);
 }
 
-function makeBlockDiagonal(blocks: number, size: number, dtype: DType): Transition {
+function makeDense(initialization: WARPTransitionInitialization, size: number, dtype: DType): Transition {
+  const A = parameterOf(() => initialBlocks(initialization, 1, size, dtype).squeeze(0));
+  return {
+    parameters: A,
+    first: A,
+    apply: (rows, power) => rows.matmul(power.mT),
+    square: (power) => power.matmul(power),
+    applyCost: size ** 2,
+    squareCost: size ** 3,
+  };
+}
+
+/** Initial blocks, `(blocks, side, side)`. */
+function initialBlocks(
+  initialization: WARPTransitionInitialization,
+  blocks: number,
+  side: number,
+  dtype: DType,
+): Tensor {
+  if (initialization === "identity") return eye(side, { dtype }).broadcastTo([blocks, side, side]);
+  const half = Math.floor(side / 2);
+  const angles = planeAngles(blocks * half);
+  const values = new Float64Array(blocks * side * side);
+  for (let block = 0; block < blocks; block++) {
+    const put = (row: number, column: number, value: number) => {
+      values[(block * side + row) * side + column] = value;
+    };
+    for (let i = 0; i < half; i++) {
+      // Neighbouring angles go to different blocks, so that each block covers (0, pi).
+      const angle = angles[i * blocks + block];
+      put(i, i, Math.cos(angle));
+      put(i, half + i, -Math.sin(angle));
+      put(half + i, i, Math.sin(angle));
+      put(half + i, half + i, Math.cos(angle));
+    }
+    if (side % 2 === 1) put(side - 1, side - 1, 1);
+  }
+  return tensor(values, { shape: [blocks, side, side], dtype });
+}
+
+/** Angles at equal distances in (0, pi). */
+function planeAngles(count: number): number[] {
+  return Array.from({ length: count }, (_, i) => Math.PI * (i + 0.5) / count);
+}
+
+/**
+ * A complex diagonal matrix. Plane i has the weights i and i + half with half = floor(D / 2). If D is odd, the
+ * last weight is multiplied by a real number. A power is a vector `(D)`: the real parts, then the imaginary
+ * parts.
+ */
+function makePlanes(size: number, dtype: DType): Transition {
+  const half = Math.floor(size / 2);
+  const angles = planeAngles(half);
+  const last = size % 2 === 1 ? [1] : [];
+  const a = parameterOf(() => tensor([...angles.map(Math.cos), ...last, ...angles.map(Math.sin)], { dtype }));
+  const partsOf = (power: Tensor) => [power.slice(0, 0, size - half), power.slice(0, size - half)];
+  return {
+    parameters: a,
+    first: a,
+    apply(rows, power) {
+      const [real, imaginary] = partsOf(power);
+      const [x, y] = [rows.slice(1, 0, half), rows.slice(1, half, 2 * half)];
+      const kept = rows.mul(concatenate([real.slice(0, 0, half), real]));
+      const turned = concatenate([y.mul(imaginary).neg(), x.mul(imaginary)], 1);
+      return kept.add(turned.pad([[0, 0], [0, size % 2]]));
+    },
+    square(power) {
+      const [real, imaginary] = partsOf(power);
+      const squares = real.square().sub(imaginary.square().pad([[0, size % 2]]));
+      return concatenate([squares, real.slice(0, 0, half).mul(imaginary).mul(2)]);
+    },
+    applyCost: 2 * size,
+    squareCost: 2 * size,
+  };
+}
+
+function makeBlockDiagonal(
+  blocks: number,
+  initialization: WARPTransitionInitialization,
+  size: number,
+  dtype: DType,
+): Transition {
   checkCount("WARP", "transition.blocks", blocks);
   if (size % blocks !== 0) {
     throw new RangeError(
@@ -88,7 +185,7 @@ function makeBlockDiagonal(blocks: number, size: number, dtype: DType): Transiti
     );
   }
   const side = size / blocks;
-  const A = parameterOf(() => eye(side, { dtype }).broadcastTo([blocks, side, side]));
+  const A = parameterOf(() => initialBlocks(initialization, blocks, side, dtype));
   return {
     parameters: A,
     first: A,
@@ -100,7 +197,13 @@ function makeBlockDiagonal(blocks: number, size: number, dtype: DType): Transiti
   };
 }
 
-function makeLowRank(rank: number, size: number, key: Key, dtype: DType): Transition {
+function makeLowRank(
+  rank: number,
+  initialization: WARPTransitionInitialization,
+  size: number,
+  key: Key,
+  dtype: DType,
+): Transition {
   checkCount("WARP", "transition.rank", rank);
   if (rank > size) {
     throw new RangeError(`WARP: transition.rank is ${rank}, expected at most the state's ${size} weights`);
@@ -108,7 +211,7 @@ function makeLowRank(rank: number, size: number, key: Key, dtype: DType): Transi
   // Random directions are nearly orthogonal, so Q P is close to the identity.
   const Q = parameterOf(() => normal(key, [rank, size], { standardDeviation: size ** -0.5, dtype }));
   const P = parameterOf(() => Q.mT);
-  const core = parameterOf(() => eye(rank, { dtype }));
+  const core = parameterOf(() => initialBlocks(initialization, 1, rank, dtype).squeeze(0));
   return {
     parameters: { P, core, Q },
     first: core,
