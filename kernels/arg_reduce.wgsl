@@ -3,6 +3,7 @@
 //   Element, input, output
 //   params.outputs, params.stride                   number of results, and distance between elements of a result
 //   params.first, params.end                        range of elements of this run, which continues earlier runs
+//   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 //   fn precedes(a: Element, b: Element) -> bool     whether a is strictly better; false if either is NaN
 //   fn unordered(a: Element) -> bool                whether a is NaN
 //   fn remaining(position: u32) -> array<u32, 2>    start of a result's elements in the input, and its output position
@@ -50,12 +51,11 @@ var<workgroup> shared_positions: array<u32, invocations>;
 fn main(
   @builtin(local_invocation_index) local: u32,
   @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
 ) {
   let column = column_of(local);
   let lane = lane_of(local);
   let blocks = blocks_of(params.outputs);
-  for (var i = group.x; i < blocks; i += groups.x) {
+  for (var i = params.first_workgroup + group.x; i < blocks; i += params.workgroups) {
     let result = i * columns + column;
     let at = remaining(min(result, params.outputs - 1u));
     var best = search(at[0], at[1], lane, lanes);

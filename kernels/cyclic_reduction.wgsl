@@ -8,6 +8,7 @@
 //   params.systems, params.n
 //   params.lower_offset, params.lower_system, params.lower_step, ...    start of each array except rows and next, and
 //                                                       distances between systems and between rows
+//   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 
 const none = 0xffffffffu;
 
@@ -23,11 +24,12 @@ struct Row {
 // Rows divided by their diagonal, with their nearest neighbours that are not skipped.
 @compute @workgroup_size(invocations)
 fn begin(@builtin(global_invocation_id) id: vec3<u32>) {
-  if (id.x >= params.systems * params.n) {
+  let place = params.first_workgroup * invocations + id.x;
+  if (place >= params.systems * params.n) {
     return;
   }
-  let system = id.x / params.n;
-  let i = id.x % params.n;
+  let system = place / params.n;
+  let i = place % params.n;
   let diagonal_at = params.diagonal_offset + system * params.diagonal_system;
   let pivot = diagonal[diagonal_at + i * params.diagonal_step];
   var row = Row(0.0, 0.0, 0.0, none, none);
@@ -48,16 +50,17 @@ fn begin(@builtin(global_invocation_id) id: vec3<u32>) {
     }
     row.value = rhs[params.rhs_offset + system * params.rhs_system + i * params.rhs_step] / pivot;
   }
-  next[id.x] = row;
+  next[place] = row;
 }
 
 @compute @workgroup_size(invocations)
 fn reduce(@builtin(global_invocation_id) id: vec3<u32>) {
-  if (id.x >= params.systems * params.n) {
+  let place = params.first_workgroup * invocations + id.x;
+  if (place >= params.systems * params.n) {
     return;
   }
-  let first = id.x - id.x % params.n;
-  let row = rows[id.x];
+  let first = place - place % params.n;
+  let row = rows[place];
   var pivot = 1.0;
   var reduced = Row(0.0, 0.0, row.value, none, none);
   if (row.before != none) {
@@ -77,15 +80,16 @@ fn reduce(@builtin(global_invocation_id) id: vec3<u32>) {
   reduced.below /= pivot;
   reduced.above /= pivot;
   reduced.value /= pivot;
-  next[id.x] = reduced;
+  next[place] = reduced;
 }
 
 @compute @workgroup_size(invocations)
 fn finish(@builtin(global_invocation_id) id: vec3<u32>) {
-  if (id.x >= params.systems * params.n) {
+  let place = params.first_workgroup * invocations + id.x;
+  if (place >= params.systems * params.n) {
     return;
   }
-  let system = id.x / params.n;
-  let i = id.x % params.n;
-  output[params.output_offset + system * params.output_system + i * params.output_step] = rows[id.x].value;
+  let system = place / params.n;
+  let i = place % params.n;
+  output[params.output_offset + system * params.output_system + i * params.output_step] = rows[place].value;
 }

@@ -3,13 +3,14 @@
 //   params.outer, params.size, params.inner, params.count    lengths: (outer, size, inner) at indices (count)
 //   params.input_offset, params.indices_offset, params.output_offset
 //   params.outside              bits of the value for an index that is out of range
+//   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 
 // output[o, i, k] = input[o, indices[i], k]
 @compute @workgroup_size(invocations)
-fn gather(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  let stride = groups.x * invocations;
+fn gather(@builtin(global_invocation_id) id: vec3<u32>) {
+  let stride = params.workgroups * invocations;
   let total = params.outer * params.count * params.inner;
-  for (var position = id.x; position < total; position += stride) {
+  for (var position = params.first_workgroup * invocations + id.x; position < total; position += stride) {
     let row = position / params.inner;
     let k = position - row * params.inner;
     let o = row / params.count;

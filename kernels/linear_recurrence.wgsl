@@ -9,6 +9,7 @@
 //   params.first, params.end                         range of elements of this run, which continues earlier runs
 //   params.run                                       elements that a lane processes at a time; all elements if a line has one lane
 //   params.a_step, params.b_step, params.x_step      distance between elements
+//   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 //   fn line_start(position: u32) -> array<u32, 3>    start of a line in a, b and x
 //   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/workgroup_layout.ts
 
@@ -38,13 +39,12 @@ var<workgroup> shared_values: array<Number, invocations>;
 fn main(
   @builtin(local_invocation_index) local: u32,
   @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
 ) {
   let column = column_of(local);
   let lane = lane_of(local);
   let last = local + (lanes - 1u - lane) * lane_step;
   let blocks = blocks_of(params.lines);
-  for (var block = group.x; block < blocks; block += groups.x) {
+  for (var block = params.first_workgroup + group.x; block < blocks; block += params.workgroups) {
     let line = block * columns + column;
     let at = line_start(min(line, params.lines - 1u));
     var carry = value_before(at[2]);

@@ -5,6 +5,7 @@
 //   params.batch, params.first_sample, params.last_sample   samples of this dispatch
 //   params.steps, params.first_step, params.count           all steps, steps done before, steps of this dispatch
 //   params.first_product_step                               the first step of the product rows
+//   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 //   lane, own          index of the invocation within its sample, and index of the sample in the workgroup
 //   valid              number of samples of the workgroup in this dispatch
 //   position           position of the sample in the batch
@@ -19,7 +20,7 @@
 
 @compute @workgroup_size(samples * lanes)
 fn main(@builtin(local_invocation_index) local: u32, @builtin(workgroup_id) group: vec3<u32>) {
-  let first = params.first_sample + group.x * samples;
+  let first = params.first_sample + (params.first_workgroup + group.x) * samples;
   lane = local / samples;
   own = local % samples;
   valid = min(samples, params.last_sample - first);

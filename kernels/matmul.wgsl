@@ -7,6 +7,7 @@
 //   params.a_row, params.a_step, params.b_step, params.b_column    strides
 //   params.output_offset
 //   params.first                         the first tile of this run, with one tile per workgroup
+//   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 //   fn matrices(position: u32) -> array<u32, 2>    start of a matrix of the batch in a and b
 //   group_rows, group_columns, depth, a_row_first, b_step_first
 
@@ -51,7 +52,7 @@ fn main(
 ) {
   let x = local % group_columns;
   let y = local / group_columns;
-  let tile = tile_at(params.first + group.x);
+  let tile = tile_at(params.first + params.first_workgroup + group.x);
   let at = matrices(tile.batch);
   let first = tile.segment * params.segment;
   let end = min(first + params.segment, params.k);

@@ -11,6 +11,7 @@
 //   params.shift                                     the lowest bit of the digit
 //   params.is_first                                  1 in the first pass
 //   params.output_offset
+//   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 
 fn position_at(place: u32) -> u32 {
   if (params.is_first == 1u) { return place; }
@@ -23,8 +24,9 @@ fn digit_of(position: u32) -> u32 {
 
 // counts[digit * blocks + block]: number of positions with a digit in a block.
 @compute @workgroup_size(invocations)
-fn count_digits(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  for (var block = id.x; block < params.blocks; block += groups.x * invocations) {
+fn count_digits(@builtin(global_invocation_id) id: vec3<u32>) {
+  let stride = params.workgroups * invocations;
+  for (var block = params.first_workgroup * invocations + id.x; block < params.blocks; block += stride) {
     var found: array<i32, digits>;
     let end = min((block + 1u) * block_length, params.count);
     for (var place = block * block_length; place < end; place++) {
@@ -38,8 +40,9 @@ fn count_digits(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workg
 
 // counts contains cumulative sums: the end of the output of each digit and block.
 @compute @workgroup_size(invocations)
-fn move_positions(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  for (var block = id.x; block < params.blocks; block += groups.x * invocations) {
+fn move_positions(@builtin(global_invocation_id) id: vec3<u32>) {
+  let stride = params.workgroups * invocations;
+  for (var block = params.first_workgroup * invocations + id.x; block < params.blocks; block += stride) {
     var ends: array<i32, digits>;
     for (var digit = 0u; digit < digits; digit++) {
       ends[digit] = counts[digit * params.blocks + block];

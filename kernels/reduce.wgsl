@@ -5,6 +5,7 @@
 //   params.outputs, params.length    number of results, and of elements per result
 //   params.segments                  the partial results of segment s are stored from s * outputs on
 //   params.identity                  bits of the neutral element
+//   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 //   fn combine(a: Element, b: Element) -> Element
 //   fn remaining(position: u32) -> array<u32, 2>  start of a result's elements in the input, and its output position
 //   fn reduced(position: u32) -> array<u32, 1>    distance of an element from that start
@@ -32,12 +33,11 @@ var<workgroup> shared_values: array<Element, invocations>;
 fn main(
   @builtin(local_invocation_index) local: u32,
   @builtin(workgroup_id) group: vec3<u32>,
-  @builtin(num_workgroups) groups: vec3<u32>,
 ) {
   let column = column_of(local);
   let lane = lane_of(local);
   let blocks = blocks_of(params.outputs);
-  for (var i = group.x; i < blocks * params.segments; i += groups.x) {
+  for (var i = params.first_workgroup + group.x; i < blocks * params.segments; i += params.workgroups) {
     let segment = i / blocks;
     let result = (i - segment * blocks) * columns + column;
     let at = remaining(min(result, params.outputs - 1u));

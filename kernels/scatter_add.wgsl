@@ -5,17 +5,18 @@
 //   params.outer, params.size, params.inner, params.count    lengths: (outer, size, inner), indices (count)
 //   params.input_offset, params.indices_offset, params.output_offset
 //   params.first, params.end                                 range of `order` of this run
+//   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 
 fn index_at(place: u32) -> u32 {
   return u32(indices[params.indices_offset + u32(order[place])]);
 }
 
 @compute @workgroup_size(invocations)
-fn main(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  let stride = groups.x * invocations;
+fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+  let stride = params.workgroups * invocations;
   let length = params.end - params.first;
   let total = params.outer * length * params.inner;
-  for (var item = id.x; item < total; item += stride) {
+  for (var item = params.first_workgroup * invocations + id.x; item < total; item += stride) {
     let row = item / params.inner;
     let k = item - row * params.inner;
     let o = row / length;

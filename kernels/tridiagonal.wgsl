@@ -6,12 +6,13 @@
 //   params.first, params.end    range of rows of this run
 //   params.lower_offset, params.lower_system, params.lower_step, ...    start of each array except scratch, and
 //                                                       distances between systems and between rows
+//   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 
 // Eliminates the rows from first to end, after earlier runs.
 @compute @workgroup_size(invocations)
-fn eliminate(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  let stride = groups.x * invocations;
-  for (var system = id.x; system < params.systems; system += stride) {
+fn eliminate(@builtin(global_invocation_id) id: vec3<u32>) {
+  let stride = params.workgroups * invocations;
+  for (var system = params.first_workgroup * invocations + id.x; system < params.systems; system += stride) {
     let lower_at = params.lower_offset + system * params.lower_system;
     let diagonal_at = params.diagonal_offset + system * params.diagonal_system;
     let upper_at = params.upper_offset + system * params.upper_system;
@@ -51,9 +52,9 @@ fn eliminate(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgrou
 
 // Substitutes from row end down to row first, after elimination and earlier runs.
 @compute @workgroup_size(invocations)
-fn substitute(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>) {
-  let stride = groups.x * invocations;
-  for (var system = id.x; system < params.systems; system += stride) {
+fn substitute(@builtin(global_invocation_id) id: vec3<u32>) {
+  let stride = params.workgroups * invocations;
+  for (var system = params.first_workgroup * invocations + id.x; system < params.systems; system += stride) {
     let diagonal_at = params.diagonal_offset + system * params.diagonal_system;
     let output_at = params.output_offset + system * params.output_system;
     var value = 0.0;

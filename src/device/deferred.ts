@@ -88,7 +88,7 @@ export class DeferredKernels {
       readSync: device.readSync && ((view) => device.readSync!(view)),
       capture: () => device.capture(),
       runOnHost: (command) => device.runOnHost(command),
-      repeat: (count, iteration, operations) => device.repeat(count, iteration, operations),
+      repeat: (count, iteration) => device.repeat(count, iteration),
       get usedBytes() {
         return device.usedBytes;
       },

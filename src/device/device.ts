@@ -295,8 +295,7 @@ export interface KernelDevice extends Device, DeviceKernels {
    * Runs the iterations 0 to `count - 1` of a loop. They must queue the same kernels, with parameters that change by a constant
    * from iteration to iteration. A GPU calls `iteration` for the first two and repeats their commands.
    *
-   * @param operations Scalar operations of an iteration: a GPU submits long loops in parts.
    * @internal
    */
-  repeat(count: number, iteration: (index: number) => void, operations: number): void;
+  repeat(count: number, iteration: (index: number) => void): void;
 }

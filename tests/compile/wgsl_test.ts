@@ -29,9 +29,10 @@ import {
 } from "../../src/compile/executors/wgsl/gpu_layout.ts";
 import { chooseDispatchSize, stepsWithin } from "../../src/compile/executors/wgsl/dispatch_size.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
+import { setCurrentDevice } from "../../src/device/current.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { makeContiguous, uploadView } from "../../src/device/view.ts";
-import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { createWebGpuDevice, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { longOnSoftware, testOnBoth } from "../devices.ts";
 
 /**
@@ -257,6 +258,19 @@ testOnBoth("a loop runs in several dispatches of some steps each", async (cpu, w
     );
   });
   assert.ok(maxDispatches > 1);
+});
+
+testOnBoth("a loop runs with one workgroup per submission", async (cpu, webgpu) => {
+  const { implementation } = webgpu as WebGpuDevice;
+  const device = await createWebGpuDevice({ implementation, budget: 1 });
+  setCurrentDevice(device);
+  try {
+    const { batches } = device.statistics;
+    await checkLoops(cpu as CpuDevice, device, gru(33, 4, 5), asHardware(device));
+    assert.ok(device.statistics.batches - batches > 33);
+  } finally {
+    device.destroy();
+  }
 });
 
 testOnBoth("a step with too many iterations for one dispatch throws", (_cpu, webgpu) => {

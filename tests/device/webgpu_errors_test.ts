@@ -17,7 +17,8 @@ test(
       source: () => ({ name: "broken kernel", code: "fn main( {", access: "w" }),
       buffers: [memoryOf(viewOf(x).source)],
       words: [0],
-      workgroups: [1],
+      workgroups: 1,
+      operations: 1,
       shapes: [[1]],
     });
     const other = device.implementation === "native" ? "dawn" : "native";
@@ -39,7 +40,8 @@ test("a rejected dispatch fails all pending reads with its name and shapes", asy
     source: () => ({ name: "too many workgroups", code: copyOne, access: "w" }),
     buffers: [memoryOf(viewOf(x).source)],
     words: [0],
-    workgroups: [device.limits.maxComputeWorkgroupsPerDimension + 1],
+    workgroups: device.limits.maxComputeWorkgroupsPerDimension + 1,
+    operations: 1,
     shapes: [[12, 34]],
   });
   const waiting = [x.data(), device.synchronize()];

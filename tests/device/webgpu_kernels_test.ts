@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import {
   key,
   linearRecurrence,
+  naturalCubicCoeffs,
   normal,
   type Tensor,
   tensor,
@@ -18,6 +19,7 @@ import * as s from "../../src/device/scalar.ts";
 import { allocateView, uploadView } from "../../src/device/view.ts";
 import { memoryOf } from "../../src/device/webgpu/device.ts";
 import { BufferPool, sizeClass } from "../../src/device/webgpu/buffer_pool.ts";
+import type { GpuLimits } from "../../src/device/webgpu/gpu.ts";
 import { emitScalar } from "../../src/device/webgpu/scalar_wgsl.ts";
 import { cpu } from "../devices.ts";
 import { copyOne, fresh, test, viewOf } from "./webgpu_tests.ts";
@@ -225,13 +227,23 @@ const families: Record<string, (x: Tensor, y: Tensor) => Tensor> = {
   "matmul, batched": (x, y) => x.reshape([7, 11, 23]).matmul(y.reshape([23, 7, 11]).permute([1, 0, 2])),
   "matmul with a long sum": (x) => x.reshape([1, 1771]).matmul(x.reshape([1771, 1])),
   gather: (x) => x.take(tensor([3, 0, 76, 3, 99], { dtype: "int32" })),
+  sort: (x) => x.argsort(1),
+  "few long tridiagonal systems": (x) => naturalCubicCoeffs(x.reshape([1, 1771, 1])),
+  "many tridiagonal systems": (x) => naturalCubicCoeffs(x.reshape([1, 77, 23])),
   "scatter add": (x, y) =>
     x.scatterAdd(tensor(Int32Array.from({ length: 77 }, (_, i) => i % 5), { dtype: "int32" }), y.mT),
 };
 
-for (const maxWorkgroups of [undefined, 3]) {
+const limitsOfDispatches: Record<string, GpuLimits> = {
+  "any number of workgroups": {},
+  "3 workgroups": { maxWorkgroups: 3 },
+  "one workgroup per submission": { budget: 1 },
+  "3 workgroups, one per submission": { maxWorkgroups: 3, budget: 1 },
+};
+
+for (const [name, limits] of Object.entries(limitsOfDispatches)) {
   test(
-    `every family of kernels agrees with the CPU, ${maxWorkgroups ?? "any number of"} workgroups`,
+    `every family of kernels agrees with the CPU, ${name}`,
     async (device) => {
       const [x, y] = [uniform(key(1), [77, 23]), uniform(key(2), [23, 77])];
       const [xValues, yValues] = await Promise.all([x.data(), y.data()]);
@@ -253,7 +265,7 @@ for (const maxWorkgroups of [undefined, 3]) {
         );
       }
     },
-    fresh(maxWorkgroups),
+    fresh(limits),
   );
 }
 
@@ -264,7 +276,8 @@ test("a custom kernel runs in order with other kernels", async (device) => {
     source: () => ({ name: "own", code: copyOne, access: "w" }),
     buffers: [memoryOf(viewOf(x).source)],
     words: new Uint32Array([7]),
-    workgroups: [1],
+    workgroups: 1,
+    operations: 1,
     shapes: [x.shape],
   });
   assert.deepEqual([...await x.add(1).data()], [8]);

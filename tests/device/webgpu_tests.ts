@@ -3,6 +3,7 @@ import type { Tensor } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { createWebGpuDevice, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import type { GpuLimits } from "../../src/device/webgpu/gpu.ts";
 import { cpu, useDevice, webgpu } from "../devices.ts";
 
 export const shared = webgpu as WebGpuDevice | undefined;
@@ -33,8 +34,8 @@ export function test(
 }
 
 /** Opens a separate device, for tests that would disturb others. */
-export const fresh = (maxWorkgroups?: number) => () =>
-  createWebGpuDevice({ implementation: shared!.implementation, maxWorkgroups });
+export const fresh = (limits?: GpuLimits) => () =>
+  createWebGpuDevice({ implementation: shared!.implementation, ...limits });
 
 export const viewOf = (x: Tensor) => x.view as BufferView;
 

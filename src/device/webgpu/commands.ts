@@ -1,12 +1,13 @@
 /**
  * The command queue of a GPU: batches of commands, their parameters, copies from and to the host, and errors.
  */
-import { formatShape, type Shape } from "../shape.ts";
+import { batchError, isOutOfMemory, type LogEntry } from "./batch_error.ts";
 import type { Faults } from "./faults.ts";
 import type { Kernel } from "./kernel.ts";
 import type { CommandQueue, Launch, Region } from "./launch.ts";
 import type { CommandRecorder } from "./command_recorder.ts";
 import type { BufferPool, GpuMemory } from "./buffer_pool.ts";
+import { operationsPerWord } from "./submission_budget.ts";
 
 /** Number of dispatches after which a batch is submitted, so that the GPU starts early. */
 const batchLimit = 256;
@@ -22,9 +23,6 @@ const paramsGranularity = 256;
 
 /** Waits for a promise of WebGPU. */
 export type Wait = <T>(promise: Promise<T>) => Promise<T>;
-
-/** A dispatch, for messages. */
-type LogEntry = readonly [kernel: Kernel, shapes: readonly Shape[]];
 
 /** A mappable buffer for reads, which several reads share. */
 interface Staging {
@@ -47,6 +45,7 @@ export class Commands implements CommandQueue {
   /** Advice that is appended to error messages. */
   readonly #hint: string;
   readonly #wait: Wait;
+  readonly #budget: number;
 
   readonly #arena = new Uint32Array(arenaSize / 4);
   readonly #arenaBuffer: GPUBuffer;
@@ -57,6 +56,9 @@ export class Commands implements CommandQueue {
 
   #batch = 0;
   #isOpen = false;
+  /** Operations of the batch, and the most operations of a batch so far. */
+  #operations = 0;
+  #mostOperations = 0;
   #encoder: GPUCommandEncoder | undefined;
   #pass: GPUComputePassEncoder | undefined;
   #kernel: Kernel | undefined;
@@ -78,12 +80,19 @@ export class Commands implements CommandQueue {
   /** Layout of the bind group of the parameters: group 1 of every kernel. */
   readonly paramsLayout: GPUBindGroupLayout;
 
-  constructor(device: GPUDevice, pool: BufferPool, faults: Faults, hint: string, wait: Wait) {
+  /** @param budget Maximum operations of a batch. */
+  constructor(
+    device: GPUDevice,
+    pool: BufferPool,
+    faults: Faults,
+    { hint, wait, budget }: { hint: string; wait: Wait; budget: number },
+  ) {
     this.#device = device;
     this.#pool = pool;
     this.#faults = faults;
     this.#hint = hint;
     this.#wait = wait;
+    this.#budget = budget;
     this.#alignment = device.limits.minUniformBufferOffsetAlignment;
     this.#arenaBuffer = device.createBuffer({
       label: "parameters",
@@ -110,6 +119,11 @@ export class Commands implements CommandQueue {
     return this.#batch;
   }
 
+  /** The most operations of a batch so far. */
+  get mostOperations(): number {
+    return this.#mostOperations;
+  }
+
   /** Starts a batch: errors from now on belong to it. */
   beginBatch(): void {
     if (this.#isOpen) return;
@@ -120,21 +134,33 @@ export class Commands implements CommandQueue {
     }
   }
 
-  /** Queues a kernel. */
+  /** Queues a kernel, as several dispatches if it exceeds the budget of a submission. */
   dispatch(launch: Launch): void {
     this.captured?.dispatch(launch);
+    const { workgroups, operations } = launch;
+    const part = Math.max(1, Math.floor(workgroups * this.#budget / operations));
+    for (let first = 0; first < workgroups; first += part) {
+      this.#dispatch(launch, first, Math.min(part, workgroups - first));
+    }
+  }
+
+  /** Queues a dispatch of some workgroups of a kernel. */
+  #dispatch(launch: Launch, first: number, count: number): void {
     const { kernel, buffers, words, workgroups, shapes } = launch;
+    this.#spend(launch.operations * count / workgroups);
     this.beginBatch();
-    const size = Math.max(1, Math.ceil(words.length * 4 / paramsGranularity)) * paramsGranularity;
-    const offset = this.#reserve(words.length * 4);
+    const length = words.length + 2;
+    const size = Math.ceil(length * 4 / paramsGranularity) * paramsGranularity;
+    const offset = this.#reserve(length * 4);
     this.#arena.set(words, offset / 4);
+    this.#arena.set([first, workgroups], offset / 4 + words.length);
     const group = this.#bindGroup(kernel, buffers);
     for (const memory of buffers) memory.batch = this.#batch;
     const pass = this.#pass ??= this.#beginPass();
     if (this.#kernel !== kernel) pass.setPipeline((this.#kernel = kernel).pipeline);
     pass.setBindGroup(0, group);
     pass.setBindGroup(1, this.#paramsGroup(size), [offset]);
-    pass.dispatchWorkgroups(...workgroups);
+    pass.dispatchWorkgroups(count);
     if (this.#log.push([kernel, shapes]) >= batchLimit) this.flush();
   }
 
@@ -161,6 +187,7 @@ export class Commands implements CommandQueue {
   copy({ memory, offset: start, size }: Region, target: GpuMemory, offset: number): void {
     if (size === 0) return;
     this.captured?.copy({ memory, offset: start, size }, target, offset);
+    this.#spend(operationsPerWord * size / 4);
     this.beginBatch();
     this.#beginCopy().copyBufferToBuffer(memory.buffer, start, target.buffer, offset, size);
     memory.batch = target.batch = this.#batch;
@@ -205,6 +232,7 @@ export class Commands implements CommandQueue {
   flush(): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
+    this.#operations = 0;
     const { queue } = this.#device;
     if (this.#arenaUsed > 0) queue.writeBuffer(this.#arenaBuffer, 0, this.#arena, 0, this.#arenaUsed / 4);
     this.#arenaUsed = 0;
@@ -222,6 +250,13 @@ export class Commands implements CommandQueue {
     this.#isShort = false;
   }
 
+  /** Adds operations to the batch, or to a new batch if they would exceed the budget. */
+  #spend(operations: number): void {
+    if (this.#operations + operations > this.#budget) this.flush();
+    this.#operations += operations;
+    this.#mostOperations = Math.max(this.#mostOperations, this.#operations);
+  }
+
   async #settle(ticket: number): Promise<void> {
     await this.#wait(Promise.all(this.#settling));
     this.#faults.check(ticket);
@@ -234,7 +269,7 @@ export class Commands implements CommandQueue {
     const settled = Promise.all(scopes).then((errors) => {
       const error = errors.find((found) => found !== null);
       if (!error) return;
-      this.#faults.add(this.#describe(error, log));
+      this.#faults.add(batchError(error, log, this.#pool, this.#hint));
       if (!isOutOfMemory(error)) return;
       this.#isShort = true;
       for (const memory of created) memory.suspect = true;
@@ -242,18 +277,6 @@ export class Commands implements CommandQueue {
       // The device is lost. `Faults` has the error.
     }).finally(() => this.#settling.delete(settled));
     this.#settling.add(settled);
-  }
-
-  #describe(error: GPUError, log: readonly LogEntry[]): Error {
-    const kernels = new Set(log.map(([{ name }, shapes]) => `${name} ${shapes.map(formatShape).join(" ")}`));
-    const listed = [...kernels].slice(-8);
-    const more = kernels.size > listed.length ? `${kernels.size - listed.length} others, ` : "";
-    const where = kernels.size === 0 ? "" : ` in a batch of ${more}${listed.join(", ")}`;
-    const { used, total } = this.#pool.bytes;
-    const memoryInUse = isOutOfMemory(error)
-      ? `; tensors use ${used} bytes, and ${total} bytes are allocated with buffers kept for reuse`
-      : "";
-    return new Error(`${kindOf(error)}${where}: ${error.message.trim()}${memoryInUse}\n${this.#hint}`);
   }
 
   /** Reserves bytes in the arena. Returns the offset in bytes. */
@@ -356,17 +379,4 @@ export class Commands implements CommandQueue {
     if (idle.length < 2 && size <= 2 ** 24) idle.push(buffer);
     else buffer.destroy();
   }
-}
-
-function isOutOfMemory(error: GPUError): boolean {
-  return error.constructor.name === "GPUOutOfMemoryError";
-}
-
-function kindOf(error: GPUError): string {
-  const names: Record<string, string> = {
-    GPUOutOfMemoryError: "the GPU is out of memory",
-    GPUInternalError: "the GPU driver failed",
-    GPUValidationError: "WebGPU refused a command",
-  };
-  return names[error.constructor.name] ?? error.constructor.name;
 }

@@ -15,7 +15,7 @@ import { identity, type ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
 import { CommandRecorder } from "./command_recorder.ts";
 import { findAdapter, type FoundAdapter, type Implementation, noAdapterMessage } from "./adapter.ts";
-import { type Dispatch, Gpu, type MemoryView } from "./gpu.ts";
+import { type Dispatch, Gpu, type GpuLimits, type MemoryView } from "./gpu.ts";
 import { gather } from "./gather.ts";
 import { storageType } from "./kernel.ts";
 import { map } from "./map.ts";
@@ -29,17 +29,12 @@ import { argReduce, reduce } from "./reduce.ts";
 import { scatterAdd } from "./scatter_add.ts";
 import { tridiagonal } from "./tridiagonal.ts";
 
-/** Scalar operations per submission of a loop: less than half a second on the slowest GPUs. */
-const operationsPerSubmission = 2 ** 36;
-
 /** Options of {@linkcode createWebGpuDevice}. */
-interface WebGpuOptions {
+interface WebGpuOptions extends GpuLimits {
   /** WebGPU implementation: Deno's (`"native"`, default) or Google's Dawn through `npm:webgpu` (`"dawn"`). */
   implementation?: Implementation;
   /** An adapter to use instead of the preferred adapter of the implementation. */
   found?: FoundAdapter;
-  /** Maximum number of workgroups per dispatch. Default: the limit of the adapter. */
-  maxWorkgroups?: number;
 }
 
 /**
@@ -48,10 +43,10 @@ interface WebGpuOptions {
  * @throws {Error} If there is no adapter. The message lists packages to install.
  */
 export async function createWebGpuDevice(options: WebGpuOptions = {}): Promise<WebGpuDevice> {
-  const { implementation = "native", maxWorkgroups } = options;
+  const { implementation = "native" } = options;
   const found = options.found ?? await findAdapter(implementation);
   if (!found) throw new Error(noAdapterMessage(implementation));
-  return new WebGpuDevice(await Gpu.open(found, maxWorkgroups));
+  return new WebGpuDevice(await Gpu.open(found, options));
 }
 
 /** A GPU as a {@linkcode KernelDevice}. */
@@ -93,22 +88,27 @@ export class WebGpuDevice implements KernelDevice {
   }
 
   /**
-   * Numbers of compiled kernels and submitted batches, and bytes of memory: in use, and including idle
-   * memory.
+   * Numbers of compiled kernels and submitted batches, the most operations of a batch, and bytes of memory: in
+   * use, and including idle memory.
    */
-  get statistics(): { kernels: number; batches: number; bytes: { used: number; total: number } } {
-    const { kernels, commands, pool } = this.#gpu;
-    return { kernels: kernels.compiled, batches: commands.submitted, bytes: pool.bytes };
+  get statistics(): {
+    kernels: number;
+    batches: number;
+    mostOperations: number;
+    bytes: { used: number; total: number };
+  } {
+    const { kernels, commands: { submitted, mostOperations }, pool } = this.#gpu;
+    return { kernels: kernels.compiled, batches: submitted, mostOperations, bytes: pool.bytes };
   }
 
   /**
    * Queues a custom kernel.
    *
    * @param kernel The buffers are `memoryOf` of views. A buffer that is written must not have a second
-   * binding.
+   * binding. A kernel of more operations than a submission may have must read `params.first_workgroup`.
    */
   dispatch(kernel: Dispatch): void {
-    this.#gpu.run(kernel);
+    this.#gpu.dispatch(kernel);
   }
 
   /** Records the kernels of a loop's iteration, without queueing them. See {@linkcode repeat}. */
@@ -116,13 +116,9 @@ export class WebGpuDevice implements KernelDevice {
     return this.#gpu.record(iteration);
   }
 
-  repeat(count: number, iteration: (index: number) => void, operations: number): void {
+  repeat(count: number, iteration: (index: number) => void): void {
     const recording = this.record(iteration);
-    const perSubmission = Math.max(1, Math.floor(operationsPerSubmission / operations));
-    for (let i = 0; i < count; i++) {
-      recording.play(i);
-      if ((i + 1) % perSubmission === 0) this.submit();
-    }
+    for (let i = 0; i < count; i++) recording.play(i);
     recording.free();
   }
 
@@ -130,11 +126,9 @@ export class WebGpuDevice implements KernelDevice {
     return this.#gpu.pool.bytes.used;
   }
 
-  /** Submits the queued commands, so that a single submission does not take too long. */
+  /** Submits the queued commands. */
   submit(): void {
-    const { commands } = this.#gpu;
-    commands.captured?.add(() => commands.flush());
-    commands.flush();
+    this.#gpu.commands.flush();
   }
 
   runOnHost(command: () => void): void {

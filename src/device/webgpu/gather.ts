@@ -3,6 +3,7 @@ import { sizeOf } from "../shape.ts";
 import { type Gpu, type MemoryView, workgroupSize } from "./gpu.ts";
 import { type Binding, kernelSource, storageType } from "./kernel.ts";
 import { wordOf } from "./map.ts";
+import { operationsPerWord } from "./submission_budget.ts";
 
 const params = [
   "outer",
@@ -35,7 +36,9 @@ export function gather(gpu: Gpu, input: MemoryView, indices: MemoryView, output:
     },
     buffers: [input.memory, indices.memory, output.memory],
     words: [...input.shape, indices.shape[0], input.offset, indices.offset, output.offset, outside],
-    workgroups: [gpu.workgroupsFor(total)],
+    workgroups: gpu.workgroupsFor(total),
+    // An element, its index and the result.
+    operations: 3 * operationsPerWord * total,
     shapes: [input.shape, indices.shape, output.shape],
   });
 }

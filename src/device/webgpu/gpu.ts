@@ -8,6 +8,7 @@ import { Faults } from "./faults.ts";
 import { KernelCache, type KernelSource } from "./kernel.ts";
 import { BufferPool, type GpuMemory } from "./buffer_pool.ts";
 import type { Launch } from "./launch.ts";
+import { occupiedOperations, submissionBudget } from "./submission_budget.ts";
 import { Recording } from "./recording.ts";
 
 /** A view of GPU memory. */
@@ -51,6 +52,14 @@ export interface Dispatch extends Omit<Launch, "kernel"> {
   readonly source: () => KernelSource;
 }
 
+/** Limits of dispatches and submissions. */
+export interface GpuLimits {
+  /** Maximum number of workgroups per dispatch. Default: the limit of the adapter. */
+  readonly maxWorkgroups?: number;
+  /** Maximum operations of a submission. Default: {@linkcode submissionBudget}. */
+  readonly budget?: number;
+}
+
 /** An open device with its memory, kernels and commands. */
 export class Gpu {
   readonly found: FoundAdapter;
@@ -65,7 +74,11 @@ export class Gpu {
   #recorded: Launch[] | undefined;
 
   /** Uses an adapter whose device is open. */
-  constructor(found: FoundAdapter, device: GPUDevice, maxWorkgroups: number) {
+  constructor(
+    found: FoundAdapter,
+    device: GPUDevice,
+    { maxWorkgroups = Infinity, budget = submissionBudget }: GpuLimits = {},
+  ) {
     this.found = found;
     this.device = device;
     this.maxWorkgroups = Math.min(maxWorkgroups, device.limits.maxComputeWorkgroupsPerDimension);
@@ -73,7 +86,7 @@ export class Gpu {
     const hint = failureHint(found.implementation);
     this.pool = new BufferPool(device);
     const wait: Wait = found.implementation === "dawn" ? waitForDawn : (promise) => promise;
-    this.commands = new Commands(device, this.pool, faults, hint, wait);
+    this.commands = new Commands(device, this.pool, faults, { hint, wait, budget });
     this.kernels = new KernelCache(device, faults, this.commands.paramsLayout, hint);
     device.addEventListener("uncapturederror", (event) => {
       const { error } = event as GPUUncapturedErrorEvent;
@@ -87,7 +100,7 @@ export class Gpu {
   }
 
   /** Opens an adapter. */
-  static async open(found: FoundAdapter, maxWorkgroups = Infinity): Promise<Gpu> {
+  static async open(found: FoundAdapter, own: GpuLimits = {}): Promise<Gpu> {
     const { limits, features } = found.adapter;
     const requiredLimits = Object.fromEntries(raisedLimits.map((name) => [name, limits[name]]));
     const device = await found.adapter.requestDevice({
@@ -95,7 +108,7 @@ export class Gpu {
       // Timestamps are for profiles.
       requiredFeatures: features.has("timestamp-query") ? ["timestamp-query"] : [],
     });
-    return new Gpu(found, device, maxWorkgroups);
+    return new Gpu(found, device, own);
   }
 
   /** Whether the device is lost or destroyed. */
@@ -109,9 +122,15 @@ export class Gpu {
     this.device.destroy();
   }
 
+  /** Queues a kernel of workgroups of {@linkcode workgroupSize}, whose `operations` do not depend on idle invocations. */
+  run(kernel: Dispatch): void {
+    const operations = occupiedOperations(kernel.operations, kernel.workgroups * workgroupSize);
+    this.dispatch({ ...kernel, operations });
+  }
+
   /** Queues a kernel. */
-  run({ key, source, buffers, words, workgroups, shapes }: Dispatch): void {
-    const launch = { kernel: this.kernels.get(key, source), buffers, words, workgroups, shapes };
+  dispatch({ key, source, ...rest }: Dispatch): void {
+    const launch = { kernel: this.kernels.get(key, source), ...rest };
     if (this.#recorded) this.#recorded.push(launch);
     else this.commands.dispatch(launch);
   }

@@ -54,7 +54,10 @@ export function storageType(dtype: DType): "f32" | "i32" | "u32" {
   }
 }
 
-/** Declares buffers, and `params`, a struct of u32 fields. */
+/**
+ * Declares buffers, and `params`, a struct of u32 fields. The last two fields are for dispatches of a part of the workgroups:
+ * the first workgroup, and the number of all workgroups.
+ */
 function declare(bindings: readonly Binding[], params: readonly string[]): string {
   const buffers = bindings.map(({ name, type, access }, i) => {
     const variable = access === "uniform"
@@ -62,7 +65,7 @@ function declare(bindings: readonly Binding[], params: readonly string[]): strin
       : `<storage, ${access}> ${name}: array<${type}>`;
     return `@group(0) @binding(${i}) var${variable};`;
   });
-  const fields = params.map((name) => `  ${name}: u32,`);
+  const fields = [...params, "first_workgroup", "workgroups"].map((name) => `  ${name}: u32,`);
   return [
     ...buffers,
     "struct Params {",

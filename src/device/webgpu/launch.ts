@@ -3,13 +3,18 @@ import type { Shape } from "../shape.ts";
 import type { GpuMemory } from "./buffer_pool.ts";
 import type { Kernel } from "./kernel.ts";
 
-/** A kernel with its buffers, parameters and number of workgroups: one dispatch. */
+/** A kernel with its buffers, parameters and number of workgroups. */
 export interface Launch {
   readonly kernel: Kernel;
   readonly buffers: readonly GpuMemory[];
   /** Parameters, words of 32 bits. */
   readonly words: ArrayLike<number>;
-  readonly workgroups: readonly [x: number, y?: number, z?: number];
+  readonly workgroups: number;
+  /**
+   * Operations that a fully occupied GPU computes in the same time. A launch of more than {@linkcode submissionBudget} runs as
+   * several dispatches, in different submissions.
+   */
+  readonly operations: number;
   /** Shapes of the tensors, for messages. */
   readonly shapes: readonly Shape[];
 }

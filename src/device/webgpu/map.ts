@@ -2,12 +2,13 @@ import mapSource from "../../../kernels/map.wgsl" with { type: "text" };
 import { collapse } from "../collapse.ts";
 import type { DType } from "../dtype.ts";
 import { ExpressionCache } from "../expression_cache.ts";
-import { identity, instantiate, type ScalarFunction } from "../scalar.ts";
+import { identity, instantiate, type ScalarFunction, topological } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
 import { type Gpu, type MemoryView, workgroupSize } from "./gpu.ts";
 import { type Binding, type KernelSource, kernelSource, storageType } from "./kernel.ts";
 import { emitScalar, valueType } from "./scalar_wgsl.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
+import { operationsPerWord } from "./submission_budget.ts";
 
 /** A number as an operand: all elements have this value. */
 interface NumberOperand {
@@ -54,20 +55,24 @@ export function map(
     input === output ? "in place" : isNumber(input) ? `${input.dtype} number` : input.dtype
   );
   for (const input of separate) if (isNumber(input)) words.push(wordOf(input));
-  const expression = expressions.get(fn, inputs, output.dtype, () => expressionCount++);
+  const { number, operations } = expressions.get(fn, inputs, output.dtype, (expression) => ({
+    number: expressionCount++,
+    operations: topological(expression).length,
+  }));
   gpu.run({
-    key: `map ${expression} ${kinds} ${walk.shape.length}`,
+    key: `map ${number} ${kinds} ${walk.shape.length}`,
     source: () => mapKernel(fn, separate, output, walk.shape.length),
     buffers: views.map((view) => view.memory),
     words,
-    workgroups: [gpu.workgroupsFor(size)],
+    workgroups: gpu.workgroupsFor(size),
+    operations: size * (operations + operationsPerWord * views.length),
     shapes: [output.shape],
   });
   for (const copy of copies) gpu.pool.release(copy.memory);
 }
 
-/** Numbers of expressions: equal expressions have equal numbers. */
-const expressions = new ExpressionCache<number>();
+/** Numbers of expressions, and their scalar operations: equal expressions have equal numbers. */
+const expressions = new ExpressionCache<{ readonly number: number; readonly operations: number }>();
 let expressionCount = 0;
 
 const word = new DataView(new ArrayBuffer(4));

@@ -27,9 +27,6 @@ const enoughWorkgroups = 256;
 /** Maximum terms per invocation. */
 const maxSegmentLength = 8192;
 
-/** Maximum multiplications per dispatch, so that a dispatch does not occupy a GPU for long. */
-const largestDispatch = 2 ** 34;
-
 function tileCount({ groupRows, groupColumns }: Tiling, batch: number, m: number, n: number): number {
   return batch * Math.ceil(m / (4 * groupRows)) * Math.ceil(n / (4 * groupColumns));
 }
@@ -54,9 +51,10 @@ export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryVie
 
   const [aRowFirst, bStepFirst] = [Math.abs(aRow) < Math.abs(aStep), Math.abs(bStep) < Math.abs(bColumn)];
   const { groupRows, groupColumns } = tiling;
+  /** Multiply-adds of a tile. */
   const perTile = 16 * groupRows * groupColumns * segment;
-  const part = Math.max(1, Math.min(gpu.maxWorkgroups, Math.floor(largestDispatch / perTile)));
-  for (let first = 0; first < tiles * segments; first += part) {
+  for (let first = 0; first < tiles * segments; first += gpu.maxWorkgroups) {
+    const workgroups = Math.min(gpu.maxWorkgroups, tiles * segments - first);
     gpu.run({
       key: `matmul ${batches.shape.length} ${groupRows} ${groupColumns} ${aRowFirst} ${bStepFirst}`,
       source: () => {
@@ -82,7 +80,8 @@ export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryVie
         ...[batch, m, n, k, segment, aRow, aStep, bStep, bColumn, target.offset, first],
         ...offsetsWords(batches, [a.offset, b.offset]),
       ],
-      workgroups: [Math.min(part, tiles * segments - first)],
+      workgroups,
+      operations: 2 * perTile * workgroups,
       shapes: [a.shape, b.shape],
     });
   }

@@ -8,5 +8,5 @@ export function createNullDevice(
   { name, limits, software }: Machine,
 ): { device: WebGpuDevice; counts: CommandCounts } {
   const adapter = nullAdapter(name, limits, software);
-  return { device: new WebGpuDevice(new Gpu(adapter, adapter.device, Infinity)), counts: adapter.counts };
+  return { device: new WebGpuDevice(new Gpu(adapter, adapter.device)), counts: adapter.counts };
 }

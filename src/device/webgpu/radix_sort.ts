@@ -2,6 +2,7 @@ import sortSource from "../../../kernels/radix_sort.wgsl" with { type: "text" };
 import { type Gpu, type MemoryView, workgroupSize } from "./gpu.ts";
 import { type Binding, kernelSource, storageType } from "./kernel.ts";
 import { cumulativeSum } from "./recurrence.ts";
+import { operationsPerWord } from "./submission_budget.ts";
 
 /** Bits of a digit. */
 const digitBits = 4;
@@ -66,7 +67,9 @@ export function sortPositions(
           ...[count, blocks, shift, pass === 0 ? 1 : 0, key.view.offset, key.argument],
           ...[target.offset, isLast ? modulus : count],
         ],
-        workgroups: [gpu.workgroupsFor(blocks)],
+        workgroups: gpu.workgroupsFor(blocks),
+        // A position, its key and the result; and the counts of the digits of a block.
+        operations: operationsPerWord * (3 * count + 2 ** digitBits * blocks),
         shapes: [key.view.shape],
       });
     run("count_digits", counts);

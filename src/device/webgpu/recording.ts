@@ -18,7 +18,7 @@ export class Recording {
   constructor(commands: Commands, first: readonly Launch[], second: readonly Launch[], free: () => void) {
     const differs = (entry: Launch, other: Launch | undefined) =>
       entry.kernel !== other?.kernel ||
-      entry.workgroups.some((count, axis) => count !== other.workgroups[axis]);
+      entry.workgroups !== other.workgroups;
     if (first.length !== second.length || first.some((entry, i) => differs(entry, second[i]))) {
       throw new Error("the iterations of a recorded loop must queue the same kernels");
     }
@@ -44,11 +44,12 @@ export class Recording {
   }
 
   #queue(iteration: number): void {
-    for (const { kernel, buffers, words, changes, workgroups, shapes } of this.#entries) {
+    for (const { changes, ...launch } of this.#entries) {
+      const { words } = launch;
       const current = this.#words.subarray(0, words.length);
       // Words of 32 bits wrap around, which addresses with negative strides require.
       for (let i = 0; i < words.length; i++) current[i] = words[i] + iteration * changes[i];
-      this.#commands.dispatch({ kernel, buffers, words: current, workgroups, shapes });
+      this.#commands.dispatch({ ...launch, words: current });
     }
   }
 

@@ -12,6 +12,7 @@ import {
   type WorkgroupLayout,
 } from "./workgroup_layout.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
+import { operationsPerWord } from "./submission_budget.ts";
 
 /** Maximum elements that a lane processes at a time. */
 const longestRun = 16;
@@ -75,6 +76,8 @@ function run(gpu: Gpu, kind: Kind, views: readonly MemoryView[], axes: Recurrenc
         ...offsetsWords(lines, views.map(({ offset }) => offset)),
       ],
       workgroups: workgroupCount(gpu, layout, count),
+      // Two operands, read twice, and the result.
+      operations: (kind === "complex" ? 10 : 5) * operationsPerWord * count * (end - first),
       shapes: [output.shape],
     });
   }

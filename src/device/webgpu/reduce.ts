@@ -17,6 +17,7 @@ import {
   type WorkgroupLayout,
 } from "./workgroup_layout.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
+import { operationsPerWord } from "./submission_budget.ts";
 
 /** Maximum elements per invocation, for speed and accuracy. */
 const maxRunLength = 1024;
@@ -110,6 +111,7 @@ export function reduce(gpu: Gpu, reduction: Reduction, input: MemoryView, output
       ...offsetsWords(reduced, [0]),
     ],
     workgroups: workgroupCount(gpu, layout, outputs, segments),
+    operations: operationsPerWord * (outputs * (length + segments)),
     shapes: [input.shape, output.shape],
   });
   if (target !== output) joinSegments(gpu, reduction, target, output);
@@ -177,6 +179,7 @@ export function argReduce(
         ...offsetsWords(remaining, [input.offset, output.offset]),
       ],
       workgroups: workgroupCount(gpu, layout, outputs),
+      operations: operationsPerWord * outputs * (end - first),
       shapes: [input.shape, output.shape],
     });
   }

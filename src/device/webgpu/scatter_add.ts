@@ -3,6 +3,7 @@ import { sizeOf } from "../shape.ts";
 import { type Gpu, maxLoopLength, type MemoryView, workgroupSize } from "./gpu.ts";
 import { type Binding, kernelSource, storageType } from "./kernel.ts";
 import { sortPositions } from "./radix_sort.ts";
+import { operationsPerWord } from "./submission_budget.ts";
 
 /** Indices out of range are sorted last, as the argument, which is the size. */
 const indexKey =
@@ -41,7 +42,9 @@ export function scatterAdd(gpu: Gpu, updates: MemoryView, indices: MemoryView, o
       },
       buffers: [updates.memory, indices.memory, order.memory, output.memory],
       words: [outer, size, inner, count, updates.offset, indices.offset, output.offset, first, end],
-      workgroups: [gpu.workgroupsFor(outer * (end - first) * inner)],
+      workgroups: gpu.workgroupsFor(outer * (end - first) * inner),
+      // An update, its position, two indices, and an element that is read and written.
+      operations: 6 * operationsPerWord * outer * (end - first) * inner,
       shapes: [updates.shape, indices.shape, output.shape],
     });
   }

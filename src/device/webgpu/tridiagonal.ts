@@ -3,6 +3,7 @@ import reductionSource from "../../../kernels/cyclic_reduction.wgsl" with { type
 import { sizeOf } from "../shape.ts";
 import { type Gpu, maxLoopLength, type MemoryView, parallelism, workgroupSize } from "./gpu.ts";
 import { type Binding, kernelSource, storageType } from "./kernel.ts";
+import { operationsPerWord } from "./submission_budget.ts";
 
 const arrays = ["lower", "diagonal", "upper", "rhs", "output"] as const;
 
@@ -29,6 +30,9 @@ export function isReduced(systems: number, n: number, maxWorkgroups: number): bo
   return n >= shortest && n < maxLoopLength && systems * rowsPerSystem <= parallelism &&
     systems * n <= workgroupSize * maxWorkgroups;
 }
+
+/** Words of a row that a kernel reads and writes: with cyclic reduction three rows of five words, and the result. */
+const wordsPerRow = 20;
 
 /** A kernel on the arrays of the systems and on temporary memory. */
 function runner(gpu: Gpu, views: readonly MemoryView[], source: string, more: readonly Binding[]) {
@@ -59,7 +63,8 @@ function runner(gpu: Gpu, views: readonly MemoryView[], source: string, more: re
           { shape, strides, offset },
         ) => [offset, shape[0] === 1 ? 0 : strides[0], strides[1]]),
       ],
-      workgroups: [gpu.workgroupsFor(invocations)],
+      workgroups: gpu.workgroupsFor(invocations),
+      operations: wordsPerRow * operationsPerWord * systems * (range[1] - range[0]),
       shapes: [views[3].shape],
     });
 }

@@ -46,6 +46,6 @@ export function workgroupCount(
   { columns }: WorkgroupLayout,
   outputs: number,
   segments = 1,
-): [workgroups: number] {
-  return [Math.min(Math.ceil(outputs / columns) * segments, gpu.maxWorkgroups)];
+): number {
+  return Math.min(Math.ceil(outputs / columns) * segments, gpu.maxWorkgroups);
 }

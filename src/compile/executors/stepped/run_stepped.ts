@@ -8,7 +8,6 @@ import { identity } from "../../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
 import { allocateView } from "../../../device/view.ts";
 import { Tensor } from "../../../tensor/tensor.ts";
-import { costOf } from "../../program/cost.ts";
 import type { Run, RunResult } from "../run.ts";
 import type { Program } from "../../program/program.ts";
 import { Arrays, type Window } from "./arrays.ts";
@@ -49,7 +48,7 @@ export function runStepped(
     const step = (iteration: number) => {
       for (const instruction of instructions) instruction(first + direction * iteration);
     };
-    device.repeat(end - start, step, costOf(program).operations * batch);
+    device.repeat(end - start, step);
     productRows.multiply(backward ? steps - start : end);
   }
   arrays.free();

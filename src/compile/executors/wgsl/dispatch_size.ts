@@ -1,19 +1,23 @@
 /** Sizes of dispatches: short enough for drivers with a time limit, and for iteration limits of software GPUs. */
+import {
+  concurrentInvocations,
+  invocationRate,
+  submissionBudget,
+} from "../../../device/webgpu/submission_budget.ts";
 import { costOf } from "../../program/cost.ts";
 import type { Run } from "../run.ts";
 import type { WgslLoop } from "./emit_wgsl.ts";
 import { sizeOfAll } from "./buffer_groups.ts";
 import type { Adapter, GpuLayout } from "./gpu_layout.ts";
 
-/** Maximum seconds of a dispatch, by the estimates below. */
-const dispatchSeconds = 0.2;
+/** Maximum operations of a dispatch: half a submission. */
+const dispatchBudget = submissionBudget / 2;
 
 /** Operations per second of a slow software GPU. */
 const softwareRate = 5e8;
 
-/** Operations per second of one invocation of a slow GPU, and the number of workgroups that it runs at the same time. */
-const invocationRate = 2e7;
-const concurrentWorkgroups = 32;
+/** Invocations of a workgroup of a slow GPU that runs at full speed. Smaller workgroups take as long. */
+const fullWorkgroup = 256;
 
 /** Maximum bytes of the product rows, and of the spilled slots. */
 const temporaryBytes = 2 ** 28;
@@ -26,6 +30,8 @@ interface DispatchSize {
   readonly stepsPerProduct: number;
   /** Maximum steps of a dispatch. */
   readonly steps: number;
+  /** Operations of a step of one sample, as a fully occupied GPU computes in the same time. */
+  readonly operations: number;
 }
 
 /** Chooses the samples and steps of a dispatch. */
@@ -37,11 +43,12 @@ export function chooseDispatchSize(
   const { samples, lanes, spilled, productRows } = layout;
   const { maxIterations, limits } = adapter;
   const workgroups = Math.ceil(batch / samples);
-  const rate = maxIterations < Infinity
-    ? softwareRate
-    : invocationRate * samples * lanes * Math.min(workgroups, concurrentWorkgroups);
-  /** Steps of one sample within the time limit of a dispatch. */
-  const affordable = Math.max(1, dispatchSeconds * rate / Math.max(1, costOf(program).operations));
+  const atATime = Math.min(workgroups, concurrentInvocations / fullWorkgroup);
+  const fullRate = invocationRate * concurrentInvocations;
+  const rate = maxIterations < Infinity ? softwareRate : invocationRate * samples * lanes * atATime;
+  const operations = Math.max(1, costOf(program).operations) * fullRate / rate;
+  /** Steps of one sample within the limit of a dispatch. */
+  const affordable = Math.max(1, dispatchBudget / operations);
   const words = Math.min(temporaryBytes, limits.maxStorageBufferBindingSize) / 4;
   const productRowSize = sizeOfAll(productRows.members);
   const atOnce = samples * Math.max(
@@ -58,6 +65,7 @@ export function chooseDispatchSize(
     samples: Math.min(batch, atOnce),
     stepsPerProduct: Math.max(1, stepsPerProduct),
     steps: Math.max(1, Math.floor(affordable / atOnce)),
+    operations,
   };
 }
 

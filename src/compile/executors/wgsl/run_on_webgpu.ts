@@ -109,7 +109,6 @@ export function runOnWebGpu(
   const buffers = loop.bindings.map((name) => memoryOf(bound.get(name)!.source));
   const offsets = groupsOf(layout).map(({ name }) => bound.get(name)!.offset);
   let weightGradients: BufferView[] = [];
-  let unsubmitted = 0;
   for (let first = 0; first < batch; first += dispatchSize.samples) {
     const last = Math.min(batch, first + dispatchSize.samples);
     for (const { start, count: together } of chunksOf(steps, dispatchSize.stepsPerProduct)) {
@@ -120,14 +119,10 @@ export function runOnWebGpu(
           source: () => loop,
           buffers,
           words: [0, batch, first, last, steps, start + done, count, start, rows, ...offsets],
-          workgroups: [Math.ceil((last - first) / layout.samples)],
+          workgroups: Math.ceil((last - first) / layout.samples),
+          operations: dispatchSize.operations * (last - first) * count,
           shapes: [[steps, batch]],
         });
-        unsubmitted += count;
-        // Some drivers reset a GPU if a submission takes too long, even with many short dispatches.
-        if (unsubmitted < dispatchSize.steps) continue;
-        device.submit();
-        unsubmitted = 0;
       }
       if (bound.has("product_rows")) {
         weightGradients = addProducts(device, layout, bound.get("product_rows")!, rows, weightGradients);

@@ -1,0 +1,52 @@
+import assert from "node:assert/strict";
+import { tidy } from "../../mod.ts";
+import { prepare, workloadNames } from "../../bench/workloads.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
+import { costOf } from "../../src/compile/program/cost.ts";
+import { setCurrentDevice } from "../../src/device/current.ts";
+import { machines } from "../../src/device/machines.ts";
+import { submissionBudget } from "../../src/device/webgpu/submission_budget.ts";
+import { createNullDevice } from "../../src/device/webgpu/null_device.ts";
+import { cpu } from "../devices.ts";
+
+/** A step of a workload on a GPU that runs nothing: operations of products and loops, and what the GPU received. */
+async function stepOf(name: string) {
+  const { device, counts } = createNullDevice(machines.h100);
+  const matmul = device.matmul.bind(device);
+  const operations = { products: 0, loops: 0 };
+  device.matmul = (a, b, output) => {
+    operations.products += 2 * a.shape.at(-1)! * output.shape.reduce((size, length) => size * length, 1);
+    matmul(a, b, output);
+  };
+  setCurrentDevice(device);
+  try {
+    const { step } = prepare(name);
+    await device.synchronize();
+    const before = { ...counts };
+    operations.products = 0;
+    observeLoops(
+      (_loop, { program, batch, steps }) => operations.loops += costOf(program).operations * batch * steps,
+      () => tidy(() => void step()),
+    );
+    await device.synchronize();
+    const submissions = counts.submissions - before.submissions;
+    // The second step replays the commands of the first.
+    tidy(() => void step());
+    await device.synchronize();
+    return { operations, submissions, mostOperations: device.statistics.mostOperations };
+  } finally {
+    setCurrentDevice(cpu);
+    device.destroy();
+  }
+}
+
+for (const name of [...workloadNames, "ncde-speech-adjoint@1024", "warp-msd@1024x256", "matmul@8192"]) {
+  Deno.test(`no submission of the workload ${name} exceeds the budget`, async () => {
+    const { operations, mostOperations, submissions } = await stepOf(name);
+    assert.ok(mostOperations <= submissionBudget, `${mostOperations} operations in a submission`);
+    const { products, loops } = operations;
+    // The weight gradients of loops are products too.
+    const fewest = Math.max(products, loops) / submissionBudget;
+    assert.ok(submissions >= fewest, `${submissions} submissions, expected at least ${fewest}`);
+  });
+}
