@@ -33,6 +33,11 @@ const described = {
       "Compare the times of large workloads on a GPU with PyTorch and JAX; measure the constants of the cost model",
     permissions: "processes",
   },
+  "gpu-layouts": {
+    file: "gpu_layouts.ts",
+    summary: "Write the layouts of all workloads on a GPU and estimate their times; needs no GPU",
+    permissions: "figures",
+  },
   "series-models": {
     file: "series_models.ts",
     summary: "Measure a training step of every model that reads series: seconds and memory",

@@ -12,12 +12,12 @@ const limitNames: Readonly<Record<Limit, string>> = {
 
 /** The layout and the estimate of a loop. */
 export function describePlannedLoop(loop: PlannedLoop, { name, rates }: Machine): string {
-  const { layout, commands, loopDispatches, text, run: { steps } } = loop;
+  const { layout, commands, loopDispatches, describe, run: { steps } } = loop;
   const counts = `${describeCommands(commands)}; ${loopDispatches} dispatches of the loop's kernel` +
     (layout ? `, of up to ${layout.workgroups} workgroups` : "");
-  if (!rates) return `${counts}\n${text}`;
+  if (!rates) return `${counts}\n${describe()}`;
   const estimated = `${name}, estimate: ${milliseconds(secondsOfLoop(loop, rates))}`;
-  if (!layout) return `${counts}\n${estimated}, by launches or by operations\n${text}`;
+  if (!layout) return `${counts}\n${estimated}, by launches or by operations\n${describe()}`;
   const { step, waves } = estimateLoop({ ...loop, layout }, rates);
   const limits = Object.entries(step).sort(([, a], [, b]) => b - a).map(([limit, seconds]) =>
     `${limitNames[limit as Limit]} ${microseconds(seconds)}`
@@ -28,7 +28,7 @@ export function describePlannedLoop(loop: PlannedLoop, { name, rates }: Machine)
       limits.join(", ")
     }), plus ` +
     `launches of ${microseconds(rates.launch)} and the products of weight gradients`,
-    text,
+    describe(),
   ].join("\n");
 }
 

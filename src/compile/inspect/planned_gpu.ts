@@ -17,7 +17,7 @@ import { sizeOf } from "../../device/shape.ts";
 import type { WebGpuDevice } from "../../device/webgpu/device.ts";
 import type { CommandCounts } from "../../device/webgpu/null_adapter.ts";
 import { createNullDevice } from "../../device/webgpu/null_device.ts";
-import { executorFor, withExecutors } from "../executors/choose_executor.ts";
+import { executorFor, nameOf, withExecutors } from "../executors/choose_executor.ts";
 import type { LoopLayout } from "../executors/loop_layout.ts";
 import type { Executor, Run } from "../executors/run.ts";
 
@@ -48,7 +48,8 @@ export interface PlannedLoop {
   readonly commands: Commands;
   /** Undefined if the loop is stepped. */
   readonly layout: LoopLayout | undefined;
-  readonly text: string;
+  /** Describes the executor, the layout and the shader. */
+  readonly describe: () => string;
 }
 
 /** All that a GPU received, in order. */
@@ -72,6 +73,8 @@ class Planner {
   readonly #buffers = new WeakMap<Buffer, Buffer>();
   readonly #loops: PlannedLoop[] = [];
   readonly #kernels: PlannedKernel[] = [];
+  /** Layouts by program, batch and steps. */
+  readonly #layouts = new Map<string, LoopLayout | undefined>();
   /** Whether an executor runs, whose kernels are not mirrored. */
   #isInLoop = false;
 
@@ -151,9 +154,15 @@ class Planner {
       isBackward: run.program.backward,
       loopDispatches: (this.#counts.dispatches.get("loop") ?? 0) - dispatches,
       commands: difference(this.#count(), before),
-      layout: planning.layout(planned),
-      text: planning.describe(planned),
+      layout: this.#layoutOf(planning, planned),
+      describe: () => planning.describe(planned),
     });
+  }
+
+  #layoutOf(planning: Executor, run: Run): LoopLayout | undefined {
+    const key = `${nameOf(run)} ${run.steps}`;
+    if (!this.#layouts.has(key)) this.#layouts.set(key, planning.layout(run));
+    return this.#layouts.get(key);
   }
 
   #count(): Commands {

@@ -33,8 +33,7 @@ function layoutAndCode(device: WebGpuDevice, run: Run, workgroup?: WorkgroupShap
     spilled: 4 * samples * spilled.size,
     ...perStep,
     operations: costOf(program).operations,
-    lanesBusy: sum(({ operations, lanesBusy }) => operations * lanesBusy) /
-      sum(({ operations }) => operations),
+    lanesBusy: lanesBusy(work),
     samplesPerRead: samples,
     weights: layout.inputs.filter(({ rows }) => rows === "shared")
       .reduce((total, { members }) => total + 4 * sizeOfAll(members), 0),
@@ -43,6 +42,16 @@ function layoutAndCode(device: WebGpuDevice, run: Run, workgroup?: WorkgroupShap
     work,
   };
   return { layout: figures, code, word, dispatchSize };
+}
+
+/** Lanes in use, weighted by operations; by equal weights if a step only copies. */
+function lanesBusy(work: readonly ChainWork[]): number {
+  const copies = work.every(({ operations }) => operations === 0);
+  const [busy, all] = work.reduce(([busy, all], { operations, lanesBusy }) => {
+    const weight = copies ? 1 : operations;
+    return [busy + weight * lanesBusy, all + weight];
+  }, [0, 0]);
+  return busy / all;
 }
 
 /** A description of the layout, the functions of a step and the shader of a run. */
