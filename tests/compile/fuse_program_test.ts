@@ -61,6 +61,14 @@ Deno.test("every reader of an outer product computes it", async () => {
   assert.ok(!kernels.some((kernel) => kernel.endsWith("1,6,6")), kernels.join("; "));
 });
 
+Deno.test("an outer product is computed in the kernel that reads it in another shape", async () => {
+  const step = (h: Tensor) => {
+    const outer = h.slice(1, 0, 3).reshape([3, 3, 1]).mul(h.slice(1, 3, 5).reshape([3, 1, 2]));
+    return outer.reshape([3, 6]).sin().add(h).tanh().mul(0.1);
+  };
+  assert.deepEqual(await kernelsOf(step), ["map 1,3,2"]);
+});
+
 Deno.test("products compute biases and activations with few constants as epilogues", async () => {
   const bias = normal(key(3), [6]);
   const program = await programOf((h) => h.matmul(weight).add(bias).relu());

@@ -70,6 +70,7 @@ const rules: FusionRules<View> = {
   },
   inShape: (view, shape: Shape) =>
     typeof view.source === "number" ? numberView(view.source, shape, view.dtype) : reshaped(view, shape),
+  reshapesOutput: true,
 };
 
 /** Whether a kernel computes with 64 bits. */
@@ -85,13 +86,14 @@ function mixesWidths(kernel: FusionKernel<View>): boolean {
 
 function fusedKernel(
   device: KernelDevice,
-  { output }: DeferredKernel,
-  { expression, operands }: FusedKernel<View>,
+  kernel: DeferredKernel,
+  { expression, operands, output: { shape } }: FusedKernel<View>,
 ): DeferredKernel {
   const fn: ScalarFunction = {
     name: "fused",
     build: (...inputs) =>
       rewrite(expression, ({ op, value }: Scalar) => op === "input" ? inputs[value!] : undefined),
   };
+  const output = reshaped(kernel.output, shape)!;
   return { fn, inputs: operands, output, run: () => device.map(fn, operands, output) };
 }

@@ -37,6 +37,7 @@ export function fuse(program: Program): Program {
         slot !== undefined && offset === 0 && sizeOf(shape) === slots[slot].size &&
         isContiguous(shape, strides),
       fits: ({ length }) => length <= maxOperands,
+      reshapesOutput: true,
     },
   );
   return {

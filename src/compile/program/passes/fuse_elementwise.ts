@@ -44,12 +44,18 @@ export interface FusionRules<O extends Strided> {
   isCompatible?(kernel: FusionKernel<O>, root: FusionKernel<O>): boolean;
   /** An operand in another shape. Default: {@linkcode reshaped}. */
   inShape?(operand: O, shape: Shape): O | undefined;
+  /**
+   * Whether a fused kernel can store its result in another shape: (32, 4) instead of (128), if it also computes the outer product
+   * of a column and a row. Default: no.
+   */
+  readonly reshapesOutput?: boolean;
 }
 
-/** The expression and the operands of a fused kernel. */
+/** The expression, the operands and the output of a fused kernel. */
 export interface FusedKernel<O extends Strided> {
   readonly expression: Scalar;
   readonly operands: readonly O[];
+  readonly output: O;
 }
 
 /** Kernels that become one kernel. */
@@ -58,8 +64,12 @@ interface Group<O> {
   readonly root: number;
   /** Positions of the kernels. */
   readonly members: number[];
-  /** Operands of the fused kernel, in the shape of the root. */
+  /** Shape in which the fused kernel reads its operands. */
+  shape: Shape;
+  /** Operands of the fused kernel, in its shape. */
   operands: readonly O[];
+  /** In the shape of the fused kernel, unless that kernel reduces. */
+  output: O;
   /** Scalar operations. */
   operations: number;
 }
@@ -74,7 +84,7 @@ export function fuseElementwise<O extends Strided>(
   kernels: readonly FusionKernel<O>[],
   rules: FusionRules<O>,
 ): (FusedKernel<O> | "unchanged" | "fused")[] {
-  const { memoryOf, isWhole, fits, isCompatible = () => true, inShape = reshaped } = rules;
+  const { memoryOf, isWhole, fits, isCompatible = () => true, inShape = reshaped, reshapesOutput } = rules;
   const reads = kernels.flatMap(({ operands }, position) =>
     operands.map((operand) => ({ memory: memoryOf(operand), position }))
   );
@@ -85,8 +95,23 @@ export function fuseElementwise<O extends Strided>(
   });
   const groups = new Map<number, readonly Group<O>[]>();
 
+  /** A group in another shape. */
+  const inOtherShape = (group: Group<O>, shape: Shape): Group<O> | undefined => {
+    if (sameShape(shape, group.shape)) return group;
+    const output = inShape(group.output, shape);
+    const operands = group.operands.map((operand) => inShape(operand, shape));
+    const isElementwise = sameShape(group.output.shape, group.shape);
+    if (!reshapesOutput || !isElementwise || !output || operands.includes(undefined)) return undefined;
+    return { ...group, shape, output, operands: operands as O[] };
+  };
+
   /** Adds a kernel to a group, if the fused kernel computes the same values and stays small. */
-  const join = (position: number, group: Group<O>): boolean => {
+  const join = (position: number, group: Group<O>): boolean =>
+    joinInShape(position, group, group.shape) || joinInShape(position, group, kernels[position].shape);
+
+  const joinInShape = (position: number, joined: Group<O>, shape: Shape): boolean => {
+    const group = inOtherShape(joined, shape);
+    if (!group) return false;
     const kernel = kernels[position];
     const root = kernels[group.root];
     const output = kernel.output!;
@@ -101,14 +126,13 @@ export function fuseElementwise<O extends Strided>(
     if (results.some((operand) => operand.dtype !== output.dtype || !isWhole(operand))) return false;
     const operands = group.operands.filter((operand) => !isResult(operand));
     for (const given of kernel.operands) {
-      const operand = inShape(given, root.shape);
-      if (!operand || isOverwritten(operand) || overlaps(operand, root.output!, memoryOf)) return false;
+      const operand = inShape(given, shape);
+      if (!operand || isOverwritten(operand) || overlaps(operand, group.output, memoryOf)) return false;
       if (!operands.some((other) => isSame(other, operand, memoryOf))) operands.push(operand);
     }
     if (!fits(operands)) return false;
-    group.members.push(position);
-    group.operands = operands;
-    group.operations = operations;
+    joined.members.push(position);
+    Object.assign(joined, { shape, operands, operations, output: group.output });
     return true;
   };
 
@@ -126,6 +150,8 @@ export function fuseElementwise<O extends Strided>(
     const root: Group<O> = {
       root: position,
       members: [position],
+      shape,
+      output,
       operands: operands.map((operand) => inShape(operand, shape) ?? operand),
       operations: operationsOf(expression),
     };
@@ -141,14 +167,13 @@ export function fuseElementwise<O extends Strided>(
   });
 }
 
-/** Computes the expression and the operands of a group. */
+/** Computes the expression and the operands of a group, in its shape. */
 function merge<O extends Strided>(
   kernels: readonly FusionKernel<O>[],
-  { root, members }: Group<O>,
+  { root, members, shape, output }: Group<O>,
   memoryOf: (operand: O) => unknown,
   inShape: (operand: O, shape: Shape) => O | undefined,
 ): FusedKernel<O> {
-  const { shape } = kernels[root];
   const operands: O[] = [];
   const inputs: Scalar[] = [];
   const results = new Map<unknown, Scalar>();
@@ -167,7 +192,7 @@ function merge<O extends Strided>(
     const substitute = ({ op, value }: Scalar) => op === "input" ? args[value!] : undefined;
     results.set(memoryOf(kernel.output!), rewrite(kernel.expression!, substitute));
   }
-  return { expression: results.get(memoryOf(kernels[root].output!))!, operands };
+  return { expression: results.get(memoryOf(kernels[root].output!))!, operands, output };
 }
 
 /** A view in another shape. Returns undefined if that needs a copy. */
