@@ -223,24 +223,24 @@ export interface ChannelStatistics {
 }
 
 /**
- * How channels are scaled: by mean and standard deviation, or by median and quartiles, which outliers do not
- * change.
+ * How channels are scaled: by mean and standard deviation, by median and quartiles, which outliers do not
+ * change, or from their smallest and largest value to -1 and 1.
  */
-export type Scaling = "standard" | "robust";
+export type Scaling = "standard" | "robust" | "range";
 
 /**
  * Mean and standard deviation of each channel's observed values. A constant channel has standard deviation 1.
  *
  * @param scaling `"robust"` uses the median and the interquartile range divided by 1.349, which equal mean
  * and standard deviation for normally distributed values. It falls back to the standard deviation if the
- * quartiles are equal.
+ * quartiles are equal. `"range"` uses the middle of the range and half its width.
  */
 export function channelStatistics(
   series: readonly Pick<Series, "values">[],
   channels: number,
   scaling: Scaling = "standard",
 ): ChannelStatistics[] {
-  checkWord("channelStatistics", "scaling", scaling, ["standard", "robust"]);
+  checkWord("channelStatistics", "scaling", scaling, ["standard", "robust", "range"]);
   return Array.from({ length: channels }, (_, channel) => {
     let [count, sum, squares, min, max] = [0, 0, 0, Infinity, -Infinity];
     const visit = (f: (value: number) => void) => {
@@ -256,6 +256,9 @@ export function channelStatistics(
     });
     // Constant values: the standard deviation from a rounded mean would be a rounding error.
     if (min === max) return { mean: min, standardDeviation: 1 };
+    if (scaling === "range" && count > 0) {
+      return { mean: (min + max) / 2, standardDeviation: (max - min) / 2 };
+    }
     const mean = count ? sum / count : 0;
     visit((value) => squares += (value - mean) ** 2);
     const standardDeviation = count && squares > 0 ? Math.sqrt(squares / count) : 1;

@@ -46,6 +46,13 @@ export interface ForecastModelSizes {
    * predicted.
    */
   leastDeviation?: number;
+  /**
+   * Number of features of the state of a recurrent network or state space model; by default, the number with
+   * as many parameters as WARP.
+   */
+  units?: number;
+  /** Number of layers of a state space model, 2 by default. */
+  layers?: number;
   /** Random key of the initial parameters. */
   key: Key;
 }
@@ -57,7 +64,8 @@ export interface ForecastModelSizes {
 export type ForecastModel = Layer<[x: Tensor, feeding: ForecastCallOptions]>;
 
 function warp(
-  { channels, hidden, root, leastDeviation, length: _, clipWeights, ...rest }: ForecastModelSizes,
+  { channels, hidden, root, leastDeviation, length: _, units: __, layers: ___, clipWeights, ...rest }:
+    ForecastModelSizes,
 ): ForecastModel {
   const model = WARP({
     ...rest,
@@ -85,7 +93,7 @@ function recurrent(cell: "gru" | "lstm"): (sizes: ForecastModelSizes) => Forecas
     const gates = cell === "gru" ? 3 : 4;
     const inputs = channels + Number(time ?? false);
     const outputs = leastDeviation === undefined ? channels : 2 * channels;
-    const hiddenChannels = nearest(
+    const hiddenChannels = sizes.units ?? nearest(
       warpParameters(sizes),
       (hidden) => gates * hidden * (hidden + inputs + 2) + outputs * (hidden + 1),
     );
@@ -145,8 +153,8 @@ function nearest(parameters: number, count: (units: number) => number): number {
   return parameters - count(units) <= count(tooMany) - parameters ? units : tooMany;
 }
 
-/** Heads of the Transformer, and layers of the Transformer and of the state space models. */
-const [heads, layers] = [4, 2];
+/** Heads of the Transformer, and layers of the Transformer and, by default, of the state space models. */
+const [heads, defaultLayers] = [4, 2];
 
 /**
  * A Transformer. Its number of features brings its number of parameters nearest to that of WARP of the same
@@ -158,12 +166,13 @@ function transformer(sizes: ForecastModelSizes): ForecastModel {
   const outputs = leastDeviation === undefined ? channels : 2 * channels;
   const unit = nearest(warpParameters(sizes), (units) => {
     const features = heads * units;
-    const blocks = layers * (4 * features * (features + 1) + countOf([features, 4 * features, features]));
-    return countOf([channels + Number(time ?? false), features]) + blocks + layers * 4 * features +
+    const blocks = defaultLayers *
+      (4 * features * (features + 1) + countOf([features, 4 * features, features]));
+    return countOf([channels + Number(time ?? false), features]) + blocks + defaultLayers * 4 * features +
       countOf([features, outputs]);
   });
   const model = TransformerForecaster({
-    ...{ channels, leastDeviation, time, key, modelDim: heads * unit, heads, layers },
+    ...{ channels, leastDeviation, time, key, modelDim: heads * unit, heads, layers: defaultLayers },
   });
   return layer(
     model.parameters,
@@ -173,18 +182,18 @@ function transformer(sizes: ForecastModelSizes): ForecastModel {
 }
 
 /**
- * A state space model of two layers. Its number of features brings its number of parameters nearest to that
+ * A state space model, of two layers by default. Its number of features brings its number of parameters nearest to that
  * of WARP.
  */
 function stateSpace(cell: StateSpaceForecasterOptions["cell"]): (sizes: ForecastModelSizes) => ForecastModel {
   return (sizes) => {
-    const { channels, leastDeviation, time, key } = sizes;
+    const { channels, leastDeviation, time, key, layers = defaultLayers } = sizes;
     const make = (modelDim: number) =>
       StateSpaceForecaster({
         ...{ cell, channels, leastDeviation, time, key, modelDim, layers, stateSize: 16 },
       });
     const count = (modelDim: number) => tidy(() => parameterCount(make(modelDim).parameters));
-    return make(nearest(warpParameters(sizes), count));
+    return make(sizes.units ?? nearest(warpParameters(sizes), count));
   };
 }
 
@@ -227,9 +236,12 @@ function ofWarp(
   };
 }
 
-/** A kind of model with as many parameters as WARP of the same sizes. */
-function asLargeAsWarp(make: (sizes: ForecastModelSizes) => ForecastModel): ForecastModelKind {
-  return { takes: ["hidden", "depth"], make };
+/** A kind of model with as many parameters as WARP of the same sizes, unless the sizes have its own. */
+function asLargeAsWarp(
+  make: (sizes: ForecastModelSizes) => ForecastModel,
+  others: readonly ("units" | "layers")[] = [],
+): ForecastModelKind {
+  return { takes: ["hidden", "depth", ...others], make };
 }
 
 /** All forecasting models, by the name for `--model`. */
@@ -243,13 +255,13 @@ export const forecastModels: Readonly<Record<string, ForecastModelKind>> = {
   "warp-block-diagonal": ofWarp((sizes) => ({ transition: { blocks: blocksOf(warpStateSize(sizes)) } })),
   "warp-low-rank": ofWarp(() => ({ transition: { rank: 16 } })),
   "warp-phys-no-root": ofWarp(() => ({ root: "none" }), { needsPhysics: true, takes: ["clipWeights"] }),
-  "gru": asLargeAsWarp(recurrent("gru")),
-  "lstm": asLargeAsWarp(recurrent("lstm")),
+  "gru": asLargeAsWarp(recurrent("gru"), ["units"]),
+  "lstm": asLargeAsWarp(recurrent("lstm"), ["units"]),
   "transformer": asLargeAsWarp(transformer),
-  "s4d": asLargeAsWarp(stateSpace("s4d")),
-  "lru": asLargeAsWarp(stateSpace("lru")),
-  "s5": asLargeAsWarp(stateSpace("s5")),
-  "mamba": asLargeAsWarp(stateSpace("mamba")),
+  "s4d": asLargeAsWarp(stateSpace("s4d"), ["units", "layers"]),
+  "lru": asLargeAsWarp(stateSpace("lru"), ["units", "layers"]),
+  "s5": asLargeAsWarp(stateSpace("s5"), ["units", "layers"]),
+  "mamba": asLargeAsWarp(stateSpace("mamba"), ["units", "layers"]),
   "neural-ode": { takes: ["hidden"], make: neuralOde },
 };
 

@@ -8,8 +8,11 @@ import type { SeriesReading } from "./series_reading.ts";
 import type { SeriesModelSettings } from "./settings.ts";
 import type { TrainedModel } from "./trained_model.ts";
 
-/** Settings that a model can read. */
-export type ModelSetting = Exclude<keyof SeriesModelSettings, "model" | "intensity">;
+/**
+ * Settings that a model can read. `units` and `layers` are those of a forecaster other than WARP: the features
+ * of its state and the layers of a state space model.
+ */
+export type ModelSetting = Exclude<keyof SeriesModelSettings, "model" | "intensity"> | "units" | "layers";
 
 /** A kind of model. */
 export interface ModelKind {

@@ -5,7 +5,7 @@
 import { digestOf } from "../files/digest.ts";
 import { listed, type TimeUnit } from "../data/format.ts";
 import { monthsSince1970 } from "../data/months.ts";
-import { channelStatistics, type Series, type SeriesSet } from "../data/series.ts";
+import { channelStatistics, type Scaling, type Series, type SeriesSet } from "../data/series.ts";
 import type { ReadOptions, TableOptions } from "../data/table/options.ts";
 import type { SeriesSettings } from "./settings.ts";
 import {
@@ -172,13 +172,23 @@ export function recordTargets(train: readonly Series[], names: readonly string[]
   return names.map((name, i) => ({ name, ...statistics[i] }));
 }
 
-/** Describes the channels of a set for a record. Without scaling the mean is 0 and the standard deviation 1. */
+/**
+ * Describes the channels of a set for a record. Without scaling the mean is 0 and the standard deviation 1.
+ *
+ * @param scaling Scaling that overrides the one of the settings.
+ */
 export function scaledChannels(
   set: SeriesSet,
   train: readonly Series[],
   settings: SeriesSettings,
-  isScaled: boolean,
+  scaling: Scaling | "none" | undefined,
 ): DataRecord["channels"] {
-  const channels = recordChannels(set, train, settings);
-  return isScaled ? channels : channels.map((channel) => ({ ...channel, mean: 0, standardDeviation: 1 }));
+  const channels = recordChannels(
+    set,
+    train,
+    scaling === undefined || scaling === "none" ? settings : { ...settings, scaling },
+  );
+  return scaling === "none"
+    ? channels.map((channel) => ({ ...channel, mean: 0, standardDeviation: 1 }))
+    : channels;
 }

@@ -1,6 +1,6 @@
 /** Experiments that classify labelled series. */
 import { largest } from "../device/min_max.ts";
-import { dropObservations, mapSplits, type Series, type SeriesSet } from "../data/series.ts";
+import { dropObservations, mapSplits, type Scaling, type Series, type SeriesSet } from "../data/series.ts";
 import { describeSeries, noticesOf } from "../data/table/describe.ts";
 import type { ReadOptions, TableOptions } from "../data/table/options.ts";
 import { foldIn, type Key, key, randpermArray, splitKey as splitKey } from "../tensor/random.ts";
@@ -46,6 +46,7 @@ import { type SeriesSettings, sourcesOf } from "./settings.ts";
 import { kindNamed, type ModelExperiment, modelRules, withoutEffect } from "./model_kind.ts";
 import type { SeriesNetworkOptions } from "./series_network.ts";
 import { seriesModels } from "./series_models.ts";
+import type { Fill } from "./series_reading.ts";
 import { onGrid, recordClock } from "./time_grid.ts";
 import {
   inRecordedOrder,
@@ -82,8 +83,10 @@ export interface SeriesProblem<Settings extends SeriesSettings = SeriesSettings>
   dataSeed?: (settings: Settings) => number;
   /** Random keys of a run. By default three are split from the seed, and the data use the seed itself. */
   keys?: (seed: Key) => SeriesKeys;
-  /** Whether channels are scaled to zero mean and unit standard deviation. True by default. */
-  isScaled?: boolean;
+  /** Scaling of the channels; by default that of the settings. */
+  scaling?: (settings: Settings) => Scaling | "none" | undefined;
+  /** How models that read observations fill missing values; `"hold"` by default. */
+  fill?: (settings: Settings) => Fill;
   /** Curves of a scaled series for a report; by default its channels over time. */
   draw?: (
     series: Series,
@@ -109,7 +112,10 @@ export function seriesExperiment<Settings extends SeriesSettings>(
 ): ModelExperiment<Settings> {
   const { name, summary, options, width, depth, method, isStaticFirst, models, rules } = problem;
   const { keys: keysOf = threeKeys, draw = drawChannels, dataSeed = ({ seed }) => seed } = problem;
-  const sizes = { width, depth, method, isStaticFirst, models };
+  const sizesOf = (settings: Settings) => ({
+    ...{ width, depth, method, isStaticFirst, models },
+    fill: problem.fill?.(settings),
+  });
   return modelRules({
     name,
     summary,
@@ -142,7 +148,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
         const train = seriesOf(split.train).map((one) =>
           condense(onGrid(one, time.grid), set.channels.length, blockRows)
         );
-        const channels = scaledChannels(set, train, settings, problem.isScaled ?? true);
+        const channels = scaledChannels(set, train, settings, problem.scaling?.(settings));
         const pace = rules ? undefined : await paceFor(kind, train, { channels, time, condensing }, settings);
         return {
           version: 2,
@@ -168,7 +174,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
           splits: mapSplits(record.split, seriesOf),
           settings,
           key: keys.model,
-          ...sizes,
+          ...sizesOf(settings),
         };
         const task = settings.task === "regress" ? regression(options) as SeriesTask : classification({
           ...options,
@@ -238,7 +244,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
     },
     open(given: Settings, record: DataRecord): TrainedModel {
       const settings = withChosen(given, record.training);
-      const options = { record, settings, key: keysOf(key(settings.seed)).model, ...sizes };
+      const options = { record, settings, key: keysOf(key(settings.seed)).model, ...sizesOf(settings) };
       const model: Classifier | Regressor = settings.task === "regress"
         ? regressor(options)
         : classifier({ ...options, rules: rules?.(settings) });

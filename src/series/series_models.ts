@@ -68,6 +68,8 @@ export interface SeriesModelSizes {
   stepSize?: number;
   /** Bound on the absolute values of WARP's weights; no bound by default or if 0. */
   clipWeights?: number;
+  /** Origin of WARP's theta_0: a network of the first row by default. */
+  initial?: "network" | "learned";
   /** Depth of the log-signatures, from 1 to 4, 2 by default. */
   signatureDepth?: number;
   /** Network that computes the initial state from static features, for models that support it. */
@@ -120,7 +122,7 @@ type PathModel = Layer<[X: Path, call: SeriesCall]> & Pick<SeriesModel, "streams
 type Sizes = Omit<SeriesModelSizes, "signatureDepth" | "fastWeights" | "pace">;
 
 /** Sizes of a model along a path. */
-type PathSizes = Omit<Sizes, "clipWeights"> & SlopeScale;
+type PathSizes = Omit<Sizes, "clipWeights" | "initial"> & SlopeScale;
 
 /** Sizes of fast weights with their number of heads. */
 type Weights = FastWeightSizes & { heads: number };
@@ -150,7 +152,7 @@ function alongSpline(
   return kindOf(
     { takes: ["hidden", "online", "condense", ...takes], reads: "spline", takesStatic: true },
     (coeffs) => CubicSpline(coeffs),
-    ({ signatureDepth: _, clipWeights: __, fastWeights, pace, ...sizes }) =>
+    ({ signatureDepth: _, clipWeights: __, initial: ___, fastWeights, pace, ...sizes }) =>
       make({ ...sizes, slopeScale: slopeScaleOf(pace, drive) }, withHeads(fastWeights)),
   );
 }
@@ -167,7 +169,7 @@ function alongWindows(
       takesStatic: true,
     },
     (words) => LinearInterpolation(words),
-    ({ signatureDepth = 2, clipWeights: _, fastWeights, pace, ...sizes }) =>
+    ({ signatureDepth = 2, clipWeights: _, initial: __, fastWeights, pace, ...sizes }) =>
       make({ ...sizes, signatureDepth, slopeScale: slopeScaleOf(pace, "changes") }, withHeads(fastWeights)),
   );
 }
@@ -215,12 +217,16 @@ function direct(rule: LearningRule): SeriesModelKind {
   );
 }
 
-function controlled(rule: LearningRule, keys: "value" | "derivative"): SeriesModelKind {
+function controlled(
+  rule: LearningRule,
+  keys: "value" | "derivative",
+  normalizeValues = false,
+): SeriesModelKind {
   return alongSpline(
     [...solver, ...fastWeights],
     "changes",
     ({ hidden, width: _, depth: __, ...sizes }, weights) =>
-      FastWeightCDE({ ...withoutAlone(sizes), ...weights, modelDim: hidden, rule, keys }),
+      FastWeightCDE({ ...withoutAlone(sizes), ...weights, modelDim: hidden, rule, keys, normalizeValues }),
   );
 }
 
@@ -332,6 +338,9 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "hebb-cde-exchanged": controlled(hebbRule(), "derivative"),
   "oja-cde": controlled(ojaRule(), "value"),
   "delta-cde": controlled(deltaRule(), "derivative"),
+  // As the authors' commands for sepsis with and without observational intensity.
+  "delta-cde-post-tanh": controlled(deltaRule({ postTanh: true }), "derivative"),
+  "delta-cde-value-norm": controlled(deltaRule(), "derivative", true),
   "direct-map": alongSpline(
     field,
     "changes",
@@ -358,9 +367,9 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   }, { typicalSteps: 256 }),
   // Without the time channel, since WARP has its own time tau: rows are assumed to be equidistant.
   "warp": atObservations(["depth", "clipWeights"], ({ inputChannels, hidden: width, depth, ...sizes }) => {
-    const { outputChannels, clipWeights, key } = sizes;
+    const { outputChannels, clipWeights, initial, key } = sizes;
     const model = WARP({
-      ...{ inputChannels: inputChannels - 1, outputChannels, output: "logits", key },
+      ...{ inputChannels: inputChannels - 1, outputChannels, output: "logits", initial, key },
       root: { width, depth, activation: "relu" },
       clipWeights: clipWeights || undefined,
     });

@@ -24,7 +24,7 @@ import { condense } from "./condense.ts";
 import { shrinkReadouts } from "./pace.ts";
 import { kindNamed, type ModelKind } from "./model_kind.ts";
 import { type SeriesModel, type SeriesModelKind, seriesModels } from "./series_models.ts";
-import { seriesForm } from "./series_reading.ts";
+import { type Fill, seriesForm } from "./series_reading.ts";
 import { onGrid } from "./time_grid.ts";
 
 /** Series in the form that the model reads. */
@@ -61,6 +61,8 @@ export interface SeriesNetworkOptions {
    * at each row. False by default.
    */
   isStaticFirst?: boolean;
+  /** How models that read observations fill missing values; `"hold"` by default. */
+  fill?: Fill;
   /** Solver if the settings have none; `"rk4"` by default. */
   method?: MethodName;
 }
@@ -194,7 +196,13 @@ export function seriesNetwork(
       ? addIntensity(selected, read.length, reads === "observations" ? "mask" : "count")
       : selected;
   };
-  const form = seriesForm(reads, { window, signatureDepth, online, marks: intensity ? read.length : 0 });
+  const form = seriesForm(reads, {
+    window,
+    signatureDepth,
+    online,
+    fill: options.fill,
+    marks: intensity ? read.length : 0,
+  });
   /** Static features, scaled. A feature without a value is 0, the mean. */
   const firstOf = (series: readonly Series[]) => {
     const known = series.flatMap(({ values }) =>

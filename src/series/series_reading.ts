@@ -2,6 +2,7 @@
  * Inputs of models made from series: a path through the observations, log-signatures of windows, or rows of
  * observations.
  */
+import { CubicSpline } from "../paths/cubic_spline.ts";
 import { hermiteCubicCoeffs } from "../paths/hermite_cubic.ts";
 import { logsigWindows } from "../paths/logsig_windows.ts";
 import { naturalCubicCoeffs } from "../paths/natural_cubic.ts";
@@ -32,6 +33,12 @@ interface SeriesForm {
   gridPoints(observations: number): number;
 }
 
+/**
+ * How a missing value between observations is filled for models that read observations: with the previous
+ * value, or, as Kidger et al., 2020, appendix D.3, with the natural cubic spline of the channel.
+ */
+export type Fill = "hold" | "spline";
+
 /** Options of the form. */
 interface SeriesFormOptions {
   /** Number of observations from one window to the next, 4 by default. */
@@ -40,6 +47,8 @@ interface SeriesFormOptions {
   signatureDepth?: number;
   /** Whether the form must not depend on later observations. */
   online?: boolean;
+  /** How models that read observations fill missing values; `"hold"` by default. */
+  fill?: Fill;
   /** Number of intensity channels, which are the last channels; 0 by default. */
   marks?: number;
 }
@@ -51,7 +60,8 @@ interface SeriesFormOptions {
  */
 export function seriesForm(
   reading: SeriesReading,
-  { window = defaultWindow, signatureDepth = 2, online = false, marks = 0 }: SeriesFormOptions = {},
+  { window = defaultWindow, signatureDepth = 2, online = false, fill = "hold", marks = 0 }:
+    SeriesFormOptions = {},
 ): SeriesForm {
   if (reading === "windows") {
     const windowPoints = (observations: number) => Math.max(2, Math.ceil((observations - 1) / window) + 1);
@@ -71,7 +81,7 @@ export function seriesForm(
   const gridPoints = (observations: number) => observations;
   if (reading === "observations") {
     return {
-      read: (x) => observationRows(x, marks),
+      read: (x) => observationRows(x, marks, fill === "hold" ? held : splined),
       gridPoints,
       numbers: (observations, channels) => observations * (channels + 3),
     };
@@ -92,11 +102,17 @@ function held(x: Tensor): Tensor {
   return filled.isNaN().where(0, filled);
 }
 
+/** Replaces each missing value by the value of the natural cubic spline through its channel. */
+function splined(x: Tensor): Tensor {
+  const spline = CubicSpline(naturalCubicCoeffs(x));
+  return spline.evaluate(Array.from({ length: x.shape[1] }, (_, t) => t));
+}
+
 /** Rows of series for models that read observations. Each tensor is `(batch, length, ...)`. */
 export interface ObservationRows {
   /**
    * Time and values `(batch, length, channels)`. A missing value is the previous one, or zero before the
-   * first.
+   * first, or that of the spline: see {@linkcode Fill}.
    */
   readonly values: Tensor;
   /** Time since the previous row, 0 for the first row: `(batch, length)`. */
@@ -111,7 +127,7 @@ export interface ObservationRows {
  * Packs rows of observations into one tensor `(batch, length, channels + 3)`; {@linkcode openRows} unpacks
  * them.
  */
-function observationRows(x: Tensor, marks: number): Tensor {
+function observationRows(x: Tensor, marks: number, fill: (x: Tensor) => Tensor): Tensor {
   const time = x.slice(-1, 0, 1);
   const previous = (times: Tensor) => concatenate([time.slice(1, 0, 1), times.slice(1, 0, -1)], 1);
   const observed = observationalIntensity(x.slice(-1, 1, x.shape.at(-1)! - marks), {
@@ -120,7 +136,7 @@ function observationRows(x: Tensor, marks: number): Tensor {
   });
   const last = forwardFill(observed.greater(0).where(time, NaN));
   const seen = last.isNaN().where(time.slice(1, 0, 1), last);
-  return concatenate([held(x), time.sub(previous(time)), time.sub(previous(seen)), observed], -1);
+  return concatenate([fill(x), time.sub(previous(time)), time.sub(previous(seen)), observed], -1);
 }
 
 /** Unpacks rows of observations from one tensor. */

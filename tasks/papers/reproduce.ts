@@ -5,6 +5,7 @@
 import { Argument, type Command, Option } from "commander";
 import { exists, writeAtomically } from "../../src/files/disk.ts";
 import type { RunConfig } from "../../src/train/config.ts";
+import { generatedPages } from "./pages/pages.ts";
 import { experimentNamed } from "./experiments/registry.ts";
 import { tables } from "./tables/registry.ts";
 import { makeFolder } from "../../src/files/disk.ts";
@@ -62,6 +63,7 @@ interface Options {
   time: string;
   sbatch: string[];
   dryRun?: true;
+  pages?: true;
 }
 
 function reproduceProgram(): Command {
@@ -105,7 +107,9 @@ function reproduceProgram(): Command {
       words,
       [],
     )
-    .option("--dry-run", "print the script and the commands instead of submitting them");
+    .option("--dry-run", "print the script and the commands instead of submitting them")
+    .optionsGroup("Documentation:")
+    .option("--pages", "write the pages of docs/ that are made from recipes and recorded runs");
 }
 
 function words(text: string): string[] {
@@ -126,6 +130,13 @@ export async function reproduce(args: string[]): Promise<number> {
   );
   if (ofSlurm && options.engine === "local" && !options.dryRun) {
     program.error(`error: --${ofSlurm} is for jobs of Slurm: add --engine slurm, or remove the option`);
+  }
+  if (options.pages) {
+    for (const { path, render } of generatedPages) {
+      const text = await exists(path) ? await Deno.readTextFile(path) : "";
+      await writeAtomically(path, await render(text));
+    }
+    return 0;
   }
   if (!table) {
     for (const one of tables) console.log(await described(one, options));

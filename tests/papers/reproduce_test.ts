@@ -52,7 +52,7 @@ Deno.test(
       {
         ...table,
         columns: table.columns.slice(-1),
-        rows: [{ ...table.rows[0], settings: tiny, published: [[1]] }],
+        rows: [{ ...table.rows[0], settings: tiny, paper: undefined, published: [[1]] }],
       },
       { scale: "paper", out, seeds: [3], device: "cpu" },
     );

@@ -3,6 +3,7 @@ import {
   type ChannelStatistics,
   channelStatistics,
   mapSplits,
+  type Scaling,
   type Splits,
 } from "../../../src/data/series.ts";
 import { parseCsv } from "../../../src/data/table/read_table.ts";
@@ -87,16 +88,21 @@ interface WindowOptions {
  * training months. The windows of the validation and test sets begin `context` rows earlier, so that every
  * row of these sets is predicted.
  *
- * @param options `hours`: hours of each set, {@linkcode ettHours} by default; `statistics`: statistics of
- * each channel, by default the statistics of the training months.
+ * @param options `hours`: hours of each set, {@linkcode ettHours} by default; `scaling`: scaling of each
+ * channel, `"standard"` by default; `statistics`: statistics of each channel, by default the statistics of the
+ * training months.
  * @returns Windows `(windows, context + horizon, channels)` of each set, and the channels' statistics.
  * @throws {RangeError} If the series is shorter than the sets together.
  */
 export function ettWindows(
   series: LongSeries,
-  options: WindowOptions & { hours?: Splits<number>; statistics?: readonly ChannelStatistics[] },
+  options: WindowOptions & {
+    hours?: Splits<number>;
+    scaling?: Scaling;
+    statistics?: readonly ChannelStatistics[];
+  },
 ): { splits: Splits<Trajectories>; statistics: readonly ChannelStatistics[] } {
-  const { context, horizon, every, hours = ettHours } = options;
+  const { context, horizon, every, scaling, hours = ettHours } = options;
   const width = series.columns.length;
   const rows = mapSplits(hours, (hours) => hours * rowsAnHour(series));
   const needed = rows.train + rows.validation + rows.test;
@@ -104,7 +110,7 @@ export function ettWindows(
     throw new RangeError(`ettWindows: a series of ${series.times.length} rows, expected ${needed} at least`);
   }
   const statistics = options.statistics ??
-    channelStatistics([{ values: series.values.subarray(0, rows.train * width) }], width);
+    channelStatistics([{ values: series.values.subarray(0, rows.train * width) }], width, scaling);
   const part = (from: number, to: number) =>
     cutWindows(series, statistics, { context, horizon, every, from, to });
   const validation = rows.train + rows.validation;

@@ -1,5 +1,6 @@
 import { Adam } from "../../../src/optim/adam.ts";
 import { reduceOnPlateau } from "../../../src/optim/schedules.ts";
+import type { Scaling } from "../../../src/data/series.ts";
 import { treeFlatten } from "../../../src/tensor/tree.ts";
 import type { Task } from "../../../src/train/task.ts";
 import type { ClassificationRules } from "../../../src/series/classification.ts";
@@ -7,26 +8,46 @@ import type { ModelExperiment } from "../../../src/series/model_kind.ts";
 import { seriesExperiment, type SeriesProblem } from "../../../src/series/series_experiment.ts";
 import type { PaperSeriesSettings } from "./options.ts";
 import { learning, type LearningOptions } from "./recipe.ts";
+import { type Recipe, valuesOf } from "../recipes/recipe.ts";
 
-/** Problem-specific rules of the recipe `"paper"`: Kidger et al., 2020, appendix D. */
+/** Rules of the recipe `"paper"` of a problem: see tasks/papers/recipes. */
 interface PaperRules {
-  /** Factor on the learning rate of the readout, 100 by default (appendices D.3 and D.4). */
+  /** Factor on the learning rate of the readout, 1 by default. */
   readoutRate?: number;
-  /** Number of epochs without improvement after which training ends, 100 by default. */
-  stopAfter?: number;
-  /** Metric that must improve, besides the training loss: `"validation accuracy"` by default. */
-  stopBy?: "training accuracy" | "validation accuracy";
+  /** Factor of the norms of the regularised parameters in the loss, 0.03 by default (Kidger et al.'s code). */
+  l2Penalty?: number;
   /** Loss that drives the learning rate schedule: the `"training"` loss of an epoch by default. */
   plateauOf?: "training" | "validation loss";
+  /** Number of epochs without improvement after which the rate is divided by ten, 10 by default. */
+  plateauPatience?: number;
+  /** Relative change of the loss that counts as an improvement, 1e-4 by default. */
+  plateauThreshold?: number;
+  /** Number of epochs without improvement after which training ends, 100 by default. */
+  stopAfter?: number;
+  /**
+   * Metric that must improve: `"validation accuracy"` by default. The training loss must improve too, unless
+   * the metric is alone.
+   */
+  stopBy?: "training accuracy" | "validation accuracy" | "validation accuracy alone";
 }
+
+/** The rules of a recipe that {@linkcode classificationLearning} knows. */
+export function paperRules({ rules }: Pick<Recipe, "rules">): PaperRules {
+  const { readoutRate, l2Penalty, plateauOf, plateauPatience, plateauThreshold, stopAfter, stopBy } =
+    valuesOf(
+      rules,
+    ) as PaperRules;
+  return { readoutRate, l2Penalty, plateauOf, plateauPatience, plateauThreshold, stopAfter, stopBy };
+}
+
+/** Default of {@linkcode PaperRules.l2Penalty}. */
+const defaultPenalty = 0.03;
 
 /**
  * Optimizer, gradient clipping and stopping rule of a model that classifies series. `"short"`, for runs of
- * minutes: Adam, with gradients clipped to a norm of 1. `"paper"`, as Kidger et al., 2020, appendix D: Adam
- * with a larger learning rate for the readout. The rate is divided by ten when the training loss of an epoch
- * has not improved for ten epochs. Training stops when neither that loss nor the accuracy has improved for
- * `stopAfter` epochs. (The authors' code multiplies the readout's gradients, which has no effect with Adam,
- * and evaluates every tenth epoch.)
+ * minutes: Adam, with gradients clipped to a norm of 1. `"paper"`, by default as Kidger et al., 2020, appendix
+ * D: Adam, whose rate is divided by ten when the training loss of an epoch has not improved for ten epochs.
+ * Training stops when that loss or the accuracy has not improved for `stopAfter` epochs.
  *
  * @param options `steps`: number of steps per epoch; `paper`: rules of the recipe `"paper"`.
  */
@@ -35,50 +56,70 @@ export function classificationLearning(
 ): Pick<Task, "optimizer" | "plateau" | "plateauOf" | "clipNorm" | "stop"> {
   const { learningRate, recipe = "short" } = settings;
   if (recipe === "short") return { optimizer: Adam(parameters, { learningRate }), clipNorm: 1 };
-  const { readoutRate = 100, stopAfter = 100, stopBy = "validation accuracy", plateauOf = "training" } =
-    paper;
+  const { readoutRate = 1, plateauOf = "training", plateauPatience = 10, plateauThreshold } = paper;
+  const { stopAfter = 100, stopBy = "validation accuracy" } = paper;
   // In an ensemble each model has a readout.
   const readouts = treeFlatten(parameters).flatMap(([name]) =>
     /^(\d+\.)?readout(?=\.)/.exec(name)?.[0] ?? []
   );
-  const multipliers = Object.fromEntries(readouts.map((name) => [name, readoutRate]));
+  const multipliers = readoutRate === 1
+    ? undefined
+    : Object.fromEntries(readouts.map((name) => [name, readoutRate]));
+  const accuracy = {
+    part: stopBy === "training accuracy" ? "train" : "validation",
+    measure: "accuracy",
+    mode: "max",
+  } as const;
   return {
     optimizer: Adam(parameters, { learningRate, multipliers }),
-    plateau: reduceOnPlateau({ factor: 0.1, patience: 10, average: plateauOf === "training" ? steps : 1 }),
+    plateau: reduceOnPlateau({
+      factor: 0.1,
+      patience: plateauPatience,
+      threshold: plateauThreshold,
+      average: plateauOf === "training" ? steps : 1,
+    }),
     plateauOf,
     stop: {
       after: stopAfter,
-      unless: [
+      unless: stopBy === "validation accuracy alone" ? [{ ...accuracy, threshold: 0 }] : [
         { part: "train", measure: "loss", mode: "min", threshold: 1e-4 },
-        {
-          part: stopBy === "training accuracy" ? "train" : "validation",
-          measure: "accuracy",
-          mode: "max",
-          threshold: 1e-3,
-        },
+        { ...accuracy, threshold: 1e-3 },
       ],
     },
   };
 }
 
 /** A classification problem of the papers, with its training rules. */
-export interface PaperProblem extends Omit<SeriesProblem<PaperSeriesSettings>, "rules" | "dataSeed"> {
+export interface PaperProblem
+  extends Omit<SeriesProblem<PaperSeriesSettings>, "rules" | "dataSeed" | "fill"> {
   /** Rules of the recipe `"paper"`. */
   paper?: PaperRules;
+  /** Scaling of the channels for WARP with the recipe `"paper"`; by default that of the other models. */
+  warpScaling?: Scaling | "none";
   /** Metric that selects the best epoch with the recipe `"short"`; the accuracy by default. */
   metric?: Task["metric"];
 }
 
 /** An experiment of the papers that classifies series, with the recipe from its settings. */
 export function paperExperiment(
-  { paper, metric, ...problem }: PaperProblem,
+  { paper, metric, warpScaling, ...problem }: PaperProblem,
 ): ModelExperiment<PaperSeriesSettings> {
   return seriesExperiment({
     ...problem,
     rules: (settings) => rulesOf(settings, paper, metric),
+    scaling: (settings) =>
+      warpScaling && settings.recipe === "paper" && isWarp(settings)
+        ? warpScaling
+        : problem.scaling?.(settings),
+    // Kidger et al., 2020, appendix D.3.
+    fill: ({ recipe }) => recipe === "paper" ? "spline" : "hold",
     // Repetitions of the paper's runs share one split.
     dataSeed: ({ recipe, seed }) => recipe === "paper" ? 0 : seed,
   });
+}
+
+function isWarp({ model }: Pick<PaperSeriesSettings, "model">): boolean {
+  return model === "warp";
 }
 
 function rulesOf(
@@ -93,13 +134,14 @@ function rulesOf(
     };
   }
   // WARP is trained with the recipe of its paper.
-  const isWarp = settings.model === "warp";
+  const ofWarp = isWarp(settings);
   return {
-    isBinary: true,
-    l2Penalty: isWarp ? undefined : 0.03,
+    // WARP's code has a logit for each of two classes.
+    isBinary: !ofWarp,
+    l2Penalty: ofWarp ? undefined : paper?.l2Penalty ?? defaultPenalty,
     metric: { name: "accuracy", mode: "max" },
     learning: (parameters, steps) =>
-      isWarp
+      ofWarp
         ? learning({ parameters, settings, steps: steps * settings.epochs! })
         : classificationLearning({ parameters, settings, steps, paper }),
   };

@@ -1,3 +1,5 @@
+import { valuesOf } from "../recipes/recipe.ts";
+import { hourly } from "../recipes/warp_ett.ts";
 import { digestOf } from "../../../src/files/digest.ts";
 import {
   cutWindows,
@@ -26,6 +28,8 @@ import { forecastOptions, type ForecastSettings } from "./options.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
 import { type ForecastModel, forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
 
+/** Rules of the recipe `"paper"`, which the four data sets share. */
+const paper = valuesOf(hourly.rules);
 /** Numbers of context rows and of predicted rows. */
 const windows = { context: 96, horizon: 96 };
 /** As in the paper's appendix C.3: samples are fed back. */
@@ -62,8 +66,11 @@ export const ettExperiments: readonly ModelExperiment[] = [
 async function prepare(settings: ForecastSettings, earlier?: DataRecord): Promise<Task> {
   const read = await readLongSeries(settings.data!);
   const series = earlier ? withRecordedColumns(read, settings.data!, earlier) : read;
-  const every = windowsEvery(series);
-  const { splits, statistics } = ettWindows(series, { ...windows, every, statistics: earlier?.channels });
+  const every = windowsEvery(series, settings);
+  const { scaling } = isPaper(settings) ? paper : { scaling: "standard" as const };
+  const { splits, statistics } = ettWindows(series, {
+    ...{ ...windows, every, scaling, statistics: earlier?.channels },
+  });
   const parts = await recordParts(series);
   if (earlier) requireSame(settings.data!, Object.values(parts).flat(), earlier);
   const record: DataRecord = earlier ?? {
@@ -83,7 +90,7 @@ async function prepare(settings: ForecastSettings, earlier?: DataRecord): Promis
     ...training,
     smooth: settings.smooth,
     // The value of the authors for electricity.
-    average: 10,
+    average: paper.plateauAverage,
     splits,
     record,
     model: modelOf(settings, record),
@@ -98,7 +105,7 @@ function open(settings: ForecastSettings, record: DataRecord): TrainedModel {
     ...forecaster({ ...training, smooth: settings.smooth, model: modelOf(settings, record) }),
     async samples(path: string) {
       const series = withRecordedColumns(await readLongSeries(path), path, record);
-      const [gap, every] = [gapOf(series), windowsEvery(series)];
+      const [gap, every] = [gapOf(series), windowsEvery(series, settings)];
       if (gap * record.time.scale !== 1) {
         throw new Error(`${path}: rows ${gap} s apart, expected ${1 / record.time.scale} s as in training`);
       }
@@ -129,17 +136,21 @@ function withRecordedColumns(series: LongSeries, path: string, record: DataRecor
 }
 
 function modelOf(
-  { model, hidden, seed, clipWeights, depth = 1 }: ForecastSettings,
+  settings: ForecastSettings,
   { channels }: DataRecord,
 ): ForecastModel {
+  const { model, hidden, units, seed, clipWeights, depth = 1 } = settings;
   return forecastModel(model!, {
+    units,
     channels: channels.length,
     length: windows.context + windows.horizon,
     hidden,
-    // For hourly rows, two of the frequencies correspond to a day and half a day.
-    root: { depth, activation: "silu", frequencies: 6 },
-    // In standard deviations of the training months.
-    bound: { low: -4, high: 4 },
+    ...(isPaper(settings) ? { root: { depth, activation: paper.activation } } : {
+      // For hourly rows, two of the frequencies correspond to a day and half a day.
+      root: { depth, activation: "silu", frequencies: 6 },
+      // In standard deviations of the training months.
+      bound: { low: -4, high: 4 },
+    }),
     // As in the paper's appendix C.3. Only the authors' code has a time channel.
     leastDeviation: 1e-4,
     time: true,
@@ -154,11 +165,15 @@ function gapOf({ times }: LongSeries): number {
 }
 
 /**
- * Rows between the starts of windows: one day. Windows begin at midnight, so that tau encodes the time of
- * day.
+ * Rows between the starts of windows: one day, so that windows begin at midnight and tau encodes the time of
+ * day. One row in the recipe `"paper"`.
  */
-function windowsEvery(series: LongSeries): number {
-  return 24 * rowsAnHour(series);
+function windowsEvery(series: LongSeries, settings: ForecastSettings): number {
+  return isPaper(settings) ? paper.windowsEvery : 24 * rowsAnHour(series);
+}
+
+function isPaper({ recipe }: ForecastSettings): boolean {
+  return recipe === "paper";
 }
 
 /** The training, validation and test months, each as one series. */

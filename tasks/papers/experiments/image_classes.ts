@@ -1,13 +1,29 @@
 import { type Digits, pixelSeries } from "../data/mnist.ts";
 import type { Series, SeriesSet } from "../../../src/data/series.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
-import { seriesOptions } from "./options.ts";
+import { type PaperSeriesSettings, seriesOptions } from "./options.ts";
 import { paperExperiment } from "./classification_recipe.ts";
 import { readImages, squareOf } from "./images.ts";
+import { valuesOf } from "../recipes/recipe.ts";
+import { sequentialMnist as sequentialMnistRecipe } from "../recipes/warp_uea.ts";
+import { seriesModels } from "../../../src/series/series_models.ts";
 import { someSeries } from "../../../src/series/series_experiment.ts";
 
 /** Default number of pixels per series, and of training images. */
 const defaultSizes = { length: 196, samples: 4000 };
+
+/** The models for series. By the recipe of WARP's paper, theta_0 is learned. */
+const models: typeof seriesModels = {
+  ...seriesModels,
+  warp: {
+    ...seriesModels.warp,
+    make(sizes, settings) {
+      const { recipe } = settings as PaperSeriesSettings;
+      const { initial } = valuesOf(sequentialMnistRecipe.rules);
+      return seriesModels.warp.make({ ...sizes, ...(recipe === "paper" ? { initial } : {}) }, settings);
+    },
+  },
+};
 
 /** Classifies images as series of pixels. Tests on the data set's test images if the data set is complete. */
 function sequentialImages(
@@ -37,8 +53,9 @@ function sequentialImages(
       if (typeof path !== "string") throw new Error(`${name} reads a folder of images, not a table`);
       return setOf(path, imageSeries("t10k", (await readImages(path)).test, length));
     },
+    models,
     timeScale: () => 0.01,
-    isScaled: false,
+    scaling: () => "none",
     width: 32,
     depth: 1,
   });

@@ -17,10 +17,13 @@ import { type ModelExperiment, modelRules } from "../../../src/series/model_kind
 import { forecastOptions, type ForecastSettings } from "./options.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
 import { type ForecastModel, forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
+import { valuesOf } from "../recipes/recipe.ts";
+import { mnist } from "../recipes/warp_images.ts";
 import { readImages, type Square, squareOf } from "./images.ts";
 
 /** As in the paper's appendix C.1: means are fed back, in training too. */
 const training = { forcing: 0.15, deviations: true };
+const paper = valuesOf(mnist.rules);
 /** Numbers of images. Settings can change the number of training images. */
 const series = { train: 4000, validation: 500, test: 1000 };
 
@@ -149,12 +152,16 @@ function open(settings: ForecastSettings, record: DataRecord): TrainedModel {
 }
 
 function modelOf(settings: ForecastSettings, key: Key): ForecastModel {
-  const { model, hidden, depth = 1, clipWeights = 0.5 } = settings;
+  const { model, hidden, units, layers, depth = 1, clipWeights = 0.5, recipe } = settings;
   return forecastModel(model!, {
     channels: 1,
     length: pixelsOf(settings).side ** 2,
     hidden,
-    root: { depth, activation: "silu", frequencies: 5, previousInput: true },
+    units,
+    layers,
+    root: recipe === "paper"
+      ? { depth, activation: paper.activation }
+      : { depth, activation: "silu", frequencies: 5, previousInput: true },
     // As in the paper: the first pixel of a digit is black.
     initial: "learned",
     bound: "dynamicTanh",

@@ -63,6 +63,7 @@ export const lotkaVolterra: ModelExperiment = modelRules({
       channels: 2,
       length,
       hidden: settings.hidden,
+      units: settings.units,
       root: { depth, activation: "silu" },
       // As in the paper: theta_0 without phi (appendix C), a dynamic tanh, and all inputs given (appendix
       // C.4).

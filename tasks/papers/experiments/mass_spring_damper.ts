@@ -53,13 +53,16 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Mo
           regime: "outOfDistribution",
         }),
       };
-      // The paper's scale, shared by both channels, but without an offset, so that linear dynamics stay
+      const isPaper = settings.recipe === "paper";
+      const isPhysical = forecastModels[settings.model!]?.needsPhysics ?? false;
+      // The paper's scale, shared by both channels. The offset is left out where linear dynamics must stay
       // linear.
       const { low, high } = valueRange(made.train);
       const scale = (high - low) / 2;
+      const offset = isPaper && !isPhysical ? (high + low) / 2 : 0;
       const splits = mapSplits(made, (part: Trajectories): Trajectories => ({
         ...part,
-        values: part.values.map((value) => value / scale),
+        values: part.values.map((value) => (value - offset) / scale),
       }));
       // Velocities are about 25 times larger than positions.
       const largest = [0, 1].map((channel) =>
@@ -70,10 +73,13 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Mo
         channels: 2,
         length,
         hidden: settings.hidden,
-        root: { depth, activation: "silu", previousInput: true },
+        units: settings.units,
+        // In the published settings, only the root network of WARP-Phys reads the previous input.
+        root: { depth, activation: "silu", previousInput: !isPaper || isPhysical },
         physics: linearFlow(2, largest),
-        // As in the paper: a dynamic tanh initialized with the largest value of the training data.
-        bound: { a: bound, alpha: bound },
+        // As in the paper's appendix A.3: a dynamic tanh initialized with the largest value of the training
+        // data; in the runs as in appendix C.4, with 1.
+        bound: isPaper ? "dynamicTanh" : { a: bound, alpha: bound },
         clipWeights: settings.clipWeights,
         key: modelKey,
       });
@@ -87,7 +93,7 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Mo
           "test oscillation",
           ["position", "velocity"],
           context,
-          [0, 1].map(() => ({ mean: 0, standardDeviation: scale })),
+          [0, 1].map(() => ({ mean: offset, standardDeviation: scale })),
         ),
       });
     },

@@ -1,7 +1,13 @@
 /** Options and settings of the papers' experiments. */
 import { dataOptions, modelOptions, type SeriesSettings, taskOptions } from "../../../src/series/settings.ts";
 import { type RunSettings, trainingOptions } from "../../../src/train/experiment.ts";
-import { choiceOption, type OptionSchema, pickOptions, switchOption } from "../../../src/train/option.ts";
+import {
+  choiceOption,
+  type OptionSchema,
+  pickOptions,
+  sizeOption,
+  switchOption,
+} from "../../../src/train/option.ts";
 import { type Recipe, recipes } from "./recipe.ts";
 
 /** Settings of a paper's experiment that classifies series. */
@@ -23,6 +29,10 @@ export interface ForecastSettings extends RunSettings {
   readonly hidden: number;
   /** Number of hidden layers of WARP's root network, at least 1. */
   readonly depth?: number;
+  /** Number of features of the state of another model; by default, as many parameters as WARP. */
+  readonly units?: number;
+  /** Number of layers of a state space model. */
+  readonly layers?: number;
   /** Largest absolute value of WARP's weights, w_lim of its appendix A.3. 0 for no limit. */
   readonly clipWeights?: number;
   /** Optimizer, schedule and stopping rule; `"short"` by default. */
@@ -95,6 +105,11 @@ export function forecastOptions(defaults: Defaults, data: readonly string[] = []
   };
   return {
     ...pickOptions(available, data, defaults),
+    units: sizeOption({
+      help: "features of the state of a model other than WARP",
+      implied: "as many parameters as WARP",
+    }),
+    layers: sizeOption({ help: "layers of a state space model", implied: "2" }),
     ...pickOptions(modelOptions, ["model", "hidden", "depth", "clipWeights"], defaults),
     ...trainingWith(defaults),
     recipe,

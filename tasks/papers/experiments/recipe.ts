@@ -29,6 +29,12 @@ export interface LearningOptions {
   average?: number;
 }
 
+/** Options of AdamW in the recipe `"paper"`, by model. */
+const decayed: Readonly<Record<string, { weightDecay: number; betas?: [number, number] }>> = {
+  transformer: { betas: [0.9, 0.95], weightDecay: 0.1 },
+  s4d: { weightDecay: 0.05 },
+};
+
 const learningOf: Readonly<Record<Recipe, (options: LearningOptions) => Learning>> = {
   short: ({ parameters, settings, steps }) => ({
     optimizer: Adam(parameters, { learningRate: settings.learningRate }),
@@ -41,14 +47,8 @@ const learningOf: Readonly<Record<Recipe, (options: LearningOptions) => Learning
     clipNorm: 1,
   }),
   paper: ({ parameters, settings, average = 50 }) =>
-    settings.model === "transformer"
-      ? {
-        optimizer: AdamW(parameters, {
-          learningRate: settings.learningRate,
-          betas: [0.9, 0.95],
-          weightDecay: 0.1,
-        }),
-      }
+    Object.hasOwn(decayed, settings.model ?? "")
+      ? { optimizer: AdamW(parameters, { learningRate: settings.learningRate, ...decayed[settings.model!] }) }
       : {
         optimizer: AdaBelief(parameters, { learningRate: settings.learningRate }),
         // The authors' library lowers the rate at the twentieth average without improvement, reduceOnPlateau
@@ -68,7 +68,8 @@ export const recipes: readonly Recipe[] = ["short", "paper"];
  * 2025, appendices A.3 and C): AdaBelief, each element of the gradients clipped to 1e-7 (the paper mentions
  * norms, the code clips elements), and the learning rate halved, down to a hundredth, after 20 averages of 50
  * training losses without improvement. For most problems the initial rate is 1e-5. The Transformer uses AdamW
- * with betas of 0.9 and 0.95, a weight decay of 0.1 and a constant rate, which is 6e-4 in the paper.
+ * with betas of 0.9 and 0.95, a weight decay of 0.1 and a constant rate, which is 6e-4 in the paper; S4 uses
+ * AdamW with a weight decay of 0.05.
  *
  * @throws {RangeError} If the recipe is unknown.
  */

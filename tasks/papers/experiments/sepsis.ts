@@ -1,7 +1,8 @@
 import { readSepsis } from "../data/sepsis.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
 import { seriesOptions } from "./options.ts";
-import { paperExperiment } from "./classification_recipe.ts";
+import { paperExperiment, paperRules } from "./classification_recipe.ts";
+import { sepsis as recipe } from "../recipes/neural_cde.ts";
 import { someSeries } from "../../../src/series/series_experiment.ts";
 
 /**
@@ -29,5 +30,6 @@ export const sepsis: ModelExperiment = paperExperiment({
   width: 49,
   depth: 4,
   isStaticFirst: true,
+  paper: paperRules(recipe),
   metric: { name: "auc", mode: "max" },
 });

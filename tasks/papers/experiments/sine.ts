@@ -29,6 +29,7 @@ export const sine: ModelExperiment = modelRules({
       channels: 1,
       length,
       hidden: settings.hidden,
+      units: settings.units,
       root: { depth, activation: "silu" },
       physics: sinePhase(),
       clipWeights: settings.clipWeights,

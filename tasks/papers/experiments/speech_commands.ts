@@ -1,7 +1,8 @@
 import { readSpeechCommands } from "../data/speech_commands.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
 import { seriesOptions } from "./options.ts";
-import { paperExperiment } from "./classification_recipe.ts";
+import { paperExperiment, paperRules } from "./classification_recipe.ts";
+import { speechCommands as recipe } from "../recipes/neural_cde.ts";
 import { someSeries } from "../../../src/series/series_experiment.ts";
 
 /**
@@ -28,4 +29,5 @@ export const speechCommands: ModelExperiment = paperExperiment({
   timeScale: () => 1,
   width: 40,
   depth: 4,
+  paper: paperRules(recipe),
 });

@@ -23,7 +23,7 @@ export const spirals: ModelExperiment = paperExperiment({
     return { data, split, drop: split, model };
   },
   timeScale: () => 1,
-  isScaled: false,
+  scaling: () => "none",
   width: 32,
   depth: 1,
   draw: drawSpiral,

@@ -6,11 +6,14 @@ import type { DataRecord } from "../../../src/series/data_record.ts";
 import type { TargetKind } from "../../../src/series/series_source.ts";
 import { drawPath } from "./draw_path.ts";
 import { seriesOptions } from "./options.ts";
-import { paperExperiment, type PaperProblem } from "./classification_recipe.ts";
+import { paperExperiment, type PaperProblem, paperRules } from "./classification_recipe.ts";
+import { characterTrajectories } from "../recipes/neural_cde.ts";
+import * as warp from "../recipes/warp_uea.ts";
+import { eigenworms } from "../recipes/fast_weights.ts";
 import { readSeries } from "../../../src/series/read_series.ts";
 
 /** A problem of the UEA archive. */
-interface UeaProblem extends Pick<PaperProblem, "name" | "summary" | "paper" | "draw"> {
+interface UeaProblem extends Pick<PaperProblem, "name" | "summary" | "paper" | "warpScaling" | "draw"> {
   /** The problem's name in the archive, and the name of its file in `data/`. */
   problem: string;
   /** Defaults of this problem that differ from {@linkcode defaultSettings}. */
@@ -37,8 +40,7 @@ const problems: readonly UeaProblem[] = [
     // The archive's classes 1 to 20 are the letters that are written in one stroke.
     classes: [..."abcdeghlmnopqrsuvwyz"],
     depth: 3,
-    // Appendix D.2. It mentions no separate rate of the readout, and the authors' code has none here.
-    paper: { readoutRate: 1, stopAfter: 50, stopBy: "training accuracy", plateauOf: "validation loss" },
+    paper: paperRules(characterTrajectories),
     // Time in units of ten observations. In units of one, the state of an untrained model would grow large
     // along a series.
     timeScale: 0.1,
@@ -59,39 +61,46 @@ const problems: readonly UeaProblem[] = [
   },
   {
     name: "eigenworms",
+    warpScaling: warp.eigenworms.rules.scaling.value,
     problem: "EigenWorms",
     summary: "five kinds of worms from 17,984 frames each",
     // Along log-signatures of windows, because there are too many single observations.
     defaults: { model: "neural-rde" },
     depth: 3,
+    paper: paperRules(eigenworms),
     timeScale: 0.001,
   },
   {
     name: "ethanol-concentration",
+    warpScaling: warp.ethanol.rules.scaling.value,
     problem: "EthanolConcentration",
     summary: "the alcohol in a bottle from three spectra",
     timeScale: 0.01,
   },
   {
     name: "heartbeat",
+    warpScaling: warp.heartbeat.rules.scaling.value,
     problem: "Heartbeat",
     summary: "normal or abnormal heart sounds",
     timeScale: 0.01,
   },
   {
     name: "motor-imagery",
+    warpScaling: warp.motor.rules.scaling.value,
     problem: "MotorImagery",
     summary: "imagined movement from 64 electrodes",
     timeScale: 0.01,
   },
   {
     name: "self-regulation-scp1",
+    warpScaling: warp.scp1.rules.scaling.value,
     problem: "SelfRegulationSCP1",
     summary: "a cursor moved by cortical potentials",
     timeScale: 0.01,
   },
   {
     name: "self-regulation-scp2",
+    warpScaling: warp.scp2.rules.scaling.value,
     problem: "SelfRegulationSCP2",
     summary: "cortical potentials of a paralysed person",
     timeScale: 0.01,

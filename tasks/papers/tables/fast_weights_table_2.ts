@@ -1,3 +1,5 @@
+import { eigenworms, eigenwormsNrde, wormSizes } from "../recipes/fast_weights.ts";
+import { valuesOf } from "../recipes/recipe.ts";
 import { accuracy, type PaperTable, type Published, published, type TableRow } from "./table.ts";
 
 /** A rule with the sizes of appendix B, table 3. */
@@ -12,57 +14,53 @@ function rule(
     title: `${title}, depth ${signatureDepth}`,
     model,
     settings: { signatureDepth },
-    at: { paper: { hidden, heads: 16, feedForward, learningRate } },
+    at: { paper: { hidden, feedForward, learningRate } },
     published: [published],
   };
 }
 
-/** Sizes of Hebb, Oja and Delta with depth 2, which the paper calls RDE, and with depth 1, which is a CDE. */
-const sizes = {
-  2: { hebb: [160, 128, 3e-4], oja: [160, 128, 3e-4], delta: [128, 64, 1e-4] },
-  1: { hebb: [160, 128, 3e-4], oja: [128, 64, 3e-4], delta: [128, 64, 1e-4] },
-} as const;
+const nrde = valuesOf(eigenwormsNrde.settings);
 
 /** Fast weights, table 2, and the models with two layers of appendix C.1. */
 export const fastWeightsTable2: PaperTable = {
   name: "fast-weights-table-2",
   title: "EigenWorms along log-signatures of windows of 4: test accuracy in percent",
   source: "Irie et al., 2022, table 2 and appendix C.1",
-  columns: [{ title: "accuracy, %", experiment: "eigenworms", settings: { window: 4 }, ...accuracy }],
+  columns: [{
+    ...{ title: "accuracy, %", experiment: "eigenworms", ...accuracy, settings: { window: 4 } },
+    at: { paper: { recipe: "paper", ...valuesOf(eigenworms.settings) } },
+  }],
   rows: [
-    { title: "NRDE", model: "neural-rde", settings: { signatureDepth: 2 }, published: published("83.8±3") },
-    rule("Hebb", "hebb-rde", 2, sizes[2].hebb, [45.6, 5.9]),
-    rule("Oja", "oja-rde", 2, sizes[2].oja, [46.7, 7.5]),
-    rule("Delta", "delta-rde", 2, sizes[2].delta, [87.7, 1.9]),
+    {
+      ...{ title: "NRDE", model: "neural-rde", settings: { signatureDepth: 2 }, at: { paper: nrde } },
+      published: published("83.8±3"),
+    },
+    rule("Hebb", "hebb-rde", 2, wormSizes[2].hebb, [45.6, 5.9]),
+    rule("Oja", "oja-rde", 2, wormSizes[2].oja, [46.7, 7.5]),
+    rule("Delta", "delta-rde", 2, wormSizes[2].delta, [87.7, 1.9]),
     {
       title: "NCDE",
       model: "neural-rde",
       settings: { signatureDepth: 1 },
+      at: { paper: nrde },
       published: published("66.7±11.8"),
     },
-    rule("Hebb", "hebb-rde", 1, sizes[1].hebb, [41, 6.5]),
-    rule("Oja", "oja-rde", 1, sizes[1].oja, [49.7, 9.9]),
-    rule("Delta", "delta-rde", 1, sizes[1].delta, [91.8, 3.4]),
+    rule("Hebb", "hebb-rde", 1, wormSizes[1].hebb, [41, 6.5]),
+    rule("Oja", "oja-rde", 1, wormSizes[1].oja, [49.7, 9.9]),
+    rule("Delta", "delta-rde", 1, wormSizes[1].delta, [91.8, 3.4]),
     {
-      ...rule("Delta, two layers", "delta-rde", 1, sizes[1].delta, [86.7, 4.1]),
+      ...rule("Delta, two layers", "delta-rde", 1, wormSizes[1].delta, [86.7, 4.1]),
       settings: { signatureDepth: 1, depth: 2 },
     },
   ],
   reference: "delta-rde",
   scales: {
     paper: {
-      settings: {
-        recipe: "paper",
-        epochs: 1000,
-        batchSize: 181,
-        learningRate: 0.01,
-        hidden: 32,
-        method: "rk4",
-      },
       seeds: 5,
       differs:
-        "The paper's settings (appendix B), with 32 channels and a rate of 0.01 for NRDE and NCDE. The paper does not state these values, the sizes of its two layers (Weft uses the sizes of one layer) and its number " +
-        "of epochs.",
+        "The settings of docs/recipes.md. The numbers of NRDE and NCDE are those of Morrill et al. (2021), whose settings " +
+        "the paper does not state: here they have the defaults of the authors' code. The paper does not state the sizes " +
+        "of its two layers: here they have those of one layer.",
       hours: 500,
     },
     small: {

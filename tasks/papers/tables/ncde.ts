@@ -1,13 +1,8 @@
 /** Neural CDE, tables 1 to 3. */
+import { characterTrajectories, sepsis, speechCommands } from "../recipes/neural_cde.ts";
+import { valuesOf } from "../recipes/recipe.ts";
 import { sepsisAuc, speechAccuracy } from "./speech_and_sepsis.ts";
-import {
-  accuracy,
-  type Chosen,
-  type PaperTable,
-  published,
-  type TableColumn,
-  type TableRow,
-} from "./table.ts";
+import { accuracy, type PaperTable, published, type TableColumn, type TableRow } from "./table.ts";
 
 /** The peak memory of a column's runs, in bytes times a factor. */
 function memory(title: string, column: TableColumn, factor: number, digits: number): TableColumn {
@@ -32,10 +27,18 @@ function rows(results: readonly string[], settings: readonly Partial<TableRow>[]
  * Settings of the models in the paper's sizes: the models without a network as vector field have `wider` hidden
  * channels, and those without a differential equation have no solver method.
  */
-function paperSizes(wider: number, odeRnn: Chosen, neuralCde: Chosen): Partial<TableRow>[] {
-  const recurrent = { at: { paper: { hidden: wider } } };
+function paperSizes(
+  { recurrentHidden, odeRnnHidden, odeRnnWidth, hidden, width, depth }: Readonly<
+    Record<"recurrentHidden" | "odeRnnHidden" | "odeRnnWidth" | "hidden" | "width" | "depth", number>
+  >,
+): Partial<TableRow>[] {
+  const recurrent = { at: { paper: { hidden: recurrentHidden } } };
   const discrete = { ...recurrent, settings: { method: undefined } };
-  return [recurrent, discrete, discrete, { at: { paper: odeRnn } }, { at: { paper: neuralCde } }];
+  return [
+    ...[recurrent, discrete, discrete],
+    { at: { paper: { hidden: odeRnnHidden, width: odeRnnWidth, depth } } },
+    { at: { paper: { hidden, width, depth } } },
+  ];
 }
 
 const characters = (drop: number): TableColumn => ({
@@ -44,8 +47,9 @@ const characters = (drop: number): TableColumn => ({
 });
 
 /** Settings of the models in table 1 whose vector field is not a network (appendix D.2). */
-const wider = { settings: { hidden: 47 } };
-const discrete = { settings: { hidden: 47, method: undefined } };
+const { recurrentHidden } = valuesOf(characterTrajectories.rules);
+const wider = { settings: { hidden: recurrentHidden } };
+const discrete = { settings: { hidden: recurrentHidden, method: undefined } };
 const ofCharacters = { batchSize: 32, hidden: 32, dataSeed: 0 };
 
 /** Neural CDE, table 1: letters with missing observations. */
@@ -64,7 +68,7 @@ export const ncdeTable1: PaperTable = {
   reference: "neural-cde",
   scales: {
     paper: {
-      settings: { ...ofCharacters, recipe: "paper", epochs: 1000, learningRate: 0.001, method: "rk4" },
+      settings: { recipe: "paper", dataSeed: 0, ...valuesOf(characterTrajectories.settings) },
       seeds: 5,
       differs:
         "The paper's settings (appendix D.2), with the factor of the authors' code for the weight penalty. The paper's memory is GPU memory. Weft's is the memory of the whole process, including 60 MB for Deno.",
@@ -99,7 +103,7 @@ export const ncdeTable2: PaperTable = {
     "0.871±0.022 0.85±0.013 889 878",
     "0.874±0.016 0.833±0.02 696 686",
     "0.88±0.006 0.776±0.009 244 122",
-  ], paperSizes(187, { hidden: 128, width: 128, depth: 4 }, { hidden: 49, width: 49, depth: 4 })),
+  ], paperSizes(valuesOf(sepsis.rules))),
   reference: "neural-cde",
   scales: {
     paper: {
@@ -123,10 +127,10 @@ export const ncdeTable3: PaperTable = {
   name: "ncde-table-3",
   title: "Speech Commands: test accuracy",
   source: "Kidger et al., 2020, table 3",
-  columns: [speechAccuracy, memory("memory, GB", speechAccuracy, 1e-9, 3)],
+  columns: [speechAccuracy(), memory("memory, GB", speechAccuracy(), 1e-9, 3)],
   rows: rows(
     ["47.9±2.9 0.164", "43.3±33.9 1.54", "32.4±34.8 1.64", "65.9±35.6 1.4", "89.8±2.5 0.167"],
-    paperSizes(160, { hidden: 128, width: 64, depth: 4 }, { hidden: 90, width: 40, depth: 4 }),
+    paperSizes(valuesOf(speechCommands.rules)),
   ),
   reference: "neural-cde",
   scales: {

@@ -198,14 +198,14 @@ function configOf(
     ...scaleOf(table, scale).settings,
     ...column.settings,
     ...column.at?.[scale],
+    model: row.model,
     ...row.settings,
     ...row.at?.[scale],
     ...(scale === "paper" ? row.paper?.[table.columns.indexOf(column)] : {}),
-    model: row.model,
   } as TableConfig;
   // Drop settings that the model does not read, and settings that a row resets to undefined.
   const unread: readonly string[] = unreadSettings(experimentNamed(experiment), config);
-  const { takes } = kindNamed(experimentNamed(experiment).models(), row.model);
+  const { takes } = kindNamed(experimentNamed(experiment).models(), config.model);
   return Object.fromEntries(
     Object.entries({ ...config, hidden: (takes.includes("hidden") ? config : defaults).hidden }).filter((
       [name, value],

@@ -1,12 +1,11 @@
 /** WARP, table 3, table 10 and appendix D.1: classification of series. */
+import { valuesOf } from "../recipes/recipe.ts";
+import * as recipes from "../recipes/warp_uea.ts";
 import { accuracy, type Chosen, type PaperTable, published, type TableColumn } from "./table.ts";
 
-/** A problem of the UEA archive, with the paper's settings for WARP: table 7, appendix C.5. */
+/** A problem of the UEA archive, with the paper's settings for WARP. */
 function problem(title: string, experiment: string, paper: Chosen): TableColumn {
-  const at = {
-    paper: { recipe: "paper", learningRate: 1e-5, epochs: 4000, batchSize: 280, ...paper } as const,
-  };
-  return { title, experiment, ...accuracy, at };
+  return { title, experiment, ...accuracy, at: { paper: { recipe: "paper", ...paper } } };
 }
 
 /** Settings of models that solve an equation. */
@@ -31,12 +30,12 @@ export const warpTable3: PaperTable = {
   title: "Problems of the UEA archive: test accuracy in percent",
   source: "Nzoyem et al., 2025, table 3",
   columns: [
-    problem("Worms", "eigenworms", { learningRate: 1e-6, epochs: 800, batchSize: 40, hidden: 128, depth: 1 }),
-    problem("SCP1", "self-regulation-scp1", { hidden: 48, depth: 2 }),
-    problem("SCP2", "self-regulation-scp2", { hidden: 48, depth: 2 }),
-    problem("Ethanol", "ethanol-concentration", { hidden: 32, depth: 2, epochs: 6500 }),
-    problem("Heartbeat", "heartbeat", { hidden: 72, depth: 2 }),
-    problem("Motor", "motor-imagery", { hidden: 32, depth: 2 }),
+    problem("Worms", "eigenworms", valuesOf(recipes.eigenworms.settings)),
+    problem("SCP1", "self-regulation-scp1", valuesOf(recipes.scp1.settings)),
+    problem("SCP2", "self-regulation-scp2", valuesOf(recipes.scp2.settings)),
+    problem("Ethanol", "ethanol-concentration", valuesOf(recipes.ethanol.settings)),
+    problem("Heartbeat", "heartbeat", valuesOf(recipes.heartbeat.settings)),
+    problem("Motor", "motor-imagery", valuesOf(recipes.motor.settings)),
   ],
   rows: [
     {
@@ -84,9 +83,9 @@ export const warpTable3: PaperTable = {
     paper: {
       seeds: 5,
       differs:
-        "WARP has the paper's settings (appendix C.5; where it says several thousand epochs, 4,000). The others' numbers are those " +
-        "of Walker et al. (2024), whose settings the paper does not state: here they have 64 channels, a rate of 0.001 and 100 " +
-        "epochs. S6, Mamba without its block, is left out.",
+        "WARP has the settings of docs/recipes.md. The other models' numbers are those of Walker et al. (2024), whose settings the " +
+        "paper does not state: here they have 64 channels, a rate of 0.001 and 100 epochs. S6, Mamba without its block, is " +
+        "left out.",
       hours: 3000,
     },
     small: {
@@ -122,10 +121,10 @@ export const warpTable10: PaperTable = {
   reference: "warp",
   scales: {
     paper: {
-      settings: { recipe: "paper", epochs: 4000, batchSize: 10_000, samples: 10_000, learningRate: 1e-5 },
+      settings: { recipe: "paper", ...valuesOf(recipes.spirals.settings) },
       seeds: 3,
       differs:
-        "The paper's settings (appendix C.5); it reports the best of three runs, and times of an RTX 4080.",
+        "The settings of docs/recipes.md. The paper reports the best of three runs, and times of an RTX 4080.",
       hours: 60,
     },
     small: {
@@ -141,7 +140,7 @@ export const warpTable10: PaperTable = {
 export const warpSequentialMnist: PaperTable = {
   name: "warp-sequential-mnist",
   title: "Sequential MNIST at 14 by 14 pixels: test accuracy in percent",
-  source: "Nzoyem et al., 2025, appendix D.1 (99.93 %; its conclusion says 93 %)",
+  source: "Nzoyem et al., 2025, appendix D.1 (99.93 %; section 5.1 says 93 %)",
   columns: [{ title: "accuracy, %", experiment: "sequential-mnist", ...accuracy, digits: 2 }],
   rows: [
     { title: "GRU", model: "gru" },
@@ -151,7 +150,7 @@ export const warpSequentialMnist: PaperTable = {
       title: "WARP",
       model: "warp",
       at: {
-        paper: { recipe: "paper", learningRate: 1e-5, hidden: 24, depth: 3, batchSize: 640, epochs: 200 },
+        paper: { recipe: "paper", ...valuesOf(recipes.sequentialMnist.settings) },
         small: { hidden: 16, learningRate: 0.0001 },
       },
       published: published("99.93"),
@@ -163,8 +162,8 @@ export const warpSequentialMnist: PaperTable = {
       settings: { samples: 60_000 },
       seeds: 3,
       differs:
-        "WARP has the paper's settings (appendix C.2) except the bounds of its weights: with them it does not learn at the small " +
-        "scale. The other models have our settings.",
+        "WARP has the settings of docs/recipes.md. The paper's number is that of the epoch with the best test accuracy, Weft's that of " +
+        "the epoch with the best validation accuracy. The other models have Weft's settings.",
       hours: 500,
     },
     small: {

@@ -16,7 +16,7 @@ import type { Task } from "../../../src/train/task.ts";
 const settings: PaperSeriesSettings = { seed: 1, epochs: 1, batchSize: 32, learningRate: 0.001, hidden: 4 };
 const paper = { ...settings, recipe: "paper" } as const;
 
-Deno.test("the paper's recipe has a larger learning rate of the readout, a plateau of the training loss and early stopping", async () => {
+Deno.test("the paper's recipe multiplies the readout's learning rate, and has a plateau of the training loss and early stopping", async () => {
   const make = () => zeros([2]);
   const [vectorField, readout] = [make(), make()].map((x) =>
     Linear({ inputs: 2, outputs: 2, key: key(Number(x.rank)) })
@@ -26,6 +26,7 @@ Deno.test("the paper's recipe has a larger learning rate of the readout, a plate
     parameters,
     settings: paper,
     steps: 3,
+    paper: { readoutRate: 100 },
   });
   const before = treeFlatten(parameters).map(([name, x]) => [name, x.add(0)] as const);
   optimizer!.step({
@@ -50,8 +51,11 @@ Deno.test("the paper's recipe has a larger learning rate of the readout, a plate
   ]);
 });
 
-Deno.test("in a mean of models, the readout of each model has the larger learning rate", async () => {
-  const { parameters, optimizer, plateauOf } = await spirals.prepare({ ...paper, model: "delta" });
+Deno.test("in a mean of models, the factor applies to the readout of each model", async () => {
+  const { parameters } = await spirals.prepare({ ...paper, model: "delta" });
+  const { optimizer, plateauOf } = classificationLearning({
+    ...{ parameters, settings: paper, steps: 1, paper: { readoutRate: 100 } },
+  });
   const before = treeFlatten(parameters).map(([name, x]) => [name, x.add(0)] as const);
   optimizer!.step(treeMap(parameters, (x) => ones(x.shape)));
   const after = new Map<string, Tensor>(treeFlatten(parameters));
@@ -114,4 +118,23 @@ Deno.test("in the paper's recipe, two classes have one output and a positive cla
   };
   assert.ok(Math.abs(await only(1) - 10) < 1e-3);
   assert.ok(Math.abs(await only(0) - 1) < 1e-6);
+});
+
+Deno.test("a rule of the accuracy alone stops training whatever the loss does", () => {
+  const { stop, plateau, plateauOf } = classificationLearning({
+    ...{ parameters: { x: zeros([1]) }, settings: paper, steps: 1 },
+    paper: {
+      ...{ stopBy: "validation accuracy alone", stopAfter: 60, plateauOf: "validation loss" },
+      ...{ plateauPatience: 15, plateauThreshold: 1e-6 },
+    },
+  });
+  assert.deepEqual(stop, {
+    after: 60,
+    unless: [{ part: "validation", measure: "accuracy", mode: "max", threshold: 0 }],
+  });
+  assert.equal(plateauOf, "validation loss");
+  const factors = Array.from({ length: 17 }, () => plateau!.update(1));
+  assert.deepEqual(factors.slice(-2), [1, 0.1]);
+  assert.equal(plateau!.update(1 - 1e-5), 0.1, "an improvement above the threshold starts the count anew");
+  assert.equal(plateau!.state.waited, 0);
 });

@@ -1,0 +1,76 @@
+/** Recipes of Nzoyem et al., 2025, for image completion: tables 1 and 9. */
+import { cited, type Recipe } from "./recipe.ts";
+import { optimizer } from "./warp_optimizer.ts";
+
+const ofAll =
+  "the paper gives the number for all models and both data sets; the files are those of single runs";
+
+const shared = {
+  settings: {
+    epochs: cited(200, "C.1", "mnist.yaml: 200; fashion_mnist.yaml, lstm/mnist.yaml: 500", ofAll),
+    batchSize: cited(640, "C.1", "fashion_mnist.yaml: 640; mnist.yaml: 128", ofAll),
+    learningRate: cited(
+      1e-4,
+      "C: 1e-5 for most problems",
+      "mnist.yaml, fashion_mnist.yaml, gru/mnist.yaml, lstm/mnist.yaml: init_lr",
+      "the paper does not name the images; all published files have this number",
+    ),
+    hidden: cited(24, "table 7", "mnist.yaml: root_width_size"),
+    depth: cited(3, "table 7", "mnist.yaml: root_depth"),
+    clipWeights: cited(0.5, "C.1: weight clipping, without the bound", "mnist.yaml: weights_lim"),
+  },
+  rules: {
+    ...optimizer,
+    activation: cited("relu", "table 7", "mnist.yaml: root_activation"),
+    rootInputs: cited("tau alone", undefined, "mnist.yaml: input_prev_data: False, no encoding"),
+    stateSize: cited(1298, "C.1: 1.687 M parameters = D² + 2 D", "models.py: 1, 24, 24, 24, 2"),
+    initial: cited("learned", "C: phi is not used", "mnist.yaml: init_state_layers: null"),
+    forcing: cited(0.15, "C.1", "mnist.yaml: forcing_prob"),
+    leastDeviation: cited(0.5, "C.1", "mnist.yaml: std_lower_bound"),
+    bound: cited(
+      "dynamicTanh",
+      "C.1: a = alpha = 1, b = beta = 0",
+      "mnist.yaml: tanh; fashion_mnist.yaml: clipped to 1",
+      "the paper states it for both data sets",
+    ),
+    lossSteps: cited(
+      "all",
+      "equation 3",
+      "mnist.yaml: 400 random steps of an image",
+      "the expectation is the same",
+    ),
+  },
+} as const satisfies Omit<Recipe, "title">;
+
+/** Table 1. */
+export const mnist = { title: "Completion of MNIST", ...shared } as const satisfies Recipe;
+
+/** Table 9. */
+export const fashionMnist = { title: "Completion of Fashion-MNIST", ...shared } as const satisfies Recipe;
+
+/** Sizes of the recurrent networks. */
+export const recurrent = {
+  title: "Recurrent networks on image completion",
+  settings: {},
+  rules: {
+    gruUnits: cited(750, "table 8", "gru/mnist.yaml: rnn_hidden_size"),
+    lstmUnits: cited(
+      650,
+      "table 8: 750 (MNIST), 650 (Fashion-MNIST); C.1: 1.696 M parameters",
+      "lstm/mnist.yaml: rnn_hidden_size",
+      "650 units have the 1.696 M parameters of C.1, 750 have 2.26 M",
+    ),
+  },
+} as const satisfies Recipe;
+
+/** S4's row. */
+export const s4 = {
+  title: "S4 on image completion",
+  settings: {
+    layers: cited(6, "C"),
+    units: cited(512, "C"),
+    learningRate: cited(1e-3, "C"),
+    batchSize: cited(50, "C"),
+  },
+  rules: { optimizer: cited("AdamW", "C: weight decay"), weightDecay: cited(0.05, "C") },
+} as const satisfies Recipe;

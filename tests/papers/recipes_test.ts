@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { CubicSpline, naturalCubicCoeffs, stack, tensor } from "../../mod.ts";
+import type { ChannelStatistics } from "../../src/data/series.ts";
+import { openRows, seriesForm } from "../../src/series/series_reading.ts";
+import { zipFile } from "../data/zip_file.ts";
+import { treeFlatten } from "../../src/tensor/tree.ts";
+import { experimentNamed } from "../runs.ts";
+import { tables } from "../../tasks/papers/tables/registry.ts";
+import { tableRuns } from "../../tasks/papers/tables/table.ts";
+import { eigenworms } from "../../tasks/papers/recipes/fast_weights.ts";
+import { characterTrajectories, sepsis, speechCommands } from "../../tasks/papers/recipes/neural_cde.ts";
+import { learning } from "../../tasks/papers/experiments/recipe.ts";
+import { paperRules } from "../../tasks/papers/experiments/classification_recipe.ts";
+import { zeros } from "../../src/tensor/creation.ts";
+import { withFolder } from "../tasks/command_line.ts";
+import { writeDigits } from "./data/digit_files.ts";
+import { runNumbers, stateSizes } from "./recipe_numbers.ts";
+
+for (const table of tables.filter(({ scales }) => scales.paper)) {
+  Deno.test(`the runs of ${table.name} have the numbers of the paper and the authors' code`, async () => {
+    const runs = await tableRuns(table, { scale: "paper", seeds: [0] });
+    const wanted = runNumbers[table.name];
+    // The ablation has the settings of table 1.
+    if (table.name === "fast-weights-ablation") {
+      for (const { config } of runs) {
+        const { hidden, heads, feedForward, learningRate } = config as
+          & typeof config
+          & Record<string, unknown>;
+        assert.deepEqual({ hidden, heads, feedForward, learningRate }, {
+          ...{ hidden: 128, heads: 32, feedForward: 512, learningRate: 0.0016 },
+        });
+      }
+      return;
+    }
+    assert(wanted, `${table.name}: no numbers`);
+    for (const [model, columns] of Object.entries(wanted)) {
+      for (const [title, numbers] of Object.entries(columns)) {
+        const run = runs.find(({ row, columns }) =>
+          row.model === model && columns.some((column) => column.title === title)
+        );
+        assert(run, `${table.name}: no run of ${model} in ${title}`);
+        const config = run.config as typeof run.config & Record<string, unknown>;
+        // Warp's paper does not state the settings of the other models of its table 3.
+        assert.equal(config.recipe, "paper", `${model}, ${title}`);
+        for (const [name, expected] of Object.entries(numbers)) {
+          const found = config[name];
+          const isEqual = typeof expected === "number" && typeof found === "number"
+            ? Math.abs(found - expected) <= 1e-12 * Math.abs(expected)
+            : found === expected;
+          assert(isEqual, `${table.name}, ${model}, ${title}: ${name} is ${found}, expected ${expected}`);
+        }
+      }
+    }
+  });
+}
+
+Deno.test("the rules of classification are those of the papers and the authors' code", () => {
+  assert.deepEqual(paperRules(characterTrajectories), {
+    ...{ readoutRate: 1, l2Penalty: 0.03, plateauOf: "validation loss", plateauPatience: 10 },
+    ...{ plateauThreshold: undefined, stopAfter: 50, stopBy: "training accuracy" },
+  });
+  for (const recipe of [sepsis, speechCommands]) {
+    assert.deepEqual(paperRules(recipe), {
+      ...{ readoutRate: 1, l2Penalty: 0.03, plateauOf: "training", plateauPatience: 10 },
+      ...{ plateauThreshold: undefined, stopAfter: 100, stopBy: "validation accuracy" },
+    });
+  }
+  assert.deepEqual(paperRules(eigenworms), {
+    ...{ readoutRate: 10, l2Penalty: 0, plateauOf: "validation loss", plateauPatience: 15 },
+    ...{ plateauThreshold: 1e-6, stopAfter: 60, stopBy: "validation accuracy alone" },
+  });
+});
+
+Deno.test("WARP's recipe clips each element of the gradients to 1e-7 before AdaBelief, and S4's decays weights by 0.05", async () => {
+  const parameters = { x: zeros([1]) };
+  const optimizerOf = (model: string) =>
+    learning({ parameters, settings: { learningRate: 0.001, recipe: "paper", model }, steps: 1 });
+  assert.equal(optimizerOf("warp").clipValue, 1e-7);
+  const s4 = optimizerOf("s4d");
+  assert.equal(s4.clipValue, undefined);
+  assert.equal(s4.plateau, undefined);
+  parameters.x = zeros([1]).add(1);
+  const { optimizer } = learning({
+    ...{ parameters, settings: { learningRate: 0.1, recipe: "paper", model: "s4d" }, steps: 1 },
+  });
+  optimizer!.step({ x: zeros([1]) });
+  assert.ok(Math.abs(await parameters.x.sum().item() - (1 - 0.1 * 0.05)) < 1e-6);
+});
+
+/** Number of weights and biases of a chain of linear layers. */
+function countOf(...widths: readonly number[]): number {
+  return widths.slice(1).reduce((sum, outputs, i) => sum + outputs * (widths[i] + 1), 0);
+}
+
+/** Twenty months of one hourly row, of seven channels between -5 and 20. */
+function transformer(): string {
+  const start = Date.UTC(2016, 6, 1);
+  const rows = Array.from({ length: 20 * 30 * 24 }, (_, row) => {
+    const time = new Date(start + row * 3_600_000).toISOString().slice(0, 19).replace("T", " ");
+    return [time, ...Array.from({ length: 7 }, (_, c) => (8 + 3 * c * Math.sin(row / (4 + c))).toFixed(3))]
+      .join(",");
+  });
+  return ["date,HUFL,HULL,MUFL,MULL,LUFL,LULL,OT", ...rows].join("\n") + "\n";
+}
+
+/** Hidden layers and outputs of each experiment's root network in the paper. */
+const roots: Readonly<Record<string, readonly [width: number, depth: number, outputs: number]>> = {
+  "mnist-completion": [24, 3, 2],
+  "fashion-mnist-completion": [24, 3, 2],
+  "sequential-mnist": [24, 3, 10],
+  "mass-spring-damper": [48, 3, 2],
+  "mass-spring-damper-zero": [48, 3, 2],
+  "lotka-volterra": [48, 3, 2],
+  "sine": [48, 3, 1],
+  "etth1": [148, 1, 14],
+};
+
+Deno.test(
+  "in the paper's recipe WARP's root network reads tau alone, and has the number of weights of the paper",
+  withFolder(async (folder) => {
+    for (const part of ["t10k", "train"] as const) await writeDigits(folder, part, 1600);
+    await Deno.writeTextFile(`${folder}/ETTh1.csv`, transformer());
+    const small = 3;
+    for (const [name, { D, inputs, hasPhi }] of Object.entries(stateSizes)) {
+      const [width, depth, outputs] = roots[name];
+      const layers = (width: number) => Array<number>(depth).fill(width);
+      assert.equal(countOf(inputs, ...layers(width), outputs), D, name);
+      const experiment = experimentNamed(name);
+      const { parameters } = await experiment.prepare({
+        ...{ model: "warp", recipe: "paper", seed: 0, epochs: 1, batchSize: 8, learningRate: 1e-5 },
+        ...{ hidden: small, depth, samples: 20 },
+        ...(name.includes("mnist") ? { data: folder, length: 16, context: 4 } : {}),
+        ...(name.startsWith("mass") ? { length: 12, context: 4 } : {}),
+        ...(name === "lotka-volterra" ? { length: 16 } : {}),
+        ...(name === "etth1" ? { data: `${folder}/ETTh1.csv`, samples: undefined } : {}),
+      });
+      const shapes = new Map(treeFlatten(parameters).map(([path, { shape }]) => [path, shape]));
+      assert.deepEqual(shapes.get("A"), Array(2).fill(countOf(inputs, ...layers(small), outputs)), name);
+      assert.equal(shapes.has("initial.theta"), !hasPhi, name);
+    }
+  }),
+);
+
+Deno.test("only WARP-Phys reads the previous input on mass-spring-damper", async () => {
+  const { parameters } = await experimentNamed("mass-spring-damper").prepare({
+    ...{ model: "warp-phys", recipe: "paper", seed: 0, epochs: 1, batchSize: 8, learningRate: 1e-5 },
+    ...{ hidden: 3, depth: 3, samples: 20, length: 12, context: 4 },
+  });
+  const shapes = new Map(treeFlatten(parameters).map(([path, { shape }]) => [path, shape]));
+  assert.deepEqual(shapes.get("A"), Array(2).fill(countOf(3, 3, 3, 3, 4)));
+});
+
+Deno.test("WARP's recipe scales four UEA problems to [-1, 1] and leaves two as they are", async () => {
+  const problem = (channels: number, classes: string[]) => {
+    const line = (i: number) =>
+      Array.from(
+        { length: channels },
+        (_, c) => Array.from({ length: 9 }, (_, t) => (5 + 3 * Math.sin(t + c + i)).toFixed(3)).join(","),
+      ).join(":");
+    const rows = Array.from({ length: 20 }, (_, i) => `${line(i)}:${classes[i % classes.length]}`);
+    return `@problemName p\n@dimensions ${channels}\n@classLabel true ${classes.join(" ")}\n@data\n${
+      rows.join("\n")
+    }\n`;
+  };
+  await withFolder(async (folder) => {
+    const channelsOf = async (experiment: string, name: string, model: string) => {
+      const content = problem(2, ["a", "b"]);
+      await Deno.writeFile(
+        `${folder}/${name}.zip`,
+        zipFile([{ name: `${name}_TRAIN.ts`, content }, { name: `${name}_TEST.ts`, content }]),
+      );
+      const { record, parameters } = await experimentNamed(experiment).prepare({
+        ...{ model, recipe: "paper", data: `${folder}/${name}.zip`, hidden: 2, depth: 1 },
+        ...{ seed: 0, epochs: 1, batchSize: 8, learningRate: 1e-5 },
+      });
+      return { channels: record.channels as ChannelStatistics[], parameters };
+    };
+    const scaled = await channelsOf("self-regulation-scp1", "SelfRegulationSCP1", "warp");
+    for (const { mean, standardDeviation } of scaled.channels) {
+      assert.ok(Math.abs(mean - 5) < 0.1 && Math.abs(standardDeviation - 3) < 0.1, "the range is 2 to 8");
+    }
+    // Two classes have two logits: D = 2 * 2 + 2 * 3.
+    assert.deepEqual(new Map(treeFlatten(scaled.parameters)).get("A")!.shape, [10, 10]);
+    for (
+      const { mean, standardDeviation } of (await channelsOf("motor-imagery", "MotorImagery", "warp"))
+        .channels
+    ) {
+      assert.deepEqual([mean, standardDeviation], [0, 1]);
+    }
+    const others = await channelsOf("self-regulation-scp1", "SelfRegulationSCP1", "gru");
+    assert.ok(others.channels.every(({ standardDeviation }) => standardDeviation < 2.5));
+  })();
+});
+
+Deno.test("the paper's recipe fills missing values of the discrete models by natural cubic splines", async () => {
+  const values = [0, 1, NaN, 3, NaN, NaN, 0];
+  const x = stack([tensor([0, 1, 2, 3, 4, 5, 6]), tensor(values)], -1).expandDims(0);
+  const rows = (fill?: "spline") => openRows(seriesForm("observations", { fill }).read(x));
+  const column = async (fill?: "spline") => [...await rows(fill).values.select(-1, 1).data()];
+  assert.deepEqual(await column(), [0, 1, 1, 3, 3, 3, 0]);
+  const spline = CubicSpline(naturalCubicCoeffs(x));
+  const found = await column("spline");
+  for (const [t, value] of found.entries()) {
+    const expected = await spline.evaluate(t).select(-1, 1).sum().item();
+    assert.ok(Math.abs(value - expected) < 1e-6, `${t}: ${value}, expected ${expected}`);
+    if (!Number.isNaN(values[t])) assert.ok(Math.abs(value - values[t]) < 1e-6);
+  }
+  assert.ok(found[2] !== 1 && found[4] !== 3);
+  assert.deepEqual(
+    [...await rows("spline").observed.data()].map(Boolean),
+    values.map((v) => !Number.isNaN(v)),
+  );
+});
