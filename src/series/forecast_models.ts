@@ -248,6 +248,9 @@ function asLargeAsWarp(
 export const forecastModels: Readonly<Record<string, ForecastModelKind>> = {
   "warp": ofWarp(() => ({})),
   "warp-phys": ofWarp(() => ({}), { needsPhysics: true }),
+  // Extensions of the paper.
+  "warp-rotation": ofWarp(() => ({ transition: { initialization: "rotation" } })),
+  "warp-planes": ofWarp(() => ({ transition: "planes" })),
   // The ablations of the paper's section 3.4.
   "warp-no-initial": ofWarp(() => ({ initial: "learned" })),
   "warp-fixed-tau": ofWarp(({ root }) => ({ root: fixTau(root) })),

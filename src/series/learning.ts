@@ -6,6 +6,7 @@ import { treeFlatten } from "../tensor/tree.ts";
 import type { Series, Splits } from "../data/series.ts";
 import type { Task } from "../train/task.ts";
 import type { DataRecord } from "./data_record.ts";
+import { isWarp } from "./model_kind.ts";
 import type { SeriesSettings } from "./settings.ts";
 
 /** Minimum number of optimiser steps of a training run whose length is not given. */
@@ -138,13 +139,16 @@ export function settling(
   // Short series, which are read row by row, keep the full rate.
   const longSteps = condensing || readSteps > maxUncondensed ? readSteps : undefined;
   // For forecasts, WARP has a smaller default learning rate instead.
-  const isWarp = settings.model === "warp" && settings.task !== "forecast";
-  const warm = Math.min(steps, Math.max(Math.min(maxWarmup, warmupShare * steps), isWarp ? leastWarmup : 0));
+  const isWarpOfSeries = isWarp(settings.model) && settings.task !== "forecast";
+  const warm = Math.min(
+    steps,
+    Math.max(Math.min(maxWarmup, warmupShare * steps), isWarpOfSeries ? leastWarmup : 0),
+  );
   return {
     ...(settings.epochs === undefined ? { epochs, visits } : {}),
     optimizer: Adam(parameters, {
       learningRate,
-      multipliers: isWarp ? warpMultipliers(parameters, depth, longSteps) : {},
+      multipliers: isWarpOfSeries ? warpMultipliers(parameters, depth, longSteps) : {},
     }),
     schedule: multiplySchedules(warmup({ steps: warm }), cosineDecay({ steps })),
     ...(record.version === 1 ? { checkTraining: rejectVersion } : {}),

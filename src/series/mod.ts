@@ -64,6 +64,7 @@ export {
   taskKinds,
 } from "./predictions.ts";
 export { seriesExperiment, type SeriesKeys, type SeriesProblem } from "./series_experiment.ts";
+export * from "./series_model.ts";
 export * from "./series_models.ts";
 export type { FittedModelKind, SeriesInputs, SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
 export { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";

@@ -53,6 +53,11 @@ export function kindNamed<Kind>(kinds: Readonly<Record<string, Kind>>, name: str
   });
 }
 
+/** Whether a model is a WARP, by its name for `--model`: `warp`, or a variant such as `warp-rotation`. */
+export function isWarp(model: string | undefined): boolean {
+  return /^warp(-|$)/.test(model ?? "");
+}
+
 /** Settings that select the model. */
 type ModelChoice = Readonly<Record<string, unknown>> & { readonly model?: string; readonly task?: TaskKind };
 

@@ -4,7 +4,6 @@ import { Mamba } from "../models/diagonal/mamba.ts";
 import { S4D } from "../models/diagonal/s4d.ts";
 import { S5 } from "../models/diagonal/s5.ts";
 import type { StateSpaceModel, StateSpaceOptions } from "../models/diagonal/stack.ts";
-import type { SeriesStreams } from "../models/series_streams.ts";
 import { FastWeightCDE } from "../models/fast_weight/cde.ts";
 import { FastWeightDirectMap } from "../models/fast_weight/direct_map.ts";
 import { FastWeightODE } from "../models/fast_weight/ode.ts";
@@ -19,91 +18,29 @@ import { NeuralRDE } from "../models/neural_rde.ts";
 import { statesAtEnd } from "../models/readout_states.ts";
 import { Recurrent } from "../models/recurrent.ts";
 import { Transformer } from "../models/transformer.ts";
+import type { WARPTransitionOptions } from "../models/warp/transition.ts";
 import { WARP } from "../models/warp/warp.ts";
 import { type Layer, layer } from "../nn/layer.ts";
 import type { SlopeScale } from "../models/along_path.ts";
 import { CubicSpline } from "../paths/cubic_spline.ts";
 import { LinearInterpolation } from "../paths/linear.ts";
 import type { Path } from "../paths/path.ts";
-import type { StaticFeaturesOptions } from "../models/static_features.ts";
-import type { MethodName } from "../solvers/methods.ts";
 import { concatenate } from "../tensor/functions.ts";
-import { type Key, splitKey } from "../tensor/random.ts";
+import { splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { stateSpaceStreams } from "./model_streams.ts";
 import { ensembleStreams, meanOutput } from "./ensemble.ts";
-import type { RecordedPace } from "./data_record.ts";
 import { slopeScaleOf } from "./pace.ts";
-import type { ModelKind, ModelSetting } from "./model_kind.ts";
+import type { ModelSetting } from "./model_kind.ts";
+import type {
+  FastWeightSizes,
+  SeriesCall,
+  SeriesModel,
+  SeriesModelKind,
+  SeriesModelSizes,
+} from "./series_model.ts";
 import { stepsPerGap } from "./step_size.ts";
 import { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";
-
-/** Sizes of fast weights, except their number of features. */
-export interface FastWeightSizes {
-  /** Number of heads, 4 by default. */
-  heads?: number;
-  /** Features of the feedforward block; four times those of the model by default. */
-  feedForward?: number;
-  /** Number of layers, 1 by default. */
-  layers?: number;
-}
-
-/** Sizes and solver of a model for series. */
-export interface SeriesModelSizes {
-  /** Number of channels of the series, including the time. */
-  inputChannels: number;
-  /** Number of outputs. */
-  outputChannels: number;
-  /** Features of the state, or of all heads of a fast weight programmer in total. */
-  hidden: number;
-  /** Features of each hidden layer of a vector field that is a neural network. */
-  width: number;
-  /** Number of hidden layers of the vector field. */
-  depth: number;
-  /** Sizes of fast weights. */
-  fastWeights?: FastWeightSizes;
-  /** Method of the solver, `"rk4"` by default. */
-  method?: MethodName;
-  /** Step size of the solver. By default the distance between observations, or a window. */
-  stepSize?: number;
-  /** Bound on the absolute values of WARP's weights; no bound by default or if 0. */
-  clipWeights?: number;
-  /** Origin of WARP's theta_0: a network of the first row by default. */
-  initial?: "network" | "learned";
-  /** Depth of the log-signatures, from 1 to 4, 2 by default. */
-  signatureDepth?: number;
-  /** Network that computes the initial state from static features, for models that support it. */
-  staticFeatures?: StaticFeaturesOptions & { alone?: boolean };
-  /** Pace of a typical series, which decides the scale of slopes; a scale of 1 by default. */
-  pace?: RecordedPace;
-  /** Random key of the initial parameters. */
-  key: Key;
-}
-
-/** Arguments of a call of a model. */
-export type SeriesCall = {
-  /** Number of grid points of each series, int32 `(batch)`. */
-  lengths: Tensor;
-  /** Random key of dropout, in training. */
-  key?: Key;
-  /** `(batch, features)`, if the model has static features. */
-  staticFeatures?: Tensor;
-};
-
-/** Maps series in the form of {@linkcode SeriesReading} to outputs `(batch, outputChannels)`. */
-export type SeriesModel = Layer<[form: Tensor, call: SeriesCall]> & {
-  /** Streams of series with unit distance between rows, if the model can read them row by row. */
-  streams?(): SeriesStreams;
-};
-/** A kind of model that reads series. */
-export interface SeriesModelKind extends ModelKind {
-  /** Makes the model. @param settings All settings of the run, for models with further options. */
-  make(sizes: SeriesModelSizes, settings?: object): SeriesModel;
-  /** Input of the model. */
-  readonly reads: SeriesReading;
-  /** Whether the initial state can be computed from static features. */
-  readonly takesStatic: boolean;
-}
 
 /** Settings of a solver. */
 const solver = ["method", "stepSize"] as const;
@@ -270,6 +207,24 @@ function irregular(
   }, { takesStatic: true });
 }
 
+/** WARP without the time channel, since it has its own time tau: rows are assumed to be equidistant. */
+function warp(transition: WARPTransitionOptions): SeriesModelKind {
+  return atObservations(["depth", "clipWeights"], ({ inputChannels, hidden: width, depth, ...sizes }) => {
+    const { outputChannels, clipWeights, initial, key } = sizes;
+    const model = WARP({
+      ...{ inputChannels: inputChannels - 1, outputChannels, output: "logits", initial, transition, key },
+      root: { width, depth, activation: "relu" },
+      clipWeights: clipWeights || undefined,
+    });
+    return layer(
+      model.parameters,
+      ({ values }, { lengths }) =>
+        statesAtEnd("WARP", model(values.slice(-1, 1), { states: "all" }), lengths),
+    );
+    // A change of the transition is raised to the power of the number of steps.
+  }, { typicalSteps: 128 });
+}
+
 /** A diagonal state space model. It reads each row, the time since the last observation, and a flag. */
 function stateSpace(make: (options: StateSpaceOptions) => StateSpaceModel): SeriesModelKind {
   return atObservations(["online"], ({ inputChannels, outputChannels, hidden, key }) => {
@@ -365,21 +320,9 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
     return layer(model.parameters, ({ values }, { lengths }) => model(values, { lengths }));
     // Memory grows with the square of the number of steps.
   }, { typicalSteps: 256 }),
-  // Without the time channel, since WARP has its own time tau: rows are assumed to be equidistant.
-  "warp": atObservations(["depth", "clipWeights"], ({ inputChannels, hidden: width, depth, ...sizes }) => {
-    const { outputChannels, clipWeights, initial, key } = sizes;
-    const model = WARP({
-      ...{ inputChannels: inputChannels - 1, outputChannels, output: "logits", initial, key },
-      root: { width, depth, activation: "relu" },
-      clipWeights: clipWeights || undefined,
-    });
-    return layer(
-      model.parameters,
-      ({ values }, { lengths }) =>
-        statesAtEnd("WARP", model(values.slice(-1, 1), { states: "all" }), lengths),
-    );
-    // A change of the transition is raised to the power of the number of steps.
-  }, { typicalSteps: 128 }),
+  "warp": warp("dense"),
+  "warp-rotation": warp({ initialization: "rotation" }),
+  "warp-planes": warp("planes"),
   "s4d": stateSpace(S4D),
   "lru": stateSpace(LRU),
   "s5": stateSpace(S5),

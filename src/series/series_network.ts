@@ -23,7 +23,8 @@ import { type Average, ensembleStreams, meanOutput } from "./ensemble.ts";
 import { condense } from "./condense.ts";
 import { shrinkReadouts } from "./pace.ts";
 import { kindNamed, type ModelKind } from "./model_kind.ts";
-import { type SeriesModel, type SeriesModelKind, seriesModels } from "./series_models.ts";
+import type { SeriesModel, SeriesModelKind } from "./series_model.ts";
+import { seriesModels } from "./series_models.ts";
 import { type Fill, seriesForm } from "./series_reading.ts";
 import { onGrid } from "./time_grid.ts";
 

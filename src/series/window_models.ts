@@ -10,7 +10,7 @@ import { fitLinear } from "./fit_linear.ts";
 import { fitSmoothing } from "./fit_smoothing.ts";
 import { forecastModel, forecastModels } from "./forecast_models.ts";
 import { historyLength } from "./histories.ts";
-import type { ModelKind } from "./model_kind.ts";
+import { isWarp, type ModelKind } from "./model_kind.ts";
 import { seriesModels } from "./series_models.ts";
 import type { SeriesNetwork } from "./series_network.ts";
 import { seasonalNaiveForm, smoothingModel } from "./smoothing_model.ts";
@@ -30,7 +30,7 @@ interface WindowModelKind extends ModelKind {
  * series model of the same name.
  */
 const rollouts = Object.entries(forecastModels).filter(([name, { needsPhysics }]) =>
-  !needsPhysics && (name === "warp" || !Object.hasOwn(seriesModels, name))
+  !needsPhysics && (isWarp(name) || !Object.hasOwn(seriesModels, name))
 );
 
 /** Options that have no effect on a model that is fitted in closed form, and its number of epochs. */

@@ -4,7 +4,7 @@ import type { Scaling } from "../../../src/data/series.ts";
 import { treeFlatten } from "../../../src/tensor/tree.ts";
 import type { Task } from "../../../src/train/task.ts";
 import type { ClassificationRules } from "../../../src/series/classification.ts";
-import type { ModelExperiment } from "../../../src/series/model_kind.ts";
+import { isWarp, type ModelExperiment } from "../../../src/series/model_kind.ts";
 import { seriesExperiment, type SeriesProblem } from "../../../src/series/series_experiment.ts";
 import type { PaperSeriesSettings } from "./options.ts";
 import { learning, type LearningOptions } from "./recipe.ts";
@@ -108,7 +108,7 @@ export function paperExperiment(
     ...problem,
     rules: (settings) => rulesOf(settings, paper, metric),
     scaling: (settings) =>
-      warpScaling && settings.recipe === "paper" && isWarp(settings)
+      warpScaling && settings.recipe === "paper" && isWarp(settings.model)
         ? warpScaling
         : problem.scaling?.(settings),
     // Kidger et al., 2020, appendix D.3.
@@ -116,10 +116,6 @@ export function paperExperiment(
     // Repetitions of the paper's runs share one split.
     dataSeed: ({ recipe, seed }) => recipe === "paper" ? 0 : seed,
   });
-}
-
-function isWarp({ model }: Pick<PaperSeriesSettings, "model">): boolean {
-  return model === "warp";
 }
 
 function rulesOf(
@@ -134,7 +130,7 @@ function rulesOf(
     };
   }
   // WARP is trained with the recipe of its paper.
-  const ofWarp = isWarp(settings);
+  const ofWarp = isWarp(settings.model);
   return {
     // WARP's code has a logit for each of two classes.
     isBinary: !ofWarp,

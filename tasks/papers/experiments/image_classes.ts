@@ -62,7 +62,7 @@ function sequentialImages(
 }
 
 /** Images as series of pixels from -1 to 1. */
-function imageSeries(part: string, digits: Digits, length: number): Series[] {
+export function imageSeries(part: string, digits: Digits, length: number): Series[] {
   const { values } = pixelSeries(digits, squareOf(length).every);
   const times = Float64Array.from({ length }, (_, pixel) => pixel);
   return Array.from({ length: digits.shape[0] }, (_, i): Series => ({

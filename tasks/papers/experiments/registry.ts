@@ -6,6 +6,7 @@ import { lotkaVolterra } from "./lotka_volterra.ts";
 import { massSpringDamper, massSpringDamperZero } from "./mass_spring_damper.ts";
 import { sequentialFashionMnist, sequentialMnist } from "./image_classes.ts";
 import { fashionMnistCompletion, mnistCompletion } from "./image_completion.ts";
+import { imageTransitions } from "./image_transitions.ts";
 import { sepsis } from "./sepsis.ts";
 import { sine } from "./sine.ts";
 import { speechCommands } from "./speech_commands.ts";
@@ -27,6 +28,7 @@ export const paperExperiments: readonly ModelExperiment[] = [
   fashionMnistCompletion,
   sequentialMnist,
   sequentialFashionMnist,
+  imageTransitions,
   ...ettExperiments,
 ];
 

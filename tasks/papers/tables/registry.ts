@@ -8,6 +8,7 @@ import { fastWeightsAblation, fastWeightsTable1 } from "./fast_weights_table_1.t
 import type { PaperTable } from "./table.ts";
 import { ueaFastWeights } from "./uea_fast_weights.ts";
 import { warpTable2 } from "./warp_table_2.ts";
+import { warpTransitions } from "./warp_transitions.ts";
 
 /** Every table of `deno task reproduce`. */
 export const tables: readonly PaperTable[] = [
@@ -26,5 +27,6 @@ export const tables: readonly PaperTable[] = [
   warpFigure2,
   warpFigure5,
   warpAblations,
+  warpTransitions,
   ueaFastWeights,
 ];

@@ -1,0 +1,108 @@
+import type { Series, SeriesSet } from "../../../src/data/series.ts";
+import { WARP } from "../../../src/models/warp/warp.ts";
+import type { WARPTransitionOptions } from "../../../src/models/warp/transition.ts";
+import { type Layer, layer } from "../../../src/nn/layer.ts";
+import { Adam } from "../../../src/optim/adam.ts";
+import { cosineDecay, multiplySchedules, warmup } from "../../../src/optim/schedules.ts";
+import type { ModelExperiment } from "../../../src/series/model_kind.ts";
+import { seriesExperiment, someSeries } from "../../../src/series/series_experiment.ts";
+import { openRows } from "../../../src/series/series_reading.ts";
+import type { SeriesCall, SeriesModelKind } from "../../../src/series/series_model.ts";
+import type { SeriesSettings } from "../../../src/series/settings.ts";
+import { normal } from "../../../src/tensor/random.ts";
+import type { Tensor } from "../../../src/tensor/tensor.ts";
+import { numberOption, pickOptions, textOption } from "../../../src/train/option.ts";
+import { trainingOptions } from "../../../src/train/experiment.ts";
+import { dataOptions, modelOptions } from "../../../src/series/settings.ts";
+import { imageSeries } from "./image_classes.ts";
+import { readImages } from "./images.ts";
+
+/** Settings of {@linkcode imageTransitions}. */
+interface TransitionSettings extends SeriesSettings {
+  /** Standard deviation of the noise that training adds to the pixels, which range from -1 to 1. */
+  readonly noise: number;
+}
+
+/** Number of pixels of an image: 14 by 14. */
+const length = 196;
+
+/**
+ * WARP with a form of A. Its state starts from a learned theta_0, and the root network decodes the last state
+ * alone, at tau = 1.
+ */
+function warpWith(transition: WARPTransitionOptions): SeriesModelKind {
+  return {
+    takes: ["hidden", "depth"],
+    reads: "observations",
+    takesStatic: false,
+    make({ outputChannels, hidden: width, depth, key }, settings): Layer<[form: Tensor, call: SeriesCall]> {
+      const { noise } = settings as TransitionSettings;
+      const model = WARP({
+        ...{ inputChannels: 1, outputChannels, output: "logits", initial: "learned", transition, key },
+        root: { width, depth, activation: "silu" },
+      });
+      return layer(model.parameters, (form, { key }) => {
+        const pixels = openRows(form).values.slice(-1, 1);
+        if (!key || noise === 0) return model(pixels);
+        return model(
+          pixels.add(normal(key, pixels.shape, { standardDeviation: noise, dtype: pixels.dtype })),
+        );
+      });
+    },
+  };
+}
+
+const models = {
+  "warp": warpWith("dense"),
+  "warp-rotation": warpWith({ initialization: "rotation" }),
+  "warp-planes": warpWith("planes"),
+};
+
+/**
+ * Classifies digits from their 14 by 14 pixels by WARPs that differ in A alone: an extension of WARP's
+ * appendix C.2. Adam with a warm-up and half a cosine. Training, validation and test set are disjoint parts of
+ * MNIST's test images, also if the training images exist, so that results can be compared.
+ */
+export const imageTransitions: ModelExperiment = seriesExperiment<TransitionSettings>({
+  name: "sequential-mnist-transitions",
+  summary: "digits of MNIST from their pixels, by WARPs with different state transitions",
+  options: {
+    ...pickOptions(dataOptions, ["data", "samples", "dataSeed"], { data: "data/mnist", samples: 4000 }),
+    model: textOption({ help: "model", default: "warp-rotation" }, "name"),
+    ...pickOptions(modelOptions, ["hidden", "depth"], { hidden: 24 }),
+    noise: numberOption({
+      group: "training",
+      help: "standard deviation of noise added to the pixels in training",
+      default: 0.4,
+    }, { from: 0 }),
+    ...trainingOptions({ epochs: 60, batchSize: 50, learningRate: 0.001 }),
+  },
+  models,
+  async make({ data, samples }, key) {
+    const { test } = await readImages(data!);
+    return setOf(data!, someSeries(imageSeries("t10k", test, length), samples, key));
+  },
+  async read(path) {
+    if (typeof path !== "string") throw new Error("sequential-mnist-transitions reads a folder of images");
+    return setOf(path, imageSeries("t10k", (await readImages(path)).test, length));
+  },
+  rules: ({ learningRate, epochs }) => ({
+    metric: { name: "accuracy", mode: "max" },
+    learning(parameters, stepsPerEpoch) {
+      const steps = epochs! * stepsPerEpoch;
+      return {
+        optimizer: Adam(parameters, { learningRate }),
+        schedule: multiplySchedules(warmup({ steps: Math.min(100, steps / 10) }), cosineDecay({ steps })),
+        clipNorm: 1,
+      };
+    },
+  }),
+  timeScale: () => 0.01,
+  scaling: () => "none",
+  width: 24,
+  depth: 1,
+});
+
+function setOf(name: string, series: readonly Series[]): SeriesSet {
+  return { name, channels: ["grey"], times: "number", classes: [..."0123456789"], series };
+}
