@@ -2,7 +2,7 @@
 import { sampleCount, takeSamples } from "../data/batches.ts";
 import { MemoryLimitError, withMemoryLimit } from "../device/memory_limit.ts";
 import { averagePrecision, rocAuc } from "../nn/ranking.ts";
-import { tidy } from "../tensor/scope.ts";
+import { tidyLater } from "../tensor/scope.ts";
 import { type Tree, treeLeaves } from "../tensor/tree.ts";
 import { means, Meter } from "./meter.ts";
 import { Pipeline } from "./pipeline.ts";
@@ -40,13 +40,16 @@ export async function evaluateBatches<Batch extends Tree>(
   // Evaluation stores no intermediate values for gradients, so larger batches fit into memory.
   let evaluated = 4 * batchSize;
   const limit = (task.memory ?? Infinity) * evaluationShare;
-  const scored: Promise<Scored>[] = [];
+  const scored: Scored[] = [];
+  /** Functions that read the scores of a batch and release them. */
+  const unread: (() => Promise<void>)[] = [];
+  const read = () => Promise.all([meter.read(), ...unread.splice(0).map((readScores) => readScores())]);
   for (const data of batches) {
     const positions = Int32Array.from({ length: sampleCount(data) }, (_, i) => i);
     for (let start = 0; start < positions.length;) {
       const part = positions.subarray(start, start + evaluated);
       try {
-        tidy(() => {
+        const { result: ranked, release } = tidyLater(() => {
           const { measures, weights, ranked } = withMemoryLimit(part.length === 1 ? Infinity : limit, () => {
             const batch = takeSamples(data, part);
             return {
@@ -56,26 +59,31 @@ export async function evaluateBatches<Batch extends Tree>(
             };
           });
           meter.add(measures, part.length, weights);
-          if (ranked) {
-            const read = Promise.all([ranked.scores.data(), ranked.labels.data()]);
-            scored.push(read.then(([scores, labels]) => ({ scores, labels })));
-          }
+          return ranked;
         });
+        if (ranked) {
+          unread.push(async () => {
+            const values = Promise.all([ranked.scores.data(), ranked.labels.data()]);
+            release(undefined);
+            const [scores, labels] = await values;
+            scored.push({ scores, labels });
+          });
+        }
       } catch (error) {
         if (!(error instanceof MemoryLimitError)) throw error;
         evaluated = Math.ceil(part.length / 2);
         continue;
       }
       start += part.length;
-      await pipeline.next();
-      if (meter.isFull) await meter.read();
+      await pipeline.next(read, meter.isFull);
     }
   }
-  const sums = await meter.read();
+  await pipeline.finish(read);
+  const { sums } = meter;
   if (sums.weights?.loss === 0) {
     throw new Error("evaluate: all true values are missing; expected at least one known value");
   }
-  return { ...means(sums), ...rankingOf(await Promise.all(scored)) };
+  return { ...means(sums), ...rankingOf(scored) };
 }
 
 /** Scores of the second of two classes, and the true classes, of some samples. */

@@ -61,6 +61,7 @@ export async function trainInMemory<Batch extends Tree>(
       step++;
     }
   }
+  await pipeline.finish();
   optimizer.learningRate = rate;
   return step;
 }

@@ -85,8 +85,8 @@ export interface TrainOptions {
   /** Called with the metrics of each epoch at its end. */
   onEpoch?: (metrics: EpochMetrics) => void;
   /**
-   * Called with the progress about five times per second. Without it, measures are read from the device less
-   * often.
+   * Called with the progress about five times per second. On a GPU the measures are those of the batches that
+   * the GPU has computed.
    */
   onProgress?: (progress: Progress) => void;
   /** Called when a step takes more memory than the task allows, so that it is computed in parts. */
@@ -121,8 +121,8 @@ export interface TrainResult {
   readonly metrics: readonly EpochMetrics[];
 }
 
-/** Interval between progress reports, in milliseconds. */
-const progressInterval = 200;
+/** Minimum interval between progress reports, in milliseconds. A report follows a reading of the measures. */
+const progressInterval = 100;
 
 /**
  * Trains for a number of epochs, or until the task's stop rule applies. After each epoch, validates, writes
@@ -195,15 +195,12 @@ export async function train<Batch extends Tree>(
     const batches = fitted ? [] : inBatches(epochOrder(orderKey, epoch, count, visits), batchSize);
     const meter = new Meter(position.sums);
     let { batch, step } = position;
-    let readUpTo = step;
-    const read = async () => {
-      const sums = await meter.read((loss, i) => {
-        if (!Number.isFinite(loss)) throw new NonFiniteLossError(epoch, readUpTo + i + 1, loss, "the loss");
+    const firstStep = step;
+    const read = () =>
+      meter.read((loss, i) => {
+        if (!Number.isFinite(loss)) throw new NonFiniteLossError(epoch, firstStep + i + 1, loss, "the loss");
         trainingPlateau?.update(loss);
       });
-      readUpTo = step;
-      return sums;
-    };
     let shown = performance.now();
     for (; batch < batches.length && !signal?.aborted; batch++) {
       const factor = (task.schedule?.(step) ?? 1) * (plateau?.state.factor ?? 1);
@@ -216,23 +213,25 @@ export async function train<Batch extends Tree>(
       });
       if (!isChecked) checkNames(task, names);
       isChecked = true;
-      await pipeline.next();
       step++;
       trained += positions.length;
       // Read the losses as soon as the plateau's average is complete, so that the next step has the new learning
-      // rate, no matter when the meter is full.
-      if (meter.isFull || trainingPlateau && step % trainingPlateau.average === 0) await read();
+      // rate, no matter when the pipeline reads.
+      const isRead = trainingPlateau && step % trainingPlateau.average === 0
+        ? await pipeline.finish(read)
+        : await pipeline.next(read, meter.isFull);
       const now = performance.now();
-      if (onProgress && now - shown > progressInterval) {
+      if (isRead && onProgress && now - shown > progressInterval && meter.sums.samples > 0) {
         shown = now;
         const samplesPerSecond = 1000 * trained / (now - started);
         onProgress({
-          ...{ epoch, batch: batch + 1, batches: batches.length, measures: means(await read()) },
+          ...{ epoch, batch: batch + 1, batches: batches.length, measures: means(meter.sums) },
           ...{ samplesPerSecond, secondsLeft: (untrained - trained) / samplesPerSecond },
         });
       }
     }
-    const sums = await read();
+    await pipeline.finish(read);
+    const { sums } = meter;
     if (batch < batches.length) {
       const listening = trainingPlateau?.state ?? position.plateau;
       position = { ...position, batch, step, seconds: seconds(), sums, plateau: listening };

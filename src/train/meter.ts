@@ -21,6 +21,10 @@ export class Meter {
   readonly #weights: Record<string, number> = {};
   /** Batch sizes since the last reading. */
   #pending: number[] = [];
+  /** Number of batches whose measures have arrived. */
+  #batches = 0;
+  /** The last reading. */
+  #reading: Promise<unknown> = Promise.resolve();
   /** Views of the rows of `#table`. */
   #rows: Tensor[] = [];
   /** Measures since the last reading, one row per batch, written in place. Shape (maxPending, columns). */
@@ -80,35 +84,53 @@ export class Meter {
     this.#pending.push(samples);
   }
 
-  /**
-   * Reads the measures since the last reading. Returns the sums over all batches.
-   *
-   * @param onBatch Called with the loss of each batch.
-   */
-  async read(onBatch: (loss: number, batch: number) => void = () => {}): Promise<WeightedSums> {
-    if (this.#table && this.#pending.length > 0) {
-      const sizes = this.#pending;
-      const values = await this.#table.data();
-      this.#pending = [];
-      const width = this.#names.length + this.#weighted.length;
-      sizes.forEach((samples, batch) => {
-        const row = values.subarray(batch * width, (batch + 1) * width);
-        onBatch(row[this.#names.indexOf("loss")], batch);
-        const weights = new Map(
-          this.#weighted.map((name, i) => [name, row[this.#names.length + i] * samples]),
-        );
-        for (const [name, weight] of weights) this.#weights[name] = (this.#weights[name] ?? 0) + weight;
-        this.#names.forEach((name, i) => {
-          this.#totals[name] = (this.#totals[name] ?? 0) + row[i] * (weights.get(name) ?? samples);
-        });
-        this.#samples += samples;
-      });
-    }
+  /** Sums over the batches whose measures have arrived. */
+  get sums(): WeightedSums {
     return {
       samples: this.#samples,
       totals: { ...this.#totals },
       ...(this.#weighted.length > 0 ? { weights: { ...this.#weights } } : {}),
     };
+  }
+
+  /**
+   * Reads the measures since the last reading, and adds them to the sums. Other batches can be added before they
+   * arrive: the device copies the table first.
+   *
+   * @param onBatch Called with the loss of each batch, and the number of batches before it.
+   */
+  read(onBatch: (loss: number, batch: number) => void = () => {}): Promise<void> {
+    const table = this.#table;
+    const sizes = this.#pending;
+    this.#pending = [];
+    if (!table || sizes.length === 0) return Promise.resolve();
+    // In the order of the batches, whichever reading arrives first.
+    const reading = Promise.all([table.data(), this.#reading]).then(([values]) =>
+      this.#take(values as Float32Array, sizes, onBatch)
+    );
+    this.#reading = reading;
+    return reading;
+  }
+
+  /** Adds the measures of batches to the sums. */
+  #take(
+    values: Float32Array,
+    sizes: readonly number[],
+    onBatch: (loss: number, batch: number) => void,
+  ): void {
+    const width = this.#names.length + this.#weighted.length;
+    sizes.forEach((samples, batch) => {
+      const row = values.subarray(batch * width, (batch + 1) * width);
+      onBatch(row[this.#names.indexOf("loss")], this.#batches++);
+      const weights = new Map(
+        this.#weighted.map((name, i) => [name, row[this.#names.length + i] * samples]),
+      );
+      for (const [name, weight] of weights) this.#weights[name] = (this.#weights[name] ?? 0) + weight;
+      this.#names.forEach((name, i) => {
+        this.#totals[name] = (this.#totals[name] ?? 0) + row[i] * (weights.get(name) ?? samples);
+      });
+      this.#samples += samples;
+    });
   }
 }
 

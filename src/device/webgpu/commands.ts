@@ -55,6 +55,8 @@ export class Commands implements CommandQueue {
   readonly #bindGroups = new Map<string, GPUBindGroup>();
 
   #batch = 0;
+  #waits = 0;
+  #uploaded = 0;
   #isOpen = false;
   /** Operations of the batch, and the most operations of a batch so far. */
   #operations = 0;
@@ -124,6 +126,16 @@ export class Commands implements CommandQueue {
     return this.#mostOperations;
   }
 
+  /** Number of waits for the GPU so far. Each takes at least 10 ms in Deno's WebGPU. */
+  get waits(): number {
+    return this.#waits;
+  }
+
+  /** Bytes uploaded to the GPU so far. */
+  get uploaded(): number {
+    return this.#uploaded;
+  }
+
   /** Starts a batch: errors from now on belong to it. */
   beginBatch(): void {
     if (this.#isOpen) return;
@@ -167,6 +179,7 @@ export class Commands implements CommandQueue {
   /** Writes bytes to the start of a buffer, after the commands queued so far. */
   write(memory: GpuMemory, bytes: Uint8Array<ArrayBuffer>): void {
     if (bytes.byteLength === 0) return;
+    this.#uploaded += bytes.byteLength;
     this.captured?.write(memory, bytes.slice());
     this.beginBatch();
     if (memory.batch !== this.#batch) {
@@ -224,6 +237,7 @@ export class Commands implements CommandQueue {
     const ticket = this.#faults.draw();
     this.flush();
     this.#faults.checkLost();
+    this.#waits++;
     await this.#wait(this.#device.queue.onSubmittedWorkDone());
     await this.#settle(ticket);
   }
@@ -364,6 +378,7 @@ export class Commands implements CommandQueue {
    * is destroyed with a mapped buffer.
    */
   async #deliver({ buffer, size, used, deliver, fail }: Staging): Promise<void> {
+    this.#waits++;
     try {
       await buffer.mapAsync(GPUMapMode.READ, 0, used);
       const mapped = buffer.getMappedRange(0, used);

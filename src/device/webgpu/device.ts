@@ -88,17 +88,20 @@ export class WebGpuDevice implements KernelDevice {
   }
 
   /**
-   * Numbers of compiled kernels and submitted batches, the most operations of a batch, and bytes of memory: in
-   * use, and including idle memory.
+   * Numbers of compiled kernels, submitted batches and waits for the GPU, the most operations of a batch, bytes
+   * uploaded so far, and bytes of memory: in use, and including idle memory.
    */
   get statistics(): {
     kernels: number;
     batches: number;
     mostOperations: number;
+    waits: number;
+    uploaded: number;
     bytes: { used: number; total: number };
   } {
-    const { kernels, commands: { submitted, mostOperations }, pool } = this.#gpu;
-    return { kernels: kernels.compiled, batches: submitted, mostOperations, bytes: pool.bytes };
+    const { kernels: { compiled }, commands: { submitted, mostOperations, waits, uploaded }, pool } =
+      this.#gpu;
+    return { kernels: compiled, batches: submitted, mostOperations, waits, uploaded, bytes: pool.bytes };
   }
 
   /**
