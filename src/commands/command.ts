@@ -49,7 +49,10 @@ function oneLine(message: string): string {
 
 /** The option `--device`. */
 export function deviceOption(): Option {
-  return new Option("--device <device>", "device; auto selects a hardware GPU if available")
+  return new Option(
+    "--device <device>",
+    "device; auto: the CPU if it trained the run, else a hardware GPU if available",
+  )
     .choices(deviceChoices).default("auto");
 }
 

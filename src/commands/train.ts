@@ -202,10 +202,11 @@ function interruption(): Disposable & { readonly signal: AbortSignal } {
  */
 async function profileTraining(parsed: Parsed): Promise<number> {
   const { experiment, places: { out = runsFolder, resume }, chosen } = parsed;
-  const { config, task, device } = resume === undefined
+  const { config, task, device, deviceReason } = resume === undefined
     ? await prepareNew(experiment, configOf(experiment, chosen))
     : await prepareResumed(parsed, resume);
   console.log(`a training step of ${config.experiment} on ${device.description}`);
+  if (deviceReason) console.log(chosenDevice(deviceReason));
   const measured = await profileStep(task, { batchSize: config.batchSize, key: key(config.seed) });
   const folder = resume ?? join(out, experiment.name);
   await makeFolder(folder);
@@ -284,14 +285,20 @@ async function trainOnce({ experiment, places, chosen }: Parsed, args: string[],
   return 0;
 }
 
+/** The line about the device that `auto` chose. */
+function chosenDevice(reason: string): string {
+  return `${reason}; ${flag("device")} cpu or webgpu overrides the choice`;
+}
+
 /** Trains and prints the result. Returns the summary, or undefined if the run was interrupted. */
 async function finish(run: Run, signal: AbortSignal, isLocked = false): Promise<RunSummary | undefined> {
-  const { config, folder, device } = run;
+  const { config, folder, device, deviceReason } = run;
   console.log(
     `${config.experiment} on ${device.description}, ${
       run.resume ? "resuming in" : "writing to"
     } ${folder.path}`,
   );
+  if (deviceReason) console.log(chosenDevice(deviceReason));
   const [first, ...others] = run.task.description ?? [];
   if (first !== undefined) console.log(config.data ? `${basename(config.data)}: ${first}` : first);
   for (const line of others) console.log(`  ${line}`);

@@ -116,6 +116,11 @@ async function choose(
   return cpuDevice(threads, { name: blas, open: await openBlas(blas) });
 }
 
+/** The GPU that `"auto"` selects, or undefined without a hardware GPU. */
+export function findHardwareGpu(): Promise<WebGpuDevice | undefined> {
+  return openGpu("native", true);
+}
+
 /**
  * The GPU of an implementation, opened once. Undefined without an adapter, or if a hardware GPU is required
  * and the adapter is a software GPU.

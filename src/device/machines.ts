@@ -155,12 +155,66 @@ const irisXe: Machine = {
   },
 };
 
+/**
+ * NVIDIA GeForce RTX 3060, a small discrete GPU. Units, clock, rates, sizes: "NVIDIA Ampere GA102 GPU Architecture" (white paper,
+ * 2020) and the data sheet of the card. Latencies: those of the A100 by Luo et al. The launch is assumed.
+ */
+const rtx3060: Machine = {
+  name: "NVIDIA GeForce RTX 3060",
+  limits: { ...h100.limits, maxBufferSize: 2 ** 31, maxStorageBufferBindingSize: 2 ** 31 - 4 },
+  rates: {
+    arithmetic: 1.27e13,
+    memory: 3.6e11,
+    cache: 1.5e12,
+    units: 28,
+    clock: 1.78e9,
+    lanes: 128,
+    subgroup: 32,
+    residentInvocations: 1536,
+    residentWorkgroups: 16,
+    workgroupMemory: 100 * 1024,
+    unitCache: 128 * 1024,
+    latency: { arithmetic: 4, workgroupMemory: 29, unitCache: 38, cache: 262, memory: 466, barrier: 30 },
+    launch: 8e-6,
+    products: 0.2,
+  },
+};
+
 /** Name of a machine of {@linkcode machines}. */
-export type MachineName = "h100" | "iris-xe" | "default-limits";
+export type MachineName = "h100" | "rtx-3060" | "iris-xe" | "default-limits";
 
 /** All machines by name. `default-limits` is an adapter with the least limits that WebGPU allows, without rates. */
 export const machines: Readonly<Record<MachineName, Machine>> = {
   "h100": h100,
+  "rtx-3060": rtx3060,
   "iris-xe": irisXe,
   "default-limits": { name: "WebGPU's default limits", limits: defaultLimits },
 };
+
+/** Words in the descriptions of adapters. The first match gives the rates; other GPUs are taken for integrated ones. */
+const known: readonly (readonly [description: RegExp, machine: Machine])[] = [
+  [/\bh[12]00\b/i, h100],
+  [/nvidia|geforce|quadro|radeon (rx|pro)|\barc\b/i, rtx3060],
+];
+
+/** The machine of an adapter: its own limits, with the rates of the most similar known machine. */
+export function machineOf(
+  { info: { description, software }, limits }: {
+    readonly info: { readonly description: string; readonly software: boolean };
+    readonly limits: MachineLimits;
+  },
+): Machine & { readonly rates: MachineRates } {
+  const [, { rates }] = known.find(([words]) => words.test(description)) ?? ["", irisXe];
+  return { name: description, limits, software, rates: rates! };
+}
+
+/** Operations per second of a thread of the CPU. Measured: 32 to 120 billion in training steps on two cores (bench/results). */
+const threadRate = 3e10;
+
+/** Seconds to start a kernel on the CPU under `jit`. Measured: 0.07 us for a small product; kernels on threads take longer. */
+const cpuLaunch = 1e-6;
+
+/** Seconds of some kernels on the CPU. */
+export function cpuSeconds(operations: number, kernels: number, threads: number): number {
+  return operations / (threads * threadRate) + kernels * cpuLaunch;
+}

@@ -39,7 +39,7 @@ export interface LearnOptions
   validation?: SeriesSource;
   /** Separate test set, in the form of the data. */
   test?: SeriesSource;
-  /** Device, as for `init`; `"auto"` by default. */
+  /** Device. `"auto"`, the default: a hardware GPU if a training step is faster there by estimate, else the CPU. */
   device?: DeviceChoice;
   /** Native library for large matrix products on the CPU, as for `init`. */
   blas?: string;

@@ -16,6 +16,12 @@ export function arithmeticOf(device: Pick<DeviceInfo, "arithmetic">, parameters:
   return { ...device.arithmetic, numbers: [...types].sort().join(" and ") };
 }
 
+/** The kind of the device that trained saved weights. Undefined for weights from earlier versions. */
+export function trainedOn(saved: Metadata): string | undefined {
+  const arithmetic = parseJson(saved[arithmeticKey] ?? "");
+  return isArithmetic(arithmetic) ? arithmetic.device : undefined;
+}
+
 /** Metadata with the arithmetic, for a checkpoint. */
 export function arithmeticMetadata(arithmetic: Arithmetic): Metadata {
   return { [arithmeticKey]: JSON.stringify(arithmetic) };

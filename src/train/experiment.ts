@@ -85,7 +85,7 @@ export const runOptions: OptionSchema = {
   ),
   device: choiceOption({
     group: "run",
-    help: "device that computes; auto: a GPU if there is one",
+    help: "device; auto: a GPU if a step is faster there",
     default: "auto",
   }, deviceChoices),
   blas: textOption({

@@ -4,10 +4,10 @@ import { checkOptions, type OptionNames } from "../device/options.ts";
 import { basename, resolve } from "node:path";
 import process from "node:process";
 import { WeftError } from "../device/errors.ts";
-import { init } from "../device/init.ts";
 import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
-import { arithmeticMetadata, arithmeticOf, arithmeticWarning } from "./arithmetic.ts";
+import { arithmeticMetadata, arithmeticOf, arithmeticWarning, trainedOn } from "./arithmetic.ts";
+import { prepareOnDevice } from "./choose_device.ts";
 import { loadWeights, type Metadata, saveWeights, startPosition } from "./checkpoint.ts";
 import {
   checkConfigNames,
@@ -75,6 +75,8 @@ export interface Run {
   readonly task: Task;
   /** Device of the run. */
   readonly device: DeviceInfo;
+  /** Why `"auto"` chose the device, in a line. Undefined for other choices, and without a GPU. */
+  readonly deviceReason?: string;
   /** Whether to resume from the checkpoint in the folder. */
   readonly resume: boolean;
   /** Options of the experiment, whose help texts explain the settings in the report. */
@@ -140,7 +142,8 @@ export async function openRun(
   const record = await readRecord(folder.data);
   if (record) experiment.checkRecord?.(record, folder.data);
   // Check the best weights, too, since training tests them at its end.
-  for (const file of new Set([weights, folder.best])) await checkOrigin(folder, config, record, file);
+  const metadata = await checkOrigin(folder, config, record, weights);
+  if (weights !== folder.best) await checkOrigin(folder, config, record, folder.best);
   if (config.data === undefined && experiment.options.data?.default !== undefined) {
     throw new Error(
       `${folder.config}: damaged: data is missing, expected the path of the training data`,
@@ -162,7 +165,7 @@ export async function openRun(
       },
     );
   }
-  const prepared = await prepare(experiment, config, record);
+  const prepared = await prepare(experiment, config, record, metadata);
   if (prepared.task.record && !record && (await exists(folder.last) || await exists(folder.best))) {
     throw new Error(missingRecord(folder));
   }
@@ -172,17 +175,20 @@ export async function openRun(
 /**
  * Rejects a configuration and a record that do not belong to the weights, before a model is made from them.
  * Without weights, all are accepted.
+ *
+ * @returns The metadata of the weights.
  */
 export async function checkOrigin(
   folder: RunFolder,
   config: RunConfig,
   record: DataDescription | undefined,
   weights: string,
-): Promise<void> {
-  if (!await exists(weights)) return;
+): Promise<Metadata | undefined> {
+  if (!await exists(weights)) return undefined;
   const { metadata } = await readCheckedSafetensors(weights);
   checkSettings(folder, config, weights, metadata[settingsKey]);
   await requireRecordOf(weights, metadata[recordKey], folder, record);
+  return metadata;
 }
 
 /** Changes the paths of the data: to absolute ones, for later commands in another folder, or to the names alone. */
@@ -195,10 +201,14 @@ async function prepare(
   experiment: Experiment,
   config: RunConfig,
   record?: DataDescription,
+  weights: Metadata = {},
 ): Promise<Omit<Run, "folder" | "resume">> {
-  const { info } = await init({ device: config.device, blas: config.blas });
-  const task = await experiment.prepare(config, record);
-  return { config, task, device: info, options: optionsOf(experiment) };
+  const prepared = await prepareOnDevice(
+    config,
+    () => experiment.prepare(config, record),
+    trainedOn(weights),
+  );
+  return { config, ...prepared, options: optionsOf(experiment) };
 }
 
 const executeOptionNames: OptionNames<NonNullable<Parameters<typeof execute>[1]>> = {

@@ -1,5 +1,7 @@
 /** Opens a run's best weights for new data. Only the run's folder is needed. */
 import { init } from "../device/init.ts";
+import { trainedOn } from "./arithmetic.ts";
+import { keptDevice } from "./choose_device.ts";
 import type { RunConfig } from "./config.ts";
 import type { Experiment } from "./experiment.ts";
 import { missingRecord, readRecord } from "./record.ts";
@@ -39,11 +41,11 @@ export async function openTrained<Model extends WeightedModel, Record = any>(
       `${folder.path}: ${name} generates its data from the seed; its models cannot be used on other data`,
     );
   }
-  await init({ device: config.device });
   const record = await readRecord(folder.data);
   if (!record) throw new Error(missingRecord(folder));
   experiment.checkRecord?.(record, folder.data);
-  await checkOrigin(folder, config, record, folder.best);
+  const weights = await checkOrigin(folder, config, record, folder.best);
+  await init({ device: keptDevice(config.device, trainedOn(weights ?? {})) });
   const model = open(config, record);
   await loadBest(folder, model);
   return { config, folder, record: record as Record, model };
