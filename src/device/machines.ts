@@ -191,7 +191,7 @@ export const machines: Readonly<Record<MachineName, Machine>> = {
   "default-limits": { name: "WebGPU's default limits", limits: defaultLimits },
 };
 
-/** Words in the descriptions of adapters. The first match gives the rates; other GPUs are taken for integrated ones. */
+/** Words in the descriptions of adapters. The first match gives the rates. Other GPUs have the rates of an integrated GPU. */
 const known: readonly (readonly [description: RegExp, machine: Machine])[] = [
   [/\bh[12]00\b/i, h100],
   [/nvidia|geforce|quadro|radeon (rx|pro)|\barc\b/i, rtx3060],

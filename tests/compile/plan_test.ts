@@ -171,7 +171,10 @@ Deno.test("explain prints the layout and the estimate for a machine", () => {
 Deno.test("explain names the machines that it knows", () => {
   assert.throws(() => explain(solve, { machine: "h200" as "h100" }), (error) => {
     assert.ok(error instanceof OptionError);
-    assert.match(error.message, /explain: machine is "h200", expected "h100", "iris-xe" or "default-limits"/);
+    assert.match(
+      error.message,
+      /explain: machine is "h200", expected "h100", "rtx-3060", "iris-xe" or "default-limits"/,
+    );
     return true;
   });
 });

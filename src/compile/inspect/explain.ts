@@ -17,7 +17,7 @@ import { type ByKind, byKind, type Kernel, type Operand } from "../program/progr
 /** Options of {@linkcode explain}. */
 export interface ExplainOptions {
   /**
-   * A GPU to describe the run for, on any device: `"h100"` (NVIDIA H100 SXM), `"iris-xe"` (an integrated GPU of Intel) or
+   * A GPU to describe the run for, on any device: `"h100"` (NVIDIA H100 SXM), `"rtx-3060"` (NVIDIA GeForce RTX 3060), `"iris-xe"` (an integrated GPU of Intel) or
    * `"default-limits"` (the least limits of an adapter). Default: the device of the run.
    */
   machine?: MachineName | Machine;
