@@ -1,6 +1,12 @@
-// output[b, i, j] = sum over k of a[b, i, k] * b[b, k, j]. Each invocation computes four rows and four
-// columns, and a workgroup a tile of 4 * group_rows by 4 * group_columns. The sum over k may be split into
-// segments, whose partial results a reduction adds. Declared before this text:
+// output[b, i, j] = sum over k of a[b, i, k] * b[b, k, j]. A workgroup computes a tile of `rows` by `columns`
+// outputs. It copies tiles of a and b to workgroup memory, as vectors of four rows and of four columns. An
+// invocation adds the products of its vectors. The sum over k may be split into segments, whose partial
+// results a reduction adds.
+//
+// `repeatLines` repeats lines that contain {row}, {part}, {column}, {a_load} or {b_load}: for the row vectors
+// of an invocation, the four components of a vector, its column vectors, and the vectors of a and of b that it
+// copies. Compilers keep numbered variables in registers, but arrays that a loop indexes in slow memory.
+// Declared before this text:
 //   a, b, output
 //   params.batch, params.m, params.n, params.k
 //   params.segment                       terms of a segment; segment s is stored at s * batch * m * n
@@ -9,11 +15,23 @@
 //   params.first                         the first tile of this run, with one tile per workgroup
 //   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 //   fn matrices(position: u32) -> array<u32, 2>    start of a matrix of the batch in a and b
-//   group_rows, group_columns, depth, a_row_first, b_step_first
+//   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
+//   group_rows, group_columns            invocations of a workgroup
+//   row_vectors, column_vectors          vectors of an invocation
+//   depth                                terms in workgroup memory
+//   a_row_first, b_step_first            whether adjacent elements in memory are rows of a, and terms of b
 
-const rows = 4u * group_rows;
-const columns = 4u * group_columns;
 const invocations = group_rows * group_columns;
+// Vector i of a tile has the rows (or columns) i, i + vectors, i + 2 * vectors and i + 3 * vectors, so that
+// adjacent invocations read and write adjacent elements.
+const a_vectors = group_rows * row_vectors;
+const b_vectors = group_columns * column_vectors;
+const rows = 4u * a_vectors;
+const columns = 4u * b_vectors;
+// Terms are an odd number of vectors apart, so that invocations that store adjacent terms use different banks
+// of workgroup memory.
+const a_pitch = a_vectors | 1u;
+const b_pitch = b_vectors | 1u;
 
 struct Tile {
   segment: u32,
@@ -31,20 +49,60 @@ fn tile_at(position: u32) -> Tile {
   return Tile(matrix / params.batch, matrix % params.batch, row * rows, column * columns);
 }
 
-fn store(tile: Tile, row: u32, column: u32, values: vec4<f32>) {
+// A vector of a tile, at a term.
+struct Place {
+  vector: u32,
+  step: u32,
+  is_inside: bool,
+}
+
+fn place_at(position: u32, vectors: u32, vector_first: bool) -> Place {
+  let is_inside = vectors * depth % invocations == 0u || position < vectors * depth;
+  if (vector_first) { return Place(position % vectors, position / vectors, is_inside); }
+  return Place(position / depth, position % depth, is_inside);
+}
+
+// The memory positions of a vector's elements at term 0. Rows (or columns) outside the matrix become the last
+// one: their products are not stored.
+fn addresses(start: u32, first: u32, vectors: u32, length: u32, stride: u32) -> vec4<u32> {
+  let positions = first + vec4<u32>(0u, vectors, 2u * vectors, 3u * vectors);
+  return start + min(positions, vec4<u32>(length - 1u)) * stride;
+}
+
+// A vector at a term: zero after the end of the segment.
+fn read_a(at: vec4<u32>, step: u32, end: u32) -> vec4<f32> {
+  let i = at + min(step, end - 1u) * params.a_step;
+  return select(vec4<f32>(), vec4<f32>(a[i.x], a[i.y], a[i.z], a[i.w]), step < end);
+}
+
+fn read_b(at: vec4<u32>, step: u32, end: u32) -> vec4<f32> {
+  let i = at + min(step, end - 1u) * params.b_step;
+  return select(vec4<f32>(), vec4<f32>(b[i.x], b[i.y], b[i.z], b[i.w]), step < end);
+}
+
+var<workgroup> a_tile: array<vec4<f32>, depth * a_pitch>;
+var<workgroup> b_tile: array<vec4<f32>, depth * b_pitch>;
+
+fn keep_a(place: Place, values: vec4<f32>) {
+  if (place.is_inside) { a_tile[place.step * a_pitch + place.vector] = values; }
+}
+
+fn keep_b(place: Place, values: vec4<f32>) {
+  if (place.is_inside) { b_tile[place.step * b_pitch + place.vector] = values; }
+}
+
+fn store(tile: Tile, a_vector: u32, part: u32, b_vector: u32, values: vec4<f32>) {
+  let row = tile.row + a_vector + part * a_vectors;
+  let column = tile.column + b_vector;
   if (row >= params.m) { return; }
   let matrix = (tile.segment * params.batch + tile.batch) * params.m * params.n;
   let start = params.output_offset + matrix + row * params.n;
   if (column < params.n) { output[start + column] = values.x; }
-  if (column + group_columns < params.n) { output[start + column + group_columns] = values.y; }
-  if (column + 2u * group_columns < params.n) { output[start + column + 2u * group_columns] = values.z; }
-  if (column + 3u * group_columns < params.n) { output[start + column + 3u * group_columns] = values.w; }
+  if (column + b_vectors < params.n) { output[start + column + b_vectors] = values.y; }
+  if (column + 2u * b_vectors < params.n) { output[start + column + 2u * b_vectors] = values.z; }
+  if (column + 3u * b_vectors < params.n) { output[start + column + 3u * b_vectors] = values.w; }
 }
 
-var<workgroup> a_tile: array<f32, depth * rows>;
-var<workgroup> b_tile: array<f32, depth * columns>;
-
-// Tiles of both operands are copied to workgroup memory.
 @compute @workgroup_size(invocations)
 fn main(
   @builtin(local_invocation_index) local: u32,
@@ -56,56 +114,36 @@ fn main(
   let at = matrices(tile.batch);
   let first = tile.segment * params.segment;
   let end = min(first + params.segment, params.k);
-  var c0 = vec4<f32>();
-  var c1 = vec4<f32>();
-  var c2 = vec4<f32>();
-  var c3 = vec4<f32>();
-  for (var start = first; start < end; start += depth) {
-    for (var i = local; i < depth * rows; i += invocations) {
-      var row = i / depth;
-      var step = i % depth;
-      if (a_row_first) {
-        row = i % rows;
-        step = i / rows;
-      }
-      var value = 0.0;
-      if (tile.row + row < params.m && start + step < end) {
-        value = a[at[0] + (tile.row + row) * params.a_row + (start + step) * params.a_step];
-      }
-      a_tile[step * rows + row] = value;
+
+  let a_place_{a_load} = place_at(local + {a_load}u * invocations, a_vectors, a_row_first);
+  let a_row_{a_load} = tile.row + a_place_{a_load}.vector;
+  let a_at_{a_load} = addresses(at[0], a_row_{a_load}, a_vectors, params.m, params.a_row);
+  var a_next_{a_load} = vec4<f32>();
+
+  let b_place_{b_load} = place_at(local + {b_load}u * invocations, b_vectors, !b_step_first);
+  let b_column_{b_load} = tile.column + b_place_{b_load}.vector;
+  let b_at_{b_load} = addresses(at[1], b_column_{b_load}, b_vectors, params.n, params.b_column);
+  var b_next_{b_load} = vec4<f32>();
+
+  var c_{row}_{part}_{column} = vec4<f32>();
+
+  // Number of terms in workgroup memory. The next tiles are read while these are multiplied.
+  var held = 0u;
+  for (var start = first; start < end + depth; start += depth) {
+    if (start < end) {
+      a_next_{a_load} = read_a(a_at_{a_load}, start + a_place_{a_load}.step, end);
+      b_next_{b_load} = read_b(b_at_{b_load}, start + b_place_{b_load}.step, end);
     }
-    for (var i = local; i < depth * columns; i += invocations) {
-      var column = i % columns;
-      var step = i / columns;
-      if (b_step_first) {
-        column = i / depth;
-        step = i % depth;
-      }
-      var value = 0.0;
-      if (tile.column + column < params.n && start + step < end) {
-        value = b[at[1] + (start + step) * params.b_step + (tile.column + column) * params.b_column];
-      }
-      b_tile[step * columns + column] = value;
+    for (var step = 0u; step < held; step++) {
+      let b_{column} = b_tile[step * b_pitch + x + {column}u * group_columns];
+      let a_{row} = a_tile[step * a_pitch + y + {row}u * group_rows];
+      c_{row}_{part}_{column} = fma(vec4<f32>(a_{row}[{part}]), b_{column}, c_{row}_{part}_{column});
     }
     workgroupBarrier();
-    for (var step = 0u; step < depth; step++) {
-      let b_at = step * columns + x;
-      let right = vec4<f32>(
-        b_tile[b_at],
-        b_tile[b_at + group_columns],
-        b_tile[b_at + 2u * group_columns],
-        b_tile[b_at + 3u * group_columns],
-      );
-      let a_at = step * rows + y;
-      c0 = fma(vec4<f32>(a_tile[a_at]), right, c0);
-      c1 = fma(vec4<f32>(a_tile[a_at + group_rows]), right, c1);
-      c2 = fma(vec4<f32>(a_tile[a_at + 2u * group_rows]), right, c2);
-      c3 = fma(vec4<f32>(a_tile[a_at + 3u * group_rows]), right, c3);
-    }
+    keep_a(a_place_{a_load}, a_next_{a_load});
+    keep_b(b_place_{b_load}, b_next_{b_load});
     workgroupBarrier();
+    held = depth;
   }
-  store(tile, tile.row + y, tile.column + x, c0);
-  store(tile, tile.row + y + group_rows, tile.column + x, c1);
-  store(tile, tile.row + y + 2u * group_rows, tile.column + x, c2);
-  store(tile, tile.row + y + 3u * group_rows, tile.column + x, c3);
+  store(tile, y + {row}u * group_rows, {part}u, x + {column}u * group_columns, c_{row}_{part}_{column});
 }

@@ -3,36 +3,18 @@ import { collapse } from "../collapse.ts";
 import { sizeOf } from "../shape.ts";
 import type { Gpu, MemoryView } from "./gpu.ts";
 import { type Binding, kernelSource, storageType } from "./kernel.ts";
+import { type Plan, planProduct, tileCount, tileSize, type Tiling } from "./matmul_plan.ts";
 import { joinSegments } from "./reduce.ts";
+import { repeatLines } from "./repeat_lines.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
+import { occupiedOperations } from "./submission_budget.ts";
 
-/** Invocations of a workgroup. Each computes four rows and four columns. */
-interface Tiling {
-  readonly groupRows: number;
-  readonly groupColumns: number;
-}
-
-/** Workgroup sizes, from the most arithmetic per byte read to the most workgroups. */
-const tilings: readonly Tiling[] = [
-  { groupRows: 16, groupColumns: 16 },
-  { groupRows: 8, groupColumns: 8 },
-];
-
-/** Terms of the sum that are in workgroup memory at a time. */
-const depth = 16;
-
-/** Number of workgroups that occupy a GPU. */
-const enoughWorkgroups = 256;
-
-/** Maximum terms per invocation. */
-const maxSegmentLength = 8192;
-
-function tileCount({ groupRows, groupColumns }: Tiling, batch: number, m: number, n: number): number {
-  return batch * Math.ceil(m / (4 * groupRows)) * Math.ceil(n / (4 * groupColumns));
-}
-
-/** (..., m, k) x (..., k, n) into a contiguous (..., m, n). */
-export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryView): void {
+/**
+ * (..., m, k) x (..., k, n) into a contiguous (..., m, n).
+ *
+ * @param plan Default: the fastest plan for the shape and the GPU.
+ */
+export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryView, plan?: Plan): void {
   if (sizeOf(output.shape) === 0) return;
   const [m, n, k] = [output.shape.at(-2)!, output.shape.at(-1)!, a.shape.at(-1)!];
   const outer = (values: readonly number[]) => values.slice(0, -2);
@@ -40,23 +22,19 @@ export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryVie
   const batch = sizeOf(batches.shape);
   const [[aRow, aStep], [bStep, bColumn]] = [a.strides.slice(-2), b.strides.slice(-2)];
 
-  const tiling = tilings.find((tiling) => tileCount(tiling, batch, m, n) >= enoughWorkgroups) ??
-    tilings.at(-1)!;
-  const tiles = tileCount(tiling, batch, m, n);
-  // A long sum with few tiles, as in the gradient of a weight, is split.
-  const forSpeed = Math.min(Math.floor(enoughWorkgroups / tiles), Math.floor(k / (8 * depth)));
-  const segments = Math.max(1, forSpeed, Math.ceil(k / maxSegmentLength));
+  const shape = { batch, m, n, k };
+  const { tiling, segments } = plan ?? planProduct(shape, gpu.found.software);
+  const tiles = tileCount(tiling, shape);
   const segment = Math.max(1, Math.ceil(k / segments));
   const target = segments === 1 ? output : gpu.temporary([segments, ...output.shape], output.dtype);
 
   const [aRowFirst, bStepFirst] = [Math.abs(aRow) < Math.abs(aStep), Math.abs(bStep) < Math.abs(bColumn)];
-  const { groupRows, groupColumns } = tiling;
-  /** Multiply-adds of a tile. */
-  const perTile = 16 * groupRows * groupColumns * segment;
+  const invocations = tiling.groupRows * tiling.groupColumns;
+  const { rows, columns } = tileSize(tiling);
   for (let first = 0; first < tiles * segments; first += gpu.maxWorkgroups) {
     const workgroups = Math.min(gpu.maxWorkgroups, tiles * segments - first);
-    gpu.run({
-      key: `matmul ${batches.shape.length} ${groupRows} ${groupColumns} ${aRowFirst} ${bStepFirst}`,
+    gpu.dispatch({
+      key: `matmul ${batches.shape.length} ${tilingKey(tiling)} ${aRowFirst} ${bStepFirst}`,
       source: () => {
         const matrices = offsetsFunction("matrices", batches.shape.length, 2);
         const bindings: Binding[] = [
@@ -67,12 +45,9 @@ export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryVie
         const params = ["batch", "m", "n", "k", "segment", "a_row", "a_step", "b_step", "b_column"];
         return kernelSource("matmul", bindings, [...params, "output_offset", "first", ...matrices.params], [
           matrices.code,
-          `const group_rows = ${groupRows}u;`,
-          `const group_columns = ${groupColumns}u;`,
-          `const depth = ${depth}u;`,
           `const a_row_first = ${aRowFirst};`,
           `const b_step_first = ${bStepFirst};`,
-          matmulSource,
+          tiledSource(tiling),
         ]);
       },
       buffers: [a.memory, b.memory, target.memory],
@@ -81,9 +56,32 @@ export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryVie
         ...offsetsWords(batches, [a.offset, b.offset]),
       ],
       workgroups,
-      operations: 2 * perTile * workgroups,
+      operations: occupiedOperations(2 * rows * columns * segment * workgroups, workgroups * invocations),
       shapes: [a.shape, b.shape],
     });
   }
   if (target !== output) joinSegments(gpu, "sum", target, output);
+}
+
+function tilingKey({ groupRows, groupColumns, rowVectors, columnVectors }: Tiling): string {
+  return `${groupRows} ${groupColumns} ${rowVectors} ${columnVectors}`;
+}
+
+/** The source of the kernel for a tiling. */
+function tiledSource({ groupRows, groupColumns, rowVectors, columnVectors, depth }: Tiling): string {
+  const invocations = groupRows * groupColumns;
+  return [
+    `const group_rows = ${groupRows}u;`,
+    `const group_columns = ${groupColumns}u;`,
+    `const row_vectors = ${rowVectors}u;`,
+    `const column_vectors = ${columnVectors}u;`,
+    `const depth = ${depth}u;`,
+    repeatLines(matmulSource, {
+      a_load: Math.ceil(groupRows * rowVectors * depth / invocations),
+      b_load: Math.ceil(groupColumns * columnVectors * depth / invocations),
+      row: rowVectors,
+      part: 4,
+      column: columnVectors,
+    }),
+  ].join("\n");
 }

@@ -1,0 +1,164 @@
+/** Matrix products on WebGPU, for each division among workgroups. */
+import assert from "node:assert/strict";
+import { key, uniform } from "../../mod.ts";
+import { setCurrentDevice } from "../../src/device/current.ts";
+import type { BufferView } from "../../src/device/device.ts";
+import type { CpuDevice } from "../../src/device/cpu/device.ts";
+import { sizeOf } from "../../src/device/shape.ts";
+import { findAdapter } from "../../src/device/webgpu/adapter.ts";
+import { Gpu, type GpuLimits, type MemoryView } from "../../src/device/webgpu/gpu.ts";
+import { matmul } from "../../src/device/webgpu/matmul.ts";
+import { type Plan, planProduct, tileCount, tileSize, tilings } from "../../src/device/webgpu/matmul_plan.ts";
+import { repeatLines } from "../../src/device/webgpu/repeat_lines.ts";
+import { cpu, longOnSoftware, testOnBoth } from "../devices.ts";
+import { assertProduct } from "./assert_product.ts";
+import { below, pick, type Random, randomNumbers, randomView, wordsOf } from "./random_views.ts";
+import { shared, viewOf } from "./webgpu_tests.ts";
+
+/** A GPU adds up to 8,192 terms in sequence, so errors of equal terms add up. */
+const tolerance = 1e-5;
+
+const openGpu = async (limits?: GpuLimits) =>
+  await Gpu.open((await findAdapter(shared!.implementation))!, limits);
+
+/** The product of two views of the CPU device, computed by a GPU with a plan. */
+async function product(gpu: Gpu, a: BufferView, b: BufferView, plan: Plan): Promise<Float32Array> {
+  const upload = (view: BufferView): MemoryView => {
+    const words = Float32Array.from(wordsOf(view, view.source.device as CpuDevice));
+    const { memory } = gpu.temporary([words.length], "float32");
+    gpu.commands.write(memory, new Uint8Array(words.buffer));
+    return { ...view, memory };
+  };
+  const output = gpu.temporary([...a.shape.slice(0, -1), b.shape.at(-1)!], "float32");
+  const operands = [upload(a), upload(b)];
+  matmul(gpu, operands[0], operands[1], output, plan);
+  const size = 4 * sizeOf(output.shape);
+  const [bytes] = await gpu.commands.read([{ memory: output.memory, offset: 0, size }]);
+  for (const { memory } of [...operands, output]) gpu.pool.release(memory);
+  return new Float32Array(bytes);
+}
+
+function planText({ tiling, segments }: Plan): string {
+  const { rows, columns } = tileSize(tiling);
+  return `, tiles of ${rows} x ${columns}, segments: ${segments}`;
+}
+
+function testOnGpu(
+  name: string,
+  options: { ignoreOnSoftware?: boolean },
+  body: (gpu: Gpu) => Promise<void>,
+  limits?: GpuLimits,
+): void {
+  testOnBoth(name, options, async () => {
+    const gpu = await openGpu(limits);
+    try {
+      await body(gpu);
+    } finally {
+      gpu.destroy();
+    }
+  });
+}
+
+testOnGpu(
+  "products of random shapes, as planned for hardware and for software",
+  longOnSoftware,
+  async (gpu) => {
+    const random = randomNumbers(21);
+    const lengths = [1, 2, 3, 5, 8, 13, 31, 32, 33, 64, 65, 100, 130, 200];
+    for (let trial = 0; trial < 200; trial++) {
+      const batch = Array.from({ length: below(random, 3) }, () => 1 + below(random, 3));
+      const [m, n, k] = [pick(random, lengths), pick(random, lengths), pick(random, [...lengths, 300, 700])];
+      const a = randomView(random, [...batch, m, k], "float32", false);
+      const b = randomView(random, [...batch, k, n], "float32", false);
+      const shape = { batch: sizeOf(batch), m, n, k };
+      for (const isSoftware of [false, true]) {
+        const plan = planProduct(shape, isSoftware);
+        assertProduct(a, b, await product(gpu, a, b, plan), tolerance, planText(plan));
+      }
+    }
+  },
+);
+
+/** A matrix, in memory row by row or column by column. */
+function matrix(random: Random, rows: number, columns: number, order: string): BufferView {
+  const view = randomView(random, [rows, columns], "float32", true);
+  return { ...view, offset: 0, strides: order === "rows" ? [columns, 1] : [1, rows] };
+}
+
+for (const tiling of tilings) {
+  const { rows, columns } = tileSize(tiling);
+  testOnGpu(
+    `tiles of ${rows} x ${columns}, for shapes that they do not divide, in several dispatches`,
+    {},
+    async (gpu) => {
+      const random = randomNumbers(22);
+      const [m, n] = [rows + 3, columns + 5];
+      for (const [left, right] of [["rows", "columns"], ["columns", "rows"]]) {
+        for (const [k, segments] of [[45, 1], [45, 3], [1, 1], [0, 1]]) {
+          const [a, b] = [matrix(random, m, k, left), matrix(random, k, n, right)];
+          const plan = { tiling, segments };
+          assertProduct(a, b, await product(gpu, a, b, plan), tolerance, planText(plan));
+        }
+      }
+    },
+    { maxWorkgroups: 3 },
+  );
+}
+
+testOnGpu(
+  "a product of 128 x 4,898 and 4,898 x 4,898 elements, as planned for hardware",
+  longOnSoftware,
+  async (gpu) => {
+    const [m, n, k] = [128, 4898, 4898];
+    const plan = planProduct({ batch: 1, m, n, k }, false);
+    setCurrentDevice(cpu);
+    const [a, b] = [uniform(key(1), [m, k]), uniform(key(2), [k, n])];
+    const expected = await a.matmul(b).data();
+    const found = await product(gpu, viewOf(a), viewOf(b), plan);
+    const wrong = found.findIndex((value, i) => !(Math.abs(value / expected[i] - 1) <= tolerance));
+    assert.equal(wrong, -1, `element ${wrong} is ${found[wrong]}, expected ${expected[wrong]}`);
+  },
+);
+
+const outputsOf = ({ tiling }: Plan) => Object.values(tileSize(tiling));
+
+Deno.test("a product of few rows or columns is planned with a tile of few rows or columns", () => {
+  for (const isSoftware of [false, true]) {
+    const [rows, columns] = [[4, 5000], [5000, 4]].map(([m, n]) =>
+      planProduct({ batch: 1, m, n, k: 5000 }, isSoftware)
+    );
+    assert.deepEqual(outputsOf(rows), [8, 128]);
+    assert.deepEqual(outputsOf(columns), [128, 8]);
+  }
+});
+
+Deno.test("the sum of a product of 128 rows is split, so that 65,536 invocations are busy", () => {
+  const shape = { batch: 1, m: 128, n: 4898, k: 4898 };
+  const plan = planProduct(shape, false);
+  assert.deepEqual(outputsOf(plan), [128, 128]);
+  assert.ok(tileCount(plan.tiling, shape) * plan.segments * 256 >= 65_536, `segments: ${plan.segments}`);
+  assert.equal(planProduct({ ...shape, m: 4898 }, false).segments, 1);
+});
+
+Deno.test("a segment has at most 8,192 terms", () => {
+  const { segments } = planProduct({ batch: 1, m: 5000, n: 5000, k: 8193 }, false);
+  assert.equal(segments, 2);
+});
+
+Deno.test("tilings are within the default limits of WebGPU", () => {
+  for (const tiling of tilings) {
+    const { groupRows, groupColumns, depth } = tiling;
+    const { rows, columns } = tileSize(tiling);
+    assert.ok(groupRows * groupColumns <= 256);
+    // Rows and columns of terms have a vector of padding.
+    assert.ok(4 * depth * (rows + columns + 8) <= 16_384);
+  }
+});
+
+Deno.test("repeated lines follow each other in blocks", () => {
+  const text = "start\n a{i}\n b{i}{j}\nmiddle\n c{j}\nend\n";
+  assert.equal(
+    repeatLines(text, { i: 2, j: 3 }),
+    "start\n a0\n b00\n b01\n b02\n a1\n b10\n b11\n b12\nmiddle\n c0\n c1\n c2\nend\n",
+  );
+});
