@@ -35,10 +35,14 @@ export {
   hebbRule,
   type HebbRuleOptions,
   type LearningRule,
+  learningRule,
   ojaRule,
   type OjaRuleOptions,
   type Signals,
+  type SignalSize,
+  type SignalSizes,
 } from "./fast_weight/rules.ts";
+export { gatedDeltaRule, gatedOjaRule, type GatedRuleOptions } from "./fast_weight/gated_rules.ts";
 export type { ControlSource } from "./fast_weight/slow_network.ts";
 export type { FastWeightCallOptions, FastWeightModel } from "./fast_weight/along_control.ts";
 export { FastWeight } from "./fast_weight/fast_weight.ts";

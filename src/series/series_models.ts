@@ -8,6 +8,7 @@ import { FastWeightCDE } from "../models/fast_weight/cde.ts";
 import { FastWeightDirectMap } from "../models/fast_weight/direct_map.ts";
 import { FastWeightODE } from "../models/fast_weight/ode.ts";
 import { FastWeightRDE } from "../models/fast_weight/rde.ts";
+import { gatedDeltaRule, gatedOjaRule } from "../models/fast_weight/gated_rules.ts";
 import { deltaRule, hebbRule, type LearningRule, ojaRule } from "../models/fast_weight/rules.ts";
 import { DirectNeuralODE } from "../models/direct_neural_ode.ts";
 import { GRUODE } from "../models/gru_ode.ts";
@@ -288,6 +289,8 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "hebb-ode": direct(hebbRule()),
   "oja-ode": direct(ojaRule()),
   "delta-ode": direct(deltaRule()),
+  "gated-delta-ode": direct(gatedDeltaRule()),
+  "gated-oja-ode": direct(gatedOjaRule()),
   "hebb-cde": controlled(hebbRule(), "value"),
   // Values from x, keys from its derivative (equations 36 and 37).
   "hebb-cde-exchanged": controlled(hebbRule(), "derivative"),

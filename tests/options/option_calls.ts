@@ -161,6 +161,8 @@ export const calls: Readonly<Record<string, Call>> = {
     { timeChannel: 1 },
   ],
   deltaRule: [weft.deltaRule, { postTanh: true }],
+  gatedDeltaRule: [weft.gatedDeltaRule, { time: "discrete" }],
+  gatedOjaRule: [weft.gatedOjaRule, { gateBias: -2 }],
   hebbRule: [weft.hebbRule, { boundRate: false }],
   ojaRule: [weft.ojaRule, { normalizeAfter: true }],
   ...modelOf("NeuralCDE", weft.NeuralCDE, { ...path, ...layers, stepSize: 0.5 }, alongSpline, all),

@@ -10,7 +10,7 @@ import { checkReadout, chooseStates, keyedReadoutNames, type ReadoutOptions } fr
 import { checkSequences, sequenceOptionNames, type SequenceOptions } from "../sequences.ts";
 import { checkSizes, type FastWeightLayerSizes, layerSizeNames, product } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
-import type { LearningRule } from "./rules.ts";
+import { checkRule, type LearningRule } from "./rules.ts";
 import { type Reading, SlowNetwork } from "./slow_network.ts";
 
 /** Options of {@linkcode DeltaNet}, {@linkcode LinearTransformer} and {@linkcode RecurrentFWP}. */
@@ -21,12 +21,18 @@ export interface DiscreteFastWeightOptions extends SequenceOptions, FastWeightLa
    * @default {0}
    */
   dropout?: number;
+  /**
+   * Another learning rule than the model's own, such as {@linkcode gatedDeltaRule}: the increment of W at each
+   * observation.
+   */
+  rule?: LearningRule;
 }
 
 export const discreteOptionNames: OptionNames<DiscreteFastWeightOptions> = {
   ...sequenceOptionNames,
   ...layerSizeNames,
   dropout: "optional",
+  rule: "optional",
 };
 
 /** Options of a call. */
@@ -76,18 +82,23 @@ export function zeroWeights(x: Tensor, modelDim: number, heads: number): Tensor 
  */
 export function DiscreteFastWeight(
   name: string,
-  { rule, rates, feedback }: DiscreteKind,
+  { rule: ownRule, rates: ownRates, feedback }: DiscreteKind,
   options: DiscreteFastWeightOptions,
 ): SequenceModel {
   const { inputChannels, modelDim, heads, outputChannels, layers: count = 1, dropout, dtype } = options;
-  const { feedForward = 4 * modelDim } = options;
+  const { feedForward = 4 * modelDim, rule = ownRule } = options;
+  const rates = ownRates || options.rule !== undefined;
+  checkRule(name, rule);
   checkSizes(name, { inputChannels, modelDim, heads, feedForward });
   checkCount(name, "layers", count);
   const keys = splitKey(options.key);
   const layers = Array.from({ length: count }, (_, l) => {
     const [slowKey, key] = splitKey(foldIn(keys[0], l));
     const [inputs, project] = l === 0 ? [inputChannels, true] : [modelDim, false];
-    const slow = SlowNetwork({ inputs, project, modelDim, heads, rates, feedback, key: slowKey, dtype });
+    const slow = SlowNetwork({
+      ...{ inputs, project, modelDim, heads, rates, feedback, key: slowKey, dtype },
+      signals: rule.signals,
+    });
     return { slow, block: OutputBlock({ modelDim, feedForward, dropout, key, dtype }) };
   });
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key: keys[1], dtype });

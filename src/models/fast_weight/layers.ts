@@ -62,6 +62,7 @@ export function FastWeightLayers(model: string, options: FastWeightLayersOptions
       from: options.keysFrom,
       valuesFrom: options.valuesFrom,
       normalizeValues: options.normalizeValues,
+      signals: rule.signals,
       ...{ modelDim, heads, key: keys[0], dtype },
     });
     const project = l === count - 1;

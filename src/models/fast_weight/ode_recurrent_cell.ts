@@ -79,6 +79,7 @@ export function ODERecurrentCell(model: string, options: ODERecurrentOptions): O
     return {
       slow: SlowNetwork({
         ...{ inputs, project, modelDim, heads, feedback: true, queryFeedback, key: keys[0], dtype },
+        signals: rule.signals,
       }),
       block: OutputBlock({ modelDim, feedForward, key: keys[1], dtype }),
       between: BetweenObservations(model, { ...options, features: modelDim, key: keys[2] }),

@@ -4,7 +4,9 @@
  * Rules", 2022, section 3.) A continuous model integrates the result of a rule; a discrete model adds it at
  * every observation.
  */
+import { describe } from "../../device/describe.ts";
 import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkFunction } from "../../tensor/checks.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { outer, product } from "./heads.ts";
 
@@ -18,9 +20,16 @@ export interface Signals {
   readonly rate: Tensor;
 }
 
+/** Elements per head of a signal: a number, or as many as keys or values have. */
+export type SignalSize = number | "keys" | "values";
+
+/** Further signals of the slow network that a rule reads, by name. */
+export type SignalSizes = { readonly [name: string]: SignalSize };
+
 /**
  * Returns dW/ds of shape `(..., heads, values, keys)`, or in discrete models the increment of W. A rule is a
- * function of the values at one time. Custom rules compile like the built-in rules.
+ * function of the values at one time. Custom rules compile like the built-in rules. A rule that reads further
+ * signals is made by {@linkcode learningRule}.
  *
  * @example
  * ```ts
@@ -39,7 +48,58 @@ export interface Signals {
  * @param signals The output of the slow network.
  * @param w The fast weights. If undefined, the rule returns their initial value, W(t0).
  */
-export type LearningRule = (signals: Signals, w?: Tensor) => Tensor;
+export type LearningRule = ((signals: Signals, w?: Tensor) => Tensor) & {
+  /** The further signals that the rule reads. */
+  readonly signals?: SignalSizes;
+};
+
+/**
+ * Makes a rule that reads further signals. The slow network computes them from the same features as the keys,
+ * `(..., heads, size)`, before any activation.
+ *
+ * @example
+ * ```ts
+ * import { DeltaNet, key, learningRule, normal } from "@weft/weft";
+ *
+ * // The increment sigma(beta) v (x) softmax(k), and a factor of W for each value.
+ * const forgetting = learningRule({ gate: "values" }, ({ keys, values, rate, gate }, w) => {
+ *   const written = rate.sigmoid().mul(values).expandDims(-1).mul(keys.softmax().expandDims(-2));
+ *   return w ? written.sub(w.mul(gate.sigmoid().expandDims(-1))) : written;
+ * });
+ * const model = DeltaNet({ inputChannels: 3, modelDim: 16, heads: 4, outputChannels: 2, rule: forgetting, key: key(1) });
+ * model(normal(key(0), [8, 50, 3])).shape; // (8, 2)
+ * ```
+ *
+ * @param signals Elements per head of each signal.
+ * @param rule The rule, which receives the signals by their names.
+ * @throws {TypeError} If `signals` is not an object, or the rule not a function.
+ * @throws {RangeError} If a size is not a positive integer, `"keys"` or `"values"`, or a name is that of a signal
+ * that every rule receives.
+ */
+export function learningRule<Name extends string>(
+  signals: { readonly [name in Name]: SignalSize },
+  rule: (signals: Signals & { readonly [name in Name]: Tensor }, w?: Tensor) => Tensor,
+): LearningRule {
+  if (typeof signals !== "object" || signals === null) {
+    throw new TypeError(
+      `learningRule: signals is ${describe(signals)}, expected an object of names and sizes`,
+    );
+  }
+  checkFunction("learningRule: rule", rule);
+  for (const [name, size] of Object.entries<SignalSize>(signals)) {
+    if (["keys", "values", "rate"].includes(name)) {
+      throw new RangeError(`learningRule: a signal is named "${name}"; every rule receives this signal`);
+    }
+    if (size !== "keys" && size !== "values" && !(Number.isInteger(size) && size > 0)) {
+      throw new RangeError(
+        `learningRule: signals.${name} is ${size}, expected a positive integer, "keys" or "values"`,
+      );
+    }
+  }
+  return Object.assign((read: Signals, w?: Tensor) => rule(read as Parameters<typeof rule>[0], w), {
+    signals,
+  });
+}
 
 /** Throws unless a rule is a function. The name of a rule is a common mistake. */
 export function checkRule(model: string, rule: LearningRule): void {

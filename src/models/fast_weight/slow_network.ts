@@ -5,7 +5,7 @@ import { splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type HeadSizes, inHeads } from "./heads.ts";
 import { type LinearLayer, normalizedMap } from "./normalized_map.ts";
-import type { Signals } from "./rules.ts";
+import type { Signals, SignalSizes } from "./rules.ts";
 
 /** A quantity of a control: its value x(s) or its derivative x'(s). */
 export type ControlSource = "value" | "derivative";
@@ -90,6 +90,8 @@ interface SlowNetworkOptions extends QueryNetworkOptions {
    * @default {true}
    */
   rates?: boolean;
+  /** Further signals that the learning rule reads. */
+  signals?: SignalSizes;
   /**
    * Whether keys, values, rates and the query also depend on the previous output.
    *
@@ -106,7 +108,7 @@ interface SlowNetworkOptions extends QueryNetworkOptions {
 
 /** The network whose outputs program the fast weights. */
 export interface SlowNetwork extends QueryNetwork {
-  /** Returns keys, values and rates. `previous` is `(..., modelDim)`, for a network with feedback. */
+  /** Returns keys, values, rates and the further signals. `previous` is `(..., modelDim)`, for a network with feedback. */
   signals(read: Reading, previous?: Tensor): Signals;
   query(read: Reading, previous?: Tensor): Tensor;
 }
@@ -121,7 +123,11 @@ export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
   const keys = splitKey(options.key, 6);
   const headDim = modelDim / heads;
   const fromKeys = valuesFrom === "keys";
-  const perHead = (fromKeys ? 2 : 1) * headDim + (rates ? 1 : 0);
+  const rateEnd = (fromKeys ? 2 : 1) * headDim + (rates ? 1 : 0);
+  let perHead = rateEnd;
+  const further = Object.entries(options.signals ?? {}).map(([name, size]) =>
+    [name, perHead, perHead += typeof size === "number" ? size : headDim] as const
+  );
   const linear = (i: number, inputs: number, outputs: number, bias = true) =>
     Linear({ inputs, outputs, bias, key: keys[i], dtype });
   const asking = QueryNetwork({ ...options, key: keys[0] });
@@ -169,7 +175,8 @@ export function SlowNetwork(options: SlowNetworkOptions): SlowNetwork {
         values: values
           ? inHeads(valuesOf(read(valuesFrom as ControlSource)), heads)
           : part(headDim, 2 * headDim),
-        rate: rates ? part(perHead - 1, perHead) : k.slice(-1, 0, 1).zerosLike(),
+        rate: rates ? part(rateEnd - 1, rateEnd) : k.slice(-1, 0, 1).zerosLike(),
+        ...Object.fromEntries(further.map(([name, start, end]) => [name, part(start, end)])),
       };
     },
     query(read, previous) {

@@ -25,6 +25,8 @@ export const ueaFastWeights: PaperTable = {
     { title: "Hebb, direct", model: "hebb-ode" },
     { title: "Oja, direct", model: "oja-ode" },
     { title: "Delta, direct", model: "delta-ode" },
+    { title: "Oja with a forget gate, direct", model: "gated-oja-ode" },
+    { title: "Delta with a forget gate, direct", model: "gated-delta-ode" },
     { title: "Hebb, CDE", model: "hebb-cde" },
     { title: "Oja, CDE", model: "oja-cde" },
     { title: "Delta, CDE", model: "delta-cde" },
@@ -35,7 +37,7 @@ export const ueaFastWeights: PaperTable = {
       settings: { learningRate: 0.005, hidden: 32, method: "midpoint" },
       seeds: 3,
       differs: "Models with 32 features, trained for 10 or 40 epochs, with another split per seed.",
-      hours: 0.5,
+      hours: 0.7,
     },
   },
 };
