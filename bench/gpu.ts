@@ -1,5 +1,5 @@
 /**
- * Benchmarks for machines with a GPU: the large workloads on WebGPU compared with PyTorch and JAX on the same
+ * Benchmarks for machines with a GPU: first the wait, launches, products, loops and compile times; then the large workloads on WebGPU compared with PyTorch and JAX on the same
  * GPU, and the constants that `src/compile/program/cost.ts` uses to choose executors. Writes a table and a file of
  * JSON lines.
  */
@@ -8,20 +8,21 @@ import { Option } from "commander";
 import { key, normal, scan, type Tensor, valueAndGrad, zeros } from "../mod.ts";
 import { Uncompilable } from "../src/compile/trace/uncompilable.ts";
 import type { Device } from "../src/device/device.ts";
+import { machineOf } from "../src/device/machines.ts";
+import type { WebGpuDevice } from "../src/device/webgpu/device.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { main, path, prepareDrivers, wholeFrom } from "../src/commands/command.ts";
 import { benchCommand } from "./programs.ts";
 import { compare, type Comparison, comparisonTable, type PeerOptions, weft } from "./peers/compare.ts";
 import { openDevice, timeBest } from "./timing.ts";
-import { prepare } from "./workloads.ts";
+import { dependentLaunch, type Probe, type ProbeScale, runProbes } from "./gpu_probes.ts";
 
 /**
- * Sizes of the workloads, of the product that measures the arithmetic rate, and of the recurrences that
- * compare two executors.
+ * Sizes of the probes, of the workloads, of and of the recurrences that compare two executors.
  */
 interface Scale {
+  readonly probes: ProbeScale;
   readonly workloads: readonly string[];
-  readonly product: number;
   readonly recurrence: { readonly batch: number; readonly steps: number; readonly sizes: readonly number[] };
 }
 
@@ -29,6 +30,16 @@ const scales: Record<string, Scale> = {
   // As in the papers: Kidger et al. (2020), D.4; Irie et al. (2022), table 3; Nzoyem et al. (2025), appendix
   // C.
   paper: {
+    probes: {
+      ...{ launches: 1000, seconds: 0.5, repeats: 3 },
+      products: [
+        ["of squares", 4096, 4096, 4096],
+        ["of few rows", 128, 4898, 4898],
+        ["gradient of a transition", 4898, 4096, 4898],
+        ["of a narrow layer", 16384, 40, 1890],
+      ],
+      loops: ["ncde-character-direct", "ncde-speech-adjoint", "fwp-cde-speech-delta", "warp-msd"],
+    },
     workloads: [
       "ncde-speech-adjoint@1024",
       "fwp-cde-speech-delta",
@@ -36,10 +47,19 @@ const scales: Record<string, Scale> = {
       "spline-dense",
       "matmul@4096",
     ],
-    product: 4096,
     recurrence: { batch: 1024, steps: 64, sizes: [64, 128, 192, 256, 384, 512, 768, 1024] },
   },
   small: {
+    probes: {
+      ...{ launches: 20, seconds: 0.02, repeats: 1 },
+      products: [
+        ["of squares", 64, 64, 64],
+        ["of few rows", 8, 70, 70],
+        ["gradient of a transition", 70, 40, 70],
+        ["of a narrow layer", 128, 8, 90],
+      ],
+      loops: ["ncde-character-direct@2x4", "warp-spirals@4x8"],
+    },
     workloads: [
       "ncde-speech-adjoint@2x4",
       "fwp-cde-speech-delta@2x4",
@@ -47,7 +67,6 @@ const scales: Record<string, Scale> = {
       "spline-dense@4x9",
       "matmul@64",
     ],
-    product: 128,
     recurrence: { batch: 8, steps: 4, sizes: [16, 32] },
   },
 };
@@ -115,27 +134,23 @@ async function crossing(
   return bytes;
 }
 
-async function measureFigures(device: Device, scale: Scale, repeats: number): Promise<Figure[]> {
-  const size = scale.product;
-  const product = await timeBest(device, prepare(`matmul@${size}`).step, repeats);
-  const launches = 1000;
-  const one = zeros([1]);
-  const small = await timeBest(device, () => {
-    let x = one;
-    for (let i = 0; i < launches; i++) x = x.add(1);
-    return x;
-  }, repeats);
+async function measureFigures(
+  device: Device,
+  scale: Scale,
+  repeats: number,
+  probes: readonly Probe[],
+): Promise<Figure[]> {
   const at = { ...scale, repeats };
   return [
     {
       figure: "rate",
-      meaning: `operations per second of a product of ${size} rows, columns and terms`,
-      value: 2 * size ** 3 / product.seconds,
+      meaning: "operations per second of the fastest product",
+      value: Math.max(...probes.map(({ rate = 0 }) => rate)),
     },
     {
       figure: "launch",
-      meaning: `seconds per kernel on one number, for ${launches} kernels in sequence`,
-      value: small.seconds / launches,
+      meaning: "seconds of a launch of a kernel that depends on the last one",
+      value: probes.find(({ probe }) => probe === dependentLaunch)!.seconds,
     },
     {
       figure: "read",
@@ -157,9 +172,52 @@ async function measureFigures(device: Device, scale: Scale, repeats: number): Pr
   ];
 }
 
-function page(device: Device, comparisons: readonly Comparison[], figures: readonly Figure[]): string {
+/** Constants of the device, in the form of `cost.ts` and `machines.ts`. */
+function constants(device: WebGpuDevice, figures: readonly Figure[]): string {
+  const { name, rates } = machineOf(device);
+  const number = (value: number) => value.toExponential(1).replace("e+", "e");
+  const list = (values: Record<string, number>) =>
+    Object.entries(values).map(([key, value]) => `${key}: ${number(value)}`).join(", ");
+  const { rate, launch, read, sums, copies } = Object.fromEntries(
+    figures.map(({ figure, value }) => [figure, value]),
+  );
+  return [
+    "```ts",
+    `// src/compile/program/cost.ts, machineOf: ${name}`,
+    `return { ${list({ read, copies, sums, rate, launch })} };`,
+    `// src/device/machines.ts, rates of ${name}; products: the share of ${
+      number(rates.arithmetic)
+    } operations per second`,
+    `${list({ launch, products: rate / rates.arithmetic })},`,
+    "```",
+  ].join("\n");
+}
+
+function probeTable(probes: readonly Probe[]): string {
+  const seconds = (value: number) => `${(1e6 * value).toPrecision(3)} us`;
+  return markdownTable([
+    ["probe", "time", "GFLOP/s", "estimate"],
+    ...probes.map(({ probe, seconds: measured, rate, estimate }) => [
+      probe,
+      seconds(measured),
+      rate === undefined ? "" : (rate / 1e9).toPrecision(3),
+      estimate === undefined ? "" : seconds(estimate),
+    ]),
+  ]);
+}
+
+function page(
+  device: WebGpuDevice,
+  probes: readonly Probe[],
+  comparisons: readonly Comparison[],
+  figures: readonly Figure[],
+): string {
   return [
     "# On a GPU",
+    `Single parts on ${device.info.description}, without the time of a wait. Estimates: from the constants of the most similar ` +
+    "GPU in `src/device/machines.ts`.",
+    probeTable(probes),
+    "## Workloads",
     `Measured by \`deno task bench gpu\` on ${device.info.description}; seconds of a training step (of splines: coefficients; of ` +
     "matmul: one product), medians of repeats in turns.",
     comparisonTable(comparisons),
@@ -175,6 +233,8 @@ function page(device: Device, comparisons: readonly Comparison[], figures: reado
       ],
       [0, 1],
     ),
+    "As code:",
+    constants(device, figures),
   ].join("\n\n") + "\n";
 }
 
@@ -203,12 +263,13 @@ if (import.meta.main) {
     const scale = scales[options.scale];
     const peers: PeerOptions = { ...options, device: "gpu", threads: navigator.hardwareConcurrency };
     const deviceOptions = { device: "webgpu", implementation, threads: peers.threads } as const;
-    const device = await openDevice(deviceOptions);
+    const device = await openDevice(deviceOptions) as WebGpuDevice;
     const lines: object[] = [];
     const write = (line: object) => {
       lines.push({ device: device.info.description, scale: options.scale, ...line });
       console.error(JSON.stringify(lines.at(-1)));
     };
+    const probes = await runProbes(device, scale.probes, write);
     const comparisons: Comparison[] = [];
     for (const workload of scale.workloads) {
       try {
@@ -220,9 +281,9 @@ if (import.meta.main) {
         write({ workload, error: (error as Error).message.split("\n")[0] });
       }
     }
-    const figures = await measureFigures(device, scale, repeats);
+    const figures = await measureFigures(device, scale, repeats, probes);
     figures.forEach(write);
-    const text = page(device, comparisons, figures);
+    const text = page(device, probes, comparisons, figures);
     await Deno.mkdir(out, { recursive: true });
     await Deno.writeTextFile(join(out, "gpu.md"), text);
     await Deno.writeTextFile(

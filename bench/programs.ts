@@ -30,7 +30,7 @@ const described = {
   gpu: {
     file: "gpu.ts",
     summary:
-      "Compare the times of large workloads on a GPU with PyTorch and JAX; measure the constants of the cost model",
+      "Time launches, products, loops and large workloads on a GPU, beside PyTorch and JAX; measure the constants of the cost model",
     permissions: "processes",
   },
   "gpu-layouts": {
