@@ -85,7 +85,7 @@ export function learningRule<Name extends string>(
       `learningRule: signals is ${describe(signals)}, expected an object of names and sizes`,
     );
   }
-  checkFunction("learningRule: rule", rule);
+  checkFunction("learningRule", "rule", rule);
   for (const [name, size] of Object.entries<SignalSize>(signals)) {
     if (["keys", "values", "rate"].includes(name)) {
       throw new RangeError(`learningRule: a signal is named "${name}"; every rule receives this signal`);
