@@ -8,32 +8,26 @@ import {
   ones,
   scan,
   splitKey,
-  Tensor,
+  type Tensor,
   tensor,
   tidy,
   uniform,
   valueAndGrad,
 } from "../../mod.ts";
-import type { Run, RunResult } from "../../src/compile/executors/run.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
-import { runOnCpu } from "../../src/compile/executors/wasm/run_on_cpu.ts";
 import { emitWgsl } from "../../src/compile/executors/wgsl/emit_wgsl.ts";
 import { adapterOf, runOnWebGpu } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
 import {
-  type Adapter,
   chooseWorkgroup,
-  type GpuLayout,
   layOutOnGpu,
   otherWorkgroups,
-  type WorkgroupShape,
 } from "../../src/compile/executors/wgsl/gpu_layout.ts";
 import { chooseDispatchSize, stepsWithin } from "../../src/compile/executors/wgsl/dispatch_size.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
-import type { BufferView } from "../../src/device/device.ts";
-import { makeContiguous, uploadView } from "../../src/device/view.ts";
 import { createWebGpuDevice, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { longOnSoftware, testOnBoth } from "../devices.ts";
+import { asHardware, checkLoops, limitsOf } from "./check_loops.ts";
 
 /**
  * A gated recurrent unit, with a mask that holds the state, a scale for each step and an output at every
@@ -107,50 +101,6 @@ function fastWeight(batch: number, size: number, steps: number): () => void {
     })(parameters);
 }
 
-function viewsOf({ finals, outputs, stepSums, sums, weightGradients }: RunResult): BufferView[] {
-  return [...finals, ...outputs, ...stepSums, ...sums, ...weightGradients];
-}
-
-/** Runs every loop of `body` with the limits of an adapter and compares the results with the CPU's. */
-async function checkLoops(
-  cpu: CpuDevice,
-  webgpu: WebGpuDevice,
-  body: () => void,
-  adapter: Adapter,
-  look: (run: Run, layout: GpuLayout) => void = () => {},
-  share: (run: Run) => WorkgroupShape = ({ program, batch }) => chooseWorkgroup(program, batch, adapter),
-): Promise<void> {
-  const loops: {
-    run: Run;
-    inputs: ReturnType<WebGpuDevice["read"]>;
-    found: ReturnType<WebGpuDevice["read"]>;
-  }[] = [];
-  observeLoops((_loop, run) => {
-    const workgroup = share(run);
-    look(run, layOutOnGpu(run.program, workgroup, adapter));
-    const result = runOnWebGpu(webgpu, run, adapter, workgroup);
-    const read = (views: readonly BufferView[]) =>
-      webgpu.read(views.map((view) => makeContiguous(webgpu, view)));
-    loops.push({ run, inputs: read(run.inputs), found: read(viewsOf(result)) });
-  }, body);
-  assert.ok(loops.length >= 2, "a loop and its gradient");
-  for (const { run, inputs, found } of loops) {
-    const values = await inputs;
-    const views = run.inputs.map(({ shape, dtype }, i) => uploadView(cpu, values[i], shape, dtype));
-    const expected = viewsOf(runOnCpu(cpu, { ...run, inputs: views }));
-    for (const [i, actual] of (await found).entries()) {
-      const wanted = [...await new Tensor(makeContiguous(cpu, expected[i])).data()].map(Number);
-      assert.equal(actual.length, wanted.length);
-      const scale = wanted.reduce((most, x) => Math.max(most, Math.abs(x)), 1e-3);
-      const worst = wanted.reduce((most, x, j) => Math.max(most, Math.abs(x - Number(actual[j]))), 0) / scale;
-      assert.ok(worst <= 1e-5, `result ${i} of ${expected.length} differs by ${worst}`);
-    }
-  }
-}
-
-/** The adapter of a device, treated as hardware, so that loops may take the maximum number of iterations. */
-const asHardware = (device: WebGpuDevice): Adapter => ({ ...adapterOf(device), maxIterations: Infinity });
-
 const bodies = {
   "a GRU": () => gru(3, 5, 7),
   "a GRU of one sample": () => gru(1, 4, 3),
@@ -159,25 +109,6 @@ const bodies = {
   "a Neural CDE": () => neuralCde(5, 6, 18, 6),
   "fast weights": () => fastWeight(3, 6, 4),
 };
-
-function limitsOf(
-  { limits }: WebGpuDevice,
-  changes: Partial<Adapter["limits"]>,
-): Adapter["limits"] {
-  const { maxStorageBuffersPerShaderStage, maxStorageBufferBindingSize, maxUniformBufferBindingSize } =
-    limits;
-  const { maxComputeWorkgroupStorageSize, maxComputeInvocationsPerWorkgroup } = limits;
-  const { maxComputeWorkgroupsPerDimension } = limits;
-  return {
-    maxStorageBuffersPerShaderStage,
-    maxStorageBufferBindingSize,
-    maxUniformBufferBindingSize,
-    maxComputeWorkgroupStorageSize,
-    maxComputeInvocationsPerWorkgroup,
-    maxComputeWorkgroupsPerDimension,
-    ...changes,
-  };
-}
 
 for (const [name, body] of Object.entries(bodies)) {
   const options = name === "a Neural CDE" ? longOnSoftware : {};

@@ -11,11 +11,20 @@ import {
   type ReduceKernel,
 } from "../../program/program.ts";
 import { type Chain, elementsOf, type Item, type Load, type Store } from "./chains.ts";
-import { contractText } from "./contract.ts";
-import { type ChainCode, eachElement, epilogueOf, expression, scattered } from "./elements.ts";
+import { contractText, tileOfProduct } from "./contract.ts";
+import {
+  type ChainCode,
+  eachElement,
+  eachTerm,
+  epilogueOf,
+  expression,
+  scattered,
+  termsText,
+} from "./elements.ts";
 import { coordinatesOf, fromWord, FunctionText, toWord } from "./function_text.ts";
 import { pathOf, type ShaderMemory } from "./shader_memory.ts";
 import type { WorkgroupShape } from "./gpu_layout.ts";
+import type { SumKernel } from "./split_sums.ts";
 
 const texts: ByKind<Item, [code: ChainCode], void> = {
   load: loadText,
@@ -33,6 +42,12 @@ export function chainText(chain: Chain, memory: ShaderMemory, { lanes }: Workgro
   const code: ChainCode = { f, memory, lanes, epilogue: epilogueOf(f, chain, memory) };
   byKind(texts, head, code);
   return f;
+}
+
+/** Elements that an invocation computes at once, and terms of their sums that it reads at once, for `explain`. */
+export function tileOf(head: Item, lanes: number): { readonly outputs: number; readonly terms: number } {
+  if (head.kind === "contract") return tileOfProduct(head, lanes);
+  return { outputs: 1, terms: head.kind === "reduce" ? reduceUnroll(lanes) : 1 };
 }
 
 /** output[i] = expression(operands[0][i], ...). */
@@ -60,8 +75,13 @@ function mapText(kernel: MapKernel, { f, memory, lanes, epilogue }: ChainCode): 
   ]);
 }
 
+/** Terms of a reduction that an invocation reads at once. */
+function reduceUnroll(lanes: number): number {
+  return lanes === 1 ? 1 : 4;
+}
+
 /** output[i] = reduction over axes of expression(operands[0][i, axes], ...). */
-function reduceText(kernel: ReduceKernel, { f, memory, lanes, epilogue }: ChainCode): void {
+function reduceText(kernel: ReduceKernel & SumKernel, { f, memory, lanes, epilogue }: ChainCode): void {
   const { reduction, axes, shape, expression: root, operands, output } = kernel;
   const keptAxes = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
   const walkOf = (chosen: readonly number[], views: readonly Operand[]) => {
@@ -78,25 +98,37 @@ function reduceText(kernel: ReduceKernel, { f, memory, lanes, epilogue }: ChainC
     return memory.pointer(f, `input${i}`, operand, path, "read any");
   });
   const { lines, names } = coordinatesOf(f, outer.shape);
-  const lengths = inner.shape.map((length, axis) => f.param(`terms${axis}`, terms === 0 ? 0 : length));
-  const inputs = operands.map((_, i) => `x${i}`);
-  const value = expression(root, inputs, "v");
+  const outerLengths = inner.shape.slice(0, -1).map((length, axis) =>
+    f.param(`terms${axis}`, terms === 0 ? 0 : length)
+  );
+  const innermost = termsText(f, kernel, terms === 0 ? 0 : inner.shape.at(-1)!);
   const combination = { sum: add, max, min }[reduction](input(0, output.dtype), input(1, output.dtype));
-  const combined = expression(combination, ["total", value.result], "w");
+  const inputs = (k: number) => operands.map((_, i) => `x${i}_${k}`);
+  const coordinates = (k: number) => [
+    ...names,
+    ...outerLengths.map((_, axis) => `j${axis}`),
+    k === 0 ? "k" : `(k + ${k}u)`,
+  ];
   const first = output.dtype === "int32"
     ? { sum: 0, max: -(2 ** 31), min: 2 ** 31 - 1 }[reduction]
     : { sum: 0, max: -Infinity, min: Infinity }[reduction];
   const start = expression(constant(first, output.dtype), [], "s");
-  const coordinates = [...names, ...inner.shape.map((_, axis) => `j${axis}`)];
   eachElement(f, sizeOf(output.shape), lanes, [
     ...lines,
+    ...innermost.lines,
     `var total = ${start.result};`,
-    ...lengths.map((length, axis) => `for (var j${axis} = 0u; j${axis} < ${length}; j${axis}++) {`),
-    ...inputs.map((name, i) => `let ${name} = ${sources[i].read(sources[i].at(coordinates))};`),
-    ...value.lines,
-    ...combined.lines,
-    `total = ${combined.result};`,
-    ...lengths.map(() => "}"),
+    ...outerLengths.map((length, axis) => `for (var j${axis} = 0u; j${axis} < ${length}; j${axis}++) {`),
+    ...eachTerm(innermost.count, reduceUnroll(lanes), {
+      reads: (k) =>
+        inputs(k).map((name, i) => `let ${name} = ${sources[i].read(sources[i].at(coordinates(k)))};`),
+      add: (k) => {
+        const value = expression(root, inputs(k), `v${k}_`);
+        const combined = expression(combination, ["total", value.result], `w${k}_`);
+        return [...value.lines, ...combined.lines, `total = ${combined.result};`];
+      },
+      advance: () => [],
+    }),
+    ...outerLengths.map(() => "}"),
     ...store(names, "total"),
     ...epilogue("i", "total"),
   ]);

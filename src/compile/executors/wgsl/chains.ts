@@ -9,6 +9,7 @@ import { sizeOf } from "../../../device/shape.ts";
 import { accessesOf, type Lifetime, lifetimesOf } from "../../program/liveness.ts";
 import type { AccumulateKernel, Kernel, Operand, Program } from "../../program/program.ts";
 import type { Place } from "./buffer_groups.ts";
+import type { SumKernel } from "./split_sums.ts";
 
 /** Copies a sample's part of an array into a slot. */
 export interface Load {
@@ -26,7 +27,7 @@ export interface Store {
   readonly output?: undefined;
 }
 
-export type Item = Exclude<Kernel, AccumulateKernel> | Load | Store;
+export type Item = Exclude<Kernel, AccumulateKernel | SumKernel> | SumKernel | Load | Store;
 
 /** Items that one function runs element by element: the first item is of any kind, the others are maps and stores. */
 export type Chain = readonly Item[];

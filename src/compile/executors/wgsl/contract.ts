@@ -2,18 +2,27 @@
 import { collapse } from "../../../device/collapse.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import type { ContractKernel, Operand } from "../../program/program.ts";
-import { type ChainCode, eachElement, scattered } from "./elements.ts";
+import { type ChainCode, eachElement, eachTerm, scattered, termsText } from "./elements.ts";
 import { coordinatesOf, indent } from "./function_text.ts";
 import { pathOf, type Pointer } from "./shader_memory.ts";
+import type { SumKernel } from "./split_sums.ts";
 
 /** Maximum number of outputs that an invocation computes at once. */
-const maxTileWidth = 4;
+const maxTileWidth = 8;
+const softwareTileWidth = 4;
+
+/** Reads of the wider operand that an invocation issues before it waits for the first. */
+const readsAhead = 16;
+
+/** Maximum terms of an iteration. */
+const maxUnroll = 8;
 
 /** output[..., i, j] = sum over k of a[..., i, k] b[..., k, j]: a tile of elements of the last axis at once. */
 export function contractText(
-  { operands: [a, b], output }: ContractKernel,
+  kernel: ContractKernel & SumKernel,
   { f, memory, lanes, epilogue }: ChainCode,
 ): void {
+  const { operands: [a, b], output } = kernel;
   const rank = output.shape.length;
   const walk = walkOf(a, b, output);
   const last = walk.shape.length - 1;
@@ -25,7 +34,7 @@ export function contractText(
   const store = scattered(f, output, pathOf(walk, 0), memory);
   const left = memory.pointer(f, "a", a, side(1, a.strides[rank - 1]), "read any");
   const right = memory.pointer(f, "b", b, side(2, b.strides[rank - 2]), "read any");
-  const terms = f.param("terms", depth);
+  const terms = termsText(f, kernel, depth);
 
   /** Statements that compute the sums of a tile as sum0, sum1 ... Elements of a tile are `lanes` apart. */
   const sums = (width: number, first: readonly string[]) => {
@@ -36,12 +45,18 @@ export function contractText(
       const step = pointer.strides[last + 1];
       const distinct = hop === undefined ? [0] : elements;
       // Values past the last column are read but not used.
-      const address = (t: number) => t === 0 ? `${name}_at` : `${name}_at + ${t * lanes}u * ${hop}`;
+      const address = (t: number, k: number) =>
+        [
+          `${name}_at`,
+          ...t === 0 ? [] : [`${t * lanes}u * ${hop}`],
+          ...k === 0 || !step ? [] : [`${k}u * ${step}`],
+        ].join(" + ");
       return {
         start: `var ${name}_at = ${pointer.at(first)};`,
-        reads: distinct.map((t) => `let ${name}${t} = ${pointer.read(address(t))};`),
-        steps: step ? [`${name}_at += ${step};`] : [],
-        value: (t: number) => `${name}${hop === undefined ? 0 : t}`,
+        reads: (k: number) => distinct.map((t) => `let ${name}${t}_${k} = ${pointer.read(address(t, k))};`),
+        advance: (count: number) =>
+          step ? [`${name}_at += ${count === 1 ? step : `${count}u * ${step}`};`] : [],
+        value: (t: number, k: number) => `${name}${hop === undefined ? 0 : t}_${k}`,
       };
     };
     const [x, y] = [operand("a", left), operand("b", right)];
@@ -49,15 +64,16 @@ export function contractText(
       x.start,
       y.start,
       ...elements.map((t) => `var sum${t} = 0.0;`),
-      `for (var k = 0u; k < ${terms}; k++) {`,
-      ...[...x.reads, ...y.reads].map(indent),
-      ...elements.map((t) => indent(`sum${t} = fma(${x.value(t)}, ${y.value(t)}, sum${t});`)),
-      ...[...x.steps, ...y.steps].map(indent),
-      "}",
+      ...terms.lines,
+      ...eachTerm(terms.count, unrollOf(width, lanes), {
+        reads: (k) => [...x.reads(k), ...y.reads(k)],
+        add: (k) => elements.map((t) => `sum${t} = fma(${x.value(t, k)}, ${y.value(t, k)}, sum${t});`),
+        advance: (count) => [...x.advance(count), ...y.advance(count)],
+      }),
     ];
   };
 
-  const width = widthOf(walk.shape, lanes);
+  const width = widthOf(kernel, walk.shape, lanes);
   const { lines, names } = coordinatesOf(f, walk.shape);
   const others = Array.from({ length: width - 1 }, (_, t) => t + 1).flatMap((t) => [
     `let i${t} = i + ${t * lanes}u;`,
@@ -82,18 +98,31 @@ function walkOf(a: Operand, b: Operand, output: Operand) {
 }
 
 /** Only outputs with a single axis are tiled. Otherwise lanes take single outputs, so that no lane is idle. */
-function widthOf(shape: readonly number[], lanes: number): number {
-  return shape.length > 1 ? 1 : tileWidth(shape[0], lanes);
+function widthOf({ terms }: SumKernel, shape: readonly number[], lanes: number): number {
+  return shape.length > 1 || terms !== undefined ? 1 : tileWidth(shape[0], lanes);
 }
 
-/** Number of outputs that an invocation computes at once, for `explain`. */
-export function outputsAtOnce({ operands: [a, b], output }: ContractKernel, lanes: number): number {
-  return widthOf(walkOf(a, b, output).shape, lanes);
+/** Terms of an iteration. One on software GPUs, which compile long loops slowly and wait for no reads. */
+function unrollOf(width: number, lanes: number): number {
+  return lanes === 1 ? 1 : Math.min(maxUnroll, Math.floor(readsAhead / width));
+}
+
+/** Outputs that an invocation computes at once, and terms that it reads at once, for `explain`. */
+export function tileOfProduct(
+  kernel: ContractKernel & SumKernel,
+  lanes: number,
+): { outputs: number; terms: number } {
+  const { operands: [a, b], output } = kernel;
+  const outputs = widthOf(kernel, walkOf(a, b, output).shape, lanes);
+  return { outputs, terms: unrollOf(outputs, lanes) };
 }
 
 /** The tile width with the lowest cost; the largest of equal widths. */
 function tileWidth(columns: number, lanes: number): number {
-  const most = Math.max(1, Math.min(maxTileWidth, Math.floor(columns / lanes)));
+  const most = Math.max(
+    1,
+    Math.min(lanes === 1 ? softwareTileWidth : maxTileWidth, Math.ceil(columns / lanes)),
+  );
   /** Cost of reading the other operand in an iteration, in elements. */
   const overhead = 4;
   let best = 1;

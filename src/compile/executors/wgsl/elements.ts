@@ -4,6 +4,7 @@ import { sizeOf } from "../../../device/shape.ts";
 import { emitScalar, type EmittedScalar } from "../../../device/webgpu/scalar_wgsl.ts";
 import type { MapKernel, Operand } from "../../program/program.ts";
 import { type Chain, type Item, lineKey, lineOf } from "./chains.ts";
+import type { SumKernel } from "./split_sums.ts";
 import { type FunctionText, indent, toWord } from "./function_text.ts";
 import type { Path, Pointer, ShaderMemory, Use } from "./shader_memory.ts";
 
@@ -97,6 +98,56 @@ function following(
 /** Emits a loop over the elements `i` of an invocation: every `step`-th element, beginning with its lane. */
 export function eachElement(f: FunctionText, count: number, step: number, body: readonly string[]): void {
   f.push(`for (var i = lane; i < ${f.param("count", count)}; i += ${step}u) {`, ...body.map(indent), "}");
+}
+
+/** The number of terms of a sum as an expression, and the statements that compute it for element `i`. */
+export function termsText(
+  f: FunctionText,
+  { terms, output }: SumKernel,
+  length: number,
+): { readonly lines: readonly string[]; readonly count: string } {
+  if (terms === undefined) return { lines: [], count: f.param("terms", length) };
+  const [parts] = output.shape;
+  const [all, part] = [
+    f.param("all_terms", terms),
+    `i / ${f.param("outputs", sizeOf(output.shape) / parts)}`,
+  ];
+  const count = f.param("parts", parts);
+  return { lines: [`let terms = (${all} + ${count} - 1u - ${part}) / ${count};`], count: "terms" };
+}
+
+/**
+ * Emits a loop over the terms of a sum. `unroll` terms are computed at once, with their reads first, so that the reads overlap.
+ *
+ * @param terms The number of terms, as an expression.
+ * @param reads Statements that read the operands of a term: the first, second ... of an iteration.
+ * @param add Statements that add a term.
+ * @param advance Statements that advance the addresses by a number of terms.
+ */
+export function eachTerm(
+  terms: string,
+  unroll: number,
+  { reads, add, advance }: {
+    readonly reads: (term: number) => readonly string[];
+    readonly add: (term: number) => readonly string[];
+    readonly advance: (count: number) => readonly string[];
+  },
+): string[] {
+  const body = (count: number) => {
+    const each = (part: (term: number) => readonly string[]) =>
+      Array.from({ length: count }, (_, term) => part(term)).flat();
+    return [...each(reads), ...each(add), ...advance(count)].map(indent);
+  };
+  if (unroll === 1) return [`for (var k = 0u; k < ${terms}; k++) {`, ...body(1), "}"];
+  return [
+    "var k = 0u;",
+    `for (; k + ${unroll - 1}u < ${terms}; k += ${unroll}u) {`,
+    ...body(unroll),
+    "}",
+    `for (; k < ${terms}; k++) {`,
+    ...body(1),
+    "}",
+  ];
 }
 
 export function expression(root: Scalar, inputs: readonly string[], prefix: string): EmittedScalar {

@@ -7,6 +7,7 @@ import type { Lifetime } from "../../program/liveness.ts";
 import type { AccumulateKernel, Kernel, Program } from "../../program/program.ts";
 import { type Group, makeGroup, makeGroups, type Member, type Place, type Word } from "./buffer_groups.ts";
 import { type Chain, chainsOf, lifetimesInChains } from "./chains.ts";
+import { splitSums } from "./split_sums.ts";
 
 /** Properties of an adapter that determine the layout of a program. */
 export interface Adapter {
@@ -141,13 +142,14 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
   }
   rows.forEach((i, row) => inputAt[i] = rowGroups.places[row]);
   const outputAt = outputGroups.places;
-  const chains = chainsOf(program, { inputAt, outputAt, productRowsAt });
+  const split = splitSums(program, () => workgroup.lanes);
+  const chains = chainsOf(split, { inputAt, outputAt, productRowsAt });
   const capacity = limits.maxComputeWorkgroupStorageSize / 4 / workgroup.samples;
   return {
     ...workgroup,
     uniformWords: limits.maxUniformBufferBindingSize / 4,
     chains,
-    ...placeWithin(capacity, program, lifetimesInChains(chains, program)),
+    ...placeWithin(capacity, split, lifetimesInChains(chains, split)),
     word: program.slots.some(({ dtype }) => dtype === "int32" || dtype === "uint32") ? "u32" : "f32",
     carry,
     inputs: [fixed, constants, sharedRows, ...rowGroups.groups],

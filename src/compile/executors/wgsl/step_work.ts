@@ -1,11 +1,11 @@
 /** The work of each function of a step: lanes in use, serial iterations and reads. Figures for `explain`; no kernel depends on them. */
 import { bytesPerElement } from "../../../device/dtype.ts";
-import { formatShape } from "../../../device/shape.ts";
+import { formatShape, sizeOf } from "../../../device/shape.ts";
 import { operationsOf } from "../../program/cost.ts";
 import type { ChainWork } from "../loop_layout.ts";
 import type { Operand } from "../../program/program.ts";
 import { type Chain, elementsOf, type Item } from "./chains.ts";
-import { outputsAtOnce } from "./contract.ts";
+import { tileOf } from "./chain_functions.ts";
 import type { GpuLayout } from "./gpu_layout.ts";
 
 /** The work of each chain of a step. */
@@ -20,7 +20,7 @@ function workOf(chain: Chain, layout: GpuLayout): ChainWork {
   const { lanes } = layout;
   const [head] = chain;
   const elements = elementsOf(head);
-  const width = head.kind === "contract" ? outputsAtOnce(head, lanes) : 1;
+  const { outputs: width, terms: readsAhead } = tileOf(head, lanes);
   const rounds = Math.ceil(elements / (width * lanes));
   const operations = chain.reduce((sum, item) => sum + operationsOfItem(item), 0);
   const inner = termsOf(head);
@@ -38,19 +38,19 @@ function workOf(chain: Chain, layout: GpuLayout): ChainWork {
     invocations: Math.min(lanes, Math.ceil(elements / width)),
     lanesBusy: elements / (rounds * width * lanes),
     iterations: rounds * inner,
-    readsAhead: 1,
+    readsAhead,
     instructions: rounds * (inner * (perTerm + loopInstructions) + width * perElement),
     readsFrom: slowestRead(chain, layout),
     weightBytes: weights.reduce(
-      (sum, { shape, dtype }) => sum + sizeOfMatrix(shape) * bytesPerElement(dtype),
+      (sum, matrix) => sum + sizeOfMatrix(matrix) * bytesPerElement(matrix.dtype),
       0,
     ),
   };
 }
 
-/** Elements of a matrix that the samples share. Axes of a batch within a sample repeat it. */
-function sizeOfMatrix(shape: readonly number[]): number {
-  return shape.slice(-2).reduce((product, length) => product * length, 1);
+/** Elements of a matrix that the samples share. Axes with stride zero repeat it. */
+function sizeOfMatrix({ shape, strides }: Operand): number {
+  return sizeOf(shape.filter((_, axis) => strides[axis] !== 0));
 }
 
 function operationsOfItem(item: Item): number {

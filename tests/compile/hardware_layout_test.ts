@@ -1,0 +1,94 @@
+/** Loops with the layouts that GPUs of hardware get, on any GPU, compared with the CPU. */
+import assert from "node:assert/strict";
+import { key, normal, scan, splitKey, type Tensor, valueAndGrad } from "../../mod.ts";
+import type { CpuDevice } from "../../src/device/cpu/device.ts";
+import type { Run } from "../../src/compile/executors/run.ts";
+import { chooseWorkgroup, type GpuLayout } from "../../src/compile/executors/wgsl/gpu_layout.ts";
+import { adapterOf } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
+import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { longOnSoftware, testOnBoth } from "../devices.ts";
+import { modelCases } from "../models/model_cases.ts";
+import { asHardware, checkLoops, withLayouts } from "./check_loops.ts";
+import { randomBody } from "./random_body.ts";
+import { difference, tolerances } from "./run_body.ts";
+
+/** Chains whose first item computes partial sums. */
+const partialSums = ({ chains }: GpuLayout) =>
+  chains.filter(([head]) => "terms" in head && head.terms !== undefined);
+
+/** A loop with long sums: products with a matrix and of each sample, a softmax and the largest of absolute values. */
+function longSums(batch: number, size: number, outputs: number, steps: number): () => void {
+  const keys = splitKey(key(2), 4);
+  const parameters = {
+    first: normal(keys[0], [batch, size]),
+    down: normal(keys[1], [size, outputs], { standardDeviation: 0.2 }),
+    up: normal(keys[2], [outputs, size], { standardDeviation: 0.5 }),
+    rows: normal(keys[3], [steps, batch, size]),
+  };
+  const { first, down, up, rows } = parameters;
+  const step = (h: Tensor, x: Tensor): [Tensor, Tensor] => {
+    const narrow = h.matmul(down).tanh();
+    const inner = h.mul(x).softmax(1).expandDims(1).matmul(h.expandDims(2)).squeeze(2);
+    const next = narrow.matmul(up).add(inner).div(h.abs().max(1, { keepDims: true }).add(1));
+    return [next, narrow];
+  };
+  return () =>
+    void valueAndGrad(() => {
+      const [last, outputs] = scan(step, first, rows);
+      return last.square().sum().add(outputs.mean());
+    })(parameters);
+}
+
+for (
+  const [name, batch, size, outputs] of [
+    ["a length that the parts divide", 2, 96, 3],
+    ["a prime length", 3, 97, 4],
+    ["a single output", 1, 61, 1],
+  ] as const
+) {
+  testOnBoth(`long sums of ${name} are split over idle invocations`, async (cpu, webgpu) => {
+    const device = webgpu as WebGpuDevice;
+    let count = 0;
+    await checkLoops(
+      cpu as CpuDevice,
+      device,
+      longSums(batch, size, outputs, 3),
+      asHardware(device),
+      (_, layout) => count += partialSums(layout).length,
+    );
+    assert.ok(count >= 6, `${count} sums are split`);
+  });
+}
+
+/** Workgroups of hardware, in dispatches of so few steps that llvmpipe runs all iterations of their loops. */
+function hardwareLayouts(device: WebGpuDevice) {
+  const adapter = adapterOf(device);
+  const share = ({ program, batch }: Run) => chooseWorkgroup(program, batch, asHardware(device));
+  return { adapter, share };
+}
+
+testOnBoth("random loops run with the layouts of hardware", longOnSoftware, async (_cpu, webgpu) => {
+  const layouts = hardwareLayouts(webgpu as WebGpuDevice);
+  let loops = 0;
+  for (let seed = 0; seed < 20; seed++) {
+    let found!: ReturnType<typeof difference>;
+    withLayouts({ ...layouts, watch: () => loops++ }, () => {
+      found = difference(randomBody(seed), "float32", { executor: "fused" });
+    });
+    const { worst, where } = await found;
+    assert.ok(worst <= tolerances.float32, `${where} of body ${seed} differs by ${worst}`);
+  }
+  assert.ok(loops >= 20, `${loops} loops ran`);
+});
+
+/** Models whose recurrences run as parallel scans, and models without recurrences. */
+const withoutLoops = ["Transformer", "S4D", "LRU", "S5", "Mamba"];
+
+for (const [name, make] of Object.entries(modelCases).filter(([name]) => !withoutLoops.includes(name))) {
+  testOnBoth(`the loops of ${name} run with the layouts of hardware`, longOnSoftware, async (cpu, webgpu) => {
+    const { parameters, loss } = make();
+    const { adapter, share } = hardwareLayouts(webgpu as WebGpuDevice);
+    const body = () => void valueAndGrad(() => loss(normal(key(2), [4, 6, 2]), key(3)))(parameters);
+    await checkLoops(cpu as CpuDevice, webgpu as WebGpuDevice, body, adapter, undefined, share);
+  });
+}
