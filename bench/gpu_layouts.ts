@@ -4,7 +4,7 @@
  */
 import { tidy } from "../mod.ts";
 import { main, path } from "../src/commands/command.ts";
-import { estimatePlan } from "../src/compile/inspect/plan_text.ts";
+import { estimatePlan, latencyText } from "../src/compile/inspect/plan_text.ts";
 import { estimateLoop, type Limit, secondsOfLoop } from "../src/compile/inspect/estimate.ts";
 import { type Plan, planFor, type PlannedLoop } from "../src/compile/inspect/planned_gpu.ts";
 import type { LoopLayout } from "../src/compile/executors/loop_layout.ts";
@@ -48,6 +48,8 @@ interface LoopRow {
   readonly milliseconds: number;
   /** What limits the time of a step. */
   readonly limit?: Limit;
+  /** The latency of a step as a sum of cycles. */
+  readonly latency?: string;
   readonly samples?: number;
   readonly lanes?: number;
   readonly workgroups?: number;
@@ -121,7 +123,7 @@ function rowFor(workload: string, memory: number, loop: string, runs: readonly P
     gigaOperations: sum(({ run }) => costOf(run.program).operations * run.batch * run.steps) / 1e9,
     milliseconds: 1e3 * sum((run) => secondsOfLoop(run, rates)),
     ...layout && {
-      limit: limitOf({ ...longest, layout }),
+      ...estimateOf({ ...longest, layout }),
       samples: layout.samples,
       lanes: layout.lanes,
       workgroups: layout.workgroups,
@@ -137,9 +139,12 @@ function rowFor(workload: string, memory: number, loop: string, runs: readonly P
   };
 }
 
-function limitOf(loop: PlannedLoop & { readonly layout: LoopLayout }): Limit {
-  const { step } = estimateLoop(loop, rates);
-  return (Object.keys(step) as Limit[]).reduce((most, limit) => step[limit] > step[most] ? limit : most);
+function estimateOf(loop: PlannedLoop & { readonly layout: LoopLayout }): Pick<LoopRow, "limit" | "latency"> {
+  const { step, latency } = estimateLoop(loop, rates);
+  return {
+    limit: (Object.keys(step) as Limit[]).reduce((most, limit) => step[limit] > step[most] ? limit : most),
+    latency: latencyText(latency, rates),
+  };
 }
 
 /** Plans a training step for a machine. */
@@ -253,7 +258,19 @@ function page(rows: readonly Row[], before: readonly Row[]): string {
     "spilled: bytes of a workgroup. Calls and barriers: of a step. Samples per read: samples that share a read of a weight. " +
     "Weights read: bytes that a workgroup reads in a step. Rows: bytes that a sample reads and writes in a step. Lanes busy: weighted by operations.",
     table(rows.filter(isLoop), before.filter(isLoop), [workload, loop], loopColumns),
+    "## The latency of a step",
+    "Sums of iterations x cycles with 48 KiB of workgroup memory. A step takes this time where the table says `latency`.",
+    latencyList(rows),
   ].join("\n\n") + "\n";
+}
+
+/** The sums of the loops of Speech Commands, the largest model. */
+function latencyList(rows: readonly Row[]): string {
+  const shown = rows.filter((row) =>
+    isLoop(row) && row.memory === 48 && row.workload.startsWith("ncde-speech")
+  );
+  return (shown as LoopRow[]).map(({ workload, loop, latency }) => `- ${workload}, ${loop}: ${latency}.`)
+    .join("\n");
 }
 
 async function readRows(file: string): Promise<Row[]> {

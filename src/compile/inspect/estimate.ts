@@ -25,12 +25,22 @@ const workgroupOverhead = 1024;
 /** What limits the time of a step. */
 export type Limit = "latency" | "arithmetic" | "weights" | "rows";
 
+/** A part of the latency of a step: the parts with one name take `times` x `cycles`. */
+export interface LatencyTerm {
+  readonly name: string;
+  /** Iterations, calls or barriers. */
+  readonly times: number;
+  readonly cycles: number;
+}
+
 /** Estimate of a fused loop. */
 export interface LoopEstimate {
   readonly seconds: number;
   /** Seconds of a step of the workgroups that run at the same time, by each limit. */
   readonly step: Readonly<Record<Limit, number>>;
   readonly waves: number;
+  /** The latency of a step in parts. */
+  readonly latency: readonly LatencyTerm[];
 }
 
 /** Seconds of a fused loop. */
@@ -59,11 +69,17 @@ export function estimateLoop(
     "spilled": latency.cache,
     "rows": latency.memory,
   };
+  const terms: LatencyTerm[] = [
+    { name: "calls", times: layout.calls, cycles: latency.unitCache },
+    { name: "barriers", times: layout.barriers, cycles: latency.barrier },
+    ...work.map(({ name, iterations, readsFrom, readsAhead }) => ({
+      name,
+      times: iterations,
+      cycles: latencies[readsFrom] / readsAhead + latency.arithmetic,
+    })),
+  ];
   const cycles = {
-    latency: layout.calls * latency.unitCache + layout.barriers * latency.barrier +
-      sum(({ iterations, readsFrom, readsAhead }) =>
-        iterations * (latencies[readsFrom] / readsAhead + latency.arithmetic)
-      ),
+    latency: terms.reduce((total, { times, cycles }) => total + times * cycles, 0),
     arithmetic: perUnit / rates.lanes *
       sum(({ instructions, invocations }) =>
         instructions * rates.subgroup * Math.ceil(samples * invocations / rates.subgroup)
@@ -82,7 +98,7 @@ export function estimateLoop(
       (commands.dispatches - loopDispatches) * rates.launch,
       gradients / (rates.arithmetic * rates.products),
     );
-  return { seconds, step, waves };
+  return { seconds, step, waves, latency: terms };
 }
 
 /** Seconds of a loop: of a stepped loop, the largest of its launches and its operations at the rate of products. */

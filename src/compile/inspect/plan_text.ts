@@ -1,6 +1,6 @@
 /** A plan for a GPU as text. */
 import type { Machine, MachineRates } from "../../device/machines.ts";
-import { estimateLoop, type Limit, secondsOfKernel, secondsOfLoop } from "./estimate.ts";
+import { estimateLoop, type LatencyTerm, type Limit, secondsOfKernel, secondsOfLoop } from "./estimate.ts";
 import type { Commands, Plan, PlannedLoop } from "./planned_gpu.ts";
 
 const limitNames: Readonly<Record<Limit, string>> = {
@@ -10,6 +10,9 @@ const limitNames: Readonly<Record<Limit, string>> = {
   rows: "reads and writes of rows in memory",
 };
 
+/** Maximum printed terms of a sum. */
+const maxTerms = 8;
+
 /** The layout and the estimate of a loop. */
 export function describePlannedLoop(loop: PlannedLoop, { name, rates }: Machine): string {
   const { layout, commands, loopDispatches, describe, run: { steps } } = loop;
@@ -18,7 +21,7 @@ export function describePlannedLoop(loop: PlannedLoop, { name, rates }: Machine)
   if (!rates) return `${counts}\n${describe()}`;
   const estimated = `${name}, estimate: ${milliseconds(secondsOfLoop(loop, rates))}`;
   if (!layout) return `${counts}\n${estimated}, by launches or by operations\n${describe()}`;
-  const { step, waves } = estimateLoop({ ...loop, layout }, rates);
+  const { step, waves, latency } = estimateLoop({ ...loop, layout }, rates);
   const limits = Object.entries(step).sort(([, a], [, b]) => b - a).map(([limit, seconds]) =>
     `${limitNames[limit as Limit]} ${microseconds(seconds)}`
   );
@@ -28,8 +31,25 @@ export function describePlannedLoop(loop: PlannedLoop, { name, rates }: Machine)
       limits.join(", ")
     }), plus ` +
     `launches of ${microseconds(rates.launch)} and the products of weight gradients`,
+    `latency: ${latencyText(latency, rates)}`,
     describe(),
   ].join("\n");
+}
+
+/** The latency of a step as a sum, its largest terms first. Equal terms are printed once. */
+export function latencyText(terms: readonly LatencyTerm[], { clock }: MachineRates): string {
+  const equal = Map.groupBy(terms, ({ name, times, cycles }) => `${name} ${times} ${cycles}`);
+  const sums = [...equal.values()].map((all) => {
+    const [{ name, times, cycles }] = all;
+    const count = all.length * times;
+    return { text: `${name}: ${count.toLocaleString("en")} x ${+cycles.toFixed(1)}`, total: count * cycles };
+  }).sort((a, b) => b.total - a.total);
+  const total = sums.reduce((sum, { total }) => sum + total, 0);
+  const shown = sums.slice(0, maxTerms).map(({ text }) => text);
+  const rest = sums.slice(maxTerms).reduce((sum, { total }) => sum + total, 0);
+  const others = rest > 0 ? [`others: ${Math.round(rest).toLocaleString("en")}`] : [];
+  return `${Math.round(total).toLocaleString("en")} cycles of ${+(1e9 / clock).toFixed(3)} ns = ` +
+    [...shown, ...others].join(" + ");
 }
 
 /** Commands and estimates of a whole plan. */
