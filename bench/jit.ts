@@ -23,7 +23,7 @@ import {
 import type { Device } from "../src/device/device.ts";
 import { main, wholeFrom } from "../src/commands/command.ts";
 import { benchCommand } from "./programs.ts";
-import { type DeviceOptions, openDevice, withTimingOptions } from "./timing.ts";
+import { type DeviceOptions, openDevice, secondsOf, withTimingOptions } from "./timing.ts";
 
 /** A training step: the loss, the gradients, and Adam. */
 function stepOf(X: CubicSpline, labels: Tensor, sizes: { width: number; method?: MethodName }): () => Tensor {
@@ -86,18 +86,14 @@ async function timesOf(
   step: () => unknown,
   { steps, repeats }: { steps: number; repeats: number },
 ): Promise<StepMilliseconds> {
-  const run = async () => {
-    for (let i = 0; i < steps; i++) tidy(() => void step());
-    await device.synchronize();
-  };
+  const run = () =>
+    secondsOf(device, () => {
+      for (let i = 0; i < steps; i++) tidy(() => void step());
+    });
   await run();
   const before = cpuUsage();
   let wall = Infinity;
-  for (let i = 0; i < repeats; i++) {
-    const start = performance.now();
-    await run();
-    wall = Math.min(wall, (performance.now() - start) / steps);
-  }
+  for (let i = 0; i < repeats; i++) wall = Math.min(wall, 1000 * await run() / steps);
   const { user, system } = cpuUsage(before);
   return { wall, processor: (user + system) / 1000 / steps / repeats };
 }

@@ -6,6 +6,7 @@ import { createCpuDevice } from "../src/device/cpu/device.ts";
 import { asAnyDevice } from "../src/device/device_class.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
 import type { Device } from "../src/device/device.ts";
+import { meanSeconds, secondsOfRun } from "../src/compile/inspect/seconds_of.ts";
 
 /** Device to measure on. */
 export interface DeviceOptions extends InitOptions {
@@ -55,15 +56,17 @@ interface StepTimes {
   memory?: number;
 }
 
-/** Seconds of some work, including the time of the device. Tensors made by the work are released. */
-export async function secondsOf(device: Device, work: () => unknown): Promise<number> {
-  await device.synchronize();
-  const start = performance.now();
-  tidy(() => {
-    work();
-  });
-  await device.synchronize();
-  return (performance.now() - start) / 1000;
+/**
+ * Seconds of some work, including the time of the device. Tensors made by the work are released. A GPU runs the work at least twice, see
+ * `meanSeconds`.
+ */
+export function secondsOf(device: Device, work: () => unknown): Promise<number> {
+  return meanSeconds(device, () => tidy(() => void work()));
+}
+
+/** Seconds of the first run of some work, which traces and compiles. */
+export function secondsOfFirst(device: Device, work: () => unknown): Promise<number> {
+  return secondsOfRun(device, () => tidy(() => void work()));
 }
 
 /**
@@ -79,7 +82,7 @@ export async function timeBest(
   repeats: number,
 ): Promise<{ seconds: number; first: number }> {
   const run = () => secondsOf(device, work);
-  const first = await run();
+  const first = await secondsOfFirst(device, work);
   for (let i = 0, spent = 0; i < warmUp.runs && spent < warmUp.seconds; i++) spent += await run();
   const times: number[] = [];
   for (let i = 0; i < repeats; i++) times.push(await run());

@@ -5,7 +5,7 @@
 import { markdownTable } from "../../tasks/markdown.ts";
 import { main, wholeFrom } from "../../src/commands/command.ts";
 import { benchCommand } from "../programs.ts";
-import { type DeviceOptions, openDevice, secondsOf } from "../timing.ts";
+import { type DeviceOptions, openDevice, secondsOf, secondsOfFirst } from "../timing.ts";
 import { prepare, workloadNames } from "../workloads.ts";
 
 /** An implementation that can repeatedly run a workload's step. */
@@ -46,7 +46,7 @@ const pause = 300;
 export async function weft(workload: string, options: DeviceOptions): Promise<Contender> {
   const device = await openDevice(options);
   const { step } = prepare(workload);
-  const first = await secondsOf(device, step);
+  const first = await secondsOfFirst(device, step);
   return { name: "Weft", first, step: () => secondsOf(device, step), stop: () => Promise.resolve() };
 }
 

@@ -7,21 +7,10 @@ import { evaluate } from "../../src/train/evaluate.ts";
 import { NonFiniteLossError, train } from "../../src/train/loop.ts";
 import { Pipeline } from "../../src/train/pipeline.ts";
 import { test as testOnWebGpu } from "../device/webgpu_tests.ts";
+import { withClock } from "../clock.ts";
 import { testOnDevices } from "../devices.ts";
 import { assertSame, batches, newRun, run, withRun } from "./tiny_run.ts";
 import { tinyTask } from "./tiny_task.ts";
-
-/** Runs `body` with a clock that only `advance` moves. */
-async function withClock<T>(body: (advance: (milliseconds: number) => void) => Promise<T>): Promise<T> {
-  const { now } = performance;
-  let time = Math.ceil(now.call(performance));
-  performance.now = () => time;
-  try {
-    return await body((milliseconds) => void (time += milliseconds));
-  } finally {
-    performance.now = now;
-  }
-}
 
 /** A GPU of which a pipeline sees the uploads alone. */
 function fakeGpu(): { device: Device; statistics: { uploaded: number } } {

@@ -12,6 +12,7 @@ import {
   setSchedule,
 } from "../executors/choose_executor.ts";
 import { observeLoops } from "../loop/graph_loop.ts";
+import { meanSeconds } from "./seconds_of.ts";
 import { Uncompilable } from "../trace/uncompilable.ts";
 
 /** Timed runs per schedule, after one run that compiles. The fastest run counts. */
@@ -70,19 +71,16 @@ export async function tune(solve: () => unknown): Promise<string> {
 
 /** Seconds of a run. Undefined if the schedule cannot run. */
 async function timeOf(schedule: Schedule, device: LoopDevice, run: Run): Promise<number | undefined> {
-  let fastest = Infinity;
-  for (let i = 0; i <= repeats; i++) {
-    const start = performance.now();
-    try {
-      tidy(() => void runAs(schedule, device, run));
-    } catch (error) {
-      if (error instanceof Uncompilable) return undefined;
-      throw error;
-    }
-    await device.synchronize();
-    if (i > 0) fastest = Math.min(fastest, (performance.now() - start) / 1000);
+  const once = () => tidy(() => void runAs(schedule, device, run));
+  try {
+    once();
+    let fastest = Infinity;
+    for (let i = 0; i < repeats; i++) fastest = Math.min(fastest, await meanSeconds(device, once));
+    return fastest;
+  } catch (error) {
+    if (error instanceof Uncompilable) return undefined;
+    throw error;
   }
-  return fastest;
 }
 
 function nameSchedule({ executor, workgroup }: Schedule): string {

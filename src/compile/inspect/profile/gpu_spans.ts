@@ -1,5 +1,6 @@
 import type { WebGpuDevice } from "../../../device/webgpu/device.ts";
 import type { SpanListener, SpanName } from "../../../device/profiler.ts";
+import { readTimestamps } from "../timestamps.ts";
 import type { ProfileSpan, SpanRecorder } from "./span_recorder.ts";
 
 /** Maximum timestamps of a query set in WebGPU. */
@@ -52,7 +53,7 @@ export class GpuSpans implements SpanListener, SpanRecorder {
     this.#passes = [];
     this.#sets = [];
     const times: bigint[] = [];
-    for (const set of sets) times.push(...await this.#read(set));
+    for (const set of sets) times.push(...await readTimestamps(this.device.gpuDevice, set));
     for (const set of sets) set.destroy();
     const first = times.length > 0 ? times[0] : 0n;
     return passes.map(({ kind, name }, i) => {
@@ -60,23 +61,5 @@ export class GpuSpans implements SpanListener, SpanRecorder {
       const seconds = Math.max(0, Number(end - begin) / 1e9);
       return { kind, name, start: Number(begin - first) / 1e9, seconds, own: seconds };
     });
-  }
-
-  async #read(set: GPUQuerySet): Promise<BigUint64Array> {
-    const { gpuDevice } = this.device;
-    const size = 8 * setSize;
-    const [resolved, staging] = [
-      GPUBufferUsage.QUERY_RESOLVE | GPUBufferUsage.COPY_SRC,
-      GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
-    ].map((usage) => gpuDevice.createBuffer({ size, usage }));
-    const encoder = gpuDevice.createCommandEncoder();
-    encoder.resolveQuerySet(set, 0, setSize, resolved, 0);
-    encoder.copyBufferToBuffer(resolved, 0, staging, 0, size);
-    gpuDevice.queue.submit([encoder.finish()]);
-    await staging.mapAsync(GPUMapMode.READ);
-    const times = new BigUint64Array(staging.getMappedRange().slice(0));
-    staging.unmap();
-    for (const buffer of [resolved, staging]) buffer.destroy();
-    return times;
   }
 }

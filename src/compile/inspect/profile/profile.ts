@@ -6,6 +6,7 @@ import { asAnyDevice } from "../../../device/device_class.ts";
 import { GpuSpans } from "./gpu_spans.ts";
 import { HostSpans } from "./host_spans.ts";
 import { recordKernelSpans } from "./kernel_spans.ts";
+import { secondsOfRun } from "../seconds_of.ts";
 import { listenToSpans, type SpanKind, type SpanListener } from "../../../device/profiler.ts";
 import type { ProfileSpan, SpanRecorder } from "./span_recorder.ts";
 
@@ -83,13 +84,11 @@ export async function profile(run: () => unknown): Promise<RunProfile> {
 }
 
 async function secondsOf(recorder: SpanListener, run: () => unknown): Promise<number> {
+  if (!recorder.measuresHost) return await secondsOfRun(recorder.device, run);
   const start = performance.now();
-  if (recorder.measuresHost) {
-    recorder.begin({ kind: "host", name: "the function itself: code, tensor objects, garbage collection" });
-  }
+  recorder.begin({ kind: "host", name: "the function itself: code, tensor objects, garbage collection" });
   await run();
-  if (recorder.measuresHost) recorder.end();
-  await recorder.device.synchronize();
+  recorder.end();
   return (performance.now() - start) / 1000;
 }
 
