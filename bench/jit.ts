@@ -86,16 +86,19 @@ async function timesOf(
   step: () => unknown,
   { steps, repeats }: { steps: number; repeats: number },
 ): Promise<StepMilliseconds> {
+  let taken = 0;
   const run = () =>
     secondsOf(device, () => {
       for (let i = 0; i < steps; i++) tidy(() => void step());
+      taken += steps;
     });
   await run();
+  taken = 0;
   const before = cpuUsage();
   let wall = Infinity;
   for (let i = 0; i < repeats; i++) wall = Math.min(wall, 1000 * await run() / steps);
   const { user, system } = cpuUsage(before);
-  return { wall, processor: (user + system) / 1000 / steps / repeats };
+  return { wall, processor: (user + system) / 1000 / taken };
 }
 
 await main(async (args) => {

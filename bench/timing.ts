@@ -57,8 +57,8 @@ interface StepTimes {
 }
 
 /**
- * Seconds of some work, including the time of the device. Tensors made by the work are released. A GPU runs the work at least twice, see
- * `meanSeconds`.
+ * Seconds of some work, including the time of the device. Tensors made by the work are released. A GPU runs the
+ * work at least twice, see `meanSeconds`.
  */
 export function secondsOf(device: Device, work: () => unknown): Promise<number> {
   return meanSeconds(device, () => tidy(() => void work()));
