@@ -46,7 +46,6 @@ import { type SeriesSettings, sourcesOf } from "./settings.ts";
 import { kindNamed, type ModelExperiment, modelRules, withoutEffect } from "./model_kind.ts";
 import type { SeriesNetworkOptions } from "./series_network.ts";
 import { seriesModels } from "./series_models.ts";
-import type { Fill } from "./series_reading.ts";
 import { onGrid, recordClock } from "./time_grid.ts";
 import {
   inRecordedOrder,
@@ -86,7 +85,7 @@ export interface SeriesProblem<Settings extends SeriesSettings = SeriesSettings>
   /** Scaling of the channels; by default that of the settings. */
   scaling?: (settings: Settings) => Scaling | "none" | undefined;
   /** How models that read observations fill missing values; `"hold"` by default. */
-  fill?: (settings: Settings) => Fill;
+  fill?: (settings: Settings) => "hold" | "spline";
   /** Curves of a scaled series for a report; by default its channels over time. */
   draw?: (
     series: Series,

@@ -25,7 +25,7 @@ import { shrinkReadouts } from "./pace.ts";
 import { kindNamed, type ModelKind } from "./model_kind.ts";
 import type { SeriesModel, SeriesModelKind } from "./series_model.ts";
 import { seriesModels } from "./series_models.ts";
-import { type Fill, seriesForm } from "./series_reading.ts";
+import { seriesForm } from "./series_reading.ts";
 import { onGrid } from "./time_grid.ts";
 
 /** Series in the form that the model reads. */
@@ -63,7 +63,7 @@ export interface SeriesNetworkOptions {
    */
   isStaticFirst?: boolean;
   /** How models that read observations fill missing values; `"hold"` by default. */
-  fill?: Fill;
+  fill?: "hold" | "spline";
   /** Solver if the settings have none; `"rk4"` by default. */
   method?: MethodName;
 }

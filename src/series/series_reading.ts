@@ -33,12 +33,6 @@ interface SeriesForm {
   gridPoints(observations: number): number;
 }
 
-/**
- * How a missing value between observations is filled for models that read observations: with the previous
- * value, or, as Kidger et al., 2020, appendix D.3, with the natural cubic spline of the channel.
- */
-export type Fill = "hold" | "spline";
-
 /** Options of the form. */
 interface SeriesFormOptions {
   /** Number of observations from one window to the next, 4 by default. */
@@ -47,8 +41,11 @@ interface SeriesFormOptions {
   signatureDepth?: number;
   /** Whether the form must not depend on later observations. */
   online?: boolean;
-  /** How models that read observations fill missing values; `"hold"` by default. */
-  fill?: Fill;
+  /**
+   * How a missing value is filled for models that read observations: with the previous value (default), or, as
+   * Kidger et al., 2020, appendix D.3, with the natural cubic spline of the channel.
+   */
+  fill?: "hold" | "spline";
   /** Number of intensity channels, which are the last channels; 0 by default. */
   marks?: number;
 }
@@ -112,7 +109,7 @@ function splined(x: Tensor): Tensor {
 export interface ObservationRows {
   /**
    * Time and values `(batch, length, channels)`. A missing value is the previous one, or zero before the
-   * first, or that of the spline: see {@linkcode Fill}.
+   * first, or that of the natural cubic spline.
    */
   readonly values: Tensor;
   /** Time since the previous row, 0 for the first row: `(batch, length)`. */

@@ -64,6 +64,8 @@ export interface ForecastingOptions extends ForecasterOptions {
   splits: Splits<Trajectories>;
   /** Target series; by default the series themselves. */
   targets?: Splits<Trajectories>;
+  /** Smallest standard deviation of predictions, which is that of baselines; without it they have none. */
+  leastDeviation?: number;
   /** Number of losses that the paper's recipe averages. */
   average?: number;
   /** Settings of the run. */
@@ -94,7 +96,8 @@ export function forecaster(options: ForecasterOptions): Pick<Task<ForecastBatch>
     const [targets, predicted] = [wanted.slice(1, from), y.slice(1, from - 1, length - 1)];
     const means = predicted.slice(-1, 0, channels);
     const [mse, mae] = [meanSquaredError(means, targets), meanAbsoluteError(means, targets)];
-    if (!deviations) return { loss: mse, mae };
+    // Half the mean squared error is the measure of WARP's code for series that differ from their targets.
+    if (!deviations) return { loss: mse, mae, ...(wanted === x ? {} : { "half mse": mse.div(2) }) };
     const standardDeviations = predicted.slice(-1, channels);
     return {
       loss: gaussianNLL(means, standardDeviations, targets),
@@ -183,6 +186,8 @@ async function measurePredictions(
     test: test.targets ?? test.x,
     squaredErrors,
     start,
+    ...(test.targets ? { inputs: test.x } : {}),
+    deviation: options.leastDeviation,
     isLastGiven: !test.targets,
   });
   return { measures, baselines, sections: () => Promise.resolve([]) };

@@ -1,4 +1,5 @@
 /** The pages and parts of pages in docs/ that `deno task reproduce --pages` writes. */
+import { withRecordedTables } from "./recorded_tables.ts";
 import { recipesPage } from "./recipes_page.ts";
 
 /** A page that is generated from data. */
@@ -12,4 +13,8 @@ export interface GeneratedPage {
 /** All generated pages. */
 export const generatedPages: readonly GeneratedPage[] = [
   { path: "docs/recipes.md", render: recipesPage },
+  ...["docs/errata.md", "docs/results.md", "docs/warp_results.md"].map((path) => ({
+    path,
+    render: withRecordedTables,
+  })),
 ];

@@ -164,11 +164,14 @@ testOnCpu("the test metrics include the baselines mean of the training series an
           [name, from],
         ) => [name, mean(from, (error) => error ** 2, (i, t) => predict(i, t, from))]),
       ),
+      ...(more.targets ? { "half mse": mean(1, (error) => error ** 2 / 2, (i, t) => predict(i, t, 1)) } : {}),
       mae: mean(start, Math.abs, (i, t) => predict(i, t, start)),
     });
     const expected: Record<string, Record<string, number>> = {
       "the mean of the training series": measures((_, t) => meanAt(t)),
-      ...more.targets ? {} : { "the last value": measures((i, _, from) => value(test.values, i, from - 1)) },
+      ...more.targets
+        ? { "the input": measures((i, t) => value(splits.test.values, i, t)) }
+        : { "the last value": measures((i, _, from) => value(test.values, i, from - 1)) },
     };
     const { baselines } = await task.evaluatePredictions!();
     assert.deepEqual(Object.keys(baselines), Object.keys(expected));

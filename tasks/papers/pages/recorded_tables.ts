@@ -1,0 +1,92 @@
+/** Tables of docs/ that are made from the recorded results in docs/tables/. */
+import { statistics } from "../../../src/train/statistics.ts";
+import { markdownTable } from "../../markdown.ts";
+
+/** Folder of the recorded results. */
+export const recordedFolder = new URL("../../../docs/tables/", import.meta.url);
+
+/** A recorded table: the names of its columns, and its rows. */
+export interface RecordedTable {
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** Columns of a recorded table that a page does not show: how each row was made. */
+const hidden = ["command", "commit"];
+
+/** Parses comma-separated values (RFC 4180) with a header. @throws {Error} If a row has another length. */
+export function parseRecorded(text: string, file: string): RecordedTable {
+  const fields = [...text.matchAll(/(?:"((?:[^"]|"")*)"|([^,\n]*))(,|\n|$)/g)];
+  const lines: string[][] = [[]];
+  for (const [whole, quoted, plain, end] of fields) {
+    if (whole === "") break;
+    lines.at(-1)!.push(quoted?.replaceAll('""', '"') ?? plain);
+    if (end === "\n") lines.push([]);
+  }
+  const [head, ...rows] = lines.filter((line) => line.length > 0);
+  const wrong = rows.find((row) => row.length !== head.length);
+  if (wrong) {
+    throw new Error(`${file}: a row with ${wrong.length} fields, expected ${head.length}: ${wrong.join()}`);
+  }
+  return { head, rows };
+}
+
+/** Reads docs/tables/NAME.csv. */
+export async function readRecorded(name: string): Promise<RecordedTable> {
+  const file = `${name}.csv`;
+  return parseRecorded(await Deno.readTextFile(new URL(file, recordedFolder)), file);
+}
+
+/** A recorded table as Markdown, in the form of `deno fmt`. Columns of numbers are aligned right. */
+export function recordedMarkdown({ head, rows }: RecordedTable): string {
+  const shown = head.flatMap((name, i) => hidden.includes(name) ? [] : [i]);
+  const isNumeric = (i: number) => rows.every((row) => /^([-\d].*|)$/.test(row[i]));
+  return markdownTable(
+    [head, ...rows].map((row) => shown.map((i) => row[i])),
+    shown.flatMap((i, place) => place === 0 || !isNumeric(i) ? [place] : []),
+  );
+}
+
+/** Tables that are computed from the runs of `deno task reproduce`, by their names in a page. */
+const computed: Readonly<Record<string, () => Promise<string>>> = { "ncde-table-1": ncdeTable1 };
+
+/** Table 1 of Kidger et al. from its runs: accuracies, and epochs and memory of seed 0 with 30 % dropped. */
+async function ncdeTable1(): Promise<string> {
+  const { head, rows } = await readRecorded("ncde-table-1");
+  const runs = rows.map((row) => Object.fromEntries(head.map((name, i) => [name, row[i]])));
+  const titles = ["30 % dropped", "50 % dropped", "70 % dropped"];
+  const models = [...new Set(runs.map(({ model }) => model))];
+  const table = models.map((model) => {
+    const first = runs.find((run) => run.model === model && run.column === titles[0] && run.seed === "0")!;
+    return [
+      model,
+      ...titles.flatMap((column) => {
+        const cell = runs.filter((run) => run.model === model && run.column === column);
+        const { mean, standardDeviation } = statistics(cell.map(({ value }) => Number(value)));
+        const paper = [cell[0].published, cell[0]["published deviation"]].map((value) =>
+          Number(value).toFixed(1)
+        );
+        return [`${mean.toFixed(1)} ± ${standardDeviation.toFixed(1)}`, paper.join(" ± ")];
+      }),
+      first.epochs,
+      `${Math.round(Number(first["peak memory in bytes"]) / 2 ** 20)}`,
+    ];
+  });
+  const columns = titles.flatMap((title) => [title, "paper"]);
+  return markdownTable([["", ...columns, "epochs", "MiB of memory"], ...table]);
+}
+
+const block = /(<!-- table: ([\w-]+) -->\n)[^]*?(\n<!-- end of table -->)/g;
+
+/** Replaces the tables of a page by those of docs/tables/. */
+export async function withRecordedTables(text: string): Promise<string> {
+  const names = [...text.matchAll(block)].map(([, , name]) => name);
+  const tables = new Map(
+    await Promise.all(
+      names.map(async (name) =>
+        [name, await computed[name]?.() ?? recordedMarkdown(await readRecorded(name))] as const
+      ),
+    ),
+  );
+  return text.replaceAll(block, (_, start, name, end) => `${start}\n${tables.get(name)}\n${end}`);
+}
