@@ -94,6 +94,11 @@ export const testOnCpu = withOptions<Body>((name, options, body) =>
   testOn(cpu, `${name} [cpu]`, options, body)
 );
 
+/** A test on WebGPU only. */
+export const testOnWebGpu = withOptions<Body>((name, options, body) =>
+  testOn(webgpu, `${name} [webgpu]`, options, body)
+);
+
 /** A test that compares WebGPU with the CPU. */
 export const testOnBoth = withOptions<BodyOnBoth>((name, options, body) =>
   testOn(webgpu, `${name}, against the CPU [webgpu]`, options, (webgpu) => body(cpu, webgpu))

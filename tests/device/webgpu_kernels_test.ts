@@ -1,17 +1,6 @@
 /** Tests specific to the WebGPU device: batches, memory, kernels, and both ways to distribute work. */
 import assert from "node:assert/strict";
-import {
-  key,
-  linearRecurrence,
-  naturalCubicCoeffs,
-  normal,
-  type Tensor,
-  tensor,
-  tidy,
-  uniform,
-  valueAndGrad,
-  zeros,
-} from "../../mod.ts";
+import { key, normal, type Tensor, tensor, tidy, uniform, valueAndGrad, zeros } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { instantiate, type ScalarFunction } from "../../src/device/scalar.ts";
@@ -22,6 +11,7 @@ import { BufferPool, sizeClass } from "../../src/device/webgpu/buffer_pool.ts";
 import type { GpuLimits } from "../../src/device/webgpu/gpu.ts";
 import { emitScalar } from "../../src/device/webgpu/scalar_wgsl.ts";
 import { cpu } from "../devices.ts";
+import { families } from "./kernel_families.ts";
 import { copyOne, fresh, test, viewOf } from "./webgpu_tests.ts";
 
 test("operations are batched into few submissions, and reads of one turn share one", async (device) => {
@@ -199,40 +189,6 @@ test("kernels read only the elements of an offset view", async (device) => {
   assert.equal(nothing.length, 0);
   assert.deepEqual([...last], [6]);
 });
-
-/** (77, 23) to complex numbers (77, 2, 11). */
-const pairs = (x: Tensor): Tensor => x.slice(1, 1).reshape([77, 2, 11]);
-
-/** Every family of kernels, on strided inputs of odd sizes. */
-const families: Record<string, (x: Tensor, y: Tensor) => Tensor> = {
-  map: (x, y) => x.mul(2).add(y.mT).tanh(),
-  "map of a broadcast": (x) => x.sub(x.mean(0)),
-  "sum over rows": (x) => x.sum(0),
-  "sum over columns": (x) => x.sum(1),
-  "sum over columns of a transpose": (x) => x.mT.sum(1),
-  "sum of all": (x) => x.sum(),
-  "maximum over outer axes": (x) => x.reshape([7, 11, 23]).max([0, 2]),
-  "minimum of all": (x) => x.min(),
-  "arg max over rows": (x) => x.argmax(0),
-  "arg min over columns": (x) => x.argmin(1),
-  "cumulative sum over rows": (x) => x.cumsum(0),
-  "cumulative sum over columns": (x) => x.cumsum(1),
-  "linear recurrences over rows": (x, y) => linearRecurrence(x, y.mT, { axis: 1 }),
-  "linear recurrences over columns": (x, y) => linearRecurrence(x, y.mT),
-  "linear recurrences of complex numbers, backwards": (x, y) =>
-    linearRecurrence(pairs(x), pairs(y.mT).flip(0), { complex: true }),
-  "a long linear recurrence": (x) => linearRecurrence(x.reshape([-1]), x.reshape([-1]).flip(0)),
-  matmul: (x, y) => x.matmul(y),
-  "matmul of transposes": (x, y) => y.mT.matmul(x.mT),
-  "matmul, batched": (x, y) => x.reshape([7, 11, 23]).matmul(y.reshape([23, 7, 11]).permute([1, 0, 2])),
-  "matmul with a long sum": (x) => x.reshape([1, 1771]).matmul(x.reshape([1771, 1])),
-  gather: (x) => x.take(tensor([3, 0, 76, 3, 99], { dtype: "int32" })),
-  sort: (x) => x.argsort(1),
-  "few long tridiagonal systems": (x) => naturalCubicCoeffs(x.reshape([1, 1771, 1])),
-  "many tridiagonal systems": (x) => naturalCubicCoeffs(x.reshape([1, 77, 23])),
-  "scatter add": (x, y) =>
-    x.scatterAdd(tensor(Int32Array.from({ length: 77 }, (_, i) => i % 5), { dtype: "int32" }), y.mT),
-};
 
 const limitsOfDispatches: Record<string, GpuLimits> = {
   "any number of workgroups": {},

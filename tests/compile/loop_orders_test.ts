@@ -1,0 +1,83 @@
+/** Compiled loops give the same results, bit for bit, if invocations and workgroups take their work in another order. */
+import assert from "node:assert/strict";
+import { key, normal, scan, type Tensor, valueAndGrad } from "../../mod.ts";
+import { chooseWorkgroup, layOutOnGpu } from "../../src/compile/executors/wgsl/gpu_layout.ts";
+import { emitWgsl, type WgslLoop } from "../../src/compile/executors/wgsl/emit_wgsl.ts";
+import { adapterOf } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
+import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { longOnSoftware, testOnWebGpu } from "../devices.ts";
+import { ordersThatDiffer, withDevices } from "../device/edited_gpu.ts";
+import { orders } from "../device/reorder.ts";
+import { modelCases } from "../models/model_cases.ts";
+
+/** The loss of a model and its gradients. */
+const gradientsOf = (model: string) => () => {
+  const { parameters, loss } = modelCases[model]();
+  const x = normal(key(7), [4, 6, 2]);
+  return valueAndGrad((_: typeof parameters) => loss(x, key(3)))(parameters);
+};
+
+/** A recurrence whose loops compile fast: the last state and its gradient. */
+function recurrence() {
+  const [weight, first, x] = [[16, 16], [3, 16], [4, 3, 16]].map((shape, i) => normal(key(i), shape));
+  return valueAndGrad((weight: Tensor) => {
+    const step = (h: Tensor, x: Tensor): [Tensor, Tensor] => {
+      const next = h.matmul(weight).add(x).tanh();
+      return [next, next.sum(1)];
+    };
+    const [last, sums] = scan(step, first, x);
+    return last.square().mean().add(sums.mean());
+  })(weight);
+}
+
+testOnWebGpu("a loop and its gradient give the same bits in every order of work", async () => {
+  await withDevices({}, async (devices) => assert.deepEqual(await ordersThatDiffer(devices, recurrence), []));
+});
+
+for (const model of Object.keys(modelCases)) {
+  testOnWebGpu(`${model}: loops give the same bits in every order of work`, longOnSoftware, async () => {
+    await withDevices({}, async (devices) => {
+      assert.deepEqual(await ordersThatDiffer(devices, gradientsOf(model)), []);
+    });
+  });
+}
+
+/** The loops of a computation as shaders, with a layout for hardware. */
+function shadersOf(device: WebGpuDevice, body: () => unknown): WgslLoop[] {
+  const adapter = { ...adapterOf(device), maxIterations: Infinity };
+  const shaders: WgslLoop[] = [];
+  observeLoops(
+    (_, { program, batch }) =>
+      shaders.push(
+        emitWgsl(program, layOutOnGpu(program, chooseWorkgroup(program, batch, adapter), adapter)),
+      ),
+    () => void body(),
+  );
+  return shaders;
+}
+
+/** Numbers of the calls of a step that wait at a barrier. */
+function waitingCalls({ code, args }: WgslLoop): number[] {
+  const constant = (name: string) => Number(new RegExp(`const ${name} = (\\d+)u`).exec(code)![1]);
+  const [first, end, size] = ["prologue_end", "step_end", "call_size"].map(constant);
+  return Array.from({ length: end - first }, (_, i) => first + i).filter((i) => args[i * size + 1] === 1);
+}
+
+const flag = "argument(at + 1u) == 1u";
+
+testOnWebGpu("another order of work reveals a missing barrier of a loop", async (device) => {
+  const loop = shadersOf(device as WebGpuDevice, recurrence).at(-1)!;
+  const calls = waitingCalls(loop);
+  const call = calls[calls.length >> 1];
+  let isEdited = false;
+  const edit = (code: string) => {
+    if (code !== loop.code) return code;
+    isEdited = true;
+    return code.replace(flag, `${flag} && i != ${call}u`);
+  };
+  await withDevices({ edit }, async (devices) => {
+    assert.deepEqual(await ordersThatDiffer(devices, recurrence), orders);
+  });
+  assert.ok(isEdited);
+});

@@ -1,0 +1,112 @@
+/** WebGPU devices whose shaders or limits tests change. */
+import assert from "node:assert/strict";
+import { type Tensor, treeLeaves, type TypedArray } from "../../mod.ts";
+import { setSchedule } from "../../src/compile/executors/choose_executor.ts";
+import { chooseWorkgroup } from "../../src/compile/executors/wgsl/gpu_layout.ts";
+import { adapterOf } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
+import { setCurrentDevice } from "../../src/device/current.ts";
+import { findAdapter } from "../../src/device/webgpu/adapter.ts";
+import { createWebGpuDevice, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { type Order, orders, reorder, splitAtBarriers } from "./reorder.ts";
+import { shared } from "./webgpu_tests.ts";
+
+/** What {@linkcode openEdited} changes. */
+interface Changes {
+  /** Edits the WGSL of each shader before it is compiled. */
+  readonly edit?: (code: string) => string;
+  /** Replaces limits of the adapter. They must not exceed those of the adapter. */
+  readonly limits?: Partial<Record<keyof GPUSupportedLimits, number>>;
+  /** Maximum number of workgroups per dispatch. */
+  readonly maxWorkgroups?: number;
+}
+
+/** Opens a separate device for tests. */
+export async function openEdited(
+  { edit = (code) => code, limits = {}, maxWorkgroups }: Changes = {},
+): Promise<WebGpuDevice> {
+  const found = (await findAdapter(shared!.implementation))!;
+  const { adapter } = found;
+  const edited = {
+    info: adapter.info,
+    features: adapter.features,
+    limits: new Proxy(adapter.limits, {
+      get: (target, name) => Reflect.get(limits, name) ?? Reflect.get(target, name, target),
+    }),
+    async requestDevice(descriptor: GPUDeviceDescriptor) {
+      const device = await adapter.requestDevice(descriptor);
+      const compile = device.createShaderModule.bind(device);
+      device.createShaderModule = (given) => compile({ ...given, code: edit(given.code) });
+      return device;
+    },
+  };
+  return await createWebGpuDevice({
+    maxWorkgroups,
+    found: { ...found, adapter: edited as unknown as GPUAdapter },
+  });
+}
+
+/** Runs `body` with a device per order of work, after a device without a change of the order. */
+export async function withDevices<T>(
+  { edit = (code) => code, ...rest }: Changes,
+  body: (devices: readonly WebGpuDevice[]) => Promise<T>,
+): Promise<T> {
+  const open = (order?: Order) =>
+    openEdited({
+      ...rest,
+      edit(code) {
+        const edited = splitAtBarriers(edit(code));
+        return order ? reorder(edited, order) : edited;
+      },
+    });
+  const devices = [await open(), ...await Promise.all(orders.map(open))];
+  try {
+    return await body(devices);
+  } finally {
+    for (const device of devices) device.destroy();
+  }
+}
+
+/**
+ * Runs `compute` on the devices of {@linkcode withDevices}.
+ *
+ * @returns The orders with another result than the first device.
+ */
+export async function ordersThatDiffer(
+  devices: readonly WebGpuDevice[],
+  compute: () => unknown,
+): Promise<Order[]> {
+  const results: TypedArray[][] = [];
+  for (const device of devices) {
+    setCurrentDevice(device);
+    let result: unknown;
+    withHardwareLayouts(device, () => result = compute());
+    results.push(await Promise.all(treeLeaves(result).map((leaf: Tensor) => leaf.data())));
+  }
+  const [expected, ...found] = results;
+  assert.ok(expected.length > 0);
+  return orders.filter((_, i) => !found[i].every((values, k) => hasEqualBits(values, expected[k])));
+}
+
+/** Whether the values have the same bits. */
+function hasEqualBits(a: TypedArray, b: TypedArray): boolean {
+  const [words, others] = [a, b].map(({ buffer, byteOffset, length }) =>
+    new Uint32Array(buffer, byteOffset, length)
+  );
+  return words.length === others.length && words.every((word, i) => word === others[i]);
+}
+
+/**
+ * Runs the loops of `body` as on hardware, in fused kernels in which invocations share the elements of a sample, with
+ * barriers. Software GPUs otherwise run each sample in one invocation, without barriers.
+ */
+export function withHardwareLayouts(device: WebGpuDevice, body: () => void): void {
+  observeLoops((_, run, execute) => {
+    const workgroup = chooseWorkgroup(run.program, run.batch, {
+      ...adapterOf(device),
+      maxIterations: Infinity,
+    });
+    setSchedule(device, run, { executor: "fused", workgroup });
+    assert.match(execute.describe(run), /^executor: fused/);
+  }, body);
+}
