@@ -1,11 +1,9 @@
 import { checkOptions, type OptionNames } from "../device/options.ts";
-import { checkCount, constantBeside } from "../nn/layer.ts";
+import { checkCount } from "../nn/layer.ts";
 import { MLP } from "../nn/mlp.ts";
 import { lyndonWords } from "../paths/signature.ts";
-import { concatenate } from "../tensor/functions.ts";
 import { splitKey } from "../tensor/random.ts";
 import { tidy } from "../tensor/scope.ts";
-import type { Tensor } from "../tensor/tensor.ts";
 import { treeLeaves } from "../tensor/tree.ts";
 import {
   AlongWindows,
@@ -13,10 +11,15 @@ import {
   windowedOptionNames,
   type WindowedOptions,
 } from "./along_windows.ts";
+import { columnsAt } from "./column_field.ts";
+import { pairCoefficients, tripleCoefficients } from "./lie_brackets.ts";
 
 /** Options of {@linkcode LogNCDE}, including those of the solver. */
 export interface LogNCDEOptions extends WindowedOptions {
-  /** Depth of the log-signatures, 1 or 2. Depth 1 is a Neural CDE with a linear control in each window. */
+  /**
+   * Depth of the log-signatures, 1 to 3. Depth 1 is a Neural CDE with a linear control in each window. Depth 3
+   * has nested brackets; a step takes some `inputChannels` times as many operations as at depth 2.
+   */
   signatureDepth: number;
   /**
    * Factor on the initial weights and biases of the vector field, 1 by default. The authors use 0.001.
@@ -40,7 +43,7 @@ const logNCDEOptionNames: OptionNames<LogNCDEOptions> = {
  *     dz/ds = sum_i l_i f_i(z) + sum_(i < j) l_ij [f_i, f_j](z),   [a, b] = J_b a - J_a b
  *
  * with the columns f_i of the vector field (one for each channel), their Jacobians J, and the log-signature l
- * of the window. The vector field has `hidden` by `inputChannels` outputs, whereas a {@linkcode NeuralRDE}
+ * of the window. Depth 3 adds the brackets [f_i, [f_j, f_k]]. The vector field has `hidden` by `inputChannels` outputs, whereas a {@linkcode NeuralRDE}
  * has a column for each word and must learn the brackets. The hidden layers use SiLU and the last layer tanh,
  * so the vector field is Lip(2). To keep a bound of its Lip(2) norm small, add a multiple of
  * `l2Penalty(model.parameters.vectorField, { norms: true })` to the loss (their section 3.3). z(t0) is
@@ -62,7 +65,7 @@ const logNCDEOptionNames: OptionNames<LogNCDEOptions> = {
  * ```
  *
  * @throws {RangeError} If a size is not a positive integer (`depth` may be zero), or `signatureDepth` is
- * neither 1 nor 2.
+ * not 1, 2 or 3.
  */
 export function LogNCDE(options: LogNCDEOptions): WindowedModel {
   checkOptions("LogNCDE", options, logNCDEOptionNames);
@@ -70,10 +73,8 @@ export function LogNCDE(options: LogNCDEOptions): WindowedModel {
   const { inputChannels: channels, hiddenChannels: hidden, width, depth, key, dtype } = rest;
   checkCount("LogNCDE", "inputChannels", channels);
   checkCount("LogNCDE", "hiddenChannels", hidden);
-  if (signatureDepth !== 1 && signatureDepth !== 2) {
-    throw new RangeError(
-      `LogNCDE: signatureDepth is ${signatureDepth}, expected 1 or 2: nested Lie brackets are not implemented`,
-    );
+  if (![1, 2, 3].includes(signatureDepth)) {
+    throw new RangeError(`LogNCDE: signatureDepth is ${signatureDepth}, expected 1, 2 or 3`);
   }
   if (!(initialScale > 0 && initialScale < Infinity)) {
     throw new RangeError(`LogNCDE: initialScale is ${initialScale}, expected a positive number`);
@@ -83,69 +84,33 @@ export function LogNCDE(options: LogNCDEOptions): WindowedModel {
   if (initialScale !== 1) {
     tidy(() => treeLeaves(network.parameters).forEach((x) => x.assign(x.mul(initialScale))));
   }
-  const { layers } = network.parameters;
-  const asColumns = (x: Tensor) => x.reshape([...x.shape.slice(0, -1), hidden, channels]);
-
-  /**
-   * Returns the columns f_1, f_2, ... `(..., hidden, channels)`, and the sum over i of J_i d_i, for the Jacobian
-   * J_i of f_i and a direction d_i for each column.
-   */
-  const columnsAndDerivative = (z: Tensor, directionsOf?: (columns: Tensor) => Tensor) => {
-    let value = z;
-    const slopes: Tensor[] = [];
-    for (const { weight, bias } of layers.slice(0, -1)) {
-      const x = value.matmul(weight.mT).add(bias!);
-      const gate = x.sigmoid();
-      value = x.mul(gate);
-      slopes.push(gate.add(value.mul(gate.neg().add(1))).expandDims(-2));
-    }
-    const { weight, bias } = layers[depth];
-    const columns = asColumns(value.matmul(weight.mT).add(bias!)).tanh();
-    if (!directionsOf) return { columns };
-    let tangents = directionsOf(columns).mT; // (..., channels, hidden)
-    slopes.forEach((slope, l) => tangents = tangents.matmul(layers[l].weight.mT).mul(slope));
-    // Only the derivative of column i along direction i.
-    const last = weight.reshape([hidden, channels, weight.shape[1]]).permute([1, 2, 0]);
-    const changes = tangents.expandDims(-2).matmul(last).squeeze(-2).mT;
-    return { columns, derivative: columns.square().neg().add(1).mul(changes).sum(-1) };
-  };
-
   const words = lyndonWords(channels, signatureDepth);
-  const pairs = words.slice(channels);
-  const antisymmetric = Antisymmetric(channels, pairs, layers[0].weight);
+  const ofLength = (letters: number) => words.filter(({ length }) => length === letters);
+  const [pairs, triples] = [ofLength(2), ofLength(3)];
+  const [{ weight }] = network.parameters.layers;
+  const pairsOf = pairCoefficients(channels, pairs, weight);
+  const triplesOf = tripleCoefficients(channels, triples, weight);
   return AlongWindows("LogNCDE", rest, { initial, staticFeatures, readout }, {
     parameters: network.parameters,
     words: words.length,
     slope(logsignature, z) {
-      const along = logsignature.slice(-1, 0, channels).expandDims(-1);
-      if (pairs.length === 0) return columnsAndDerivative(z).columns.matmul(along).squeeze(-1);
+      const fields = columnsAt(network.parameters, hidden, channels, z);
+      const { columns } = fields;
+      const linear = columns.matmul(logsignature.slice(-1, 0, channels).expandDims(-1)).squeeze(-1);
+      if (pairs.length === 0) return linear;
       // sum_(i < j) l_ij [f_i, f_j] = sum_j J_j sum_i l_ij f_i with l_ji = -l_ij: one direction for each
       // column.
-      const areas = antisymmetric(logsignature.slice(-1, channels));
-      const { columns, derivative } = columnsAndDerivative(z, (columns) => columns.matmul(areas));
-      return columns.matmul(along).squeeze(-1).add(derivative!);
+      const areas = pairsOf(logsignature.slice(-1, channels, channels + pairs.length));
+      const directions = columns.matmul(areas);
+      if (triples.length === 0) return linear.add(fields.alongEach(directions));
+      // [f_p, G_p] = J(G_p) f_p - J_p G_p with G_p = sum_(q, r) m_pqr J_r f_q. The derivative of G_p along f_p has a
+      // term with J_r, whose directions are collected, and a term with the second derivative of f_r.
+      const m = triplesOf(logsignature.slice(-1, channels + pairs.length));
+      const derivatives = fields.alongAll().flatten(-2);
+      const batch = m.shape.slice(0, -3);
+      const moved = derivatives.matmul(m.reshape([...batch, channels ** 2, channels]));
+      const brackets = derivatives.matmul(m.reshape([...batch, channels, channels ** 2]).mT);
+      return linear.add(fields.alongEach(directions.add(moved).sub(brackets))).add(fields.second(m));
     },
   });
-}
-
-/**
- * Maps coefficients `(..., pairs)` of pairs i < j to matrices `(..., size, size)` with the coefficient at (i,
- * j) and its negative at (j, i).
- */
-function Antisymmetric(
-  size: number,
-  pairs: readonly number[][],
-  parameter: Tensor,
-): (x: Tensor) => Tensor {
-  const zero = 2 * pairs.length;
-  const places = new Int32Array(size * size).fill(zero);
-  pairs.forEach(([i, j], k) => {
-    places[i * size + j] = k;
-    places[j * size + i] = pairs.length + k;
-  });
-  const indices = constantBeside(parameter, places);
-  return (x) =>
-    concatenate([x, x.neg(), x.slice(-1, 0, 1).zerosLike()], -1)
-      .take(indices(), -1)
-      .reshape([...x.shape.slice(0, -1), size, size]);
 }

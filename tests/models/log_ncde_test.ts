@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import {
   checkGradients,
+  einsum,
+  jacobian,
   key,
   l2Penalty,
   LinearInterpolation,
@@ -8,6 +10,7 @@ import {
   logsigWindows,
   normal,
   odeint,
+  signature,
   stack,
   type Tensor,
   treeFlatten,
@@ -45,8 +48,62 @@ Deno.test("Lie brackets reduce the error of a Log-NCDE with long windows", async
   const errorOf = async (depth: number, length: number) =>
     await largest(model(depth)(windows(depth, length)).sub(exact));
   for (const depth of [1, 2]) assert.ok(await errorOf(depth, 1) < 1e-7, "a straight window has no brackets");
-  for (const length of [2, 4]) assert.ok(await errorOf(2, length) < 0.05 * await errorOf(1, length));
+  for (const length of [2, 4]) {
+    assert.ok(await errorOf(2, length) < 0.05 * await errorOf(1, length));
+    assert.ok(await errorOf(3, length) < 0.3 * await errorOf(2, length));
+  }
 });
+
+type Field = (z: Tensor) => Tensor;
+
+/** [a, b] = J_b a - J_a b by Jacobians. */
+const bracket = (a: Field, b: Field): Field => (z) =>
+  jacobian(b)(z).matmul(a(z).expandDims(-1)).sub(jacobian(a)(z).matmul(b(z).expandDims(-1))).squeeze(-1);
+
+for (const depth of [0, 1, 2]) {
+  Deno.test(`a Log-NCDE with ${depth} hidden layers agrees with nested brackets of Jacobians at depth 3`, async () => {
+    const model = LogNCDE({ ...sizes, depth, signatureDepth: 3, method: "euler" });
+    const path = x.slice(0, 0, 1);
+    const found = model(LinearInterpolation(logsigWindows(path, 3, 8)));
+    // The logarithm in the tensor algebra, s - s^2 / 2 + s^3 / 3, of three channels.
+    const s = signature(path.squeeze(0), 3);
+    const [one, two, three] = [
+      s.slice(0, 0, 3),
+      s.slice(0, 3, 12).reshape([3, 3]),
+      s.slice(0, 12).reshape([3, 3, 3]),
+    ];
+    const squared = einsum("i,j->ij", one, one);
+    const logTwo = await two.sub(squared.mul(0.5)).toArray() as number[][];
+    const mixed = einsum("i,jk->ijk", one, two).add(einsum("ij,k->ijk", two, one));
+    const cubed = einsum("ij,k->ijk", squared, one);
+    const logThree = await three.sub(mixed.mul(0.5)).add(cubed.div(3)).toArray() as number[][][];
+    const tensors = new Map<string, Tensor>(treeFlatten(model.parameters));
+    const linear = (name: string, x: Tensor) =>
+      tensors.get(`${name}.weight`)!.matmul(x.expandDims(-1)).squeeze(-1).add(tensors.get(`${name}.bias`)!);
+    const columns = (z: Tensor) => {
+      let value = z;
+      for (let l = 0; l < depth; l++) value = linear(`vectorField.layers.${l}`, value).silu();
+      return linear(`vectorField.layers.${depth}`, value).tanh().reshape([4, 3]);
+    };
+    const f = [0, 1, 2].map((i): Field => (z) => columns(z).select(1, i));
+    const z = linear("initial", path.select(1, 0).squeeze(0));
+    // By Dynkin's theorem a Lie element of degree n is the sum of its left-nested brackets, divided by n.
+    let slope = columns(z).matmul(one.expandDims(-1)).squeeze(-1);
+    for (const i of [0, 1, 2]) {
+      for (const j of [0, 1, 2]) {
+        if (i === j) continue;
+        const pair = bracket(f[i], f[j]);
+        slope = slope.add(pair(z).mul(logTwo[i][j] / 2));
+        for (const k of [0, 1, 2]) slope = slope.add(bracket(pair, f[k])(z).mul(logThree[i][j][k] / 3));
+      }
+    }
+    const error = await largest(found.squeeze(0).sub(linear("readout", z.add(slope))));
+    assert.ok(error < 1e-13, `${error}`);
+    const withoutTriples = LogNCDE({ ...sizes, depth, signatureDepth: 2, method: "euler" });
+    const difference = found.sub(withoutTriples(LinearInterpolation(logsigWindows(path, 2, 8))));
+    assert.ok(await largest(difference) > 1e-6);
+  });
+}
 
 Deno.test("a Log-NCDE agrees with PyTorch's jacfwd of its equation", async () => {
   const model = makeWaves(LogNCDE({ ...sizes, depth: 1, signatureDepth: 2 }));
@@ -70,7 +127,12 @@ Deno.test("initialScale scales the initial vector field of a Log-NCDE", async ()
   assert.ok(Math.abs(await b.div(a).item() - 0.001) < 1e-9);
 });
 
-for (const options of [{ depth: 0 }, { depth: 2 }, { depth: 1, signatureDepth: 1 }]) {
+for (
+  const options of [{ depth: 0 }, { depth: 2 }, { depth: 1, signatureDepth: 1 }, {
+    depth: 2,
+    signatureDepth: 3,
+  }]
+) {
   Deno.test(`the gradients of a Log-NCDE of ${JSON.stringify(options)} agree with central differences`, async () => {
     const model = LogNCDE({ ...sizes, signatureDepth: 2, ...options });
     const X = windows(options.signatureDepth ?? 2, 2);
@@ -79,14 +141,16 @@ for (const options of [{ depth: 0 }, { depth: 2 }, { depth: 1, signatureDepth: 1
 }
 
 Deno.test("a Log-NCDE solves all windows in a compiled loop", () => {
-  const model = LogNCDE({ ...sizes, depth: 2, signatureDepth: 2 });
-  assert.equal(countLoops(() => model(windows(2, 2))), 1);
+  for (const signatureDepth of [2, 3]) {
+    const model = LogNCDE({ ...sizes, depth: 2, signatureDepth });
+    assert.equal(countLoops(() => model(windows(signatureDepth, 2))), 1);
+  }
 });
 
 Deno.test("a Log-NCDE rejects depths with unsupported brackets", () => {
   assert.throws(
-    () => LogNCDE({ ...sizes, depth: 1, signatureDepth: 3 }),
-    /signatureDepth is 3, expected 1 or 2/,
+    () => LogNCDE({ ...sizes, depth: 1, signatureDepth: 4 }),
+    /signatureDepth is 4, expected 1, 2 or 3/,
   );
 });
 
