@@ -5,12 +5,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { recordStatistics, searchSteps, solveAdaptively } from "./adaptive/adaptive.ts";
 import { type AdaptiveOptions, runSearchAsync } from "./adaptive/adaptive_search.ts";
-import {
-  batchedPassMemory,
-  solveBackwardsAdaptively,
-  solveBackwardsInSteps,
-  solveWithAdjoint,
-} from "./adjoints/adjoint.ts";
+import { solveBackwardsAdaptively, solveBackwardsInSteps, solveWithAdjoint } from "./adjoints/adjoint.ts";
 import {
   checkAdaptiveOptions,
   checkCoupling,
@@ -168,7 +163,7 @@ export function solvePacked(
     compile: kind === "implicit" ? false : compile,
     executor: options.executor,
     checkpoint: adjoint === "checkpoint",
-    memory: adjoint === "continuous" || adjoint === "reversible" ? batchedPassMemory : undefined,
+    memory: adjoint === "continuous" || adjoint === "reversible" ? "constant" as const : undefined,
     check,
   };
   if (isAdaptive(tableau)) {

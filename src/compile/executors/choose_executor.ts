@@ -25,8 +25,16 @@ export interface Schedule {
   readonly workgroup?: WorkgroupShape;
 }
 
-/** Limit in bytes for the values of all steps on a CPU: a quarter of the memory that WebAssembly can address. */
-const shareOfMemory = 2 ** 30;
+/**
+ * Limits in bytes for the values of all steps, and for loops whose memory must not grow with the number of steps. On a CPU: a
+ * quarter of the memory that WebAssembly can address, and the size of its caches. On a GPU: the largest array, and half of the
+ * smallest buffer limit of WebGPU, or a part of the adapter's limit.
+ */
+function memoryOf(device: LoopDevice): Pick<Executor, "memory" | "constantMemory"> {
+  if (device.kind === "cpu") return { memory: 2 ** 30, constantMemory: 2 ** 24 };
+  const { maxBufferSize, maxStorageBufferBindingSize } = device.limits;
+  return { memory: maxStorageBufferBindingSize, constantMemory: Math.max(2 ** 27, maxBufferSize / 16) };
+}
 
 /** Schedules set by {@linkcode setSchedule}. */
 const schedulesByDevice = new WeakMap<LoopDevice, Map<string, Schedule>>();
@@ -101,8 +109,7 @@ export function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor
         device.kind === "cpu" || executor === "stepped" ? undefined : loopLayout(device, run, workgroup),
     );
   const isCpu = device.kind === "cpu";
-  const memory = isCpu ? shareOfMemory : device.limits.maxStorageBufferBindingSize;
-  return Object.assign(execute, { device, keepsProducts: isCpu, memory, describe, layout });
+  return Object.assign(execute, { device, keepsProducts: isCpu, ...memoryOf(device), describe, layout });
 }
 
 /** The executor of compiled loops on the device of a state and of sequences. Undefined inside another loop's trace. */

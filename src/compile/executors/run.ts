@@ -42,6 +42,8 @@ export interface Executor {
   readonly keepsProducts: boolean;
   /** Limit in bytes for values of many steps. */
   readonly memory: number;
+  /** The limit if memory must not grow with the number of steps. */
+  readonly constantMemory: number;
   /** Describes a compiled program: executor, reason, source code, workgroups or threads. */
   readonly describe: (run: Run) => string;
   /** The layout of a fused loop on a GPU. Undefined on the CPU and for stepped loops. */

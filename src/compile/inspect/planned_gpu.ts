@@ -141,8 +141,8 @@ class Planner {
       }
     };
     const { device, describe, layout } = real;
-    const { keepsProducts, memory } = planning;
-    return Object.assign(execute, { device, keepsProducts, memory, describe, layout });
+    const { keepsProducts, memory, constantMemory } = planning;
+    return Object.assign(execute, { device, keepsProducts, memory, constantMemory, describe, layout });
   }
 
   #planLoop(planning: Executor, run: Run): void {

@@ -58,9 +58,10 @@ export interface ScanOptions {
   /**
    * Limit in bytes for the values of all steps: values that do not depend on the state and are computed before the loop,
    * outputs and, for a gradient, states. A loop that needs more runs in segments of time, and once more for its gradient.
-   * Default: a share of the device's memory.
+   * `"constant"`: a constant of the device, for loops whose memory must not grow with the number of steps. Default: a share of
+   * the device's memory.
    */
-  memory?: number;
+  memory?: number | "constant";
   /**
    * Executor of a compiled loop. `"fused"`: one kernel computes many steps of a few samples; fast if the weights fit into a
    * cache. `"stepped"`: each operation of a step is a kernel for all samples; fast for larger weights. Default: chosen from the
@@ -127,8 +128,9 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     this.#body = body;
     this.#sequences = sequences;
     this.#options = options;
-    if (Number.isNaN(Number(options.memory ?? 0))) {
-      throw new TypeError(`scan: memory is ${options.memory}, expected a number of bytes`);
+    const { memory = 0 } = options;
+    if (memory !== "constant" && Number.isNaN(Number(memory))) {
+      throw new TypeError(`scan: memory is ${memory}, expected a number of bytes or "constant"`);
     }
     this.#executor = options.compile ?? true
       ? executorOf(treeLeaves(carry), treeLeaves(sequences), options.executor)
@@ -267,8 +269,9 @@ function runTraced(
   { sequences, constants, ...given }: Given,
   steps: number,
   executor: Executor,
-  { checkpoint = false, memory = executor.memory }: ScanOptions,
+  { checkpoint = false, memory: wanted = executor.memory }: ScanOptions,
 ): LoopResult {
+  const memory = wanted === "constant" ? executor.constantMemory : wanted;
   const { graph } = structure;
   const residualBytes = executor.keepsProducts && !checkpoint
     ? Math.min(maxResidualBytes, memory) / steps

@@ -203,7 +203,7 @@ export function solveBackwardsInSteps(
   const initial = { y: last, a: many ? last.zerosLike() : cotangent.select(0, -1) };
   const loop = new Loop(body, initial, rows, {
     compile,
-    memory: batchedPassMemory,
+    memory: "constant",
     gradients: ({ a }, { resets }) => [a, ...resets.map(({ gradient }) => gradient)],
     // Keep products, so that gradients of matrices are summed over samples and steps at once.
     keepsProducts: true,
@@ -211,6 +211,3 @@ export function solveBackwardsInSteps(
   const result = loop.run(initial, starts.length);
   return { a: result.carry.a.add(cotangent.select(0, 0)), sums: result.sums };
 }
-
-/** Memory for values that are computed for many steps at once, in bytes. It does not grow with the number of steps. */
-export const batchedPassMemory: number = 2 ** 24;

@@ -7,13 +7,7 @@ import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.t
 import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { treeMap } from "../../tensor/tree.ts";
-import {
-  addGradients,
-  type AdjointSolution,
-  batchedPassMemory,
-  type GradientSums,
-  solveWithAdjoint,
-} from "./adjoint.ts";
+import { addGradients, type AdjointSolution, type GradientSums, solveWithAdjoint } from "./adjoint.ts";
 import type { VectorField } from "../runge_kutta.ts";
 import type { RungeKutta } from "../tableaus.ts";
 
@@ -177,7 +171,7 @@ function reverseSteps(
   const initial: Record<string, Tensor> = { y: last.y, other: last.other, ofY: atEnd ?? zero, ofOther: zero };
   const loop = new Loop(body, initial, reversed, {
     compile,
-    memory: batchedPassMemory,
+    memory: "constant",
     gradients: ({ ofY, ofOther }, { cotangents }) => [ofY, ofOther, ...cotangents],
     keepsProducts: false,
   });
