@@ -5,6 +5,7 @@
 //   params.outputs, params.length    number of results, and of elements per result
 //   params.segments                  the partial results of segment s are stored from s * outputs on
 //   params.identity                  bits of the neutral element
+//   params.combines                  1 if results are combined with the values of the output, else 0
 //   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 //   fn combine(a: Element, b: Element) -> Element
 //   fn remaining(position: u32) -> array<u32, 2>  start of a result's elements in the input, and its output position
@@ -52,7 +53,9 @@ fn main(
       workgroupBarrier();
     }
     if (lane == 0u && result < params.outputs) {
-      output[at[1] + segment * params.outputs] = total;
+      let place = at[1] + segment * params.outputs;
+      if (params.combines == 1u) { total = combine(output[place], total); }
+      output[place] = total;
     }
   }
 }

@@ -152,6 +152,11 @@ export interface DeviceKernels {
    */
   matmul(a: BufferView, b: BufferView, output: BufferView, prepared?: PreparedMatrix): void;
   /**
+   * Adds the product of (m, k) and (k, n), with arbitrary strides, to a contiguous (m, n), which shares no memory with them. Only
+   * a GPU has this method, because it sums the parts of long products anyway.
+   */
+  addMatmul?(a: BufferView, b: BufferView, output: BufferView): void;
+  /**
    * Copies a matrix (k, n) to a layout that makes products with `rows` rows faster. Returns undefined if
    * products would not be faster.
    */
@@ -181,7 +186,7 @@ export interface DeviceKernels {
 }
 
 /** A method of {@linkcode DeviceKernels} that queues a kernel. */
-export type KernelName = Exclude<keyof DeviceKernels, "prepare">;
+export type KernelName = Exclude<keyof DeviceKernels, "prepare" | "addMatmul">;
 
 /** The operands of a kernel, which kernels that run later keep, and its name in profiles. */
 interface KernelCall<A extends unknown[]> {

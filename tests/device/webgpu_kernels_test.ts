@@ -225,6 +225,18 @@ for (const [name, limits] of Object.entries(limitsOfDispatches)) {
   );
 }
 
+test("a product is added to a matrix, with a short and with a long sum", async (device) => {
+  for (const terms of [5, 5000]) {
+    const [a, b] = [normal(key(1), [7, terms]), normal(key(2), [terms, 9])];
+    const sum = normal(key(3), [7, 9]);
+    const expected = await sum.add(a.matmul(b)).data();
+    device.addMatmul(viewOf(a), viewOf(b), viewOf(sum));
+    const found = await sum.data();
+    const error = found.reduce((most, x, i) => Math.max(most, Math.abs(x - expected[i])), 0);
+    assert.ok(error <= 1e-6 * Math.sqrt(terms), `${terms} terms: ${error}`);
+  }
+});
+
 test("a custom kernel runs in order with other kernels", async (device) => {
   const x = tensor([1]).add(1);
   device.dispatch({

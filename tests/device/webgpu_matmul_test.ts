@@ -31,7 +31,7 @@ async function product(gpu: Gpu, a: BufferView, b: BufferView, plan: Plan): Prom
   };
   const output = gpu.temporary([...a.shape.slice(0, -1), b.shape.at(-1)!], "float32");
   const operands = [upload(a), upload(b)];
-  matmul(gpu, operands[0], operands[1], output, plan);
+  matmul(gpu, operands[0], operands[1], output, { plan });
   const size = 4 * sizeOf(output.shape);
   const [bytes] = await gpu.commands.read([{ memory: output.memory, offset: 0, size }]);
   for (const { memory } of [...operands, output]) gpu.pool.release(memory);

@@ -7,7 +7,7 @@ import { allocateView, transposed } from "../../device/view.ts";
  *
  * @param left `(terms, rows)`.
  * @param right `(terms, columns)`.
- * @param before The weight gradient of other steps. It is added and freed.
+ * @param before The weight gradient of other steps. It is added, and freed unless it is the result.
  * @returns `(rows, columns)`.
  */
 export function addProduct(
@@ -16,6 +16,10 @@ export function addProduct(
   right: BufferView,
   before?: BufferView,
 ): BufferView {
+  if (before && device.addMatmul) {
+    device.addMatmul(transposed(left), right, before);
+    return before;
+  }
   const shape = [left.shape[1], right.shape[1]];
   const product = allocateView(device, shape, left.dtype);
   device.matmul(transposed(left), right, product);

@@ -259,6 +259,11 @@ export class WebGpuDevice implements KernelDevice {
     this.#withoutAliasing([a, b], output, (left, right, target) => matmul(this.#gpu, left, right, target));
   }
 
+  addMatmul(a: BufferView, b: BufferView, output: BufferView): void {
+    const [left, right, target] = [a, b, output].map(memoryViewOf);
+    matmul(this.#gpu, left, right, target, { adds: true });
+  }
+
   gather(input: BufferView, indices: BufferView, output: BufferView): void {
     this.#withoutAliasing(
       [input, indices],

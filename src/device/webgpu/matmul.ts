@@ -9,12 +9,22 @@ import { repeatLines } from "./repeat_lines.ts";
 import { offsetsFunction, offsetsWords } from "./strided.ts";
 import { occupiedOperations } from "./submission_budget.ts";
 
-/**
- * (..., m, k) x (..., k, n) into a contiguous (..., m, n).
- *
- * @param plan Default: the fastest plan for the shape and the GPU.
- */
-export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryView, plan?: Plan): void {
+/** How a product is computed. */
+interface ProductOptions {
+  /** Default: the fastest plan for the shape and the GPU. */
+  readonly plan?: Plan;
+  /** Whether the product is added to `output`. */
+  readonly adds?: boolean;
+}
+
+/** (..., m, k) x (..., k, n) into a contiguous (..., m, n). */
+export function matmul(
+  gpu: Gpu,
+  a: MemoryView,
+  b: MemoryView,
+  output: MemoryView,
+  { plan, adds = false }: ProductOptions = {},
+): void {
   if (sizeOf(output.shape) === 0) return;
   const [m, n, k] = [output.shape.at(-2)!, output.shape.at(-1)!, a.shape.at(-1)!];
   const outer = (values: readonly number[]) => values.slice(0, -2);
@@ -26,7 +36,7 @@ export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryVie
   const { tiling, segments } = plan ?? planProduct(shape, gpu.found.software);
   const tiles = tileCount(tiling, shape);
   const segment = Math.max(1, Math.ceil(k / segments));
-  const target = segments === 1 ? output : gpu.temporary([segments, ...output.shape], output.dtype);
+  const target = segments === 1 && !adds ? output : gpu.temporary([segments, ...output.shape], output.dtype);
 
   const [aRowFirst, bStepFirst] = [Math.abs(aRow) < Math.abs(aStep), Math.abs(bStep) < Math.abs(bColumn)];
   const invocations = tiling.groupRows * tiling.groupColumns;
@@ -60,7 +70,7 @@ export function matmul(gpu: Gpu, a: MemoryView, b: MemoryView, output: MemoryVie
       shapes: [a.shape, b.shape],
     });
   }
-  if (target !== output) joinSegments(gpu, "sum", target, output);
+  if (target !== output) joinSegments(gpu, "sum", target, output, adds);
 }
 
 function tilingKey({ groupRows, groupColumns, rowVectors, columnVectors }: Tiling): string {

@@ -60,8 +60,18 @@ function walkAxes(
 
 const smallestStride = (walk: Walk) => smallest(walk.strides[0].map(Math.abs).filter((stride) => stride > 0));
 
-/** Reduces the axes that have length one in `output`. */
-export function reduce(gpu: Gpu, reduction: Reduction, input: MemoryView, output: MemoryView): void {
+/**
+ * Reduces the axes that have length one in `output`.
+ *
+ * @param combines Whether results are combined with the values of `output`, instead of overwriting them.
+ */
+export function reduce(
+  gpu: Gpu,
+  reduction: Reduction,
+  input: MemoryView,
+  output: MemoryView,
+  combines = false,
+): void {
   const outputs = sizeOf(output.shape);
   if (outputs === 0) return;
   const axes = input.shape.map((_, axis) => axis);
@@ -89,6 +99,7 @@ export function reduce(gpu: Gpu, reduction: Reduction, input: MemoryView, output
         "length",
         "segments",
         "identity",
+        "combines",
         ...remainingAt.params,
         ...reducedAt.params,
       ];
@@ -107,6 +118,7 @@ export function reduce(gpu: Gpu, reduction: Reduction, input: MemoryView, output
       length,
       segments,
       identityOf(reduction, input.dtype),
+      combines && target === output ? 1 : 0,
       ...offsetsWords(remaining, [input.offset, target.offset]),
       ...offsetsWords(reduced, [0]),
     ],
@@ -114,13 +126,19 @@ export function reduce(gpu: Gpu, reduction: Reduction, input: MemoryView, output
     operations: operationsPerWord * (outputs * (length + segments)),
     shapes: [input.shape, output.shape],
   });
-  if (target !== output) joinSegments(gpu, reduction, target, output);
+  if (target !== output) joinSegments(gpu, reduction, target, output, combines);
 }
 
 /** Combines partial results `(segments, ...)` and releases their memory. */
-export function joinSegments(gpu: Gpu, reduction: Reduction, partial: MemoryView, output: MemoryView): void {
+export function joinSegments(
+  gpu: Gpu,
+  reduction: Reduction,
+  partial: MemoryView,
+  output: MemoryView,
+  combines = false,
+): void {
   const { shape, strides } = output;
-  reduce(gpu, reduction, partial, { ...output, shape: [1, ...shape], strides: [0, ...strides] });
+  reduce(gpu, reduction, partial, { ...output, shape: [1, ...shape], strides: [0, ...strides] }, combines);
   gpu.pool.release(partial.memory);
 }
 

@@ -1,5 +1,5 @@
 /** Assignment of the invocations of a workgroup to results that are computed from many elements each. */
-import { type Gpu, workgroupSize } from "./gpu.ts";
+import { type Gpu, parallelism, workgroupSize } from "./gpu.ts";
 
 /** A workgroup computes `columns` results, with `lanes` invocations each. */
 export interface WorkgroupLayout {
@@ -20,8 +20,14 @@ export function layoutWithLanes(wanted: number, lanesFirst: boolean): WorkgroupL
  * memory.
  */
 export function chooseLayout(outputs: number, length: number, lanesFirst: boolean): WorkgroupLayout {
-  const wanted = lanesFirst ? Math.ceil(length / 4) : Math.ceil(workgroupSize / outputs);
-  return layoutWithLanes(length <= 4 ? 1 : wanted, lanesFirst);
+  if (length <= 4) return layoutWithLanes(1, lanesFirst);
+  if (lanesFirst) return layoutWithLanes(Math.ceil(length / 4), lanesFirst);
+  // Few results occupy a GPU only with several lanes. At least 16 neighbouring results read adjacent memory.
+  const wanted = Math.min(Math.ceil(parallelism / outputs), Math.ceil(length / 16));
+  return layoutWithLanes(
+    Math.max(Math.ceil(workgroupSize / outputs), Math.min(wanted, workgroupSize / 16)),
+    lanesFirst,
+  );
 }
 
 export function layoutCode({ columns, lanes, lanesFirst }: WorkgroupLayout): string {

@@ -5,6 +5,7 @@ import { formatShape } from "../../../device/shape.ts";
 /** Names of spans of a device's methods, from their arguments. */
 const names: Record<string, (...args: never[]) => SpanName> = {
   ...Object.fromEntries(Object.entries(kernelCalls).map(([name, { span }]) => [name, span])),
+  addMatmul: kernelCalls.matmul.span,
   prepare: (right: View) => ({ kind: "kernel", name: `packing of ${formatShape(right.shape)}` }),
 };
 
