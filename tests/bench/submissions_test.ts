@@ -4,14 +4,14 @@ import { prepare, workloadNames } from "../../bench/workloads.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { costOf } from "../../src/compile/program/cost.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
-import { machines } from "../../src/device/machines.ts";
+import { type Machine, machines } from "../../src/device/machines.ts";
 import { submissionBudget } from "../../src/device/webgpu/submission_budget.ts";
 import { createNullDevice } from "../../src/device/webgpu/null_device.ts";
 import { cpu } from "../devices.ts";
 
 /** A step of a workload on a GPU that runs nothing: operations of products and loops, and what the GPU received. */
-async function stepOf(name: string) {
-  const { device, counts } = createNullDevice(machines.h100);
+async function stepOf(name: string, machine: Machine = machines.h100) {
+  const { device, counts } = createNullDevice(machine);
   const matmul = device.matmul.bind(device);
   const operations = { products: 0, loops: 0 };
   device.matmul = (a, b, output) => {
@@ -22,14 +22,16 @@ async function stepOf(name: string) {
   try {
     const { step } = prepare(name);
     await device.synchronize();
-    const before = { ...counts };
+    const before = counts.submissions;
+    counts.dispatches.clear();
     operations.products = 0;
     observeLoops(
       (_loop, { program, batch, steps }) => operations.loops += costOf(program).operations * batch * steps,
       () => tidy(() => void step()),
     );
     await device.synchronize();
-    const found = { ...operations, submissions: counts.submissions - before.submissions };
+    const dispatches = [...counts.dispatches.values()].reduce((sum, count) => sum + count, 0);
+    const found = { ...operations, dispatches, submissions: counts.submissions - before };
     // The second step replays the commands of the first.
     tidy(() => void step());
     await device.synchronize();
@@ -47,5 +49,12 @@ for (const name of [...workloadNames, "ncde-speech-adjoint@1024", "warp-msd@1024
     // The weight gradients of loops are products too.
     const fewest = Math.max(products, loops) / submissionBudget;
     assert.ok(submissions >= fewest, `${submissions} submissions, expected at least ${fewest}`);
+  });
+}
+
+for (const machine of Object.values(machines)) {
+  Deno.test(`a step on Speech Commands, batch size 1,024, has at most 1,300 dispatches on ${machine.name}`, async () => {
+    const { dispatches } = await stepOf("ncde-speech-adjoint@1024", machine);
+    assert.ok(dispatches <= 1300, `${dispatches} dispatches`);
   });
 }

@@ -33,7 +33,7 @@ interface Layouts {
 /** Runs `body`. Its fused loops on WebGPU run with the layouts of an adapter. */
 export function withLayouts({ adapter, share, watch = () => {} }: Layouts, body: () => void): void {
   const replace = (executor: Executor): Executor => {
-    const { device, keepsProducts, memory, describe, layout } = executor;
+    const { device, layout } = executor;
     const execute = (run: Run) => {
       if (!layout(run)) return executor(run);
       const workgroup = share ? share(run) : chooseWorkgroup(run.program, run.batch, adapter);
@@ -41,7 +41,7 @@ export function withLayouts({ adapter, share, watch = () => {} }: Layouts, body:
       watch(run, layOutOnGpu(run.program, workgroup, adapter), result);
       return result;
     };
-    return Object.assign(execute, { device, keepsProducts, memory, describe, layout });
+    return Object.assign(execute, executor);
   };
   withExecutors(replace, body);
 }

@@ -232,7 +232,7 @@ test("a product is added to a matrix, with a short and with a long sum", async (
     const expected = await sum.add(a.matmul(b)).data();
     device.addMatmul(viewOf(a), viewOf(b), viewOf(sum));
     const found = await sum.data();
-    const error = found.reduce((most, x, i) => Math.max(most, Math.abs(x - expected[i])), 0);
+    const error = Math.max(...[...expected].map((value, i) => Math.abs(Number(found[i]) - Number(value))));
     assert.ok(error <= 1e-6 * Math.sqrt(terms), `${terms} terms: ${error}`);
   }
 });
