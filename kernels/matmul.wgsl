@@ -129,7 +129,7 @@ fn main(
 
   // Number of terms in workgroup memory. The next tiles are read while these are multiplied.
   var held = 0u;
-  for (var start = first; start < end + depth; start += depth) {
+  for (var start = first; ; start += depth) {
     if (start < end) {
       a_next_{a_load} = read_a(a_at_{a_load}, start + a_place_{a_load}.step, end);
       b_next_{b_load} = read_b(b_at_{b_load}, start + b_place_{b_load}.step, end);
@@ -139,11 +139,12 @@ fn main(
       let a_{row} = a_tile[step * a_pitch + y + {row}u * group_rows];
       c_{row}_{part}_{column} = fma(vec4<f32>(a_{row}[{part}]), b_{column}, c_{row}_{part}_{column});
     }
+    if (start >= end) { break; }
     workgroupBarrier();
     keep_a(a_place_{a_load}, a_next_{a_load});
     keep_b(b_place_{b_load}, b_next_{b_load});
     workgroupBarrier();
-    held = depth;
+    held = min(depth, end - start);
   }
   store(tile, y + {row}u * group_rows, {part}u, x + {column}u * group_columns, c_{row}_{part}_{column});
 }
