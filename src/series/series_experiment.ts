@@ -195,6 +195,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
               : [describeRecord(task.record), ...describeSeries(set)]),
             ...(steps ? [steps] : []),
           ],
+          ...(set.notices ? { notices: set.notices } : {}),
           ...(steps ? { chosen: { ...task.chosen, steps } } : {}),
           testSize: `${split.test.length} of ${set.series.length} series`,
         };

@@ -40,6 +40,8 @@ export interface RunSummary {
   readonly baselines?: Evaluation["baselines"];
   /** The main result in a sentence, if the task has one. */
   readonly verdict?: string;
+  /** Lines about the data that a reader of the results must know. */
+  readonly notices?: readonly string[];
   /** Epoch of the best weights, from 1. */
   readonly bestEpoch: number;
   /** Number of complete epochs. */
@@ -306,6 +308,7 @@ export async function execute(
     test: tested.measures,
     ...(Object.keys(tested.baselines).length > 0 ? { baselines: tested.baselines } : {}),
     ...(tested.verdict === undefined ? {} : { verdict: tested.verdict }),
+    ...(task.notices?.length ? { notices: task.notices } : {}),
     bestEpoch: best.epoch,
     epochs: result.position.epoch,
     parameters: parameterCount(task.parameters),

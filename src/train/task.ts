@@ -84,6 +84,8 @@ export interface Task<
   readonly record?: any;
   /** Lines about the data, printed before training. */
   readonly description?: readonly string[];
+  /** Lines about the data that a reader of the results must know. The summary of a run contains them. */
+  readonly notices?: readonly string[];
   /** Settings that were chosen from the data, in words, for the report: `{ season: "12 months" }`. */
   readonly chosen?: Readonly<Record<string, string>>;
   /** Settings that have no effect on the model. Reports omit them. */

@@ -11,6 +11,14 @@ import { parseWav } from "../../../src/data/wav.ts";
 const words = ["yes", "no", "up", "down", "left", "right", "on", "off", "stop", "go"];
 /** Audio samples of a recording of one second. Shorter recordings are skipped, as in the authors' code. */
 const samples = 16000;
+/** Settings of the coefficients: Kidger et al., 2020, appendix D.4. Their code has 64 mel filters. */
+const settings = {
+  sampleRate: 16000,
+  coefficients: 20,
+  windowLength: 200,
+  hopLength: 100,
+  mels: 128,
+} as const;
 /** Number of recordings per batch when computing features. */
 const batchSize = 64;
 
@@ -48,13 +56,20 @@ export async function readSpeechCommands(path: string): Promise<SeriesSet> {
   };
 }
 
-/** Returns the cached features. Computes them if the cache is missing or belongs to another archive. */
+/** Everything besides the archive that determines the features. */
+const settingsText = JSON.stringify({ words, samples, ...settings });
+
+/**
+ * Returns the cached features. Computes them if the cache is missing, belongs to another archive, or was made
+ * with other settings.
+ */
 async function keptFeatures(path: string): Promise<Features> {
   const kept = `${path.replace(/(\.tar)?\.gz$/, "")}.mfcc.safetensors`;
   const archive = await Deno.stat(path).catch(() => undefined);
   if (await exists(kept)) {
-    const { tensors: { features }, metadata: { names, source } } = await readSafetensors(kept);
-    if (!archive?.isFile || source === `${archive.size}`) {
+    const { tensors: { features }, metadata } = await readSafetensors(kept);
+    const { names, source } = metadata;
+    if (metadata.settings === settingsText && (!archive?.isFile || source === `${archive.size}`)) {
       return {
         names: JSON.parse(names),
         values: features.values as Float32Array,
@@ -70,7 +85,7 @@ async function keptFeatures(path: string): Promise<Features> {
   try {
     await writeSafetensors(kept, {
       tensors: { features: { dtype: "float32", shape, values } },
-      metadata: { source: `${archive.size}`, names: JSON.stringify(names) },
+      metadata: { source: `${archive.size}`, settings: settingsText, names: JSON.stringify(names) },
     });
   } catch {
     // If the folder is not writable, the features are recomputed next time.
@@ -87,7 +102,10 @@ async function computeFeatures(path: string): Promise<Features> {
   const compute = async () => {
     const waveforms = new Float32Array(waiting.length * samples);
     waiting.forEach((waveform, i) => waveforms.set(waveform, i * samples));
-    const features = mfcc(tensor(waveforms, { shape: [waiting.length, samples] })).transpose(-2, -1);
+    const features = mfcc(tensor(waveforms, { shape: [waiting.length, samples] }), settings).transpose(
+      -2,
+      -1,
+    );
     shape = features.shape.slice(1);
     chunks.push(await features.data() as Float32Array<ArrayBuffer>);
     waiting = [];

@@ -3,7 +3,13 @@ import type { Series, SeriesSet } from "../../../src/data/series.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
 import { type PaperSeriesSettings, seriesOptions } from "./options.ts";
 import { paperExperiment } from "./classification_recipe.ts";
-import { readImages, squareOf } from "./images.ts";
+import {
+  fromTestImagesOption,
+  type ImageSettings,
+  readImages,
+  readLearningImages,
+  squareOf,
+} from "./images.ts";
 import { valuesOf } from "../recipes/recipe.ts";
 import { sequentialMnist as sequentialMnistRecipe } from "../recipes/warp_uea.ts";
 import { seriesModels } from "../../../src/series/series_models.ts";
@@ -38,16 +44,20 @@ function sequentialImages(
   return paperExperiment({
     name,
     summary: `${summary} from their pixels`,
-    options: seriesOptions({
-      ...{ epochs: 20, batchSize: 50, learningRate: 0.003, hidden: 64, ...defaultSizes },
-      ...{ model: "gru", data },
-    }, ["data", "length", "samples"]),
-    async make({ data: path, length = defaultSizes.length, samples = defaultSizes.samples }, key) {
-      const { train, test } = await readImages(path!);
+    options: {
+      ...seriesOptions({
+        ...{ epochs: 20, batchSize: 50, learningRate: 0.003, hidden: 64, ...defaultSizes },
+        ...{ model: "gru", data },
+      }, ["data", "length", "samples"]),
+      ...fromTestImagesOption,
+    },
+    async make(settings: PaperSeriesSettings & ImageSettings, key) {
+      const { data: path, length = defaultSizes.length, samples = defaultSizes.samples } = settings;
+      const { train, test, notice } = await readLearningImages(path!, settings);
       const learned = someSeries(imageSeries(train ? "train" : "t10k", train ?? test, length), samples, key);
       return train
         ? setOf(path!, [...learned, ...imageSeries("t10k", test, length)], learned.length)
-        : setOf(path!, learned);
+        : { ...setOf(path!, learned), notices: [notice!] };
     },
     async read(path, _, { length = defaultSizes.length }) {
       if (typeof path !== "string") throw new Error(`${name} reads a folder of images, not a table`);

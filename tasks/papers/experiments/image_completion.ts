@@ -19,7 +19,14 @@ import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
 import { type ForecastModel, forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
 import { valuesOf } from "../recipes/recipe.ts";
 import { mnist } from "../recipes/warp_images.ts";
-import { readImages, type Square, squareOf } from "./images.ts";
+import {
+  fromTestImagesOption,
+  type ImageSettings,
+  readImages,
+  readLearningImages,
+  type Square,
+  squareOf,
+} from "./images.ts";
 
 /** As in the paper's appendix C.1: means are fed back, in training too. */
 const training = { forcing: 0.15, deviations: true };
@@ -68,10 +75,13 @@ function imageCompletion(name: string, summary: string, data: string): ModelExpe
   return modelRules({
     name,
     summary,
-    options: forecastOptions(
-      { epochs: 20, batchSize: 50, learningRate: 0.0001, hidden: 16, data, model: "warp" },
-      ["data", "samples", "length", "context"],
-    ),
+    options: {
+      ...forecastOptions(
+        { epochs: 20, batchSize: 50, learningRate: 0.0001, hidden: 16, data, model: "warp" },
+        ["data", "samples", "length", "context"],
+      ),
+      ...fromTestImagesOption,
+    },
     checkRecord: checkDataRecord,
     models: () => forecastModels,
     prepare,
@@ -93,29 +103,30 @@ export const fashionMnistCompletion: ModelExperiment = imageCompletion(
   "data/fashion-mnist",
 );
 
-async function prepare(settings: ForecastSettings, earlier?: DataRecord): Promise<Task> {
+async function prepare(settings: ForecastSettings & ImageSettings, earlier?: DataRecord): Promise<Task> {
   const [dataKey, modelKey] = splitKey(key(settings.seed));
   const pixels = pixelsOf(settings);
-  const splits = await readSplits(settings.data!, dataKey, settings.samples ?? series.train);
+  const images = await readLearningImages(settings.data!, settings);
+  const splits = chooseSplits(settings.data!, images, dataKey, settings.samples ?? series.train);
   const recorded: DataRecord["split"] = {
     train: await recordDigits(splits.train),
     validation: await recordDigits(splits.validation),
     test: await recordDigits(splits.test),
   };
   if (earlier) requireSame(settings.data!, Object.values(recorded).flat(), earlier);
-  const images = mapSplits(splits, ({ digits }) => pixelSeries(digits, pixels.every));
+  const pixelsOfParts = mapSplits(splits, ({ digits }) => pixelSeries(digits, pixels.every));
   const task = forecasting({
     ...training,
     leastDeviation,
     context: pixels.context,
     otherContexts: paperContexts(pixels.side ** 2),
-    splits: images,
+    splits: pixelsOfParts,
     record: earlier ?? {
       version: 1,
       // Maps pixels from 0 ... 255 to -1 ... 1.
       channels: [{ name: "grey", kind: "number", mean: 127.5, standardDeviation: 127.5 }],
       time: { kind: "number", origin: "first observation of each series", scale: 1 },
-      length: images.train.shape[1],
+      length: pixelsOfParts.train.shape[1],
       classes: [],
       split: recorded,
       ignored: [],
@@ -132,6 +143,8 @@ async function prepare(settings: ForecastSettings, earlier?: DataRecord): Promis
   });
   return {
     ...task,
+    description: [...task.description ?? [], ...(images.notice ? [images.notice] : [])],
+    ...(images.notice ? { notices: [images.notice] } : {}),
     async evaluatePredictions() {
       const { measures, baselines, ...rest } = await task.evaluatePredictions!();
       return {
@@ -206,10 +219,14 @@ interface Chosen {
 
 /**
  * Training, validation and test digits. The test set comes from MNIST's test images. The other sets come from
- * its training images, or from the test images if the training images are missing.
+ * its training images, or from other test images if there are no training images to learn from.
  */
-async function readSplits(folder: string, shuffleKey: Key, samples: number): Promise<Splits<Chosen>> {
-  const { train, test } = await readImages(folder);
+function chooseSplits(
+  folder: string,
+  { train, test }: Awaited<ReturnType<typeof readLearningImages>>,
+  shuffleKey: Key,
+  samples: number,
+): Splits<Chosen> {
   const part = (file: "train" | "t10k", digits: Digits, from: number, count: number): Chosen => {
     const there = digits.shape[0];
     if (from + count > there) {

@@ -1,6 +1,7 @@
 /** Images for experiments on MNIST and Fashion-MNIST. */
 import { OptionError } from "../../../src/device/errors.ts";
 import { type Digits, readDigits } from "../data/mnist.ts";
+import { type OptionSchema, switchOption } from "../../../src/train/option.ts";
 import { whyNoFolder } from "../../../src/files/disk.ts";
 
 /** Rows and columns of the images. */
@@ -24,6 +25,54 @@ export function squareOf(length: number): Square {
     option: "length",
     expected,
   });
+}
+
+/** Option of experiments on images that learn from the data set's training images. */
+export const fromTestImagesOption: OptionSchema = {
+  fromTestImages: switchOption({
+    group: "data",
+    help: "learn from test images that are not tested, instead of the training images",
+  }),
+};
+
+/** Setting of {@linkcode fromTestImagesOption}. */
+export interface ImageSettings {
+  /** Whether to learn from test images that are not tested, instead of the training images. */
+  readonly fromTestImages?: boolean;
+}
+
+/** Test images, and the images to learn from. */
+interface LearningImages {
+  readonly test: Digits;
+  /** Training images; undefined if test images that are not tested take their place. */
+  readonly train?: Digits;
+  /** Line that says so, for the run and its report. */
+  readonly notice?: string;
+}
+
+/**
+ * The images of a folder. Without `fromTestImages` the folder must contain training images.
+ *
+ * @throws {OptionError} If there are no training images.
+ */
+export async function readLearningImages(
+  folder: string,
+  { fromTestImages = false }: ImageSettings,
+): Promise<LearningImages> {
+  const { test, train } = await readImages(folder);
+  if (fromTestImages) {
+    return { test, notice: "The model learns from test images of the data set; others of them are tested." };
+  }
+  if (train) return { test, train };
+  throw new OptionError(
+    "invalid-option",
+    (write) =>
+      `${folder}: no training images (train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz); run deno task ` +
+      `download mnist fashion-mnist, or add ${
+        write("fromTestImages")
+      } to learn from test images that are not tested`,
+    { option: "fromTestImages" },
+  );
 }
 
 /**

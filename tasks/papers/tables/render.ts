@@ -119,10 +119,15 @@ function measures(filled: FilledTable): Section {
   const columns = made.length > 0 ? made : table.columns;
   const { differs } = scaleOf(table, scale);
   const ended = runs.filter(({ outcome }) => outcome).length;
+  const notices = new Set(
+    runs.flatMap(({ outcome }) => outcome && "summary" in outcome ? outcome.summary.notices ?? [] : []),
+  );
   return {
     title: `Measured here, and in the paper`,
     note:
-      `Mean ± standard deviation (number of seeds). The web page shows the best in bold and underlines the second best. ${ended} of ${runs.length} runs have ended. Scale ${scale}: ${differs}`,
+      `Mean ± standard deviation (number of seeds). The web page shows the best in bold and underlines the second best. ${ended} of ${runs.length} runs have ended. Scale ${scale}: ${
+        [differs, ...notices].join(" ")
+      }`,
     rows: [
       ["model", ...columns.flatMap(({ title }) => [title, "paper"])],
       ...table.rows.map((row) => [

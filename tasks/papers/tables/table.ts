@@ -5,6 +5,7 @@ import type { RunConfig } from "../../../src/train/config.ts";
 import { defaultsOf, flag } from "../../../src/train/option.ts";
 import { kindNamed, unreadSettings } from "../../../src/series/model_kind.ts";
 import type { ForecastSettings, PaperSeriesSettings } from "../experiments/options.ts";
+import type { ImageSettings } from "../experiments/images.ts";
 import { experimentNamed } from "../experiments/registry.ts";
 import { type RunFolder, runFolder } from "../../../src/train/run_folder.ts";
 
@@ -18,7 +19,7 @@ export type Scale = typeof scales[number];
 export type Published = readonly [mean: number, standardDeviation?: number];
 
 /** Settings of a row, a column or a table that differ from the experiment's defaults. */
-export type Chosen = Partial<Omit<PaperSeriesSettings & ForecastSettings, "seed" | "data">>;
+export type Chosen = Partial<Omit<PaperSeriesSettings & ForecastSettings & ImageSettings, "seed" | "data">>;
 
 /**
  * A column: a problem and a metric. Columns with the same settings share runs. Settings of a column override

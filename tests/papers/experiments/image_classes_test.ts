@@ -21,18 +21,27 @@ Deno.test(
     await init({ device: "cpu" });
     await writeDigits(folder, "t10k", 70);
     const config = { ...settings, data: folder, samples: 60 };
-    const parts = async () => {
-      const { record } = await sequentialMnist.prepare(config);
+    const parts = async (fromTestImages = false) => {
+      const { record, notices } = await sequentialMnist.prepare({ ...config, fromTestImages });
+      assert.equal(
+        notices?.some((line) => line.includes("learns from test images")) ?? false,
+        fromTestImages,
+      );
       const { train, validation, test }: DataRecord["split"] = record!.split;
       return {
         record: record!,
         parts: [train, validation, test].map((part) => part.map(({ name }) => name)),
       };
     };
-    const withoutOption = (await parts()).parts;
-    assert.deepEqual(withoutOption.map(({ length }) => length), [40, 10, 10]);
+    await assert.rejects(parts(), /no training images .*from-?[tT]est-?[iI]mages/);
+    assert.deepEqual((await parts(true)).parts.map(({ length }) => length), [40, 10, 10]);
 
     await writeDigits(folder, "train", 100);
+    const { parts: fromTest } = await parts(true);
+    assert(
+      fromTest.flat().every((name) => name.startsWith("t10k ")),
+      "the option does not depend on the files",
+    );
     const { record, parts: [train, validation, test] } = await parts();
     assert.deepEqual(test, Array.from({ length: 70 }, (_, i) => `t10k ${i + 1}`));
     assert.deepEqual([train.length, validation.length], [50, 10]);

@@ -74,7 +74,7 @@ Deno.test(
     await init({ device: "cpu" });
     const [count, size] = [5600, 28 * 28];
     const images = await writeDigits(folder, "t10k", count);
-    const config = { ...settings, data: folder };
+    const config = { ...settings, data: folder, fromTestImages: true };
     const { record } = await mnistCompletion.prepare(config);
     const { train, validation, test } = record!.split;
     assert.deepEqual([train.length, validation.length, test.length], [4000, 500, 1000]);
