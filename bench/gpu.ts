@@ -31,7 +31,7 @@ const scales: Record<string, Scale> = {
   // C.
   paper: {
     probes: {
-      ...{ launches: 1000, seconds: 0.5, repeats: 3 },
+      ...{ launches: 1000, repeats: 3 },
       products: [
         ["of squares", 4096, 4096, 4096],
         ["of few rows", 128, 4898, 4898],
@@ -51,7 +51,7 @@ const scales: Record<string, Scale> = {
   },
   small: {
     probes: {
-      ...{ launches: 20, seconds: 0.02, repeats: 1 },
+      ...{ launches: 20, repeats: 1 },
       products: [
         ["of squares", 64, 64, 64],
         ["of few rows", 8, 70, 70],

@@ -1,12 +1,12 @@
 /**
- * What a first run on a GPU shows before whole workloads: the wait, launches, products, loops alone and compile times. Figures are
- * differences between many and few runs with one wait each, so that the wait cancels out.
+ * What a first run on a GPU shows before whole workloads: the wait, launches, products, loops alone and compile times.
  */
 import { key, normal, tidy, zeros } from "../mod.ts";
 import { type LoopDevice, nameOf, runAs } from "../src/compile/executors/choose_executor.ts";
 import type { Run } from "../src/compile/executors/run.ts";
 import { secondsOfLoop } from "../src/compile/inspect/estimate.ts";
 import { planFor } from "../src/compile/inspect/planned_gpu.ts";
+import { meanSeconds } from "../src/compile/inspect/seconds_of.ts";
 import { observeLoops } from "../src/compile/loop/graph_loop.ts";
 import { keepBuffer } from "../src/device/buffer_scope.ts";
 import { machineOf } from "../src/device/machines.ts";
@@ -20,8 +20,6 @@ export interface ProbeScale {
   /** Rows, terms and columns. */
   readonly products: readonly (readonly [name: string, rows: number, terms: number, columns: number])[];
   readonly loops: readonly string[];
-  /** Least seconds of a measurement. Work is repeated until it takes this time, far longer than a wait varies. */
-  readonly seconds: number;
   /** Number of measurements, of which the fastest counts. */
   readonly repeats: number;
 }
@@ -38,9 +36,6 @@ export interface Probe {
 
 /** Name of the probe of kernels that each read the result of the one before. */
 export const dependentLaunch = "launch of a kernel that depends on the last one";
-
-/** Maximum runs of a measurement. */
-const maxRuns = 4096;
 
 /** Runs all probes in order. */
 export async function runProbes(
@@ -76,50 +71,48 @@ async function emptyWait(device: WebGpuDevice): Promise<Probe> {
   return { probe: "wait for an empty queue, median of 20", seconds: times.toSorted((a, b) => a - b)[10] };
 }
 
-/** Seconds of one run of some work. `host`: the part until the last command is queued. */
-async function timeOne(
-  device: WebGpuDevice,
-  work: () => void,
-  { seconds: least, repeats }: Pick<ProbeScale, "seconds" | "repeats">,
-): Promise<{ seconds: number; host: number }> {
-  const times = async (runs: number) => {
+/** Seconds of the fastest repeat of some work, after a run that compiles. */
+async function fastest(device: WebGpuDevice, work: () => void, repeats: number): Promise<number> {
+  const run = () => tidy(work);
+  run();
+  const times: number[] = [];
+  for (let i = 0; i < repeats; i++) times.push(await meanSeconds(device, run));
+  return Math.min(...times);
+}
+
+/** Seconds until the last command of some work is submitted, in the fastest repeat. */
+async function secondsOfHost(device: WebGpuDevice, work: () => void, repeats: number): Promise<number> {
+  const times: number[] = [];
+  for (let i = 0; i < repeats; i++) {
     await device.synchronize();
     const start = performance.now();
-    for (let run = 0; run < runs; run++) tidy(work);
+    tidy(work);
     device.submit();
-    const host = (performance.now() - start) / 1000;
-    await device.synchronize();
-    return { seconds: (performance.now() - start) / 1000, host };
-  };
-  // The first run compiles.
-  await times(1);
-  let runs = 4;
-  while (runs < maxRuns && (await times(runs)).seconds < least) runs *= 2;
-  const fastest = async (runs: number) => {
-    const all = [];
-    for (let i = 0; i < repeats; i++) all.push(await times(runs));
-    return all.reduce((best, one) => one.seconds < best.seconds ? one : best);
-  };
-  const [few, many] = [await fastest(runs / 4), await fastest(runs)];
-  const between = runs - runs / 4;
-  return { seconds: (many.seconds - few.seconds) / between, host: (many.host - few.host) / between };
+    times.push((performance.now() - start) / 1000);
+  }
+  return Math.min(...times);
 }
 
 /** Seconds of a launch of a kernel on one number, where each reads the result of the one before, or none does. */
-async function launches(device: WebGpuDevice, scale: ProbeScale): Promise<Probe[]> {
-  const count = scale.launches;
+async function launches(device: WebGpuDevice, { launches: count, repeats }: ProbeScale): Promise<Probe[]> {
   const one = zeros([1]);
-  const dependent = await timeOne(device, () => {
+  const dependent = () => {
     let x = one;
     for (let i = 0; i < count; i++) x = x.add(1);
-  }, scale);
-  const independent = await timeOne(device, () => {
+  };
+  const independent = () => {
     for (let i = 0; i < count; i++) one.add(i);
-  }, scale);
+  };
   return [
-    { probe: dependentLaunch, seconds: dependent.seconds / count },
-    { probe: "launch of an independent kernel", seconds: independent.seconds / count },
-    { probe: "the host's part of a launch", seconds: dependent.host / count },
+    { probe: dependentLaunch, seconds: await fastest(device, dependent, repeats) / count },
+    {
+      probe: "launch of an independent kernel",
+      seconds: await fastest(device, independent, repeats) / count,
+    },
+    {
+      probe: "the host's part of a launch",
+      seconds: await secondsOfHost(device, dependent, repeats) / count,
+    },
   ];
 }
 
@@ -127,13 +120,13 @@ async function product(
   device: WebGpuDevice,
   name: string,
   [rows, terms, columns]: readonly number[],
-  scale: ProbeScale,
+  { repeats }: ProbeScale,
 ): Promise<Probe> {
   const isGradient = name.startsWith("gradient");
   const [a, b] = [key(0), key(1)].map((seed, i) =>
     normal(seed, i === 1 ? [terms, columns] : isGradient ? [terms, rows] : [rows, terms])
   );
-  const { seconds } = await timeOne(device, () => void (isGradient ? a.mT : a).matmul(b), scale);
+  const seconds = await fastest(device, () => void (isGradient ? a.mT : a).matmul(b), repeats);
   const rate = 2 * rows * terms * columns / seconds;
   return { probe: `product ${name}: ${rows} x ${terms} by ${terms} x ${columns}`, seconds, rate };
 }
@@ -160,7 +153,7 @@ async function compilation(device: WebGpuDevice, workload: string): Promise<Prob
 }
 
 /** Times each loop of a workload alone, beside its estimate. */
-async function loopsOf(device: WebGpuDevice, workload: string, scale: ProbeScale): Promise<Probe[]> {
+async function loopsOf(device: WebGpuDevice, workload: string, { repeats }: ProbeScale): Promise<Probe[]> {
   const machine = machineOf(device);
   const runs: Run[] = [];
   const { step } = prepare(workload);
@@ -179,10 +172,10 @@ async function loopsOf(device: WebGpuDevice, workload: string, scale: ProbeScale
     const name = nameOf(run);
     if (!seen.has(name)) {
       const executor = plan.loops[i].layout ? "fused" : "stepped";
-      const { seconds } = await timeOne(
+      const seconds = await fastest(
         device,
         () => void runAs({ executor }, device as LoopDevice, run),
-        scale,
+        repeats,
       );
       const direction = run.program.backward ? "backward" : "forward";
       probes.push({

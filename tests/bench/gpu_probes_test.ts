@@ -3,11 +3,9 @@ import { dependentLaunch, runProbes } from "../../bench/gpu_probes.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { longOnSoftware, testOnBoth } from "../devices.ts";
 
-const short = { seconds: 0.01, repeats: 1 };
-
 testOnBoth("the probes of a GPU begin with the wait and launches", async (_cpu, device) => {
   const written: string[] = [];
-  const scale = { ...short, launches: 4, products: [["of squares", 16, 16, 16]], loops: [] } as const;
+  const scale = { repeats: 1, launches: 4, products: [["of squares", 16, 16, 16]], loops: [] } as const;
   const probes = await runProbes(device as WebGpuDevice, scale, ({ probe }) => written.push(probe));
   assert.deepEqual(probes.map(({ probe }) => probe), [
     "wait for an empty queue, median of 20",
@@ -23,7 +21,7 @@ testOnBoth(
   "the probes time each loop of a workload beside its estimate",
   longOnSoftware,
   async (_, device) => {
-    const scale = { ...short, launches: 2, products: [], loops: ["warp-spirals@4x8"] };
+    const scale = { repeats: 1, launches: 2, products: [], loops: ["warp-spirals@4x8"] };
     const probes = await runProbes(device as WebGpuDevice, scale, () => {});
     const loops = probes.filter(({ estimate }) => estimate !== undefined);
     assert.deepEqual(loops.map(({ probe }) => probe), [

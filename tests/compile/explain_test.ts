@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { explain, key, normal, odeint, ones, type Tensor, valueAndGrad } from "../../mod.ts";
+import { testOnBoth } from "../devices.ts";
 
 const weight = normal(key(0), [3, 3]);
 const solve = () =>
@@ -31,4 +32,17 @@ Deno.test("explain describes the gradient loop after the forward loop", () => {
 
 Deno.test("explain reports that a function has no compiled loop", () => {
   assert.match(explain(() => ones([2])), /no compiled loop/);
+});
+
+testOnBoth("explain counts the dispatches of a run on a GPU, without an estimate", (_cpu, gpu) => {
+  const text = explain(() =>
+    odeint((_t, y) => y.neg(), ones([4, 2]), [0, 1], { method: "rk4", stepSize: 0.1 })
+  );
+  assert.match(text, /a step: \d+ calls of functions, \d+ barriers; \d+ % of the lanes are busy/);
+  assert.match(
+    text,
+    /\n\non .*: \d+ dispatches in \d+ passes and \d+ submissions; \d+ dispatches of 1 loops/,
+  );
+  assert.ok(text.includes(`on ${gpu.info.description}:`));
+  assert.doesNotMatch(text, /estimate/);
 });

@@ -1,9 +1,11 @@
 import { checkFunction, checkWord } from "../../tensor/checks.ts";
 import { currentDevice } from "../../device/current.ts";
+import { asAnyDevice } from "../../device/device_class.ts";
 import { type Machine, type MachineName, machines } from "../../device/machines.ts";
 import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
 import { type Scalar, topological } from "../../device/scalar.ts";
+import type { WebGpuDevice } from "../../device/webgpu/device.ts";
 import { formatShape } from "../../device/shape.ts";
 import { costOf } from "../program/cost.ts";
 import type { Run } from "../executors/run.ts";
@@ -43,20 +45,31 @@ const optionNames: OptionNames<ExplainOptions> = { machine: "optional" };
 export function explain(solve: () => unknown, options: ExplainOptions = {}): string {
   checkFunction("explain", "solve", solve);
   checkOptions("explain", options, optionNames);
-  const machine = machineFor(options.machine);
+  const device = asAnyDevice(currentDevice());
+  const wanted = machineFor(options.machine);
+  // Another machine's layouts come from the plan, those of this device from its executors, which know tuned schedules.
   const described: string[] = [];
-  if (!machine) {
+  const observe = () =>
     observeLoops((loop, run, executor) => {
-      const device = run.inputs[0]?.source.device.info.kind ?? "cpu";
-      described.push(`${describeLoop(loop, run, device)}\n${executor.describe(run)}`);
+      const where = wanted?.name ?? run.inputs[0]?.source.device.info.kind ?? "cpu";
+      const layout = wanted ? "" : `\n${executor.describe(run)}`;
+      described.push(`${describeLoop(loop, run, where)}${layout}`);
     }, () => void solve());
+  const machine = wanted ?? (device.kind === "webgpu" ? withoutRates(device) : undefined);
+  if (!machine) {
+    observe();
     return listOfLoops(described);
   }
-  const plan = planFor(machine, currentDevice(), () => {
-    observeLoops((loop, run) => described.push(describeLoop(loop, run, machine.name)), () => void solve());
-  });
-  const texts = described.map((text, i) => `${text}\n${describePlannedLoop(plan.loops[i], machine)}`);
+  const plan = planFor(machine, device, observe);
+  const texts = wanted
+    ? described.map((text, i) => `${text}\n${describePlannedLoop(plan.loops[i], wanted)}`)
+    : described;
   return [listOfLoops(texts), describePlan(plan, machine)].join("\n\n");
+}
+
+/** A GPU whose commands are counted, without an estimate of their time. */
+function withoutRates({ info: { description, software }, limits }: WebGpuDevice): Machine {
+  return { name: description, limits, software };
 }
 
 /** The machine of a name, or the given machine. */
