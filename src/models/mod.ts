@@ -86,6 +86,8 @@ export type { StateSpaceModel, StateSpaceOptions, StateSpaceSizes } from "./diag
 export { S4D, type S4DSizes } from "./diagonal/s4d.ts";
 export { LRU, type LRUSizes } from "./diagonal/lru.ts";
 export { S5, type S5Sizes } from "./diagonal/s5.ts";
+export { S6, type S6Options } from "./diagonal/s6.ts";
+export type { SelectiveSystemSizes } from "./diagonal/selective_system.ts";
 export { Mamba, type MambaSizes } from "./diagonal/mamba.ts";
 export * from "./diagonal/forecaster.ts";
 export * from "./latent_ode_rnn.ts";

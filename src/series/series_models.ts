@@ -3,6 +3,7 @@ import { LRU } from "../models/diagonal/lru.ts";
 import { Mamba } from "../models/diagonal/mamba.ts";
 import { S4D } from "../models/diagonal/s4d.ts";
 import { S5 } from "../models/diagonal/s5.ts";
+import { S6 } from "../models/diagonal/s6.ts";
 import type { StateSpaceModel, StateSpaceOptions } from "../models/diagonal/stack.ts";
 import { FastWeightCDE } from "../models/fast_weight/cde.ts";
 import { FastWeightDirectMap } from "../models/fast_weight/direct_map.ts";
@@ -329,6 +330,7 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "s4d": stateSpace(S4D),
   "lru": stateSpace(LRU),
   "s5": stateSpace(S5),
+  "s6": { ...stateSpace(S6), typicalSteps: 256 },
   "mamba": { ...stateSpace(Mamba), typicalSteps: 256 },
   "gru-dt": irregular(() => "nothing"),
   "gru-d": irregular(() => "decay"),

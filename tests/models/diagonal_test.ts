@@ -11,6 +11,7 @@ import {
   normal,
   S4D,
   S5,
+  S6,
   stack,
   StateSpaceForecaster,
   type Tensor,
@@ -23,7 +24,7 @@ import { runInChunks } from "../../src/models/diagonal/chunks.ts";
 import { legSEigenvectors, legSFrequencies } from "../../src/models/diagonal/hippo.ts";
 import { testOnCpu, testOnDevices } from "../devices.ts";
 
-const makers = { S4D, LRU, S5, Mamba };
+const makers = { S4D, LRU, S5, S6, Mamba };
 const sizes = { inputChannels: 2, modelDim: 4, outputChannels: 3, layers: 2, stateSize: 6, key: key(1) };
 
 /** Numbers between -1/2 and 1/2 that depend on a seed. */
@@ -35,13 +36,14 @@ function waves(seed: number, shape: readonly number[], dtype: DType): Tensor {
 
 /**
  * Reference values in float64, where parameter k consists of waves with seed k: S4D by its convolution kernel
- * and Fourier transforms (NumPy), LRU and S5 by `jax.lax.associative_scan` of complex numbers, Mamba by a
- * loop and PyTorch's `conv1d`.
+ * and Fourier transforms (NumPy), LRU and S5 by `jax.lax.associative_scan` of complex numbers, S6 by
+ * loops over numbers, Mamba by a loop and PyTorch's `conv1d`.
  */
 const golden = {
   S4D: [0.31572891746, 0.106400206858, -0.0262168226311, 0.803193033087, -0.274332653632, 0.203789075704],
   LRU: [-0.590796291355, -0.285839260007, -0.561378133581, -0.485332969396, -0.549451991532, -0.170077845687],
   S5: [-1.05752104608, 0.128539108757, -0.875526491937, -0.787436253134, -0.314001545162, -0.311667903328],
+  S6: [-0.167734770214, 0.602302555398, -0.477253678124, 0.714718489169, -0.183697949047, 0.121467532621],
   Mamba: [-0.402612858904, -0.417061568612, 0.472666169426, -0.159976816426, -0.565641478536, 0.510020747958],
 };
 

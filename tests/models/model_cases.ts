@@ -41,6 +41,7 @@ import {
   RecurrentFWP,
   S4D,
   S5,
+  S6,
   StateSpaceForecaster,
   type Tensor,
   tensor,
@@ -168,7 +169,7 @@ export const modelCases: Readonly<Record<string, () => ModelCase>> = {
       (model, x) => model(x, { gaps: gaps() }),
     ),
   ...Object.fromEntries(
-    Object.entries({ S4D, LRU, S5, Mamba }).map(([name, make]) => [
+    Object.entries({ S4D, LRU, S5, S6, Mamba }).map(([name, make]) => [
       name,
       () => ofModel(make({ ...channels, modelDim: 4, stateSize: 4, layers: 2 }), (model, x) => model(x)),
     ]),

@@ -247,6 +247,7 @@ export const calls: Readonly<Record<string, Call>> = {
   ...modelOf("S4D", weft.S4D, { ...stateSpace, initialization: "linear" }, alongRows, all),
   ...modelOf("LRU", weft.LRU, { ...stateSpace, maxPhase: 1 }, alongRows, all),
   ...modelOf("S5", weft.S5, { ...stateSpace, blocks: 2 }, alongRows, all),
+  ...modelOf("S6", weft.S6, { ...stateSpace, stepRank: 2 }, alongRows, all),
   ...modelOf("Mamba", weft.Mamba, { ...stateSpace, expand: 1 }, alongRows, all),
   ...modelOf("WARP", weft.WARP, { ...warp, mode: "recurrent" }, alongRows, all),
   "WARP root": [(root) => weft.WARP({ ...warp, root }), { ...layers, frequencies: 2 }],

@@ -3,10 +3,11 @@ import type { DType } from "../../device/dtype.ts";
 import { checkCount, parameterOf, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { RMSNorm } from "../../nn/rms_norm.ts";
-import { arange, ones, zeros } from "../../tensor/creation.ts";
+import { zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { type Key, splitKey, uniform } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import { selectiveSystem, selectiveSystemNames, type SelectiveSystemSizes } from "./selective_system.ts";
 import {
   type SequenceLayer,
   type StackParts,
@@ -16,16 +17,10 @@ import {
   type StateSpaceOptions,
   type StateSpaceSizes,
 } from "./stack.ts";
-import { type DiagonalSystem, logSteps, runAlong, runStep } from "./system.ts";
+import { runAlong, runStep } from "./system.ts";
 
 /** Sizes and initialization of the layers of {@linkcode Mamba}. */
-export interface MambaSizes extends StateSpaceSizes {
-  /**
-   * N, the size of the state of each inner feature.
-   *
-   * @default {16}
-   */
-  stateSize?: number;
+export interface MambaSizes extends StateSpaceSizes, SelectiveSystemSizes {
   /**
    * Inner features per feature of the model, E in the paper.
    *
@@ -38,22 +33,13 @@ export interface MambaSizes extends StateSpaceSizes {
    * @default {4}
    */
   convolution?: number;
-  /**
-   * Rank of the projection that computes the step sizes, R in the paper. By default `modelDim / 16`, rounded
-   * up.
-   */
-  stepRank?: number;
-  /** Range of the initial step sizes, 0.001 to 0.1 by default. */
-  stepSizes?: readonly [least: number, largest: number];
 }
 
 const mambaOptionNames: OptionNames<StateSpaceOptions & MambaSizes> = {
   ...stateSpaceOptionNames,
-  stateSize: "optional",
+  ...selectiveSystemNames,
   expand: "optional",
   convolution: "optional",
-  stepRank: "optional",
-  stepSizes: "optional",
 };
 
 /**
@@ -96,7 +82,7 @@ function mambaLayer(options: MambaSizes, key: Key): SequenceLayer {
   const inProjection = Linear({ inputs: features, outputs: 2 * inner, bias: false, key: inKey, dtype });
   const outProjection = Linear({ inputs: inner, outputs: features, bias: false, key: outKey, dtype });
   const convolution = causalConvolution(inner, taps, convolutionKey, dtype);
-  const system = selectiveSystem(inner, options, systemKey);
+  const system = selectiveSystem("Mamba", inner, options, systemKey);
   /** Returns the convolution's input, and the gate. */
   const enter = (u: Tensor): [Tensor, Tensor] => {
     const both = inProjection(norm(u));
@@ -153,49 +139,6 @@ function causalConvolution(features: number, taps: number, key: Key, dtype?: DTy
         (_, i) => rows.slice(1, i, i + length).mul(parameters.weight.select(1, i)),
       );
       return terms.reduce((sum, term) => sum.add(term)).add(parameters.bias);
-    },
-  };
-}
-
-/** S6 with `inner` features, each with a state of `stateSize` numbers. */
-function selectiveSystem(inner: number, options: MambaSizes, key: Key): DiagonalSystem {
-  const { modelDim, stateSize: n = 16, stepRank: rank = Math.ceil(modelDim / 16), stepSizes, dtype } =
-    options;
-  checkCount("Mamba", "stateSize", n);
-  checkCount("Mamba", "stepRank", rank);
-  const [selectKey, weightKey, biasKey] = splitKey(key, 3);
-  const select = Linear({ inputs: inner, outputs: rank + 2 * n, bias: false, key: selectKey, dtype });
-  const bound = 1 / Math.sqrt(rank);
-  const parameters = {
-    x_proj: select.parameters,
-    dt_proj: {
-      /** `(inner, rank)`. */
-      weight: parameterOf(() => uniform(weightKey, [inner, rank], { low: -bound, high: bound, dtype })),
-      /** `(inner)`, initialized so that softplus(bias) is a step size within `stepSizes`. */
-      bias: parameterOf(() => {
-        const steps = logSteps("Mamba", biasKey, [inner], stepSizes, dtype).exp().maximum(1e-4);
-        return steps.add(steps.neg().exp().neg().add(1).log());
-      }),
-    },
-    /** `(inner, n)`. */
-    A_log: parameterOf(() => arange(n, { dtype }).add(1).log().expandDims(0).broadcastTo([inner, n])),
-    /** `(inner)`. */
-    D: parameterOf(() => ones([inner], { dtype })),
-  };
-  return {
-    parameters,
-    state: [inner, n],
-    complex: false,
-    drive(x) {
-      const { dt_proj, A_log, D } = parameters;
-      const selected = select(x);
-      const dt = selected.slice(-1, 0, rank).matmul(dt_proj.weight.mT).add(dt_proj.bias).softplus();
-      const [b, c] = [selected.slice(-1, rank, rank + n), selected.slice(-1, rank + n)];
-      return {
-        a: dt.expandDims(-1).mul(A_log.exp().neg()).exp(),
-        b: dt.mul(x).expandDims(-1).mul(b.expandDims(-2)),
-        read: (h) => h.mul(c.expandDims(-2)).sum(-1).add(x.mul(D)),
-      };
     },
   };
 }

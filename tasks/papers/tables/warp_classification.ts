@@ -61,6 +61,11 @@ export const warpTable3: PaperTable = {
       published: published("83.9±4.1 87.1±2.1 55.1±3.3 25.6±3.5 73.9±3.1 53±3.9"),
     },
     {
+      title: "S6",
+      model: "s6",
+      published: published("85±1.2 82.8±2.7 49.9±9.4 26.4±6.4 76.5±8.3 51.3±4.2"),
+    },
+    {
       title: "Mamba",
       model: "mamba",
       published: published("70.9±15.8 80.7±1.4 48.2±3.9 27.9±4.5 76.2±3.8 47.7±4.5"),
