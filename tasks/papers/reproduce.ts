@@ -28,7 +28,6 @@ import {
   type TableRun,
   tableRuns,
 } from "./tables/table.ts";
-import { loadWelchTest, type WelchTest } from "./tables/welch.ts";
 import {
   command,
   deviceOption,
@@ -167,12 +166,11 @@ async function make(
   options: Options,
 ): Promise<number> {
   const { scale, out, jobs = 1 } = options;
-  const test = await welchTest();
   const update = async (): Promise<{ filled: FilledTable; files: string[] }> => {
     await makeFolder(out);
     // Another process may work on the same table.
     await using _lock = await lockRun(runFolder(out), { wait: true });
-    const filled = { table, scale, runs: await readRuns(shown), test };
+    const filled = { table, scale, runs: await readRuns(shown) };
     return { filled, files: await writeTable(filled, out) };
   };
   const paths = new Set(runs.map(({ folder }) => folder.path));
@@ -232,16 +230,6 @@ async function writeTable(filled: FilledTable, out: string): Promise<string[]> {
   const files = { md: tableMarkdown(filled), csv: tableCsv(filled), html: tablePage(filled) };
   for (const [ending, text] of Object.entries(files)) await writeAtomically(`${name}.${ending}`, text);
   return Object.keys(files).map((ending) => `${name}.${ending}`);
-}
-
-/** Welch's test, or `undefined` if its package cannot be loaded. */
-async function welchTest(): Promise<WelchTest | undefined> {
-  try {
-    return await loadWelchTest();
-  } catch (error) {
-    console.error(`no Welch's t test: ${(error as Error).message}`);
-    return undefined;
-  }
 }
 
 /** Default path of an experiment's data; `undefined` if it generates them. */

@@ -4,6 +4,7 @@ import { tables } from "../../tasks/papers/tables/registry.ts";
 import { type TableRun, tableRuns, trainArguments } from "../../tasks/papers/tables/table.ts";
 import { readRunConfig } from "../runs.ts";
 import { runLocally } from "../../tasks/papers/engines/local.ts";
+import { zipFile } from "../data/zip_file.ts";
 import { runTask, withFolder } from "../tasks/command_line.ts";
 
 /** A trainer that ends immediately. Seed 1 crashes. */
@@ -76,3 +77,38 @@ Deno.test("without a name, reproduce lists the tables and their data", async () 
     /^ncde-table-1\n {2}.*\n {2}paper: \d+ runs, .*\n {2}data: missing \/nowhere\/Char\S+: deno task download character-trajectories\n/,
   );
 });
+
+Deno.test(
+  "reproduce trains the runs of a table and writes the table with means, a paired test and the skipped data",
+  withFolder(async (folder) => {
+    const series = Array.from({ length: 20 }, (_, i) => {
+      const channel = (c: number) =>
+        Array.from({ length: 6 }, (_, t) => Math.sin(t * (1 + i % 4) + c + i).toFixed(3)).join(",");
+      return `${Array.from({ length: 6 }, (_, c) => channel(c)).join(":")}:c${i % 4}\n`;
+    });
+    const head = "@problemName BasicMotions\n@dimensions 6\n@classLabel true c0 c1 c2 c3\n@data\n";
+    const content = head + series.join("");
+    await Deno.writeFile(
+      `${folder}/BasicMotions.zip`,
+      zipFile(["TRAIN", "TEST"].map((part) => ({ name: `BasicMotions_${part}.ts`, content }))),
+    );
+    const { code, stdout, stderr } = await runTask(
+      ...["reproduce", "uea-fast-weights", "--scale", "small", "--models", "neural-cde,hebb-ode"],
+      ...["--seeds", "0,1", "--device", "cpu", "--data", folder, "--out", `${folder}/out`, "--jobs", "2"],
+    );
+    assert.equal(code, 0, stderr);
+    assert.match(stdout, /skipped the runs that need .*CharacterTrajectories/);
+    assert.match(stdout, /4\/4 /);
+    const name = `${folder}/out/uea-fast-weights-small`;
+    const markdown = await Deno.readTextFile(`${name}.md`);
+    assert.match(markdown, /\| Neural CDE +\| +\d+\.\d ± \d+\.\d \(2\) \|/);
+    assert.match(markdown, /\| Hebb, direct +\| +\d+\.\d ± \d+\.\d \(2\) \|/);
+    const lines = (await Deno.readTextFile(`${name}.csv`)).trimEnd().split("\n");
+    assert.equal(lines.length, 5);
+    assert.match(
+      lines[1],
+      /^uea-fast-weights,small,Neural CDE,BasicMotions,0,[\d.]+,.*deno task train basic-motions /,
+    );
+    assert.match(await Deno.readTextFile(`${name}.html`), /Neural CDE and fast weights on small problems/);
+  }),
+);

@@ -40,11 +40,8 @@ function loadedFiles({ roots, modules }: Graph): string[] {
   return [...loaded].filter((specifier) => specifier.startsWith("file:")).map((url) => new URL(url).pathname);
 }
 
-/**
- * Loads large packages that no executable includes: Dawn's, and the package of Welch's test. Tables
- * are written without a test if it is missing.
- */
-const leftOut = /await import\((dawnPackage|testPackage)\)/;
+/** Loads a large package that no executable includes: Dawn's. */
+const leftOut = /await import\(dawnPackage\)/;
 
 /**
  * Files that an entry point needs: its module graph, modules loaded by URL, such as workers, and its

@@ -10,7 +10,7 @@ import { readOutcome, type RunOutcome, type Start } from "../../../src/commands/
 import { readJsonLines } from "../../../src/files/disk.ts";
 import type { RunSummary } from "../../../src/train/run.ts";
 import { statistics } from "../../../src/train/statistics.ts";
-import type { WelchTest } from "./welch.ts";
+import { adjustHolm, pairedTest } from "./paired_test.ts";
 import {
   type PaperTable,
   type Published,
@@ -43,8 +43,6 @@ export interface FilledTable {
   readonly table: PaperTable;
   readonly scale: Scale;
   readonly runs: readonly MadeRun[];
-  /** Welch's test, if it could be loaded. */
-  readonly test?: WelchTest;
 }
 
 /** A part of the rendered table. The first row is its header. */
@@ -148,25 +146,44 @@ function measures(filled: FilledTable): Section {
   };
 }
 
+/** Values of two rows in a column for the seeds that both have, in the same order. */
+function pairsOf(filled: FilledTable, rows: readonly [TableRow, TableRow], column: TableColumn): number[][] {
+  const bySeed = rows.map((row) =>
+    new Map(
+      runsOf(filled, row, column).flatMap((run) =>
+        valuesOf([run], column).map((value) => [run.config.seed, value])
+      ),
+    )
+  );
+  const seeds = [...bySeed[0].keys()].filter((seed) => bySeed[1].has(seed));
+  return bySeed.map((values) => seeds.map((seed) => values.get(seed)!));
+}
+
 function tests(filled: FilledTable): Section | undefined {
-  const { table, table: { columns, reference }, test } = filled;
+  const { table, table: { columns, reference } } = filled;
   const compared = table.rows.find(({ model }) => model === reference);
-  if (!test || !compared) return undefined;
-  const probability = (row: TableRow, column: TableColumn) => {
-    const [values, others] = [row, compared].map((one) => valuesOf(runsOf(filled, one, column), column));
-    const isComparable = values.length > 1 && others.length > 1 &&
-      [values, others].some((numbers) => new Set(numbers).size > 1);
-    return isComparable ? test(values, others).toPrecision(2) : "";
-  };
-  const rows = table.rows.filter((row) => row !== compared).map((row) => [
-    row.title,
-    ...columns.map((column) => probability(row, column)),
-  ]);
-  if (rows.every(([_, ...cells]) => cells.every((cell) => cell === ""))) return undefined;
+  if (!compared) return undefined;
+  const others = table.rows.filter((row) => row !== compared);
+  const found = others.flatMap((row) =>
+    columns.map((column) => {
+      const [one, other] = pairsOf(filled, [row, compared], column);
+      return pairedTest(one, other);
+    })
+  );
+  const adjusted = adjustHolm(found);
+  const count = found.filter((probability) => !Number.isNaN(probability)).length;
+  if (count === 0) return undefined;
+  const text = (i: number) =>
+    Number.isNaN(found[i]) ? "" : `${found[i].toPrecision(2)} (${adjusted[i].toPrecision(2)})`;
   return {
-    title: `Welch's t test against ${compared.title}`,
-    note: "The p-value: the probability of a difference at least this large if both means are equal.",
-    rows: [["model", ...columns.map(({ title }) => title)], ...rows],
+    title: `Paired t test against ${compared.title}`,
+    note: "The p-value, and in parentheses that adjusted by Holm's method for all " +
+      `${count} comparisons of the table. Runs with the same seed are pairs. Differences with an adjusted p-value ` +
+      "below 0.05 are significant at the level of 0.05.",
+    rows: [
+      ["model", ...columns.map(({ title }) => title)],
+      ...others.map((row, i) => [row.title, ...columns.map((_, j) => text(i * columns.length + j))]),
+    ],
   };
 }
 

@@ -43,7 +43,7 @@ async function filled() {
   const outcomes = [summary(0.02), summary(0.05), summary(0.04), { failure: "the loss is NaN" }];
   const start = { command: "deno task train sine, again", commit: "0123456789abcdef", time: "" };
   const made = runs.map((run, i): MadeRun => ({ ...run, outcome: outcomes[i], start }));
-  return { table, scale: "small" as const, runs: made, test: (a: readonly number[]) => a[0] };
+  return { table, scale: "small" as const, runs: made };
 }
 
 Deno.test("a table has means, standard deviations, seeds, published numbers, significance tests, costs and commands of runs", async () => {
@@ -56,11 +56,16 @@ Deno.test("a table has means, standard deviations, seeds, published numbers, sig
   assert(lines.includes("| GRU | 1 | the loss is NaN | 0123456789 | deno task train sine, again |"));
 });
 
-Deno.test("two rows are compared by a significance test if both have two values", async () => {
+Deno.test("two rows are compared by a paired test if both have two values, and a correction counts the comparisons", async () => {
   const made = await filled();
-  assert.doesNotMatch(tableMarkdown(made), /Welch/);
-  const runs = made.runs.map((run, i) => i === 3 ? { ...run, outcome: summary(0.07) } : run);
-  assert.match(tableMarkdown({ ...made, runs }), /## Welch's t test against WARP[^#]*\| GRU +\| +5\.0 \|/);
+  assert.doesNotMatch(tableMarkdown(made), /Paired/);
+  // WARP has 2 and 4, the GRU 5 and 8: differences of 3 and 4, so t = 7 with one degree of freedom.
+  const runs = made.runs.map((run, i) => i === 3 ? { ...run, outcome: summary(0.08) } : run);
+  const p = (1 - 2 * Math.atan(7) / Math.PI).toPrecision(2);
+  assert.match(
+    tableMarkdown({ ...made, runs }),
+    new RegExp(`## Paired t test against WARP[^#]*all 1 comparisons[^#]*\\| GRU +\\| +${p} \\(${p}\\) \\|`),
+  );
 });
 
 Deno.test("a CSV table has one line per value and quotes fields with commas", async () => {
