@@ -1,4 +1,5 @@
-// Runs the steps of a loop. A workgroup owns some samples; `lanes` invocations share the elements of each.
+// Runs the steps of a loop. A workgroup owns some samples; `lanes` invocations share the elements of each. In some kernels all
+// invocations of a workgroup share the elements, and compute each for all samples.
 // Declared before this text:
 //   samples, lanes     of a workgroup
 //   slot_size          elements of a workgroup's part of the buffer `spill`
@@ -6,11 +7,14 @@
 //   params.steps, params.first_step, params.count           all steps, steps done before, steps of this dispatch
 //   params.first_product_step                               the first step of the product rows
 //   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
+//   invocation         index of the invocation in the workgroup
 //   lane, own          index of the invocation within its sample, and index of the sample in the workgroup
 //   valid              number of samples of the workgroup in this dispatch
+//   first_position     position of the first sample of the workgroup in the batch
 //   position           position of the sample in the batch
 //   row, product_step  row of this step in the inputs and outputs, and in the product rows
 //   spill_start        start of the sample's slots in `spill`
+//   first_spill        start of the workgroup's slots in `spill`
 //   fn row_of(done: u32) -> u32     the row of a step
 //   prologue_end, step_end, epilogue_end   end of the calls of each section: before the steps, of a step, after all steps
 //   call_size                       words of a call: its kernel, whether to synchronize before it, its arguments
@@ -18,15 +22,21 @@
 //   fn invoke(kernel: u32, at: u32) calls a kernel whose arguments begin at a word
 //   fn synchronize()                makes the values of the workgroup's invocations visible to each other
 
+fn select_sample(sample: u32) {
+  own = sample;
+  // An invocation without a sample repeats the last sample, and stores nothing.
+  position = first_position + min(own, valid - 1u);
+  spill_start = first_spill + own;
+}
+
 @compute @workgroup_size(samples * lanes)
 fn main(@builtin(local_invocation_index) local: u32, @builtin(workgroup_id) group: vec3<u32>) {
-  let first = params.first_sample + (params.first_workgroup + group.x) * samples;
+  first_position = params.first_sample + (params.first_workgroup + group.x) * samples;
+  first_spill = group.x * slot_size;
+  valid = min(samples, params.last_sample - first_position);
+  invocation = local;
   lane = local / samples;
-  own = local % samples;
-  valid = min(samples, params.last_sample - first);
-  // An invocation without a sample repeats the last sample, and stores nothing.
-  position = first + min(own, valid - 1u);
-  spill_start = group.x * slot_size + own;
+  select_sample(local % samples);
   var done = params.first_step;
   let end = done + params.count;
   // One loop for all sections, because compilers copy the kernels to each place with a call.

@@ -8,10 +8,9 @@ import { adapterOf, runOnWebGpu } from "../../src/compile/executors/wgsl/run_on_
 import {
   type Adapter,
   chooseWorkgroup,
-  type GpuLayout,
-  layOutOnGpu,
   type WorkgroupShape,
-} from "../../src/compile/executors/wgsl/gpu_layout.ts";
+} from "../../src/compile/executors/wgsl/choose_workgroup.ts";
+import { type GpuLayout, layOutOnGpu } from "../../src/compile/executors/wgsl/gpu_layout.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { makeContiguous, uploadView } from "../../src/device/view.ts";

@@ -3,12 +3,16 @@ import assert from "node:assert/strict";
 import { key, normal, scan, splitKey, type Tensor, valueAndGrad } from "../../mod.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import type { Run } from "../../src/compile/executors/run.ts";
-import { chooseWorkgroup, type GpuLayout } from "../../src/compile/executors/wgsl/gpu_layout.ts";
+import { planFor } from "../../src/compile/inspect/planned_gpu.ts";
+import { machines } from "../../src/device/machines.ts";
+import { tileOf } from "../../src/compile/executors/wgsl/chain_functions.ts";
+import { chooseWorkgroup } from "../../src/compile/executors/wgsl/choose_workgroup.ts";
+import type { GpuLayout } from "../../src/compile/executors/wgsl/gpu_layout.ts";
 import { adapterOf } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
-import { longOnSoftware, testOnBoth } from "../devices.ts";
+import { cpu as cpuDevice, longOnSoftware, testOnBoth } from "../devices.ts";
 import { modelCases } from "../models/model_cases.ts";
-import { asHardware, checkLoops, withLayouts } from "./check_loops.ts";
+import { asHardware, checkLoops, limitsOf, withLayouts } from "./check_loops.ts";
 import { randomBody } from "./random_body.ts";
 import { difference, tolerances } from "./run_body.ts";
 
@@ -59,6 +63,54 @@ for (
     assert.ok(count >= 6, `${count} sums are split`);
   });
 }
+
+/** Chains whose first item computes elements for all samples of the workgroup. */
+const sharedProducts = (layout: GpuLayout) =>
+  layout.chains.filter(([head]) => tileOf(head, layout).samples > 1);
+
+for (
+  const [name, batch, shape] of [
+    ["two samples", 5, { samples: 2, lanes: 16 }],
+    ["four samples, the last workgroup not full", 10, { samples: 4, lanes: 8 }],
+    ["eight samples, more than the batch has", 3, { samples: 8, lanes: 4 }],
+  ] as const
+) {
+  testOnBoth(`invocations that compute ${name} read weights once`, async (cpu, webgpu) => {
+    const device = webgpu as WebGpuDevice;
+    let count = 0;
+    const look = (_: Run, layout: GpuLayout) => count += sharedProducts(layout).length;
+    const body = longSums(batch, 41, 6, 3);
+    await checkLoops(cpu as CpuDevice, device, body, asHardware(device), look, () => shape);
+    assert.ok(count >= 4, `${count} products are shared`);
+  });
+}
+
+testOnBoth("samples that share weights can be spilled", longOnSoftware, async (cpu, webgpu) => {
+  const device = webgpu as WebGpuDevice;
+  const adapter = {
+    ...asHardware(device),
+    limits: limitsOf(device, { maxComputeWorkgroupStorageSize: 1024 }),
+  };
+  let spilled = 0;
+  const look = (_: Run, layout: GpuLayout) => spilled += sharedProducts(layout).length * layout.spilled.size;
+  await checkLoops(
+    cpu as CpuDevice,
+    device,
+    longSums(6, 90, 5, 3),
+    adapter,
+    look,
+    () => ({ samples: 4, lanes: 16 }),
+  );
+  assert.ok(spilled > 0);
+});
+
+Deno.test("a workgroup has several samples if the batch exceeds what a large GPU runs at the same time", () => {
+  const sharedBy = (batch: number) =>
+    planFor(machines.h100, cpuDevice, () => void longSums(batch, 96, 40, 2)()).loops.map(({ layout }) =>
+      layout!.samplesPerRead
+    );
+  assert.deepEqual([128, 1024, 4096].map(sharedBy), [[1, 1], [4, 4], [8, 8]]);
+});
 
 /** Workgroups of hardware, in dispatches of so few steps that llvmpipe runs all iterations of their loops. */
 function hardwareLayouts(device: WebGpuDevice) {

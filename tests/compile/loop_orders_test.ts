@@ -1,7 +1,8 @@
 /** Compiled loops give the same results, bit for bit, if invocations and workgroups take their work in another order. */
 import assert from "node:assert/strict";
 import { key, normal, scan, type Tensor, valueAndGrad } from "../../mod.ts";
-import { chooseWorkgroup, layOutOnGpu } from "../../src/compile/executors/wgsl/gpu_layout.ts";
+import { chooseWorkgroup } from "../../src/compile/executors/wgsl/choose_workgroup.ts";
+import { layOutOnGpu } from "../../src/compile/executors/wgsl/gpu_layout.ts";
 import { emitWgsl, type WgslLoop } from "../../src/compile/executors/wgsl/emit_wgsl.ts";
 import { adapterOf } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";

@@ -17,11 +17,8 @@ import {
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { emitWgsl } from "../../src/compile/executors/wgsl/emit_wgsl.ts";
 import { adapterOf, runOnWebGpu } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
-import {
-  chooseWorkgroup,
-  layOutOnGpu,
-  otherWorkgroups,
-} from "../../src/compile/executors/wgsl/gpu_layout.ts";
+import { chooseWorkgroup, otherWorkgroups } from "../../src/compile/executors/wgsl/choose_workgroup.ts";
+import { layOutOnGpu } from "../../src/compile/executors/wgsl/gpu_layout.ts";
 import { chooseDispatchSize, stepsWithin } from "../../src/compile/executors/wgsl/dispatch_size.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";

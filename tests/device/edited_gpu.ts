@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Tensor, treeLeaves, type TypedArray } from "../../mod.ts";
 import { setSchedule } from "../../src/compile/executors/choose_executor.ts";
-import { chooseWorkgroup } from "../../src/compile/executors/wgsl/gpu_layout.ts";
+import { chooseWorkgroup } from "../../src/compile/executors/wgsl/choose_workgroup.ts";
 import { adapterOf } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";

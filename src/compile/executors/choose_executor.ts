@@ -13,7 +13,7 @@ import { Uncompilable } from "../trace/uncompilable.ts";
 import { runOnCpu } from "./wasm/run_on_cpu.ts";
 import { describeOnWebGpu, loopLayout } from "./wgsl/describe_loop.ts";
 import { adapterOf, runOnWebGpu } from "./wgsl/run_on_webgpu.ts";
-import { otherWorkgroups, type WorkgroupShape } from "./wgsl/gpu_layout.ts";
+import { otherWorkgroups, type WorkgroupShape } from "./wgsl/choose_workgroup.ts";
 
 /** A device with executors of compiled loops. */
 export type LoopDevice = AnyDevice;

@@ -11,7 +11,7 @@ import {
   type ReduceKernel,
 } from "../../program/program.ts";
 import { type Chain, elementsOf, type Item, type Load, type Store } from "./chains.ts";
-import { contractText, tileOfProduct } from "./contract.ts";
+import { contractText, type Tile, tileOfProduct } from "./contract.ts";
 import {
   type ChainCode,
   eachElement,
@@ -23,7 +23,7 @@ import {
 } from "./elements.ts";
 import { coordinatesOf, fromWord, FunctionText, toWord } from "./function_text.ts";
 import { pathOf, type ShaderMemory } from "./shader_memory.ts";
-import type { WorkgroupShape } from "./gpu_layout.ts";
+import type { WorkgroupShape } from "./choose_workgroup.ts";
 import type { SumKernel } from "./split_sums.ts";
 
 const texts: ByKind<Item, [code: ChainCode], void> = {
@@ -36,22 +36,29 @@ const texts: ByKind<Item, [code: ChainCode], void> = {
 };
 
 /** Emits a chain. */
-export function chainText(chain: Chain, memory: ShaderMemory, { lanes }: WorkgroupShape): FunctionText {
-  const f = new FunctionText();
+export function chainText(
+  chain: Chain,
+  memory: ShaderMemory,
+  { samples, lanes }: WorkgroupShape,
+): FunctionText {
+  const workgroup = { samples, lanes };
   const [head] = chain;
-  const code: ChainCode = { f, memory, lanes, epilogue: epilogueOf(f, chain, memory) };
-  byKind(texts, head, code);
+  const isForAllSamples = tileOf(head, workgroup).samples > 1;
+  const f = new FunctionText(isForAllSamples);
+  const { result: epilogue, lines } = f.capture(() => epilogueOf(f, chain, memory));
+  if (!isForAllSamples) f.push(...lines);
+  byKind(texts, head, { f, memory, workgroup, epilogue, prelude: lines });
   return f;
 }
 
-/** Elements that an invocation computes at once, and terms of their sums that it reads at once, for `explain`. */
-export function tileOf(head: Item, lanes: number): { readonly outputs: number; readonly terms: number } {
-  if (head.kind === "contract") return tileOfProduct(head, lanes);
-  return { outputs: 1, terms: head.kind === "reduce" ? reduceUnroll(lanes) : 1 };
+/** Elements, samples and terms that an invocation computes at once. */
+export function tileOf(head: Item, workgroup: WorkgroupShape): Tile {
+  if (head.kind === "contract") return tileOfProduct(head, workgroup);
+  return { outputs: 1, samples: 1, terms: head.kind === "reduce" ? reduceUnroll(workgroup) : 1 };
 }
 
 /** output[i] = expression(operands[0][i], ...). */
-function mapText(kernel: MapKernel, { f, memory, lanes, epilogue }: ChainCode): void {
+function mapText(kernel: MapKernel, { f, memory, workgroup, epilogue }: ChainCode): void {
   const { expression: root, operands, output } = kernel;
   const walk = collapse(output.shape, [output, ...operands].map(({ strides }) => strides));
   const store = scattered(f, output, pathOf(walk, 0), memory);
@@ -64,7 +71,7 @@ function mapText(kernel: MapKernel, { f, memory, lanes, epilogue }: ChainCode): 
   inputs.forEach((name, i) => {
     if (sources[i].isConstant) f.push(`let ${name} = ${sources[i].read(sources[i].at(names))};`);
   });
-  eachElement(f, sizeOf(output.shape), lanes, [
+  eachElement(f, sizeOf(output.shape), workgroup.lanes, [
     ...lines,
     ...inputs.flatMap((name, i) =>
       sources[i].isConstant ? [] : [`let ${name} = ${sources[i].read(sources[i].at(names))};`]
@@ -76,12 +83,12 @@ function mapText(kernel: MapKernel, { f, memory, lanes, epilogue }: ChainCode): 
 }
 
 /** Terms of a reduction that an invocation reads at once. */
-function reduceUnroll(lanes: number): number {
+function reduceUnroll({ lanes }: WorkgroupShape): number {
   return lanes === 1 ? 1 : 4;
 }
 
 /** output[i] = reduction over axes of expression(operands[0][i, axes], ...). */
-function reduceText(kernel: ReduceKernel & SumKernel, { f, memory, lanes, epilogue }: ChainCode): void {
+function reduceText(kernel: ReduceKernel & SumKernel, { f, memory, workgroup, epilogue }: ChainCode): void {
   const { reduction, axes, shape, expression: root, operands, output } = kernel;
   const keptAxes = shape.map((_, axis) => axis).filter((axis) => !axes.includes(axis));
   const walkOf = (chosen: readonly number[], views: readonly Operand[]) => {
@@ -113,12 +120,12 @@ function reduceText(kernel: ReduceKernel & SumKernel, { f, memory, lanes, epilog
     ? { sum: 0, max: -(2 ** 31), min: 2 ** 31 - 1 }[reduction]
     : { sum: 0, max: -Infinity, min: Infinity }[reduction];
   const start = expression(constant(first, output.dtype), [], "s");
-  eachElement(f, sizeOf(output.shape), lanes, [
+  eachElement(f, sizeOf(output.shape), workgroup.lanes, [
     ...lines,
     ...innermost.lines,
     `var total = ${start.result};`,
     ...outerLengths.map((length, axis) => `for (var j${axis} = 0u; j${axis} < ${length}; j${axis}++) {`),
-    ...eachTerm(innermost.count, reduceUnroll(lanes), {
+    ...eachTerm(innermost.count, reduceUnroll(workgroup), {
       reads: (k) =>
         inputs(k).map((name, i) => `let ${name} = ${sources[i].read(sources[i].at(coordinates(k)))};`),
       add: (k) => {
@@ -137,14 +144,14 @@ function reduceText(kernel: ReduceKernel & SumKernel, { f, memory, lanes, epilog
 /** output[i, j] = table[indices[i], j]. */
 function gatherText(
   { operands: [table, indices], output }: GatherKernel,
-  { f, memory, lanes, epilogue }: ChainCode,
+  { f, memory, workgroup, epilogue }: ChainCode,
 ): void {
   const rows = f.param("rows", table.shape[0]);
   const { lines, names: [row, column] } = coordinatesOf(f, output.shape);
   const positions = memory.pointer(f, "index", indices, indices, "read any");
   const source = memory.pointer(f, "table", table, table, "read any");
   const nan = expression(constant(NaN, output.dtype), [], "n");
-  eachElement(f, sizeOf(output.shape), lanes, [
+  eachElement(f, sizeOf(output.shape), workgroup.lanes, [
     ...lines,
     `let wanted = u32(${positions.read(positions.at([row]))});`,
     `let found = ${source.read(source.at([`min(wanted, ${rows} - 1u)`, column]))};`,
@@ -154,21 +161,21 @@ function gatherText(
   ]);
 }
 
-function loadText(load: Load, { f, memory, lanes, epilogue }: ChainCode): void {
+function loadText(load: Load, { f, memory, workgroup, epilogue }: ChainCode): void {
   const { place, output } = load;
   const element = memory.member(f, "array0", place);
   const value = fromWord(place.group.word, output.dtype, element("i"));
-  eachElement(f, elementsOf(load), lanes, [`let x = ${value};`, ...epilogue("i", "x")]);
+  eachElement(f, elementsOf(load), workgroup.lanes, [`let x = ${value};`, ...epilogue("i", "x")]);
 }
 
-function storeText(store: Store, { f, memory, lanes, epilogue }: ChainCode): void {
+function storeText(store: Store, { f, memory, workgroup, epilogue }: ChainCode): void {
   const { place, operands: [operand] } = store;
   const element = memory.member(f, "array0", place);
   const walk = collapse(operand.shape, [operand.strides, contiguousStrides(operand.shape)]);
   const source = memory.pointer(f, "slot", operand, pathOf(walk, 0), "read own");
   const { lines, names } = coordinatesOf(f, walk.shape);
   const value = toWord(place.group.word, operand.dtype, source.read(source.at(names)));
-  eachElement(f, elementsOf(store), lanes, [
+  eachElement(f, elementsOf(store), workgroup.lanes, [
     ...lines,
     `if (own < valid) { ${element("i")} = ${value}; }`,
     ...epilogue("i", "0.0"),

@@ -5,7 +5,7 @@ import type { ChainWork, LoopLayout } from "../loop_layout.ts";
 import type { Run } from "../run.ts";
 import { sizeOfAll } from "./buffer_groups.ts";
 import { chooseDispatchSize } from "./dispatch_size.ts";
-import { chooseWorkgroup, type WorkgroupShape } from "./gpu_layout.ts";
+import { chooseWorkgroup, type WorkgroupShape } from "./choose_workgroup.ts";
 import { adapterOf, compile } from "./run_on_webgpu.ts";
 import { stepWork } from "./step_work.ts";
 

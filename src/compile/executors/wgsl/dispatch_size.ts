@@ -8,7 +8,8 @@ import { costOf } from "../../program/cost.ts";
 import type { Run } from "../run.ts";
 import type { WgslLoop } from "./emit_wgsl.ts";
 import { sizeOfAll } from "./buffer_groups.ts";
-import type { Adapter, GpuLayout } from "./gpu_layout.ts";
+import type { Adapter } from "./choose_workgroup.ts";
+import type { GpuLayout } from "./gpu_layout.ts";
 
 /** Maximum operations of a dispatch: half a submission. */
 const dispatchBudget = submissionBudget / 2;

@@ -4,6 +4,7 @@ import { sizeOf } from "../../../device/shape.ts";
 import { emitScalar, type EmittedScalar } from "../../../device/webgpu/scalar_wgsl.ts";
 import type { MapKernel, Operand } from "../../program/program.ts";
 import { type Chain, type Item, lineKey, lineOf } from "./chains.ts";
+import type { WorkgroupShape } from "./choose_workgroup.ts";
 import type { SumKernel } from "./split_sums.ts";
 import { type FunctionText, indent, toWord } from "./function_text.ts";
 import type { Path, Pointer, ShaderMemory, Use } from "./shader_memory.ts";
@@ -15,9 +16,10 @@ type Epilogue = (position: string, value: string, suffix?: string) => string[];
 export interface ChainCode {
   readonly f: FunctionText;
   readonly memory: ShaderMemory;
-  /** Invocations per sample. */
-  readonly lanes: number;
+  readonly workgroup: WorkgroupShape;
   readonly epilogue: Epilogue;
+  /** Statements before the epilogue of a sample, if an invocation computes its elements for all samples. */
+  readonly prelude: readonly string[];
 }
 
 /** Names of the values of a chain's elements, by {@linkcode lineKey}. */
@@ -95,9 +97,13 @@ function following(
   };
 }
 
-/** Emits a loop over the elements `i` of an invocation: every `step`-th element, beginning with its lane. */
+/** Emits a loop over the elements `i` of an invocation: every `step`-th element, beginning with its first. */
 export function eachElement(f: FunctionText, count: number, step: number, body: readonly string[]): void {
-  f.push(`for (var i = lane; i < ${f.param("count", count)}; i += ${step}u) {`, ...body.map(indent), "}");
+  f.push(
+    `for (var i = ${f.first}; i < ${f.param("count", count)}; i += ${step}u) {`,
+    ...body.map(indent),
+    "}",
+  );
 }
 
 /** The number of terms of a sum as an expression, and the statements that compute it for element `i`. */

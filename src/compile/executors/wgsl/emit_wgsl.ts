@@ -18,7 +18,8 @@ import type { Access } from "./function_text.ts";
 import { chainText } from "./chain_functions.ts";
 import { ShaderMemory } from "./shader_memory.ts";
 import type { Group, Place } from "./buffer_groups.ts";
-import type { GpuLayout, WorkgroupShape } from "./gpu_layout.ts";
+import type { WorkgroupShape } from "./choose_workgroup.ts";
+import type { GpuLayout } from "./gpu_layout.ts";
 
 /** A program's shader. */
 export interface WgslLoop extends KernelSource {
@@ -149,7 +150,8 @@ class Emitter {
       ...groups.map(({ name }) => `${name}_offset`),
     ];
     const functions = [...this.#functions];
-    const variables = ["lane", "own", "valid", "position", "row", "product_step", "spill_start"];
+    const variables = ["invocation", "lane", "own", "valid", "position", "first_position"];
+    variables.push("row", "product_step", "spill_start", "first_spill");
     const source = kernelSource("loop", bindings, params, [
       `const samples = ${samples}u;`,
       `const lanes = ${lanes}u;`,

@@ -10,7 +10,7 @@ export interface Access {
   readonly start: number;
   readonly end: number;
   readonly isWrite: boolean;
-  /** Two accesses with the same owner access each element from the same invocation. */
+  /** Two accesses with the same owner access each element of each sample from the same invocation. */
   readonly owner?: string;
 }
 
@@ -20,6 +20,13 @@ export class FunctionText {
   readonly args: number[] = [];
   readonly lines: string[] = [];
   readonly accesses: Access[] = [];
+  /** The variable with the first element of an invocation. */
+  readonly first: "lane" | "invocation";
+
+  /** @param isForAllSamples Whether an invocation computes its elements for all samples of the workgroup. */
+  constructor(isForAllSamples = false) {
+    this.first = isForAllSamples ? "invocation" : "lane";
+  }
 
   /** Adds a parameter, a u32, and this call's argument for it. */
   param(name: string, value: number): string {
@@ -30,6 +37,13 @@ export class FunctionText {
 
   push(...lines: string[]): void {
     for (const line of lines) this.lines.push(line);
+  }
+
+  /** Calls `body`, and returns the statements that it adds instead of adding them. */
+  capture<T>(body: () => T): { readonly result: T; readonly lines: readonly string[] } {
+    const start = this.lines.length;
+    const result = body();
+    return { result, lines: this.lines.splice(start) };
   }
 
   /** Parameters and body. The name is omitted, so that equal functions can be merged. */

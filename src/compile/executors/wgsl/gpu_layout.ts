@@ -1,36 +1,13 @@
 /** Layout of a program on a GPU: invocations, workgroup memory and buffers. */
-import { largest } from "../../../device/min_max.ts";
 import type { DType } from "../../../device/dtype.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import { type Layout, placeSlots } from "../../program/layout.ts";
 import type { Lifetime } from "../../program/liveness.ts";
-import type { AccumulateKernel, Kernel, Program } from "../../program/program.ts";
+import type { AccumulateKernel, Program } from "../../program/program.ts";
 import { type Group, makeGroup, makeGroups, type Member, type Place, type Word } from "./buffer_groups.ts";
 import { type Chain, chainsOf, lifetimesInChains } from "./chains.ts";
+import type { Adapter, WorkgroupShape } from "./choose_workgroup.ts";
 import { splitSums } from "./split_sums.ts";
-
-/** Properties of an adapter that determine the layout of a program. */
-export interface Adapter {
-  /** Maximum loop iterations of an invocation in one dispatch. */
-  readonly maxIterations: number;
-  readonly limits: Pick<
-    GPUSupportedLimits,
-    | "maxStorageBuffersPerShaderStage"
-    | "maxStorageBufferBindingSize"
-    | "maxComputeWorkgroupsPerDimension"
-    | "maxUniformBufferBindingSize"
-    | "maxComputeWorkgroupStorageSize"
-    | "maxComputeInvocationsPerWorkgroup"
-  >;
-}
-
-/** Size of a workgroup. */
-export interface WorkgroupShape {
-  /** Samples per workgroup. */
-  readonly samples: number;
-  /** Invocations per sample. */
-  readonly lanes: number;
-}
 
 /** A weight gradient: the product of two matrices of product rows, with a row per step, sample and row of an operand. */
 interface WeightGradient {
@@ -70,44 +47,6 @@ export interface GpuLayout extends WorkgroupShape {
   readonly outputAt: readonly Place[];
 }
 
-/** Minimum invocations per workgroup: once or twice the subgroup size of most GPUs. */
-const lockstep = 64;
-
-const maxInvocations = 256;
-
-/** Workgroup on a software GPU: its samples fill a vector register. */
-const softwareWorkgroup: WorkgroupShape = { samples: 8, lanes: 1 };
-
-/** Chooses the samples of a workgroup and the invocations that share each. */
-export function chooseWorkgroup(
-  program: Program,
-  batch: number,
-  { maxIterations, limits }: Adapter,
-): WorkgroupShape {
-  // Barriers are slow on software GPUs. Samples with one invocation each need no barriers.
-  if (maxIterations < Infinity) return softwareWorkgroup;
-  const widest = Math.max(1, largest(program.kernels.map(elementsOf)));
-  const most = Math.min(maxInvocations, limits.maxComputeInvocationsPerWorkgroup);
-  const lanes = Math.min(most, 2 ** Math.ceil(Math.log2(widest)));
-  return { lanes, samples: Math.max(1, Math.min(lockstep / lanes, 2 ** Math.floor(Math.log2(batch)))) };
-}
-
-/** Alternative workgroup shapes for tuning, with more or fewer samples and invocations. */
-export function otherWorkgroups(program: Program, batch: number, adapter: Adapter): WorkgroupShape[] {
-  const chosen = chooseWorkgroup(program, batch, adapter);
-  const most = adapter.limits.maxComputeInvocationsPerWorkgroup;
-  return [[1, 0.5], [1, 2], [2, 1], [2, 0.5], [4, 0.25], [1, 0.25]]
-    .map(([more, longer]) => ({ samples: chosen.samples * more, lanes: chosen.lanes * longer }))
-    .filter(({ samples, lanes }) =>
-      lanes >= 1 && samples * lanes <= most && samples <= Math.max(batch, chosen.samples)
-    );
-}
-
-/** Elements that a kernel computes. Accumulating kernels compute no elements of a slot. */
-function elementsOf(kernel: Kernel): number {
-  return kernel.kind === "accumulate" ? 1 : sizeOf(kernel.output.shape);
-}
-
 /** Lays a program out on a GPU. */
 export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter: Adapter): GpuLayout {
   const { limits } = adapter;
@@ -142,7 +81,7 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
   }
   rows.forEach((i, row) => inputAt[i] = rowGroups.places[row]);
   const outputAt = outputGroups.places;
-  const split = splitSums(program, () => workgroup.lanes);
+  const split = splitSums(program, workgroup);
   const chains = chainsOf(split, { inputAt, outputAt, productRowsAt });
   const capacity = limits.maxComputeWorkgroupStorageSize / 4 / workgroup.samples;
   return {

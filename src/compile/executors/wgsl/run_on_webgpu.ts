@@ -13,13 +13,8 @@ import { chunksOf } from "../../loop/chunks.ts";
 import { Uncompilable } from "../../trace/uncompilable.ts";
 import { emitWgsl, groupsOf, type WgslLoop } from "./emit_wgsl.ts";
 import { type Group, sizeOfAll } from "./buffer_groups.ts";
-import {
-  type Adapter,
-  chooseWorkgroup,
-  type GpuLayout,
-  layOutOnGpu,
-  type WorkgroupShape,
-} from "./gpu_layout.ts";
+import { type Adapter, chooseWorkgroup, type WorkgroupShape } from "./choose_workgroup.ts";
+import { type GpuLayout, layOutOnGpu } from "./gpu_layout.ts";
 import { chooseDispatchSize, stepsWithin } from "./dispatch_size.ts";
 
 /** The shader and the layout of a program. */

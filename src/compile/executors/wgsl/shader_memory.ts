@@ -31,7 +31,9 @@ export type Use =
   | "read own"
   | "write own"
   /** Any invocation accesses any element. */
-  | "read any";
+  | "read any"
+  /** Any invocation accesses any element of all samples: element + sample. */
+  | "read samples";
 
 export class ShaderMemory {
   readonly #layout: GpuLayout;
@@ -72,7 +74,7 @@ export class ShaderMemory {
     const base = place + offset;
     const ends = path.shape.map((length, axis) => path.strides[axis] * (length - 1));
     // An element that all invocations read has no owner.
-    const isOwn = use !== "read any" && path.shape.length === 1 &&
+    const isOwn = (use === "read own" || use === "write own") && path.shape.length === 1 &&
       (path.shape[0] === 1 || path.strides[0] !== 0);
     f.accesses.push({
       space,
@@ -82,10 +84,16 @@ export class ShaderMemory {
       owner: lanes === 1
         ? "the only one"
         : isOwn
-        ? `${base} ${path.shape[0] === 1 ? "alone" : path.strides[0]}`
+        ? `${f.first} ${base} ${path.shape[0] === 1 ? "alone" : path.strides[0]}`
         : undefined,
     });
-    const start = [f.param(`${name}_base`, base * samples), space === "spill" ? "spill_start" : "own"];
+    const first = f.param(`${name}_base`, base * samples);
+    const ofSample = space === "spill" ? "spill_start" : "own";
+    const start = use !== "read samples"
+      ? [first, ofSample]
+      : space === "spill"
+      ? [first, "first_spill"]
+      : [first];
     return point(f, name, dtype, path, samples, start, word, (address) => `${space}[${address}]`, true);
   }
 

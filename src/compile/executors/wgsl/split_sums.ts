@@ -5,6 +5,7 @@
 import { input } from "../../../device/scalar.ts";
 import { contiguousStrides, sizeOf } from "../../../device/shape.ts";
 import type { ContractKernel, Kernel, Operand, Program, ReduceKernel, Slot } from "../../program/program.ts";
+import type { WorkgroupShape } from "./choose_workgroup.ts";
 
 /** A product or a reduction. `terms` is set if the first axis counts parts: part p has the terms p, p + parts, p + 2 parts ... */
 export type SumKernel = (ContractKernel | ReduceKernel) & {
@@ -15,16 +16,37 @@ export type SumKernel = (ContractKernel | ReduceKernel) & {
 /** Minimum terms of a part: shorter sums end sooner than the barrier before the second kernel. */
 const minTerms = 8;
 
-/** Splits the sums of a program. `lanesOf` is the number of invocations that share the elements of a kernel. */
-export function splitSums(program: Program, lanesOf: (kernel: Kernel) => number): Program {
+/** Maximum number of parts of a sum. */
+function maxParts(terms: number): number {
+  return Math.max(1, Math.floor(terms / minTerms));
+}
+
+/**
+ * Whether invocations compute a product for all samples of a workgroup, so that they read each weight once. Otherwise the
+ * samples have separate invocations. These are faster if all outputs and parts of their sums would use few invocations.
+ */
+export function sharesWeights(
+  { operands, output, terms }: ContractKernel & SumKernel,
+  { samples, lanes }: WorkgroupShape,
+): boolean {
+  const areShared = operands.slice(0, 2).map(({ slot }) => slot === undefined);
+  if (lanes === 1 || samples === 1 || areShared[0] === areShared[1]) return false;
+  const outputs = sizeOf(output.shape) / (terms === undefined ? 1 : output.shape[0]);
+  return 2 * outputs * maxParts(terms ?? operands[0].shape.at(-1)!) >= samples * lanes;
+}
+
+/** Splits the sums of a program. */
+export function splitSums(program: Program, workgroup: WorkgroupShape): Program {
   const slots: Slot[] = [...program.slots];
   const kernels = program.kernels.flatMap((kernel): Kernel[] => {
     // The terms of a reduction over several axes may have no constant distance.
     if (kernel.kind !== "contract" && (kernel.kind !== "reduce" || kernel.axes.length > 1)) return [kernel];
     const { output, operands } = kernel;
+    const isForAllSamples = kernel.kind === "contract" && sharesWeights(kernel, workgroup);
+    const invocations = workgroup.lanes * (isForAllSamples ? workgroup.samples : 1);
     const axes = kernel.kind === "reduce" ? operands.map(() => kernel.axes[0]) : [-1, -2];
     const terms = operands[0].shape.at(axes[0])!;
-    const parts = Math.min(Math.floor(lanesOf(kernel) / sizeOf(output.shape)), Math.floor(terms / minTerms));
+    const parts = Math.min(Math.floor(invocations / sizeOf(output.shape)), maxParts(terms));
     if (parts < 2) return [kernel];
     const shape = [parts, ...output.shape];
     const slot = slots.push({ size: sizeOf(shape), dtype: output.dtype, persistent: false }) - 1;

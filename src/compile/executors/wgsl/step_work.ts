@@ -17,11 +17,11 @@ export function stepWork(layout: GpuLayout): ChainWork[] {
 const loopInstructions = 4;
 
 function workOf(chain: Chain, layout: GpuLayout): ChainWork {
-  const { lanes } = layout;
   const [head] = chain;
   const elements = elementsOf(head);
-  const { outputs: width, terms: readsAhead } = tileOf(head, lanes);
-  const rounds = Math.ceil(elements / (width * lanes));
+  const { outputs: width, samples, terms: readsAhead } = tileOf(head, layout);
+  const invocations = layout.lanes * samples;
+  const rounds = Math.ceil(elements / (width * invocations));
   const operations = chain.reduce((sum, item) => sum + operationsOfItem(item), 0);
   const inner = termsOf(head);
   const weights = chain.flatMap((item) =>
@@ -30,16 +30,16 @@ function workOf(chain: Chain, layout: GpuLayout): ChainWork {
   const perElement = chain.reduce((sum, item) => sum + item.operands.length + 1, 0) +
     (operations - operationsOfItem(head)) / elements;
   const perTerm = head.kind === "contract"
-    ? 1 + 2 * width
+    ? samples + width + width * samples
     : head.operands.length + operationsOfItem(head) / elements / inner;
   return {
     name: nameOf(head),
     operations,
-    invocations: Math.min(lanes, Math.ceil(elements / width)),
-    lanesBusy: elements / (rounds * width * lanes),
+    invocations: Math.min(invocations, Math.ceil(elements / width)) / samples,
+    lanesBusy: elements / (rounds * width * invocations),
     iterations: rounds * inner,
     readsAhead,
-    instructions: rounds * (inner * (perTerm + loopInstructions) + width * perElement),
+    instructions: rounds * (inner * (perTerm + loopInstructions / readsAhead) + width * samples * perElement),
     readsFrom: slowestRead(chain, layout),
     weightBytes: weights.reduce(
       (sum, matrix) => sum + sizeOfMatrix(matrix) * bytesPerElement(matrix.dtype),
