@@ -6,7 +6,7 @@ import { importsOf, sources } from "./import_graph.ts";
 const layers = [
   // Charts and pages are plain data and texts, which also run in a browser.
   ["src/charts"],
-  ["kernels"],
+  ["kernels", "src/platform"],
   ["src/device"],
   ["src/tensor", "src/files"],
   ["src/autodiff"],

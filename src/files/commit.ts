@@ -1,4 +1,5 @@
 /** Finds the Git commit that a program runs from. */
+import { platform } from "../platform/current.ts";
 import { readTextIfPresent } from "./disk.ts";
 
 /**
@@ -22,7 +23,7 @@ export async function checkoutCommit(folder: string): Promise<string | undefined
 
 /** The `.git` folder. In a linked worktree, `.git` is a file with the path of the folder. */
 async function gitFolder(path: string): Promise<string | undefined> {
-  const info = await Deno.stat(path).catch(() => undefined);
-  if (!info) return undefined;
-  return info.isDirectory ? path : (await Deno.readTextFile(path)).replace(/^gitdir: /, "").trim();
+  const kind = await platform.disk?.kindOf(path).catch(() => undefined);
+  if (!kind) return undefined;
+  return kind === "folder" ? path : (await readTextIfPresent(path))?.replace(/^gitdir: /, "").trim();
 }

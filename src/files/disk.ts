@@ -2,24 +2,29 @@
  * Writes files atomically: readers, and processes that start after a kill, never see a partial file. A path
  * may belong to a folder in memory.
  */
+import { platform } from "../platform/current.ts";
+import type { Disk } from "../platform/platform.ts";
 import { parseJson } from "./json.ts";
 import { memoryFile } from "./memory.ts";
+
+/** The file system. @throws {Error} If there is none. */
+export function diskOf(path: string): Disk {
+  if (platform.disk) return platform.disk;
+  throw new Error(`${path}: ${platform.name} has no files; give the bytes of the file instead of a path`);
+}
 
 /** Writes a file under a temporary name, flushes it to the disk, and renames it. */
 export async function writeAtomically(path: string, content: string | readonly Uint8Array[]): Promise<void> {
   const chunks = typeof content === "string" ? [new TextEncoder().encode(content)] : content;
   const inMemory = memoryFile(path);
   if (inMemory) return inMemory.write(chunks);
+  const disk = diskOf(path);
   const temporary = `${path}.tmp`;
   try {
-    using file = await Deno.open(temporary, { write: true, create: true, truncate: true });
-    for (const chunk of chunks) {
-      for (let written = 0; written < chunk.length;) written += await file.write(chunk.subarray(written));
-    }
-    await file.sync();
-    await Deno.rename(temporary, path);
+    await disk.write(temporary, chunks);
+    await disk.rename(temporary, path);
   } catch (error) {
-    await Deno.remove(temporary).catch(() => {});
+    await disk.remove(temporary).catch(() => {});
     throw notWritten(path, error);
   }
 }
@@ -28,7 +33,7 @@ export async function writeAtomically(path: string, content: string | readonly U
 export async function appendText(path: string, text: string): Promise<void> {
   const inMemory = memoryFile(path);
   if (inMemory) return inMemory.write([new TextEncoder().encode(text)], { append: true });
-  await Deno.writeTextFile(path, text, { append: true }).catch((error) => {
+  await diskOf(path).append(path, text).catch((error) => {
     throw notWritten(path, error);
   });
 }
@@ -40,13 +45,13 @@ function notWritten(path: string, error: unknown): Error {
 
 /** Whether an error means that a path does not exist. A parent of the path may be a file. */
 function isAbsent(error: unknown): boolean {
-  return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory;
+  return platform.disk?.failureOf(error) === "absent";
 }
 
 /** Reason why a file cannot be opened or read, for a message. */
 export function whyUnread(error: unknown): string {
   if (isAbsent(error)) return "no such file";
-  if (error instanceof Deno.errors.IsADirectory) return "a folder, not a file";
+  if (platform.disk?.failureOf(error) === "a folder") return "a folder, not a file";
   return `cannot be read (${error instanceof Error ? error.message : error})`;
 }
 
@@ -55,7 +60,7 @@ export async function exists(path: string): Promise<boolean> {
   const inMemory = memoryFile(path);
   if (inMemory) return inMemory.isPresent;
   try {
-    await Deno.stat(path);
+    await diskOf(path).kindOf(path);
     return true;
   } catch (error) {
     if (isAbsent(error)) return false;
@@ -74,7 +79,7 @@ export async function readBytesIfPresent(path: string): Promise<Uint8Array<Array
   const inMemory = memoryFile(path);
   if (inMemory) return inMemory.read();
   try {
-    return await Deno.readFile(path);
+    return await diskOf(path).read(path);
   } catch (error) {
     if (isAbsent(error)) return undefined;
     throw new Error(`${path}: ${whyUnread(error)}`);
@@ -84,7 +89,7 @@ export async function readBytesIfPresent(path: string): Promise<Uint8Array<Array
 /** Reason why a path is not a folder, for a message; undefined for a folder. */
 export async function whyNoFolder(path: string): Promise<string | undefined> {
   if (!await exists(path)) return "no such folder";
-  return (await Deno.stat(path)).isDirectory ? undefined : "a file, not a folder";
+  return await diskOf(path).kindOf(path) === "folder" ? undefined : "a file, not a folder";
 }
 
 /**
@@ -93,11 +98,11 @@ export async function whyNoFolder(path: string): Promise<string | undefined> {
  * @throws {Error} If the folder cannot be created. The message contains the path.
  */
 export async function makeFolder(path: string): Promise<void> {
+  const disk = diskOf(path);
   try {
-    await Deno.mkdir(path, { recursive: true });
+    await disk.makeFolder(path);
   } catch (error) {
-    const isFile = error instanceof Deno.errors.AlreadyExists || error instanceof Deno.errors.NotADirectory;
-    const reason = isFile ? "the path or a parent of it is a file" : (error as Error).message;
+    const reason = disk.failureOf(error) ? "the path or a parent of it is a file" : (error as Error).message;
     throw new Error(`${path}: cannot create the folder (${reason}); give another path`);
   }
 }

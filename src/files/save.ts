@@ -1,10 +1,10 @@
 /** Saves and loads tensors in a format that PyTorch, JAX and other frameworks can read. */
 import { checkOptions, type OptionNames } from "../device/options.ts";
-import { fileURLToPath } from "node:url";
+import { platform } from "../platform/current.ts";
 import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Tree, treeFlatten } from "../tensor/tree.ts";
-import { writeAtomically } from "./disk.ts";
+import { diskOf, writeAtomically } from "./disk.ts";
 import {
   checksumKey,
   decodeSafetensors,
@@ -107,7 +107,7 @@ async function read(file: string | URL | Uint8Array): Promise<SafetensorsFile> {
 function pathOf(path: string | URL): string {
   if (!(path instanceof URL)) return path;
   if (path.protocol !== "file:") throw new TypeError(`${path}: expected a path or a file: URL`);
-  return fileURLToPath(path);
+  return diskOf(path.href).pathOf(path);
 }
 
 function checkMetadata(metadata: Readonly<Record<string, string>>): void {

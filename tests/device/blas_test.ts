@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { init, jit, key, normal, scan, splitKey, type Tensor, valueAndGrad } from "../../mod.ts";
 import { type Blas, type BlasMatrix, checkLibrary } from "../../src/device/cpu/matmul/blas.ts";
 import { type CpuDevice, createCpuDevice } from "../../src/device/cpu/device.ts";
-import { hasMemory64 } from "../../src/device/cpu/runtime/memory64.ts";
+import { hasMemory64 } from "../../src/device/cpu/runtime/wasm_memory.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { cpu } from "../devices.ts";
 

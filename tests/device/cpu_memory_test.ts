@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { allocateView } from "../../src/device/view.ts";
 import { createCpuDevice } from "../../src/device/cpu/device.ts";
 import { type Block, Memory } from "../../src/device/cpu/runtime/memory.ts";
-import { maximumPages } from "../../src/device/cpu/runtime/memory64.ts";
+import { maximumPages } from "../../src/device/cpu/runtime/wasm_memory.ts";
 import * as s from "../../src/device/scalar.ts";
 import { below, randomNumbers, valuesOf, wordsOf } from "./random_views.ts";
 

@@ -7,7 +7,7 @@ import type { Tensor } from "../../mod.ts";
 import { addressOf } from "../../src/device/cpu/assembler/address.ts";
 import { type CpuDevice, createCpuDevice } from "../../src/device/cpu/device.ts";
 import type { Block } from "../../src/device/cpu/runtime/memory.ts";
-import { hasMemory64 } from "../../src/device/cpu/runtime/memory64.ts";
+import { hasMemory64 } from "../../src/device/cpu/runtime/wasm_memory.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import type { TypedArray } from "../../src/device/dtype.ts";
@@ -92,7 +92,7 @@ Deno.test("an engine without 64-bit memories gives the same results", { ignore }
       return new Memory(descriptor);
     };
     const { init } = await import(${url("../../mod.ts")});
-    const { hasMemory64 } = await import(${url("../../src/device/cpu/runtime/memory64.ts")});
+    const { hasMemory64 } = await import(${url("../../src/device/cpu/runtime/wasm_memory.ts")});
     const { computations, digest } = await import(${url("computations.ts")});
     await init({ device: "cpu", threads: 1 });
     const digests = [];

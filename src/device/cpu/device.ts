@@ -9,6 +9,7 @@ import type {
   Reduction,
   View,
 } from "../device.ts";
+import { platform } from "../../platform/current.ts";
 import { bytesPerElement, deviceArray, type TypedArray } from "../dtype.ts";
 import type { ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
@@ -58,14 +59,14 @@ export function createCpuDevice(options: CpuOptions = {}): CpuDevice {
 
 /** Number of processor threads. */
 export function processorThreads(): number {
-  return Math.min(maxThreads, globalThis.navigator?.hardwareConcurrency ?? 1);
+  return platform.startThread ? Math.min(maxThreads, globalThis.navigator?.hardwareConcurrency ?? 1) : 1;
 }
 
 /** See {@linkcode createCpuDevice}. Kernels run at once. */
 export class CpuDevice implements KernelDevice {
   readonly kind = "cpu";
   readonly info: DeviceInfo;
-  readonly memory: Memory = new Memory();
+  readonly memory: Memory;
   readonly pool: ThreadPool;
   /** Library for large matrix products, if given. */
   readonly blas: Blas | undefined;
@@ -77,13 +78,14 @@ export class CpuDevice implements KernelDevice {
     if (!(Number.isInteger(threads) && threads >= 1 && threads <= maxThreads)) {
       throw new RangeError(`threads must be a whole number from 1 to ${maxThreads}, got ${threads}`);
     }
+    this.memory = new Memory(undefined, platform.startThread !== undefined);
     this.pool = new ThreadPool(this.memory, threads);
     this.blas = blas?.(this.memory, threads);
     this.#mapper = new Mapper(this.memory, this.pool);
     this.#kernels = new Kernels(this.memory, this.pool);
     this.#multiplier = new Multiplier(this, this.#kernels, this.blas);
     const parts = [
-      Deno.build.arch,
+      ...platform.architecture ? [platform.architecture] : [],
       `${threads} ${threads === 1 ? "thread" : "threads"}`,
       `WebAssembly with ${hasRelaxedSimd ? "relaxed " : ""}SIMD`,
       ...vectorsPerRegister === 2 ? ["vectors in pairs"] : [],

@@ -1,11 +1,8 @@
 /** Google's Dawn through `npm:webgpu`, with workarounds. */
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { platform } from "../../platform/current.ts";
 
 /** Destroying this object destroys all objects of Dawn, so it is kept for the life of the process. */
 let gpu: GPU | undefined;
-
-/** A variable instead of a literal in `import`: Deno would download 130 MB for every user. */
-const dawnPackage = "npm:webgpu@0.6.2";
 
 /**
  * Loads Dawn.
@@ -15,6 +12,8 @@ const dawnPackage = "npm:webgpu@0.6.2";
 export async function loadDawn(): Promise<GPU> {
   if (gpu) return gpu;
   try {
+    // Not a literal: Deno would download 130 MB for every user, and bundlers would look for the package.
+    const dawnPackage = platform.dawnPackage!;
     const { create }: { create(flags: string[]): GPU } = await import(dawnPackage);
     return gpu = create([]);
   } catch (cause) {
@@ -25,8 +24,6 @@ export async function loadDawn(): Promise<GPU> {
     );
   }
 }
-
-const neverSet = new Int32Array(new SharedArrayBuffer(4));
 
 /**
  * Waits for a promise of Dawn. Dawn polls in every turn of the event loop, and each poll leaves a function
@@ -41,8 +38,9 @@ export async function waitForDawn<T>(promise: Promise<T>): Promise<T> {
   };
   promise.then(stop, stop);
   const start = performance.now();
+  const neverSet = new Int32Array(new SharedArrayBuffer(4));
   while (isWaiting) {
-    await nextTurn();
+    await platform.nextTurn();
     const waited = performance.now() - start;
     if (isWaiting && waited > 1) Atomics.wait(neverSet, 0, 0, Math.min(waited / 10, 5));
   }

@@ -8,6 +8,7 @@ import type {
   Reduction,
   View,
 } from "../device.ts";
+import { platform } from "../../platform/current.ts";
 import { refuseReading } from "../capture.ts";
 import { beginCapture } from "../reserve.ts";
 import { bytesPerElement, deviceArray, type TypedArray } from "../dtype.ts";
@@ -67,7 +68,7 @@ export class WebGpuDevice implements KernelDevice {
         device: "webgpu",
         adapter: description,
         // The runtime compiles the kernels.
-        ...(implementation === "native" ? { runtime: `Deno ${Deno.version.deno}` } : {}),
+        ...(implementation === "native" ? { runtime: platform.name } : {}),
       },
     };
   }

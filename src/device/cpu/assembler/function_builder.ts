@@ -1,6 +1,6 @@
 /** Assembler of one function of a WebAssembly module. */
 import { Bytes } from "./bytes.ts";
-import { hasMemory64 } from "../runtime/memory64.ts";
+import { hasMemory64 } from "../runtime/wasm_memory.ts";
 import { type Opcode, opcodes } from "./opcodes.ts";
 
 /**

@@ -3,7 +3,7 @@
  * their prefix byte in bits 16 and up. Opcodes of type `address` are those of i64 or i32, depending on the
  * memory.
  */
-import { hasMemory64 } from "../runtime/memory64.ts";
+import { hasMemory64 } from "../runtime/wasm_memory.ts";
 
 /** Runs of consecutive opcodes: the first code, the type in the names, and the names. */
 const runs = [

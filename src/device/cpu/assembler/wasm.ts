@@ -4,7 +4,7 @@
  *
  * @example
  * ```ts
- * import { maximumPages, newMemory } from "../runtime/memory64.ts";
+ * import { maximumPages, newMemory } from "../runtime/wasm_memory.ts";
  *
  * const memory = newMemory(maximumPages);
  * const module = new ModuleBuilder();
@@ -22,7 +22,7 @@
  * ```
  */
 import { Bytes } from "./bytes.ts";
-import { hasMemory64, maximumPages } from "../runtime/memory64.ts";
+import { hasMemory64, maximumPages } from "../runtime/wasm_memory.ts";
 import { type Callable, FunctionBuilder, typeCodes, type ValueType } from "./function_builder.ts";
 
 export { type Callable, FunctionBuilder, Local, type Operand, type ValueType } from "./function_builder.ts";
@@ -56,7 +56,7 @@ export class ModuleBuilder {
     return this.#types.push(key) - 1;
   }
 
-  /** Imports a shared memory with at least one page. */
+  /** Imports a memory with at least one page. */
   importMemory(module: string, name: string): void {
     this.#memory = { module, name };
   }
@@ -88,7 +88,7 @@ export class ModuleBuilder {
   }
 
   /** The binary module. */
-  toBytes(): Uint8Array<ArrayBuffer> {
+  toBytes({ isShared = true }: { isShared?: boolean } = {}): Uint8Array<ArrayBuffer> {
     const output = new Bytes();
     output.append([0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00]);
     const section = (id: number, fill: (bytes: Bytes) => void) => {
@@ -114,7 +114,8 @@ export class ModuleBuilder {
       if (!this.#memory) return;
       bytes.name(this.#memory.module);
       bytes.name(this.#memory.name);
-      bytes.append([0x02, hasMemory64 ? 0x07 : 0x03]); // A memory, shared, with a maximum.
+      // A memory with a maximum.
+      bytes.append([0x02, 0x01 | (isShared ? 0x02 : 0) | (hasMemory64 ? 0x04 : 0)]);
       // Engines with explicit address checks, such as Deno's, check constant offsets below the minimum only
       // once.
       bytes.unsigned(1);

@@ -103,7 +103,7 @@ export class Executable {
 
   constructor(memory: Memory, module: ModuleBuilder) {
     this.#memory = memory;
-    this.#bytes = module.toBytes();
+    this.#bytes = module.toBytes(memory);
     const env = { memory: memory.wasm, ...functions };
     this.exports = new WebAssembly.Instance(new WebAssembly.Module(this.#bytes), { env }).exports as Record<
       string,

@@ -5,9 +5,10 @@
  * block is split off, and adjacent free blocks are merged immediately. Allocation and release
  * take constant time.
  */
+import { platform } from "../../../platform/current.ts";
 import type { DType, TypedArray } from "../../dtype.ts";
 import type { Reserve } from "../../reserve.ts";
-import { growMemory, maximumPages, newMemory } from "./memory64.ts";
+import { growMemory, maximumPages, newMemory } from "./wasm_memory.ts";
 
 /** Size and alignment of blocks in bytes: a cache line. */
 const granule = 64;
@@ -54,12 +55,6 @@ function formatBytes(bytes: number): string {
   return `${(bytes / 1024 ** exponent).toFixed(1)} ${["", "KiB", "MiB", "GiB"][exponent]}`;
 }
 
-/** Bytes of memory of the machine, or infinity if this process may not read it. */
-function machineMemory(): number {
-  const { state } = Deno.permissions.querySync({ name: "sys", kind: "systemMemoryInfo" });
-  return state === "granted" ? Deno.systemMemoryInfo().total : Infinity;
-}
-
 /** One shared, growing memory and its allocator. */
 export class Memory {
   readonly wasm: WebAssembly.Memory;
@@ -81,15 +76,21 @@ export class Memory {
   /** Reserve of the current capture, which provides blocks and receives released blocks. */
   reserve: Reserve<Block> | undefined;
 
-  /** @param maximumBytes Maximum size. Default: the limit of WebAssembly, or the memory of the machine. */
-  constructor(maximumBytes: number = Math.min(maximumPages * page, machineMemory())) {
+  /**
+   * @param maximumBytes Maximum size. Default: the limit of WebAssembly, or the memory of the machine.
+   * @param isShared Whether threads can share the memory.
+   */
+  constructor(
+    maximumBytes: number = Math.min(maximumPages * page, platform.machineMemory()),
+    readonly isShared: boolean = true,
+  ) {
     this.#maximumPages = Math.min(maximumPages, Math.ceil(maximumBytes / page));
     this.#limit = this.#maximumPages === maximumPages
       ? "the limit of WebAssembly on any machine"
       : "the memory of the machine";
     for (;;) {
       try {
-        this.wasm = newMemory(this.#maximumPages);
+        this.wasm = newMemory(this.#maximumPages, isShared);
         break;
       } catch (error) {
         // The maximum reserves address space, which may be limited.

@@ -6,7 +6,7 @@
  * remaining tasks, so jobs also finish while workers start, and without workers. An error of a worker is
  * thrown by the current job, or by the next one.
  */
-import { Worker } from "node:worker_threads";
+import { platform } from "../../../platform/current.ts";
 import type { Memory } from "./memory.ts";
 import { type Executable, hostFunctions, type Task } from "./executable.ts";
 
@@ -220,15 +220,14 @@ export class ThreadPool {
       const inside = Atomics.load(words, word.inside);
       if (inside === 0) return;
       if (spin > 0) spin--;
-      else Atomics.wait(words, word.inside, inside);
+      else if (platform.canSleep) Atomics.wait(words, word.inside, inside);
     }
   }
 
   #start(): void {
     this.#started = true;
     if (this.#words[word.quit]) return;
-    const source = `(${this.#main})(require("node:worker_threads").workerData, (${hostFunctions})());`;
-    const workerData = {
+    const data = {
       memory: this.#memory.wasm,
       control: this.#control,
       wordBytes,
@@ -239,11 +238,12 @@ export class ThreadPool {
     };
     try {
       for (let i = 1; i < this.threads; i++) {
-        // An empty environment, because copying the environment requires a permission and would prompt the
-        // user.
-        const worker = new Worker(source, { eval: true, workerData, env: {} });
-        worker.on("error", (error: unknown) => this.#failure ??= error);
-        worker.unref();
+        platform.startThread?.({
+          main: `${this.#main}`,
+          functions: `${hostFunctions}`,
+          data,
+          onError: (error) => this.#failure ??= error,
+        });
       }
     } catch (error) {
       console.warn(`weft: cannot start a worker thread, so kernels run on fewer threads: ${error}`);

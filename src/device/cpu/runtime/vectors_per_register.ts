@@ -1,12 +1,13 @@
+import { platform } from "../../../platform/current.ts";
+
 /** Properties that determine whether V8 combines two adjacent vectors of 128 bits. */
 export interface VectorEvidence {
-  /** Architecture of the processor, as in `Deno.build.arch`. */
-  readonly arch: string;
+  /** Architecture of the processor. Undefined if unknown. */
+  readonly arch: string | undefined;
   /** Whether the engine checks every WebAssembly address. Undefined if this cannot be tested. */
   readonly checksAddresses: boolean | undefined;
   /**
-   * V8's flags in the environment, separated by commas. Undefined without flags, or if reading them is not
-   * permitted.
+   * V8's flags, separated by commas. Undefined without flags, or if reading them is not permitted.
    */
   readonly variable: string | undefined;
   /** Whether this is an executable of `deno compile`, which ignores the environment. */
@@ -67,17 +68,10 @@ function tryAddressChecks(): boolean | undefined {
   }
 }
 
-/** V8's flags in the environment, if `--allow-env=DENO_V8_FLAGS` is granted. */
-function readSwitches(): string | undefined {
-  const variable = "DENO_V8_FLAGS";
-  const { state } = Deno.permissions.querySync({ name: "env", variable });
-  return state === "granted" ? Deno.env.get(variable) : undefined;
-}
-
 /** Number of 128-bit vectors per register in this process. It determines the width of tiles. */
 export const vectorsPerRegister: 1 | 2 = vectorsPerRegisterOf({
-  arch: Deno.build.arch,
+  arch: platform.architecture,
   checksAddresses: tryAddressChecks(),
-  variable: readSwitches(),
-  isStandalone: Deno.build.standalone,
+  variable: platform.engineFlags,
+  isStandalone: platform.isStandalone,
 });

@@ -1,15 +1,16 @@
-/** Whether the engine supports memories with 64-bit addresses: up to 16 GiB instead of 4 GiB. */
-export const hasMemory64: boolean = (() => {
+import { platform } from "../../../platform/current.ts";
+
+/** Whether memories have 64-bit addresses: up to 16 GiB instead of 4 GiB. */
+export const hasMemory64: boolean = platform.prefersMemory64 && (() => {
   try {
-    return newMemory(1, true).buffer.byteLength > 0;
+    return newMemory(1, true, true).buffer.byteLength > 0;
   } catch {
     return false; // An engine without them takes no sizes that are BigInts.
   }
 })();
 
-/** A shared, growable memory of one page. */
-export function newMemory(maximumPages: number, is64 = hasMemory64): WebAssembly.Memory {
-  const shared = true;
+/** A growable memory of one page. @param shared Whether threads can share it. */
+export function newMemory(maximumPages: number, shared = true, is64 = hasMemory64): WebAssembly.Memory {
   if (!is64) return new WebAssembly.Memory({ initial: 1, maximum: maximumPages, shared });
   const descriptor = { initial: 1n, maximum: BigInt(maximumPages), shared, address: "i64" };
   return new WebAssembly.Memory(descriptor as unknown as WebAssembly.MemoryDescriptor);

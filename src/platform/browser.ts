@@ -1,0 +1,46 @@
+/** Browsers: a page, or a worker of a page. */
+import type { Platform, ThreadStart } from "./platform.ts";
+
+/** Properties of pages that workers lack, or that Deno's types lack. */
+interface Page {
+  readonly document?: unknown;
+  readonly crossOriginIsolated?: boolean;
+}
+
+/** The browser that runs Weft. */
+export function browser(): Platform {
+  const { document, crossOriginIsolated } = globalThis as Page;
+  return {
+    name: "a browser",
+    isStandalone: false,
+    prefersMemory64: false,
+    machineMemory: () => Infinity,
+    canSleep: document === undefined,
+    // Threads share memory, which a page has only if it is isolated from other origins.
+    startThread: crossOriginIsolated ? startThread : undefined,
+    nextTurn,
+  };
+}
+
+/** Starts a worker from a text, so that no second file must be hosted. */
+function startThread({ main, functions, data, onError }: ThreadStart): void {
+  const source = `onmessage = ({ data }) => (${main})(data, (${functions})());`;
+  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+  const worker = new Worker(url);
+  worker.onerror = (event) => onError((event as { message?: string }).message ?? "it could not be started");
+  worker.postMessage(data);
+  // The worker has the source by then.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
+/** By a message, because browsers delay timers of nested calls by milliseconds. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(undefined);
+  });
+}

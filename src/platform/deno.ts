@@ -1,0 +1,30 @@
+/** Deno. */
+import { nodeAbilities } from "./node.ts";
+import type { Platform } from "./platform.ts";
+
+/** The Deno that runs Weft. Nothing here asks the user for a permission. */
+export function deno(): Platform {
+  return {
+    ...nodeAbilities(),
+    name: `Deno ${Deno.version.deno}`,
+    architecture: Deno.build.arch,
+    isStandalone: Deno.build.standalone,
+    engineFlags: readFlags(),
+    // Deno checks every address, so that 64-bit addresses cost nothing.
+    prefersMemory64: true,
+    dawnPackage: "npm:webgpu@0.6.2",
+    machineMemory,
+  };
+}
+
+/** Flags that Deno passes to V8, if `--allow-env=DENO_V8_FLAGS` is granted. */
+function readFlags(): string | undefined {
+  const variable = "DENO_V8_FLAGS";
+  const { state } = Deno.permissions.querySync({ name: "env", variable });
+  return state === "granted" ? Deno.env.get(variable) : undefined;
+}
+
+function machineMemory(): number {
+  const { state } = Deno.permissions.querySync({ name: "sys", kind: "systemMemoryInfo" });
+  return state === "granted" ? Deno.systemMemoryInfo().total : Infinity;
+}

@@ -1,0 +1,93 @@
+/** Node, and the abilities of Node that Deno has too. */
+import type { Disk, Platform, ThreadStart } from "./platform.ts";
+
+interface Modules {
+  "node:fs/promises": typeof import("node:fs/promises");
+  "node:os": typeof import("node:os");
+  "node:timers/promises": typeof import("node:timers/promises");
+  "node:url": typeof import("node:url");
+  "node:worker_threads": typeof import("node:worker_threads");
+}
+
+/** The part of Node's global `process` that Weft uses. */
+interface Process {
+  readonly versions: { readonly node: string };
+  readonly arch: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly execArgv: readonly string[];
+  getBuiltinModule<Name extends keyof Modules>(name: Name): Modules[Name];
+}
+
+const { process } = globalThis as unknown as { process: Process };
+
+/** A module of Node. Modules are not imported, so that bundlers for browsers do not look for them. */
+function moduleOf<Name extends keyof Modules>(name: Name): Modules[Name] {
+  return process.getBuiltinModule(name);
+}
+
+/** Names of architectures, as in Deno and Rust. */
+const architectures: Readonly<Record<string, string>> = { x64: "x86_64", arm64: "aarch64" };
+
+/** The Node that runs Weft. */
+export function node(): Platform {
+  const flags = [...process.execArgv, ...process.env.NODE_OPTIONS?.split(" ") ?? []];
+  return {
+    ...nodeAbilities(),
+    name: `Node ${process.versions.node}`,
+    architecture: architectures[process.arch] ?? process.arch,
+    isStandalone: false,
+    engineFlags: flags.join(","),
+    prefersMemory64: false,
+    dawnPackage: "webgpu",
+    machineMemory: () => moduleOf("node:os").totalmem(),
+  };
+}
+
+/** Threads, turns of the event loop, and files. */
+export function nodeAbilities(): Pick<Platform, "canSleep" | "startThread" | "nextTurn" | "disk"> {
+  return {
+    canSleep: true,
+    startThread,
+    nextTurn: () => moduleOf("node:timers/promises").setImmediate(),
+    disk,
+  };
+}
+
+function startThread({ main, functions, data, onError }: ThreadStart): void {
+  const source = `(${main})(require("node:worker_threads").workerData, (${functions})());`;
+  const { Worker } = moduleOf("node:worker_threads");
+  // An empty environment, because copying the environment requires a permission and would prompt the user.
+  const worker = new Worker(source, { eval: true, workerData: data, env: {} });
+  worker.on("error", onError);
+  worker.unref();
+}
+
+const disk: Disk = {
+  async read(path) {
+    const { buffer, byteOffset, byteLength } = await moduleOf("node:fs/promises").readFile(path);
+    return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
+  },
+  async write(path, chunks) {
+    const file = await moduleOf("node:fs/promises").open(path, "w");
+    try {
+      for (const chunk of chunks) await file.writeFile(chunk);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+  },
+  append: (path, text) => moduleOf("node:fs/promises").appendFile(path, text),
+  rename: (from, to) => moduleOf("node:fs/promises").rename(from, to),
+  remove: (path) => moduleOf("node:fs/promises").unlink(path),
+  async kindOf(path) {
+    const status = await moduleOf("node:fs/promises").stat(path);
+    return status.isFile() ? "file" : status.isDirectory() ? "folder" : "other";
+  },
+  makeFolder: async (path) => void await moduleOf("node:fs/promises").mkdir(path, { recursive: true }),
+  pathOf: (url) => moduleOf("node:url").fileURLToPath(url),
+  failureOf(error) {
+    const { code } = error as { code?: string };
+    if (code === "ENOENT" || code === "ENOTDIR") return "absent";
+    return code === "EISDIR" ? "a folder" : code === "EEXIST" ? "already there" : undefined;
+  },
+};

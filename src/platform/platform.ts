@@ -1,0 +1,58 @@
+/** What Weft needs from the program that runs it: Deno, Node, or a browser. */
+
+/** A file system. Paths are those of the operating system. */
+export interface Disk {
+  read(path: string): Promise<Uint8Array<ArrayBuffer>>;
+  /** Writes a new file, and waits until its content is on the disk. An existing file is replaced. */
+  write(path: string, chunks: readonly Uint8Array[]): Promise<void>;
+  append(path: string, text: string): Promise<void>;
+  rename(from: string, to: string): Promise<void>;
+  remove(path: string): Promise<void>;
+  /** @throws {Error} If the path does not exist. See {@linkcode Disk.failureOf}. */
+  kindOf(path: string): Promise<"file" | "folder" | "other">;
+  /** Makes a folder and its parents, if missing. */
+  makeFolder(path: string): Promise<void>;
+  /** Path of a `file:` URL. */
+  pathOf(url: URL): string;
+  /** What an error of these functions means. Undefined for other reasons, such as a missing permission. */
+  failureOf(error: unknown): "absent" | "a folder" | "already there" | undefined;
+}
+
+/** Starts a thread that shares memory with the caller. */
+export interface ThreadStart {
+  /**
+   * Source of a function of two arguments: `data`, and the result of `functions`. It must not refer to outer names.
+   */
+  readonly main: string;
+  /** Source of a function without arguments. */
+  readonly functions: string;
+  /** Structured data for the thread. */
+  readonly data: unknown;
+  /** Called with an error that the thread does not catch. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** The program that runs Weft. A missing property is an ability that the program lacks. */
+export interface Platform {
+  /** Name and version for messages, for example "Deno 2.9.6". */
+  readonly name: string;
+  /** Architecture of the processor, for example "x86_64" or "aarch64". A browser does not tell it. */
+  readonly architecture?: string;
+  /** Whether this is an executable with a program inside, which ignores flags in the environment. */
+  readonly isStandalone: boolean;
+  /** V8's flags, separated by commas. Undefined without flags, or if reading them is not permitted. */
+  readonly engineFlags?: string;
+  /** Whether memories with 64-bit addresses are as fast as those with 32-bit addresses. */
+  readonly prefersMemory64: boolean;
+  /** Package of Google's Dawn, a WebGPU implementation. */
+  readonly dawnPackage?: string;
+  /** Memory of the machine in bytes; infinity if unknown. */
+  machineMemory(): number;
+  /** Whether this thread can wait for others without using the processor. A page's main thread cannot. */
+  readonly canSleep: boolean;
+  /** @throws {Error} If the thread cannot be started. */
+  startThread?(start: ThreadStart): void;
+  /** Ends when the event loop has run once. */
+  nextTurn(): Promise<void>;
+  readonly disk?: Disk;
+}
