@@ -280,7 +280,7 @@ Deno.test(
     assert.equal(code, 1);
     assert.match(
       new TextDecoder().decode(stderr),
-      /last\.safetensors: cannot be written \(No space left on device/,
+      /last\.safetensors: cannot be written \(ENOSPC: no space left on device/,
     );
   }),
 );
