@@ -67,6 +67,32 @@ Deno.test("every file of code, tests and examples has at most 400 lines", async 
   assert.deepEqual(lengths.filter(([, lines]) => lines > 400), []);
 });
 
+/** Files that may use the runtime directly: programs and servers, and files that lock a run or read special formats. */
+const runtimeFiles = [
+  "src/platform/",
+  "src/serve/",
+  "src/commands/",
+  "src/device/cpu/matmul/blas.ts",
+  "src/train/run_folder.ts",
+  "src/data/table/bytes.ts",
+  "src/data/table/parquet.ts",
+  "src/data/table/sqlite.ts",
+  "src/data/zip.ts",
+];
+
+/** Uses of Deno or of Node in a line of code. Comments and the name of a symbol are none. */
+const usesRuntime = /^(?!\s*(\*|\/\/|\/\*)).*(?<!\.for\(")(\bDeno\.[a-z]|["']node:)/m;
+
+Deno.test("only src/platform and the listed files use Deno or Node", async () => {
+  const files = [...await sources(["src", "kernels"])];
+  const isListed = (file: string) => runtimeFiles.some((name) => file.startsWith(name));
+  const found = files.filter(([file, source]) => !isListed(file) && usesRuntime.test(source));
+  assert.deepEqual(found.map(([file]) => file), []);
+  assert.ok(usesRuntime.test("const x = 1;\n  await Deno.readFile(path);"));
+  assert.ok(usesRuntime.test('import { resolve } from "node:path";'));
+  assert.ok(!usesRuntime.test(' * Needs `Deno.readFile`.\n  [Symbol.for("Deno.customInspect")]: print,'));
+});
+
 /** Tests of a device's class. The property `kind` of devices replaces them. */
 const classTest = /instanceof (CpuDevice|WebGpuDevice)\b/;
 

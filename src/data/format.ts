@@ -10,7 +10,7 @@ import {
   type OptionWriter,
   WeftError,
 } from "../device/errors.ts";
-import { whyUnread } from "../files/disk.ts";
+import { diskOf, whyUnread } from "../files/disk.ts";
 
 /** Largest number of bytes of a compressed file. A longer text does not fit into a string. */
 export const maxBytes = 2 ** 29 - 24;
@@ -66,7 +66,7 @@ export function quoted(text: string): string {
  */
 export async function readBytes(path: string, expected: string): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    return await Deno.readFile(path);
+    return await diskOf(path).read(path);
   } catch (error) {
     throw new WeftError("unreadable-file", `${path}: ${whyUnread(error)}; expected ${expected}`, {
       expected,

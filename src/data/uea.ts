@@ -1,4 +1,4 @@
-import { exists } from "../files/disk.ts";
+import { diskOf, exists, kindOf, namesIn } from "../files/disk.ts";
 import type { SeriesSet } from "./series.ts";
 import { WeftError } from "../device/errors.ts";
 import { DataFormatError } from "./format.ts";
@@ -84,12 +84,12 @@ async function readMembers(path: string): Promise<Member[]> {
       `${path}: no such file or folder; expected a zip file or a folder of an archive's problem`,
     );
   }
-  if ((await Deno.stat(path)).isDirectory) {
-    const entries = await Array.fromAsync(Deno.readDir(path));
-    return entries.filter(({ name, isFile }) => isFile && isText(name))
-      .map(({ name }) => ({ name, read: () => Deno.readFile(`${path}/${name}`) }));
+  const { read } = diskOf(path);
+  if (await kindOf(path) === "folder") {
+    const names = await namesIn(path);
+    return names.filter(isText).map((name) => ({ name, read: () => read(`${path}/${name}`) }));
   }
-  return unzip(await Deno.readFile(path), path);
+  return unzip(await read(path), path);
 }
 
 function unzip(bytes: Uint8Array, path: string): Member[] {

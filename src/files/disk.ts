@@ -13,6 +13,28 @@ export function diskOf(path: string): Disk {
   throw new Error(`${path}: ${platform.name} has no files; give the bytes of the file instead of a path`);
 }
 
+/** An absolute path. */
+export function absolutePath(path: string): string {
+  return diskOf(path).resolve(path);
+}
+
+/** Whether a path is a file or a folder. Undefined if it is neither, or cannot be read. */
+export async function kindOf(path: string): Promise<"file" | "folder" | undefined> {
+  const kind = await diskOf(path).kindOf(path).catch(() => undefined);
+  return kind === "other" ? undefined : kind;
+}
+
+/** Names of the files in a folder, or with `"folder"` of its folders. */
+export async function namesIn(folder: string, kind: "file" | "folder" = "file"): Promise<string[]> {
+  const entries = await diskOf(folder).list(folder);
+  return entries.filter((entry) => entry.kind === kind).map(({ name }) => name);
+}
+
+/** Removes a file, if it exists. */
+export async function removeIfPresent(path: string): Promise<void> {
+  if (await exists(path)) await diskOf(path).remove(path);
+}
+
 /** Writes a file under a temporary name, flushes it to the disk, and renames it. */
 export async function writeAtomically(path: string, content: string | readonly Uint8Array[]): Promise<void> {
   const chunks = typeof content === "string" ? [new TextEncoder().encode(content)] : content;

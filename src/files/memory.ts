@@ -44,12 +44,13 @@ export function memoryFile(path: string): MemoryFile | undefined {
     read: () => files.get(name)?.slice(),
     write(chunks, { append } = { append: false }) {
       const all = [...append && files.has(name) ? [files.get(name)!] : [], ...chunks];
-      files.set(name, joined(all));
+      files.set(name, concatenateBytes(all));
     },
   };
 }
 
-function joined(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+/** A copy of several arrays of bytes, one after another. */
+export function concatenateBytes(chunks: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0));
   let position = 0;
   for (const chunk of chunks) {

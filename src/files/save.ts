@@ -1,6 +1,5 @@
 /** Saves and loads tensors in a format that PyTorch, JAX and other frameworks can read. */
 import { checkOptions, type OptionNames } from "../device/options.ts";
-import { platform } from "../platform/current.ts";
 import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Tree, treeFlatten } from "../tensor/tree.ts";

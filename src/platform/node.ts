@@ -4,6 +4,7 @@ import type { Disk, Platform, ThreadStart } from "./platform.ts";
 interface Modules {
   "node:fs/promises": typeof import("node:fs/promises");
   "node:os": typeof import("node:os");
+  "node:path": typeof import("node:path");
   "node:timers/promises": typeof import("node:timers/promises");
   "node:url": typeof import("node:url");
   "node:worker_threads": typeof import("node:worker_threads");
@@ -15,6 +16,7 @@ interface Process {
   readonly arch: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly execArgv: readonly string[];
+  resourceUsage(): { readonly maxRSS: number };
   getBuiltinModule<Name extends keyof Modules>(name: Name): Modules[Name];
 }
 
@@ -43,11 +45,15 @@ export function node(): Platform {
   };
 }
 
-/** Threads, turns of the event loop, and files. */
-export function nodeAbilities(): Pick<Platform, "canSleep" | "startThread" | "nextTurn" | "disk"> {
+/** Threads, turns of the event loop, memory in use, and files. */
+export function nodeAbilities(): Pick<
+  Platform,
+  "canSleep" | "startThread" | "nextTurn" | "peakMemory" | "disk"
+> {
   return {
     canSleep: true,
     startThread,
+    peakMemory: () => 1024 * process.resourceUsage().maxRSS,
     nextTurn: () => moduleOf("node:timers/promises").setImmediate(),
     disk,
   };
@@ -60,6 +66,11 @@ function startThread({ main, functions, data, onError }: ThreadStart): void {
   const worker = new Worker(source, { eval: true, workerData: data, env: {} });
   worker.on("error", onError);
   worker.unref();
+}
+
+/** @param status A status or an entry of a folder. */
+function kindOf(status: { isFile(): boolean; isDirectory(): boolean }): "file" | "folder" | "other" {
+  return status.isFile() ? "file" : status.isDirectory() ? "folder" : "other";
 }
 
 const disk: Disk = {
@@ -79,11 +90,19 @@ const disk: Disk = {
   append: (path, text) => moduleOf("node:fs/promises").appendFile(path, text),
   rename: (from, to) => moduleOf("node:fs/promises").rename(from, to),
   remove: (path) => moduleOf("node:fs/promises").unlink(path),
-  async kindOf(path) {
-    const status = await moduleOf("node:fs/promises").stat(path);
-    return status.isFile() ? "file" : status.isDirectory() ? "folder" : "other";
+  kindOf: async (path) => kindOf(await moduleOf("node:fs/promises").stat(path)),
+  async list(path) {
+    const entries = await moduleOf("node:fs/promises").readdir(path, { withFileTypes: true });
+    return await Promise.all(entries.map(async (entry) => {
+      const target = entry.isSymbolicLink()
+        ? disk.kindOf(`${path}/${entry.name}`).catch(() => "other" as const)
+        : kindOf(entry);
+      return { name: entry.name, kind: await target };
+    }));
   },
   makeFolder: async (path) => void await moduleOf("node:fs/promises").mkdir(path, { recursive: true }),
+  resolve: (path) => moduleOf("node:path").resolve(path),
+  nameOf: (path) => moduleOf("node:path").basename(path),
   pathOf: (url) => moduleOf("node:url").fileURLToPath(url),
   failureOf(error) {
     const { code } = error as { code?: string };

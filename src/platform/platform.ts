@@ -1,5 +1,8 @@
 /** What Weft needs from the program that runs it: Deno, Node, or a browser. */
 
+/** What is at a path. Others are devices and sockets, for example. */
+type FileKind = "file" | "folder" | "other";
+
 /** A file system. Paths are those of the operating system. */
 export interface Disk {
   read(path: string): Promise<Uint8Array<ArrayBuffer>>;
@@ -9,9 +12,15 @@ export interface Disk {
   rename(from: string, to: string): Promise<void>;
   remove(path: string): Promise<void>;
   /** @throws {Error} If the path does not exist. See {@linkcode Disk.failureOf}. */
-  kindOf(path: string): Promise<"file" | "folder" | "other">;
+  kindOf(path: string): Promise<FileKind>;
+  /** Files and folders in a folder, in any order. A link is what it leads to. */
+  list(path: string): Promise<readonly { readonly name: string; readonly kind: FileKind }[]>;
   /** Makes a folder and its parents, if missing. */
   makeFolder(path: string): Promise<void>;
+  /** An absolute path. */
+  resolve(path: string): string;
+  /** The name of a file or folder, without the folders that contain it. */
+  nameOf(path: string): string;
   /** Path of a `file:` URL. */
   pathOf(url: URL): string;
   /** What an error of these functions means. Undefined for other reasons, such as a missing permission. */
@@ -54,5 +63,7 @@ export interface Platform {
   startThread?(start: ThreadStart): void;
   /** Ends when the event loop has run once. */
   nextTurn(): Promise<void>;
+  /** The most memory in bytes that the process has used so far. */
+  peakMemory?(): number;
   readonly disk?: Disk;
 }

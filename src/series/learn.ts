@@ -1,10 +1,9 @@
 /** Models of users' own series from a program: the training of the commands, on data in memory. */
-import { resolve } from "node:path";
 import { tableOptionNames, type TableOptions } from "../data/table/options.ts";
 import type { DeviceChoice } from "../device/choice.ts";
 import { OptionError, WeftError } from "../device/errors.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
-import { makeFolder, writeAtomically } from "../files/disk.ts";
+import { absolutePath, makeFolder, namesIn, writeAtomically } from "../files/disk.ts";
 import { memoryFolder } from "../files/memory.ts";
 import { configOf, dataPaths, type RunConfig } from "../train/config.ts";
 import type { RunSettings } from "../train/experiment.ts";
@@ -263,7 +262,7 @@ function sourcesOf(
     if (source === undefined && name !== "data") continue;
     checkSource(task, source, name);
     checkTable(task, source!, table);
-    if (typeof source === "string") paths[name] = resolve(source);
+    if (typeof source === "string") paths[name] = absolutePath(source);
     else inMemory[name] = source!;
   }
   return { paths, inMemory };
@@ -321,7 +320,7 @@ function learnedModel<Answer extends Prediction>(
 /** Writes the files of a run. The configuration is last: with it, the folder is a run. */
 async function saveFiles(path: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
   await makeFolder(path);
-  for await (const { name } of Deno.readDir(path)) {
+  for (const name of [...await namesIn(path), ...await namesIn(path, "folder")]) {
     throw new WeftError(
       "unreadable-file",
       `save: ${path} already contains ${name}; expected an empty folder`,

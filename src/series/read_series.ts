@@ -4,17 +4,16 @@ import type { SeriesSet } from "../data/series.ts";
 import { type ReadOptions, tableOptionNames, type TableOptions } from "../data/table/options.ts";
 import { hasTables, isTableName, readTable } from "../data/table/read_table.ts";
 import { parseTs } from "../data/ts_format.ts";
-import { readUea } from "../data/uea.ts";
 import { DataError, OptionError, WeftError } from "../device/errors.ts";
-import { exists } from "../files/disk.ts";
+import { exists, kindOf, namesIn } from "../files/disk.ts";
 import { checkSet, isSeriesSet, type SeriesSource, type TargetKind } from "./series_source.ts";
 
 /** Whether a path is a table or a folder of tables. Otherwise it should be a problem of the UEA archive. */
 async function isTable(path: string, problem?: string): Promise<boolean> {
   if (isTableName(path)) return true;
-  const info = await Deno.stat(path).catch(() => undefined);
-  if (problem !== undefined || !info || path.toLowerCase().endsWith(".zip")) return false;
-  return info.isFile ? !path.toLowerCase().endsWith(".ts") : await hasTables(path);
+  const kind = await kindOf(path);
+  if (problem !== undefined || !kind || path.toLowerCase().endsWith(".zip")) return false;
+  return kind === "file" ? !path.toLowerCase().endsWith(".ts") : await hasTables(path);
 }
 
 /**
@@ -23,8 +22,8 @@ async function isTable(path: string, problem?: string): Promise<boolean> {
  */
 async function whyNoSeries(path: string): Promise<string | undefined> {
   if (!await exists(path)) return "no such file or folder";
-  if (!(await Deno.stat(path)).isDirectory) return undefined;
-  const names = await Array.fromAsync(Deno.readDir(path), ({ name }) => name);
+  if (await kindOf(path) !== "folder") return undefined;
+  const names = await namesIn(path);
   return names.some((name) => name.endsWith(".ts"))
     ? undefined
     : "a folder without tables and without .ts files";
@@ -54,7 +53,7 @@ export async function readSeries(
   }
   const set = source.toLowerCase().endsWith(".ts")
     ? parseTs(await readBytes(source, "a .ts file"), source)
-    : await readUea(source, problem);
+    : await (await import("../data/uea.ts")).readUea(source, problem);
   const unread = Object.keys(options).filter((name) => Object.hasOwn(tableOptionNames, name));
   requireTargets(source, set, options.targets);
   if (unread.length === 0) return { ...set, name: source };

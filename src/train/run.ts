@@ -1,8 +1,7 @@
 /** Executes a run, from its configuration to its report. */
+import { platform } from "../platform/current.ts";
 import { parameterCount } from "../nn/layer.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
-import { basename, resolve } from "node:path";
-import process from "node:process";
 import { WeftError } from "../device/errors.ts";
 import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
@@ -19,7 +18,7 @@ import {
 import type { OptionSchema } from "./option.ts";
 import { missingRecord, readRecord, recordDigest, requireRecordOf, writeRecord } from "./record.ts";
 import { checkSettings, dataPaths, type RunConfig, sealedSettings } from "./config.ts";
-import { exists, writeAtomically } from "../files/disk.ts";
+import { absolutePath, diskOf, exists, removeIfPresent, writeAtomically } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
 import { evaluate } from "./evaluate.ts";
 import { readCheckedSafetensors } from "../files/safetensors.ts";
@@ -51,7 +50,7 @@ export interface RunSummary {
   /** Training time in seconds. */
   readonly seconds: number;
   /** Peak memory of the process so far, in bytes. It includes the data, and about 60 MB of Deno. */
-  readonly peakMemory: number;
+  readonly peakMemory?: number;
   /** Number of parts of a batch whose gradients are summed, if a whole batch takes too much memory. */
   readonly gradientParts?: number;
   /** Kind of device. */
@@ -98,7 +97,7 @@ export async function startRun(
   place: string | RunFolder,
 ): Promise<Run> {
   const prepared = await prepareNew(experiment, config);
-  const resolved = withDataPaths(config, resolve);
+  const resolved = withDataPaths(config, absolutePath);
   const folder = typeof place === "string" ? await createRun(place, config.experiment, resolved) : place;
   if (typeof place !== "string") await writeJson(folder.config, resolved);
   return { ...prepared, config: resolved, folder, resume: false };
@@ -126,7 +125,10 @@ export async function prepareNew(
  * @throws {Error} If the data differ from the run's original data.
  */
 export async function resumeRun(experiment: Experiment, config: RunConfig, folder: RunFolder): Promise<Run> {
-  return { ...await openRun(experiment, withDataPaths(config, resolve), folder, folder.last), resume: true };
+  return {
+    ...await openRun(experiment, withDataPaths(config, absolutePath), folder, folder.last),
+    resume: true,
+  };
 }
 
 /**
@@ -294,7 +296,7 @@ export async function execute(
       const warning = arithmeticWarning(folder.last, saved, arithmetic);
       if (warning) onWarning(`weft: ${warning}`);
       // The results of the run with fewer epochs are outdated.
-      for (const file of [folder.summary, folder.failure]) if (await exists(file)) await Deno.remove(file);
+      for (const file of [folder.summary, folder.failure]) await removeIfPresent(file);
       await writeJson(folder.config, config);
     },
   });
@@ -313,7 +315,7 @@ export async function execute(
     epochs: result.position.epoch,
     parameters: parameterCount(task.parameters),
     seconds: result.position.seconds,
-    peakMemory: 1024 * process.resourceUsage().maxRSS,
+    peakMemory: platform.peakMemory?.(),
     ...(split ? { gradientParts: split.parts } : {}),
     device: device.kind,
     deviceDescription: device.description,
@@ -324,7 +326,7 @@ export async function execute(
     folder.report,
     renderReport({
       // Reports may be shared: omit the local path of the data.
-      config: withDataPaths(config, (path) => basename(path)),
+      config: withDataPaths(config, (path) => diskOf(path).nameOf(path)),
       verdict: summary?.verdict,
       verdictMeasure: tested?.verdictMeasure,
       metrics: result.metrics,

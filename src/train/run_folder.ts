@@ -1,6 +1,13 @@
 /** Folder of a run, with its configuration, metrics, checkpoints and report. */
 import { chainDigest } from "./checkpoint.ts";
-import { exists, makeFolder, readTextIfPresent, whyNoFolder, writeAtomically } from "../files/disk.ts";
+import {
+  exists,
+  makeFolder,
+  namesIn,
+  readTextIfPresent,
+  whyNoFolder,
+  writeAtomically,
+} from "../files/disk.ts";
 import { isCount, isNumber, isNumbers, isRecord, parseJson } from "../files/json.ts";
 
 /** Paths in a run's folder. */
@@ -76,8 +83,7 @@ export async function findRun(path: string): Promise<RunFolder> {
   const isRun = (folder: RunFolder) => exists(folder.config);
   if (await isRun(given)) return given;
   if (await whyNoFolder(given.path)) return given;
-  const entries = await Array.fromAsync(Deno.readDir(given.path));
-  const names = entries.filter(({ isDirectory }) => isDirectory).map(({ name }) => name);
+  const names = await namesIn(given.path, "folder");
   for (const name of names.sort(new Intl.Collator("en", { numeric: true }).compare).reverse()) {
     const run = runFolder(`${given.path}/${name}`);
     if (await isRun(run)) return run;

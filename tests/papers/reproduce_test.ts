@@ -62,7 +62,7 @@ Deno.test(
     assert.equal(both.filter(({ stdout }) => /has ended: test loss/.test(stdout)).length, 1);
     assert.deepEqual(await readRunConfig(run.folder), run.config);
     const outcome = await readOutcome(run.folder, 1);
-    assert(outcome && "summary" in outcome && outcome.summary.peakMemory > 1e7);
+    assert(outcome && "summary" in outcome && outcome.summary.peakMemory! > 1e7);
     const [start, ...others] = (await Deno.readTextFile(run.folder.starts)).trimEnd().split("\n");
     assert.equal(others.length, 0);
     assert.match(JSON.parse(start).command, /^deno task train sine .* --seed 3 .* --run /);

@@ -1,6 +1,4 @@
 /** Reads the bytes of a table file and recognises its format. */
-import { pipeline } from "node:stream";
-import { createGunzip } from "node:zlib";
 import { whyUnread } from "../../files/disk.ts";
 import { DataFormatError } from "../format.ts";
 import { DataError, type ErrorDetails, WeftError } from "../../device/errors.ts";
@@ -152,6 +150,8 @@ export async function* gunzipped(
   chunks: AsyncIterable<Uint8Array>,
   path: string,
 ): AsyncGenerator<Uint8Array> {
+  // Imported when used, because a page that reads other tables has neither.
+  const [{ pipeline }, { createGunzip }] = await Promise.all([import("node:stream"), import("node:zlib")]);
   try {
     yield* pipeline(chunks, createGunzip({ chunkSize: chunkBytes }), () => {});
   } catch (error) {

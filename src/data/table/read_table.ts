@@ -1,4 +1,5 @@
 /** Reads tables of series from files. */
+import { kindOf, namesIn } from "../../files/disk.ts";
 import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { DataFormatError } from "../format.ts";
 import { DataError, WeftError } from "../../device/errors.ts";
@@ -100,15 +101,13 @@ export async function hasTables(folder: string): Promise<boolean> {
 }
 
 async function tablesIn(folder: string): Promise<string[]> {
-  const names = (await Array.fromAsync(Deno.readDir(folder))).filter(({ isDirectory }) => !isDirectory);
   // macOS stores metadata of a file under the name ._<file>.
-  return names.map(({ name }) => name).filter((name) => tableName.test(name) && !name.startsWith("._"))
+  return (await namesIn(folder)).filter((name) => tableName.test(name) && !name.startsWith("._"))
     .sort();
 }
 
 async function filesOf(path: string): Promise<string[]> {
-  const info = await Deno.stat(path).catch(() => undefined);
-  if (!info?.isDirectory) return [path];
+  if (await kindOf(path) !== "folder") return [path];
   const names = await tablesIn(path);
   if (names.length > 0) return names.map((name) => `${path}/${name}`);
   const expected = ".csv, .tsv, .jsonl or .parquet files";

@@ -1,5 +1,5 @@
 /** Decodes the bytes of a text table in blocks of whole lines. */
-import { Buffer } from "node:buffer";
+import { concatenateBytes } from "../../files/memory.ts";
 import { DataFormatError, decodeUtf8 } from "../format.ts";
 import { maxRowBytes, type OpenFile } from "./bytes.ts";
 import type { TableOptions } from "./options.ts";
@@ -90,7 +90,7 @@ function lastLineEnd(chunk: Uint8Array, before: number, encoding: Encoding): num
 }
 
 function concatenated(parts: readonly Uint8Array[]): Uint8Array {
-  return parts.length === 1 ? parts[0] : Buffer.concat(parts);
+  return parts.length === 1 ? parts[0] : concatenateBytes(parts);
 }
 
 function decode(bytes: Uint8Array, encoding: Encoding, file: string, line: number): string {

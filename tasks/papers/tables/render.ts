@@ -59,7 +59,7 @@ interface Section {
 /** Metrics of the run itself. */
 const ofRun: Readonly<Record<string, (summary: RunSummary) => number>> = {
   "seconds an epoch": ({ seconds, epochs }) => seconds / epochs,
-  "peak memory": ({ peakMemory }) => peakMemory,
+  "peak memory": ({ peakMemory = NaN }) => peakMemory,
 };
 
 /** Values of a metric of completed runs, in the unit of the column. */
@@ -203,7 +203,7 @@ function costs({ table, runs }: FilledTable): Section {
       summaries[0].parameters.toLocaleString("en"),
       mean(({ epochs }) => epochs).toFixed(0),
       formatDuration(mean(({ seconds, epochs }) => seconds / epochs)),
-      `${(mean(({ peakMemory }) => peakMemory) / 1e6).toFixed(0)} MB`,
+      `${(mean(ofRun["peak memory"]) / 1e6).toFixed(0)} MB`,
       summaries[0].deviceDescription,
     ];
   });
