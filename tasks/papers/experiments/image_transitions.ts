@@ -64,8 +64,8 @@ const models = {
  * MNIST's test images, also if the training images exist, so that results can be compared.
  */
 export const imageTransitions: ModelExperiment = seriesExperiment<TransitionSettings>({
-  name: "sequential-mnist-transitions",
-  summary: "digits of MNIST from their pixels, by WARPs with different state transitions",
+  name: "mnist-transitions",
+  summary: "digits of MNIST by WARPs with different state transitions",
   options: {
     ...pickOptions(dataOptions, ["data", "samples", "dataSeed"], { data: "data/mnist", samples: 4000 }),
     model: textOption({ help: "model", default: "warp-rotation" }, "name"),
@@ -83,7 +83,7 @@ export const imageTransitions: ModelExperiment = seriesExperiment<TransitionSett
     return setOf(data!, someSeries(imageSeries("t10k", test, length), samples, key));
   },
   async read(path) {
-    if (typeof path !== "string") throw new Error("sequential-mnist-transitions reads a folder of images");
+    if (typeof path !== "string") throw new Error("mnist-transitions reads a folder of images");
     return setOf(path, imageSeries("t10k", (await readImages(path)).test, length));
   },
   rules: ({ learningRate, epochs }) => ({

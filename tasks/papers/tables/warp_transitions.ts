@@ -5,7 +5,7 @@ function error(title: string, experiment: string, factor: number, others: Partia
   return { title, experiment, factor, measure: "loss", digits: 2, better: "small", ...others };
 }
 
-const digits = { title: "MNIST 14 × 14", experiment: "sequential-mnist-transitions" } as const;
+const digits = { title: "MNIST 14 × 14", experiment: "mnist-transitions" } as const;
 
 /** WARPs that differ in A alone, on everything that two cores train in minutes. */
 export const warpTransitions: PaperTable = {
