@@ -65,7 +65,7 @@ const models = {
  */
 export const imageTransitions: ModelExperiment = seriesExperiment<TransitionSettings>({
   name: "mnist-transitions",
-  summary: "digits of MNIST by WARPs with different state transitions",
+  summary: "digits of MNIST by WARPs with other transitions",
   options: {
     ...pickOptions(dataOptions, ["data", "samples", "dataSeed"], { data: "data/mnist", samples: 4000 }),
     model: textOption({ help: "model", default: "warp-rotation" }, "name"),
