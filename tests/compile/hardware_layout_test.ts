@@ -112,6 +112,21 @@ Deno.test("a workgroup has several samples if the batch exceeds what a large GPU
   assert.deepEqual([128, 1024, 4096].map(sharedBy), [[1, 1], [4, 4], [8, 8]]);
 });
 
+Deno.test("a step that only stores values uses the lanes of its arrays", () => {
+  const x = normal(key(0), [64, 512]);
+  const rows = normal(key(1), [5, 64, 512]);
+  const body = (sum: Tensor, row: Tensor): [Tensor, Tensor] => [sum.add(row), sum];
+  // In the gradient of a cumulative sum, the gradient of each row is the state.
+  const plan = planFor(
+    machines.h100,
+    cpuDevice,
+    () =>
+      void valueAndGrad((given: { rows: Tensor }) => scan(body, x, given.rows)[0].square().sum())({ rows }),
+  );
+  const { layout } = plan.loops[1];
+  assert.deepEqual([layout!.samples, layout!.lanes, layout!.workgroups, layout!.spilled], [1, 256, 64, 0]);
+});
+
 /** Workgroups of hardware, in dispatches of so few steps that llvmpipe runs all iterations of their loops. */
 function hardwareLayouts(device: WebGpuDevice) {
   const adapter = adapterOf(device);

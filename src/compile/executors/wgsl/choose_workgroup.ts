@@ -2,7 +2,7 @@
 import { largest } from "../../../device/min_max.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import { layOut } from "../../program/layout.ts";
-import type { Kernel, Program } from "../../program/program.ts";
+import type { Program } from "../../program/program.ts";
 
 /** Properties of an adapter that determine the layout of a program. */
 export interface Adapter {
@@ -49,7 +49,7 @@ export function chooseWorkgroup(
 ): WorkgroupShape {
   // Barriers are slow on software GPUs. Samples with one invocation each need no barriers.
   if (maxIterations < Infinity) return softwareWorkgroup;
-  const widest = Math.max(1, largest(program.kernels.map(elementsOf)));
+  const widest = Math.max(1, largest(sizesOf(program)));
   const most = Math.min(maxInvocations, limits.maxComputeInvocationsPerWorkgroup);
   const lanes = Math.min(most, 2 ** Math.ceil(Math.log2(widest)));
   const sharing = batch < 2 * concurrentWorkgroups || !readsMostlyWeights(program)
@@ -85,7 +85,9 @@ export function otherWorkgroups(program: Program, batch: number, adapter: Adapte
     );
 }
 
-/** Elements that a kernel computes. Accumulating kernels compute no elements of a slot. */
-function elementsOf(kernel: Kernel): number {
-  return kernel.kind === "accumulate" ? 1 : sizeOf(kernel.output.shape);
+/** Elements that each kernel computes, and that a step stores in each array. */
+function sizesOf({ kernels, outputs, stepSums, next }: Program): number[] {
+  const stored = kernels.flatMap((kernel) => kernel.kind === "accumulate" ? kernel.operands : []);
+  const computed = kernels.flatMap((kernel) => kernel.output ?? []);
+  return [...computed, ...stored, ...outputs, ...stepSums, ...next].map(({ shape }) => sizeOf(shape));
 }
