@@ -107,7 +107,12 @@ async function prepare(settings: ForecastSettings & ImageSettings, earlier?: Dat
   const [dataKey, modelKey] = splitKey(key(settings.seed));
   const pixels = pixelsOf(settings);
   const images = await readLearningImages(settings.data!, settings);
-  const splits = chooseSplits(settings.data!, images, dataKey, settings.samples ?? series.train);
+  const splits = chooseSplits(settings.data!, images, dataKey, {
+    ...series,
+    ...(settings.samples === undefined ? {} : { train: settings.samples }),
+    // The paper tests on all test images.
+    ...(settings.recipe === "paper" && images.train ? { test: images.test.shape[0] } : {}),
+  });
   const recorded: DataRecord["split"] = {
     train: await recordDigits(splits.train),
     validation: await recordDigits(splits.validation),
@@ -225,7 +230,7 @@ function chooseSplits(
   folder: string,
   { train, test }: Awaited<ReturnType<typeof readLearningImages>>,
   shuffleKey: Key,
-  samples: number,
+  counts: Splits<number>,
 ): Splits<Chosen> {
   const part = (file: "train" | "t10k", digits: Digits, from: number, count: number): Chosen => {
     const there = digits.shape[0];
@@ -249,12 +254,14 @@ function chooseSplits(
       positions,
     };
   };
+  // Of test images, the first ones of the shuffled order are tested.
+  const first = train ? 0 : counts.test;
   const rest = (from: number, count: number) =>
     train ? part("train", train, from, count) : part("t10k", test, from, count);
   return {
-    test: part("t10k", test, 0, series.test),
-    train: rest(series.test, samples),
-    validation: rest(series.test + samples, series.validation),
+    test: part("t10k", test, 0, counts.test),
+    train: rest(first, counts.train),
+    validation: rest(first + counts.train, counts.validation),
   };
 }
 

@@ -71,7 +71,7 @@ export const ncdeTable1: PaperTable = {
       settings: { recipe: "paper", dataSeed: 0, ...valuesOf(characterTrajectories.settings) },
       seeds: 5,
       differs:
-        "The paper's settings (appendix D.2), with the factor of the authors' code for the weight penalty. The paper's memory is GPU memory. Weft's is the memory of the whole process, including 60 MB for Deno.",
+        "The settings of docs/recipes.md. The time channel counts tens of observations instead of observations. The paper's memory is GPU memory. Weft's is the memory of the whole process, including 60 MB for Deno.",
       hours: 60,
     },
     small: {
@@ -109,14 +109,14 @@ export const ncdeTable2: PaperTable = {
     paper: {
       seeds: 5,
       differs:
-        "The paper's settings (appendix D.3). The paper's memory is GPU memory. Weft's is the memory of the whole process.",
+        "The settings of docs/recipes.md. Hours without a row are gaps in time instead of rows of missing values. The paper's memory is GPU memory. Weft's is the memory of the whole process.",
       hours: 1000,
     },
     small: {
       seeds: 3,
       differs:
         "4,000 of the 40,335 patients, 32 channels, and 5 epochs of the midpoint rule instead of up to 200 of rk4 with the paper's " +
-        "stopping rules.",
+        "stopping rules; batches of 32 at a rate of 0.002; missing values take the previous value.",
       hours: 2,
     },
   },
@@ -137,14 +137,14 @@ export const ncdeTable3: PaperTable = {
     paper: {
       seeds: 5,
       differs:
-        "The paper's settings (appendix D.4). The paper's memory is GPU memory. Weft's is the memory of the whole process.",
+        "The settings of docs/recipes.md, with 128 mel filters as in the paper's text; its code has 64. The paper's memory is GPU memory. Weft's is the memory of the whole process.",
       hours: 2000,
     },
     small: {
       seeds: 3,
       differs:
         "2,000 of the 34,975 recordings, 32 channels, and 10 epochs of the midpoint rule instead of up to 200 of rk4 with the paper's " +
-        "stopping rules.",
+        "stopping rules; batches of 32 at a rate of 0.002.",
       hours: 3,
     },
   },

@@ -263,10 +263,31 @@ export function tableMarkdown(filled: FilledTable): string {
   return `# ${table.title}\n\n${table.source}.\n\n${parts.join("\n")}`;
 }
 
-/** A line chart of the table, if the paper has one, with all available means. */
-function chartOf(filled: FilledTable): Chart[] {
+/** Bars of the rows with results, for each column with results. */
+function barsOf(filled: FilledTable, title: string): Chart[] {
+  const { table: { rows, columns } } = filled;
+  return columns.flatMap((column): Chart[] => {
+    const made = rows.flatMap((row) => {
+      const values = valuesOf(runsOf(filled, row, column), column);
+      return values.length > 0 ? [{ name: row.title, mean: statistics(values).mean }] : [];
+    });
+    if (made.length === 0) return [];
+    return [{
+      title: column.title,
+      panels: [{
+        x: { title },
+        y: { title: "model", categories: made.map(({ name }) => name) },
+        marks: [{ kind: "bars", name: title, values: made.map(({ mean }) => mean) }],
+      }],
+    }];
+  });
+}
+
+/** The figure of the table, if the paper has one, with all available means. */
+function chartsOf(filled: FilledTable): Chart[] {
   const { table: { title, chart, rows, columns } } = filled;
   if (!chart) return [];
+  if ("bars" in chart) return barsOf(filled, chart.bars);
   const marks = rows.flatMap((row): Mark[] => {
     const points = columns.flatMap((column, i) => {
       const values = valuesOf(runsOf(filled, row, column), column);
@@ -283,7 +304,7 @@ function chartOf(filled: FilledTable): Chart[] {
 /** The whole table as a self-contained page. */
 export function tablePage(filled: FilledTable): string {
   const { table } = filled;
-  const charts = chartOf(filled);
+  const charts = chartsOf(filled);
   const parts = sections(filled).map((
     { title, note, rows: [head, ...body], marks = [], texts },
   ): PageSection => ({

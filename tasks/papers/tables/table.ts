@@ -99,8 +99,13 @@ export interface PaperTable {
   readonly source: string;
   readonly columns: readonly TableColumn[];
   readonly rows: readonly TableRow[];
-  /** A line chart of the rows, as in the paper: the value of each column on the x axis, and both titles. */
-  readonly chart?: { readonly x: readonly number[]; readonly xLabel: string; readonly yLabel: string };
+  /**
+   * A figure of the paper: a line chart of the rows with the value of each column on the x axis and both
+   * titles, or bars of the rows for each column with the title of the axis.
+   */
+  readonly chart?:
+    | { readonly x: readonly number[]; readonly xLabel: string; readonly yLabel: string }
+    | { readonly bars: string };
   /** The model that the significance tests compare with. */
   readonly reference: string;
   /** The scales of the table. Tables that no paper contains have no scale `"paper"`. */

@@ -84,6 +84,14 @@ Deno.test("a table that the paper plots has a line chart of means on its page", 
   assert.doesNotMatch(tablePage(made), /<svg/);
 });
 
+Deno.test("a table whose figure in the paper is a picture of errors has bars of the means for each column", async () => {
+  const made = await filled();
+  const page = tablePage({ ...made, table: { ...table, chart: { bars: "error" } } });
+  assert.match(page, /<title>WARP: 3<\/title>/);
+  assert.match(page, /<title>GRU: 5<\/title>/);
+  assert.doesNotMatch(page, /<title>LSTM/);
+});
+
 Deno.test("the page of a table escapes text and marks the best two values of a column", async () => {
   const page = tablePage(await filled());
   assert(page.includes("<h1>Made up &#60;table&#62;</h1>"));
