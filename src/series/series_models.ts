@@ -158,7 +158,7 @@ function direct(rule: LearningRule): SeriesModelKind {
 
 function controlled(
   rule: LearningRule,
-  keys: "value" | "derivative",
+  keys: "value" | "derivative" | "derivative only",
   normalizeValues = false,
 ): SeriesModelKind {
   return alongSpline(
@@ -296,6 +296,10 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   // Values from x, keys from its derivative (equations 36 and 37).
   "hebb-cde-exchanged": controlled(hebbRule(), "derivative"),
   "oja-cde": controlled(ojaRule(), "value"),
+  // Keys and values from the derivative (equation 38).
+  "hebb-cde-derivative": controlled(hebbRule(), "derivative only"),
+  "oja-cde-derivative": controlled(ojaRule(), "derivative only"),
+  "delta-cde-derivative": controlled(deltaRule(), "derivative only"),
   "delta-cde": controlled(deltaRule(), "derivative"),
   // As the authors' commands for sepsis with and without observational intensity.
   "delta-cde-post-tanh": controlled(deltaRule({ postTanh: true }), "derivative"),
