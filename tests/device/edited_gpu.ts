@@ -19,11 +19,13 @@ interface Changes {
   readonly limits?: Partial<Record<keyof GPUSupportedLimits, number>>;
   /** Maximum number of workgroups per dispatch. */
   readonly maxWorkgroups?: number;
+  /** Another name of the adapter. */
+  readonly description?: string;
 }
 
 /** Opens a separate device for tests. */
 export async function openEdited(
-  { edit = (code) => code, limits = {}, maxWorkgroups }: Changes = {},
+  { edit = (code) => code, limits = {}, maxWorkgroups, ...other }: Changes = {},
 ): Promise<WebGpuDevice> {
   const found = (await findAdapter(shared!.implementation))!;
   const { adapter } = found;
@@ -42,7 +44,7 @@ export async function openEdited(
   };
   return await createWebGpuDevice({
     maxWorkgroups,
-    found: { ...found, adapter: edited as unknown as GPUAdapter },
+    found: { ...found, ...other, adapter: edited as unknown as GPUAdapter },
   });
 }
 

@@ -21,6 +21,7 @@ import { gather } from "./gather.ts";
 import { storageType } from "./kernel.ts";
 import { map } from "./map.ts";
 import { matmul } from "./matmul.ts";
+import { checkNaN, probeNaN } from "./nan_probe.ts";
 import type { GpuMemory } from "./buffer_pool.ts";
 import type { Recording } from "./recording.ts";
 import type { RecurrenceAxes } from "../recurrence.ts";
@@ -47,7 +48,8 @@ export async function createWebGpuDevice(options: WebGpuOptions = {}): Promise<W
   const { implementation = "native" } = options;
   const found = options.found ?? await findAdapter(implementation);
   if (!found) throw new Error(noAdapterMessage(implementation));
-  return new WebGpuDevice(await Gpu.open(found, options));
+  const gpu = await Gpu.open(found, options);
+  return new WebGpuDevice(gpu, checkNaN(gpu));
 }
 
 /** A GPU as a {@linkcode KernelDevice}. */
@@ -55,10 +57,16 @@ export class WebGpuDevice implements KernelDevice {
   readonly kind = "webgpu";
   readonly info: DeviceInfo;
   readonly #gpu: Gpu;
+  readonly #check: Promise<void>;
 
-  /** Use {@linkcode createWebGpuDevice}. */
-  constructor(gpu: Gpu) {
+  /**
+   * Use {@linkcode createWebGpuDevice}.
+   *
+   * @param check Every wait for the GPU throws its error.
+   */
+  constructor(gpu: Gpu, check: Promise<void> = Promise.resolve()) {
     this.#gpu = gpu;
+    this.#check = check;
     const { description, software, implementation } = gpu.found;
     this.info = {
       kind: "webgpu",
@@ -200,11 +208,18 @@ export class WebGpuDevice implements KernelDevice {
       return { memory: memoryOf(source), offset: offset * bytes, size: sizeOf(shape) * bytes };
     });
     const copies = await this.#gpu.commands.read(regions);
+    await this.#check;
     return copies.map((copy, i) => new (deviceArray(views[i].dtype))(copy));
   }
 
   async synchronize(): Promise<void> {
     await this.#gpu.commands.synchronize();
+    await this.#check;
+  }
+
+  /** Returns the operations that lose NaN on this GPU. Empty if all preserve NaN. */
+  probeNaN(): Promise<string[]> {
+    return probeNaN(this.#gpu);
   }
 
   destroy(): void {

@@ -113,11 +113,11 @@ function expression({ op, type, args }: Scalar, a: readonly string[]): string {
     case "sqrt":
       return `${op}(${a[0]})`;
     case "lt":
-      return `${a[0]} < ${a[1]}`;
+      return comparison("<", args, a);
     case "le":
-      return `${a[0]} <= ${a[1]}`;
+      return comparison("<=", args, a);
     case "eq":
-      return `${a[0]} == ${a[1]}`;
+      return comparison("==", args, a);
     case "isNaN":
       return isNaNText(a[0]);
     case "and":
@@ -141,6 +141,15 @@ function expression({ op, type, args }: Scalar, a: readonly string[]): string {
     default:
       throw new Error(`WGSL: no rule for ${op} of ${type}`);
   }
+}
+
+/** Whether two values compare, and neither is NaN. Drivers may assume that no float is NaN, so its bits are tested. */
+function comparison(operator: "<" | "<=" | "==", args: readonly Scalar[], a: readonly string[]): string {
+  const compared = `${a[0]} ${operator} ${a[1]}`;
+  if (!isFloat(args[0].type)) return compared;
+  const tested = new Set(a.filter((_, i) => args[i].op !== "constant" || Number.isNaN(args[i].value)));
+  return [compared, ...[...tested].map((text) => `(bitcast<u32>(${text}) & 0x7fffffffu) <= 0x7f800000u`)]
+    .map((text) => `(${text})`).join(" & ");
 }
 
 /** Tests the bits of a float, because comparisons of NaN are undefined in WGSL. */
