@@ -89,8 +89,7 @@ export const warpTable3: PaperTable = {
       seeds: 5,
       differs:
         "WARP has the settings of docs/recipes.md. The other models' numbers are those of Walker et al. (2024), whose settings the " +
-        "paper does not state: here they have 64 channels, a rate of 0.001 and 100 epochs. S6, Mamba without its block, is " +
-        "left out.",
+        "paper does not state: here they have 64 channels, a rate of 0.001 and 100 epochs.",
       hours: 3000,
     },
     small: {
