@@ -18,6 +18,7 @@ const measureNames: Readonly<Record<string, MeasureName>> = {
   calibrationError: { name: "calibration error" },
   mse: { name: "mean squared error" },
   mae: { name: "mean absolute error" },
+  mape: { name: "mean absolute percentage error", isPercent: true },
   r2: { name: "R²" },
   mase: { name: "mean absolute scaled error" },
   crps: { name: "continuous ranked probability score" },

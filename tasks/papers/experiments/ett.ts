@@ -32,8 +32,9 @@ import { type ForecastModel, forecastModel, forecastModels } from "../../../src/
 const paper = valuesOf(hourly.rules);
 /** Numbers of context rows and of predicted rows. */
 const windows = { context: 96, horizon: 96 };
-/** As in the paper's appendix C.3: samples are fed back. */
-const training = { context: windows.context, forcing: 0.25, sample: true, deviations: true };
+/** As in the paper's appendix C.3: samples are fed back, but in the ablation of figure 15. */
+const trainingOf = ({ smooth, noSampling = false }: ForecastSettings) =>
+  ({ context: windows.context, forcing: 0.25, sample: !noSampling, smooth, deviations: true }) as const;
 
 /** Forecasts a transformer's load and oil temperature with uncertainty: 96 rows from the previous 96. */
 function ettExperiment(file: string, summary: string): ModelExperiment {
@@ -47,7 +48,7 @@ function ettExperiment(file: string, summary: string): ModelExperiment {
       hidden: 6,
       data: `data/${file}.csv`,
       model: "warp",
-    }, ["data", "smooth"]),
+    }, ["data", "smooth", "noSampling"]),
     checkRecord: checkDataRecord,
     models: () => forecastModels,
     prepare,
@@ -87,8 +88,7 @@ async function prepare(settings: ForecastSettings, earlier?: DataRecord): Promis
     ignored: [],
   };
   return forecasting({
-    ...training,
-    smooth: settings.smooth,
+    ...trainingOf(settings),
     // The value of the authors for electricity.
     average: paper.plateauAverage,
     splits,
@@ -102,7 +102,7 @@ async function prepare(settings: ForecastSettings, earlier?: DataRecord): Promis
 
 function open(settings: ForecastSettings, record: DataRecord): TrainedModel {
   return {
-    ...forecaster({ ...training, smooth: settings.smooth, model: modelOf(settings, record) }),
+    ...forecaster({ ...trainingOf(settings), model: modelOf(settings, record) }),
     async samples(path: string) {
       const series = withRecordedColumns(await readLongSeries(path), path, record);
       const [gap, every] = [gapOf(series), windowsEvery(series, settings)];

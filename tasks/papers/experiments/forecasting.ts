@@ -5,6 +5,7 @@ import {
   bitsPerDimension,
   gaussianNLL,
   meanAbsoluteError,
+  meanAbsolutePercentageError,
   meanSquaredError,
 } from "../../../src/nn/losses.ts";
 import { tensor } from "../../../src/tensor/creation.ts";
@@ -46,6 +47,8 @@ interface ForecasterOptions {
    * error.
    */
   deviations?: boolean;
+  /** Whether to measure the mean absolute percentage error. A target of zero makes it infinite. */
+  percentage?: boolean;
 }
 
 /** A test series and its predictions. */
@@ -89,7 +92,7 @@ export interface ForecastingOptions extends ForecasterOptions {
  * context, and only these predictions are measured.
  */
 export function forecaster(options: ForecasterOptions): Pick<Task<ForecastBatch>, "parameters" | "evaluate"> {
-  const { model, forcing, sample = false, deviations = false } = options;
+  const { model, forcing, sample = false, deviations = false, percentage = false } = options;
   /** Metrics of the predictions y of a batch, from the prediction of x_from on. */
   const measure = ({ x, targets: wanted = x }: ForecastBatch, y: Tensor, from: number): Measures => {
     const [, length, channels] = x.shape;
@@ -97,7 +100,14 @@ export function forecaster(options: ForecasterOptions): Pick<Task<ForecastBatch>
     const means = predicted.slice(-1, 0, channels);
     const [mse, mae] = [meanSquaredError(means, targets), meanAbsoluteError(means, targets)];
     // Half the mean squared error is the measure of WARP's code for series that differ from their targets.
-    if (!deviations) return { loss: mse, mae, ...(wanted === x ? {} : { "half mse": mse.div(2) }) };
+    if (!deviations) {
+      return {
+        loss: mse,
+        mae,
+        ...(wanted === x ? {} : { "half mse": mse.div(2) }),
+        ...(percentage ? { mape: meanAbsolutePercentageError(means, targets) } : {}),
+      };
+    }
     const standardDeviations = predicted.slice(-1, channels);
     return {
       loss: gaussianNLL(means, standardDeviations, targets),

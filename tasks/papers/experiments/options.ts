@@ -47,6 +47,8 @@ export interface ForecastSettings extends RunSettings {
   readonly context?: number;
   /** Whether to feed back means at evaluation even if training feeds back samples. */
   readonly smooth?: boolean;
+  /** Whether to feed back means instead of samples in training, and at evaluation. */
+  readonly noSampling?: boolean;
 }
 
 const recipe = choiceOption(
@@ -102,6 +104,7 @@ export function forecastOptions(defaults: Defaults, data: readonly string[] = []
     ...dataOptions,
     context: taskOptions.context,
     smooth: switchOption({ help: "feed means at test time where samples are fed in training" }),
+    noSampling: switchOption({ group: "training", help: "feed means instead of samples, in training too" }),
   };
   return {
     ...pickOptions(available, data, defaults),

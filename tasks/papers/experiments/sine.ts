@@ -46,6 +46,7 @@ export const sine: ModelExperiment = modelRules({
       settings,
       context: 1,
       forcing: 0.25,
+      percentage: true,
       visits: visits[recipe],
       draw: drawForecast("test wave", ["value"], 1),
     });

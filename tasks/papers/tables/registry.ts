@@ -1,7 +1,7 @@
 import { ncdeTable1, ncdeTable2, ncdeTable3 } from "./ncde.ts";
-import { warpFigure2 } from "./warp_ett.ts";
+import { warpFigure15, warpFigure2 } from "./warp_ett.ts";
 import { warpTable1, warpTable9 } from "./warp_images.ts";
-import { warpAblations, warpFigure5 } from "./warp_sine.ts";
+import { warpAblations, warpFigure5, warpFigure5Mape } from "./warp_sine.ts";
 import { fastWeightsTable2 } from "./fast_weights_table_2.ts";
 import { warpSequentialMnist, warpTable10, warpTable3 } from "./warp_classification.ts";
 import { fastWeightsAblation, fastWeightsTable1 } from "./fast_weights_table_1.ts";
@@ -25,7 +25,9 @@ export const tables: readonly PaperTable[] = [
   warpTable10,
   warpSequentialMnist,
   warpFigure2,
+  warpFigure15,
   warpFigure5,
+  warpFigure5Mape,
   warpAblations,
   warpTransitions,
   ueaFastWeights,

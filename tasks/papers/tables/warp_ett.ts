@@ -54,3 +54,25 @@ export const warpFigure2: PaperTable = {
     },
   },
 };
+
+/** Columns with the errors of a data set, with samples or means fed back. */
+function fed(part: "h1" | "m1", noSampling: boolean): TableColumn[] {
+  const column = warpFigure2.columns.find(({ experiment }) => experiment === `ett${part}`)!;
+  const title = `ETT${part}, ${noSampling ? "means" : "samples"} fed`;
+  const settings = noSampling ? { noSampling } : {};
+  return [
+    { ...column, title: `${title}: MSE`, settings },
+    { ...column, title: `${title}: bits per dimension`, settings, measure: "bpd" },
+  ];
+}
+
+/** WARP, figure 15: training with samples or means of the predicted distributions. */
+export const warpFigure15: PaperTable = {
+  name: "warp-figure-15",
+  title: "Electricity transformers: WARP that feeds back samples or means in training",
+  source: "Nzoyem et al., 2025, figure 15 (a picture of one forecast, without numbers)",
+  columns: (["h1", "m1"] as const).flatMap((part) => [...fed(part, false), ...fed(part, true)]),
+  rows: warpFigure2.rows.filter(({ model }) => model === "warp"),
+  reference: "warp",
+  scales: warpFigure2.scales,
+};

@@ -209,6 +209,17 @@ testOnCpu("training samples also inside the context, unless a forecast is smooth
   assert.notEqual(await first.item(), await task.evaluate(task.data.train, key(10)).loss.item());
 });
 
+testOnCpu("the mean absolute percentage error is measured on request, after the context", async () => {
+  const { splits, ...rest } = options("gru");
+  const task = forecasting({ ...rest, splits, percentage: true });
+  const { x } = task.data.test;
+  const [truth, predicted] = [x.slice(1, 3), rest.model(x, { context: 3 }).slice(1, 2, 7)];
+  const expected = truth.sub(predicted).abs().div(truth.abs()).mean();
+  const { mape } = task.evaluate(task.data.test);
+  assert.ok(Math.abs(await mape.div(expected).item() - 1) < 1e-6);
+  assert.ok(!("mape" in forecasting({ ...rest, splits }).evaluate(task.data.test)));
+});
+
 testOnCpu("predictions are compared with separate targets at every step", async () => {
   const { splits, ...rest } = options("gru");
   const targets = mapSplits(splits, (part) => ({ ...part, values: part.values.map((value) => -value) }));

@@ -2,7 +2,7 @@
 import type { Task } from "../../../src/train/task.ts";
 import type { DataRecord } from "../../../src/series/data_record.ts";
 import assert from "node:assert/strict";
-import { init, type Tensor } from "../../../mod.ts";
+import { init, key, type Tensor, type Tree } from "../../../mod.ts";
 import { ettExperiments } from "../../../tasks/papers/experiments/ett.ts";
 import { mnistCompletion } from "../../../tasks/papers/experiments/image_completion.ts";
 import { writeDigits } from "../data/digit_files.ts";
@@ -65,6 +65,28 @@ Deno.test(
       async () => await etth1.prepare(config, record),
       /1 series changed \("rows 1 to 8640"\)/,
     );
+  }),
+);
+
+Deno.test(
+  "an electricity experiment feeds means instead of samples with noSampling, in training too",
+  withFolder(async (folder) => {
+    await init({ device: "cpu" });
+    const path = await write(`${folder}/own.csv`, hours(14400));
+    const lossesOf = async (chosen: object) => {
+      const task = await etth1.prepare({ ...settings, data: path, ...chosen });
+      const { train, test } = task.data as { train: Tree; test: Tree };
+      return [await task.evaluate(train, key(1)).loss.item(), await task.evaluate(test).loss.item()];
+    };
+    const [sampled, smooth, means] = [
+      await lossesOf({}),
+      await lossesOf({ smooth: true }),
+      await lossesOf({ noSampling: true }),
+    ];
+    assert.equal(sampled[0], smooth[0]);
+    assert.notEqual(means[0], sampled[0]);
+    assert.equal(means[1], smooth[1]);
+    assert.notEqual(means[1], sampled[1]);
   }),
 );
 
