@@ -60,6 +60,7 @@ interface LoopRow {
   readonly barriers?: number;
   readonly samplesPerRead?: number;
   readonly weightBytes?: number;
+  readonly spilledTraffic?: number;
   readonly rowBytes?: number;
 }
 
@@ -134,6 +135,7 @@ function rowFor(workload: string, memory: number, loop: string, runs: readonly P
       barriers: layout.barriers,
       samplesPerRead: layout.samplesPerRead,
       weightBytes: layout.weightBytes,
+      spilledTraffic: layout.spilledBytes,
       rowBytes: layout.rowBytes,
     },
   };
@@ -197,6 +199,7 @@ const loopColumns: readonly Column<LoopRow>[] = [
   ["barriers", ({ barriers }) => barriers],
   ["samples per read", ({ samplesPerRead }) => samplesPerRead],
   ["weights read", ({ weightBytes }) => weightBytes],
+  ["spilled read", ({ spilledTraffic }) => spilledTraffic],
   ["rows", ({ rowBytes }) => rowBytes],
   ["GFLOP", ({ gigaOperations }) => gigaOperations],
   ["H100 ms", ({ milliseconds }) => milliseconds],
@@ -256,7 +259,8 @@ function page(rows: readonly Row[], before: readonly Row[]): string {
     "## Loops",
     "`adjoint`: a loop of the continuous adjoint. Steps and GFLOP: of all runs of the loop in a training step. Workgroup memory and " +
     "spilled: bytes of a workgroup. Calls and barriers: of a step. Samples per read: samples that share a read of a weight. " +
-    "Weights read: bytes that a workgroup reads in a step. Rows: bytes that a sample reads and writes in a step. Lanes busy: weighted by operations.",
+    "Weights read: bytes that a workgroup reads in a step. Spilled read and rows: bytes that a sample reads and writes in a step. " +
+    "Lanes busy: weighted by operations. `cache`: weights and spilled values. `rows`: rows and spilled values that exceed the cache.",
     table(rows.filter(isLoop), before.filter(isLoop), [workload, loop], loopColumns),
     "## The latency of a step",
     "Sums of iterations x cycles with 48 KiB of workgroup memory. A step takes this time where the table says `latency`.",

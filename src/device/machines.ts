@@ -27,6 +27,8 @@ export interface MachineRates {
   readonly memory: number;
   /** Bytes per second of the last cache. */
   readonly cache: number;
+  /** Bytes of the last cache. */
+  readonly cacheSize: number;
   /** Compute units: streaming multiprocessors of NVIDIA, dual subslices of Intel. */
   readonly units: number;
   /** Cycles per second. */
@@ -107,6 +109,7 @@ const h100: Machine = {
     arithmetic: 6.69e13,
     memory: 3.35e12,
     cache: 5.5e12,
+    cacheSize: 50 * 2 ** 20,
     units: 132,
     clock: 1.98e9,
     lanes: 128,
@@ -141,6 +144,7 @@ const irisXe: Machine = {
     arithmetic: 2.07e12,
     memory: 6.8e10,
     cache: 2e11,
+    cacheSize: 3.75 * 2 ** 20,
     units: 6,
     clock: 1.35e9,
     lanes: 128,
@@ -166,6 +170,7 @@ const rtx3060: Machine = {
     arithmetic: 1.27e13,
     memory: 3.6e11,
     cache: 1.5e12,
+    cacheSize: 3 * 2 ** 20,
     units: 28,
     clock: 1.78e9,
     lanes: 128,

@@ -29,6 +29,7 @@ const round: Machine = {
     arithmetic: 1e9,
     memory: 1e6,
     cache: 1e9,
+    cacheSize: 1e6,
     units: 2,
     clock: 1e6,
     lanes: 32,
@@ -70,6 +71,7 @@ Deno.test("a plan has the layout of a loop: samples, lanes, memory, calls, barri
     samplesPerRead: 4,
     weights: 256,
     weightBytes: 256,
+    spilledBytes: 0,
     // The output of a step.
     rowBytes: 4,
   });

@@ -1,7 +1,7 @@
 /** Figures of a loop on a GPU, which `explain` prints and estimates times from. */
 
-/** The slowest memory that a function reads. */
-type ReadFrom = "workgroup memory" | "weights" | "rows" | "spilled";
+/** The slowest memory of some reads. */
+export type ReadFrom = "workgroup memory" | "weights" | "rows" | "spilled";
 
 /** Work of a function that runs a chain, for one sample. */
 export interface ChainWork {
@@ -20,8 +20,13 @@ export interface ChainWork {
   /** Instructions of the busiest invocation. */
   readonly instructions: number;
   readonly readsFrom: ReadFrom;
+  /** Elements of the busiest invocation, and what each reads after its iterations. */
+  readonly rounds: number;
+  readonly thenReadsFrom: ReadFrom | undefined;
   /** Bytes of weights that the invocations of a sample read. */
   readonly weightBytes: number;
+  /** Bytes of spilled values that the invocations of a sample read and write. */
+  readonly spilledBytes: number;
 }
 
 /** Layout of a fused loop on a GPU. */
@@ -48,6 +53,8 @@ export interface LoopLayout {
   /** Bytes of all weights, and bytes of weights that a workgroup reads in a step: several kernels may read a weight. */
   readonly weights: number;
   readonly weightBytes: number;
+  /** Bytes of spilled values that a sample reads and writes in a step. */
+  readonly spilledBytes: number;
   /** Bytes of rows that a sample reads in a step, and of outputs and product rows that it writes. */
   readonly rowBytes: number;
   readonly work: readonly ChainWork[];

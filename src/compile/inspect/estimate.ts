@@ -4,11 +4,13 @@
  * - A unit runs `resident` workgroups at the same time: the least of its workgroups, of its invocations divided by those of a
  *   workgroup, and of its workgroup memory divided by that of a workgroup. More workgroups than all units hold run in waves.
  * - cycles of a step by latency: over all functions, iterations x (latency of the slowest read / reads ahead + latency of an
- *   arithmetic instruction), plus a read from the unit's cache for the arguments of each call, plus the barriers.
+ *   arithmetic instruction), plus a read per element for the values that follow a sum; plus a read from the unit's cache for the
+ *   arguments of each call, plus the barriers.
  * - cycles of a step by issue: over all functions, instructions of an invocation x invocations in whole subgroups x resident
  *   workgroups / lanes of a unit.
- * - seconds of a step: the largest of both, divided by the clock; of the weights that all workgroups read / the bandwidth of
- *   the last cache; and of the rows / the bandwidth of the memory.
+ * - seconds of a step: the largest of both, divided by the clock; of the weights that all workgroups read and the spilled values
+ *   that they read and write / the bandwidth of the last cache; and of the rows / the bandwidth of the memory. Spilled values that
+ *   exceed the last cache are in the memory.
  * - seconds of a loop: steps x waves x seconds of a step, plus a launch per dispatch, plus the operations of the gradients of
  *   the weights at the rate of products.
  * - seconds of another kernel: the largest of its launches, its operations at the arithmetic rate (of products: at their
@@ -23,7 +25,7 @@ import type { PlannedKernel, PlannedLoop } from "./planned_gpu.ts";
 const workgroupOverhead = 1024;
 
 /** What limits the time of a step. */
-export type Limit = "latency" | "arithmetic" | "weights" | "rows";
+export type Limit = "latency" | "arithmetic" | "cache" | "rows";
 
 /** A part of the latency of a step: the parts with one name take `times` x `cycles`. */
 export interface LatencyTerm {
@@ -60,6 +62,8 @@ export function estimateLoop(
   const perUnit = Math.min(resident, Math.ceil(workgroups / rates.units));
   const atOnce = Math.min(workgroups, rates.units * perUnit);
   const areCached = layout.weights + perUnit * layout.workgroupMemory <= rates.unitCache;
+  const spilled = samples * layout.spilledBytes;
+  const isSpilledCached = atOnce * layout.spilled <= rates.cacheSize;
   const { work } = layout;
   const sum = (value: (chain: ChainWork) => number) => work.reduce((total, chain) => total + value(chain), 0);
   const { latency } = rates;
@@ -77,6 +81,9 @@ export function estimateLoop(
       times: iterations,
       cycles: latencies[readsFrom] / readsAhead + latency.arithmetic,
     })),
+    ...work.flatMap(({ name, rounds, thenReadsFrom }) =>
+      thenReadsFrom ? [{ name: `after ${name}`, times: rounds, cycles: latencies[thenReadsFrom] }] : []
+    ),
   ];
   const cycles = {
     latency: terms.reduce((total, { times, cycles }) => total + times * cycles, 0),
@@ -88,8 +95,8 @@ export function estimateLoop(
   const step = {
     latency: cycles.latency / rates.clock,
     arithmetic: cycles.arithmetic / rates.clock,
-    weights: areCached ? 0 : atOnce * layout.weightBytes / rates.cache,
-    rows: atOnce * samples * layout.rowBytes / rates.memory,
+    cache: atOnce * ((areCached ? 0 : layout.weightBytes) + (isSpilledCached ? spilled : 0)) / rates.cache,
+    rows: atOnce * (samples * layout.rowBytes + (isSpilledCached ? 0 : spilled)) / rates.memory,
   };
   const waves = Math.ceil(batch / (workgroups * samples)) * Math.ceil(workgroups / (rates.units * resident));
   const gradients = (layout.operations - sum(({ operations }) => operations)) * batch * steps;

@@ -6,7 +6,7 @@ import type { Commands, Plan, PlannedLoop } from "./planned_gpu.ts";
 const limitNames: Readonly<Record<Limit, string>> = {
   latency: "latency of reads and barriers",
   arithmetic: "issue of instructions",
-  weights: "reads of weights from the last cache",
+  cache: "weights and spilled values in the last cache",
   rows: "reads and writes of rows in memory",
 };
 

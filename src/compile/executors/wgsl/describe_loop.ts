@@ -38,6 +38,7 @@ function layoutAndCode(device: WebGpuDevice, run: Run, workgroup?: WorkgroupShap
     weights: layout.inputs.filter(({ rows }) => rows === "shared")
       .reduce((total, { members }) => total + 4 * sizeOfAll(members), 0),
     weightBytes: sum(({ weightBytes }) => weightBytes),
+    spilledBytes: sum(({ spilledBytes }) => spilledBytes),
     rowBytes: inSteps.reduce((total, { members }) => total + 4 * sizeOfAll(members), 0),
     work,
   };
@@ -67,7 +68,8 @@ export function describeOnWebGpu(device: WebGpuDevice, run: Run, workgroup?: Wor
       percent(lanesBusy)
     } of the lanes are busy, ` +
     `weighted by operations; ${layout.samplesPerRead} samples share a read of a weight; a workgroup reads ` +
-    `${layout.weightBytes} bytes of weights; a sample reads and writes ${layout.rowBytes} bytes of rows`,
+    `${layout.weightBytes} bytes of weights; a sample reads and writes ${layout.rowBytes} bytes of rows ` +
+    `and ${layout.spilledBytes} bytes of spilled values`,
     "functions of a step, for one sample:",
     ...countEqual(
       work.map(({ name, operations, invocations, lanesBusy, iterations, readsFrom }) =>

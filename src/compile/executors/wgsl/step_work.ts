@@ -2,7 +2,7 @@
 import { bytesPerElement } from "../../../device/dtype.ts";
 import { formatShape, sizeOf } from "../../../device/shape.ts";
 import { operationsOf } from "../../program/cost.ts";
-import type { ChainWork } from "../loop_layout.ts";
+import type { ChainWork, ReadFrom } from "../loop_layout.ts";
 import type { Operand } from "../../program/program.ts";
 import { type Chain, elementsOf, type Item } from "./chains.ts";
 import { tileOf } from "./chain_functions.ts";
@@ -24,6 +24,7 @@ function workOf(chain: Chain, layout: GpuLayout): ChainWork {
   const rounds = Math.ceil(elements / (width * invocations));
   const operations = chain.reduce((sum, item) => sum + operationsOfItem(item), 0);
   const inner = termsOf(head);
+  const [ofHead, ...others] = readsOf(chain);
   const weights = chain.flatMap((item) =>
     item.kind === "contract" ? item.operands.slice(0, 2).filter(({ shared }) => shared !== undefined) : []
   );
@@ -40,11 +41,14 @@ function workOf(chain: Chain, layout: GpuLayout): ChainWork {
     iterations: rounds * inner,
     readsAhead,
     instructions: rounds * (inner * (perTerm + loopInstructions / readsAhead) + width * samples * perElement),
-    readsFrom: slowestRead(chain, layout),
+    readsFrom: head.kind === "load" ? "rows" : slowestOf(ofHead, layout) ?? "workgroup memory",
+    rounds,
+    thenReadsFrom: slowestOf(others.flat(), layout),
     weightBytes: weights.reduce(
       (sum, matrix) => sum + sizeOfMatrix(matrix) * bytesPerElement(matrix.dtype),
       0,
     ),
+    spilledBytes: spilledBytes(chain, layout),
   };
 }
 
@@ -64,13 +68,36 @@ function termsOf(item: Item): number {
   return 1;
 }
 
-function slowestRead(chain: Chain, { spilled, inputAt }: GpuLayout): ChainWork["readsFrom"] {
-  const reads: readonly Operand[] = chain.flatMap(({ operands }) => operands);
-  if (chain.some(({ kind }) => kind === "load")) return "rows";
-  if (reads.some(({ slot }) => slot !== undefined && spilled.offsets[slot] !== undefined)) return "spilled";
+/** Operands that each item reads from memory. Values that the chain computed before are in registers. */
+function readsOf(chain: Chain): Operand[][] {
+  const written = new Set<number>();
+  return chain.map(({ operands, output }) => {
+    const reads = operands.filter(({ slot }) => slot === undefined || !written.has(slot));
+    if (output) written.add(output.slot!);
+    return reads;
+  });
+}
+
+/** Bytes of spilled values that a chain reads and writes. */
+function spilledBytes(chain: Chain, layout: GpuLayout): number {
+  const accesses = [...readsOf(chain).flat(), ...chain.flatMap(({ output }) => output ?? [])];
+  return accesses.filter((operand) => isSpilled(operand, layout)).reduce(
+    (sum, operand) => sum + sizeOfMatrix(operand) * bytesPerElement(operand.dtype),
+    0,
+  );
+}
+
+function isSpilled({ slot }: Operand, { spilled }: GpuLayout): boolean {
+  return slot !== undefined && spilled.offsets[slot] !== undefined;
+}
+
+/** The slowest memory of some reads. Undefined without reads. */
+function slowestOf(reads: readonly Operand[], layout: GpuLayout): ReadFrom | undefined {
+  if (reads.some((operand) => isSpilled(operand, layout))) return "spilled";
   const shared = reads.filter(({ shared }) => shared !== undefined);
-  if (shared.some(({ shared }) => inputAt[shared!]?.group.rows === "shared steps")) return "rows";
-  return shared.length > 0 ? "weights" : "workgroup memory";
+  if (shared.some(({ shared }) => layout.inputAt[shared!]?.group.rows === "shared steps")) return "rows";
+  if (shared.length > 0) return "weights";
+  return reads.length > 0 ? "workgroup memory" : undefined;
 }
 
 function nameOf(item: Item): string {
