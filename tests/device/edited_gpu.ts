@@ -6,13 +6,13 @@ import { chooseWorkgroup } from "../../src/compile/executors/wgsl/choose_workgro
 import { adapterOf } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
-import { findAdapter } from "../../src/device/webgpu/adapter.ts";
+import { findAdapter, type FoundAdapter } from "../../src/device/webgpu/adapter.ts";
 import { createWebGpuDevice, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
-import { type Order, orders, reorder, splitAtBarriers } from "./reorder.ts";
+import { inOrder, type Order, orders, splitAtBarriers } from "./reorder.ts";
 import { shared } from "./webgpu_tests.ts";
 
 /** What {@linkcode openEdited} changes. */
-interface Changes {
+export interface Changes {
   /** Edits the WGSL of each shader before it is compiled. */
   readonly edit?: (code: string) => string;
   /** Replaces limits of the adapter. They must not exceed those of the adapter. */
@@ -23,10 +23,10 @@ interface Changes {
   readonly description?: string;
 }
 
-/** Opens a separate device for tests. */
-export async function openEdited(
-  { edit = (code) => code, limits = {}, maxWorkgroups, ...other }: Changes = {},
-): Promise<WebGpuDevice> {
+/** The adapter of the tests, with edited shaders or limits. */
+export async function editedAdapter(
+  { edit = (code) => code, limits = {}, description }: Changes,
+): Promise<FoundAdapter> {
   const found = (await findAdapter(shared!.implementation))!;
   const { adapter } = found;
   const edited = {
@@ -42,10 +42,16 @@ export async function openEdited(
       return device;
     },
   };
-  return await createWebGpuDevice({
-    maxWorkgroups,
-    found: { ...found, ...other, adapter: edited as unknown as GPUAdapter },
-  });
+  return {
+    ...found,
+    adapter: edited as unknown as GPUAdapter,
+    description: description ?? found.description,
+  };
+}
+
+/** Opens a separate device for tests. */
+export async function openEdited({ maxWorkgroups, ...changes }: Changes = {}): Promise<WebGpuDevice> {
+  return await createWebGpuDevice({ maxWorkgroups, found: await editedAdapter(changes) });
 }
 
 /** Runs `body` with a device per order of work, after a device without a change of the order. */
@@ -53,15 +59,9 @@ export async function withDevices<T>(
   { edit = (code) => code, ...rest }: Changes,
   body: (devices: readonly WebGpuDevice[]) => Promise<T>,
 ): Promise<T> {
-  const open = (order?: Order) =>
-    openEdited({
-      ...rest,
-      edit(code) {
-        const edited = splitAtBarriers(edit(code));
-        return order ? reorder(edited, order) : edited;
-      },
-    });
-  const devices = [await open(), ...await Promise.all(orders.map(open))];
+  const open = (order: Order | undefined) =>
+    openEdited({ ...rest, edit: (code) => inOrder(splitAtBarriers(edit(code)), order) });
+  const devices = await Promise.all([undefined, ...orders].map(open));
   try {
     return await body(devices);
   } finally {
@@ -91,7 +91,7 @@ export async function ordersThatDiffer(
 }
 
 /** Whether the values have the same bits. */
-function hasEqualBits(a: TypedArray, b: TypedArray): boolean {
+export function hasEqualBits(a: TypedArray, b: TypedArray): boolean {
   const [words, others] = [a, b].map(({ buffer, byteOffset, length }) =>
     new Uint32Array(buffer, byteOffset, length)
   );

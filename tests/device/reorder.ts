@@ -74,6 +74,11 @@ ${values.join("\n")}`;
   return `${reordered}\nfn reorder(position: u32, count: u32) -> u32 {\n${permutations[order]}\n}\n`;
 }
 
+/** A shader in an order, or unchanged. */
+export function inOrder(code: string, order: Order | undefined): string {
+  return order ? reorder(code, order) : code;
+}
+
 const loopHead = "for (var i = 0u; i < epilogue_end; i++) {";
 const flagged = /if \((argument\(at \+ 1u\) == 1u.*)\) \{ synchronize\(\); \}/;
 

@@ -1,16 +1,18 @@
 /** Kernels give the same results, bit for bit, if invocations and workgroups take their work in another order. */
 import assert from "node:assert/strict";
 import { key, type Tensor, uniform } from "../../mod.ts";
+import { Gpu } from "../../src/device/webgpu/gpu.ts";
+import { tileSize, tilings } from "../../src/device/webgpu/matmul_plan.ts";
 import { longOnSoftware, testOnWebGpu } from "../devices.ts";
-import { ordersThatDiffer, withDevices } from "./edited_gpu.ts";
+import { editedAdapter, hasEqualBits, ordersThatDiffer, withDevices } from "./edited_gpu.ts";
 import { families } from "./kernel_families.ts";
-import { orders, reorder } from "./reorder.ts";
+import { matrix, product } from "./product_on_gpu.ts";
+import { randomNumbers } from "./random_views.ts";
+import { inOrder, orders, reorder } from "./reorder.ts";
 
 type Family = (x: Tensor, y: Tensor) => Tensor;
 
 const compute = (f: Family) => f(uniform(key(1), [77, 23]), uniform(key(2), [23, 77]));
-
-const entryPoints = (code: string) => [...code.matchAll(/@compute[^{]*?fn (\w+)/g)].map(([, name]) => name);
 
 testOnWebGpu("every kernel gives the same bits in every order of work", longOnSoftware, async () => {
   const compiled = new Set<string>();
@@ -26,11 +28,31 @@ testOnWebGpu("every kernel gives the same bits in every order of work", longOnSo
   const folder = new URL("../../kernels/", import.meta.url);
   for (const { name } of Deno.readDirSync(folder)) {
     if (name === "loop.wgsl") continue;
-    const text = Deno.readTextFileSync(new URL(name, folder));
-    assert.ok(entryPoints(text).length > 0);
-    assert.ok([...compiled].some((code) => code.includes(text)), `no family uses kernels/${name}`);
+    const [title] = Deno.readTextFileSync(new URL(name, folder)).split("\n");
+    assert.ok([...compiled].some((code) => code.includes(title)), `no family uses kernels/${name}`);
   }
 });
+
+for (const tiling of tilings) {
+  const { rows, columns } = tileSize(tiling);
+  testOnWebGpu(
+    `tiles of ${rows} x ${columns} give the same bits in every order of work`,
+    longOnSoftware,
+    async () => {
+      const random = randomNumbers(23);
+      const [a, b] = [matrix(random, rows + 3, 45, "rows"), matrix(random, 45, columns + 5, "columns")];
+      const products = await Promise.all([undefined, ...orders].map(async (order) => {
+        const gpu = await Gpu.open(await editedAdapter({ edit: (code) => inOrder(code, order) }));
+        try {
+          return await product(gpu, a, b, { tiling, segments: 3 });
+        } finally {
+          gpu.destroy();
+        }
+      }));
+      for (const found of products) assert.ok(hasEqualBits(found, products[0]));
+    },
+  );
+}
 
 /** Removes the barrier with a number from the kernels that contain a text. */
 const withoutBarrier = (kernel: string, number: number) => (code: string) => {

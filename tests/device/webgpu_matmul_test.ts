@@ -2,17 +2,15 @@
 import assert from "node:assert/strict";
 import { key, uniform } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
-import type { BufferView } from "../../src/device/device.ts";
-import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { sizeOf } from "../../src/device/shape.ts";
 import { findAdapter } from "../../src/device/webgpu/adapter.ts";
-import { Gpu, type GpuLimits, type MemoryView } from "../../src/device/webgpu/gpu.ts";
-import { matmul } from "../../src/device/webgpu/matmul.ts";
+import { Gpu, type GpuLimits } from "../../src/device/webgpu/gpu.ts";
 import { type Plan, planProduct, tileCount, tileSize, tilings } from "../../src/device/webgpu/matmul_plan.ts";
 import { repeatLines } from "../../src/device/webgpu/repeat_lines.ts";
 import { cpu, longOnSoftware, testOnBoth } from "../devices.ts";
 import { assertProduct } from "./assert_product.ts";
-import { below, pick, type Random, randomNumbers, randomView, wordsOf } from "./random_views.ts";
+import { matrix, product } from "./product_on_gpu.ts";
+import { below, pick, randomNumbers, randomView } from "./random_views.ts";
 import { shared, viewOf } from "./webgpu_tests.ts";
 
 /** A GPU adds up to 8,192 terms in sequence, so errors of equal terms add up. */
@@ -20,23 +18,6 @@ const tolerance = 1e-5;
 
 const openGpu = async (limits?: GpuLimits) =>
   await Gpu.open((await findAdapter(shared!.implementation))!, limits);
-
-/** The product of two views of the CPU device, computed by a GPU with a plan. */
-async function product(gpu: Gpu, a: BufferView, b: BufferView, plan: Plan): Promise<Float32Array> {
-  const upload = (view: BufferView): MemoryView => {
-    const words = Float32Array.from(wordsOf(view, view.source.device as CpuDevice));
-    const { memory } = gpu.temporary([words.length], "float32");
-    gpu.commands.write(memory, new Uint8Array(words.buffer));
-    return { ...view, memory };
-  };
-  const output = gpu.temporary([...a.shape.slice(0, -1), b.shape.at(-1)!], "float32");
-  const operands = [upload(a), upload(b)];
-  matmul(gpu, operands[0], operands[1], output, { plan });
-  const size = 4 * sizeOf(output.shape);
-  const [bytes] = await gpu.commands.read([{ memory: output.memory, offset: 0, size }]);
-  for (const { memory } of [...operands, output]) gpu.pool.release(memory);
-  return new Float32Array(bytes);
-}
 
 function planText({ tiling, segments }: Plan): string {
   const { rows, columns } = tileSize(tiling);
@@ -78,12 +59,6 @@ testOnGpu(
     }
   },
 );
-
-/** A matrix, in memory row by row or column by column. */
-function matrix(random: Random, rows: number, columns: number, order: string): BufferView {
-  const view = randomView(random, [rows, columns], "float32", true);
-  return { ...view, offset: 0, strides: order === "rows" ? [columns, 1] : [1, rows] };
-}
 
 for (const tiling of tilings) {
   const { rows, columns } = tileSize(tiling);
