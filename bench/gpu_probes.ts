@@ -1,5 +1,5 @@
 /**
- * What a first run on a GPU shows before whole workloads: the wait, launches, products, loops alone and compile times.
+ * What a first run on a GPU shows before whole workloads: the wait, NaN, launches, products, loops alone and compile times.
  */
 import { key, normal, tidy, zeros } from "../mod.ts";
 import { type LoopDevice, nameOf, runAs } from "../src/compile/executors/choose_executor.ts";
@@ -51,6 +51,7 @@ export async function runProbes(
     }
   };
   add(await emptyWait(device));
+  add(await preservesNaN(device));
   add(await launches(device, scale));
   for (const [name, ...sizes] of scale.products) add(await product(device, name, sizes, scale));
   for (const workload of scale.loops) {
@@ -69,6 +70,17 @@ async function emptyWait(device: WebGpuDevice): Promise<Probe> {
     times.push((performance.now() - start) / 1000);
   }
   return { probe: "wait for an empty queue, median of 20", seconds: times.toSorted((a, b) => a - b)[10] };
+}
+
+/** Whether kernels preserve NaN, a missing observation, and the seconds of the check. */
+async function preservesNaN(device: WebGpuDevice): Promise<Probe> {
+  const start = performance.now();
+  const lost = await device.probeNaN();
+  const seconds = (performance.now() - start) / 1000;
+  return {
+    probe: lost.length === 0 ? "kernels preserve NaN" : `kernels lose NaN: ${lost.join(", ")}`,
+    seconds,
+  };
 }
 
 /** Seconds of the fastest repeat of some work, after a run that compiles. */

@@ -9,6 +9,7 @@ testOnBoth("the probes of a GPU begin with the wait and launches", async (_cpu, 
   const probes = await runProbes(device as WebGpuDevice, scale, ({ probe }) => written.push(probe));
   assert.deepEqual(probes.map(({ probe }) => probe), [
     "wait for an empty queue, median of 20",
+    "kernels preserve NaN",
     dependentLaunch,
     "launch of an independent kernel",
     "the host's part of a launch",
