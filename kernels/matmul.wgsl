@@ -3,8 +3,8 @@
 // invocation adds the products of its vectors. The sum over k may be split into segments, whose partial
 // results a reduction adds.
 //
-// `repeatLines` repeats lines that contain {row}, {part}, {column}, {a_load} or {b_load}: for the row vectors
-// of an invocation, the four components of a vector, its column vectors, and the vectors of a and of b that it
+// `repeatLines` repeats lines with row, part, column, a_load or b_load in braces: for the row vectors of an
+// invocation, the four components of a vector, its column vectors, and the vectors of a and of b that it
 // copies. Compilers keep numbered variables in registers, but arrays that a loop indexes in slow memory.
 // Declared before this text:
 //   a, b, output
