@@ -89,9 +89,9 @@ export const defaultLimits: MachineLimits = {
 
 /**
  * NVIDIA H100 SXM5. Units, clock, rates, sizes: "NVIDIA H100 Tensor Core GPU Architecture" (white paper, 2022), tables 1 to 3.
- * Latencies and the bandwidth of the L2 cache: Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture"
- * (2024), and Jia et al., "Dissecting the NVIDIA Volta GPU Architecture" (2018) for arithmetic. Limits: NVIDIA's Vulkan driver.
- * Assumed, not published: the barrier, the launch, and the share of the peak that products reach.
+ * Latencies: Luo et al., "Benchmarking and Dissecting the Nvidia Hopper GPU Architecture" (2024), and Jia et al., "Dissecting the
+ * NVIDIA Volta GPU Architecture" (2018) for arithmetic. Limits: NVIDIA's Vulkan driver. Assumed: the bandwidth of the L2 cache
+ * (published figures range from 5 to 9 TB/s), the barrier, the launch, and the share of the peak that products reach.
  */
 const h100: Machine = {
   name: "NVIDIA H100 SXM",
