@@ -63,7 +63,7 @@ type ModelChoice = Readonly<Record<string, unknown>> & { readonly model?: string
 
 /** Rules of an experiment, in addition to those of its models. */
 export interface ModelRules<Settings> {
-  /** Defaults that depend on options other than the model. */
+  /** Defaults that depend on chosen options. Those that the model does not read are left out. */
   defaultsFor?: (chosen: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
   /** Rejects further invalid combinations of settings. */
   check?: (settings: Settings) => void;
@@ -82,7 +82,10 @@ export function modelRules<Settings>(
   const defaultsOfModel = (chosen: ModelChoice) => {
     const others = rules.defaultsFor?.(chosen) ?? {};
     const model = (chosen.model ?? others.model ?? ownDefaults.model) as string;
-    return { ...others, ...kindNamed(experiment.models(chosen.task), model).defaults };
+    const kind = kindNamed(experiment.models(chosen.task), model);
+    const unread: readonly string[] = unreadSettings(experiment, { ...others, task: chosen.task, model });
+    const read = Object.entries(others).filter(([name]) => !unread.includes(name));
+    return { ...Object.fromEntries(read), ...kind.defaults };
   };
   return {
     ...experiment,

@@ -43,7 +43,7 @@ import { searchCandidates } from "./search.ts";
 import type { SeriesSource, TargetKind } from "./series_source.ts";
 import type { TableSource } from "../data/table/read_table.ts";
 import { type SeriesSettings, sourcesOf } from "./settings.ts";
-import { kindNamed, type ModelExperiment, modelRules, withoutEffect } from "./model_kind.ts";
+import { kindNamed, type ModelExperiment, type ModelRules, modelRules, withoutEffect } from "./model_kind.ts";
 import type { SeriesNetworkOptions } from "./series_network.ts";
 import { seriesModels } from "./series_models.ts";
 import { onGrid, recordClock } from "./time_grid.ts";
@@ -74,6 +74,8 @@ export interface SeriesProblem<Settings extends SeriesSettings = SeriesSettings>
   ): Promise<SeriesSet>;
   /** Factor of the times in the time channel. */
   timeScale(set: SeriesSet): number;
+  /** Defaults that depend on chosen options. */
+  defaultsFor?: ModelRules<Settings>["defaultsFor"];
   /** Training rules of a classifier; those for users' own series by default. */
   rules?: (settings: Settings) => ClassificationRules;
   /**
@@ -292,7 +294,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
         stream: model.stream,
       };
     },
-  });
+  }, { defaultsFor: problem.defaultsFor });
 }
 
 /** Kind of target of a task. */

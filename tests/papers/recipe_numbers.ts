@@ -89,6 +89,18 @@ export const runNumbers: Readonly<
       },
     },
   },
+  // The sizes of table 1 on Speech Commands.
+  "fast-weights-ablation": {
+    "hebb-cde": {
+      "Speech Commands, %": { hidden: 128, heads: 32, feedForward: 512, learningRate: 0.0016, epochs: 500 },
+    },
+    "hebb-cde-exchanged": {
+      "Speech Commands, %": { hidden: 128, heads: 32, feedForward: 512, learningRate: 0.0016, epochs: 500 },
+    },
+    "delta-cde-derivative": {
+      "Speech Commands, %": { hidden: 80, heads: 4, feedForward: 320, learningRate: 0.0016, epochs: 500 },
+    },
+  },
   // Table 3; README.md and main_train.py of eigenworms: --lr is not multiplied.
   "fast-weights-table-2": {
     "hebb-rde": {

@@ -5,6 +5,7 @@ import { openRows, seriesForm } from "../../src/series/series_reading.ts";
 import { zipFile } from "../data/zip_file.ts";
 import { treeFlatten } from "../../src/tensor/tree.ts";
 import { experimentNamed } from "../runs.ts";
+import { settingsOf } from "../../src/train/experiment.ts";
 import { tables } from "../../tasks/papers/tables/registry.ts";
 import { tableRuns } from "../../tasks/papers/tables/table.ts";
 import { eigenworms } from "../../tasks/papers/recipes/fast_weights.ts";
@@ -20,18 +21,6 @@ for (const table of tables.filter(({ scales }) => scales.paper)) {
   Deno.test(`the runs of ${table.name} have the numbers of the paper and the authors' code`, async () => {
     const runs = await tableRuns(table, { scale: "paper", seeds: [0] });
     const wanted = runNumbers[table.name];
-    // The ablation has the settings of table 1.
-    if (table.name === "fast-weights-ablation") {
-      for (const { config } of runs) {
-        const { hidden, heads, feedForward, learningRate } = config as
-          & typeof config
-          & Record<string, unknown>;
-        assert.deepEqual({ hidden, heads, feedForward, learningRate }, {
-          ...{ hidden: 128, heads: 32, feedForward: 512, learningRate: 0.0016 },
-        });
-      }
-      return;
-    }
     assert(wanted, `${table.name}: no numbers`);
     for (const [model, columns] of Object.entries(wanted)) {
       for (const [title, numbers] of Object.entries(columns)) {
@@ -53,6 +42,44 @@ for (const table of tables.filter(({ scales }) => scales.paper)) {
     }
   });
 }
+
+Deno.test("--recipe paper has the settings of the tables at the scale of the paper as defaults", async () => {
+  const chosen = [
+    ["ncde-table-1", "gru-d", "character-trajectories", {}],
+    ["ncde-table-2", "ode-rnn", "sepsis", { intensity: true }],
+    ["ncde-table-3", "neural-cde", "speech-commands", {}],
+    ["fast-weights-table-1", "oja-cde", "sepsis", { intensity: true }],
+    ["fast-weights-table-1", "delta-ode", "speech-commands", {}],
+    ["fast-weights-table-2", "delta-rde", "eigenworms", {}],
+    ["warp-table-1", "s4d", "mnist-completion", {}],
+    ["warp-table-1", "gru", "mnist-completion", {}],
+    ["warp-table-2", "warp-phys", "mass-spring-damper-zero", {}],
+    ["warp-table-2", "transformer", "lotka-volterra", {}],
+    ["warp-table-2", "lstm", "sine", {}],
+    ["warp-table-3", "warp", "motor-imagery", {}],
+    ["warp-sequential-mnist", "warp", "sequential-mnist", {}],
+    ["warp-figure-2", "warp", "ettm2", {}],
+  ] as const;
+  for (const [name, model, experiment, others] of chosen) {
+    const runs = await tableRuns(tables.find((table) => table.name === name)!, {
+      scale: "paper",
+      seeds: [0],
+    });
+    const run = runs.find(({ row, config }) =>
+      row.model === model && config.experiment === experiment &&
+      Object.entries(others).every(([key, value]) =>
+        (config as unknown as Record<string, unknown>)[key] === value
+      )
+    )!;
+    const found = settingsOf(experimentNamed(experiment), { recipe: "paper", model, ...others });
+    for (const [key, value] of Object.entries(run.config)) {
+      if (["experiment", "device", "seed", "data", "dataSeed", "drop", "signatureDepth"].includes(key)) {
+        continue;
+      }
+      assert.equal(found[key], value, `${name}, ${model}, ${experiment}: ${key}`);
+    }
+  }
+});
 
 Deno.test("the rules of classification are those of the papers and the authors' code", () => {
   assert.deepEqual(paperRules(characterTrajectories), {

@@ -1,5 +1,6 @@
 import { valuesOf } from "../recipes/recipe.ts";
-import { hourly } from "../recipes/warp_ett.ts";
+import { baselines } from "../recipes/warp_dynamics.ts";
+import { hourly, quarterly } from "../recipes/warp_ett.ts";
 import { digestOf } from "../../../src/files/digest.ts";
 import {
   cutWindows,
@@ -25,11 +26,19 @@ import type { TrainedModel } from "../../../src/series/trained_model.ts";
 import { drawForecast } from "./draw_forecast.ts";
 import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
+import { recipeDefaults } from "./recipe_defaults.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
 import { type ForecastModel, forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
 
 /** Rules of the recipe `"paper"`, which the four data sets share. */
 const paper = valuesOf(hourly.rules);
+const { transformerRate: learningRate } = valuesOf(baselines.rules);
+/** Settings of single models with the recipe. */
+const ofModels = {
+  gru: { units: paper.units },
+  lstm: { units: paper.units },
+  transformer: { learningRate },
+};
 /** Numbers of context rows and of predicted rows. */
 const windows = { context: 96, horizon: 96 };
 /** As in the paper's appendix C.3: samples are fed back, but in the ablation of figure 15. */
@@ -53,7 +62,7 @@ function ettExperiment(file: string, summary: string): ModelExperiment {
     models: () => forecastModels,
     prepare,
     open,
-  });
+  }, recipeDefaults((file.startsWith("ETTh") ? hourly : quarterly).settings, ofModels));
 }
 
 /** The four data sets of the authors: two transformers, hourly and quarter-hourly. */

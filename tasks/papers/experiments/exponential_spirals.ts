@@ -19,6 +19,8 @@ import { type ModelExperiment, modelRules } from "../../../src/series/model_kind
 import { forecastOptions, type ForecastSettings } from "./options.ts";
 import { pickOptions } from "../../../src/train/option.ts";
 import { kindNamed, type ModelKind } from "../../../src/series/model_kind.ts";
+import { recipeDefaults } from "./recipe_defaults.ts";
+import { spirals as spiralsRecipe } from "../recipes/warp_uea.ts";
 import { learning } from "./recipe.ts";
 import { drawSpiral } from "./spirals.ts";
 
@@ -121,4 +123,4 @@ export const exponentialSpirals: ModelExperiment = modelRules({
       },
     };
   },
-});
+}, recipeDefaults(spiralsRecipe.settings));

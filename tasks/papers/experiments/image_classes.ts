@@ -2,6 +2,7 @@ import { type Digits, pixelSeries } from "../data/mnist.ts";
 import type { Series, SeriesSet } from "../../../src/data/series.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
 import { type PaperSeriesSettings, seriesOptions } from "./options.ts";
+import { recipeDefaults } from "./recipe_defaults.ts";
 import { paperExperiment } from "./classification_recipe.ts";
 import {
   fromTestImagesOption,
@@ -64,6 +65,7 @@ function sequentialImages(
       return setOf(path, imageSeries("t10k", (await readImages(path)).test, length));
     },
     models,
+    ...recipeDefaults({}, { warp: valuesOf(sequentialMnistRecipe.settings) }),
     timeScale: () => 0.01,
     scaling: () => "none",
     width: 32,

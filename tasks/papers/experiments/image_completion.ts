@@ -15,10 +15,11 @@ import type { Task } from "../../../src/train/task.ts";
 import type { TrainedModel } from "../../../src/series/trained_model.ts";
 import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
+import { recipeDefaults } from "./recipe_defaults.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
 import { type ForecastModel, forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
 import { valuesOf } from "../recipes/recipe.ts";
-import { mnist } from "../recipes/warp_images.ts";
+import { mnist, recurrent, s4 } from "../recipes/warp_images.ts";
 import {
   fromTestImagesOption,
   type ImageSettings,
@@ -32,6 +33,9 @@ import {
 const training = { forcing: 0.15, deviations: true };
 const paper = valuesOf(mnist.rules);
 const { leastDeviation } = paper;
+const { gruUnits, lstmUnits } = valuesOf(recurrent.rules);
+/** Settings of single models with the recipe. */
+const ofModels = { gru: { units: gruUnits }, lstm: { units: lstmUnits }, s4d: valuesOf(s4.settings) };
 /** Numbers of images. Settings can change the number of training images. */
 const series = { train: 4000, validation: 500, test: 1000 };
 
@@ -86,7 +90,7 @@ function imageCompletion(name: string, summary: string, data: string): ModelExpe
     models: () => forecastModels,
     prepare,
     open,
-  });
+  }, recipeDefaults(mnist.settings, ofModels));
 }
 
 /** Completes images of the handwritten digits of MNIST. */

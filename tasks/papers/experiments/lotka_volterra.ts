@@ -5,16 +5,23 @@ import { key, splitKey } from "../../../src/tensor/random.ts";
 import { drawForecast } from "./draw_forecast.ts";
 import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
+import { recipeDefaults } from "./recipe_defaults.ts";
 import { forecasting } from "./forecasting.ts";
 import { choiceOption } from "../../../src/train/option.ts";
 import { valuesOf } from "../recipes/recipe.ts";
-import { lotkaVolterra as recipe } from "../recipes/warp_dynamics.ts";
+import { baselines, lotkaVolterra as recipe } from "../recipes/warp_dynamics.ts";
 import { forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
 
 /** Number of training series and of observations. The paper uses 15,000 and 256. */
 const sizes = { samples: 1024, length: 64 };
 
 const { ranges: defaultRanges } = valuesOf(recipe.rules);
+const { gruUnits, lstmUnits, transformerRate } = valuesOf(baselines.rules);
+const recurrentUnits = {
+  gru: { units: gruUnits },
+  lstm: { units: lstmUnits },
+  transformer: { learningRate: transformerRate },
+};
 
 /**
  * Sizes of the task in proportion to the length. For 256 observations the paper shows 32 to 64, with 10
@@ -98,4 +105,4 @@ export const lotkaVolterra: ModelExperiment = modelRules({
       draw: drawForecast("test series", ["prey", "predators"], 1),
     });
   },
-});
+}, recipeDefaults(recipe.settings, recurrentUnits));

@@ -1,12 +1,15 @@
 import { massSpringDamper as makeTrajectories } from "../data/dynamics.ts";
 import { mapSplits } from "../../../src/data/series.ts";
 import { maxAbsolute, type Trajectories, valueRange } from "../data/trajectories.ts";
+import { valuesOf } from "../recipes/recipe.ts";
+import { baselines, massSpringDamper as recipe, physics } from "../recipes/warp_dynamics.ts";
 import { linearFlow } from "../../../src/models/warp/physics.ts";
 import { key, splitKey } from "../../../src/tensor/random.ts";
 import { takeColumns } from "../../../src/series/data_record.ts";
 import { drawForecast } from "./draw_forecast.ts";
 import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
+import { recipeDefaults } from "./recipe_defaults.ts";
 import { forecasting } from "./forecasting.ts";
 import { forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
 
@@ -14,6 +17,19 @@ import { forecastModel, forecastModels } from "../../../src/series/forecast_mode
  * Number of training series, of observations and of context observations. The paper uses 20,480, 256 and 100.
  */
 const sizes = { samples: 2048, length: 64, context: 25 };
+
+const { gruUnits, lstmUnits, transformerRate } = valuesOf(baselines.rules);
+const { epochs, zeroEpochs } = valuesOf(physics.rules);
+
+/** Settings of single models with `--recipe paper`. @param epochs Number of epochs of WARP-Phys. */
+function modelsOf(epochs: number) {
+  return {
+    "gru": { units: gruUnits },
+    "lstm": { units: lstmUnits },
+    "transformer": { learningRate: transformerRate },
+    "warp-phys": { epochs },
+  };
+}
 
 /**
  * Forecasts the oscillations of masses on damped springs with unknown parameters, tested out of distribution
@@ -97,5 +113,5 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Mo
         ),
       });
     },
-  });
+  }, recipeDefaults(recipe.settings, modelsOf(variesInitial ? zeroEpochs : epochs)));
 }

@@ -54,7 +54,7 @@ export interface ForecastSettings extends RunSettings {
 const recipe = choiceOption(
   {
     group: "training",
-    help: "optimiser, schedule and stopping rule: short training, or the paper's",
+    help: "short training, or the settings, optimiser and stopping rule of the paper's runs",
     implied: "short",
   },
   recipes,

@@ -1,6 +1,7 @@
 import { readSepsis } from "../data/sepsis.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
 import { seriesOptions } from "./options.ts";
+import { kidgerSizes, recipeDefaults, ruleSettings } from "./recipe_defaults.ts";
 import { paperExperiment, paperRules } from "./classification_recipe.ts";
 import { sepsis as recipe } from "../recipes/neural_cde.ts";
 import { someSeries } from "../../../src/series/series_experiment.ts";
@@ -31,5 +32,10 @@ export const sepsis: ModelExperiment = paperExperiment({
   depth: 4,
   isStaticFirst: true,
   paper: paperRules(recipe),
+  ...recipeDefaults(
+    recipe.settings,
+    ({ intensity }) => ({ ...kidgerSizes(recipe.rules), ...ruleSettings(intensity ? 1 : 2) }),
+    "neural-cde",
+  ),
   metric: { name: "auc", mode: "max" },
 });

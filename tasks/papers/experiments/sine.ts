@@ -1,9 +1,12 @@
 import { sineSizes, sineWaves } from "../data/dynamics.ts";
+import { valuesOf } from "../recipes/recipe.ts";
+import { baselines, sine as recipe } from "../recipes/warp_dynamics.ts";
 import { sinePhase } from "../../../src/models/warp/physics.ts";
 import { key, splitKey } from "../../../src/tensor/random.ts";
 import { drawForecast } from "./draw_forecast.ts";
 import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
+import { recipeDefaults } from "./recipe_defaults.ts";
 import { forecasting } from "./forecasting.ts";
 import { forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
 
@@ -12,6 +15,9 @@ import { forecastModel, forecastModels } from "../../../src/series/forecast_mode
  * checkpoints would take longer than training. The paper's epochs have one visit.
  */
 const visits = { short: 100, paper: 50 };
+
+const { sineUnits: units, transformerRate: learningRate } = valuesOf(baselines.rules);
+const ofModels = { gru: { units }, lstm: { units }, transformer: { learningRate } };
 
 /** Forecasts a sine wave of unknown phase from its first value, after training on ten others. */
 export const sine: ModelExperiment = modelRules({
@@ -51,4 +57,4 @@ export const sine: ModelExperiment = modelRules({
       draw: drawForecast("test wave", ["value"], 1),
     });
   },
-});
+}, recipeDefaults(recipe.settings, ofModels));

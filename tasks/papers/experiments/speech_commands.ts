@@ -1,6 +1,7 @@
 import { readSpeechCommands } from "../data/speech_commands.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
 import { seriesOptions } from "./options.ts";
+import { kidgerSizes, recipeDefaults, ruleSettings } from "./recipe_defaults.ts";
 import { paperExperiment, paperRules } from "./classification_recipe.ts";
 import { speechCommands as recipe } from "../recipes/neural_cde.ts";
 import { someSeries } from "../../../src/series/series_experiment.ts";
@@ -30,4 +31,5 @@ export const speechCommands: ModelExperiment = paperExperiment({
   width: 40,
   depth: 4,
   paper: paperRules(recipe),
+  ...recipeDefaults(recipe.settings, { ...kidgerSizes(recipe.rules), ...ruleSettings(0) }, "neural-cde"),
 });

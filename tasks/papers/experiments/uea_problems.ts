@@ -9,11 +9,14 @@ import { seriesOptions } from "./options.ts";
 import { paperExperiment, type PaperProblem, paperRules } from "./classification_recipe.ts";
 import { characterTrajectories } from "../recipes/neural_cde.ts";
 import * as warp from "../recipes/warp_uea.ts";
-import { eigenworms } from "../recipes/fast_weights.ts";
+import { eigenworms, eigenwormsNrde, wormSizes } from "../recipes/fast_weights.ts";
+import { valuesOf } from "../recipes/recipe.ts";
+import { recipeDefaults } from "./recipe_defaults.ts";
 import { readSeries } from "../../../src/series/read_series.ts";
 
 /** A problem of the UEA archive. */
-interface UeaProblem extends Pick<PaperProblem, "name" | "summary" | "paper" | "warpScaling" | "draw"> {
+interface UeaProblem
+  extends Pick<PaperProblem, "name" | "summary" | "paper" | "warpScaling" | "defaultsFor" | "draw"> {
   /** The problem's name in the archive, and the name of its file in `data/`. */
   problem: string;
   /** Defaults of this problem that differ from {@linkcode defaultSettings}. */
@@ -29,6 +32,22 @@ interface UeaProblem extends Pick<PaperProblem, "name" | "summary" | "paper" | "
 /** Default settings, for runs of minutes. */
 const defaultSettings = { epochs: 50, batchSize: 32, learningRate: 0.003, hidden: 32, model: "neural-cde" };
 
+const { recurrentHidden } = valuesOf(characterTrajectories.rules);
+const recurrentSizes = Object.fromEntries(
+  ["gru-ode", "gru-dt", "gru-d"].map((model) => [model, { hidden: recurrentHidden }]),
+);
+
+/** Settings on EigenWorms: WARP's, those of the fast weights with depth 2, and those of neural RDEs. */
+const wormSettings = {
+  "warp": valuesOf(warp.eigenworms.settings),
+  "neural-rde": { ...valuesOf(eigenworms.settings), ...valuesOf(eigenwormsNrde.settings) },
+  ...Object.fromEntries(
+    Object.entries(wormSizes[2]).map(([rule, [hidden, feedForward, learningRate]]) =>
+      [`${rule}-rde`, { ...valuesOf(eigenworms.settings), hidden, feedForward, learningRate }] as const
+    ),
+  ),
+};
+
 const problems: readonly UeaProblem[] = [
   // Classifies 20 letters by the motion of a pen (Kidger et al., "Neural Controlled Differential Equations
   // for Irregular Time Series", 2020, section 4.1). Three channels: the velocity in x and y, and the force of
@@ -41,6 +60,7 @@ const problems: readonly UeaProblem[] = [
     classes: [..."abcdeghlmnopqrsuvwyz"],
     depth: 3,
     paper: paperRules(characterTrajectories),
+    defaultsFor: recipeDefaults(characterTrajectories.settings, recurrentSizes).defaultsFor,
     // Time in units of ten observations. In units of one, the state of an untrained model would grow large
     // along a series.
     timeScale: 0.1,
@@ -68,11 +88,13 @@ const problems: readonly UeaProblem[] = [
     defaults: { model: "neural-rde" },
     depth: 3,
     paper: paperRules(eigenworms),
+    defaultsFor: recipeDefaults({}, wormSettings, "neural-rde").defaultsFor,
     timeScale: 0.001,
   },
   {
     name: "ethanol-concentration",
     warpScaling: warp.ethanol.rules.scaling.value,
+    ...recipeDefaults({}, { warp: valuesOf(warp.ethanol.settings) }),
     problem: "EthanolConcentration",
     summary: "the alcohol in a bottle from three spectra",
     timeScale: 0.01,
@@ -80,6 +102,7 @@ const problems: readonly UeaProblem[] = [
   {
     name: "heartbeat",
     warpScaling: warp.heartbeat.rules.scaling.value,
+    ...recipeDefaults({}, { warp: valuesOf(warp.heartbeat.settings) }),
     problem: "Heartbeat",
     summary: "normal or abnormal heart sounds",
     timeScale: 0.01,
@@ -87,6 +110,7 @@ const problems: readonly UeaProblem[] = [
   {
     name: "motor-imagery",
     warpScaling: warp.motor.rules.scaling.value,
+    ...recipeDefaults({}, { warp: valuesOf(warp.motor.settings) }),
     problem: "MotorImagery",
     summary: "imagined movement from 64 electrodes",
     timeScale: 0.01,
@@ -94,6 +118,7 @@ const problems: readonly UeaProblem[] = [
   {
     name: "self-regulation-scp1",
     warpScaling: warp.scp1.rules.scaling.value,
+    ...recipeDefaults({}, { warp: valuesOf(warp.scp1.settings) }),
     problem: "SelfRegulationSCP1",
     summary: "a cursor moved by cortical potentials",
     timeScale: 0.01,
@@ -101,6 +126,7 @@ const problems: readonly UeaProblem[] = [
   {
     name: "self-regulation-scp2",
     warpScaling: warp.scp2.rules.scaling.value,
+    ...recipeDefaults({}, { warp: valuesOf(warp.scp2.settings) }),
     problem: "SelfRegulationSCP2",
     summary: "cortical potentials of a paralysed person",
     timeScale: 0.01,

@@ -15,6 +15,13 @@ const shared = {
       "mnist.yaml, fashion_mnist.yaml, gru/mnist.yaml, lstm/mnist.yaml: init_lr",
       "the paper does not name the images; all published files have this number",
     ),
+    samples: cited(
+      59_500,
+      "table 4: 60,000",
+      undefined,
+      "500 are for validation, which the code does on the test set",
+    ),
+    length: cited(784, "table 4", "mnist.yaml: downsample_factor 1"),
     hidden: cited(24, "table 7", "mnist.yaml: root_width_size"),
     depth: cited(3, "table 7", "mnist.yaml: root_depth"),
     clipWeights: cited(0.5, "C.1: weight clipping, without the bound", "mnist.yaml: weights_lim"),
