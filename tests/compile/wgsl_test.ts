@@ -98,6 +98,26 @@ function fastWeight(batch: number, size: number, steps: number): () => void {
     })(parameters);
 }
 
+/** The delta rule for the fast weight matrices of some heads: a GPU computes the heads in different workgroups. */
+function heads(batch: number, count: number, size: number, steps: number): () => void {
+  const keys = splitKey(key(9), 3);
+  const parameters = {
+    memory: normal(keys[0], [batch, count, size, size], { standardDeviation: 0.3 }),
+    keys: normal(keys[1], [steps, batch, count, size, 1]),
+    values: normal(keys[2], [steps, batch, count, size, 1]),
+  };
+  const rows = { k: parameters.keys, v: parameters.values };
+  const cell = (memory: Tensor, { k, v }: typeof rows): [Tensor, Tensor] => {
+    const read = memory.matmul(k);
+    return [memory.add(v.sub(read).matmul(k.mT).mul(0.1)), read.max(2)];
+  };
+  return () =>
+    void valueAndGrad(() => {
+      const [memory, outputs] = scan(cell, parameters.memory, rows);
+      return memory.square().mean().add(outputs.square().mean());
+    })(parameters);
+}
+
 const bodies = {
   "a GRU": () => gru(3, 5, 7),
   "a GRU of one sample": () => gru(1, 4, 3),
@@ -105,6 +125,7 @@ const bodies = {
   "a GRU of one element and one step": () => gru(2, 1, 1),
   "a Neural CDE": () => neuralCde(5, 6, 18, 6),
   "fast weights": () => fastWeight(3, 6, 4),
+  "fast weights of five heads": () => heads(3, 5, 6, 4),
 };
 
 for (const [name, body] of Object.entries(bodies)) {

@@ -109,7 +109,14 @@ export function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor
         device.kind === "cpu" || executor === "stepped" ? undefined : loopLayout(device, run, workgroup),
     );
   const isCpu = device.kind === "cpu";
-  return Object.assign(execute, { device, keepsProducts: isCpu, ...memoryOf(device), describe, layout });
+  return Object.assign(execute, {
+    device,
+    keepsProducts: isCpu,
+    splitsSamples: !isCpu,
+    ...memoryOf(device),
+    describe,
+    layout,
+  });
 }
 
 /** The executor of compiled loops on the device of a state and of sequences. Undefined inside another loop's trace. */

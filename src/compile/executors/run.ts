@@ -40,6 +40,8 @@ export interface Executor {
   readonly device: KernelDevice;
   /** Whether matrix products stay in the loop, because large products before the loop would be no faster. */
   readonly keepsProducts: boolean;
+  /** Whether independent parts of samples run as samples, because a device has more invocations than samples. */
+  readonly splitsSamples: boolean;
   /** Limit in bytes for values of many steps. */
   readonly memory: number;
   /** The limit if memory must not grow with the number of steps. */

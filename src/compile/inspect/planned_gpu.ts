@@ -141,8 +141,8 @@ class Planner {
       }
     };
     const { device, describe, layout } = real;
-    const { keepsProducts, memory, constantMemory } = planning;
-    return Object.assign(execute, { device, keepsProducts, memory, constantMemory, describe, layout });
+    const { keepsProducts, splitsSamples, memory, constantMemory } = planning;
+    return Object.assign(execute, real, { keepsProducts, splitsSamples, memory, constantMemory });
   }
 
   #planLoop(planning: Executor, run: Run): void {

@@ -12,6 +12,7 @@ import { evaluate, literal, type LoopNodes, type Node, topological } from "../tr
 import type { Sum } from "../program/lower/values.ts";
 import type { Executor, Run, RunResult } from "../executors/run.ts";
 import type { HoistedLoop } from "./hoisted_loop.ts";
+import { splitSamples } from "../program/passes/split_samples.ts";
 import { loweredOf } from "./lowered_loop.ts";
 import { alongBatch } from "../../tensor/batching.ts";
 import { evaluateAllSteps } from "../trace/vectorize.ts";
@@ -76,7 +77,9 @@ export function closedOver({ invariants }: GraphLoop): [node: Node, tensor: Tens
 export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Executor): LoopResult {
   const { hoistedLoop, steps } = loop;
   const { state, settled } = hoistedLoop.graph;
-  const { batch, program, inputs, outputs, sums } = loweredOf(hoistedLoop);
+  const { batch: samples, program: whole, inputs, outputs, sums } = loweredOf(hoistedLoop);
+  const { program, parts } = execute.splitsSamples ? splitSamples(whole) : { program: whole, parts: 1 };
+  const batch = samples * parts;
   const tensorOf = (node: Node): Tensor => {
     const position = state.indexOf(node);
     return position >= 0 ? initial[position] : loop.rows.get(node) ?? loop.invariants.get(node)!;
