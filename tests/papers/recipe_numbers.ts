@@ -200,7 +200,19 @@ export const runNumbers: Readonly<
       "huge, 10,000": { hidden: 48, depth: 3, batchSize: 10_000, samples: 10_000, learningRate: 1e-5 },
     },
   },
+  "warp-figure-5-mape": {
+    warp: {
+      "small, 10": { hidden: 48, depth: 3, batchSize: 10, samples: 10, epochs: 20, learningRate: 1e-5 },
+    },
+  },
+  "warp-figure-15": {
+    warp: {
+      "ETTh1, samples fed: MSE": { hidden: 148, depth: 1, epochs: 500, batchSize: 3600, learningRate: 1e-5 },
+      "ETTm1, means fed: MSE": { epochs: 250, learningRate: 1e-4, noSampling: true },
+    },
+  },
   "warp-ablations": {
+    "warp-low-rank": { ETTm1: { hidden: 148, depth: 1, epochs: 250, batchSize: 3600, learningRate: 1e-4 } },
     "warp-no-initial": { "MSD-Zero": { hidden: 48, depth: 3, epochs: 1000, batchSize: 1024 } },
     "warp-phys": { "MSD-Zero": { epochs: 5000 } },
   },
