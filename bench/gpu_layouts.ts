@@ -36,7 +36,7 @@ const steps: Readonly<Record<string, () => { readonly step: () => unknown }>> = 
 };
 
 /** All runs of a program in a step. */
-interface LoopRow {
+export interface LoopRow {
   readonly workload: string;
   readonly memory: number;
   readonly loop: string;
