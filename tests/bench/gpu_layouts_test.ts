@@ -51,7 +51,15 @@ const small: Machine = {
   limits: { ...machines.h100.limits, maxComputeWorkgroupStorageSize: 32 * 1024 },
 };
 
-for (const workload of ["ncde-character-direct", "ncde-character-adjoint", "fwp-ode-speech-hebb"]) {
+const unspilled = [
+  "ncde-character-direct",
+  "ncde-character-adjoint",
+  "fwp-ode-speech-hebb",
+  "fwp-cde-speech-delta",
+  "fwp-cde-worms-delta",
+];
+
+for (const workload of unspilled) {
   Deno.test(`nothing of ${workload} is spilled with 32 KiB of workgroup memory`, () => {
     assert.equal(gradientLoop(workload, small).spilledBytes, 0);
   });
