@@ -38,10 +38,17 @@ export function adapterOf({ info: { software }, limits }: WebGpuDevice): Adapter
   return { maxIterations: software ? softwareIterations : Infinity, limits };
 }
 
-/** @throws {Uncompilable} If a step needs more iterations than a dispatch of the adapter allows. */
+/** @throws {Uncompilable} If the loop needs more buffers, or a step more iterations in a dispatch, than the adapter allows. */
 export function compile(program: Program, workgroup: WorkgroupShape, adapter: Adapter, key = ""): Compiled {
   const layout = layOutOnGpu(program, workgroup, adapter);
   const loop = { ...emitWgsl(program, layout), layout, key };
+  const buffers = loop.access.replaceAll("u", "").length;
+  const { maxStorageBuffersPerShaderStage } = adapter.limits;
+  if (buffers > maxStorageBuffersPerShaderStage) {
+    throw new Uncompilable(
+      `the loop needs ${buffers} storage buffers, and the adapter binds ${maxStorageBuffersPerShaderStage}`,
+    );
+  }
   if (stepsWithin(loop, adapter.maxIterations) >= 1) return loop;
   throw new Uncompilable("a step needs more loop iterations than a software adapter allows in a dispatch");
 }
