@@ -140,7 +140,6 @@ class Planner {
         this.#isInLoop = before;
       }
     };
-    const { device, describe, layout } = real;
     const { keepsProducts, splitsSamples, memory, constantMemory } = planning;
     return Object.assign(execute, real, { keepsProducts, splitsSamples, memory, constantMemory });
   }
