@@ -4,19 +4,21 @@
  */
 
 /** Limits of an adapter that determine layouts and dispatches. */
-export type MachineLimits = Pick<
-  GPUSupportedLimits,
-  | "maxBufferSize"
-  | "maxStorageBufferBindingSize"
-  | "maxStorageBuffersPerShaderStage"
-  | "maxUniformBufferBindingSize"
-  | "minUniformBufferOffsetAlignment"
-  | "maxComputeWorkgroupStorageSize"
-  | "maxComputeInvocationsPerWorkgroup"
-  | "maxComputeWorkgroupSizeX"
-  | "maxComputeWorkgroupSizeY"
-  | "maxComputeWorkgroupSizeZ"
-  | "maxComputeWorkgroupsPerDimension"
+export type MachineLimits = Readonly<
+  Record<
+    | "maxBufferSize"
+    | "maxStorageBufferBindingSize"
+    | "maxStorageBuffersPerShaderStage"
+    | "maxUniformBufferBindingSize"
+    | "minUniformBufferOffsetAlignment"
+    | "maxComputeWorkgroupStorageSize"
+    | "maxComputeInvocationsPerWorkgroup"
+    | "maxComputeWorkgroupSizeX"
+    | "maxComputeWorkgroupSizeY"
+    | "maxComputeWorkgroupSizeZ"
+    | "maxComputeWorkgroupsPerDimension",
+    number
+  >
 >;
 
 /** Constants of a GPU for estimates of time. Latencies are in clock cycles. */

@@ -27,7 +27,12 @@ function startThread({ main, functions, data, onError }: ThreadStart): void {
   const source = `onmessage = ({ data }) => (${main})(data, (${functions})());`;
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
   const worker = new Worker(url);
-  worker.onerror = (event) => onError((event as { message?: string }).message ?? "it could not be started");
+  worker.onerror = (event) => {
+    // An event without a message is that of a worker that has not started.
+    const { message } = event as { message?: string };
+    if (message) onError(message);
+    else console.warn("weft: the page forbids workers (worker-src blob:), so kernels run on fewer threads");
+  };
   worker.postMessage(data);
   // The worker has the source by then.
   setTimeout(() => URL.revokeObjectURL(url), 60_000);

@@ -1,0 +1,102 @@
+/**
+ * Writes the npm package of Weft to `dist/npm`: ES modules for Node and browsers with types and source maps. `deno pack` writes
+ * modules and types; esbuild puts the text of the WGSL kernels into the modules, and replaces syntax that Node 22 lacks.
+ */
+import { build, type Plugin, stop } from "npm:esbuild@0.28.2";
+
+/** The oldest syntax of the package. */
+const targets = ["node22", "chrome120", "firefox128", "safari17.4"];
+
+/** Modules stay separate, so that bundlers leave out what an application does not use. */
+const separateModules: Plugin = {
+  name: "separate modules",
+  setup({ onResolve }) {
+    onResolve(
+      { filter: /.*/ },
+      ({ path, kind }) =>
+        kind === "entry-point" || path.endsWith(".wgsl")
+          ? undefined
+          : { path, external: true },
+    );
+  },
+};
+
+async function run(command: string, args: readonly string[]): Promise<void> {
+  const { success } = await new Deno.Command(command, {
+    args: [...args],
+    stdout: "null",
+  }).output();
+  if (!success) throw new Error(`${command} ${args.join(" ")} failed`);
+}
+
+/** Paths of all files in a folder. */
+async function filesIn(folder: string): Promise<string[]> {
+  const entries = await Array.fromAsync(Deno.readDir(folder));
+  const found = await Promise.all(
+    entries.map(({ name, isDirectory }) =>
+      isDirectory ? filesIn(`${folder}/${name}`) : [`${folder}/${name}`]
+    ),
+  );
+  return found.flat();
+}
+
+const out = `${import.meta.dirname}/../dist/npm`;
+const packed = await Deno.makeTempDir();
+try {
+  await run(Deno.execPath(), [
+    "pack",
+    "--quiet",
+    "--allow-dirty",
+    "--output",
+    `${packed}/weft.tgz`,
+  ]);
+  await run("tar", ["-xzf", `${packed}/weft.tgz`, "-C", packed]);
+  await Deno.remove(out, { recursive: true }).catch(() => {});
+  const source = `${packed}/package`;
+  const files = await filesIn(source);
+  await build({
+    entryPoints: files.filter((file) => file.endsWith(".js")),
+    absWorkingDir: source,
+    outbase: source,
+    outdir: out,
+    bundle: true,
+    format: "esm",
+    platform: "neutral",
+    target: targets,
+    loader: { ".wgsl": "text" },
+    sourcemap: true,
+    plugins: [separateModules],
+    logLevel: "warning",
+  });
+  for (
+    const file of files.filter((file) =>
+      /\.d\.ts$|README\.md$|LICENSE$|CHANGELOG\.md$/.test(file)
+    )
+  ) {
+    await Deno.copyFile(file, `${out}${file.slice(source.length)}`);
+  }
+  const { dependencies, ...description } = JSON.parse(
+    await Deno.readTextFile(`${source}/package.json`),
+  );
+  const optional = Object.keys(dependencies).map((
+    name,
+  ) => [name, { optional: true }]);
+  const packageJson = {
+    ...description,
+    description:
+      "Continuous-time and weight-space sequence models: Neural CDEs, fast weight programmers, WARP",
+    sideEffects: false,
+    engines: { node: ">=22" },
+    // Only commands, the server and readers of Parquet import them.
+    peerDependencies: dependencies,
+    peerDependenciesMeta: Object.fromEntries(optional),
+  };
+  await Deno.writeTextFile(
+    `${out}/package.json`,
+    `${JSON.stringify(packageJson, undefined, 2)}\n`,
+  );
+} finally {
+  await stop();
+  await Deno.remove(packed, { recursive: true });
+}
+console.log(`wrote dist/npm; "npm pack ./dist/npm" makes the tarball`);

@@ -1,0 +1,65 @@
+/**
+ * Runs `example.js` in a page of Debian's Chromium, with and without isolation from other origins: with threads and shared memory,
+ * and without. Any error of the page is a failure.
+ */
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import puppeteer from "puppeteer-core";
+
+const types = { html: "text/html", js: "text/javascript" };
+const isolation = {
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-embedder-policy": "require-corp",
+};
+
+/** Serves the files of this folder. */
+async function serve(headers) {
+  const server = createServer(({ url }, response) => {
+    const path = `.${new URL(url, "http://localhost").pathname}`;
+    const isFound = existsSync(path);
+    response.writeHead(isFound ? 200 : 404, {
+      ...headers,
+      "content-type": types[path.split(".").at(-1)] ?? "",
+    });
+    response.end(isFound ? readFileSync(path) : undefined);
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}
+
+const browser = await puppeteer.launch({
+  executablePath: "/usr/bin/chromium",
+  args: ["--no-sandbox"],
+});
+try {
+  for (
+    const [name, headers] of [["isolated", isolation], ["not isolated", {}]]
+  ) {
+    const server = await serve(headers);
+    const page = await browser.newPage();
+    const printed = await new Promise((resolve, reject) => {
+      page.on("pageerror", reject);
+      page.on(
+        "console",
+        (message) =>
+          message.type() === "log"
+            ? resolve(message.text())
+            : reject(new Error(message.text())),
+      );
+      page.goto(`http://127.0.0.1:${server.address().port}/page.html`).catch(
+        reject,
+      );
+      setTimeout(
+        () => reject(new Error("no result after two minutes")),
+        120_000,
+      ).unref();
+    });
+    assert.match(printed, /^held-out accuracy 0\.9[5-9]/);
+    console.log(`Chromium, ${name}: ${printed}`);
+    await page.close();
+    server.close();
+  }
+} finally {
+  await browser.close();
+}
