@@ -14,9 +14,7 @@ const separateModules: Plugin = {
     onResolve(
       { filter: /.*/ },
       ({ path, kind }) =>
-        kind === "entry-point" || path.endsWith(".wgsl")
-          ? undefined
-          : { path, external: true },
+        kind === "entry-point" || path.endsWith(".wgsl") ? undefined : { path, external: true },
     );
   },
 };
@@ -69,9 +67,7 @@ try {
     logLevel: "warning",
   });
   for (
-    const file of files.filter((file) =>
-      /\.d\.ts$|README\.md$|LICENSE$|CHANGELOG\.md$/.test(file)
-    )
+    const file of files.filter((file) => /\.d\.ts$|README\.md$|LICENSE$|CHANGELOG\.md$/.test(file))
   ) {
     await Deno.copyFile(file, `${out}${file.slice(source.length)}`);
   }

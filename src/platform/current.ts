@@ -1,4 +1,4 @@
-/** The program that runs Weft, found by its global names. */
+/** Finds the program that runs Weft by its global names. */
 import { browser } from "./browser.ts";
 import { deno } from "./deno.ts";
 import { node } from "./node.ts";
@@ -6,7 +6,7 @@ import type { Platform } from "./platform.ts";
 
 const globals = globalThis as { Deno?: unknown; process?: { versions?: { node?: string } } };
 
-/** What this program offers. */
+/** The program that runs Weft. */
 export const platform: Platform = globals.Deno
   ? deno()
   : globals.process?.versions?.node

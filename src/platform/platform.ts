@@ -1,6 +1,6 @@
-/** What Weft needs from the program that runs it: Deno, Node, or a browser. */
+/** Abilities of the program that runs Weft: Deno, Node, or a browser. */
 
-/** What is at a path. Others are devices and sockets, for example. */
+/** Kind of a path. Devices and sockets, for example, are "other". */
 type FileKind = "file" | "folder" | "other";
 
 /** A file system. Paths are those of the operating system. */
@@ -23,7 +23,7 @@ export interface Disk {
   nameOf(path: string): string;
   /** Path of a `file:` URL. */
   pathOf(url: URL): string;
-  /** What an error of these functions means. Undefined for other reasons, such as a missing permission. */
+  /** Reason of an error of these functions. Undefined for other reasons, such as a missing permission. */
   failureOf(error: unknown): "absent" | "a folder" | "already there" | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface ThreadStart {
 export interface Platform {
   /** Name and version for messages, for example "Deno 2.9.6". */
   readonly name: string;
-  /** Architecture of the processor, for example "x86_64" or "aarch64". A browser does not tell it. */
+  /** Architecture of the processor, for example "x86_64" or "aarch64". Unknown in browsers. */
   readonly architecture?: string;
   /** Whether this is an executable with a program inside, which ignores flags in the environment. */
   readonly isStandalone: boolean;

@@ -42,10 +42,7 @@ try {
       page.on("pageerror", reject);
       page.on(
         "console",
-        (message) =>
-          message.type() === "log"
-            ? resolve(message.text())
-            : reject(new Error(message.text())),
+        (message) => message.type() === "log" ? resolve(message.text()) : reject(new Error(message.text())),
       );
       page.goto(`http://127.0.0.1:${server.address().port}/page.html`).catch(
         reject,
