@@ -23,16 +23,19 @@ interface ForecastBaselineOptions {
    * `mse`. Without it there are none.
    */
   deviation?: number;
+  /** Whether zero is a forecast, for values that decay to zero. */
+  isZeroForecast?: boolean;
   /** Whether the step before the first predicted step is observed, so that its value can be repeated. */
   isLastGiven: boolean;
 }
 
 /**
- * Test errors of forecasts without a model: the mean of the training series, the last observed value, and the
- * series that the model reads.
+ * Test errors of forecasts without a model: the mean of the training series, the last observed value, zero,
+ * and the series that the model reads.
  */
 export async function measureForecastBaselines(
-  { train, test, squaredErrors, start, inputs, deviation, isLastGiven }: ForecastBaselineOptions,
+  { train, test, squaredErrors, start, inputs, deviation, isZeroForecast, isLastGiven }:
+    ForecastBaselineOptions,
 ): Promise<Evaluation["baselines"]> {
   const measure = async (predict: (from: number) => Tensor) => {
     const error = (from: number, errorOf: (predicted: Tensor, targets: Tensor) => Tensor) =>
@@ -52,6 +55,7 @@ export async function measureForecastBaselines(
   };
   return {
     "the mean of the training series": await measure((from) => train.mean(0).slice(0, from)),
+    ...(isZeroForecast ? { "zero": await measure((from) => test.slice(1, from).zerosLike()) } : {}),
     ...(inputs ? { "the input": await measure((from) => inputs.slice(1, from)) } : {}),
     ...(isLastGiven ? { "the last value": await measure((from) => test.slice(1, from - 1, from)) } : {}),
   };

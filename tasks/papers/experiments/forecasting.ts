@@ -67,6 +67,8 @@ export interface ForecastingOptions extends ForecasterOptions {
   splits: Splits<Trajectories>;
   /** Target series; by default the series themselves. */
   targets?: Splits<Trajectories>;
+  /** Whether zero is a forecast to compare with, for values that decay to zero. */
+  isZeroForecast?: boolean;
   /** Smallest standard deviation of predictions, which is that of baselines; without it they have none. */
   leastDeviation?: number;
   /** Number of losses that the paper's recipe averages. */
@@ -198,6 +200,7 @@ async function measurePredictions(
     start,
     ...(test.targets ? { inputs: test.x } : {}),
     deviation: options.leastDeviation,
+    isZeroForecast: options.isZeroForecast,
     isLastGiven: !test.targets,
   });
   return { measures, baselines, sections: () => Promise.resolve([]) };

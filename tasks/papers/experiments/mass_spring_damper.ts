@@ -105,6 +105,7 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Mo
         settings,
         context,
         forcing: 0.25,
+        isZeroForecast: true,
         draw: drawForecast(
           "test oscillation",
           ["position", "velocity"],

@@ -100,6 +100,7 @@ export const speechCommands = {
     depth: cited(4, "D.4", "speech_commands.py: num_hidden_layers"),
     readoutRate: cited(1, "D.4: 100, a rate of 0.16", "speech_commands.py: gradients times 100", adamCancels),
     missingValues: cited("spline", undefined, "other.py: interp.evaluate (no value is missing)"),
+    mels: cited(128, "D.4", "datasets/speech_commands.py: 64", "the text describes the features in full"),
   },
 } as const satisfies Recipe;
 

@@ -42,10 +42,19 @@ Deno.test("the bits per dimension of a baseline are those of normal distribution
     ...{ train: zeros([2, 2, 1]), test, squaredErrors: { mse: 0, "mse after 1": 1 }, start: 0 },
     ...{ deviation: 0.5, isLastGiven: false },
   });
+  assert.equal(baselines.zero, undefined);
   const { bpd, "bpd after 1": after } = baselines["the mean of the training series"];
   const bits = async (x: Tensor) => await bitsPerDimension(x.zerosLike(), x.zerosLike().add(0.5), x).item();
   assert.ok(Math.abs(bpd - await bits(test)) < 1e-6);
   assert.ok(Math.abs(after - await bits(test.slice(1, 1))) < 1e-6);
+});
+
+Deno.test("zero is a baseline of values that decay to zero", async () => {
+  const test = tensor([0.5, -0.5, 0.25, 1]).reshape([2, 2, 1]);
+  const baselines = await measureForecastBaselines({
+    ...{ train: test, test, squaredErrors: { loss: 1 }, start: 1, isZeroForecast: true, isLastGiven: true },
+  });
+  assert.deepEqual(baselines.zero, { loss: (0.25 + 1) / 2, mae: 0.75 });
 });
 
 Deno.test("--ranges chooses the parameters of the paper's table 6 or those of the authors' code", async () => {
