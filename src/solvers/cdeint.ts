@@ -45,7 +45,8 @@ export type { CdeSolveOptions } from "./controlled.ts";
  * @param f The vector field: `(..., hidden)` to `(..., hidden, channels)`, for each tensor of the state.
  * @param z0 The state at the first time: `(..., hidden)`, or plain objects and arrays of such tensors, as in
  * {@linkcode odeint}.
- * @param t Output times in the interval of the control; `X.interval` for the first and the last state.
+ * @param t Output times in the interval of the control; `X.interval` for the first and the last state. If they are a tensor,
+ * first-order gradients flow to the times, as in {@linkcode odeint} (equation 6). The control does not move with the times.
  * @param options By default the method of torchcde, `"dopri5"` with `rtol` 1e-4 and `atol` 1e-6. The default size of fixed
  * steps is the smallest gap between observations. An adaptive method ends a step at each of the `jumpTimes` of the control,
  * which are the grid points of a piecewise linear path. With `norm: "sample"`, the control is evaluated at the times of each

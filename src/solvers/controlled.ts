@@ -16,6 +16,7 @@ import { isAdaptive, type Method, methodOf } from "./methods.ts";
 import { findPackedSteps, normOf, type ShiftedField, solveTree } from "./odeint.ts";
 import { type PackedState, packField, packState } from "./packed_state.ts";
 import { type AdaptiveSteps, solveOptionNames, type SolveOptions } from "./solve_options.ts";
+import { solveTimes } from "./time_gradients.ts";
 import { originOf, usesTime } from "./time_origin.ts";
 
 /** Options of a solve along a control. */
@@ -52,9 +53,11 @@ export function solveAlong<S extends Tree>(
   options: CdeSolveOptions,
   operation: string,
 ): S {
-  const times = readTimes(X, t, operation);
+  checkPath(operation, X);
+  const times = solveTimes(t, operation);
+  checkTimes(X, times.host, operation);
   const state = packState(y0, operation, normOf(options));
-  return solveTree(fieldAlong(X, f, state, times), state, times, {
+  return solveTree(fieldAlong(X, f, state, times.host), state, times, {
     ...options,
     ...controlOptions(operation, X, options),
   }, cdeDefaults);
@@ -75,24 +78,19 @@ export async function findStepsAlong<S extends Tree>(
   options: CdeSolveOptions,
   operation: string,
 ): Promise<AdaptiveSteps> {
-  const times = readTimes(X, t, operation);
+  checkPath(operation, X);
+  const times = hostTimes(t, `${operation}: t`);
+  checkTimes(X, times, operation);
   const state = packState(y0, operation, normOf(options));
   const field = fieldAlong(X, f, state, times);
   const solver = { ...options, ...controlOptions(operation, X, options) };
   return await findPackedSteps(field, state.y0, times, solver, cdeDefaults);
 }
 
-/**
- * Checks and returns output times.
- *
- * @throws {TypeError} If the control is not a path.
- * @throws {RangeError} If the times are not monotone, or outside the interval of the control.
- */
-function readTimes(X: Path, t: Tensor | ArrayLike<number>, operation: string): Float64Array {
-  checkPath(operation, X);
-  const times = hostTimes(t, `${operation}: t`);
+/** @throws {RangeError} If output times are not monotone, or outside the interval of the control. */
+function checkTimes(X: Path, times: Float64Array, operation: string): void {
   checkOutputTimes(times, operation);
-  if (X.gridPoints.rank > 1) return times;
+  if (X.gridPoints.rank > 1) return;
   const [begin, end] = [X.times[0], X.times[X.times.length - 1]];
   // Computed interval ends may differ by rounding.
   const slack = 1e-6 * (end - begin);
@@ -105,7 +103,6 @@ function readTimes(X: Path, t: Tensor | ArrayLike<number>, operation: string): F
         "this interval, or construct the control with the times that t refers to",
     );
   }
-  return times;
 }
 
 /**

@@ -23,6 +23,7 @@ import { rk4 } from "./methods/rk4.ts";
 import { type AdaptiveSteps, type Adjoint, solveOptionNames, type SolveOptions } from "./solve_options.ts";
 import type { ErrorNorm } from "./adaptive/step_control.ts";
 import type { VectorField } from "./runge_kutta.ts";
+import { type SolveTimes, solveTimes, withTimeGradients } from "./time_gradients.ts";
 import { checkTimeResolution, originOf, usesTime } from "./time_origin.ts";
 
 const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "reversible"];
@@ -61,7 +62,8 @@ const adjoints: readonly Adjoint[] = ["direct", "checkpoint", "continuous", "rev
  * @param y0 The state at the first time: a float32 or float64 tensor of any shape, or plain objects and arrays of
  * such tensors of one type. Several tensors are solved as if they were concatenated: an adaptive method takes the root mean
  * square of its error over all of them. If they share a first axis, it is the axis of the samples.
- * @param t Output times, at least two, increasing or decreasing.
+ * @param t Output times, at least two, increasing or decreasing. If they are a tensor, first-order gradients flow to the times;
+ * the gradients are those of the exact solution at the computed states.
  * @returns `(length(t), ...y0.shape)`, for each tensor of a tree. States within steps are interpolated: linearly, or, for
  * adaptive methods, by a polynomial of degree four. Implicit methods end a step at each output time instead.
  * @param options By default the method of torchdiffeq, `"dopri5"` with `rtol` 1e-7 and `atol` 1e-9.
@@ -78,10 +80,10 @@ export function odeint<S extends Tree>(
 ): S {
   checkFunction("odeint", "f", f);
   checkOptions("odeint", options, solveOptionNames);
-  const times = hostTimes(t, "odeint: t");
-  checkOutputTimes(times, "odeint");
+  const times = solveTimes(t, "odeint");
+  checkOutputTimes(times.host, "odeint");
   const state = packState(y0, "odeint", normOf(options));
-  return solveTree(shiftField(f, state, times, options), state, times, options, odeDefaults);
+  return solveTree(shiftField(f, state, times.host, options), state, times, options, odeDefaults);
 }
 
 /** A vector field of packed states, with times relative to an origin. */
@@ -118,14 +120,18 @@ export const normOf = ({ norm = "batch", steps }: SolveOptions): ErrorNorm => st
 export function solveTree<S extends Tree>(
   field: ShiftedField,
   state: PackedState<S>,
-  t: Float64Array,
+  t: SolveTimes,
   options: SolveOptions,
   defaults: SolveDefaults,
 ): S {
-  return state.unpack(solvePacked(field, state, t, options, defaults), 1);
+  const solve = (y0: Tensor) => solvePacked(field, { ...state, y0 }, t.host, options, defaults);
+  if (!t.watched) return state.unpack(solve(state.y0), 1);
+  const times = shiftTimes(t.host, field.origin);
+  const ownTimes = normOf(options) === "sample";
+  return state.unpack(withTimeGradients(field.f, state.y0, times, t.watched, ownTimes, solve), 1);
 }
 
-/** As {@linkcode solveTree}, but returns packed states `(length(t), ...y0.shape)`. */
+/** As {@linkcode solveTree}, but returns packed states `(length(t), ...y0.shape)`, without gradients for times. */
 export function solvePacked(
   { origin, f, usesTime }: ShiftedField,
   { y0, locate }: Pick<PackedState<Tree>, "y0" | "locate">,
