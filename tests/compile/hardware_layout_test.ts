@@ -1,13 +1,15 @@
 /** Loops with the layouts that GPUs of hardware get, on any GPU, compared with the CPU. */
 import assert from "node:assert/strict";
-import { key, normal, scan, splitKey, type Tensor, valueAndGrad } from "../../mod.ts";
+import { key, normal, odeint, ones, scan, splitKey, type Tensor, valueAndGrad } from "../../mod.ts";
+import { emitWgsl } from "../../src/compile/executors/wgsl/emit_wgsl.ts";
+import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import type { Run } from "../../src/compile/executors/run.ts";
 import { planFor } from "../../src/compile/inspect/planned_gpu.ts";
 import { machines } from "../../src/device/machines.ts";
 import { tileOf } from "../../src/compile/executors/wgsl/chain_functions.ts";
 import { chooseWorkgroup } from "../../src/compile/executors/wgsl/choose_workgroup.ts";
-import type { GpuLayout } from "../../src/compile/executors/wgsl/gpu_layout.ts";
+import { type GpuLayout, layOutOnGpu } from "../../src/compile/executors/wgsl/gpu_layout.ts";
 import { adapterOf } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { cpu as cpuDevice, longOnSoftware, testOnBoth } from "../devices.ts";
@@ -125,6 +127,52 @@ Deno.test("a step that only stores values uses the lanes of its arrays", () => {
   );
   const { layout } = plan.loops[1];
   assert.deepEqual([layout!.samples, layout!.lanes, layout!.workgroups, layout!.spilled], [1, 256, 64, 0]);
+});
+
+/** A solve with a bias, whose gradient is the sum over the steps of a term of each of four stages. */
+function solveWithBias(batch: number): () => void {
+  const parameters = {
+    weight: normal(key(1), [8, 8], { standardDeviation: 0.3 }),
+    bias: normal(key(2), [8]),
+  };
+  const field = (_t: unknown, y: Tensor) => y.matmul(parameters.weight).add(parameters.bias).tanh();
+  const options = { method: "rk4", stepSize: 0.25 } as const;
+  return () =>
+    void valueAndGrad(() => odeint(field, ones([batch, 8]), [0, 1], options).square().sum())(parameters);
+}
+
+testOnBoth("the terms of a sum over the steps are added where they are computed", async (cpu, webgpu) => {
+  const device = webgpu as WebGpuDevice;
+  let additions = 0;
+  await checkLoops(
+    cpu as CpuDevice,
+    device,
+    solveWithBias(3),
+    asHardware(device),
+    ({ program }, { chains }) => {
+      const sums = new Set(program.sums.map(({ slot }) => slot));
+      additions += chains.flat().filter(({ output }) => output && sums.has(output.slot!)).length;
+    },
+  );
+  assert.equal(additions, 4);
+});
+
+Deno.test("memory is reused without more barriers if there is enough, and with more barriers before slots are spilled", () => {
+  const { limits } = machines.h100;
+  const layoutWithin = (run: Run, bytes: number) => {
+    const adapter = { maxIterations: Infinity, limits: { ...limits, maxComputeWorkgroupStorageSize: bytes } };
+    const { local, spilled, ...layout } = layOutOnGpu(run.program, { samples: 1, lanes: 64 }, adapter);
+    const { barriers } = emitWgsl(run.program, { ...layout, local, spilled }).perStep;
+    return { barriers, size: local.size, spilled: spilled.size };
+  };
+  let fewer = 0;
+  observeLoops((_, run) => {
+    const ample = layoutWithin(run, limits.maxComputeWorkgroupStorageSize);
+    const tight = layoutWithin(run, 4 * ample.size - 4);
+    assert.ok(ample.barriers <= tight.barriers);
+    if (tight.spilled === 0 && tight.barriers > ample.barriers) fewer++;
+  }, longSums(2, 96, 6, 3));
+  assert.ok(fewer > 0);
 });
 
 /** Workgroups of hardware, in dispatches of so few steps that llvmpipe runs all iterations of their loops. */

@@ -172,3 +172,30 @@ export function lifetimesInChains(chains: readonly Chain[], program: Program): M
   });
   return lifetimes;
 }
+
+/**
+ * Numbers of phases, for each chain: a chain that reads what other invocations wrote begins a phase, after a barrier. Memory that
+ * is reused within a phase needs another barrier.
+ */
+export function phasesOf(chains: readonly Chain[]): number[] {
+  let phase = 0;
+  /** The slots that the phase has written, with the names of their elements. */
+  let written = new Map<number, string | undefined>();
+  return chains.map((chain) => {
+    const isAhead = chain.some((item) =>
+      item.operands.some((operand) => {
+        const { slot } = operand;
+        if (slot === undefined || !written.has(slot)) return false;
+        // Maps and stores read the elements that their invocation computes.
+        const isElementwise = item.kind === "map" || item.kind === "store";
+        return !isElementwise || lineKey(operand) === undefined || lineKey(operand) !== written.get(slot);
+      })
+    );
+    if (isAhead) {
+      phase++;
+      written = new Map();
+    }
+    for (const { output } of chain) if (output) written.set(output.slot!, lineKey(output));
+    return phase;
+  });
+}

@@ -5,8 +5,9 @@ import { type Layout, placeSlots } from "../../program/layout.ts";
 import type { Lifetime } from "../../program/liveness.ts";
 import type { AccumulateKernel, Program } from "../../program/program.ts";
 import { type Group, makeGroup, makeGroups, type Member, type Place, type Word } from "./buffer_groups.ts";
-import { type Chain, chainsOf, lifetimesInChains } from "./chains.ts";
+import { type Chain, chainsOf, lifetimesInChains, phasesOf } from "./chains.ts";
 import type { Adapter, WorkgroupShape } from "./choose_workgroup.ts";
+import { addEarly } from "./early_sums.ts";
 import { splitSums } from "./split_sums.ts";
 
 /** A weight gradient: the product of two matrices of product rows, with a row per step, sample and row of an operand. */
@@ -81,14 +82,14 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
   }
   rows.forEach((i, row) => inputAt[i] = rowGroups.places[row]);
   const outputAt = outputGroups.places;
-  const split = splitSums(program, workgroup);
+  const split = workgroup.lanes === 1 ? program : splitSums(addEarly(program), workgroup);
   const chains = chainsOf(split, { inputAt, outputAt, productRowsAt });
   const capacity = limits.maxComputeWorkgroupStorageSize / 4 / workgroup.samples;
   return {
     ...workgroup,
     uniformWords: limits.maxUniformBufferBindingSize / 4,
     chains,
-    ...placeWithin(capacity, split, lifetimesInChains(chains, split)),
+    ...placeWithin(capacity, split, lifetimesInChains(chains, split), phasesOf(chains)),
     word: program.slots.some(({ dtype }) => dtype === "int32" || dtype === "uint32") ? "u32" : "f32",
     carry,
     inputs: [fixed, constants, sharedRows, ...rowGroups.groups],
@@ -105,19 +106,33 @@ function placeWithin(
   capacity: number,
   { slots }: Program,
   lifetimes: ReadonlyMap<number, Lifetime>,
+  phases: readonly number[],
 ): { local: Layout; spilled: Layout } {
   const order = [...lifetimes].sort(([a], [b]) => slots[a].size - slots[b].size);
-  const all = placeSlots(slots, order);
   const none = placeSlots(slots, []);
-  if (all.size <= capacity) return { local: all, spilled: none };
-  const fits = (count: number) => placeSlots(slots, order.slice(0, count)).size <= capacity;
+  // Without reuse within a phase, which would need a barrier, if the memory suffices.
+  const phaseOf = (time: number) => phases[time] ?? time;
+  const inPhases = order.map(([slot, { first, last }]) =>
+    [slot, { first: phaseOf(first), last: phaseOf(last) }] as const
+  );
+  for (const lifetimes of [inPhases, order]) {
+    const all = placeSlots(slots, lifetimes);
+    if (all.size <= capacity) return { local: all, spilled: none };
+  }
+  const isWithin = (chosen: typeof order) => placeSlots(slots, chosen).size <= capacity;
   let [most, tooMany] = [0, order.length];
   while (tooMany - most > 1) {
     const middle = Math.floor((most + tooMany) / 2);
-    if (fits(middle)) most = middle;
+    if (isWithin(order.slice(0, middle))) most = middle;
     else tooMany = middle;
   }
-  return { local: placeSlots(slots, order.slice(0, most)), spilled: placeSlots(slots, order.slice(most)) };
+  const near = order.slice(0, most);
+  const far: typeof order = [];
+  for (const entry of order.slice(most)) {
+    if (isWithin([...near, entry])) near.push(entry);
+    else far.push(entry);
+  }
+  return { local: placeSlots(slots, near), spilled: placeSlots(slots, far) };
 }
 
 /** Lays out the product rows. Returns the places of both operands of each accumulating kernel. */
