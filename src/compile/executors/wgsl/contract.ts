@@ -21,7 +21,7 @@ const readsAhead = 16;
 /** Maximum terms of an iteration. */
 const maxUnroll = 8;
 
-/** What an invocation computes at once: outputs that are one workgroup apart, for a number of samples, and terms of their sums. */
+/** The tile of an invocation: outputs, samples, and the terms of their sums that an iteration reads. */
 export interface Tile {
   readonly outputs: number;
   /** One, or all samples of the workgroup. */

@@ -43,7 +43,7 @@ function termsOf({ op, args, value }: Scalar): number[] | undefined {
   return a && b && [...a, ...b];
 }
 
-/** The kernel that computes a term, if it is one kernel of this step that computes the same number of elements. */
+/** The kernel that computes a term. Undefined if there are several kernels, or if their elements differ in number. */
 function writerOf({ slot, shape }: Operand, { kernels, slots }: Program): Kernel | undefined {
   const writers = kernels.filter(({ output }) => output?.slot === slot);
   const [writer] = writers;
