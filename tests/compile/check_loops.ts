@@ -87,6 +87,21 @@ export const asHardware = (device: WebGpuDevice): Adapter => ({
   maxIterations: Infinity,
 });
 
+/** Small workgroups, in which the samples share reads of weights. */
+const sharing: readonly WorkgroupShape[] = [{ samples: 4, lanes: 2 }, { samples: 2, lanes: 16 }];
+
+/**
+ * Workgroups of hardware: in turn the workgroup that Weft chooses, and small ones. Dispatches have so few steps that llvmpipe
+ * runs all iterations of their loops.
+ */
+export function hardwareLayouts(device: WebGpuDevice): Layouts {
+  let loops = 0;
+  const adapter = adapterOf(device);
+  const share = ({ program, batch }: Run) =>
+    sharing[loops++ % 3] ?? chooseWorkgroup(program, batch, asHardware(device));
+  return { adapter, share };
+}
+
 /** The limits of a device, with changes. */
 export function limitsOf(
   { limits }: WebGpuDevice,

@@ -6,6 +6,8 @@ import { type Program, randomProgram } from "../programs/random_program.ts";
 import { shrink as shrinkProgram } from "../programs/shrink.ts";
 import { asCode, type RandomBody, randomBody, shrink } from "./random_body.ts";
 import { difference, optionsOf, tolerances } from "./run_body.ts";
+import { hardwareLayouts, withLayouts } from "./check_loops.ts";
+import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { command, main, number, wholeFrom } from "../../src/commands/command.ts";
 import { Option } from "commander";
 
@@ -21,6 +23,7 @@ const program = command(
   .option("--seed <number>", "seed of the first case; later cases use the next seeds", wholeFrom(0), 0)
   .option("--device <name>", "device of the loops: cpu or webgpu", "cpu")
   .option("--implementation <name>", "WebGPU implementation: native or dawn", "native")
+  .option("--hardware", "loops on WebGPU run with the workgroups of hardware GPUs", false)
   .option("--jit", "run compiled loops under jit", false)
   .option("--tolerance <number>", "largest relative difference of loops", number({ above: 0 }));
 
@@ -41,15 +44,24 @@ interface Options {
   readonly seed: number;
   readonly device: "cpu" | "webgpu";
   readonly implementation: "native" | "dawn";
+  readonly hardware: boolean;
   readonly jit: boolean;
   readonly tolerance?: number;
 }
 
 async function fuzzLoops(
-  { cases, seed, device, implementation, jit, tolerance }: Options,
+  { cases, seed, device, implementation, hardware, jit, tolerance }: Options,
 ): Promise<number> {
-  const compare = (body: RandomBody) => difference(body, dtype, { ...optionsOf(body), jit });
   const chosen = await init({ device, implementation });
+  const run = (body: RandomBody) => difference(body, dtype, { ...optionsOf(body), jit });
+  const compare = (body: RandomBody) => {
+    if (!hardware) return run(body);
+    let found!: ReturnType<typeof run>;
+    withLayouts(hardwareLayouts(chosen as WebGpuDevice), () => {
+      found = run(body);
+    });
+    return found;
+  };
   const dtype = device === "cpu" ? "float64" : "float32";
   const allowed = tolerance ?? tolerances[dtype];
 

@@ -8,13 +8,11 @@ import type { Run } from "../../src/compile/executors/run.ts";
 import { planFor } from "../../src/compile/inspect/planned_gpu.ts";
 import { machines } from "../../src/device/machines.ts";
 import { tileOf } from "../../src/compile/executors/wgsl/chain_functions.ts";
-import { chooseWorkgroup } from "../../src/compile/executors/wgsl/choose_workgroup.ts";
 import { type GpuLayout, layOutOnGpu } from "../../src/compile/executors/wgsl/gpu_layout.ts";
-import { adapterOf } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { cpu as cpuDevice, longOnSoftware, testOnBoth } from "../devices.ts";
 import { modelCases } from "../models/model_cases.ts";
-import { asHardware, checkLoops, limitsOf, withLayouts } from "./check_loops.ts";
+import { asHardware, checkLoops, hardwareLayouts, limitsOf, withLayouts } from "./check_loops.ts";
 import { randomBody } from "./random_body.ts";
 import { difference, tolerances } from "./run_body.ts";
 
@@ -174,13 +172,6 @@ Deno.test("memory is reused without more barriers if there is enough, and with m
   }, longSums(2, 96, 6, 3));
   assert.ok(fewer > 0);
 });
-
-/** Workgroups of hardware, in dispatches of so few steps that llvmpipe runs all iterations of their loops. */
-function hardwareLayouts(device: WebGpuDevice) {
-  const adapter = adapterOf(device);
-  const share = ({ program, batch }: Run) => chooseWorkgroup(program, batch, asHardware(device));
-  return { adapter, share };
-}
 
 testOnBoth("random loops run with the layouts of hardware", longOnSoftware, async (_cpu, webgpu) => {
   const layouts = hardwareLayouts(webgpu as WebGpuDevice);
