@@ -20,8 +20,8 @@ const gradientsOf = (model: string) => () => {
 };
 
 /** A recurrence whose loops compile fast: the last state and its gradient. */
-function recurrence() {
-  const [weight, first, x] = [[16, 16], [3, 16], [4, 3, 16]].map((shape, i) => normal(key(i), shape));
+function recurrence(batch = 3) {
+  const [weight, first, x] = [[16, 16], [batch, 16], [4, batch, 16]].map((shape, i) => normal(key(i), shape));
   return valueAndGrad((weight: Tensor) => {
     const step = (h: Tensor, x: Tensor): [Tensor, Tensor] => {
       const next = h.matmul(weight).add(x).tanh();
@@ -33,8 +33,24 @@ function recurrence() {
 }
 
 testOnWebGpu("a loop and its gradient give the same bits in every order of work", async () => {
-  await withDevices({}, async (devices) => assert.deepEqual(await ordersThatDiffer(devices, recurrence), []));
+  await withDevices(
+    {},
+    async (devices) => assert.deepEqual(await ordersThatDiffer(devices, () => recurrence()), []),
+  );
 });
+
+for (const workgroup of [{ samples: 2, lanes: 16 }, { samples: 4, lanes: 8 }]) {
+  const { samples, lanes } = workgroup;
+  testOnWebGpu(
+    `a loop gives the same bits in every order of work, with ${samples} samples and ${lanes} lanes`,
+    longOnSoftware,
+    async () => {
+      await withDevices({}, async (devices) => {
+        assert.deepEqual(await ordersThatDiffer(devices, () => recurrence(9), workgroup), []);
+      });
+    },
+  );
+}
 
 for (const model of Object.keys(modelCases)) {
   testOnWebGpu(`${model}: loops give the same bits in every order of work`, longOnSoftware, async () => {
@@ -68,7 +84,7 @@ function waitingCalls({ code, args }: WgslLoop): number[] {
 const flag = "argument(at + 1u) == 1u";
 
 testOnWebGpu("another order of work reveals a missing barrier of a loop", async (device) => {
-  const loop = shadersOf(device as WebGpuDevice, recurrence).at(-1)!;
+  const loop = shadersOf(device as WebGpuDevice, () => recurrence()).at(-1)!;
   const calls = waitingCalls(loop);
   const call = calls[calls.length >> 1];
   let isEdited = false;
@@ -78,7 +94,7 @@ testOnWebGpu("another order of work reveals a missing barrier of a loop", async 
     return code.replace(flag, `${flag} && i != ${call}u`);
   };
   await withDevices({ edit }, async (devices) => {
-    assert.deepEqual(await ordersThatDiffer(devices, recurrence), orders);
+    assert.deepEqual(await ordersThatDiffer(devices, () => recurrence()), orders);
   });
   assert.ok(isEdited);
 });

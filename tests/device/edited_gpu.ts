@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type Tensor, treeLeaves, type TypedArray } from "../../mod.ts";
 import { setSchedule } from "../../src/compile/executors/choose_executor.ts";
-import { chooseWorkgroup } from "../../src/compile/executors/wgsl/choose_workgroup.ts";
+import { chooseWorkgroup, type WorkgroupShape } from "../../src/compile/executors/wgsl/choose_workgroup.ts";
 import { adapterOf } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
@@ -77,12 +77,13 @@ export async function withDevices<T>(
 export async function ordersThatDiffer(
   devices: readonly WebGpuDevice[],
   compute: () => unknown,
+  workgroup?: WorkgroupShape,
 ): Promise<Order[]> {
   const results: TypedArray[][] = [];
   for (const device of devices) {
     setCurrentDevice(device);
     let result: unknown;
-    withHardwareLayouts(device, () => result = compute());
+    withHardwareLayouts(device, () => result = compute(), workgroup);
     results.push(await Promise.all(treeLeaves(result).map((leaf: Tensor) => leaf.data())));
   }
   const [expected, ...found] = results;
@@ -101,14 +102,18 @@ export function hasEqualBits(a: TypedArray, b: TypedArray): boolean {
 /**
  * Runs the loops of `body` as on hardware, in fused kernels in which invocations share the elements of a sample, with
  * barriers. Software GPUs otherwise run each sample in one invocation, without barriers.
+ *
+ * @param workgroup Default: chosen from the shapes.
  */
-export function withHardwareLayouts(device: WebGpuDevice, body: () => void): void {
+export function withHardwareLayouts(
+  device: WebGpuDevice,
+  body: () => void,
+  workgroup?: WorkgroupShape,
+): void {
+  const adapter = { ...adapterOf(device), maxIterations: Infinity };
   observeLoops((_, run, execute) => {
-    const workgroup = chooseWorkgroup(run.program, run.batch, {
-      ...adapterOf(device),
-      maxIterations: Infinity,
-    });
-    setSchedule(device, run, { executor: "fused", workgroup });
+    const chosen = workgroup ?? chooseWorkgroup(run.program, run.batch, adapter);
+    setSchedule(device, run, { executor: "fused", workgroup: chosen });
     assert.match(execute.describe(run), /^executor: fused/);
   }, body);
 }
