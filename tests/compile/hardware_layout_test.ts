@@ -189,7 +189,7 @@ testOnBoth("random loops run with the layouts of hardware", longOnSoftware, asyn
 });
 
 /** Models whose recurrences run as parallel scans, and models without recurrences. */
-const withoutLoops = ["Transformer", "S4D", "LRU", "S5", "Mamba"];
+const withoutLoops = ["Transformer", "S4D", "LRU", "S5", "S6", "Mamba"];
 
 for (const [name, make] of Object.entries(modelCases).filter(([name]) => !withoutLoops.includes(name))) {
   testOnBoth(`the loops of ${name} run with the layouts of hardware`, longOnSoftware, async (cpu, webgpu) => {

@@ -84,12 +84,14 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
   const outputAt = outputGroups.places;
   const split = workgroup.lanes === 1 ? program : splitSums(addEarly(program), workgroup);
   const chains = chainsOf(split, { inputAt, outputAt, productRowsAt });
+  // A sample with one invocation needs no barriers.
+  const phases = workgroup.lanes === 1 ? [] : phasesOf(chains);
   const capacity = limits.maxComputeWorkgroupStorageSize / 4 / workgroup.samples;
   return {
     ...workgroup,
     uniformWords: limits.maxUniformBufferBindingSize / 4,
     chains,
-    ...placeWithin(capacity, split, lifetimesInChains(chains, split), phasesOf(chains)),
+    ...placeWithin(capacity, split, lifetimesInChains(chains, split), phases),
     word: program.slots.some(({ dtype }) => dtype === "int32" || dtype === "uint32") ? "u32" : "f32",
     carry,
     inputs: [fixed, constants, sharedRows, ...rowGroups.groups],
@@ -101,6 +103,9 @@ export function layOutOnGpu(program: Program, workgroup: WorkgroupShape, adapter
   };
 }
 
+/** Maximum number of slots that are tried in gaps of the workgroup memory. */
+const maxAttempts = 16;
+
 /** Assigns workgroup memory to as many slots as fit, smallest first, and spills the others. */
 function placeWithin(
   capacity: number,
@@ -110,7 +115,7 @@ function placeWithin(
 ): { local: Layout; spilled: Layout } {
   const order = [...lifetimes].sort(([a], [b]) => slots[a].size - slots[b].size);
   const none = placeSlots(slots, []);
-  // Without reuse within a phase, which would need a barrier, if the memory suffices.
+  // Without reuse within a phase, which would need a barrier, if the memory suffices. Pinned slots are live at all times.
   const phaseOf = (time: number) => phases[time] ?? time;
   const inPhases = order.map(([slot, { first, last }]) =>
     [slot, { first: phaseOf(first), last: phaseOf(last) }] as const
@@ -126,9 +131,10 @@ function placeWithin(
     if (isWithin(order.slice(0, middle))) most = middle;
     else tooMany = middle;
   }
+  // Some of the next slots fit into gaps.
   const near = order.slice(0, most);
-  const far: typeof order = [];
-  for (const entry of order.slice(most)) {
+  const far = order.slice(most + maxAttempts);
+  for (const entry of order.slice(most, most + maxAttempts)) {
     if (isWithin([...near, entry])) near.push(entry);
     else far.push(entry);
   }
