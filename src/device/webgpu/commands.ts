@@ -3,10 +3,12 @@
  */
 import { batchError, isOutOfMemory, type LogEntry } from "./batch_error.ts";
 import type { Faults } from "./faults.ts";
+import { HeldCommands } from "./held_commands.ts";
 import type { Kernel } from "./kernel.ts";
 import type { CommandQueue, Launch, Region } from "./launch.ts";
 import type { CommandRecorder } from "./command_recorder.ts";
 import type { BufferPool, GpuMemory } from "./buffer_pool.ts";
+import { Readback } from "./readback.ts";
 import { operationsPerWord } from "./submission_budget.ts";
 
 /** Number of dispatches after which a batch is submitted, so that the GPU starts early. */
@@ -23,15 +25,6 @@ const paramsGranularity = 256;
 
 /** Waits for a promise of WebGPU. */
 export type Wait = <T>(promise: Promise<T>) => Promise<T>;
-
-/** A mappable buffer for reads, which several reads share. */
-interface Staging {
-  readonly buffer: GPUBuffer;
-  readonly size: number;
-  used: number;
-  readonly deliver: ((mapped: ArrayBuffer) => void)[];
-  readonly fail: ((error: unknown) => void)[];
-}
 
 /**
  * Records commands and submits them in batches. The parameters of all dispatches of a batch are in one
@@ -70,8 +63,8 @@ export class Commands implements CommandQueue {
   /** Error scopes of submitted batches. */
   readonly #settling = new Set<Promise<void>>();
 
-  #stagings: Staging[] = [];
-  readonly #idleStagings = new Map<number, GPUBuffer[]>();
+  readonly #readback: Readback;
+  readonly #held = new HeldCommands((commands) => this.#runHeld(commands));
   #flushScheduled = false;
   /** Recorder of the current capture. */
   captured: CommandRecorder | undefined;
@@ -91,6 +84,7 @@ export class Commands implements CommandQueue {
   ) {
     this.#device = device;
     this.#pool = pool;
+    this.#readback = new Readback(device);
     this.#faults = faults;
     this.#hint = hint;
     this.#wait = wait;
@@ -112,6 +106,7 @@ export class Commands implements CommandQueue {
 
   /** Ends the pass. Later passes write timestamps if `timestamps` is given. */
   timePasses(timestamps: (() => GPUComputePassTimestampWrites | undefined) | undefined): void {
+    if (this.#held.mustHold()) return this.#held.add(() => this.timePasses(timestamps));
     this.#endPass();
     this.#timestamps = timestamps;
   }
@@ -128,7 +123,7 @@ export class Commands implements CommandQueue {
 
   /** Number of waits for the GPU so far. Each takes at least 10 ms in Deno's WebGPU. */
   get waits(): number {
-    return this.#waits;
+    return this.#waits + this.#readback.waits;
   }
 
   /** Bytes uploaded to the GPU so far. */
@@ -149,6 +144,10 @@ export class Commands implements CommandQueue {
   /** Queues a kernel, as several dispatches if it exceeds the budget of a submission. */
   dispatch(launch: Launch): void {
     this.captured?.dispatch(launch);
+    if (this.#held.mustHold(launch.kernel)) {
+      const copied = { ...launch, words: Float64Array.from(launch.words) };
+      return this.#held.add(() => this.dispatch(copied));
+    }
     const { workgroups, operations } = launch;
     const part = Math.max(1, Math.floor(workgroups * this.#budget / operations));
     for (let first = 0; first < workgroups; first += part) {
@@ -169,7 +168,7 @@ export class Commands implements CommandQueue {
     const group = this.#bindGroup(kernel, buffers);
     for (const memory of buffers) memory.batch = this.#batch;
     const pass = this.#pass ??= this.#beginPass();
-    if (this.#kernel !== kernel) pass.setPipeline((this.#kernel = kernel).pipeline);
+    if (this.#kernel !== kernel) pass.setPipeline((this.#kernel = kernel).pipeline!);
     pass.setBindGroup(0, group);
     pass.setBindGroup(1, this.#paramsGroup(size), [offset]);
     pass.dispatchWorkgroups(count);
@@ -181,6 +180,14 @@ export class Commands implements CommandQueue {
     if (bytes.byteLength === 0) return;
     this.#uploaded += bytes.byteLength;
     this.captured?.write(memory, bytes.slice());
+    if (this.#held.mustHold()) {
+      const copied = bytes.slice();
+      return this.#held.add(() => this.#write(memory, copied));
+    }
+    this.#write(memory, bytes);
+  }
+
+  #write(memory: GpuMemory, bytes: Uint8Array<ArrayBuffer>): void {
     this.beginBatch();
     if (memory.batch !== this.#batch) {
       // No queued command uses the memory, so the order does not matter.
@@ -200,6 +207,9 @@ export class Commands implements CommandQueue {
   copy({ memory, offset: start, size }: Region, target: GpuMemory, offset: number): void {
     if (size === 0) return;
     this.captured?.copy({ memory, offset: start, size }, target, offset);
+    if (this.#held.mustHold()) {
+      return this.#held.add(() => this.copy({ memory, offset: start, size }, target, offset));
+    }
     this.#spend(operationsPerWord * size / 4);
     this.beginBatch();
     this.#beginCopy().copyBufferToBuffer(memory.buffer, start, target.buffer, offset, size);
@@ -210,15 +220,9 @@ export class Commands implements CommandQueue {
   async read(regions: readonly Region[]): Promise<ArrayBuffer[]> {
     const ticket = this.#faults.draw();
     this.beginBatch();
-    const copies = regions.map((region) => region.size === 0 ? new ArrayBuffer(0) : this.#copyOut(region));
-    if (!this.#flushScheduled) {
-      this.#flushScheduled = true;
-      queueMicrotask(() => {
-        this.#flushScheduled = false;
-        this.flush();
-      });
-    }
-    const values = await this.#wait(Promise.all(copies)).catch(async (error: Error) => {
+    const start = () => Promise.all(this.#startReading(regions));
+    const copies = this.#held.mustHold() ? this.#held.after(start) : start();
+    const values = await this.#wait(copies).catch(async (error: Error) => {
       // The error of a lost device or a failed batch is more precise, but can arrive later.
       await Promise.race([this.#device.lost, new Promise((resolve) => setTimeout(resolve, 100))]);
       await this.#settle(ticket);
@@ -228,6 +232,19 @@ export class Commands implements CommandQueue {
     return values;
   }
 
+  #startReading(regions: readonly Region[]): (ArrayBuffer | Promise<ArrayBuffer>)[] {
+    this.beginBatch();
+    const copies = regions.map((region) => region.size === 0 ? new ArrayBuffer(0) : this.#copyOut(region));
+    if (!this.#flushScheduled) {
+      this.#flushScheduled = true;
+      queueMicrotask(() => {
+        this.#flushScheduled = false;
+        this.flush();
+      });
+    }
+    return copies;
+  }
+
   /**
    * Waits for all queued commands.
    *
@@ -235,6 +252,7 @@ export class Commands implements CommandQueue {
    */
   async synchronize(): Promise<void> {
     const ticket = this.#faults.draw();
+    if (this.#held.mustHold()) await this.#wait(this.#held.after(() => {}));
     this.flush();
     this.#faults.checkLost();
     this.#waits++;
@@ -244,6 +262,7 @@ export class Commands implements CommandQueue {
 
   /** Submits the recorded commands. */
   flush(): void {
+    if (this.#held.mustHold()) return this.#held.add(() => this.flush());
     if (!this.#isOpen) return;
     this.#isOpen = false;
     this.#operations = 0;
@@ -256,12 +275,25 @@ export class Commands implements CommandQueue {
       this.#encoder = undefined;
     }
     this.#closeScopes();
-    for (const staging of this.#stagings) this.#deliver(staging);
-    this.#stagings = [];
+    this.#readback.deliver();
     this.#log = [];
     this.#batch++;
     if (this.#pool.trim(this.#isShort) || this.#bindGroups.size > 2048) this.#bindGroups.clear();
     this.#isShort = false;
+  }
+
+  /** Runs commands that waited for kernels. They have been captured before. */
+  #runHeld(commands: readonly (() => void)[]): void {
+    const { captured } = this;
+    this.captured = undefined;
+    for (const command of commands) {
+      try {
+        command();
+      } catch (error) {
+        this.#faults.add(error as Error);
+      }
+    }
+    this.captured = captured;
   }
 
   /** Adds operations to the batch, or to a new batch if they would exceed the budget. */
@@ -349,49 +381,9 @@ export class Commands implements CommandQueue {
   }
 
   #copyOut({ memory, offset, size }: Region): Promise<ArrayBuffer> {
-    let staging = this.#stagings.find(({ used, size: total }) => used + size <= total);
-    if (!staging) this.#stagings.push(staging = this.#newStaging(size));
-    const start = staging.used;
-    // Mapped ranges must start at multiples of eight.
-    staging.used = Math.ceil((start + size) / 8) * 8;
-    this.#beginCopy().copyBufferToBuffer(memory.buffer, offset, staging.buffer, start, size);
+    const { buffer, offset: start, values } = this.#readback.reserve(size);
+    this.#beginCopy().copyBufferToBuffer(memory.buffer, offset, buffer, start, size);
     memory.batch = this.#batch;
-    const { promise, resolve, reject } = Promise.withResolvers<ArrayBuffer>();
-    staging.deliver.push((mapped) => resolve(mapped.slice(start, start + size)));
-    staging.fail.push(reject);
-    return promise;
-  }
-
-  #newStaging(byteLength: number): Staging {
-    const size = Math.max(4096, 2 ** Math.ceil(Math.log2(byteLength)));
-    const fitting = size > this.#device.limits.maxBufferSize ? Math.ceil(byteLength / 8) * 8 : size;
-    const buffer = this.#idleStagings.get(fitting)?.pop() ?? this.#device.createBuffer({
-      label: "staging",
-      size: fitting,
-      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
-    });
-    return { buffer, size: fitting, used: 0, deliver: [], fail: [] };
-  }
-
-  /**
-   * Maps a staging buffer, copies its content and unmaps it, because some implementations hang when a device
-   * is destroyed with a mapped buffer.
-   */
-  async #deliver({ buffer, size, used, deliver, fail }: Staging): Promise<void> {
-    this.#waits++;
-    try {
-      await buffer.mapAsync(GPUMapMode.READ, 0, used);
-      const mapped = buffer.getMappedRange(0, used);
-      for (const hand of deliver) hand(mapped);
-      buffer.unmap();
-    } catch (error) {
-      for (const reject of fail) reject(error);
-      buffer.destroy();
-      return;
-    }
-    const idle = this.#idleStagings.get(size) ?? [];
-    this.#idleStagings.set(size, idle);
-    if (idle.length < 2 && size <= 2 ** 24) idle.push(buffer);
-    else buffer.destroy();
+    return values;
   }
 }

@@ -85,9 +85,14 @@ export class Gpu {
     const faults = this.#faults = new Faults();
     const hint = failureHint(found.implementation);
     this.pool = new BufferPool(device);
-    const wait: Wait = found.implementation === "dawn" ? waitForDawn : (promise) => promise;
+    const isDawn = found.implementation === "dawn";
+    const wait: Wait = isDawn ? waitForDawn : (promise) => promise;
     this.commands = new Commands(device, this.pool, faults, { hint, wait, budget });
-    this.kernels = new KernelCache(device, faults, this.commands.paramsLayout, hint);
+    // Deno's WebGPU has compiled a kernel when `createComputePipelineAsync` returns.
+    this.kernels = new KernelCache(device, faults, this.commands.paramsLayout, {
+      hint,
+      inBackground: isDawn,
+    });
     device.addEventListener("uncapturederror", (event) => {
       const { error } = event as GPUUncapturedErrorEvent;
       faults.add(new Error(`WebGPU failed: ${error.message.trim()}\n${hint}`));

@@ -6,7 +6,12 @@ import type { Faults } from "./faults.ts";
 /** A compiled kernel. */
 export interface Kernel {
   readonly name: string;
-  readonly pipeline: GPUComputePipeline;
+  /** Undefined until the kernel is compiled. */
+  readonly pipeline?: GPUComputePipeline;
+  /** Resolves when the kernel is compiled, or has an error. Undefined from then on. */
+  readonly compiling?: Promise<void>;
+  /** Compiles the kernel at once. */
+  readonly compileNow: () => void;
   /** Layout of the bind group of the buffers. */
   readonly layout: GPUBindGroupLayout;
   /** See {@linkcode KernelSource}. */
@@ -105,12 +110,19 @@ export class KernelCache {
   readonly #faults: Faults;
   readonly #paramsLayout: GPUBindGroupLayout;
   readonly #hint: string;
+  readonly #inBackground: boolean;
   readonly #kernels = new LruCache<string, Kernel>(maximumKernels);
   readonly #layouts = new Map<string, { group: GPUBindGroupLayout; pipeline: GPUPipelineLayout }>();
   #compiled = 0;
 
-  constructor(device: GPUDevice, faults: Faults, paramsLayout: GPUBindGroupLayout, hint: string) {
+  constructor(
+    device: GPUDevice,
+    faults: Faults,
+    paramsLayout: GPUBindGroupLayout,
+    { hint, inBackground }: { hint: string; inBackground: boolean },
+  ) {
     this.#device = device;
+    this.#inBackground = inBackground;
     this.#faults = faults;
     this.#paramsLayout = paramsLayout;
     this.#hint = hint;
@@ -129,15 +141,35 @@ export class KernelCache {
   #compile({ name, code, access, entryPoint = "main" }: KernelSource): Kernel {
     this.#compiled++;
     const device = this.#device;
+    const layout = this.#layout(access);
+    const module = this.#check(name, () => device.createShaderModule({ label: name, code }));
+    const descriptor = { label: name, layout: layout.pipeline, compute: { module, entryPoint } };
+    const kernel: { -readonly [K in keyof Kernel]: Kernel[K] } = {
+      name,
+      layout: layout.group,
+      access,
+      compileNow: () => {
+        kernel.pipeline ??= this.#check(name, () => device.createComputePipeline(descriptor));
+        kernel.compiling = undefined;
+      },
+    };
+    if (this.#inBackground) {
+      // An error is found again, and reported, at once.
+      kernel.compiling = device.createComputePipelineAsync(descriptor)
+        .then((pipeline) => void (kernel.pipeline ??= pipeline), () => {})
+        .then(() => kernel.compileNow());
+    } else {
+      kernel.compileNow();
+    }
+    return kernel;
+  }
+
+  /** Calls a function of WebGPU. Errors of the compilation go to `Faults`. */
+  #check<T>(name: string, make: () => T): T {
+    const device = this.#device;
     device.pushErrorScope("validation");
     device.pushErrorScope("internal");
-    const layout = this.#layout(access);
-    const module = device.createShaderModule({ label: name, code });
-    const pipeline = device.createComputePipeline({
-      label: name,
-      layout: layout.pipeline,
-      compute: { module, entryPoint },
-    });
+    const made = make();
     for (let scope = 0; scope < 2; scope++) {
       device.popErrorScope().then((error) => {
         if (!error) return;
@@ -148,7 +180,7 @@ export class KernelCache {
         // The device is lost. `Faults` has the error.
       });
     }
-    return { name, pipeline, layout: layout.group, access };
+    return made;
   }
 
   #layout(access: string): { group: GPUBindGroupLayout; pipeline: GPUPipelineLayout } {
