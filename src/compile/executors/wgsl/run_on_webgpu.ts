@@ -23,12 +23,35 @@ export interface Compiled extends WgslLoop {
   readonly layout: GpuLayout;
 }
 
-/** Maximum compiled programs per device. A program contains the values of numbers, so each new value makes a new program. */
+/** Maximum shaders. A program contains the values of numbers, so each new value makes a new program. */
 const maxCompiled = 512;
 
-/** Shaders as text: the cache holds no GPU memory, which captured commands could still use after an eviction. */
-const compiled = new WeakMap<WebGpuDevice, LruCache<string, Compiled>>();
+/**
+ * Shaders as text, for all devices of the process. The cache holds no GPU memory, which captured commands could still use after an
+ * eviction.
+ */
+const compiled = new LruCache<string, Compiled>(maxCompiled);
 let count = 0;
+
+/** Limits that a layout depends on. */
+const limitNames = Object.keys(
+  {
+    maxStorageBuffersPerShaderStage: 0,
+    maxStorageBufferBindingSize: 0,
+    maxComputeWorkgroupsPerDimension: 0,
+    maxUniformBufferBindingSize: 0,
+    maxComputeWorkgroupStorageSize: 0,
+    maxComputeInvocationsPerWorkgroup: 0,
+  } satisfies Record<keyof Adapter["limits"], 0>,
+) as (keyof Adapter["limits"])[];
+const limitTexts = new WeakMap<Adapter["limits"], string>();
+
+/** The limits as a key. Each access to a limit of WebGPU calls the runtime, so the text is stored. */
+function limitsText(limits: Adapter["limits"]): string {
+  let text = limitTexts.get(limits);
+  if (text === undefined) limitTexts.set(limits, text = limitNames.map((name) => limits[name]).join(" "));
+  return text;
+}
 
 /** llvmpipe leaves all loops of a shader after 65,535 iterations of an invocation, without an error. */
 const softwareIterations = 60_000;
@@ -53,17 +76,12 @@ export function compile(program: Program, workgroup: WorkgroupShape, adapter: Ad
   throw new Uncompilable("a step needs more loop iterations than a software adapter allows in a dispatch");
 }
 
-function cached(
-  device: WebGpuDevice,
-  program: Program,
-  workgroup: WorkgroupShape,
-  adapter: Adapter,
-): Compiled {
-  let programs = compiled.get(device);
-  if (!programs) compiled.set(device, programs = new LruCache(maxCompiled));
+function cached(program: Program, workgroup: WorkgroupShape, adapter: Adapter): Compiled {
   const { samples, lanes } = workgroup;
-  const key = `${identityOf(program)} ${samples} ${lanes} ${adapter.maxIterations}`;
-  return programs.getOrMake(key, () => compile(program, workgroup, adapter, `loop ${count++}`));
+  const key = `${identityOf(program)} ${samples} ${lanes} ${adapter.maxIterations} ${
+    limitsText(adapter.limits)
+  }`;
+  return compiled.getOrMake(key, () => compile(program, workgroup, adapter, `loop ${count++}`));
 }
 
 /**
@@ -81,7 +99,7 @@ export function runOnWebGpu(
   const inputs = given.inputs.map((view) => makeContiguous(device, view));
   const run = { ...given, inputs };
   const { program, batch, steps } = run;
-  const loop = cached(device, program, workgroup, adapter);
+  const loop = cached(program, workgroup, adapter);
   const { layout } = loop;
   const { carry, outputs, productRows, spilled } = layout;
   const dispatchSize = chooseDispatchSize(run, layout, adapter);
