@@ -213,7 +213,7 @@ export class WebGpuDevice implements KernelDevice {
   }
 
   async synchronize(): Promise<void> {
-    await this.#gpu.commands.synchronize();
+    await this.#gpu.synchronize();
     await this.#check;
   }
 

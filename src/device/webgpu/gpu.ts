@@ -70,6 +70,7 @@ export class Gpu {
   readonly kernels: KernelCache;
   readonly commands: Commands;
   readonly #faults: Faults;
+  readonly #wait: Wait;
   /** Records kernels instead of queueing them, while a loop is recorded. */
   #recorded: Launch[] | undefined;
 
@@ -86,7 +87,7 @@ export class Gpu {
     const hint = failureHint(found.implementation);
     this.pool = new BufferPool(device);
     const isDawn = found.implementation === "dawn";
-    const wait: Wait = isDawn ? waitForDawn : (promise) => promise;
+    const wait = this.#wait = isDawn ? waitForDawn : (promise) => promise;
     this.commands = new Commands(device, this.pool, faults, { hint, wait, budget });
     // Deno's WebGPU has compiled a kernel when `createComputePipelineAsync` returns.
     this.kernels = new KernelCache(device, faults, this.commands.paramsLayout, {
@@ -114,6 +115,16 @@ export class Gpu {
       requiredFeatures: features.has("timestamp-query") ? ["timestamp-query"] : [],
     });
     return new Gpu(found, device, own);
+  }
+
+  /**
+   * Waits for all queued commands, and for kernels that are compiled in the background but not queued.
+   *
+   * @throws {Error} The first error of a command.
+   */
+  async synchronize(): Promise<void> {
+    await this.commands.synchronize();
+    await this.#wait(this.kernels.settled());
   }
 
   /** Whether the device is lost or destroyed. */

@@ -114,6 +114,8 @@ export class KernelCache {
   readonly #kernels = new LruCache<string, Kernel>(maximumKernels);
   readonly #layouts = new Map<string, { group: GPUBindGroupLayout; pipeline: GPUPipelineLayout }>();
   #compiled = 0;
+  /** Kernels that are being compiled in the background. */
+  readonly #compiling = new Set<Promise<void>>();
 
   constructor(
     device: GPUDevice,
@@ -153,15 +155,23 @@ export class KernelCache {
         kernel.compiling = undefined;
       },
     };
-    if (this.#inBackground) {
-      // An error is found again, and reported, at once.
-      kernel.compiling = device.createComputePipelineAsync(descriptor)
-        .then((pipeline) => void (kernel.pipeline ??= pipeline), () => {})
-        .then(() => kernel.compileNow());
-    } else {
+    if (!this.#inBackground) {
       kernel.compileNow();
+      return kernel;
     }
+    // An error is found again, and reported, at once.
+    const compiling = device.createComputePipelineAsync(descriptor)
+      .then((pipeline) => void (kernel.pipeline ??= pipeline), () => {})
+      .then(() => kernel.compileNow())
+      .finally(() => this.#compiling.delete(compiling));
+    this.#compiling.add(compiling);
+    kernel.compiling = compiling;
     return kernel;
+  }
+
+  /** Resolves when no kernel is being compiled in the background. */
+  async settled(): Promise<void> {
+    while (this.#compiling.size > 0) await Promise.all(this.#compiling);
   }
 
   /** Calls a function of WebGPU. Errors of the compilation go to `Faults`. */
