@@ -260,7 +260,7 @@ function page(rows: readonly Row[], before: readonly Row[]): string {
     "`adjoint`: a loop of the continuous adjoint. Steps and GFLOP: of all runs of the loop in a training step. Workgroup memory and " +
     "spilled: bytes of a workgroup. Calls and barriers: of a step. Samples per read: samples that share a read of a weight. " +
     "Weights read: bytes that a workgroup reads in a step. Spilled read and rows: bytes that a sample reads and writes in a step. " +
-    "Lanes busy: weighted by operations. `cache`: weights and spilled values. `rows`: rows and spilled values that exceed the cache.",
+    "Samples: of fast weights, the heads of each sample. Lanes busy: weighted by operations. `cache`: weights and spilled values. `rows`: rows and spilled values that exceed the cache.",
     table(rows.filter(isLoop), before.filter(isLoop), [workload, loop], loopColumns),
     "## The latency of a step",
     "Sums of iterations x cycles with 48 KiB of workgroup memory. A step takes this time where the table says `latency`.",
