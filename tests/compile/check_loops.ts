@@ -87,12 +87,12 @@ export const asHardware = (device: WebGpuDevice): Adapter => ({
   maxIterations: Infinity,
 });
 
-/** Small workgroups, in which the samples share reads of weights. */
+/** Small workgroups. Their samples share reads of weights. */
 const sharing: readonly WorkgroupShape[] = [{ samples: 4, lanes: 2 }, { samples: 2, lanes: 16 }];
 
 /**
- * Workgroups of hardware: in turn the workgroup that Weft chooses, and small ones. Dispatches have so few steps that llvmpipe
- * runs all iterations of their loops.
+ * Workgroups of hardware: in turn the workgroup that Weft chooses, and small ones. llvmpipe limits the iterations of a dispatch,
+ * so the steps are divided among dispatches.
  */
 export function hardwareLayouts(device: WebGpuDevice): Layouts {
   let loops = 0;

@@ -1,4 +1,7 @@
-/** Chains as WGSL functions. An invocation computes every `lanes`-th element, beginning with its lane. */
+/**
+ * Chains as WGSL functions. An invocation computes every n-th element for its sample, where n is the number of lanes. In products
+ * with weights, it can compute every n-th element for all samples of the workgroup, where n is the number of invocations.
+ */
 import { collapse } from "../../../device/collapse.ts";
 import { add, constant, input, max, min } from "../../../device/scalar.ts";
 import { contiguousStrides, sizeOf } from "../../../device/shape.ts";

@@ -39,7 +39,7 @@ const softwareWorkgroup: WorkgroupShape = { samples: 8, lanes: 1 };
 const concurrentWorkgroups = 256;
 
 /** Maximum samples that share reads of weights: their sums are in registers. */
-const maxSharing = 8;
+export const maxSharing = 8;
 
 /** Chooses the samples of a workgroup and the invocations that share each. */
 export function chooseWorkgroup(

@@ -5,7 +5,7 @@
 import { input } from "../../../device/scalar.ts";
 import { contiguousStrides, sizeOf } from "../../../device/shape.ts";
 import type { ContractKernel, Kernel, Operand, Program, ReduceKernel, Slot } from "../../program/program.ts";
-import type { WorkgroupShape } from "./choose_workgroup.ts";
+import { maxSharing, type WorkgroupShape } from "./choose_workgroup.ts";
 
 /** A product or a reduction. `terms` is set if the first axis counts parts: part p has the terms p, p + parts, p + 2 parts ... */
 export type SumKernel = (ContractKernel | ReduceKernel) & {
@@ -30,7 +30,7 @@ export function sharesWeights(
   { samples, lanes }: WorkgroupShape,
 ): boolean {
   const areShared = operands.slice(0, 2).map(({ slot }) => slot === undefined);
-  if (lanes === 1 || samples === 1 || areShared[0] === areShared[1]) return false;
+  if (lanes === 1 || samples === 1 || samples > maxSharing || areShared[0] === areShared[1]) return false;
   const outputs = sizeOf(output.shape) / (terms === undefined ? 1 : output.shape[0]);
   return 2 * outputs * maxParts(terms ?? operands[0].shape.at(-1)!) >= samples * lanes;
 }
