@@ -6,6 +6,7 @@ import { Argument, type Command, Option } from "commander";
 import { exists, writeAtomically } from "../../src/files/disk.ts";
 import type { RunConfig } from "../../src/train/config.ts";
 import { generatedPages } from "./pages/pages.ts";
+import { lacksTrainingImages } from "./experiments/images.ts";
 import { experimentNamed } from "./experiments/registry.ts";
 import { tables } from "./tables/registry.ts";
 import { makeFolder } from "../../src/files/disk.ts";
@@ -148,7 +149,7 @@ export async function reproduce(args: string[]): Promise<number> {
     );
     return 0;
   }
-  const lacking = await missingData(table, options);
+  const lacking = await missingData(table, options, options.scale);
   const isThere = ({ config }: TableRun) => !lacking.includes(config.data ?? "");
   const wanted = runs.filter(isThere);
   const how = `deno task download ${downloadsOf(table).join(" ")}, or --data`;
@@ -237,14 +238,17 @@ function dataOf(experiment: string): string | undefined {
   return experimentNamed(experiment).options.data?.default as string | undefined;
 }
 
-/** The missing data of a table. */
-async function missingData({ columns }: PaperTable, { data }: Options): Promise<string[]> {
-  const paths = new Set(columns.flatMap(({ experiment }) => {
-    const path = dataOf(experiment);
-    return path === undefined ? [] : [dataIn(data, path)];
-  }));
-  const found = await Promise.all([...paths].map((path) => exists(path)));
-  return [...paths].filter((_, i) => !found[i]);
+/** The data that runs of a table need and that are missing: paths, and folders without training images. */
+async function missingData(table: PaperTable, options: Options, scale: Scale): Promise<string[]> {
+  const [row] = table.rows;
+  const all = { ...options, scale, models: undefined, experiments: undefined, seeds: [0] };
+  const runs = await tableRuns({ ...table, rows: [{ ...row, published: undefined }] }, all);
+  const needed = new Set(runs.map(({ config }) => config.data).filter((path) => path !== undefined));
+  const lacks = async (path: string) =>
+    !await exists(path) ||
+    await lacksTrainingImages(path, runs.find(({ config }) => config.data === path)!.config);
+  const missing = await Promise.all([...needed].map(lacks));
+  return [...needed].filter((_, i) => missing[i]);
 }
 
 /** Names of a table's data sets in `deno task download`. */
@@ -263,7 +267,7 @@ function roughly(hours: number): string {
 }
 
 async function described(table: PaperTable, options: Options): Promise<string> {
-  const missing = await missingData(table, options);
+  const missing = await missingData(table, options, table.scales.paper ? "paper" : "small");
   const counts = await Promise.all(
     scales.filter((scale) => table.scales[scale]).map(async (scale) => {
       const runs = await tableRuns(table, { ...options, scale });

@@ -48,7 +48,7 @@ Deno.test(
   "two processes with the same run train it once, with its settings",
   withFolder(async (out) => {
     const table = tables.find(({ name }) => name === "warp-table-2")!;
-    const tiny = { epochs: 1, hidden: 2, depth: 1, samples: 2, batchSize: 200 };
+    const tiny = { epochs: 1, hidden: 2, depth: 1, units: 2, samples: 2, batchSize: 200 };
     const [run] = await tableRuns(
       {
         ...table,

@@ -2,7 +2,7 @@
 import { OptionError } from "../../../src/device/errors.ts";
 import { type Digits, readDigits } from "../data/mnist.ts";
 import { type OptionSchema, switchOption } from "../../../src/train/option.ts";
-import { whyNoFolder } from "../../../src/files/disk.ts";
+import { exists, whyNoFolder } from "../../../src/files/disk.ts";
 
 /** Rows and columns of the images. */
 const rows = 28;
@@ -73,6 +73,24 @@ export async function readLearningImages(
       } to learn from test images that are not tested`,
     { option: "fromTestImages" },
   );
+}
+
+/** Whether a run needs training images that its folder does not have. */
+export async function lacksTrainingImages(
+  folder: string,
+  { experiment, fromTestImages }: ImageSettings & { readonly experiment: string },
+): Promise<boolean> {
+  if (!learnsFromImages(experiment) || fromTestImages) return false;
+  const names = ["train-images-idx3-ubyte", "train-labels-idx1-ubyte"];
+  const found = await Promise.all(
+    names.map(async (name) => await exists(`${folder}/${name}.gz`) || await exists(`${folder}/${name}`)),
+  );
+  return !found.every(Boolean);
+}
+
+/** Whether an experiment learns from training images, by its name. */
+function learnsFromImages(experiment: string): boolean {
+  return /^(sequential-)?(fashion-)?mnist(-completion)?$/.test(experiment);
 }
 
 /**

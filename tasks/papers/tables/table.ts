@@ -233,10 +233,17 @@ async function runName({ device: _, blas: __, ...config }: RunConfig): Promise<s
   return `${experiment}-${model}-${seed}-${digest.slice(0, 8)}`;
 }
 
+/** The settings of a run that `deno task train` accepts: without the size of a model that has none. */
+export function givenSettings({ experiment, ...settings }: RunConfig): Readonly<Record<string, unknown>> {
+  const { hidden, ...others } = settings;
+  const { takes } = kindNamed(experimentNamed(experiment).models(), others.model as string);
+  return takes.includes("hidden") ? { ...others, hidden } : others;
+}
+
 /** Arguments of `deno task train` that produce a run. */
 export function trainArguments({ config, folder }: Pick<TableRun, "config" | "folder">): string[] {
-  const { experiment, ...settings } = config;
-  const options = Object.entries(settings).filter(([, value]) => value !== false)
+  const { experiment } = config;
+  const options = Object.entries(givenSettings(config)).filter(([, value]) => value !== false)
     .flatMap(([name, value]) => value === true ? [flag(name)] : [flag(name), String(value)]);
   return [experiment, ...options, "--run", folder.path];
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { DataRecord } from "../../../src/series/data_record.ts";
 import { init } from "../../../mod.ts";
 import { sequentialMnist } from "../../../tasks/papers/experiments/image_classes.ts";
+import { lacksTrainingImages } from "../../../tasks/papers/experiments/images.ts";
 import { writeDigits } from "../data/digit_files.ts";
 import { withFolder } from "../../tasks/command_line.ts";
 
@@ -48,5 +49,23 @@ Deno.test(
     assert([...train, ...validation].every((name) => name.startsWith("train ")));
     assert.deepEqual([record.length, record.classes.length], [16, 10]);
     assert.equal((await sequentialMnist.open!(config, record).samples(folder)).count, 70);
+  }),
+);
+
+Deno.test(
+  "a table at the scale of the paper needs the training images, and the small table does not",
+  withFolder(async (folder) => {
+    await writeDigits(folder, "t10k", 10);
+    const lacks = (experiment: string, fromTestImages?: boolean) =>
+      lacksTrainingImages(folder, { experiment, fromTestImages });
+    assert.deepEqual(
+      await Promise.all([
+        ...["sequential-mnist", "mnist-completion", "fashion-mnist-completion"].map((name) => lacks(name)),
+        ...[lacks("sequential-mnist", true), lacks("mnist-transitions"), lacks("etth1")],
+      ]),
+      [true, true, true, false, false, false],
+    );
+    await writeDigits(folder, "train", 10);
+    assert.equal(await lacks("sequential-mnist"), false);
   }),
 );

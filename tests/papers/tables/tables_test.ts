@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { experimentNamed } from "../../runs.ts";
-import { checkValues } from "../../../src/train/experiment.ts";
+import { checkValues, settingsOf } from "../../../src/train/experiment.ts";
 import { forecastModels } from "../../../src/series/forecast_models.ts";
 import { seriesModels } from "../../../src/series/series_models.ts";
 import { tables } from "../../../tasks/papers/tables/registry.ts";
-import { scales, tableRuns } from "../../../tasks/papers/tables/table.ts";
+import { givenSettings, scales, tableRuns } from "../../../tasks/papers/tables/table.ts";
 
 for (const table of tables) {
   Deno.test(`the runs of ${table.name} have valid models, experiments and settings`, async () => {
@@ -25,6 +25,21 @@ for (const table of tables) {
     }
   });
 }
+
+Deno.test("the configuration of a run is complete: no default adds to it or changes it", async () => {
+  for (const table of tables) {
+    for (const scale of scales.filter((scale) => table.scales[scale])) {
+      for (const { config } of await tableRuns(table, { scale, seeds: [0] })) {
+        const { experiment } = config;
+        const { device: _, ...settings } = givenSettings(config);
+        const found = settingsOf(experimentNamed(experiment), settings);
+        const chosen = Object.entries(found).filter(([, value]) => value !== undefined && value !== false);
+        const added = chosen.filter(([name]) => !(name in config)).map(([name]) => name);
+        assert.deepEqual(added, [], `${table.name}, ${scale}, ${config.model}, ${experiment}`);
+      }
+    }
+  }
+});
 
 Deno.test("the name of a run depends on its settings and not on data path and device", async () => {
   const [table] = tables;
