@@ -9,7 +9,8 @@ import { createWebGpuDevice, type WebGpuDevice } from "./webgpu/device.ts";
 /** Selection of the device of new tensors. */
 export interface InitOptions {
   /**
-   * `"auto"` (default): a hardware GPU, or the CPU if there is no GPU. `"webgpu"`: any adapter, including
+   * `"auto"` (default): a hardware GPU, or the CPU if there is no GPU, whatever the model; runs of experiments choose by
+   * the cost of a training step. `"webgpu"`: any adapter, including
    * software adapters; an adapter that uses OpenGL prints a warning. `"cpu"`: the CPU.
    *
    * @default {"auto"}
