@@ -85,7 +85,7 @@ export function chooseDevice<Batch extends Tree>(
   threads: number = processorThreads(),
 ): CostChoice {
   if (!task.optimizer) {
-    return { kind: "cpu", reason: "CPU: the parameters have a closed form, without steps" };
+    return { kind: "cpu", reason: "CPU: the parameters have a closed form, or the model is not chosen yet" };
   }
   if (treeLeaves(task.parameters).some(({ dtype }) => dtype === "float64")) {
     return { kind: "cpu", reason: "CPU: the parameters are float64" };
