@@ -20,15 +20,7 @@ import {
   tablePage,
 } from "./tables/render.ts";
 import { lockRun, runFolder } from "../../src/train/run_folder.ts";
-import {
-  dataIn,
-  type PaperTable,
-  type Scale,
-  scaleOf,
-  scales,
-  type TableRun,
-  tableRuns,
-} from "./tables/table.ts";
+import { type PaperTable, type Scale, scaleOf, scales, type TableRun, tableRuns } from "./tables/table.ts";
 import {
   command,
   deviceOption,
