@@ -12,10 +12,10 @@ import { evaluate, literal, type LoopNodes, type Node, topological } from "../tr
 import type { Sum } from "../program/lower/values.ts";
 import type { Executor, Run, RunResult } from "../executors/run.ts";
 import type { HoistedLoop } from "./hoisted_loop.ts";
+import { evaluateGroups } from "./stage_groups.ts";
 import { splitSamples } from "../program/passes/split_samples.ts";
 import { loweredOf } from "./lowered_loop.ts";
 import { alongBatch } from "../../tensor/batching.ts";
-import { evaluateAllSteps } from "../trace/vectorize.ts";
 
 /** A loop and its values. */
 export interface GraphLoop {
@@ -50,7 +50,7 @@ export function bindLoop(hoistedLoop: HoistedLoop, values: Map<Node, Batched>, s
         kind: "batched pass",
         name: `${hoistedLoop.hoisted.length} operations for ${steps} steps at once`,
       }),
-      () => evaluateAllSteps(hoistedLoop.hoisted, values, steps, hoistedLoop.fusedChains),
+      () => evaluateGroups(hoistedLoop.groups, values, steps, hoistedLoop.fusedChains),
     );
   }
   const tensorsOf = (nodes: readonly Node[]) =>

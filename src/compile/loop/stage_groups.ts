@@ -1,0 +1,177 @@
+/**
+ * Equal hoisted operations of different stages of a step, such as the slow network of fast weights at the four times of a
+ * Runge-Kutta step. A GPU evaluates the stages together, as steps of one operation.
+ */
+import { isFloat } from "../../device/dtype.ts";
+import { instantiate } from "../../device/scalar.ts";
+import { numberText, textOf } from "../../device/structure_text.ts";
+import { applyToBatch } from "../../tensor/batching.ts";
+import { concatenate } from "../../tensor/functions.ts";
+import { type Batched, isRecording, record, withoutRecording } from "../../tensor/primitive.ts";
+import type { Elementwise } from "../../tensor/primitives/elementwise.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import type { Node, OperationNode } from "../trace/graph.ts";
+import { Uncompilable } from "../trace/uncompilable.ts";
+import { evaluateAllSteps } from "../trace/vectorize.ts";
+
+/** Operations with equal primitives, parameters and shapes, in the order of their stages. */
+type Group = readonly Node[];
+
+/**
+ * Orders hoisted nodes so that equal operations of different stages are one list. Stages differ in scalars that are computed from
+ * scalars, such as times, and in what depends on them. Other nodes are lists of one node.
+ *
+ * @param hoisted In order.
+ * @param fusedChains The operations that are evaluated in place of some nodes.
+ * @param varying Nodes whose values differ from step to step.
+ */
+export function groupStages(
+  hoisted: readonly Node[],
+  fusedChains: ReadonlyMap<Node, OperationNode>,
+  varying: ReadonlySet<Node>,
+): readonly Group[] {
+  const inputsOf = (node: Node): readonly Node[] => {
+    const operation = fusedChains.get(node) ?? node;
+    return operation.kind === "operation" ? operation.inputs : [];
+  };
+  const levels = new Map<Node, number>();
+  const levelOf = (node: Node) => levels.get(node) ?? 0;
+  const scalars = new Set<Node>();
+  const isScalar = (node: Node) =>
+    node.shape.length === 0 && (scalars.has(node) || node.kind !== "operation");
+  for (const node of hoisted) {
+    const inputs = inputsOf(node).filter((input) => varying.has(input));
+    const before = Math.max(0, ...inputs.map(levelOf));
+    if (node.shape.length === 0 && inputs.every(isScalar)) scalars.add(node);
+    levels.set(node, varying.has(node) && !scalars.has(node) ? before + 1 : before);
+  }
+
+  const stageOf = new Map<Node, { group: Group; stage: number }>();
+  const numberOf = numbering();
+  /** The text that equal operations share, and the stage and number of stages of the inputs. Undefined without a group. */
+  const describe = (node: Node): { text: string; stage?: number; stages?: number } | undefined => {
+    const operation = fusedChains.get(node) ?? node;
+    if (operation.kind !== "operation" || !varying.has(node) || scalars.has(node)) return undefined;
+    let [stage, stages]: (number | undefined)[] = [];
+    const inputs: string[] = [];
+    for (const input of operation.inputs) {
+      const known = stageOf.get(input);
+      if (known) {
+        if (stage !== undefined && (stage !== known.stage || stages !== known.group.length)) return undefined;
+        [stage, stages] = [known.stage, known.group.length];
+        inputs.push(`group ${numberOf(known.group)}`);
+      } else if (input.kind === "literal") {
+        inputs.push(`${numberText(input.value)} ${input.dtype} (${input.shape})`);
+      } else if (!varying.has(input)) inputs.push(`${numberOf(input)}`);
+      else if (isScalar(input)) inputs.push(`scalar ${input.dtype}`);
+      else return undefined;
+    }
+    const { primitive, params, shape, dtype } = operation;
+    const { fn } = primitive as Elementwise;
+    const types = operation.inputs.map(({ dtype }) => dtype);
+    const rule = primitive.lower === "map" ? textOf(instantiate(fn, types)) : `${numberOf(primitive)}`;
+    return { text: [rule, JSON.stringify(params), shape, dtype, ...inputs].join(" "), stage, stages };
+  };
+
+  const ordered: Group[] = hoisted.filter((node) => !varying.has(node)).map((node) => [node]);
+  const last = Math.max(0, ...levels.values());
+  for (let level = 0; level <= last; level++) {
+    const own = hoisted.filter((node) => varying.has(node) && levelOf(node) === level);
+    const groups = new Map<string, { members: Node[]; stages?: number }>();
+    const alone: Node[] = [];
+    for (const node of own) {
+      if (scalars.has(node)) continue;
+      const found = describe(node);
+      if (!found) {
+        alone.push(node);
+        continue;
+      }
+      const { text, stage, stages } = found;
+      const group = groups.get(text) ?? { members: [], stages };
+      groups.set(text, group);
+      if (stage === undefined) group.members.push(node);
+      else if (group.members[stage]) alone.push(node);
+      else group.members[stage] = node;
+    }
+    for (const { members, stages = members.length } of groups.values()) {
+      const present = Object.values(members);
+      if (stages < 2 || present.length < stages) alone.push(...present);
+      else {
+        ordered.push(members);
+        members.forEach((node, stage) => stageOf.set(node, { group: members, stage }));
+      }
+    }
+    for (const node of alone) ordered.push([node]);
+    for (const node of own) if (scalars.has(node)) ordered.push([node]);
+  }
+  return ordered;
+}
+
+/**
+ * Evaluates groups in order for all steps. The stages of a group are one operation with as many steps as all stages together.
+ *
+ * @param values Values of the inputs. The values of the nodes are added.
+ */
+export function evaluateGroups(
+  groups: readonly Group[],
+  values: Map<Node, Batched>,
+  steps: number,
+  fusedChains: ReadonlyMap<Node, OperationNode>,
+): void {
+  /** Values of all stages, by the nodes of the stages. */
+  const wholes = new Map<string, Tensor>();
+  const numberOf = numbering();
+  const keyOf = (nodes: readonly Node[]) => nodes.map(numberOf).join();
+  const allStages = (nodes: readonly Node[]): Batched => {
+    const value = values.get(nodes[0])!;
+    if (!value.varies) return value;
+    const key = keyOf(nodes);
+    let whole = wholes.get(key);
+    if (!whole) wholes.set(key, whole = concatenate(nodes.map((node) => values.get(node)!.tensor)));
+    return { tensor: whole, varies: true };
+  };
+  for (const group of groups) {
+    if (group.length === 1) {
+      evaluateAllSteps(group, values, steps, fusedChains);
+      continue;
+    }
+    const operations = group.map((node) => (fusedChains.get(node) ?? node) as OperationNode);
+    const [{ primitive, inputs, params, ...result }] = operations;
+    const whole = applyToBatch(
+      primitive,
+      inputs.map((_, i) => allStages(operations.map(({ inputs }) => inputs[i]))),
+      steps * group.length,
+      params,
+      result,
+      (reason) => new Uncompilable(reason),
+    );
+    wholes.set(keyOf(group), whole);
+    separate(whole, group.length).forEach((tensor, i) => values.set(group[i], { tensor, varies: true }));
+  }
+}
+
+/** A function that numbers objects. */
+function numbering(): (value: object) => number {
+  const numbers = new Map<object, number>();
+  return (value) => {
+    const known = numbers.get(value) ?? numbers.size;
+    numbers.set(value, known);
+    return known;
+  };
+}
+
+/** Views of the values of each stage. Their gradients are concatenated, because gradients of slices would be padded and added. */
+function separate(whole: Tensor, stages: number): Tensor[] {
+  const steps = whole.shape[0] / stages;
+  const parts = withoutRecording(() =>
+    Array.from({ length: stages }, (_, i) => whole.slice(0, i * steps, (i + 1) * steps))
+  );
+  if (isRecording() && isFloat(whole.dtype)) {
+    record(
+      [whole],
+      parts,
+      (cotangents) => [concatenate(parts.map((part, i) => cotangents[i] ?? part.zerosLike()))],
+    );
+  }
+  return parts;
+}
