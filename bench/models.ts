@@ -25,12 +25,12 @@ export interface Problem {
 }
 
 /**
- * A training step under `jit`, as in the training loop: the loss and its gradient. The gradient is computed
- * but not returned, as if an optimizer used it.
+ * A training step under `jit`, as in the training loop: the loss and its gradient. The gradient is returned,
+ * because `jit` drops operations whose results nothing reads.
  */
 export function training({ loss, parameters }: Problem): PreparedWorkload {
   const lossAndGradients = valueAndGrad(loss);
-  return { step: jit(() => lossAndGradients(parameters)[0]), forward: () => vjp(loss, parameters) };
+  return { step: jit(() => lossAndGradients(parameters)), forward: () => vjp(loss, parameters) };
 }
 
 /** Random walks with time as the first channel, as a control: `(batch, length, channels)`. */
