@@ -2,7 +2,7 @@
  * Writes the npm package of Weft to `dist/npm`: ES modules for Node and browsers with types and source maps. `deno pack` writes
  * modules and types; esbuild puts the text of the WGSL kernels into the modules, and replaces syntax that Node 22 lacks.
  */
-import { build, type Plugin, stop } from "npm:esbuild@0.28.2";
+import { build, type Plugin, stop } from "esbuild";
 
 /** The oldest syntax of the package. */
 const targets = ["node22", "chrome120", "firefox128", "safari17.4"];
