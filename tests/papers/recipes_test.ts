@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { CubicSpline, naturalCubicCoeffs, stack, tensor } from "../../mod.ts";
 import type { ChannelStatistics } from "../../src/data/series.ts";
 import { openRows, seriesForm } from "../../src/series/series_reading.ts";
+import { parameterCount } from "../../src/nn/layer.ts";
+import { forecastModel } from "../../src/series/forecast_models.ts";
+import { key } from "../../src/tensor/random.ts";
 import { zipFile } from "../data/zip_file.ts";
 import { treeFlatten } from "../../src/tensor/tree.ts";
 import { experimentNamed } from "../runs.ts";
@@ -237,4 +240,19 @@ Deno.test("the paper's recipe fills missing values of the discrete models by nat
     [...await rows("spline").observed.data()].map(Boolean),
     values.map((v) => !Number.isNaN(v)),
   );
+});
+
+Deno.test("the models of image completion have the numbers of parameters of the paper's appendix C.1", () => {
+  const base = {
+    ...{ channels: 1, length: 784, hidden: 24, root: { depth: 3, activation: "relu" }, key: key(0) },
+    ...{ initial: "learned", bound: "dynamicTanh", leastDeviation: 0.5 },
+  } as const;
+  const published = { warp: 1.687, gru: 1.694, lstm: 1.696 };
+  const units = { warp: undefined, gru: 750, lstm: 650 };
+  for (const name of ["warp", "gru", "lstm"] as const) {
+    const { parameters } = forecastModel(name, { ...base, units: units[name] });
+    const millions = parameterCount(parameters) / 1e6;
+    // PyTorch's cells, and Weft's, have a second bias.
+    assert.ok(Math.abs(millions - published[name]) < 0.0035, `${name}: ${millions} M`);
+  }
 });
