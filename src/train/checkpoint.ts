@@ -8,7 +8,6 @@ import { isFloat } from "../device/dtype.ts";
 import { loadParameters, type ParameterTree } from "../nn/layer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
 import type { PlateauState } from "../optim/schedules.ts";
-import type { Tensor } from "../tensor/tensor.ts";
 import { treeFlatten } from "../tensor/tree.ts";
 import { sha256 } from "../files/digest.ts";
 import { isCount, isNumber, isNumbers, isRecord, parseJson } from "../files/json.ts";
@@ -75,17 +74,26 @@ const optimizerPrefix = "optimizer.";
 /** Texts that are stored with weights. */
 export type Metadata = Readonly<Record<string, string>>;
 
+/** Values of the parameters and the optimiser's state, by their names in a checkpoint. */
+type TrainingState = Readonly<Record<string, HostTensor>>;
+
+/** Reads the parameters and the optimiser's state. A task without an optimiser has no such state. */
+export async function readState(parameters: ParameterTree, optimizer?: Optimizer): Promise<TrainingState> {
+  const state = Object.entries(optimizer?.state.tensors ?? {})
+    .map(([name, x]) => [optimizerPrefix + name, x] as const);
+  return await toHost(Object.fromEntries([...treeFlatten(parameters), ...state]));
+}
+
 /** Saves only the parameters of an epoch, the best so far. */
 export async function saveWeights(
   path: string,
-  parameters: ParameterTree,
+  state: TrainingState,
   epoch: number,
   metadata: Metadata = {},
 ): Promise<void> {
-  await writeSafetensors(path, {
-    tensors: await toFiniteHost(path, Object.fromEntries(treeFlatten(parameters))),
-    metadata: { ...metadata, [epochKey]: `${epoch}` },
-  });
+  const tensors = separate(state).parameters;
+  checkFinite(path, tensors);
+  await writeSafetensors(path, { tensors, metadata: { ...metadata, [epochKey]: `${epoch}` } });
 }
 
 /**
@@ -117,18 +125,17 @@ function readEpoch(path: string, metadata: Metadata): number {
   return isCount(epoch, 1) ? epoch : fail(path, "damaged: the metadata have no epoch");
 }
 
-/** Saves everything needed to resume training bit for bit. A task without an optimiser has no such state. */
+/** Saves everything needed to resume training bit for bit. */
 export async function saveCheckpoint(
   path: string,
-  parameters: ParameterTree,
-  optimizer: Optimizer | undefined,
+  state: TrainingState,
   position: Position,
   metadata: Metadata = {},
 ): Promise<void> {
-  const state = Object.entries(optimizer?.state.tensors ?? {})
-    .map(([name, x]) => [optimizerPrefix + name, x] as const);
+  checkFinite(path, state);
+  const tensors = { ...state };
   await writeSafetensors(path, {
-    tensors: await toFiniteHost(path, Object.fromEntries([...treeFlatten(parameters), ...state])),
+    tensors,
     metadata: { ...metadata, [positionKey]: JSON.stringify(position) },
   });
 }
@@ -194,8 +201,8 @@ function fail(path: string, message: string): never {
 }
 
 /** Separates the parameters in a file from the optimiser's state, whose names lose their prefix. */
-function separate(tensors: Record<string, HostTensor>): Record<"parameters" | "state", typeof tensors> {
-  const [parameters, state]: (typeof tensors)[] = [{}, {}];
+function separate(tensors: TrainingState): Record<"parameters" | "state", Record<string, HostTensor>> {
+  const [parameters, state]: Record<string, HostTensor>[] = [{}, {}];
   for (const [name, x] of Object.entries(tensors)) {
     if (name.startsWith(optimizerPrefix)) state[name.slice(optimizerPrefix.length)] = x;
     else parameters[name] = x;
@@ -225,15 +232,10 @@ function requireFinite(path: string, values: Record<string, HostTensor>): void {
 }
 
 /** @throws {RangeError} If a value is not finite: such weights must not replace a good checkpoint. */
-async function toFiniteHost(
-  path: string,
-  tensors: Record<string, Tensor>,
-): Promise<Record<string, HostTensor>> {
-  const read = await toHost(tensors);
-  for (const [name, { dtype, values }] of Object.entries(read)) {
+function checkFinite(path: string, state: TrainingState): void {
+  for (const [name, { dtype, values }] of Object.entries(state)) {
     if (isFloat(dtype) && !values.every(Number.isFinite)) {
       throw new RangeError(`${path}: not written, because ${name} has values that are not finite`);
     }
   }
-  return read;
 }

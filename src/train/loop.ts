@@ -9,6 +9,7 @@ import {
   loadCheckpoint,
   type Metadata,
   type Position,
+  readState,
   saveCheckpoint,
   saveWeights,
   startPosition,
@@ -174,8 +175,8 @@ export async function train<Batch extends Tree>(
   }
   const clock = performance.now() - 1000 * position.seconds;
   const seconds = () => (performance.now() - clock) / 1000;
-  const save = (next: Position) => saveCheckpoint(folder.last, parameters, optimizer, next, options.metadata);
-  if (!options.resume) await save(position);
+  const state = () => readState(parameters, optimizer);
+  if (!options.resume) await saveCheckpoint(folder.last, await state(), position, options.metadata);
 
   const { onSplit } = options;
   const takeStep = optimizer &&
@@ -235,11 +236,12 @@ export async function train<Batch extends Tree>(
     if (batch < batches.length) {
       const listening = trainingPlateau?.state ?? position.plateau;
       position = { ...position, batch, step, seconds: seconds(), sums, plateau: listening };
-      await save(position);
+      await saveCheckpoint(folder.last, await state(), position, options.metadata);
       return { position, interrupted: true, metrics };
     }
 
-    const validation = await validate(task, batchSize, epoch, step);
+    // Both read from the device, so they share the time of a wait.
+    const [values, validation] = await Promise.all([state(), validate(task, batchSize, epoch, step)]);
     const training = fitted ?? means(sums);
     requireNames(task, { train: Object.keys(training), validation: Object.keys(validation) });
     const quality = qualityOf(task, training, validation);
@@ -270,9 +272,9 @@ export async function train<Batch extends Tree>(
     };
     // In this order: if the process is killed in between, the repeated epoch writes the weights or the line
     // again.
-    if (isBest) await saveWeights(folder.best, parameters, epoch, options.metadata);
+    if (isBest) await saveWeights(folder.best, values, epoch, options.metadata);
     await appendText(folder.metrics, `${line}\n`);
-    await save(position);
+    await saveCheckpoint(folder.last, values, position, options.metadata);
     metrics.push(measured);
     onEpoch?.(measured);
   }

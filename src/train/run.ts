@@ -7,7 +7,7 @@ import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
 import { arithmeticMetadata, arithmeticOf, arithmeticWarning, trainedOn } from "./arithmetic.ts";
 import { prepareOnDevice } from "./choose_device.ts";
-import { loadWeights, type Metadata, saveWeights, startPosition } from "./checkpoint.ts";
+import { loadWeights, type Metadata, readState, saveWeights, startPosition } from "./checkpoint.ts";
 import {
   checkConfigNames,
   checkValues,
@@ -349,7 +349,7 @@ async function calibrateBest({ task, folder }: Run, epoch: number, metadata: Met
   await task.onLoad?.();
   await task.refit?.();
   const calibration = await task.calibrate?.();
-  await saveWeights(folder.best, task.parameters, epoch, {
+  await saveWeights(folder.best, await readState(task.parameters), epoch, {
     ...metadata,
     ...(calibration ? { [calibrationKey]: JSON.stringify(calibration) } : {}),
   });
