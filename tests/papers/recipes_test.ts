@@ -3,7 +3,7 @@ import { CubicSpline, naturalCubicCoeffs, stack, tensor } from "../../mod.ts";
 import type { ChannelStatistics } from "../../src/data/series.ts";
 import { openRows, seriesForm } from "../../src/series/series_reading.ts";
 import { parameterCount } from "../../src/nn/layer.ts";
-import { forecastModel } from "../../src/series/forecast_models.ts";
+import { forecastModel, type ForecastModelSizes } from "../../src/series/forecast_models.ts";
 import { key } from "../../src/tensor/random.ts";
 import { zipFile } from "../data/zip_file.ts";
 import { treeFlatten } from "../../src/tensor/tree.ts";
@@ -243,10 +243,12 @@ Deno.test("the paper's recipe fills missing values of the discrete models by nat
 });
 
 Deno.test("the models of image completion have the numbers of parameters of the paper's appendix C.1", () => {
-  const base = {
-    ...{ channels: 1, length: 784, hidden: 24, root: { depth: 3, activation: "relu" }, key: key(0) },
-    ...{ initial: "learned", bound: "dynamicTanh", leastDeviation: 0.5 },
-  } as const;
+  const base: ForecastModelSizes = {
+    ...{ channels: 1, length: 784, hidden: 24, leastDeviation: 0.5, key: key(0) },
+    root: { depth: 3, activation: "relu" },
+    initial: "learned",
+    bound: "dynamicTanh",
+  };
   const published = { warp: 1.687, gru: 1.694, lstm: 1.696 };
   const units = { warp: undefined, gru: 750, lstm: 650 };
   for (const name of ["warp", "gru", "lstm"] as const) {
