@@ -17,6 +17,7 @@ const measureNames: Readonly<Record<string, MeasureName>> = {
   logLoss: { name: "log loss" },
   calibrationError: { name: "calibration error" },
   mse: { name: "mean squared error" },
+  "half mse": { name: "half the mean squared error" },
   mae: { name: "mean absolute error" },
   mape: { name: "mean absolute percentage error", isPercent: true },
   r2: { name: "R²" },
