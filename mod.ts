@@ -63,6 +63,7 @@ export {
   type UniformOptions,
 } from "./src/tensor/random.ts";
 export * from "./src/tensor/functions.ts";
+export { type Figure, image, type ImageOptions, plot, type PlotOptions } from "./src/tensor/figures.ts";
 export { topK, type TopKOptions } from "./src/tensor/top_k.ts";
 export { keep, tidy } from "./src/tensor/scope.ts";
 export { type Tree, treeFlatten, treeLeaves, treeMap } from "./src/tensor/tree.ts";

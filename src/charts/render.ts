@@ -2,7 +2,8 @@
 import { type Chart, coloursOf, type Key, legendOf } from "./chart.ts";
 import { drawPanels, panelSize } from "./draw.ts";
 import { escapeSentence, escapeText, formatNumber } from "./format.ts";
-import type { Cell, ConfusionSection, GreyImage, Section, TableSection } from "./section.ts";
+import { drawImage } from "./image.ts";
+import type { Cell, ConfusionSection, Section, TableSection } from "./section.ts";
 
 /**
  * A chart as an HTML figure.
@@ -127,24 +128,4 @@ function renderConfusion({ classes, matrix }: ConfusionSection): string {
   return `<div class="table confusion" tabindex="0"><table><thead><tr><th scope="col">true class</th>${
     names.join("")
   }</tr></thead><tbody>${rows.join("\n")}</tbody></table></div>`;
-}
-
-/** Merges runs of equal pixels into one rectangle: the image is small, and sharp at every size. */
-function drawImage({ width, pixels, name }: GreyImage): string {
-  const rows = Math.ceil(pixels.length / width);
-  const grey = (at: number) => Math.round(255 * Math.min(1, Math.max(0, pixels[at])));
-  const rectangles: string[] = [];
-  for (let row = 0; row < rows; row++) {
-    for (let start = 0, column = 1; column <= width; column++) {
-      const shade = grey(row * width + start);
-      if (column < width && grey(row * width + column) === shade) continue;
-      const hex = shade.toString(16).padStart(2, "0").repeat(3);
-      const length = column - start;
-      rectangles.push(`<path fill="#${hex}" d="M${start},${row}h${length}v1h-${length}z"/>`);
-      start = column;
-    }
-  }
-  return `<svg viewBox="0 0 ${width} ${rows}" shape-rendering="crispEdges" role="img" aria-label="${
-    escapeText(name)
-  }">${rectangles.join("")}</svg>`;
 }

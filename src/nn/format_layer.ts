@@ -1,21 +1,68 @@
+import { type MimeBundle, tableBundle } from "../charts/display.ts";
 import { formatShape } from "../device/shape.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { type Tree, treeFlatten } from "../tensor/tree.ts";
+
+/** A layer, or a parameter with its tensor. */
+interface Entry {
+  /** Number of layers around it. */
+  readonly level: number;
+  readonly name: string;
+  readonly tensor?: Tensor;
+  /** Dotted path. */
+  readonly path: string;
+}
+
+/** Layers and parameters, each layer before its parameters. */
+function entriesOf(named: readonly (readonly [path: string, x: Tensor])[]): Entry[] {
+  const entries: Entry[] = [];
+  let before: readonly string[] = [];
+  for (const [path, tensor] of named) {
+    const parts = path === "" ? [] : path.split(".");
+    const outer = parts.slice(0, -1);
+    const shared = outer.findIndex((name, i) => name !== before[i]);
+    for (let level = shared < 0 ? outer.length : shared; level < outer.length; level++) {
+      entries.push({ level, name: outer[level], path: outer.slice(0, level + 1).join(".") });
+    }
+    entries.push({ level: outer.length, name: parts.at(-1) ?? "", tensor, path });
+    before = outer;
+  }
+  return entries;
+}
+
+/** Number of elements of tensors. A tensor with two names counts once. */
+function countOf(tensors: readonly Tensor[]): number {
+  return [...new Set(tensors)].reduce((sum, { size }) => sum + size, 0);
+}
+
+function titleOf(count: number): string {
+  return `Layer with ${count.toLocaleString("en")} parameter${count === 1 ? "" : "s"}`;
+}
 
 /** The names of a model's layers and parameters as an indented list, with types and shapes of the parameters. */
 export function formatLayer(parameters: Tree): string {
   const named = treeFlatten(parameters);
-  const count = [...new Set(named.map(([, x]) => x))].reduce((sum, { size }) => sum + size, 0);
-  const lines = [`Layer with ${count.toLocaleString("en")} parameter${count === 1 ? "" : "s"}`];
-  let before: readonly string[] = [];
-  for (const [path, { dtype, shape }] of named) {
-    const parts = path === "" ? [] : path.split(".");
-    const outer = parts.slice(0, -1);
-    const shared = outer.findIndex((name, i) => name !== before[i]);
-    for (let i = shared < 0 ? outer.length : shared; i < outer.length; i++) lines.push(indented(i, outer[i]));
-    lines.push(indented(outer.length, `${parts.at(-1) ?? ""} ${dtype} ${formatShape(shape)}`.trim()));
-    before = outer;
-  }
-  return lines.join("\n");
+  const lines = entriesOf(named).map(({ level, name, tensor }) =>
+    "  ".repeat(level + 1) + (tensor ? `${name} ${tensor.dtype} ${formatShape(tensor.shape)}`.trim() : name)
+  );
+  return [titleOf(countOf(named.map(([, x]) => x))), ...lines].join("\n");
 }
 
-const indented = (level: number, text: string) => "  ".repeat(level + 1) + text;
+/** Layers and parameters as a table with their numbers of parameters. */
+export function displayParameters(parameters: Tree): MimeBundle {
+  const named = treeFlatten(parameters);
+  const total = countOf(named.map(([, x]) => x));
+  const rows = entriesOf(named).map(({ level, name, tensor, path }) => {
+    const count = tensor?.size ??
+      countOf(named.flatMap(([other, x]) => other.startsWith(`${path}.`) ? [x] : []));
+    // HTML collapses spaces, but not em spaces.
+    const type = tensor ? [formatShape(tensor.shape), tensor.dtype] : ["", ""];
+    return ["\u2003".repeat(level) + name, ...type, count.toLocaleString("en")];
+  });
+  return tableBundle(formatLayer(parameters), {
+    title: titleOf(total),
+    head: ["name", "shape", "type", "parameters"],
+    rows,
+    texts: [1, 2],
+  });
+}

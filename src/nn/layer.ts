@@ -4,7 +4,8 @@ import type { Device, KernelDevice } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
 import type { OptionNames } from "../device/options.ts";
 import { formatShape, refuseShape, ShapeError } from "../device/shape.ts";
-import { formatLayer } from "./format_layer.ts";
+import { displayAs, printAs } from "../charts/display.ts";
+import { displayParameters, formatLayer } from "./format_layer.ts";
 import { copy, uploadView } from "../device/view.ts";
 import type { Key } from "../tensor/random.ts";
 import { checkDevice, checkFunction, checkTensor } from "../tensor/checks.ts";
@@ -62,12 +63,8 @@ export function layer<Args extends unknown[], P extends ParameterTree>(
   apply: (...args: Args) => Tensor,
 ): Layer<Args, P> {
   checkFunction("layer", "apply", apply);
-  const print = { value: () => formatLayer(parameters), configurable: true };
-  Object.defineProperties(apply, {
-    toString: print,
-    [Symbol.for("Deno.customInspect")]: print,
-    [Symbol.for("nodejs.util.inspect.custom")]: print,
-  });
+  printAs(apply, () => formatLayer(parameters));
+  displayAs(apply, () => displayParameters(parameters));
   return Object.assign(apply, { parameters });
 }
 

@@ -12,6 +12,7 @@
  *
  * @module
  */
+export { type ModelSummary, summary } from "./summary.ts";
 export {
   type Layer,
   layer,

@@ -1,3 +1,5 @@
+import { displaySymbol, type MimeBundle } from "../charts/display.ts";
+import { displayPath } from "./display_path.ts";
 import { refuseShape } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import { concatenate } from "../tensor/functions.ts";
@@ -66,6 +68,10 @@ class CubicPieces implements CubicSpline {
 
   since(origin: number): CubicSpline {
     return new CubicPieces(this.#coeffs, timesSince(this.#grid, origin), this);
+  }
+
+  [displaySymbol](): Promise<MimeBundle> {
+    return displayPath(this);
   }
 
   #piece(t: Tensor | number | ArrayLike<number>, side: Side) {

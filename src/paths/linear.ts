@@ -1,3 +1,5 @@
+import { displaySymbol, type MimeBundle } from "../charts/display.ts";
+import { displayPath } from "./display_path.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { refuseShape, ShapeError } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
@@ -173,6 +175,10 @@ class LinearPieces implements LinearInterpolation {
 
   since(origin: number): LinearInterpolation {
     return new LinearPieces(this.#coeffs, timesSince(this.#grid, origin), this);
+  }
+
+  [displaySymbol](): Promise<MimeBundle> {
+    return displayPath(this);
   }
 
   #locate(t: Tensor | number | ArrayLike<number>, side: Side) {

@@ -11,11 +11,15 @@ const abbreviateAbove = 1000;
 /** Elements shown at each end of an abbreviated axis. */
 const edge = 3;
 
-/** Text such as `float32 (2, 3) on cpu`, and the values if the host can read them without waiting. */
-export function formatTensor(x: Tensor): string {
+/**
+ * Text such as `float32 (2, 3) on cpu`, and the values.
+ *
+ * @param read The values, if they were read; by default those that the host can read without waiting.
+ */
+export function formatTensor(x: Tensor, read?: TypedArray): string {
   const head = `Tensor ${x.dtype} ${formatShape(x.shape)}`;
   if (x.storage instanceof Symbolic) return `${head} in a trace`;
-  const values = hostValues(x);
+  const values = read ?? hostValues(x);
   const place = `${head} on ${x.device.info.kind}`;
   return values ? `${place}\n${formatValues(values, x)}` : place;
 }
@@ -40,28 +44,39 @@ function hostValues(x: Tensor): TypedArray | undefined {
   return words && toHostArray(words, dtype);
 }
 
-function formatValues(values: TypedArray, { shape, size, dtype }: Tensor): string {
-  const strides = contiguousStrides(shape);
-  const positions = (length: number): (number | "...")[] => {
+/** The indices shown of each axis, and `"..."` for the others of a long axis of a large array. */
+export function shownIndices(shape: Shape): (number | "...")[][] {
+  return shape.map((length) => {
     const all = Array.from({ length }, (_, i) => i);
-    return size <= abbreviateAbove || length <= 2 * edge
+    return sizeOf(shape) <= abbreviateAbove || length <= 2 * edge
       ? all
       : [...all.slice(0, edge), "...", ...all.slice(-edge)];
-  };
+  });
+}
+
+/** Formats each element of an array in the same way, by the elements that are shown. */
+export function formatterOf(values: TypedArray, { shape, dtype }: Tensor): (value: number) => string {
+  const strides = contiguousStrides(shape);
+  const indices = shownIndices(shape);
   const shown = (axis: number, offset: number): number[] =>
     axis === shape.length
       ? [values[offset]]
-      : positions(shape[axis]).flatMap((i) => i === "..." ? [] : shown(axis + 1, offset + i * strides[axis]));
-  const format = elementFormatter(shown(0, 0), dtype);
+      : indices[axis].flatMap((i) => i === "..." ? [] : shown(axis + 1, offset + i * strides[axis]));
+  return elementFormatter(shown(0, 0), dtype);
+}
+
+function formatValues(values: TypedArray, x: Tensor): string {
+  const { shape } = x;
+  const strides = contiguousStrides(shape);
+  const indices = shownIndices(shape);
+  const format = formatterOf(values, x);
   const write = (axis: number, offset: number): string => {
     if (axis === shape.length) return format(values[offset]);
     const separator = axis === shape.length - 1
       ? ", "
       : ",\n" + "\n".repeat(shape.length - axis - 2) + " ".repeat(axis + 1);
     return `[${
-      positions(shape[axis]).map((i) => i === "..." ? i : write(axis + 1, offset + i * strides[axis])).join(
-        separator,
-      )
+      indices[axis].map((i) => i === "..." ? i : write(axis + 1, offset + i * strides[axis])).join(separator)
     }]`;
   };
   return write(0, 0);

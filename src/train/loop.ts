@@ -20,7 +20,9 @@ import { checkFit } from "./fit.ts";
 import { appendText } from "../files/disk.ts";
 import { means, Meter } from "./meter.ts";
 import { Pipeline } from "./pipeline.ts";
-import { type EpochMetrics, type RunFolder, truncateMetrics } from "./run_folder.ts";
+import { displayResult } from "./display_run.ts";
+import type { EpochMetrics } from "./epoch_metrics.ts";
+import { type RunFolder, truncateMetrics } from "./run_folder.ts";
 import { checkChoices, checkNames, requireNames } from "./measure_checks.ts";
 import { checkBest, checkPosition } from "./resume_checks.ts";
 import { stepOf, type StepSplit } from "./step.ts";
@@ -112,7 +114,7 @@ const trainOptionNames: OptionNames<TrainOptions> = {
   onSplit: "optional",
 };
 
-/** Result of {@linkcode train}. */
+/** Result of {@linkcode train}. `deno jupyter` shows the curves. */
 export interface TrainResult {
   /** Final position of training, with the best epoch. */
   readonly position: Position;
@@ -237,7 +239,7 @@ export async function train<Batch extends Tree>(
       const listening = trainingPlateau?.state ?? position.plateau;
       position = { ...position, batch, step, seconds: seconds(), sums, plateau: listening };
       await saveCheckpoint(folder.last, await state(), position, options.metadata);
-      return { position, interrupted: true, metrics };
+      return displayResult({ position, interrupted: true, metrics }, task);
     }
 
     // Both read from the device, so they share the time of a wait.
@@ -279,7 +281,7 @@ export async function train<Batch extends Tree>(
     onEpoch?.(measured);
   }
   if (optimizer) optimizer.learningRate = rate!;
-  return { position, interrupted: false, metrics };
+  return displayResult({ position, interrupted: false, metrics }, task);
 }
 
 /** Metric and loss that decide which epoch is the best. */

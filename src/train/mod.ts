@@ -95,7 +95,8 @@ export * from "../device/errors.ts";
 export { formatMeasure, measureName } from "./measure_names.ts";
 export { renderReport, type ReportContent } from "./report.ts";
 export { execute, openRun, resumeRun, type Run, type RunSummary, startRun, testBest } from "./run.ts";
-export { type EpochMetrics, findRun, type RunFolder, runFolder } from "./run_folder.ts";
+export type { EpochMetrics } from "./epoch_metrics.ts";
+export { findRun, type RunFolder, runFolder } from "./run_folder.ts";
 export type { StopRule, WatchedMeasure } from "./stop.ts";
 export type {
   Calibration,

@@ -1,13 +1,13 @@
 /** Report of a run as a web page. */
-import type { Chart, Mark } from "../charts/chart.ts";
 import { escapeSentence, escapeText, formatDuration } from "../charts/format.ts";
 import { renderPage } from "../charts/page.ts";
 import { renderSection } from "../charts/render.ts";
 import type { Section } from "../charts/section.ts";
-import { formatMeasure, isPercentMeasure, measureName, sortMeasures } from "./measure_names.ts";
+import { formatMeasure, measureName, sortMeasures } from "./measure_names.ts";
 import type { OptionSchema } from "./option.ts";
-import type { EpochMetrics } from "./run_folder.ts";
+import type { EpochMetrics } from "./epoch_metrics.ts";
 import type { Task } from "./task.ts";
+import { isValidated, parts, trainingCharts } from "./training_charts.ts";
 
 /** Content of a report. */
 export interface ReportContent {
@@ -42,9 +42,6 @@ export interface ReportContent {
   readonly sections?: readonly Section[];
 }
 
-/** Parts of the data in an epoch's metrics, with their names in charts. */
-const parts = [["train", "training"], ["validation", "validation"]] as const;
-
 /**
  * Renders a run as one HTML page without external resources: its measures, curves of training and validation,
  * sections about its predictions, the data, the configuration and a table of epochs.
@@ -72,7 +69,11 @@ export function renderReport(content: ReportContent): string {
     ...(metrics.length > 0 ? [epochTable(metrics, metric.name)] : []),
   ];
   const charts: Section[] = metrics.length > 0 && !isClosedForm(metrics)
-    ? [{ kind: "charts", title: "Training", charts: trainingCharts(content) }]
+    ? [{
+      kind: "charts",
+      title: "Training",
+      charts: trainingCharts(metrics, { metric, bestEpoch: summary?.bestEpoch }),
+    }]
     : [];
   return renderPage({
     title: runTitle({ ...config, model: content.chosen?.model ?? config.model }),
@@ -92,11 +93,6 @@ function isClosedForm(metrics: readonly EpochMetrics[]): boolean {
 /** Measure that is shown first. */
 function firstMeasure({ metric, verdictMeasure = metric.name }: ReportContent): string {
   return verdictMeasure;
-}
-
-/** Whether there is a validation set. Without it, the last weights are the result of training. */
-function isValidated(metrics: readonly EpochMetrics[]): boolean {
-  return metrics.some(({ validation }) => Object.keys(validation).length > 0);
 }
 
 /** Title of a run: its data, or its experiment if it has no data, and its model. */
@@ -136,37 +132,6 @@ function tiles(content: ReportContent): string {
     }</span></div>`;
   };
   return `<div class="tiles">${values.map(tile).join("")}</div>`;
-}
-
-function trainingCharts({ metrics, metric, summary }: ReportContent): Chart[] {
-  const names = [...new Set([metric.name, "loss", "accuracy"])]
-    .filter((name) => metrics.some(({ train, validation }) => name in train || name in validation));
-  return names.map((name): Chart => {
-    const measured = parts.filter(([part]) => metrics.some((line) => name in line[part]));
-    const lines = measured.map(([part, label]): Mark => ({
-      ...{ kind: "line", name: label },
-      x: metrics.map(({ epoch }) => epoch),
-      y: metrics.map((line) => line[part][name] ?? NaN),
-    }));
-    const best = name === metric.name && isValidated(metrics) &&
-      metrics.find(({ epoch }) => epoch === summary?.bestEpoch);
-    return {
-      title: measureName(name),
-      panels: [{
-        x: { title: "epoch", isWhole: true },
-        y: { title: measureName(name), isPercent: isPercentMeasure(name), scale: "auto" },
-        marks: best
-          ? [...lines, {
-            kind: "points",
-            name: "best epoch",
-            isHollow: true,
-            x: [best.epoch],
-            y: [best.validation[name] ?? best.train[name]],
-          }]
-          : lines,
-      }],
-    };
-  });
 }
 
 function configuration({ config, options = {}, chosen = {}, unused = [] }: ReportContent): Section {

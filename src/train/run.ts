@@ -24,6 +24,7 @@ import { evaluate } from "./evaluate.ts";
 import { readCheckedSafetensors } from "../files/safetensors.ts";
 import { train, type TrainOptions, type TrainResult } from "./loop.ts";
 import { requireFinite } from "./measure_checks.ts";
+import { displayResult } from "./display_run.ts";
 import { renderReport } from "./report.ts";
 import { createRun, hasCheckpoint, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
 import { describeSplit, type StepSplit } from "./step.ts";
@@ -339,7 +340,7 @@ export async function execute(
       sections: [...await task.examples?.() ?? [], ...await tested?.sections() ?? []],
     }),
   );
-  return { ...result, summary };
+  return displayResult({ ...result, summary }, task);
 }
 
 /** Refits and calibrates the task with the best weights, and stores the calibration with them. */

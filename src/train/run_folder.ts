@@ -8,7 +8,10 @@ import {
   whyNoFolder,
   writeAtomically,
 } from "../files/disk.ts";
-import { isCount, isNumber, isNumbers, isRecord, parseJson } from "../files/json.ts";
+import { parseJson } from "../files/json.ts";
+import { displayRun } from "./display_run.ts";
+import { displayAs } from "../charts/display.ts";
+import { type EpochMetrics, isMetrics } from "./epoch_metrics.ts";
 
 /** Paths in a run's folder. */
 export interface RunFolder {
@@ -34,33 +37,14 @@ export interface RunFolder {
   readonly report: string;
 }
 
-/** One line of `metrics.jsonl`. */
-export interface EpochMetrics {
-  /** Number of the epoch, from 1. */
-  readonly epoch: number;
-  /** Number of optimiser steps at the end of the epoch. */
-  readonly step: number;
-  /** Learning rate of the last step of the epoch. Undefined for a task that is fitted in closed form. */
-  readonly learningRate?: number;
-  /**
-   * Means of the measures over the training samples, each computed before the step on its batch; with the
-   * fitted parameters for a task that is fitted in closed form.
-   */
-  readonly train: Readonly<Record<string, number>>;
-  /** Means of the measures over the validation set, at the end of the epoch. Empty without such a set. */
-  readonly validation: Readonly<Record<string, number>>;
-  /** Training time in seconds, without the time between interruption and resumption. */
-  readonly seconds: number;
-}
-
 /**
- * Paths of a run.
+ * Paths of a run. `deno jupyter` shows the curves of the run.
  *
  * @param path Folder of the run, which need not exist.
  */
 export function runFolder(path: string): RunFolder {
   const folder = path.replace(/(?<=.)\/+$/, "");
-  return {
+  const paths: RunFolder = {
     path: folder,
     config: `${folder}/config.json`,
     data: `${folder}/data.json`,
@@ -72,6 +56,7 @@ export function runFolder(path: string): RunFolder {
     starts: `${folder}/starts.jsonl`,
     report: `${folder}/report.html`,
   };
+  return displayAs(paths, async () => displayRun(await readMetrics(paths), folder));
 }
 
 /**
@@ -89,6 +74,12 @@ export async function findRun(path: string): Promise<RunFolder> {
     if (await isRun(run)) return run;
   }
   return given;
+}
+
+/** Metrics of the complete epochs of a run. A last line that is incomplete is left out. */
+async function readMetrics({ metrics }: RunFolder): Promise<EpochMetrics[]> {
+  const lines = (await readTextIfPresent(metrics) ?? "").split("\n").map((line) => parseJson(line));
+  return lines.filter(isMetrics);
 }
 
 /** Makes the folder `<out>/<experiment>/<time>` of a new run, and writes its configuration. */
@@ -201,10 +192,4 @@ export async function truncateMetrics(
   }
   await writeAtomically(folder.metrics, lines.map((line) => `${line}\n`).join(""));
   return metrics;
-}
-
-function isMetrics(value: unknown): value is EpochMetrics {
-  return isRecord(value) && isCount(value.epoch, 1) && isCount(value.step) &&
-    [value.learningRate ?? 0, value.seconds].every(isNumber) &&
-    [value.train, value.validation].every(isNumbers);
 }

@@ -168,6 +168,8 @@ Deno.test("a chart as a file has colours for light and dark screens and loads no
 
 Deno.test("charts use nothing that a browser lacks", async () => {
   for await (const { name } of Deno.readDir("src/charts")) {
-    assert.doesNotMatch(await Deno.readTextFile(`src/charts/${name}`), /\bDeno\.|"node:/, name);
+    const source = await Deno.readTextFile(`src/charts/${name}`);
+    // The name of a symbol is not a use of Deno.
+    assert.doesNotMatch(source, /(?<!\.for\(")\bDeno\.|"node:/, name);
   }
 });

@@ -11,6 +11,7 @@ import {
   valueAndGrad,
 } from "../../mod.ts";
 import { testOnCpu, testOnDevices } from "../devices.ts";
+import { displayOf, rowsOf } from "../display.ts";
 
 /** A recurrence whose inputs are multiplied for all steps at once, and its gradient. */
 function training(): () => Tensor {
@@ -116,3 +117,14 @@ testOnCpu(
     await assert.rejects(profile(() => profile(() => {})), /another function is being profiled/);
   },
 );
+
+testOnCpu("a notebook shows a profile as a table", async () => {
+  const found = await profile(() => normal(key(0), [8, 8]).tanh().sum());
+  const bundle = await displayOf(found);
+  assert.equal(bundle["text/plain"], found.table());
+  assert.match(bundle["text/html"], /^<p>[^<]+, measured by the host<\/p>/);
+  const [head, ...rows] = rowsOf(bundle["text/html"]);
+  assert.deepEqual(head, ["what", "own ms", "share", "with inner", "times"]);
+  assert.equal(rows.length, found.rows.length + 1);
+  assert.deepEqual([rows.at(-1)![0], rows.at(-1)![2]], ["all", "100.0 %"]);
+});

@@ -11,7 +11,7 @@ import {
   scatterSection,
   worstSection,
 } from "../../src/series/report_sections.ts";
-import type { EpochMetrics } from "../../src/train/run_folder.ts";
+import type { EpochMetrics } from "../../src/train/epoch_metrics.ts";
 
 const metrics = [0.5, 0.75].map((accuracy, i): EpochMetrics => ({
   epoch: i + 1,

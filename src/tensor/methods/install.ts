@@ -1,4 +1,6 @@
 /** Adds the methods to the class `Tensor`. The class cannot import them: methods import primitives, which import the class. */
+import { displaySymbol } from "../../charts/display.ts";
+import { displayTensor } from "../display.ts";
 import { Tensor } from "../tensor.ts";
 import { elementwiseMethods } from "./elementwise.ts";
 import { indexingMethods } from "./indexing.ts";
@@ -20,3 +22,9 @@ const methods: {
   ...valueMethods,
 };
 Object.assign(Tensor.prototype, methods);
+Object.defineProperty(Tensor.prototype, displaySymbol, {
+  value(this: Tensor) {
+    return displayTensor(this);
+  },
+  configurable: true,
+});

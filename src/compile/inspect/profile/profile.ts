@@ -1,4 +1,5 @@
 /** Profiles of runs. */
+import { displayAs, tableBundle } from "../../../charts/display.ts";
 import { checkFunction } from "../../../tensor/checks.ts";
 import type { KernelDevice } from "../../../device/device.ts";
 import { currentDevice } from "../../../device/current.ts";
@@ -100,15 +101,23 @@ function summary(
 ): RunProfile {
   const rows = rowsOf(spans, seconds, rest);
   const { description } = device.info;
-  return {
+  const title = `${description}, ${clockNames[clock]}`;
+  const table = () => tableOf(rows, seconds, title);
+  const found: RunProfile = {
     device: description,
     clock,
     seconds,
     spans,
     rows,
-    table: () => tableOf(rows, seconds, `${description}, ${clockNames[clock]}`),
+    table,
     trace: () => traceOf(spans, seconds, description),
   };
+  return displayAs(found, () => {
+    const [head, ...cells] = cellsOf(rows, seconds);
+    // A table of HTML begins with the name of each row.
+    const nameFirst = (row: readonly string[]) => [row.at(-1)!, ...row.slice(0, -1)];
+    return tableBundle(table(), { title, head: nameFirst(head), rows: cells.map(nameFirst) });
+  });
 }
 
 const clockNames: Record<RunProfile["clock"], string> = {
@@ -137,7 +146,8 @@ function rowsOf(spans: readonly ProfileSpan[], seconds: number, rest: string): P
 /** Maximum rows of a table. The other rows are summed to one row. */
 const maxRows = 40;
 
-function tableOf(rows: readonly ProfileRow[], seconds: number, title: string): string {
+/** Head and rows of a table. The last cell of each row is its name. */
+function cellsOf(rows: readonly ProfileRow[], seconds: number): string[][] {
   const [rest, others] = [rows.at(-1)!, rows.slice(0, -1)];
   const left = others.slice(maxRows);
   const sum = (pick: (row: ProfileRow) => number) => left.reduce((total, row) => total + pick(row), 0);
@@ -155,7 +165,7 @@ function tableOf(rows: readonly ProfileRow[], seconds: number, title: string): s
     rest,
   ];
   const milliseconds = (value: number) => (1000 * value).toFixed(3);
-  const cells = [
+  return [
     ["own ms", "share", "with inner", "times", "what"],
     ...shown.map(({ kind, name, times, seconds: all, own }) => [
       milliseconds(own),
@@ -166,6 +176,10 @@ function tableOf(rows: readonly ProfileRow[], seconds: number, title: string): s
     ]),
     [milliseconds(seconds), "100.0 %", milliseconds(seconds), "1", "all"],
   ];
+}
+
+function tableOf(rows: readonly ProfileRow[], seconds: number, title: string): string {
+  const cells = cellsOf(rows, seconds);
   const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
   return [
     title,
