@@ -8,13 +8,16 @@ import {
   scan,
   splitKey,
   type Tensor,
+  tensor,
   tidy,
   valueAndGrad,
+  zeros,
 } from "../../mod.ts";
 import { chooseExecutor } from "../../src/compile/program/cost.ts";
 import type { Run, RunResult } from "../../src/compile/executors/run.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { type Bounds, runStepped } from "../../src/compile/executors/stepped/run_stepped.ts";
+import { hoistFills } from "../../src/compile/program/passes/hoist_fills.ts";
 import { splitKernels } from "../../src/compile/program/passes/split_kernels.ts";
 import { runOnCpu } from "../../src/compile/executors/wasm/run_on_cpu.ts";
 import { makeContiguous } from "../../src/device/view.ts";
@@ -291,4 +294,33 @@ testOnBoth("a stepped gradient leaks no memory", async (_cpu, webgpu) => {
   // The garbage collector may have freed earlier tensors.
   assert.ok(used.at(-1)! <= used[1], `${used.join(", ")} bytes`);
   device.destroy();
+});
+
+testOnBoth("the zeros around the gradient of a slice are filled once per loop", async (cpu, webgpu) => {
+  const parameters = {
+    state: normal(key(0), [3, 6], { standardDeviation: 0.5 }),
+    weight: normal(key(1), [2, 6], { standardDeviation: 0.5 }),
+  };
+  const values = await Promise.all([parameters.state.data(), parameters.weight.data()]);
+  const gradients = (steps: number) => {
+    const [state, weight] = values.map((data, i) => tensor(data, { shape: [[3, 6], [2, 6]][i] }));
+    const cell = (y: Tensor): [Tensor, Record<string, never>] => [
+      y.slice(1, 0, 2).matmul(weight).tanh().mul(y.slice(1, 3, 4)).add(y.mul(0.5)),
+      {},
+    ];
+    const loss = () => scan(cell, state, zeros([steps]), { executor: "stepped" })[0].square().sum();
+    return Object.values(valueAndGrad(loss)({ state, weight })[1]) as Tensor[];
+  };
+  const fills: number[] = [];
+  observeLoops((_loop, { program }) => fills.push(hoistFills(program).fills.length), () => void gradients(3));
+  assert.deepEqual(fills, [0, 2]);
+  const found = await Promise.all(gradients(5).map((x) => x.data()));
+  setCurrentDevice(cpu);
+  const expected = await Promise.all(gradients(5).map((x) => x.data()));
+  setCurrentDevice(webgpu);
+  for (const [i, list] of expected.entries()) {
+    list.forEach((value, j) =>
+      assert.ok(Math.abs(Number(found[i][j]) - Number(value)) <= 1e-5, `${i}, ${j}`)
+    );
+  }
 });

@@ -13,6 +13,7 @@ import type { Program } from "../../program/program.ts";
 import { Arrays, type Window } from "./arrays.ts";
 import { type Instruction, instructionFor } from "./device_calls.ts";
 import { ProductRows } from "./product_rows.ts";
+import { hoistFills } from "../../program/passes/hoist_fills.ts";
 import { splitKernels } from "../../program/passes/split_kernels.ts";
 
 /** Limits of a run. */
@@ -32,7 +33,9 @@ export function runStepped(
   { maxOperands, productRowBytes }: Bounds = defaultBounds,
 ): RunResult {
   const { batch, steps } = run;
-  const program = splitKernels(run.program, maxOperands);
+  const whole = splitKernels(run.program, maxOperands);
+  // On a CPU, the memory that the slots no longer share costs more than the fills.
+  const { program, fills } = device.kind === "cpu" ? { program: whole, fills: [] } : hoistFills(whole);
   const { dtype, backward } = program;
   const arrays = new Arrays(device, program, run);
   const outputs = program.outputs.map(({ shape, dtype }) =>
@@ -40,6 +43,7 @@ export function runStepped(
   );
   const stepSums = program.stepSums.map(({ shape }) => allocateView(device, [steps, sizeOf(shape)], dtype));
   const productRows = new ProductRows(device, program, arrays, run, productRowBytes);
+  for (const fill of fills) instructionFor(device, fill, arrays)(0);
   const instructions = instructionsOf(device, program, arrays, { productRows, outputs, stepSums });
   for (let start = 0; start < steps; start += productRows.steps) {
     const end = Math.min(steps, start + productRows.steps);
