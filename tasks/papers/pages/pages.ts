@@ -13,8 +13,9 @@ export interface GeneratedPage {
 /** All generated pages. */
 export const generatedPages: readonly GeneratedPage[] = [
   { path: "docs/recipes.md", render: recipesPage },
-  ...["docs/errata.md", "docs/results.md", "docs/warp.md", "docs/warp_results.md"].map((path) => ({
-    path,
-    render: withRecordedTables,
-  })),
+  ...["docs/errata.md", "docs/fast_weights.md", "docs/results.md", "docs/warp.md", "docs/warp_results.md"]
+    .map((path) => ({
+      path,
+      render: withRecordedTables,
+    })),
 ];
