@@ -70,7 +70,7 @@ async function checkWithDefaultLimits(
 
 const small = "FastWeightCDE, delta";
 /** Models whose recurrences run as parallel scans, and models without recurrences. */
-const withoutLoops = ["Transformer", "S4D", "LRU", "S5", "Mamba"];
+const withoutLoops = ["Transformer", "S4D", "LRU", "S5", "S6", "Mamba"];
 
 for (const [name, make] of Object.entries(modelCases).filter(([name]) => !withoutLoops.includes(name))) {
   const options = name === small ? {} : longOnSoftware;

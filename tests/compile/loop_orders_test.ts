@@ -5,14 +5,12 @@ import { chooseWorkgroup } from "../../src/compile/executors/wgsl/choose_workgro
 import { layOutOnGpu } from "../../src/compile/executors/wgsl/gpu_layout.ts";
 import { emitWgsl, type WgslLoop } from "../../src/compile/executors/wgsl/emit_wgsl.ts";
 import { adapterOf } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
-import type { Run } from "../../src/compile/executors/run.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { longOnSoftware, testOnWebGpu } from "../devices.ts";
-import { ordersThatDiffer, withDevices } from "../device/edited_gpu.ts";
+import { ordersThatDiffer, withDevices, withShortDispatches } from "../device/edited_gpu.ts";
 import { orders } from "../device/reorder.ts";
-import { withLayouts } from "./check_loops.ts";
 import { randomBody } from "./random_body.ts";
 import { runBody } from "./run_body.ts";
 import { modelCases } from "../models/model_cases.ts";
@@ -73,12 +71,9 @@ testOnWebGpu("random loops give the same bits in every order of work", longOnSof
       const results: Awaited<ReturnType<typeof runBody>>[] = [];
       for (const device of devices) {
         setCurrentDevice(device);
-        const adapter = adapterOf(device);
-        const share = ({ program, batch }: Run) =>
-          chooseWorkgroup(program, batch, { ...adapter, maxIterations: Infinity });
         let result!: ReturnType<typeof runBody>;
-        withLayouts({ adapter, share, watch: () => loops++ }, () => {
-          result = runBody(randomBody(seed), "float32", { executor: "fused" });
+        withShortDispatches(device, () => {
+          result = runBody(randomBody(seed), "float32", { executor: "fused" }, { onLoop: () => loops++ });
         });
         results.push(await result);
       }

@@ -4,10 +4,12 @@ import { type Tensor, treeLeaves, type TypedArray } from "../../mod.ts";
 import { setSchedule } from "../../src/compile/executors/choose_executor.ts";
 import { chooseWorkgroup, type WorkgroupShape } from "../../src/compile/executors/wgsl/choose_workgroup.ts";
 import { adapterOf } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
+import type { Run } from "../../src/compile/executors/run.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { findAdapter, type FoundAdapter } from "../../src/device/webgpu/adapter.ts";
 import { createWebGpuDevice, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { withLayouts } from "../compile/check_loops.ts";
 import { inOrder, type Order, orders, splitAtBarriers } from "./reorder.ts";
 import { shared } from "./webgpu_tests.ts";
 
@@ -83,7 +85,11 @@ export async function ordersThatDiffer(
   for (const device of devices) {
     setCurrentDevice(device);
     let result: unknown;
-    withHardwareLayouts(device, () => result = compute(), workgroup);
+    withShortDispatches(
+      device,
+      () => withHardwareLayouts(device, () => result = compute(), workgroup),
+      workgroup,
+    );
     results.push(await Promise.all(treeLeaves(result).map((leaf: Tensor) => leaf.data())));
   }
   const [expected, ...found] = results;
@@ -97,6 +103,24 @@ export function hasEqualBits(a: TypedArray, b: TypedArray): boolean {
     new Uint32Array(buffer, byteOffset, length)
   );
   return words.length === others.length && words.every((word, i) => word === others[i]);
+}
+
+/**
+ * Maximum loop iterations of an invocation in a dispatch. {@linkcode splitAtBarriers} up to doubles their number, and llvmpipe
+ * leaves all loops after 65,535.
+ */
+const maxIterations = 28_000;
+
+/** Runs the loops of `body` with layouts of hardware, in dispatches that llvmpipe completes with split barriers. */
+export function withShortDispatches(
+  device: WebGpuDevice,
+  body: () => void,
+  workgroup?: WorkgroupShape,
+): void {
+  const adapter = adapterOf(device);
+  const share = ({ program, batch }: Run) =>
+    workgroup ?? chooseWorkgroup(program, batch, { ...adapter, maxIterations: Infinity });
+  withLayouts({ adapter: { ...adapter, maxIterations }, share }, body);
 }
 
 /**
