@@ -48,12 +48,50 @@ export function recordedMarkdown({ head, rows }: RecordedTable): string {
 }
 
 /** Tables that are computed from the runs of `deno task reproduce`, by their names in a page. */
-const computed: Readonly<Record<string, () => Promise<string>>> = { "ncde-table-1": ncdeTable1 };
+const computed: Readonly<Record<string, () => Promise<string>>> = {
+  "ncde-table-1": ncdeTable1,
+  "warp-lotka-volterra": lotkaVolterra,
+};
+
+/** A line of a file of `deno task reproduce`: a run and one of its columns. */
+type RunLine = Readonly<Record<string, string>>;
+
+/** Reads a file that `deno task reproduce` wrote. */
+async function readRuns(name: string): Promise<RunLine[]> {
+  const { head, rows } = await readRecorded(name);
+  return rows.map((row) => Object.fromEntries(head.map((title, i) => [title, row[i]])));
+}
+
+/** Mean and standard deviation of the values of runs, with a number of digits. */
+function meanOf(lines: readonly RunLine[], digits: number): string {
+  const { mean, standardDeviation } = statistics(lines.map(({ value }) => Number(value)));
+  return `${mean.toFixed(digits)} ± ${standardDeviation.toFixed(digits)}`;
+}
+
+/** Lotka-Volterra of WARP's table 2 at the small scale, and the errors of forecasts without a model. */
+async function lotkaVolterra(): Promise<string> {
+  const lines = await readRuns("warp-table-2-lotka-volterra");
+  const baselines = await readRuns("lotka-volterra-baselines");
+  const [half, absolute] = ["LV, MSE (10⁻²)", "LV, MAE (10⁻²)"];
+  const models = [...new Set(lines.map(({ model }) => model))];
+  const rows = models.map((model) => {
+    const of = (column: string) => lines.filter((line) => line.model === model && line.column === column);
+    return [
+      model,
+      Number(of(half)[0].parameters).toLocaleString("en"),
+      ...[half, absolute].flatMap((column) => [meanOf(of(column), 2), of(column)[0].published]),
+    ];
+  });
+  return markdownTable([
+    ["model", "parameters", "half the squared error", "the paper's", "absolute error", "the paper's"],
+    ...rows,
+    ...baselines.map(({ forecast, half, absolute }) => [forecast, "", half, "", absolute, ""]),
+  ]);
+}
 
 /** Table 1 of Kidger et al. from its runs: accuracies, and epochs and memory of seed 0 with 30 % dropped. */
 async function ncdeTable1(): Promise<string> {
-  const { head, rows } = await readRecorded("ncde-table-1");
-  const runs = rows.map((row) => Object.fromEntries(head.map((name, i) => [name, row[i]])));
+  const runs = await readRuns("ncde-table-1");
   const titles = ["30 % dropped", "50 % dropped", "70 % dropped"];
   const models = [...new Set(runs.map(({ model }) => model))];
   const table = models.map((model) => {
@@ -62,11 +100,10 @@ async function ncdeTable1(): Promise<string> {
       model,
       ...titles.flatMap((column) => {
         const cell = runs.filter((run) => run.model === model && run.column === column);
-        const { mean, standardDeviation } = statistics(cell.map(({ value }) => Number(value)));
         const paper = [cell[0].published, cell[0]["published deviation"]].map((value) =>
           Number(value).toFixed(1)
         );
-        return [`${mean.toFixed(1)} ± ${standardDeviation.toFixed(1)}`, paper.join(" ± ")];
+        return [meanOf(cell, 1), paper.join(" ± ")];
       }),
       first.epochs,
       `${Math.round(Number(first["peak memory in bytes"]) / 2 ** 20)}`,
