@@ -24,6 +24,7 @@ import { callOf, command, path, prepareDrivers, quoted, requireOwnData } from ".
 import { addOptions, chosenOptions } from "./experiment_options.ts";
 import { measuresText, progressDisplay } from "./progress.ts";
 import { speedHint } from "./speed_hint.ts";
+import { tensorBoardLog } from "./tensorboard.ts";
 
 /** Options of the command that are not settings of the run. */
 interface PlaceOptions {
@@ -31,6 +32,7 @@ interface PlaceOptions {
   readonly run?: string;
   readonly resume?: string;
   readonly profile?: true;
+  readonly tensorboard?: true;
 }
 
 /** A parsed command line. */
@@ -49,6 +51,7 @@ const placeHelp = {
   "--out <folder>": "folder of runs (default: runs)",
   "--run <folder>": "folder of this run: start or resume there",
   "--resume <folder>": "resume an interrupted run (same results)",
+  "--tensorboard": "write event files for TensorBoard",
   "--profile": "measure one training step instead of training",
 } as const;
 
@@ -57,7 +60,7 @@ function addPlaces(program: Command): Command {
   for (const [flags, help] of Object.entries(placeHelp)) {
     const option = new Option(flags, help);
     if (flags.includes("<")) option.argParser(path);
-    if (flags === "--profile") option.conflicts(["run", "folds"]);
+    if (flags === "--profile") option.conflicts(["run", "folds", "tensorboard"]);
     program.addOption(option);
   }
   return program;
@@ -128,7 +131,7 @@ function requireOwnOptions(
 
 /** @throws {OptionError} If an option cannot be changed when a run is resumed. */
 function requireChangeable(args: readonly string[]): void {
-  const others = ["resume", "profile", "help"];
+  const others = ["resume", "tensorboard", "profile", "help"];
   const fixed = flagsOf(args).find((given) =>
     ![...changeable, ...others].some((name) => flag(name) === given)
   );
@@ -231,17 +234,17 @@ export async function train(args: string[], experiments: readonly Experiment[]):
   using interruptions = interruption();
   const { signal } = interruptions;
   const parsed = await parse(args, experiments);
-  const { resume, profile, run } = parsed.places;
+  const { resume, profile, run, tensorboard } = parsed.places;
   if (profile) return await profileTraining(parsed);
   if (run !== undefined) return await trainOnce(parsed, args, signal);
   const { folds, fold } = parsed.chosen as { folds?: number; fold?: number };
   if (folds === undefined || fold !== undefined || resume !== undefined) {
-    return await finish(await prepare(parsed), signal) ? 0 : 130;
+    return await finish(await prepare(parsed), { signal, tensorboard }) ? 0 : 130;
   }
   const tested: Record<string, number>[] = [];
   for (let fold = 0; fold < folds; fold++) {
     console.log(`fold ${fold + 1} of ${folds}`);
-    const summary = await finish(await prepare(parsed, fold), signal);
+    const summary = await finish(await prepare(parsed, fold), { signal, tensorboard });
     if (!summary) return 130;
     tested.push(summary.test);
   }
@@ -277,7 +280,7 @@ async function trainOnce({ experiment, places, chosen }: Parsed, args: string[],
   let isTrained = false;
   const outcome = await runOnce(experiment, configOf(experiment, chosen), folder, start, (run) => {
     isTrained = true;
-    return finish(run, signal, true);
+    return finish(run, { signal, tensorboard: places.tensorboard, isLocked: true });
   });
   if (!outcome) return 130;
   if ("failure" in outcome) throw new Error(outcome.failure);
@@ -291,7 +294,10 @@ function chosenDevice(reason: string): string {
 }
 
 /** Trains and prints the result. Returns the summary, or undefined if the run was interrupted. */
-async function finish(run: Run, signal: AbortSignal, isLocked = false): Promise<RunSummary | undefined> {
+async function finish(
+  run: Run,
+  { tensorboard, ...options }: { signal: AbortSignal; isLocked?: boolean; tensorboard?: true },
+): Promise<RunSummary | undefined> {
   const { config, folder, device, deviceReason } = run;
   console.log(
     `${config.experiment} on ${device.description}, ${
@@ -305,9 +311,17 @@ async function finish(run: Run, signal: AbortSignal, isLocked = false): Promise<
   const hint = speedHint(device, run.task.parameters);
   if (hint) console.log(hint);
   const { end, ...display } = progressDisplay();
+  using log = tensorboard && tensorBoardLog(folder);
   try {
-    const onPlan = (line: string) => console.log(line);
-    const { interrupted, position, summary } = await execute(run, { ...display, onPlan, signal, isLocked });
+    const { interrupted, position, summary } = await execute(run, {
+      ...{ ...display, ...options },
+      onPlan: (line) => console.log(line),
+      onLoss: log?.onLoss,
+      onEpoch(metrics) {
+        display.onEpoch(metrics);
+        log?.onEpoch(metrics);
+      },
+    });
     if (interrupted) {
       end();
       console.log(
@@ -317,12 +331,14 @@ async function finish(run: Run, signal: AbortSignal, isLocked = false): Promise<
       return undefined;
     }
     const { test, baselines = {}, verdict, bestEpoch, seconds } = summary!;
+    log?.test(test, position.step);
     console.log(`test ${measuresText(test)}  best epoch ${bestEpoch}, ${formatDuration(seconds)}`);
     for (const [name, measures] of Object.entries(baselines)) {
       console.log(`${name}: ${measuresText(measures)}`);
     }
     if (verdict !== undefined) console.log(verdict);
     console.log(`report ${folder.report}`);
+    if (log) console.log(`tensorboard --logdir ${quoted(folder.path)}`);
     return summary;
   } finally {
     end();

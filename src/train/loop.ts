@@ -85,6 +85,11 @@ export interface TrainOptions {
   onResume?: () => Promise<void>;
   /** Stops training after the current step, and saves the checkpoint. */
   signal?: AbortSignal;
+  /**
+   * Called with the loss of each optimiser step, and the number of the step, from 1. On a GPU the call follows
+   * up to 64 steps later, since losses are read together.
+   */
+  onLoss?: (loss: number, step: number) => void;
   /** Called with the metrics of each epoch at its end. */
   onEpoch?: (metrics: EpochMetrics) => void;
   /**
@@ -109,6 +114,7 @@ const trainOptionNames: OptionNames<TrainOptions> = {
   metadata: "optional",
   onResume: "optional",
   signal: "optional",
+  onLoss: "optional",
   onEpoch: "optional",
   onProgress: "optional",
   onSplit: "optional",
@@ -147,7 +153,7 @@ export async function train<Batch extends Tree>(
   options: TrainOptions,
 ): Promise<TrainResult> {
   checkOptions("train", options, trainOptionNames);
-  const { epochs, batchSize, folder, signal, onEpoch, onProgress } = options;
+  const { epochs, batchSize, folder, signal, onLoss, onEpoch, onProgress } = options;
   for (const [name, value] of Object.entries({ epochs, batchSize })) {
     if (isWithin(value, size)) continue;
     throw new RangeError(`train: ${name} is ${value}, expected a ${describeBounds(size)}`);
@@ -203,6 +209,7 @@ export async function train<Batch extends Tree>(
       meter.read((loss, i) => {
         if (!Number.isFinite(loss)) throw new NonFiniteLossError(epoch, firstStep + i + 1, loss, "the loss");
         trainingPlateau?.update(loss);
+        onLoss?.(loss, firstStep + i + 1);
       });
     let shown = performance.now();
     for (; batch < batches.length && !signal?.aborted; batch++) {

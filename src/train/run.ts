@@ -218,6 +218,7 @@ async function prepare(
 
 const executeOptionNames: OptionNames<NonNullable<Parameters<typeof execute>[1]>> = {
   signal: "optional",
+  onLoss: "optional",
   onEpoch: "optional",
   onProgress: "optional",
   isLocked: "optional",
@@ -242,7 +243,7 @@ const executeOptionNames: OptionNames<NonNullable<Parameters<typeof execute>[1]>
  */
 export async function execute(
   run: Run,
-  options: Pick<TrainOptions, "signal" | "onEpoch" | "onProgress"> & {
+  options: Pick<TrainOptions, "signal" | "onLoss" | "onEpoch" | "onProgress"> & {
     isLocked?: boolean;
     onWarning?: (line: string) => void;
     onPlan?: (line: string) => void;

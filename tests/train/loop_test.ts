@@ -288,3 +288,17 @@ Deno.test(
     assert.deepEqual([position.step, position.samples], [19, 150]);
   }),
 );
+
+Deno.test(
+  "the losses of an epoch's steps have the mean of the epoch, also after an interruption",
+  withRun(async (folder) => {
+    const losses: [step: number, loss: number][] = [];
+    const onLoss = (loss: number, step: number) => void losses.push([step, loss]);
+    await trainUntilStep(folder, 9, { onLoss });
+    const { metrics } = await run(folder, { epochs: 2, resume: true, onLoss });
+    assert.deepEqual(losses.map(([step]) => step), Array.from({ length: 14 }, (_, i) => i + 1));
+    // Fifty samples: seven batches, the last has two.
+    const sum = losses.slice(7).reduce((total, [, loss], i) => total + loss * (i < 6 ? 8 : 2), 0);
+    assert.ok(Math.abs(sum / 50 - metrics[1].train.loss) < 1e-6 * sum);
+  }),
+);
