@@ -8,6 +8,7 @@ import type { RunConfig } from "../../src/train/config.ts";
 import { generatedPages } from "./pages/pages.ts";
 import { lacksTrainingImages } from "./experiments/images.ts";
 import { experimentNamed } from "./experiments/registry.ts";
+import { loadPairedTest, type PairedTest } from "./tables/paired_test.ts";
 import { tables } from "./tables/registry.ts";
 import { makeFolder } from "../../src/files/disk.ts";
 import {
@@ -151,6 +152,16 @@ export async function reproduce(args: string[]): Promise<number> {
   return await make(table, wanted, shown.filter(isThere), options);
 }
 
+/** The test of significance, or `undefined` if its package cannot be loaded. */
+async function pairedTest(): Promise<PairedTest | undefined> {
+  try {
+    return await loadPairedTest();
+  } catch (error) {
+    console.error(`no paired t test: ${(error as Error).message}`);
+    return undefined;
+  }
+}
+
 /** Makes the missing runs of a table. After each run, writes the table with all completed runs. */
 async function make(
   table: PaperTable,
@@ -159,11 +170,12 @@ async function make(
   options: Options,
 ): Promise<number> {
   const { scale, out, jobs = 1 } = options;
+  const test = await pairedTest();
   const update = async (): Promise<{ filled: FilledTable; files: string[] }> => {
     await makeFolder(out);
     // Another process may work on the same table.
     await using _lock = await lockRun(runFolder(out), { wait: true });
-    const filled = { table, scale, runs: await readRuns(shown) };
+    const filled = { table, scale, runs: await readRuns(shown), test };
     return { filled, files: await writeTable(filled, out) };
   };
   const paths = new Set(runs.map(({ folder }) => folder.path));

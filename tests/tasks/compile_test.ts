@@ -40,8 +40,11 @@ function loadedFiles({ roots, modules }: Graph): string[] {
   return [...loaded].filter((specifier) => specifier.startsWith("file:")).map((url) => new URL(url).pathname);
 }
 
-/** Loads a large package that no executable includes: Dawn's. */
-const leftOut = /await import\(dawnPackage\)/;
+/**
+ * Loads large packages that no executable includes: Dawn's, and the package of the paired test. Tables
+ * are written without a test if it is missing.
+ */
+const leftOut = /await import\((dawnPackage|testPackage)\)/;
 
 /**
  * Files that an entry point needs: its module graph, modules loaded by URL, such as workers, and its

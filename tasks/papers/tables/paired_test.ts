@@ -1,32 +1,34 @@
 /** Paired comparisons of models that share seeds, splits and dropped observations. */
-import { statistics } from "../../../src/train/statistics.ts";
+
+/** Not a literal at the import: Deno would download its packages, more than two hundred, for every user. */
+const testPackage = "npm:@stdlib/stats-ttest@0.2.3";
 
 /**
  * Student's paired t test, two-sided: the probability of a mean difference at least this large if the mean of
  * the differences is zero. NaN for fewer than two pairs, or if all differences are equal.
  */
-export function pairedTest(one: readonly number[], other: readonly number[]): number {
-  const differences = one.map((value, i) => value - other[i]);
-  if (differences.length < 2 || new Set(differences).size === 1) return NaN;
-  const { mean, standardDeviation } = statistics(differences);
-  const t = Math.abs(mean) / (standardDeviation / Math.sqrt(differences.length));
-  return 1 - withinT(t, differences.length - 1);
-}
+export type PairedTest = (one: readonly number[], other: readonly number[]) => number;
 
 /**
- * The probability that Student's t with a whole number of degrees of freedom is between -t and t (Abramowitz
- * and Stegun, "Handbook of Mathematical Functions", 1964, equations 26.7.3 and 26.7.4).
+ * Loads the paired test.
+ *
+ * @throws {Error} If loading fails, for example without a network the first time.
  */
-function withinT(t: number, freedom: number): number {
-  const angle = Math.atan(t / Math.sqrt(freedom));
-  const [sine, cosine] = [Math.sin(angle), Math.cos(angle)];
-  const isOdd = freedom % 2 === 1;
-  let [term, sum] = [isOdd ? cosine : 1, 0];
-  for (let k = isOdd ? 1 : 0; k <= freedom - 2; k += 2) {
-    sum += term;
-    term *= cosine ** 2 * (k + 1) / (k + 2);
+export async function loadPairedTest(): Promise<PairedTest> {
+  type TestOfMean = (one: readonly number[], other: readonly number[]) => { readonly pValue: number };
+  try {
+    const { default: test }: { default: TestOfMean } = await import(testPackage);
+    return (one, other) => {
+      const differences = new Set(one.map((value, i) => value - other[i]));
+      return differences.size > 1 ? test(one, other).pValue : NaN;
+    };
+  } catch (cause) {
+    const { message } = cause as Error;
+    throw new Error(
+      `${testPackage} could not be loaded: it needs a network once, and --allow-env (${message})`,
+      { cause },
+    );
   }
-  return isOdd ? (angle + sine * sum) * 2 / Math.PI : sine * sum;
 }
 
 /**

@@ -10,7 +10,7 @@ import { readOutcome, type RunOutcome, type Start } from "../../../src/commands/
 import { readJsonLines } from "../../../src/files/disk.ts";
 import type { RunSummary } from "../../../src/train/run.ts";
 import { statistics } from "../../../src/train/statistics.ts";
-import { adjustHolm, pairedTest } from "./paired_test.ts";
+import { adjustHolm, type PairedTest } from "./paired_test.ts";
 import {
   type PaperTable,
   type Published,
@@ -43,6 +43,8 @@ export interface FilledTable {
   readonly table: PaperTable;
   readonly scale: Scale;
   readonly runs: readonly MadeRun[];
+  /** The test of significance, if it could be loaded. */
+  readonly test?: PairedTest;
 }
 
 /** A part of the rendered table. The first row is its header. */
@@ -160,14 +162,14 @@ function pairsOf(filled: FilledTable, rows: readonly [TableRow, TableRow], colum
 }
 
 function tests(filled: FilledTable): Section | undefined {
-  const { table, table: { columns, reference } } = filled;
+  const { table, table: { columns, reference }, test } = filled;
   const compared = table.rows.find(({ model }) => model === reference);
-  if (!compared) return undefined;
+  if (!compared || !test) return undefined;
   const others = table.rows.filter((row) => row !== compared);
   const found = others.flatMap((row) =>
     columns.map((column) => {
       const [one, other] = pairsOf(filled, [row, compared], column);
-      return pairedTest(one, other);
+      return test(one, other);
     })
   );
   const adjusted = adjustHolm(found);
