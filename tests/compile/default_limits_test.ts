@@ -68,7 +68,8 @@ async function checkWithDefaultLimits(
   }
 }
 
-const small = "FastWeightCDE, delta";
+/** A model whose loops compile fast. */
+const small = "Recurrent";
 /** Models whose recurrences run as parallel scans, and models without recurrences. */
 const withoutLoops = ["Transformer", "S4D", "LRU", "S5", "S6", "Mamba"];
 

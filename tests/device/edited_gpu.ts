@@ -13,7 +13,7 @@ import { withLayouts } from "../compile/check_loops.ts";
 import { inOrder, type Order, orders, splitAtBarriers } from "./reorder.ts";
 import { shared } from "./webgpu_tests.ts";
 
-/** What {@linkcode openEdited} changes. */
+/** Changes of shaders and limits. */
 export interface Changes {
   /** Edits the WGSL of each shader before it is compiled. */
   readonly edit?: (code: string) => string;
@@ -124,8 +124,8 @@ export function withShortDispatches(
 }
 
 /**
- * Runs the loops of `body` as on hardware, in fused kernels in which invocations share the elements of a sample, with
- * barriers. Software GPUs otherwise run each sample in one invocation, without barriers.
+ * Runs the loops of `body` as on hardware, in fused kernels: invocations share the elements of a sample and wait at barriers.
+ * Software GPUs otherwise run each sample in one invocation, without barriers.
  *
  * @param workgroup Default: chosen from the shapes.
  */

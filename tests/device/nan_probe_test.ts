@@ -1,4 +1,4 @@
-/** GPUs whose kernels lose NaN are refused. Faults are planted by edits of shaders. */
+/** Reads of GPUs whose kernels lose NaN throw. Faults are planted by edits of shaders. */
 import assert from "node:assert/strict";
 import { tensor } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
@@ -40,7 +40,7 @@ const faults: Readonly<Record<string, Edit>> = {
 };
 
 for (const [operation, edit] of Object.entries(faults)) {
-  testOnWebGpu(`a GPU that loses NaN in the operation "${operation}" is refused`, async () => {
+  testOnWebGpu(`reading from a GPU that loses NaN in the operation "${operation}" throws`, async () => {
     await assert.rejects(
       addToNaN(inProbe(edit)),
       (error: Error) =>
