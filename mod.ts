@@ -78,7 +78,7 @@ export { type MappedAxes, vmap, type VmapOptions } from "./src/autodiff/vmap.ts"
 export { jit } from "./src/compile/jit/jit.ts";
 export { JitError } from "./src/device/capture.ts";
 export { scan, type ScanOptions } from "./src/compile/loop/scan.ts";
-export { explain, type ExplainOptions } from "./src/compile/inspect/explain.ts";
+export { explain, type ExplainOptions, type Explanation } from "./src/compile/inspect/explain.ts";
 export type { Machine, MachineLimits, MachineName, MachineRates } from "./src/device/machines.ts";
 export {
   profile,

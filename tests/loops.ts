@@ -4,7 +4,7 @@ import { observeLoops } from "../src/compile/loop/graph_loop.ts";
 
 /** Number of compiled loops that run in a solve, counting loops whose description begins with `kind`. */
 export function countLoops(solve: () => unknown, kind = "(forward|backward) loop"): number {
-  const found = explain(solve).matchAll(new RegExp(`^(?:(\\d+) times: )?${kind}`, "gm"));
+  const found = explain(solve).text.matchAll(new RegExp(`^(?:(\\d+) times: )?${kind}`, "gm"));
   return [...found].reduce((sum, [, times]) => sum + Number(times ?? 1), 0);
 }
 

@@ -118,9 +118,8 @@ for (const [name, body] of Object.entries(bodies)) {
 }
 
 Deno.test("explain prints an expression with shared nodes on a line of bounded length", () => {
-  const text = explain(() =>
-    inScan({})((y) => repeat(40, y, (x) => x.abs().pow(1.5)))({ y: y0, p: parameter })
-  );
+  const text =
+    explain(() => inScan({})((y) => repeat(40, y, (x) => x.abs().pow(1.5)))({ y: y0, p: parameter })).text;
   assert.match(text, /forward loop/);
   assert.ok(text.length < 1e6, `${text.length} characters`);
 });

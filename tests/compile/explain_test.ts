@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { explain, key, normal, odeint, ones, type Tensor, valueAndGrad } from "../../mod.ts";
+import { machines } from "../../src/device/machines.ts";
 import { testOnBoth } from "../devices.ts";
+import { displayOf, rowsOf } from "../display.ts";
 
 const weight = normal(key(0), [3, 3]);
 const solve = () =>
@@ -10,7 +12,7 @@ const solve = () =>
   });
 
 Deno.test("explain describes the graph, the split, kernels, memory and arithmetic of a compiled solve", () => {
-  const text = explain(solve);
+  const text = explain(solve).text;
   for (
     const part of [
       /forward loop: 10 steps of 5 samples, float32, on cpu/,
@@ -25,19 +27,19 @@ Deno.test("explain describes the graph, the split, kernels, memory and arithmeti
 });
 
 Deno.test("explain describes the gradient loop after the forward loop", () => {
-  const text = explain(() => valueAndGrad(() => solve().sum())(weight));
+  const text = explain(() => valueAndGrad(() => solve().sum())(weight)).text;
   assert.match(text, /backward loop: 10 steps of 5 samples/);
   assert.match(text, /gradient0 \+= /);
 });
 
 Deno.test("explain reports that a function has no compiled loop", () => {
-  assert.match(explain(() => ones([2])), /no compiled loop/);
+  assert.match(explain(() => ones([2])).text, /no compiled loop/);
 });
 
 testOnBoth("explain counts the dispatches of a run on a GPU, without an estimate", (_cpu, gpu) => {
   const text = explain(() =>
     odeint((_t, y) => y.neg(), ones([4, 2]), [0, 1], { method: "rk4", stepSize: 0.1 })
-  );
+  ).text;
   assert.match(text, /a step: \d+ calls of functions, \d+ barriers; \d+ % of the lanes are busy/);
   assert.match(
     text,
@@ -45,4 +47,34 @@ testOnBoth("explain counts the dispatches of a run on a GPU, without an estimate
   );
   assert.ok(text.includes(`on ${gpu.info.description}:`));
   assert.doesNotMatch(text, /estimate/);
+});
+
+Deno.test("a notebook shows a description as tables, and console.log as a text", async () => {
+  const found = explain(solve);
+  assert.equal(`${found}`, found.text);
+  assert.equal(Deno.inspect(found), found.text);
+  const { "text/plain": text, "text/html": html } = await displayOf(found);
+  assert.equal(text, found.text);
+  const titles = [...html.matchAll(/<p>(.*?)<\/p>/g)].map(([, title]) => title);
+  assert.deepEqual(titles, [
+    "forward loop: 10 steps of 5 samples, float32, on cpu",
+    "before the loop, for all steps at once",
+    "in every step",
+    "kernels of a step, for one sample",
+  ]);
+  const rows = rowsOf(html);
+  assert.deepEqual(rows[0], ["row0 (10,)", "given"]);
+  assert.match(rows.find(([name]) => name === "%0 (5, 3)")![1], /^matmul\(state0, constant \(3, 3\)\)$/);
+  assert.match(rows.find(([name]) => name === "memory per sample")![1], /^\d+ bytes$/);
+  assert.equal(rows.length, text.split("\n").filter((line) => line !== "").length - titles.length);
+});
+
+Deno.test("a notebook shows equal loops once, and escapes texts", async () => {
+  const found = explain(() => {
+    solve();
+    solve();
+  }, { machine: { name: "<gpu>", limits: machines.h100.limits, software: false } });
+  const html = (await displayOf(found))["text/html"];
+  assert.match(html, /^<p>2 times: forward loop: 10 steps of 5 samples, float32, on &#60;gpu&#62;<\/p>/);
+  assert.doesNotMatch(html, /<gpu>/);
 });

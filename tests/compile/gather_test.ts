@@ -30,7 +30,7 @@ for (const dtype of ["float32", "float64"] as DType[]) {
           const known = rows.isNaN().where(0.25, rows);
           return [known.sum(1).mul(0.5).add(y.mul(0.3)), rows];
         };
-        const text = explain(() => scan(body, first, zeros([6])));
+        const text = explain(() => scan(body, first, zeros([6]))).text;
         assert.match(text, /shared\d+\(7, 3\)\[slot/);
         const plain = scan(body, first, zeros([6]), { compile: false });
         for (const executor of ["fused", "stepped"] as const) {
@@ -50,7 +50,7 @@ for (const dtype of ["float32", "float64"] as DType[]) {
         const spread = range.max(1, { keepDims: true }).sub(range.min(1, { keepDims: true }));
         return [y.mul(-0.5), count.mul(100).add(spread).cast(dtype)];
       };
-      assert.match(explain(() => scan(body, first, zeros([4]))), /sum over/);
+      assert.match(explain(() => scan(body, first, zeros([4]))).text, /sum over/);
       const [compiled, plain] = [true, false].map((compile) => scan(body, first, zeros([4]), { compile })[1]);
       assert.deepEqual(await compiled.data(), await plain.data());
     });

@@ -156,7 +156,7 @@ Deno.test("a device without a GPU accepts a training step, and gives the counts 
 });
 
 Deno.test("explain prints the layout and the estimate for a machine", () => {
-  const text = explain(solve, { machine: "h100" });
+  const text = explain(solve, { machine: "h100" }).text;
   for (
     const part of [
       /forward loop: 10 steps of 4 samples, float32, on NVIDIA H100 SXM/,
@@ -168,7 +168,7 @@ Deno.test("explain prints the layout and the estimate for a machine", () => {
       /from published constants of the machine, not measured/,
     ]
   ) assert.match(text, part);
-  assert.doesNotMatch(explain(solve, { machine: "default-limits" }), /estimate/);
+  assert.doesNotMatch(explain(solve, { machine: "default-limits" }).text, /estimate/);
 });
 
 Deno.test("explain names the machines that it knows", () => {

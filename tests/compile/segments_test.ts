@@ -81,7 +81,7 @@ Deno.test("values computed ahead of a segment fit the memory limit", () => {
 Deno.test("explain describes segments of equal length once", () => {
   const { inputs, value } = decay(48);
   // Two values of 24 numbers are computed ahead of the loop, and a state is kept.
-  const text = explain(() => void valueAndGrad(() => value(12 * (2 * 24 + 24) * 8))(inputs));
+  const text = explain(() => void valueAndGrad(() => value(12 * (2 * 24 + 24) * 8))(inputs)).text;
   const heads = [...text.matchAll(/.*(?:forward|backward) loop: \d+ steps/g)].map(([head]) => head);
   assert.deepEqual(heads, [
     "4 times: forward loop: 12 steps",

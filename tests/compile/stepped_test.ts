@@ -185,7 +185,7 @@ testOnCpu("expressions with more operands than one kernel binds are split", (dev
 const loopOf = (batch: number, size: number, executor?: "fused" | "stepped") => {
   const weight = normal(key(0), [size, size], { standardDeviation: 1 / size });
   const step = (h: Tensor, x: Tensor): [Tensor, []] => [h.matmul(weight).add(x), []];
-  return explain(() => scan(step, ones([batch, size]), ones([1, batch, 1]), { executor }));
+  return explain(() => scan(step, ones([batch, size]), ones([1, batch, 1]), { executor })).text;
 };
 
 testOnCpu("large weights are multiplied step by step, for all samples at once", () => {
@@ -196,7 +196,7 @@ testOnCpu("gradients of weights larger than the cache are summed over many steps
   const weight = normal(key(0), [1200, 1200], { standardDeviation: 0.01 });
   const loss = () =>
     scan((h: Tensor, x: Tensor) => [h.matmul(weight).add(x), []], ones([64, 1200]), ones([1, 64, 1]))[0];
-  const text = explain(() => valueAndGrad(() => loss().sum())(weight));
+  const text = explain(() => valueAndGrad(() => loss().sum())(weight)).text;
   assert.match(text, /forward loop[^]*executor: fused/);
   assert.match(
     text,
@@ -237,7 +237,7 @@ testOnDevices("a step too large for one dispatch of a software GPU is stepped", 
   const run = () => scan(cell, ones([2, 256]), ones([2]))[0];
   if (info.kind === "webgpu" && info.software) {
     assert.match(
-      explain(run),
+      explain(run).text,
       /executor: stepped, a step needs more loop iterations than a software adapter allows/,
     );
   }
@@ -258,7 +258,7 @@ Deno.test("a solve passes on the executor option, and explain prints the executo
         stepSize: 1,
         executor,
       })
-    );
+    ).text;
   assert.match(explained(), /executor: stepped, the weights/);
   assert.match(explained("fused"), /executor: fused, as asked for/);
 });

@@ -37,7 +37,7 @@ testOnDevices(
         /^3 steps of 5 samples: (fused|stepped).* of fused \d+\.\d\d ms, stepped \d+\.\d\d ms/,
       );
     }
-    assert.equal([...explain(solve).matchAll(/executor: (fused|stepped), as tuned/g)].length, 2);
+    assert.equal([...explain(solve).text.matchAll(/executor: (fused|stepped), as tuned/g)].length, 2);
     const [after] = solve();
     assert.ok(Math.abs(await after.item() - await before.item()) < 1e-5 * await before.item());
   },
@@ -46,10 +46,10 @@ testOnDevices(
 testOnCpu("a tuned executor is used unless an option selects another", (device) => {
   const { run } = loop(7);
   observeLoops((_, run) => setSchedule(device as CpuDevice, run, { executor: "stepped" }), () => void run());
-  assert.match(explain(run), /executor: stepped, as tuned/);
+  assert.match(explain(run).text, /executor: stepped, as tuned/);
   const withOption = () =>
     scan((h: Tensor, x: Tensor) => [h.add(x), []], ones([2, 3]), ones([2, 1]), { executor: "fused" });
-  assert.match(explain(withOption), /executor: fused, as asked for/);
+  assert.match(explain(withOption).text, /executor: fused, as asked for/);
 });
 
 testOnBoth("every executor gives the same results", async (cpu, webgpu) => {

@@ -132,7 +132,7 @@ Deno.test("the statistics show more steps for stiffer samples", () => {
 
 Deno.test("per-sample steps run in a compiled loop", () => {
   const f = vanDerPol(stiffness(3, "float32"));
-  const text = explain(() => odeint(f, ones([3, 2]), [0, 1], { method: "dopri5", ...perSample }));
+  const text = explain(() => odeint(f, ones([3, 2]), [0, 1], { method: "dopri5", ...perSample })).text;
   assert.match(text, /forward loop: \d+ steps of 3 samples/);
 });
 
@@ -237,7 +237,7 @@ for (const [name, X] of Object.entries(controls)) {
     const solve = (options: object) =>
       cdeint(X, vectorField, z0, [0, 2.2, 5], { method: "dopri5", ...options });
     let found = z0;
-    const text = explain(() => found = solve({ rtol: 1e-6, atol: 1e-8, ...perSample }));
+    const text = explain(() => found = solve({ rtol: 1e-6, atol: 1e-8, ...perSample })).text;
     assert.match(text, /forward loop: \d+ steps of 3 samples/);
     await assertNear(found, solve({ rtol: 1e-9, atol: 1e-10 }), 1e-3);
     const steps = await findCdeintSteps(X, vectorField, z0, [0, 5], {

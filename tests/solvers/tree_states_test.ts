@@ -238,7 +238,7 @@ Deno.test("a tree of one leaf keeps the solution of the leaf", async () => {
 
 Deno.test("the loop of a tree is compiled, alone and under jit", async () => {
   assert.match(
-    explain(() => solveTree(inputs, { method: "rk4", stepSize: 0.2 })),
+    explain(() => solveTree(inputs, { method: "rk4", stepSize: 0.2 })).text,
     /forward loop: 6 steps of 4 samples/,
   );
   const step = jit((x: Inputs) => solveTree(x, { method: "rk4", stepSize: 0.2 }));

@@ -1,3 +1,4 @@
+import { displayAs, printAs } from "../../charts/display.ts";
 import { checkFunction, checkWord } from "../../tensor/checks.ts";
 import { currentDevice } from "../../device/current.ts";
 import { asAnyDevice } from "../../device/device_class.ts";
@@ -9,6 +10,7 @@ import type { WebGpuDevice } from "../../device/webgpu/device.ts";
 import { formatShape } from "../../device/shape.ts";
 import { costOf } from "../program/cost.ts";
 import type { Run } from "../executors/run.ts";
+import { type Description, displayDescriptions, textOf } from "./description.ts";
 import { describePlan, describePlannedLoop } from "./plan_text.ts";
 import { planFor } from "./planned_gpu.ts";
 import type { Node } from "../trace/graph.ts";
@@ -23,6 +25,14 @@ export interface ExplainOptions {
    * `"default-limits"` (the least limits of an adapter). Default: the device of the run.
    */
   machine?: MachineName | Machine;
+}
+
+/** The result of {@linkcode explain}. `deno jupyter` shows the description of each loop as tables. */
+export interface Explanation {
+  /** The description, which `console.log` prints. */
+  readonly text: string;
+  /** The description. */
+  toString(): string;
 }
 
 const optionNames: OptionNames<ExplainOptions> = { machine: "optional" };
@@ -42,29 +52,38 @@ const optionNames: OptionNames<ExplainOptions> = { machine: "optional" };
  *
  * @param solve Runs once. Wrap it in `valueAndGrad` to include the loops of its gradient.
  */
-export function explain(solve: () => unknown, options: ExplainOptions = {}): string {
+export function explain(solve: () => unknown, options: ExplainOptions = {}): Explanation {
   checkFunction("explain", "solve", solve);
   checkOptions("explain", options, optionNames);
   const device = asAnyDevice(currentDevice());
   const wanted = machineFor(options.machine);
   // Another machine's layouts come from the plan, those of this device from its executors, which know tuned schedules.
-  const described: string[] = [];
+  const described: Description[] = [];
   const observe = () =>
     observeLoops((loop, run, executor) => {
       const where = wanted?.name ?? run.inputs[0]?.source.device.info.kind ?? "cpu";
-      const layout = wanted ? "" : `\n${executor.describe(run)}`;
-      described.push(`${describeLoop(loop, run, where)}${layout}`);
+      described.push(withLines(describeLoop(loop, run, where), wanted ? "" : executor.describe(run)));
     }, () => void solve());
   const machine = wanted ?? (device.kind === "webgpu" ? withoutRates(device) : undefined);
   if (!machine) {
     observe();
-    return listOfLoops(described);
+    return explanationOf(withoutRepetition(described));
   }
   const plan = planFor(machine, device, observe);
-  const texts = wanted
-    ? described.map((text, i) => `${text}\n${describePlannedLoop(plan.loops[i], wanted)}`)
+  const loops = wanted
+    ? described.map((loop, i) => withLines(loop, describePlannedLoop(plan.loops[i], wanted)))
     : described;
-  return [listOfLoops(texts), describePlan(plan, machine)].join("\n\n");
+  return explanationOf([...withoutRepetition(loops), withLines({ parts: [] }, describePlan(plan, machine))]);
+}
+
+function explanationOf(descriptions: readonly Description[]): Explanation {
+  const text = descriptions.map(textOf).join("\n\n");
+  return displayAs(printAs({ text }, () => text), () => displayDescriptions(text, descriptions));
+}
+
+/** Adds the lines of a text to a description. */
+function withLines({ parts, ...rest }: Description, text: string): Description {
+  return { ...rest, parts: text === "" ? parts : [...parts, { lines: text.split("\n") }] };
 }
 
 /** A GPU whose commands are counted, without an estimate of their time. */
@@ -79,55 +98,62 @@ function machineFor(machine: MachineName | Machine | undefined): Machine | undef
   return machines[machine];
 }
 
-/** Loops in segments of time run many times: equal texts are printed once. */
-function listOfLoops(texts: readonly string[]): string {
-  const counts = new Map<string, number>();
-  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
-  if (counts.size === 0) return "no compiled loop: everything here runs step by step";
-  return [...counts].map(([text, times]) => times > 1 ? `${times} times: ${text}` : text).join("\n\n");
+/** Loops in segments of time run many times: equal descriptions are printed once. */
+function withoutRepetition(loops: readonly Description[]): Description[] {
+  const found = [...Map.groupBy(loops, textOf).values()];
+  if (found.length === 0) {
+    return [withLines({ parts: [] }, "no compiled loop: everything here runs step by step")];
+  }
+  return found.map((equal) =>
+    equal.length > 1 ? { ...equal[0], title: `${equal.length} times: ${equal[0].title}` } : equal[0]
+  );
 }
 
-function describeLoop(loop: GraphLoop, run: Run, device: string): string {
+function describeLoop(loop: GraphLoop, run: Run, device: string): Description {
   const { body, outputs, graph: { next, sums, backward } } = loop.hoistedLoop;
   const { program, batch, steps } = run;
   const names = nameNodes(loop);
   const { size } = layOut(program);
   const bytes = bytesPerElement(program.dtype);
   const { operations, traffic } = costOf(program);
-  return [
-    `${
+  const namesOf = (nodes: readonly Node[]) => nodes.map(names).join(", ") || "none";
+  return {
+    title: `${
       backward ? "backward" : "forward"
     } loop: ${steps} steps of ${batch} samples, ${program.dtype}, on ${device}`,
-    "",
-    "before the loop, for all steps at once:",
-    ...list(
-      [...loop.rows].map(([node, tensor]) => `${names(node)} ${formatShape(tensor.shape)}: ${origin(node)}`),
-    ),
-    "in every step:",
-    ...list(
-      body.map((node) =>
-        `${names(node)} ${formatShape(node.shape)} = ${node.primitive.name}(${
-          node.inputs.map(names).join(", ")
-        })`
-      ),
-    ),
-    `next state: ${next.map(names).join(", ") || "none"}; outputs: ${
-      outputs.map(names).join(", ") || "none"
-    }; ` +
-    `sums: ${sums.map(names).join(", ") || "none"}`,
-    "",
-    "kernels of a step, for one sample:",
-    ...list(program.kernels.map((kernel) => byKind(descriptions, kernel))),
-    `memory per sample: ${size * bytes} bytes`,
-    `arithmetic: ${operations} operations per sample and step, ${
-      format(operations * batch * steps)
-    } in total`,
-    `traffic: ${traffic} bytes per sample and step, ${format(traffic * batch * steps)} bytes in total`,
-  ].join("\n");
-}
-
-function list(lines: readonly string[]): string[] {
-  return lines.length > 0 ? lines.map((line) => `  ${line}`) : ["  nothing"];
+    parts: [
+      {
+        title: "before the loop, for all steps at once",
+        lines: [...loop.rows].map(([node, tensor]) =>
+          `${names(node)} ${formatShape(tensor.shape)}: ${origin(node)}`
+        ),
+      },
+      {
+        title: "in every step",
+        lines: body.map((node) =>
+          `${names(node)} ${formatShape(node.shape)} = ${node.primitive.name}(${
+            node.inputs.map(names).join(", ")
+          })`
+        ),
+      },
+      {
+        lines: [`next state: ${namesOf(next)}; outputs: ${namesOf(outputs)}; sums: ${namesOf(sums)}`, ""],
+      },
+      {
+        title: "kernels of a step, for one sample",
+        lines: program.kernels.map((kernel) => byKind(descriptions, kernel)),
+      },
+      {
+        lines: [
+          `memory per sample: ${size * bytes} bytes`,
+          `arithmetic: ${operations} operations per sample and step, ${
+            format(operations * batch * steps)
+          } in total`,
+          `traffic: ${traffic} bytes per sample and step, ${format(traffic * batch * steps)} bytes in total`,
+        ],
+      },
+    ],
+  };
 }
 
 function origin(node: Node): string {
