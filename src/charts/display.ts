@@ -32,13 +32,16 @@ export interface OutputTable extends Pick<TableSection, "head" | "rows" | "texts
   readonly title?: string;
 }
 
+/** Notebooks align all cells of tables to the right. */
+const tableStyle = '<style>.weft th[scope="row"], .weft td:not(.number) { text-align: left; }</style>';
+
 /** Tables, with the text for frontends without HTML. */
 export function tableBundle(text: string, ...tables: readonly OutputTable[]): MimeBundle {
   const html = tables.map(({ title, ...table }) =>
     (title === undefined ? "" : `<p>${escapeText(title)}</p>\n`) +
     (table.rows.length > 0 ? renderTable(table) : "")
   );
-  return { "text/plain": text, "text/html": html.join("\n") };
+  return { "text/plain": text, "text/html": `<div class="weft">${html.join("\n")}${tableStyle}</div>` };
 }
 
 /** An SVG image, with the text for frontends without images. */

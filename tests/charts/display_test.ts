@@ -6,7 +6,7 @@ import { displayOf, rowsOf } from "../display.ts";
 Deno.test("texts of tables in notebooks are escaped in HTML alone", () => {
   const bundle = tableBundle("<b>", { title: "<b>", head: ["a", "<i>"], rows: [["x", "<u>&"]] });
   assert.equal(bundle["text/plain"], "<b>");
-  assert.match(bundle["text/html"], /^<p>&#60;b&#62;<\/p>/);
+  assert.match(bundle["text/html"], /^<div class="weft"><p>&#60;b&#62;<\/p>/);
   assert.deepEqual(rowsOf(bundle["text/html"]), [["a", "&#60;i&#62;"], ["x", "&#60;u&#62;&#38;"]]);
 });
 

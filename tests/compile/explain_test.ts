@@ -75,6 +75,9 @@ Deno.test("a notebook shows equal loops once, and escapes texts", async () => {
     solve();
   }, { machine: { name: "<gpu>", limits: machines.h100.limits, software: false } });
   const html = (await displayOf(found))["text/html"];
-  assert.match(html, /^<p>2 times: forward loop: 10 steps of 5 samples, float32, on &#60;gpu&#62;<\/p>/);
+  assert.match(
+    html,
+    /^<div class="weft"><p>2 times: forward loop: 10 steps of 5 samples, float32, on &#60;gpu&#62;<\/p>/,
+  );
   assert.doesNotMatch(html, /<gpu>/);
 });

@@ -122,7 +122,7 @@ testOnCpu("a notebook shows a profile as a table", async () => {
   const found = await profile(() => normal(key(0), [8, 8]).tanh().sum());
   const bundle = await displayOf(found);
   assert.equal(bundle["text/plain"], found.table());
-  assert.match(bundle["text/html"], /^<p>[^<]+, measured by the host<\/p>/);
+  assert.match(bundle["text/html"], /^<div class="weft"><p>[^<]+, measured by the host<\/p>/);
   const [head, ...rows] = rowsOf(bundle["text/html"]);
   assert.deepEqual(head, ["what", "own ms", "share", "with inner", "times"]);
   assert.equal(rows.length, found.rows.length + 1);

@@ -44,7 +44,7 @@ Deno.test("a notebook shows a model as a table of layers with their numbers of p
   const bundle = await displayOf(summary(model.parameters));
   assert.equal(bundle["text/plain"], `${model}`);
   assert.equal(`${summary(model.parameters)}`, `${model}`);
-  assert.match(bundle["text/html"], /^<p>Layer with 27 parameters<\/p>/);
+  assert.match(bundle["text/html"], /^<div class="weft"><p>Layer with 27 parameters<\/p>/);
   assert.deepEqual(rowsOf(bundle["text/html"]), [
     ["name", "shape", "type", "parameters"],
     ["layers", "", "", "27"],

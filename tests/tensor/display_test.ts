@@ -21,7 +21,7 @@ testOnDevices("a notebook shows a tensor as a table with its type, shape and dev
   const bundle = await displayOf(x);
   assert.deepEqual(Object.keys(bundle), ["text/plain", "text/html"]);
   const title = `Tensor float32 (2, 3) on ${device.info.kind}`;
-  assert.ok(bundle["text/html"].startsWith(`<p>${title}</p>`));
+  assert.ok(bundle["text/html"].startsWith(`<div class="weft"><p>${title}</p>`));
   assert.deepEqual(rowsOf(bundle["text/html"]), [
     ["", "0", "1", "2"],
     ["0", "1.0000", "-2.5000", "nan"],
@@ -58,16 +58,15 @@ Deno.test("a notebook shows three indices at each end of the axes of large tenso
 });
 
 Deno.test("tensors without elements or values are shown without a table", async () => {
-  assert.deepEqual(await displayOf(zeros([0, 2])), {
-    "text/plain": "Tensor float32 (0, 2) on cpu\n[]",
-    "text/html": "<p>Tensor float32 (0, 2) on cpu</p>\n",
-  });
+  const empty = await displayOf(zeros([0, 2]));
+  assert.equal(empty["text/plain"], "Tensor float32 (0, 2) on cpu\n[]");
+  assert.match(empty["text/html"], /^<div class="weft"><p>Tensor float32 \(0, 2\) on cpu<\/p>\n<style>/);
   let released = tensor([0]);
   tidy(() => {
     released = tensor([1, 2]).add(1);
     return undefined;
   });
-  assert.equal((await displayOf(released))["text/html"], "<p>Tensor float32 (2,) on cpu</p>\n");
+  assert.match((await displayOf(released))["text/html"], /<p>Tensor float32 \(2,\) on cpu<\/p>\n<style>/);
   const traced: Promise<Record<string, string>>[] = [];
   scan(
     (h, row: typeof released) => {
