@@ -1,30 +1,10 @@
-/** Outputs of notebooks. `deno jupyter` shows a value by its method `Symbol.for("Jupyter.display")`. */
+/** Outputs of notebooks: tables, images and charts. */
 import { chartFile } from "./file.ts";
 import type { Chart } from "./chart.ts";
+import { displayAs, type MimeBundle, printAs } from "./display_symbol.ts";
 import { escapeText } from "./format.ts";
 import { renderTable } from "./render.ts";
 import type { TableSection } from "./section.ts";
-
-/** Contents of an output by MIME type. The notebook shows the richest type that it supports. */
-export type MimeBundle = Readonly<Record<string, string>>;
-
-/** Name of the method that `deno jupyter` calls. It may be asynchronous. */
-export const displaySymbol: unique symbol = Symbol.for("Jupyter.display");
-
-/** Adds the method for notebooks to a value. Copies and comparisons of the value ignore the method. */
-export function displayAs<T extends object>(value: T, bundle: () => MimeBundle | Promise<MimeBundle>): T {
-  return Object.defineProperty(value, displaySymbol, { value: bundle, configurable: true });
-}
-
-/** Sets the text of a value in template strings and in `console.log`. */
-export function printAs<T extends object>(value: T, text: () => string): T {
-  const print = { value: text, configurable: true };
-  return Object.defineProperties(value, {
-    toString: print,
-    [Symbol.for("Deno.customInspect")]: print,
-    [Symbol.for("nodejs.util.inspect.custom")]: print,
-  });
-}
 
 /** A table of an output. */
 export interface OutputTable extends Pick<TableSection, "head" | "rows" | "texts"> {

@@ -1,4 +1,3 @@
-import { type MimeBundle, tableBundle } from "../charts/display.ts";
 import { formatShape } from "../device/shape.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Tree, treeFlatten } from "../tensor/tree.ts";
@@ -14,7 +13,7 @@ interface Entry {
 }
 
 /** Layers and parameters, each layer before its parameters. */
-function entriesOf(named: readonly (readonly [path: string, x: Tensor])[]): Entry[] {
+export function entriesOf(named: readonly (readonly [path: string, x: Tensor])[]): Entry[] {
   const entries: Entry[] = [];
   let before: readonly string[] = [];
   for (const [path, tensor] of named) {
@@ -31,11 +30,12 @@ function entriesOf(named: readonly (readonly [path: string, x: Tensor])[]): Entr
 }
 
 /** Number of elements of tensors. A tensor with two names counts once. */
-function countOf(tensors: readonly Tensor[]): number {
+export function countOf(tensors: readonly Tensor[]): number {
   return [...new Set(tensors)].reduce((sum, { size }) => sum + size, 0);
 }
 
-function titleOf(count: number): string {
+/** Title of a layer by its number of parameters. */
+export function layerTitle(count: number): string {
   return `Layer with ${count.toLocaleString("en")} parameter${count === 1 ? "" : "s"}`;
 }
 
@@ -45,24 +45,5 @@ export function formatLayer(parameters: Tree): string {
   const lines = entriesOf(named).map(({ level, name, tensor }) =>
     "  ".repeat(level + 1) + (tensor ? `${name} ${tensor.dtype} ${formatShape(tensor.shape)}`.trim() : name)
   );
-  return [titleOf(countOf(named.map(([, x]) => x))), ...lines].join("\n");
-}
-
-/** Layers and parameters as a table with their numbers of parameters. */
-export function displayParameters(parameters: Tree): MimeBundle {
-  const named = treeFlatten(parameters);
-  const total = countOf(named.map(([, x]) => x));
-  const rows = entriesOf(named).map(({ level, name, tensor, path }) => {
-    const count = tensor?.size ??
-      countOf(named.flatMap(([other, x]) => other.startsWith(`${path}.`) ? [x] : []));
-    // HTML collapses spaces, but not em spaces.
-    const type = tensor ? [formatShape(tensor.shape), tensor.dtype] : ["", ""];
-    return ["\u2003".repeat(level) + name, ...type, count.toLocaleString("en")];
-  });
-  return tableBundle(formatLayer(parameters), {
-    title: titleOf(total),
-    head: ["name", "shape", "type", "parameters"],
-    rows,
-    texts: [1, 2],
-  });
+  return [layerTitle(countOf(named.map(([, x]) => x))), ...lines].join("\n");
 }

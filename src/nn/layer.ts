@@ -4,8 +4,8 @@ import type { Device, KernelDevice } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
 import type { OptionNames } from "../device/options.ts";
 import { formatShape, refuseShape, ShapeError } from "../device/shape.ts";
-import { displayAs, printAs } from "../charts/display.ts";
-import { displayParameters, formatLayer } from "./format_layer.ts";
+import { displayAs, printAs } from "../charts/display_symbol.ts";
+import { formatLayer } from "./format_layer.ts";
 import { copy, uploadView } from "../device/view.ts";
 import type { Key } from "../tensor/random.ts";
 import { checkDevice, checkFunction, checkTensor } from "../tensor/checks.ts";
@@ -64,7 +64,10 @@ export function layer<Args extends unknown[], P extends ParameterTree>(
 ): Layer<Args, P> {
   checkFunction("layer", "apply", apply);
   printAs(apply, () => formatLayer(parameters));
-  displayAs(apply, () => displayParameters(parameters));
+  displayAs(apply, async () => {
+    const { displayParameters } = await import("./display_parameters.ts");
+    return displayParameters(parameters);
+  });
   return Object.assign(apply, { parameters });
 }
 

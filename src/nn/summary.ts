@@ -1,6 +1,7 @@
-import { displayAs, printAs } from "../charts/display.ts";
+import { displayAs, printAs } from "../charts/display_symbol.ts";
 import { describe } from "../device/describe.ts";
-import { displayParameters, formatLayer } from "./format_layer.ts";
+import { displayParameters } from "./display_parameters.ts";
+import { formatLayer } from "./format_layer.ts";
 import type { ParameterTree } from "./layer.ts";
 
 /** The result of {@linkcode summary}. */

@@ -1,5 +1,4 @@
-import { displaySymbol, type MimeBundle } from "../charts/display.ts";
-import { displayPath } from "./display_path.ts";
+import { displaySymbol, type MimeBundle } from "../charts/display_symbol.ts";
 import { refuseShape } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import { concatenate } from "../tensor/functions.ts";
@@ -70,8 +69,9 @@ class CubicPieces implements CubicSpline {
     return new CubicPieces(this.#coeffs, timesSince(this.#grid, origin), this);
   }
 
-  [displaySymbol](): Promise<MimeBundle> {
-    return displayPath(this);
+  async [displaySymbol](): Promise<MimeBundle> {
+    const { displayPath } = await import("./display_path.ts");
+    return await displayPath(this);
   }
 
   #piece(t: Tensor | number | ArrayLike<number>, side: Side) {

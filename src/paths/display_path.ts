@@ -1,5 +1,6 @@
 /** Paths in notebooks. */
-import { chartBundle, type MimeBundle } from "../charts/display.ts";
+import { chartBundle } from "../charts/display.ts";
+import type { MimeBundle } from "../charts/display_symbol.ts";
 import { lineChart } from "../tensor/figures.ts";
 import type { Path } from "./path.ts";
 

@@ -1,5 +1,4 @@
-import { displaySymbol, type MimeBundle } from "../charts/display.ts";
-import { displayPath } from "./display_path.ts";
+import { displaySymbol, type MimeBundle } from "../charts/display_symbol.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { refuseShape, ShapeError } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
@@ -177,8 +176,9 @@ class LinearPieces implements LinearInterpolation {
     return new LinearPieces(this.#coeffs, timesSince(this.#grid, origin), this);
   }
 
-  [displaySymbol](): Promise<MimeBundle> {
-    return displayPath(this);
+  async [displaySymbol](): Promise<MimeBundle> {
+    const { displayPath } = await import("./display_path.ts");
+    return await displayPath(this);
   }
 
   #locate(t: Tensor | number | ArrayLike<number>, side: Side) {

@@ -1,5 +1,6 @@
 /** Tensors in notebooks. */
-import { type MimeBundle, type OutputTable, tableBundle } from "../charts/display.ts";
+import { type OutputTable, tableBundle } from "../charts/display.ts";
+import type { MimeBundle } from "../charts/display_symbol.ts";
 import { isCapturing } from "../device/capture.ts";
 import type { TypedArray } from "../device/dtype.ts";
 import { contiguousStrides } from "../device/shape.ts";

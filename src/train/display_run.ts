@@ -1,5 +1,6 @@
 /** Runs in notebooks. */
-import { chartBundle, displayAs, type MimeBundle } from "../charts/display.ts";
+import { chartBundle } from "../charts/display.ts";
+import { displayAs, type MimeBundle } from "../charts/display_symbol.ts";
 import { formatMeasure, measureName } from "./measure_names.ts";
 import type { EpochMetrics } from "./epoch_metrics.ts";
 import { parts, trainingCharts } from "./training_charts.ts";

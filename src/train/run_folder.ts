@@ -10,7 +10,7 @@ import {
 } from "../files/disk.ts";
 import { parseJson } from "../files/json.ts";
 import { displayRun } from "./display_run.ts";
-import { displayAs } from "../charts/display.ts";
+import { displayAs } from "../charts/display_symbol.ts";
 import { type EpochMetrics, isMetrics } from "./epoch_metrics.ts";
 
 /** Paths in a run's folder. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { displayAs, makeFigure, tableBundle } from "../../src/charts/display.ts";
+import { makeFigure, tableBundle } from "../../src/charts/display.ts";
+import { displayAs } from "../../src/charts/display_symbol.ts";
 import { drawImage } from "../../src/charts/image.ts";
 import { displayOf, rowsOf } from "../display.ts";
 

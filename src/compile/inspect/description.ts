@@ -1,5 +1,6 @@
 /** Descriptions of loops, as texts and as tables of notebooks. */
-import { type MimeBundle, type OutputTable, tableBundle } from "../../charts/display.ts";
+import { type OutputTable, tableBundle } from "../../charts/display.ts";
+import type { MimeBundle } from "../../charts/display_symbol.ts";
 
 /** What {@linkcode explain} describes: a loop, or the commands of a run. */
 export interface Description {

@@ -1,4 +1,4 @@
-import { displayAs, printAs } from "../../charts/display.ts";
+import { displayAs, printAs } from "../../charts/display_symbol.ts";
 import { checkFunction, checkWord } from "../../tensor/checks.ts";
 import { currentDevice } from "../../device/current.ts";
 import { asAnyDevice } from "../../device/device_class.ts";

@@ -1,6 +1,5 @@
 /** Adds the methods to the class `Tensor`. The class cannot import them: methods import primitives, which import the class. */
-import { displaySymbol } from "../../charts/display.ts";
-import { displayTensor } from "../display.ts";
+import { displaySymbol } from "../../charts/display_symbol.ts";
 import { Tensor } from "../tensor.ts";
 import { elementwiseMethods } from "./elementwise.ts";
 import { indexingMethods } from "./indexing.ts";
@@ -22,9 +21,11 @@ const methods: {
   ...valueMethods,
 };
 Object.assign(Tensor.prototype, methods);
+// Applications in browsers do not load the code for notebooks.
 Object.defineProperty(Tensor.prototype, displaySymbol, {
-  value(this: Tensor) {
-    return displayTensor(this);
+  async value(this: Tensor) {
+    const { displayTensor } = await import("../display.ts");
+    return await displayTensor(this);
   },
   configurable: true,
 });

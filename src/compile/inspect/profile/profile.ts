@@ -1,5 +1,6 @@
 /** Profiles of runs. */
-import { displayAs, tableBundle } from "../../../charts/display.ts";
+import { tableBundle } from "../../../charts/display.ts";
+import { displayAs } from "../../../charts/display_symbol.ts";
 import { checkFunction } from "../../../tensor/checks.ts";
 import type { KernelDevice } from "../../../device/device.ts";
 import { currentDevice } from "../../../device/current.ts";
