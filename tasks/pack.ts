@@ -2,7 +2,26 @@
  * Writes the npm package of Weft to `dist/npm`: ES modules for Node and browsers with types and source maps. `deno pack` writes
  * modules and types; esbuild puts the text of the WGSL kernels into the modules, and replaces syntax that Node 22 lacks.
  */
-import { build, type Plugin, stop } from "esbuild";
+
+/** Not a literal at the import: Deno would download it for every user. */
+const esbuildPackage = "npm:esbuild@0.28.2";
+
+/** The part of esbuild that is used here. */
+interface Esbuild {
+  build(options: Readonly<Record<string, unknown>>): Promise<unknown>;
+  stop(): Promise<void>;
+}
+
+/** A plugin of esbuild. */
+interface Plugin {
+  readonly name: string;
+  setup(build: {
+    onResolve(
+      options: { filter: RegExp },
+      resolve: (found: { path: string; kind: string }) => { path: string; external: boolean } | undefined,
+    ): void;
+  }): void;
+}
 
 /** The oldest syntax of the package. */
 const targets = ["node22", "chrome120", "firefox128", "safari17.4"];
@@ -38,6 +57,7 @@ async function filesIn(folder: string): Promise<string[]> {
   return found.flat();
 }
 
+const { build, stop }: Esbuild = await import(esbuildPackage);
 const out = `${import.meta.dirname}/../dist/npm`;
 const packed = await Deno.makeTempDir();
 try {
