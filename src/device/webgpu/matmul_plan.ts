@@ -41,8 +41,11 @@ export interface ProductShape {
   readonly k: number;
 }
 
-/** Maximum terms of a segment, for accuracy. */
-const longestSegment = 8192;
+/** Maximum terms of a segment, for accuracy. Segments of large outputs are longer, because each has an array of partial results. */
+const longestSegment = { default: 2048, largeOutput: 8192 };
+
+/** Minimum elements of a large output. */
+const largeOutput = 2 ** 20;
 
 /** Minimum terms of a segment that is split for speed: a partial result is written and read. */
 const shortestSegment = 128;
@@ -116,7 +119,9 @@ export function planWith(tiling: Tiling, shape: ProductShape, isSoftware: boolea
     Math.ceil(workgroupsOf(tiling, isSoftware) / tileCount(tiling, shape)),
     Math.floor(shape.k / shortestSegment),
   );
-  return { tiling, segments: Math.max(1, forSpeed, Math.ceil(shape.k / longestSegment)) };
+  const { batch, m, n, k } = shape;
+  const longest = batch * m * n < largeOutput ? longestSegment.default : longestSegment.largeOutput;
+  return { tiling, segments: Math.max(1, forSpeed, Math.ceil(k / longest)) };
 }
 
 /** The plan with the shortest estimated time. */

@@ -2,8 +2,8 @@
 import { statistics } from "../../../src/train/statistics.ts";
 import { markdownTable } from "../../markdown.ts";
 
-/** Folder of the recorded results. */
-export const recordedFolder = new URL("../../../docs/tables/", import.meta.url);
+/** Folder of the recorded results in a checkout, the current folder. */
+const recordedFolder = "docs/tables";
 
 /** A recorded table: the names of its columns, and its rows. */
 export interface RecordedTable {
@@ -34,7 +34,7 @@ export function parseRecorded(text: string, file: string): RecordedTable {
 /** Reads docs/tables/NAME.csv. */
 export async function readRecorded(name: string): Promise<RecordedTable> {
   const file = `${name}.csv`;
-  return parseRecorded(await Deno.readTextFile(new URL(file, recordedFolder)), file);
+  return parseRecorded(await Deno.readTextFile(`${recordedFolder}/${file}`), file);
 }
 
 /** A recorded table as Markdown, in the form of `deno fmt`. Columns of numbers are aligned right. */
