@@ -23,7 +23,7 @@ async function tinyRuns(out: string, seeds: readonly number[]): Promise<TableRun
     learningRate: 0.001,
     epochs: 2,
   } as const;
-  const row = { ...table.rows[0], settings: sizes, published: [undefined] };
+  const row = { ...table.rows[0], settings: sizes, paper: undefined, published: [undefined] };
   const columns = table.columns.slice(-1);
   const runs = await tableRuns({ ...table, columns, rows: [row] }, {
     scale: "paper",
