@@ -1,4 +1,4 @@
-import { diskOf, exists, kindOf, namesIn } from "../files/disk.ts";
+import { diskOf, exists, namesIn, pathKind } from "../files/disk.ts";
 import type { SeriesSet } from "./series.ts";
 import { WeftError } from "../device/errors.ts";
 import { DataFormatError } from "./format.ts";
@@ -85,7 +85,7 @@ async function readMembers(path: string): Promise<Member[]> {
     );
   }
   const { read } = diskOf(path);
-  if (await kindOf(path) === "folder") {
+  if (await pathKind(path) === "folder") {
     const names = await namesIn(path);
     return names.filter(isText).map((name) => ({ name, read: () => read(`${path}/${name}`) }));
   }

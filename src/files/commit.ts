@@ -1,6 +1,5 @@
 /** Finds the Git commit that a program runs from. */
-import { platform } from "../platform/current.ts";
-import { readTextIfPresent } from "./disk.ts";
+import { pathKind, readTextIfPresent } from "./disk.ts";
 
 /**
  * Commit of the Git checkout in a folder, in hexadecimal. Reads `.git` directly, without running Git.
@@ -23,7 +22,7 @@ export async function checkoutCommit(folder: string): Promise<string | undefined
 
 /** The `.git` folder. In a linked worktree, `.git` is a file with the path of the folder. */
 async function gitFolder(path: string): Promise<string | undefined> {
-  const kind = await platform.disk?.kindOf(path).catch(() => undefined);
+  const kind = await pathKind(path);
   if (!kind) return undefined;
   return kind === "folder" ? path : (await readTextIfPresent(path))?.replace(/^gitdir: /, "").trim();
 }

@@ -7,7 +7,7 @@ import type { Disk } from "../platform/platform.ts";
 import { parseJson } from "./json.ts";
 import { memoryFile } from "./memory.ts";
 
-/** The file system. @throws {Error} If there is none. */
+/** The file system. @throws {Error} If the platform has no files, with the path in the message. */
 export function diskOf(path: string): Disk {
   if (platform.disk) return platform.disk;
   throw new Error(`${path}: ${platform.name} has no files; give the bytes of the file instead of a path`);
@@ -19,8 +19,8 @@ export function absolutePath(path: string): string {
 }
 
 /** Whether a path is a file or a folder. Undefined if it is neither, or cannot be read. */
-export async function kindOf(path: string): Promise<"file" | "folder" | undefined> {
-  const kind = await diskOf(path).kindOf(path).catch(() => undefined);
+export async function pathKind(path: string): Promise<"file" | "folder" | undefined> {
+  const kind = await platform.disk?.kindOf(path).catch(() => undefined);
   return kind === "other" ? undefined : kind;
 }
 

@@ -5,13 +5,13 @@ import { type ReadOptions, tableOptionNames, type TableOptions } from "../data/t
 import { hasTables, isTableName, readTable } from "../data/table/read_table.ts";
 import { parseTs } from "../data/ts_format.ts";
 import { DataError, OptionError, WeftError } from "../device/errors.ts";
-import { exists, kindOf, namesIn } from "../files/disk.ts";
+import { exists, namesIn, pathKind } from "../files/disk.ts";
 import { checkSet, isSeriesSet, type SeriesSource, type TargetKind } from "./series_source.ts";
 
 /** Whether a path is a table or a folder of tables. Otherwise it should be a problem of the UEA archive. */
 async function isTable(path: string, problem?: string): Promise<boolean> {
   if (isTableName(path)) return true;
-  const kind = await kindOf(path);
+  const kind = await pathKind(path);
   if (problem !== undefined || !kind || path.toLowerCase().endsWith(".zip")) return false;
   return kind === "file" ? !path.toLowerCase().endsWith(".ts") : await hasTables(path);
 }
@@ -22,7 +22,7 @@ async function isTable(path: string, problem?: string): Promise<boolean> {
  */
 async function whyNoSeries(path: string): Promise<string | undefined> {
   if (!await exists(path)) return "no such file or folder";
-  if (await kindOf(path) !== "folder") return undefined;
+  if (await pathKind(path) !== "folder") return undefined;
   const names = await namesIn(path);
   return names.some((name) => name.endsWith(".ts"))
     ? undefined

@@ -1,5 +1,5 @@
 /** Reads tables of series from files. */
-import { kindOf, namesIn } from "../../files/disk.ts";
+import { namesIn, pathKind } from "../../files/disk.ts";
 import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { DataFormatError } from "../format.ts";
 import { DataError, WeftError } from "../../device/errors.ts";
@@ -107,7 +107,7 @@ async function tablesIn(folder: string): Promise<string[]> {
 }
 
 async function filesOf(path: string): Promise<string[]> {
-  if (await kindOf(path) !== "folder") return [path];
+  if (await pathKind(path) !== "folder") return [path];
   const names = await tablesIn(path);
   if (names.length > 0) return names.map((name) => `${path}/${name}`);
   const expected = ".csv, .tsv, .jsonl or .parquet files";
