@@ -46,7 +46,7 @@ export interface LoopRow {
   readonly executor: "fused" | "stepped";
   readonly gigaOperations: number;
   readonly milliseconds: number;
-  /** What limits the time of a step. */
+  /** The bound of the time of a step. */
   readonly limit?: Limit;
   /** The latency of a step as a sum of cycles. */
   readonly latency?: string;

@@ -1,5 +1,5 @@
 /**
- * What a first run on a GPU shows before whole workloads: the wait, NaN, launches, products, loops alone and compile times.
+ * The first measurements on a GPU, before whole workloads: the wait, NaN, launches, products, loops alone and compile times.
  */
 import { key, normal, tidy, zeros } from "../mod.ts";
 import { type LoopDevice, nameOf, runAs } from "../src/compile/executors/choose_executor.ts";
@@ -20,7 +20,7 @@ export interface ProbeScale {
   /** Rows, terms and columns. */
   readonly products: readonly (readonly [name: string, rows: number, terms: number, columns: number])[];
   readonly loops: readonly string[];
-  /** Number of measurements, of which the fastest counts. */
+  /** Number of measurements. The fastest counts. */
   readonly repeats: number;
 }
 

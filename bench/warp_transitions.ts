@@ -37,7 +37,7 @@ const learningRate = 0.001;
 const [folder = "data/mnist", epochCount = "30"] = Deno.args;
 const epochs = Number(epochCount);
 
-/** What the figure shows of a model. */
+/** Values of a model in the figure. */
 interface Course {
   readonly name: string;
   /** Test accuracy after each epoch. */

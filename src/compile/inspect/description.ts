@@ -2,7 +2,7 @@
 import { type OutputTable, tableBundle } from "../../charts/display.ts";
 import type { MimeBundle } from "../../charts/display_symbol.ts";
 
-/** What {@linkcode explain} describes: a loop, or the commands of a run. */
+/** A subject of {@linkcode explain}: a loop, or the commands of a run. */
 export interface Description {
   /** First line. */
   readonly title?: string;

@@ -24,7 +24,7 @@ import type { PlannedKernel, PlannedLoop } from "./planned_gpu.ts";
 /** Workgroup memory that a workgroup takes in addition to its variables, in bytes. */
 const workgroupOverhead = 1024;
 
-/** What limits the time of a step. */
+/** The bound of the time of a step. */
 export type Limit = "latency" | "arithmetic" | "cache" | "rows";
 
 /** A part of the latency of a step: the parts with one name take `times` x `cycles`. */

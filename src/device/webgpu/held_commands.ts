@@ -12,7 +12,7 @@ const maxHeld = 1024;
  * kernels are compiled at the same time.
  */
 export class HeldCommands {
-  /** Kernels that held commands wait for. Commands are held while there is one. */
+  /** Kernels that compile in the background. Commands are held until all of them are compiled. */
   readonly #kernels = new Set<Kernel>();
   #commands: (() => void)[] = [];
   readonly #run: (commands: readonly (() => void)[]) => void;

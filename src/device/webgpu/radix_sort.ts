@@ -9,7 +9,7 @@ const digitBits = 4;
 /** Positions per invocation. */
 const blockLength = 64;
 
-/** Unsigned numbers by which positions are sorted. */
+/** Sort keys of the positions: unsigned numbers. */
 export interface SortKey {
   /** Name of the kernels. */
   readonly name: string;

@@ -1,6 +1,6 @@
 /**
  * The work of a submission. Drivers reset a GPU whose submission runs for seconds, and the display of a desktop waits for it.
- * Times are estimates for a slow GPU: a peak of 1 TFLOP/s, of which kernels reach a sixth, and memory of 20 GB/s.
+ * Times are estimates for a slow GPU with a peak of 1 TFLOP/s and memory of 20 GB/s. Kernels reach a sixth of the peak.
  */
 
 /** Invocations that a slow GPU runs at the same time. */

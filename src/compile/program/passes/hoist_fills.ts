@@ -1,10 +1,10 @@
-/** Moves constant fills out of a loop. The gradient of a slice is a fill with zeros, a part of which is overwritten. */
+/** Moves constant fills out of a loop. The gradient of a slice is a fill with zeros. A part of it is then overwritten. */
 import { sizeOf } from "../../../device/shape.ts";
 import type { Kernel, MapKernel, Program } from "../program.ts";
 
 /**
  * Removes kernels that fill a slot with a constant, if the other kernels write the same parts of the slot in every step, before
- * the first reads it. The slots then keep their values from step to step, in memory of their own.
+ * the first reads it. The slots then keep their values from step to step, in separate memory.
  *
  * @returns The program, and the kernels to run once before the loop.
  */
