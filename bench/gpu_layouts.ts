@@ -9,7 +9,7 @@ import { estimateLoop, type Limit, secondsOfLoop } from "../src/compile/inspect/
 import { type Plan, planFor, type PlannedLoop } from "../src/compile/inspect/planned_gpu.ts";
 import type { LoopLayout } from "../src/compile/executors/loop_layout.ts";
 import { nameOf } from "../src/compile/executors/choose_executor.ts";
-import { costOf } from "../src/compile/program/cost.ts";
+import { operationsOfLoop } from "../src/compile/program/cost.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
 import { defaultLimits, type Machine, machines } from "../src/device/machines.ts";
 import { createNullDevice } from "../src/device/webgpu/null_device.ts";
@@ -121,7 +121,7 @@ function rowFor(workload: string, memory: number, loop: string, runs: readonly P
     steps: sum(({ run }) => run.steps),
     dispatches: sum(({ commands }) => commands.dispatches),
     executor: layout ? "fused" : "stepped",
-    gigaOperations: sum(({ run }) => costOf(run.program).operations * run.batch * run.steps) / 1e9,
+    gigaOperations: sum(({ run }) => operationsOfLoop(run)) / 1e9,
     milliseconds: 1e3 * sum((run) => secondsOfLoop(run, rates)),
     ...layout && {
       ...estimateOf({ ...longest, layout }),

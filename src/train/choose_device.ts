@@ -1,7 +1,7 @@
 /** The device of a run with `device: "auto"` on a machine with a GPU: the CPU or the GPU, by the cost of a training step. */
 import { type Plan, planFor } from "../compile/inspect/planned_gpu.ts";
 import { estimatePlan } from "../compile/inspect/plan_text.ts";
-import { costOf } from "../compile/program/cost.ts";
+import { operationsOfLoop } from "../compile/program/cost.ts";
 import { isBatchSource, sampleCount, takeSamples } from "../data/batches.ts";
 import { processorThreads } from "../device/cpu/device.ts";
 import type { DeviceChoice as DeviceName } from "../device/choice.ts";
@@ -130,7 +130,7 @@ function planGradient<Batch extends Tree>(task: LearnedTask<Batch>, samples: num
 /** Scalar operations of a plan. */
 function operationsOf({ loops, kernels }: Plan): number {
   const all = [
-    ...loops.map(({ run: { program, batch, steps } }) => costOf(program).operations * batch * steps),
+    ...loops.map(({ run }) => operationsOfLoop(run)),
     ...kernels.map(({ operations }) => operations),
   ];
   return all.reduce((sum, operations) => sum + operations, 0);

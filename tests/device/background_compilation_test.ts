@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { jit, tensor, zeros } from "../../mod.ts";
 import { findAdapter } from "../../src/device/webgpu/adapter.ts";
-import { createWebGpuDevice, memoryOf, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
-import { shared, test, viewOf } from "./webgpu_tests.ts";
+import { createWebGpuDevice, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { dispatchBroken, shared, test } from "./webgpu_tests.ts";
 
 /** Kernels that a device of {@linkcode openSlow} compiles, and the most at one time. */
 interface Compilation {
@@ -63,18 +63,8 @@ test("a loop without await does not hold its commands for longer than 1024 of th
 
 test("the error of a kernel that is compiled in the background names it", async (device) => {
   const x = tensor([1]);
-  const dispatch = () =>
-    device.dispatch({
-      key: "broken",
-      source: () => ({ name: "broken kernel", code: "fn main( {", access: "w" }),
-      buffers: [memoryOf(viewOf(x).source)],
-      words: [0],
-      workgroups: 1,
-      operations: 1,
-      shapes: [[1]],
-    });
   for (let i = 0; i < 2; i++) {
-    dispatch();
+    dispatchBroken(device, x);
     await assert.rejects(x.data(), /broken kernel/);
   }
   assert.deepEqual([...await tensor([1]).add(1).data()], [2]);

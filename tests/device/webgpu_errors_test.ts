@@ -5,22 +5,14 @@ import { setCurrentDevice } from "../../src/device/current.ts";
 import { memoryOf } from "../../src/device/webgpu/device.ts";
 import { cpu } from "../devices.ts";
 import { runProgram } from "../run_program.ts";
-import { copyOne, fresh, shared, test, viewOf } from "./webgpu_tests.ts";
+import { copyOne, dispatchBroken, fresh, shared, test, viewOf } from "./webgpu_tests.ts";
 
 test(
   "reading the result of a kernel that does not compile throws an error with the kernel's name",
   async (device) => {
     const x = tensor([1]);
     await device.synchronize();
-    device.dispatch({
-      key: "broken",
-      source: () => ({ name: "broken kernel", code: "fn main( {", access: "w" }),
-      buffers: [memoryOf(viewOf(x).source)],
-      words: [0],
-      workgroups: 1,
-      operations: 1,
-      shapes: [[1]],
-    });
+    dispatchBroken(device, x);
     const other = device.implementation === "native" ? "dawn" : "native";
     await assert.rejects(x.data(), (error: Error) => {
       assert.match(error.message, /broken kernel/);

@@ -2,7 +2,7 @@
 import type { Tensor } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { BufferView } from "../../src/device/device.ts";
-import { createWebGpuDevice, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { createWebGpuDevice, memoryOf, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import type { GpuLimits } from "../../src/device/webgpu/gpu.ts";
 import { cpu, useDevice, webgpu } from "../devices.ts";
 
@@ -38,6 +38,19 @@ export const fresh = (limits?: GpuLimits) => () =>
   createWebGpuDevice({ implementation: shared!.implementation, ...limits });
 
 export const viewOf = (x: Tensor) => x.view as BufferView;
+
+/** Queues a kernel that does not compile, with a tensor as its output. */
+export function dispatchBroken(device: WebGpuDevice, x: Tensor): void {
+  device.dispatch({
+    key: "broken",
+    source: () => ({ name: "broken kernel", code: "fn main( {", access: "w" }),
+    buffers: [memoryOf(viewOf(x).source)],
+    words: [0],
+    workgroups: 1,
+    operations: 1,
+    shapes: [[1]],
+  });
+}
 
 /** A kernel that writes its parameter to its output. */
 export const copyOne = `

@@ -17,7 +17,7 @@
  *   share of the rate) and its bytes at the bandwidth of the memory.
  */
 import type { MachineRates } from "../../device/machines.ts";
-import { costOf } from "../program/cost.ts";
+import { operationsOfLoop } from "../program/cost.ts";
 import type { ChainWork, LoopLayout } from "../executors/loop_layout.ts";
 import type { PlannedKernel, PlannedLoop } from "./planned_gpu.ts";
 
@@ -110,10 +110,12 @@ export function estimateLoop(
 
 /** Seconds of a loop: of a stepped loop, the largest of its launches and its operations at the rate of products. */
 export function secondsOfLoop(loop: PlannedLoop, rates: MachineRates): number {
-  const { layout, commands, run: { program, batch, steps } } = loop;
+  const { layout, commands, run } = loop;
   if (layout) return estimateLoop({ ...loop, layout }, rates).seconds;
-  const operations = costOf(program).operations * batch * steps;
-  return Math.max(commands.dispatches * rates.launch, operations / (rates.arithmetic * rates.products));
+  return Math.max(
+    commands.dispatches * rates.launch,
+    operationsOfLoop(run) / (rates.arithmetic * rates.products),
+  );
 }
 
 /** Seconds of a kernel outside loops. */

@@ -8,7 +8,7 @@ import { bytesPerElement } from "../../device/dtype.ts";
 import { type Scalar, topological } from "../../device/scalar.ts";
 import type { WebGpuDevice } from "../../device/webgpu/device.ts";
 import { formatShape } from "../../device/shape.ts";
-import { costOf } from "../program/cost.ts";
+import { costOf, operationsOfLoop } from "../program/cost.ts";
 import type { Run } from "../executors/run.ts";
 import { type Description, displayDescriptions, textOf } from "./description.ts";
 import { describePlan, describePlannedLoop } from "./plan_text.ts";
@@ -147,7 +147,7 @@ function describeLoop(loop: GraphLoop, run: Run, device: string): Description {
         lines: [
           `memory per sample: ${size * bytes} bytes`,
           `arithmetic: ${operations} operations per sample and step, ${
-            format(operations * batch * steps)
+            format(operationsOfLoop(run))
           } in total`,
           `traffic: ${traffic} bytes per sample and step, ${format(traffic * batch * steps)} bytes in total`,
         ],

@@ -27,6 +27,13 @@ export function operationsOf(kernel: Kernel): number {
   return byKind(operationsByKind, kernel);
 }
 
+/** Scalar operations of all steps of a batch. */
+export function operationsOfLoop(
+  { program, batch, steps }: { readonly program: Program; readonly batch: number; readonly steps: number },
+): number {
+  return costOf(program).operations * batch * steps;
+}
+
 /** Estimates the cost of a step of one sample. */
 export function costOf(program: Program): Cost {
   const bytes = bytesPerElement(program.dtype);

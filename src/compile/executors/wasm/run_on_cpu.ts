@@ -12,7 +12,7 @@ import { LruCache } from "../../../device/lru_cache.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import { allocateView, makeContiguous } from "../../../device/view.ts";
 import { Tensor } from "../../../tensor/tensor.ts";
-import { costOf } from "../../program/cost.ts";
+import { operationsOfLoop } from "../../program/cost.ts";
 import { identityOf } from "../../program/identity.ts";
 import type { Run, RunResult } from "../run.ts";
 import type { Operand, Program } from "../../program/program.ts";
@@ -51,10 +51,10 @@ function descriptorLength({ inputs, outputs, sums }: Program): number {
 }
 
 /** The number of tasks, and the vectors per tile: tiles of two vectors are faster if there are tiles for two threads. */
-function partition({ batch, steps, program }: Run): { worth: number; vectors: number } {
+function partition(run: Run): { worth: number; vectors: number } {
+  const { batch, program } = run;
   const lanes = program.dtype === "float32" ? 4 : 2;
-  const operations = costOf(program).operations * batch * steps;
-  const worth = Math.max(1, Math.min(maxTasks, Math.ceil(operations / operationsPerTask)));
+  const worth = Math.max(1, Math.min(maxTasks, Math.ceil(operationsOfLoop(run) / operationsPerTask)));
   return { worth, vectors: Math.ceil(batch / Math.min(2, worth)) > lanes ? 2 : 1 };
 }
 
