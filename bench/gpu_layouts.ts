@@ -245,7 +245,7 @@ function page(rows: readonly Row[], before: readonly Row[]): string {
     "# Layouts on a GPU",
     `Written by \`deno task bench gpu-layouts\` without a GPU: layouts and counts are those of Weft's code for an adapter with 16, ` +
     "32 and 48 KiB of workgroup memory (with 16 KiB: the default limits of WebGPU, 8 storage buffers among them). Times are " +
-    "estimates for an NVIDIA H100 from published constants: see [docs/compiled_loops.md](../../docs/compiled_loops.md). " +
+    "estimates for an NVIDIA H100 from published constants: see [docs/internals/compiled_loops.md](../../docs/internals/compiled_loops.md). " +
     "Nothing was measured on a GPU." +
     (before.length > 0 ? " `a -> b`: a of `gpu_layouts_before.jsonl`, b now." : ""),
     "## Training steps",

@@ -1,6 +1,6 @@
 /**
  * Trains each learning rule on the long recall task, where the last written value must be remembered. Writes
- * a table into docs/fast_weights.md, and its figure.
+ * a table into docs/research/fast_weights.md, and its figure.
  */
 import { vjp } from "../src/autodiff/grad.ts";
 import { recall, type RecallSizes } from "../tasks/papers/data/recall.ts";
@@ -50,7 +50,7 @@ export interface RecallSetting {
   readonly tests: { readonly lengths: readonly number[]; readonly series: number };
 }
 
-/** The comparison in docs/fast_weights.md. */
+/** The comparison in docs/research/fast_weights.md. */
 export const recallSetting: RecallSetting = {
   sizes: { keys: 4, values: 16, writes: 2, hold: 8 },
   modelDim: 16,
@@ -204,7 +204,7 @@ export function replaceSection(page: string, name: string, text: string): string
 if (import.meta.main) {
   await main(async (args) => {
     const program = benchCommand("recall")
-      .option("--docs <folder>", "folder with fast_weights.md, recall.jsonl and figures/", "docs")
+      .option("--docs <folder>", "folder with research/fast_weights.md, recall.jsonl and figures/", "docs")
       .option("--seeds <number>", "number of runs per rule", wholeFrom(1), 3)
       .option(
         "--again",
@@ -213,7 +213,7 @@ if (import.meta.main) {
       .parse(args, { from: "user" });
     prepareDrivers();
     const { docs, seeds, again } = program.opts<{ docs: string; seeds: number; again?: true }>();
-    const [page, lines] = [`${docs}/fast_weights.md`, `${docs}/recall.jsonl`];
+    const [page, lines] = [`${docs}/research/fast_weights.md`, `${docs}/recall.jsonl`];
     await init({ device: "cpu" });
     if (again) await writeAtomically(lines, "");
     const ended = await readJsonLines<RecallRun>(lines);

@@ -1,7 +1,7 @@
 /** The table of equations is complete. links_test.ts checks that its links lead to code. */
 import assert from "node:assert/strict";
 
-const page = new URL("../docs/equations.md", import.meta.url);
+const page = new URL("../docs/research/equations.md", import.meta.url);
 
 /** The last equation number of each paper, by section of the page. */
 const papers: Readonly<Record<string, number>> = {

@@ -83,7 +83,9 @@ Deno.test("examples evaluate on held-out data, print at least two digits and rea
   }
 });
 
-Deno.test("the program of docs/extending.md defines a path, a method and a rule in 40 lines", async () => {
-  const [, program] = /```ts\n([^]*?)```/.exec(await Deno.readTextFile(new URL("docs/extending.md", root)))!;
+Deno.test("the program of docs/guides/extending.md defines a path, a method and a rule in 40 lines", async () => {
+  const [, program] = /```ts\n([^]*?)```/.exec(
+    await Deno.readTextFile(new URL("docs/guides/extending.md", root)),
+  )!;
   assert.ok(program.trim().split("\n").length <= 40);
 });

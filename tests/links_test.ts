@@ -1,5 +1,6 @@
 /** Links in the documentation lead to existing files, and linked names are defined in those files. */
 import assert from "node:assert/strict";
+import { documentationPages } from "./pages/blocks.ts";
 
 const root = new URL("..", import.meta.url);
 
@@ -12,10 +13,7 @@ async function pages(): Promise<URL[]> {
     "bench/results/README.md",
     "tests/fixtures/README.md",
   ];
-  for await (const { name } of Deno.readDir(new URL("docs", root))) {
-    if (name.endsWith(".md")) found.push(`docs/${name}`);
-  }
-  return found.map((path) => new URL(path, root));
+  return [...found, ...await documentationPages()].map((path) => new URL(path, root));
 }
 
 const definition = (name: string) =>

@@ -1,16 +1,20 @@
 /** Runs every program and every command of README.md and docs/, except blocks that a marker skips. */
 import assert from "node:assert/strict";
 import { testLong } from "./devices.ts";
-import { type Block, blocksOf, commandsOf, isSkipped, readMarker } from "./pages/blocks.ts";
+import {
+  type Block,
+  blocksOf,
+  commandsOf,
+  documentationPages,
+  isSkipped,
+  readMarker,
+} from "./pages/blocks.ts";
 import { makeClone, runCommands } from "./pages/session.ts";
 import { withFolder } from "./tasks/command_line.ts";
 
 const root = new URL("..", import.meta.url);
 
-const pages = ["README.md"];
-for await (const { name } of Deno.readDir(new URL("docs", root))) {
-  if (name.endsWith(".md")) pages.push(`docs/${name}`);
-}
+const pages = ["README.md", ...await documentationPages()];
 const blocks: Block[] = [];
 for (const page of pages.sort()) {
   blocks.push(...blocksOf(page, await Deno.readTextFile(new URL(page, root))));
@@ -97,13 +101,13 @@ function monthlyTable(from: number, years: number): string {
 
 /** Files of the reader that the commands of a page read. */
 const given: Record<string, Record<string, string>> = {
-  "docs/predictions.md": {
+  "docs/guides/predictions.md": {
     "patients.csv": table(
       "series,time,heart rate,age,label",
       (i, t) => `${patient(i, t)},${30 + 20 * (i % 2) + i % 7},${["well", "ill"][i % 2]}`,
     ),
   },
-  "docs/choosing.md": {
+  "docs/guides/choosing.md": {
     "1949-1959.csv": monthlyTable(1949, 11),
     "1960.csv": monthlyTable(1960, 1),
     "example.ts":
@@ -113,7 +117,7 @@ const given: Record<string, Record<string, string>> = {
 
 /** Checks of the outputs of a page's commands. */
 const checks: Record<string, (outputs: Map<string, string>) => void> = {
-  "docs/own_data.md": (outputs) => {
+  "docs/start/own_data.md": (outputs) => {
     const all = [...outputs];
     const evaluated = all.find(([command]) => command.includes("evaluate"))![1];
     assert.ok(Number(/test accuracy (\S+) %/.exec(evaluated)?.[1]) > 90, evaluated);

@@ -16,7 +16,7 @@ export async function serve(args: string[], experiments: readonly Experiment[]):
   const program = command(
     "serve",
     "Serve predictions of a run's best weights until Ctrl-C: for whole series in tables and JSON, and for observations of many " +
-      "series as they arrive. docs/serving.md describes the requests.",
+      "series as they arrive. docs/guides/serving.md describes the requests.",
   )
     .argument("<run>", "folder of a run, or of several runs (uses the newest)", path)
     .option("--host <address>", "address to listen on; by default only this machine can connect", "127.0.0.1")
@@ -51,7 +51,7 @@ export async function serve(args: string[], experiments: readonly Experiment[]):
   if (!hosts) {
     console.log(
       `anyone who can connect to ${host} can send requests and see the latest predictions: there is no password; ` +
-        "docs/serving.md describes how to add a proxy",
+        "docs/guides/serving.md describes how to add a proxy",
     );
   }
   await new Promise<void>((resolve) => {

@@ -167,7 +167,7 @@ export interface LearnedModel<Answer extends Prediction = Prediction> {
  *
  * @param data Rows, bytes of a text table, a set of series, or the path of a table.
  * @throws {OptionError} If an option is unknown or not valid.
- * @throws {DataError} If the data break a rule of docs/own_data.md.
+ * @throws {DataError} If the data break a rule of docs/start/own_data.md.
  *
  * @example
  * ```ts
@@ -195,7 +195,7 @@ export function classify(
  *
  * @param data Rows, bytes of a text table, a set of series, or the path of a table.
  * @throws {OptionError} If an option is unknown or not valid.
- * @throws {DataError} If the data break a rule of docs/own_data.md.
+ * @throws {DataError} If the data break a rule of docs/start/own_data.md.
  */
 export function regress(
   data: SeriesSource,
@@ -209,7 +209,7 @@ export function regress(
  *
  * @param data Rows, bytes of a text table, a set of series, or the path of a table.
  * @throws {OptionError} If an option is unknown or not valid.
- * @throws {DataError} If the data break a rule of docs/own_data.md.
+ * @throws {DataError} If the data break a rule of docs/start/own_data.md.
  */
 export function forecast(
   data: SeriesSource,

@@ -90,7 +90,7 @@ function reproduceProgram(): Command {
         "slurm",
       ]).default("local"),
     )
-    .optionsGroup("Jobs of Slurm (docs/reproduce.md):")
+    .optionsGroup("Jobs of Slurm (docs/research/reproduce.md):")
     .option("--cpus <number>", "cores of a run", wholeFrom(1), 2)
     .option("--memory <size>", "memory of a run", "4G")
     .option("--time <time>", "time limit of a run", "1-00:00:00")

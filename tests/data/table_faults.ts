@@ -1,5 +1,5 @@
 /**
- * Tests of tables with faults. Each table is read as documented in docs/own_data.md, or rejected with its
+ * Tests of tables with faults. Each table is read as documented in docs/start/own_data.md, or rejected with its
  * position and a remedy.
  */
 import assert from "node:assert/strict";

@@ -46,6 +46,16 @@ export function readMarker(text: string): Marker {
   return { long, skipped, added };
 }
 
+/** Paths of the pages in docs/ and its folders, from the root of the project, sorted. */
+export async function documentationPages(folder = "docs"): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { name, isDirectory } of Deno.readDir(new URL(`../../${folder}`, import.meta.url))) {
+    if (isDirectory) found.push(...await documentationPages(`${folder}/${name}`));
+    else if (name.endsWith(".md")) found.push(`${folder}/${name}`);
+  }
+  return found.sort();
+}
+
 /** The code blocks of a page, in order. */
 export function blocksOf(page: string, text: string): Block[] {
   const fence =

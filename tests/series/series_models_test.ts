@@ -156,7 +156,7 @@ Deno.test("an unknown model is rejected with a list of the known models", () => 
   );
 });
 
-Deno.test("docs/choosing.md describes every model", async () => {
-  const page = await Deno.readTextFile(new URL("../../docs/choosing.md", import.meta.url));
+Deno.test("docs/guides/choosing.md describes every model", async () => {
+  const page = await Deno.readTextFile(new URL("../../docs/guides/choosing.md", import.meta.url));
   for (const name of Object.keys(seriesModels)) assert.match(page, new RegExp(`^\\|.*\`${name}\`.*\\|`, "m"));
 });

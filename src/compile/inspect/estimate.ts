@@ -1,5 +1,5 @@
 /**
- * Estimates of time on a GPU, from its published constants. Not measured. The formulas, which docs/compiled_loops.md repeats:
+ * Estimates of time on a GPU, from its published constants. Not measured. The formulas, which docs/internals/compiled_loops.md repeats:
  *
  * - A unit runs `resident` workgroups at the same time: the least of its workgroups, of its invocations divided by those of a
  *   workgroup, and of its workgroup memory divided by that of a workgroup. More workgroups than all units hold run in waves.

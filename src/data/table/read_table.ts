@@ -50,7 +50,7 @@ export type TableSource = string | TableContent | TableRows;
  * ```
  *
  * @param source A file, a folder, or a table in memory as bytes or rows.
- * @throws {DataFormatError} If the table breaks a rule of docs/own_data.md. The message contains the line and
+ * @throws {DataFormatError} If the table breaks a rule of docs/start/own_data.md. The message contains the line and
  * how to correct it.
  * @throws {DataError} If the format is not supported, or a compressed file is damaged.
  * @throws {WeftError} If a file cannot be read.

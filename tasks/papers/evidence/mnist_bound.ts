@@ -1,5 +1,5 @@
 /**
- * Computes bounds for the completion of MNIST's test images (docs/errata.md):
+ * Computes bounds for the completion of MNIST's test images (docs/research/errata.md):
  *
  *     deno run --allow-read tasks/papers/evidence/mnist_bound.ts data/mnist
  *

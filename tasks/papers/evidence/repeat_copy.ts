@@ -1,5 +1,5 @@
 /**
- * Measures forecasts without a model on WARP's repeat-copy task (docs/errata.md):
+ * Measures forecasts without a model on WARP's repeat-copy task (docs/research/errata.md):
  *
  *     deno run tasks/papers/evidence/repeat_copy.ts [SERIES]
  *

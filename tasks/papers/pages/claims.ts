@@ -1,7 +1,7 @@
 /** Sentences of the result pages that contain numbers. docs/tables/claims.csv has the origin of each. */
 
 /** Pages whose sentences with numbers are recorded. */
-export const claimPages: readonly string[] = ["docs/results.md", "docs/warp_results.md"];
+export const claimPages: readonly string[] = ["docs/research/results.md", "docs/research/warp_results.md"];
 
 /**
  * The sentences of a page that contain a digit, with single spaces. Code, comments and generated tables are left

@@ -12,8 +12,14 @@ export interface GeneratedPage {
 
 /** All generated pages. */
 export const generatedPages: readonly GeneratedPage[] = [
-  { path: "docs/recipes.md", render: recipesPage },
-  ...["docs/errata.md", "docs/fast_weights.md", "docs/results.md", "docs/warp.md", "docs/warp_results.md"]
+  { path: "docs/research/recipes.md", render: recipesPage },
+  ...[
+    "docs/research/errata.md",
+    "docs/research/fast_weights.md",
+    "docs/research/results.md",
+    "docs/research/warp.md",
+    "docs/research/warp_results.md",
+  ]
     .map((path) => ({
       path,
       render: withRecordedTables,

@@ -1,4 +1,4 @@
-/** The page docs/recipes.md: all recipes with their sources. */
+/** The page docs/research/recipes.md: all recipes with their sources. */
 import { markdownTable } from "../../markdown.ts";
 import { fastWeightsRecipes } from "../recipes/fast_weights.ts";
 import { neuralCdeRecipes } from "../recipes/neural_cde.ts";
@@ -10,7 +10,7 @@ const papers: readonly PaperRecipes[] = [neuralCdeRecipes, fastWeightsRecipes, w
 
 const introduction = `# Recipes
 
-\`deno task reproduce --pages\` writes this page from [tasks/papers/recipes](../tasks/papers/recipes). A test
+\`deno task reproduce --pages\` writes this page from [tasks/papers/recipes](../../tasks/papers/recipes). A test
 compares each number of the runs with a second list, which is written down from the papers and the authors'
 code. \`--recipe paper\` selects a recipe; [reproduce.md](reproduce.md) makes the tables with it.
 

@@ -47,7 +47,7 @@ const scales: PaperTable["scales"] = {
   paper: {
     seeds: 5,
     differs:
-      "The settings of docs/recipes.md. Only the commands of Delta's CDE are published: Hebb and Oja " +
+      "The settings of docs/research/recipes.md. Only the commands of Delta's CDE are published: Hebb and Oja " +
       "have the sizes of the paper's table 3 and no option of the code.",
     hours: 3000,
   },

@@ -58,7 +58,7 @@ export const fastWeightsTable2: PaperTable = {
     paper: {
       seeds: 5,
       differs:
-        "The settings of docs/recipes.md. The numbers of NRDE and NCDE are those of Morrill et al. (2021), whose settings " +
+        "The settings of docs/research/recipes.md. The numbers of NRDE and NCDE are those of Morrill et al. (2021), whose settings " +
         "the paper does not state: here they have the defaults of the authors' code. The paper does not state the sizes " +
         "of its two layers: here they have those of one layer.",
       hours: 500,

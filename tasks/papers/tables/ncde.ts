@@ -71,7 +71,7 @@ export const ncdeTable1: PaperTable = {
       settings: { recipe: "paper", dataSeed: 0, ...valuesOf(characterTrajectories.settings) },
       seeds: 5,
       differs:
-        "The settings of docs/recipes.md. The time channel counts tens of observations instead of observations. The paper's memory is GPU memory. Weft's is the memory of the whole process, including 60 MB for Deno.",
+        "The settings of docs/research/recipes.md. The time channel counts tens of observations instead of observations. The paper's memory is GPU memory. Weft's is the memory of the whole process, including 60 MB for Deno.",
       hours: 60,
     },
     small: {
@@ -109,7 +109,7 @@ export const ncdeTable2: PaperTable = {
     paper: {
       seeds: 5,
       differs:
-        "The settings of docs/recipes.md. Hours without a row are gaps in time instead of rows of missing values. The paper's memory is GPU memory. Weft's is the memory of the whole process.",
+        "The settings of docs/research/recipes.md. Hours without a row are gaps in time instead of rows of missing values. The paper's memory is GPU memory. Weft's is the memory of the whole process.",
       hours: 1000,
     },
     small: {
@@ -137,7 +137,7 @@ export const ncdeTable3: PaperTable = {
     paper: {
       seeds: 5,
       differs:
-        "The settings of docs/recipes.md, with 128 mel filters as in the paper's text; its code has 64. The paper's memory is GPU memory. Weft's is the memory of the whole process.",
+        "The settings of docs/research/recipes.md, with 128 mel filters as in the paper's text; its code has 64. The paper's memory is GPU memory. Weft's is the memory of the whole process.",
       hours: 2000,
     },
     small: {

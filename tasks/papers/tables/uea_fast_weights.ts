@@ -4,11 +4,11 @@ function column(title: string, experiment: string, settings: Chosen): TableColum
   return { title, experiment, settings, ...accuracy };
 }
 
-/** Weft's comparison on three small problems of the UEA archive: docs/results.md. */
+/** Weft's comparison on three small problems of the UEA archive: docs/research/results.md. */
 export const ueaFastWeights: PaperTable = {
   name: "uea-fast-weights",
   title: "Neural CDE and fast weights on small problems: test accuracy in percent",
-  source: "Weft's own, docs/results.md",
+  source: "Weft's own, docs/research/results.md",
   columns: [
     ...[0.3, 0.5, 0.7].map((drop) =>
       column(`CharacterTrajectories, ${100 * drop} % dropped`, "character-trajectories", {

@@ -88,7 +88,7 @@ export const warpTable3: PaperTable = {
     paper: {
       seeds: 5,
       differs:
-        "WARP has the settings of docs/recipes.md. The other models' numbers are those of Walker et al. (2024), whose settings the " +
+        "WARP has the settings of docs/research/recipes.md. The other models' numbers are those of Walker et al. (2024), whose settings the " +
         "paper does not state: here they have 64 channels, a rate of 0.001 and 100 epochs.",
       hours: 3000,
     },
@@ -128,7 +128,7 @@ export const warpTable10: PaperTable = {
       settings: { recipe: "paper", ...valuesOf(recipes.spirals.settings) },
       seeds: 3,
       differs:
-        "The settings of docs/recipes.md. The paper reports the best of three runs, and times of an RTX 4080.",
+        "The settings of docs/research/recipes.md. The paper reports the best of three runs, and times of an RTX 4080.",
       hours: 60,
     },
     small: {
@@ -166,7 +166,7 @@ export const warpSequentialMnist: PaperTable = {
       settings: { samples: 60_000 },
       seeds: 3,
       differs:
-        "WARP has the settings of docs/recipes.md. The paper's number is that of the epoch with the best test accuracy, Weft's that of " +
+        "WARP has the settings of docs/research/recipes.md. The paper's number is that of the epoch with the best test accuracy, Weft's that of " +
         "the epoch with the best validation accuracy. The other models have Weft's settings.",
       hours: 500,
     },

@@ -39,7 +39,7 @@ export const warpFigure2: PaperTable = {
     paper: {
       seeds: 3,
       differs:
-        "The settings of docs/recipes.md. Errors are those of the test months, in units in which the training months range from " +
+        "The settings of docs/research/recipes.md. Errors are those of the test months, in units in which the training months range from " +
         "-1 to 1; the paper measures its validation months. The Transformer has as many parameters as WARP and is not " +
         "Hugging Face's.",
       hours: 100,

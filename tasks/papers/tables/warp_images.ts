@@ -45,17 +45,17 @@ const scales: Record<Scale, TableScale> = {
   paper: {
     seeds: 3,
     differs:
-      "The settings of docs/recipes.md. The paper reports the best of three runs. 59,500 of its 60,000 training images are for " +
+      "The settings of docs/research/recipes.md. The paper reports the best of three runs. 59,500 of its 60,000 training images are for " +
       "training, 500 for validation; in its code the test set is the validation set. S4 is S4D, whose six layers of 512 have 3.26 M parameters; " +
       "the paper's S4 has 1.717 M. " +
-      "Errors are those of values from 0 to 1: docs/errata.md.",
+      "Errors are those of values from 0 to 1: docs/research/errata.md.",
     hours: 3000,
   },
   small: {
     seeds: 1,
     differs:
       "8,500 of the test images, which are not tested, instead of 60,000 training images; root networks of one hidden layer of 16 instead of three of 24; Adam for 4 epochs instead of " +
-      "AdaBelief for 200. Errors are those of values from 0 to 1: docs/errata.md.",
+      "AdaBelief for 200. Errors are those of values from 0 to 1: docs/research/errata.md.",
     hours: 1,
   },
 };

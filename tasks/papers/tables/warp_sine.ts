@@ -44,7 +44,7 @@ export const warpFigure5: PaperTable = {
       settings: { recipe: "paper", ...valuesOf(sine.settings) },
       seeds: 3,
       differs:
-        "The settings of docs/recipes.md. The neural ODE has two hidden layers instead of three, and it is trained like WARP.",
+        "The settings of docs/research/recipes.md. The neural ODE has two hidden layers instead of three, and it is trained like WARP.",
       hours: 2000,
     },
     small: {
@@ -128,7 +128,7 @@ export const warpAblations: PaperTable = {
   ],
   reference: "warp",
   scales: {
-    paper: { seeds: 3, differs: "The settings of docs/recipes.md.", hours: 1600 },
+    paper: { seeds: 3, differs: "The settings of docs/research/recipes.md.", hours: 1600 },
     small: {
       seeds: 3,
       differs:

@@ -42,7 +42,7 @@ export const warpTable2: PaperTable = {
   columns: [
     ...errors("MSD", "mass-spring-damper", 100, oscillations, { epochs: 30 }),
     ...errors("MSD-Zero", "mass-spring-damper-zero", 100, oscillations, { epochs: 30 }),
-    // The squared error of the authors' code is half of it: docs/errata.md.
+    // The squared error of the authors' code is half of it: docs/research/errata.md.
     ...errors(
       ...["LV", "lotka-volterra", 100, { recipe, ...valuesOf(lotkaVolterra.settings) }, {
         epochs: 60,
@@ -87,7 +87,7 @@ export const warpTable2: PaperTable = {
     paper: {
       seeds: 3,
       differs:
-        "The settings of docs/recipes.md. The Transformer has as many parameters as WARP and is not Hugging Face's. The paper " +
+        "The settings of docs/research/recipes.md. The Transformer has as many parameters as WARP and is not Hugging Face's. The paper " +
         "does not state its number of seeds. LV's parameters have the ranges of the authors' code, which swaps two ranges of table " +
         "6; LV's errors are those of all steps, and its squared errors half of those, as in the authors' code.",
       hours: 2000,

@@ -13,7 +13,7 @@ export const warpTransitions: PaperTable = {
   title:
     "WARP with the identity, rotations and planes as initial A: test accuracy in percent, or test error " +
     "(MSD-Zero, LV: 10⁻², SINE*: 10⁻⁴)",
-  source: "Weft's own, docs/warp.md",
+  source: "Weft's own, docs/research/warp.md",
   columns: [
     { ...digits, ...accuracy },
     {
