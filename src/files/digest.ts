@@ -1,6 +1,8 @@
 /** SHA-256 of some bytes in hexadecimal. */
 export async function sha256(bytes: BufferSource): Promise<string> {
-  return new Uint8Array(await crypto.subtle.digest("SHA-256", bytes)).toHex();
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  // Node 22 lacks Uint8Array.toHex.
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 const hexDigits = 16;
