@@ -74,10 +74,8 @@ const runtimeFiles = [
   "src/commands/",
   "src/device/cpu/matmul/blas.ts",
   "src/train/run_folder.ts",
-  "src/data/table/bytes.ts",
   "src/data/table/parquet.ts",
   "src/data/table/sqlite.ts",
-  "src/data/zip.ts",
 ];
 
 /** Uses of Deno or of Node in a line of code. Comments and the name of a symbol are none. */

@@ -3,7 +3,8 @@
  * directory at the end of the archive contains the position, length and CRC-32 of each file. The length and
  * the CRC-32 are checked when a file is read.
  */
-import { crc32, inflateRawSync } from "node:zlib";
+import { platform } from "../platform/current.ts";
+import type { Zlib } from "../platform/platform.ts";
 
 /** A file in an archive. */
 interface ZipEntry {
@@ -32,6 +33,8 @@ const methods = { stored: 0, deflated: 8 };
  * @throws {Error} If the bytes are not a zip archive, or its directory is damaged.
  */
 export function zipEntries(bytes: Uint8Array, path: string): ZipEntry[] {
+  const { zlib } = platform;
+  if (!zlib) throw new Error(`${path}: a zip file, which ${platform.name} cannot read; unpack it`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = findEnd(view);
   if (end < 0) {
@@ -56,7 +59,7 @@ export function zipEntries(bytes: Uint8Array, path: string): ZipEntry[] {
       start: view.getUint32(at + 42, true),
     };
     at += lengths.entry + nameLength + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
-    return { name, read: () => unpack(view, entry, `${path}/${name}`) };
+    return { name, read: () => unpack(view, entry, `${path}/${name}`, zlib) };
   });
 }
 
@@ -82,7 +85,12 @@ interface Entry {
   readonly start: number;
 }
 
-function unpack(view: DataView, { isEncrypted, method, checksum, packed, size, start }: Entry, name: string) {
+function unpack(
+  view: DataView,
+  { isEncrypted, method, checksum, packed, size, start }: Entry,
+  name: string,
+  zlib: Zlib,
+): Uint8Array {
   if (isEncrypted) throw new Error(`${name}: encrypted; unpack the archive and name the folder`);
   if (size > maxBytes) throw new Error(`${name}: ${size} bytes, expected ${maxBytes} at most`);
   if (start + lengths.file > view.byteLength || view.getUint32(start, true) !== signatures.file) {
@@ -93,7 +101,7 @@ function unpack(view: DataView, { isEncrypted, method, checksum, packed, size, s
   const bytes = method === methods.stored
     ? content
     : method === methods.deflated
-    ? inflate(content, size, name)
+    ? inflate(content, size, name, zlib)
     : undefined;
   if (!bytes) {
     throw new Error(
@@ -101,13 +109,15 @@ function unpack(view: DataView, { isEncrypted, method, checksum, packed, size, s
     );
   }
   if (bytes.length !== size) throw new Error(`${name}: damaged: ${bytes.length} bytes, expected ${size}`);
-  if (crc32(bytes) !== checksum) throw new Error(`${name}: damaged: the content does not match its checksum`);
+  if (zlib.crc32(bytes) !== checksum) {
+    throw new Error(`${name}: damaged: the content does not match its checksum`);
+  }
   return bytes;
 }
 
-function inflate(content: Uint8Array, size: number, name: string): Uint8Array {
+function inflate(content: Uint8Array, size: number, name: string, zlib: Zlib): Uint8Array {
   try {
-    return inflateRawSync(content, { maxOutputLength: Math.max(1, size) });
+    return zlib.inflateRawSync(content, { maxOutputLength: Math.max(1, size) });
   } catch (error) {
     throw new Error(
       `${name}: damaged: cannot be unpacked to ${size} bytes (${

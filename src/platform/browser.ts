@@ -19,6 +19,7 @@ export function browser(): Platform {
     // Threads share memory, which a page has only if it is isolated from other origins.
     startThread: crossOriginIsolated ? startThread : undefined,
     nextTurn,
+    gunzip,
   };
 }
 
@@ -48,4 +49,20 @@ function nextTurn(): Promise<void> {
     };
     port2.postMessage(undefined);
   });
+}
+
+async function* gunzip(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const { readable, writable } = new DecompressionStream("gzip");
+  const [writer, reader] = [writable.getWriter(), readable.getReader()];
+  const write = async () => {
+    for await (const chunk of chunks) await writer.write(chunk as Uint8Array<ArrayBuffer>);
+    await writer.close();
+  };
+  // Errors of the chunks reach the reader.
+  write().catch((error) => writer.abort(error));
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    yield value;
+  }
 }

@@ -5,9 +5,11 @@ interface Modules {
   "node:fs/promises": typeof import("node:fs/promises");
   "node:os": typeof import("node:os");
   "node:path": typeof import("node:path");
+  "node:stream": typeof import("node:stream");
   "node:timers/promises": typeof import("node:timers/promises");
   "node:url": typeof import("node:url");
   "node:worker_threads": typeof import("node:worker_threads");
+  "node:zlib": typeof import("node:zlib");
 }
 
 /** The part of Node's global `process` that Weft uses. */
@@ -27,6 +29,9 @@ function moduleOf<Name extends keyof Modules>(name: Name): Modules[Name] {
   return process.getBuiltinModule(name);
 }
 
+/** Bytes of a part of a file. */
+const partBytes = 2 ** 20;
+
 /** Names of architectures, as in Deno and Rust. */
 const architectures: Readonly<Record<string, string>> = { x64: "x86_64", arm64: "aarch64" };
 
@@ -45,10 +50,10 @@ export function node(): Platform {
   };
 }
 
-/** Threads, turns of the event loop, memory in use, and files. */
+/** Threads, turns of the event loop, memory in use, files, and decompression. */
 export function nodeAbilities(): Pick<
   Platform,
-  "canSleep" | "startThread" | "nextTurn" | "peakMemory" | "disk"
+  "canSleep" | "startThread" | "nextTurn" | "peakMemory" | "disk" | "zlib" | "gunzip"
 > {
   return {
     canSleep: true,
@@ -56,6 +61,16 @@ export function nodeAbilities(): Pick<
     peakMemory: () => 1024 * process.resourceUsage().maxRSS,
     nextTurn: () => moduleOf("node:timers/promises").setImmediate(),
     disk,
+    zlib: {
+      crc32: (bytes) => moduleOf("node:zlib").crc32(bytes),
+      inflateRawSync: (bytes, options) => moduleOf("node:zlib").inflateRawSync(bytes, options),
+    },
+    gunzip: (chunks) =>
+      moduleOf("node:stream").pipeline(
+        chunks,
+        moduleOf("node:zlib").createGunzip({ chunkSize: partBytes }),
+        () => {},
+      ),
   };
 }
 
@@ -77,6 +92,19 @@ const disk: Disk = {
   async read(path) {
     const { buffer, byteOffset, byteLength } = await moduleOf("node:fs/promises").readFile(path);
     return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
+  },
+  async *parts(path) {
+    const file = await moduleOf("node:fs/promises").open(path);
+    try {
+      for (;;) {
+        const part = new Uint8Array(partBytes);
+        const { bytesRead } = await file.read(part);
+        if (bytesRead === 0) return;
+        yield part.subarray(0, bytesRead);
+      }
+    } finally {
+      await file.close();
+    }
   },
   async write(path, chunks) {
     const file = await moduleOf("node:fs/promises").open(path, "w");

@@ -6,6 +6,8 @@ type FileKind = "file" | "folder" | "other";
 /** A file system. Paths are those of the operating system. */
 export interface Disk {
   read(path: string): Promise<Uint8Array<ArrayBuffer>>;
+  /** Reads a file in parts. It is open until the last part, or until the caller stops. */
+  parts(path: string): AsyncGenerator<Uint8Array>;
   /** Writes a new file, and waits until its content is on the disk. An existing file is replaced. */
   write(path: string, chunks: readonly Uint8Array[]): Promise<void>;
   append(path: string, text: string): Promise<void>;
@@ -25,6 +27,13 @@ export interface Disk {
   pathOf(url: URL): string;
   /** Reason of an error of these functions. Undefined for other reasons, such as a missing permission. */
   failureOf(error: unknown): "absent" | "a folder" | "already there" | undefined;
+}
+
+/** The part of Node's `zlib` that readers of files use. Deno has it too. */
+export interface Zlib {
+  crc32(bytes: Uint8Array): number;
+  /** @throws {Error} If the bytes are damaged, or longer than `maxOutputLength` after decompression. */
+  inflateRawSync(bytes: Uint8Array, options: { readonly maxOutputLength: number }): Uint8Array;
 }
 
 /** Starts a thread that shares memory with the caller. */
@@ -66,4 +75,7 @@ export interface Platform {
   /** The most memory in bytes that the process has used so far. */
   peakMemory?(): number;
   readonly disk?: Disk;
+  readonly zlib?: Zlib;
+  /** Decompresses gzip. Browsers reject bytes after the first gzip member, such as those of concatenated files. */
+  gunzip(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
 }

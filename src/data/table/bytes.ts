@@ -1,5 +1,6 @@
 /** Reads the bytes of a table file and recognises its format. */
-import { whyUnread } from "../../files/disk.ts";
+import { platform } from "../../platform/current.ts";
+import { diskOf, whyUnread } from "../../files/disk.ts";
 import { DataFormatError } from "../format.ts";
 import { DataError, type ErrorDetails, WeftError } from "../../device/errors.ts";
 
@@ -20,7 +21,7 @@ export interface TableContent {
 type FileKind = "parquet" | "sqlite" | "zip" | "zstd" | "json" | "array" | "text";
 
 /** A file that is open and can be read once. */
-export interface OpenFile extends Disposable {
+export interface OpenFile extends AsyncDisposable {
   /** Name of the file, for messages. */
   readonly file: string;
   /** Format of the content after decompression. */
@@ -33,7 +34,6 @@ export interface OpenFile extends Disposable {
   chunks(): AsyncGenerator<Uint8Array>;
 }
 
-const chunkBytes = 2 ** 20;
 const signatures: readonly [text: string, kind: FileKind | "gzip"][] = [
   ["\x1f\x8b", "gzip"],
   ["PAR1", "parquet"],
@@ -62,23 +62,15 @@ const expectedTable: Pick<ErrorDetails, "expected" | "fixes"> = {
  * @throws {Error} If the file cannot be read, or is empty.
  */
 export async function openFile(source: string | TableContent): Promise<OpenFile> {
-  if (typeof source !== "string") return await recognised(source.name, once(source.bytes), () => {});
-  let file: Deno.FsFile;
-  try {
-    file = await Deno.open(source);
-  } catch (error) {
-    throw new WeftError("unreadable-file", `${source}: ${whyUnread(error)}`, expectedTable);
-  }
-  return await recognised(source, chunksOf(file, source), () => file.close());
+  return typeof source === "string"
+    ? await recognised(source, partsOf(source))
+    : await recognised(source.name, once(source.bytes));
 }
 
-/** Recognises the format of some bytes. @param close Closes their source. */
-async function recognised(
-  path: string,
-  raw: AsyncGenerator<Uint8Array>,
-  close: () => void,
-): Promise<OpenFile> {
-  const closing: Disposable = { [Symbol.dispose]: close };
+/** Recognises the format of some bytes. */
+async function recognised(path: string, raw: AsyncGenerator<Uint8Array>): Promise<OpenFile> {
+  const close = async () => void await raw.return(undefined);
+  const closing: AsyncDisposable = { [Symbol.asyncDispose]: close };
   try {
     const head = await first(raw);
     if (head.length === 0) {
@@ -115,7 +107,7 @@ async function recognised(
       ...closing,
     };
   } catch (error) {
-    close();
+    await close();
     throw error;
   }
 }
@@ -124,14 +116,11 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   if (bytes.length > 0) yield bytes;
 }
 
-async function* chunksOf(file: Deno.FsFile, path: string): AsyncGenerator<Uint8Array> {
-  for (;;) {
-    const chunk = new Uint8Array(chunkBytes);
-    const count = await file.read(chunk).catch((error) => {
-      throw new WeftError("unreadable-file", `${path}: ${whyUnread(error)}`, expectedTable);
-    });
-    if (count === null) return;
-    yield chunk.subarray(0, count);
+async function* partsOf(path: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* diskOf(path).parts(path);
+  } catch (error) {
+    throw new WeftError("unreadable-file", `${path}: ${whyUnread(error)}`, expectedTable);
   }
 }
 
@@ -150,13 +139,15 @@ export async function* gunzipped(
   chunks: AsyncIterable<Uint8Array>,
   path: string,
 ): AsyncGenerator<Uint8Array> {
-  // Imported when used, because a page that reads other tables has neither.
-  const [{ pipeline }, { createGunzip }] = await Promise.all([import("node:stream"), import("node:zlib")]);
   try {
-    yield* pipeline(chunks, createGunzip({ chunkSize: chunkBytes }), () => {});
+    yield* platform.gunzip(chunks);
   } catch (error) {
-    // Errors of zlib have a code.
-    if (error instanceof WeftError || !(error instanceof Error && "code" in error)) throw error;
+    // Errors of zlib have a code, and those of browsers are TypeErrors.
+    if (
+      error instanceof WeftError || !(error instanceof TypeError || error instanceof Error && "code" in error)
+    ) {
+      throw error;
+    }
     throw new DataError(
       "damaged-file",
       `${path}: incomplete: the gzip file is truncated or damaged (${error.message})`,

@@ -119,7 +119,7 @@ async function addFile(
   builder: TableBuilder,
   options: TableOptions,
 ): Promise<void> {
-  using file = await openFile(source);
+  await using file = await openFile(source);
   const { kind, isCompressed, file: path } = file;
   if (typeof source !== "string" && (kind === "parquet" || kind === "sqlite")) {
     throw new DataError("unsupported-format", `${path}: ${kind}, which is only read from files`, {
