@@ -42,9 +42,11 @@ export interface PlotOptions {
   axis?: number;
   /** Title above the plot. By default the shape. */
   title?: string;
+  /** Names of the lines in the legend. By default their indices in the other axes. */
+  names?: readonly string[];
 }
 
-const plotNames: OptionNames<PlotOptions> = { axis: "optional", title: "optional" };
+const plotNames: OptionNames<PlotOptions> = { axis: "optional", title: "optional", names: "optional" };
 
 /**
  * Draws a solution, or another tensor, as lines over time. `deno jupyter` shows the figure. It has the first 8
@@ -67,7 +69,7 @@ const plotNames: OptionNames<PlotOptions> = { axis: "optional", title: "optional
 export function plot(y: Tensor, t?: Tensor | ArrayLike<number>, options: PlotOptions = {}): Figure {
   checkTensor("plot: y", y);
   checkOptions("plot", options, plotNames);
-  const { axis = 0, title } = options;
+  const { axis = 0, title, names = [] } = options;
   if (y.rank === 0) refuseShape("plot: y", y.shape, "a shape with an axis of time");
   const at = normalizeAxis(axis, y.rank, "plot");
   const length = y.shape[at];
@@ -80,7 +82,7 @@ export function plot(y: Tensor, t?: Tensor | ArrayLike<number>, options: PlotOpt
     const times = t instanceof Tensor ? await t.data() : t ?? Array.from({ length }, (_, i) => i);
     const count = length === 0 ? 0 : values.length / length;
     const lines = Array.from({ length: count }, (_, line) => ({
-      name: nameOf(line, others),
+      name: names[line] ?? nameOf(line, others),
       values: Array.from({ length }, (_, i) => values[i * count + line]),
     }));
     return chartFile([lineChart(text, times, lines)]);

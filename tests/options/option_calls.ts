@@ -98,7 +98,7 @@ export const calls: Readonly<Record<string, Call>> = {
   normal: [(options) => normal(key(0), [2], options), { mean: 1, standardDeviation: 2, ...float64 }],
   uniform: [(options) => weft.uniform(key(0), [2], options), { low: 1, high: 2, ...float64 }],
   save: [(options) => weft.save(y0, "/nonexistent/file", options), { metadata: { a: "b" } }],
-  plot: [(options) => weft.plot(x, nothing, options), { axis: 1, title: "a" }],
+  plot: [(options) => weft.plot(x, nothing, options), { axis: 1, title: "a", names: ["b"] }],
   image: [(options) => weft.image(y0.expandDims(0), options), { min: 0, max: 1 }],
   explain: [(options) => weft.explain(() => x.neg(), options), { machine: "h100" }],
   scan: [

@@ -95,6 +95,15 @@ testOnDevices("plot draws a solution as lines over time", async () => {
   assert.equal(await figure.svg(), bundle["image/svg+xml"]);
 });
 
+Deno.test("plot names lines in the legend, by default with their indices", async () => {
+  const legend = async (names?: string[]) => {
+    const svg = await plot(tensor([[1, 2], [3, 4]]), [0, 1], names ? { names } : {}).svg();
+    return [...svg.matchAll(/<text[^>]*>([^<]*)<\/text>/g)].map(([, text]) => text);
+  };
+  assert.ok((await legend(["a < b", "c"])).join().includes("a &#60; b,c"));
+  assert.ok((await legend()).join().includes("0,1"));
+});
+
 Deno.test("plot takes another axis of time, and draws eight lines at most", async () => {
   const t = [0, 1, 2, 3];
   const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [5, 4, 1])));
