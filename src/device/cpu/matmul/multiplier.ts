@@ -31,8 +31,7 @@ import type { Blas } from "./blas.ts";
 import { word } from "./descriptor.ts";
 import { dotBytes, emitDots } from "./dots.ts";
 import { emitPackedProduct, emitPacking } from "./packed.ts";
-import { emitPackLeft, emitPackPanels, emitPackRows } from "./packing.ts";
-import { blockRows, multiplyLarge, PackedRight, type Start } from "./packed_product.ts";
+import { blockRows, multiplyLarge, PackedRight, type ProductTask, type Start } from "./packed_product.ts";
 import { nativeProduct } from "./native.ts";
 import { multiplyInSegments } from "./segments.ts";
 import { blockDepth, emitProducts, panelsAtOnce, wholePanelBytes } from "./products.ts";
@@ -87,7 +86,7 @@ export class Multiplier {
    */
   #start(
     type: Float,
-    task: string,
+    task: ProductTask,
     tasks: number,
     values: Partial<Record<keyof typeof word, number>>,
     batched: readonly Pick<BufferView, "shape" | "strides">[] = [],
@@ -101,7 +100,7 @@ export class Multiplier {
       const wordsPerElement = bytesPerElement(type) / 4;
       writeAxes(description, word.axes, walk, batched.map(() => wordsPerElement));
     }
-    this.#kernels.run(`matmul ${type}`, () => emitModule(type), task, tasks, description);
+    this.#kernels.run(`matmul ${task} ${type}`, () => emitTask(task, type), task, tasks, description);
   }
 
   /** (..., m, k) x (..., k, n) into a contiguous (..., m, n). */
@@ -259,17 +258,23 @@ export class Multiplier {
   }
 }
 
-function emitModule(type: Float): ModuleBuilder {
-  const vectors: Vectors = type === "float32"
-    ? { size: 4, lanes: 4, bits: 32, name: "f32x4" }
-    : { size: 8, lanes: 2, bits: 64, name: "f64x2" };
+/** The code of each kernel. A module has one kernel, because most programs need few of them. */
+const emitters: Record<ProductTask, (module: ModuleBuilder, vectors: Vectors) => void> = {
+  "products": emitProducts,
+  "updates": emitUpdates,
+  "dots": emitDots,
+  "packed": emitPackedProduct,
+  "pack a": (module, vectors) => emitPacking(module, vectors, "a"),
+  "pack b": (module, vectors) => emitPacking(module, vectors, "b"),
+};
+
+function emitTask(task: ProductTask, type: Float): ModuleBuilder {
   const module = newModule();
-  const packRows = emitPackRows(module, vectors, tileRows);
-  const packPanels = emitPackPanels(module, vectors);
-  emitProducts(module, vectors, packRows, packPanels);
-  emitPacking(module, vectors, { packLeft: emitPackLeft(module, vectors), packPanels });
-  emitPackedProduct(module, vectors);
-  emitUpdates(module, vectors, packRows);
-  emitDots(module, vectors);
+  emitters[task](
+    module,
+    type === "float32"
+      ? { size: 4, lanes: 4, bits: 32, name: "f32x4" }
+      : { size: 8, lanes: 2, bits: 64, name: "f64x2" },
+  );
   return module;
 }

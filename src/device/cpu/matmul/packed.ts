@@ -4,42 +4,39 @@
  * panels.
  */
 import { addTask } from "../runtime/executable.ts";
-import type { FunctionBuilder, ModuleBuilder } from "../assembler/wasm.ts";
+import type { ModuleBuilder } from "../assembler/wasm.ts";
 import { reader } from "./descriptor.ts";
+import { emitPackLeft, emitPackPanels } from "./packing.ts";
 import { emitCallTile, emitGroupTile, groupRows, tileVectors, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
 /**
- * Tasks that pack a matrix from `a` to `c`: rows of a left matrix, or columns of a right matrix, given as
- * rows of the transposed matrix. Blocks of terms are `bDepthStride` apart, panels `bColumnStride`.
+ * The task that packs a matrix from `a` to `c`: rows of a left matrix ("a"), or columns of a right matrix
+ * ("b"), given as rows of the transposed matrix. Blocks of terms are `bDepthStride` apart, panels
+ * `bColumnStride`.
  */
-export function emitPacking(
-  module: ModuleBuilder,
-  vectors: Vectors,
-  { packLeft, packPanels }: Record<"packLeft" | "packPanels", FunctionBuilder>,
-): void {
-  for (const [name, pack] of [["pack a", packLeft], ["pack b", packPanels]] as const) {
-    const start = addTask(module, name);
-    const { f } = start;
-    const read = reader(start);
-    const [k, maxDepth] = [read("k"), read("depth")];
-    const [aRowStride, aDepthStride] = [read("aRowStride"), read("aDepthStride")];
-    const [blockStride, spacing] = [read("bDepthStride"), read("bColumnStride")];
-    const [done, depth] = f.locals("i32", 2);
-    emitUnits(start, vectors, read, ({ a, c, rows }) => {
-      f.set(done, 0);
-      f.loop((again) => {
-        f.set(depth, () => f.op("i32.sub", k, done));
-        f.set(depth, () => f.smaller(depth, maxDepth));
-        if (pack === packLeft) f.call(pack, c, a, depth, aRowStride, aDepthStride, rows, spacing);
-        else f.call(pack, c, a, depth, aDepthStride, aRowStride, rows, spacing);
-        f.increment(a, () => f.op("address.mul", depth, aDepthStride));
-        f.increment(c, blockStride);
-        f.increment(done, depth);
-        f.branchIf(again, () => f.op("i32.lt_u", done, k));
-      });
+export function emitPacking(module: ModuleBuilder, vectors: Vectors, side: "a" | "b"): void {
+  const pack = side === "a" ? emitPackLeft(module, vectors) : emitPackPanels(module, vectors);
+  const start = addTask(module, `pack ${side}`);
+  const { f } = start;
+  const read = reader(start);
+  const [k, maxDepth] = [read("k"), read("depth")];
+  const [aRowStride, aDepthStride] = [read("aRowStride"), read("aDepthStride")];
+  const [blockStride, spacing] = [read("bDepthStride"), read("bColumnStride")];
+  const strides = side === "a" ? [aRowStride, aDepthStride] : [aDepthStride, aRowStride];
+  const [done, depth] = f.locals("i32", 2);
+  emitUnits(start, vectors, read, ({ a, c, rows }) => {
+    f.set(done, 0);
+    f.loop((again) => {
+      f.set(depth, () => f.op("i32.sub", k, done));
+      f.set(depth, () => f.smaller(depth, maxDepth));
+      f.call(pack, c, a, depth, ...strides, rows, spacing);
+      f.increment(a, () => f.op("address.mul", depth, aDepthStride));
+      f.increment(c, blockStride);
+      f.increment(done, depth);
+      f.branchIf(again, () => f.op("i32.lt_u", done, k));
     });
-  }
+  });
 }
 
 /**

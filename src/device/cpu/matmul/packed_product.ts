@@ -10,9 +10,12 @@ import { panelBytes, panelPadding } from "./packing.ts";
 import { panelsAtOnce } from "./products.ts";
 import { groupRows } from "./tile.ts";
 
+/** A kernel of matrix products. */
+export type ProductTask = "products" | "updates" | "dots" | "packed" | "pack a" | "pack b";
+
 /** Starts a kernel with the words of its descriptor. */
 export type Start = (
-  task: string,
+  task: ProductTask,
   tasks: number,
   words: Partial<Record<keyof typeof word, number>>,
   batched?: readonly Pick<BufferView, "shape" | "strides">[],

@@ -1,9 +1,9 @@
 /** Products by tiles. */
 import { addTask } from "../runtime/executable.ts";
 import { vectorsPerRegister } from "../runtime/vectors_per_register.ts";
-import type { FunctionBuilder, ModuleBuilder } from "../assembler/wasm.ts";
+import type { ModuleBuilder } from "../assembler/wasm.ts";
 import { reader, word } from "./descriptor.ts";
-import { panelBytes, panelPadding } from "./packing.ts";
+import { emitPackPanels, emitPackRows, panelBytes, panelPadding } from "./packing.ts";
 import { emitCallTile, emitTile, tileRows, tileVectors, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
@@ -20,13 +20,10 @@ export const wholePanelBytes: number = panelBytes * blockDepth + panelPadding;
 export const panelsAtOnce = 2 / vectorsPerRegister;
 
 /** Products by tiles, of matrices in place or packed. */
-export function emitProducts(
-  module: ModuleBuilder,
-  vectors: Vectors,
-  packRows: FunctionBuilder,
-  packPanels: FunctionBuilder,
-): void {
+export function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
   const { size, lanes } = vectors;
+  const packRows = emitPackRows(module, vectors, tileRows);
+  const packPanels = emitPackPanels(module, vectors);
   const tiles = (width: number, byRows: boolean, most = tileRows) =>
     Array.from({ length: most }, (_, row) => emitTile(module, vectors, row + 1, width, byRows));
   const ways = (width: number, most?: number) => ({

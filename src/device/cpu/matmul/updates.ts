@@ -6,6 +6,7 @@ import { addTask } from "../runtime/executable.ts";
 import { emitMultiplyAdd } from "../assembler/multiply_add.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 import { reader, word } from "./descriptor.ts";
+import { emitPackRows } from "./packing.ts";
 import { tileRows, tileVectors, type Vectors } from "./tile.ts";
 import { emitUnits } from "./units.ts";
 
@@ -140,7 +141,8 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
 }
 
 /** Multiplies five rows of the right matrix at a time by all rows of the left matrix. */
-export function emitUpdates(module: ModuleBuilder, vectors: Vectors, packRows: FunctionBuilder): void {
+export function emitUpdates(module: ModuleBuilder, vectors: Vectors): void {
+  const packRows = emitPackRows(module, vectors, tileRows);
   const { size } = vectors;
   const [many, one] = [depthAtOnce, 1].map((depth) =>
     [false, true].map((adds) => emitUpdate(module, vectors, depth, adds))
