@@ -8,7 +8,10 @@ export function postOrder<N>(roots: Iterable<N>, childrenOf: (node: N) => readon
   const done = new Set<N>();
   const path: { readonly node: N; readonly children: readonly N[]; next: number }[] = [];
   const enter = (node: N) => {
-    if (!done.has(node)) path.push({ node, children: childrenOf(node), next: 0 });
+    if (done.has(node)) return;
+    const children = childrenOf(node);
+    if (children.length === 0) done.add(node);
+    else path.push({ node, children, next: 0 });
   };
   for (const root of roots) {
     enter(root);
