@@ -1,3 +1,4 @@
+import { platform } from "../platform/current.ts";
 import { OptionError } from "./errors.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import { type DeviceChoice, deviceChoices } from "./choice.ts";
@@ -16,7 +17,10 @@ export interface InitOptions {
    * @default {"auto"}
    */
   device?: DeviceChoice;
-  /** The WebGPU implementation: `"native"` (Deno's, default) or `"dawn"` (Google's, through `npm:webgpu`). */
+  /**
+   * The WebGPU implementation: `"native"` (Deno's or the browser's, default) or `"dawn"` (Google's, through `npm:webgpu`, not in
+   * browsers).
+   */
   implementation?: "native" | "dawn";
   /**
    * Number of threads of the CPU device, from 1 to 64. Default: the number of processor threads. Results do
@@ -25,7 +29,7 @@ export interface InitOptions {
   threads?: number;
   /**
    * A native library for large matrix products on the CPU: its path or name, or `"auto"` for an installed
-   * OpenBLAS, MKL, BLIS or Apple Accelerate. It requires `--allow-ffi`. Results differ in the last bits from
+   * OpenBLAS, MKL, BLIS or Apple Accelerate. It requires Deno and `--allow-ffi`. Results differ in the last bits from
    * results without the library, between libraries, and between numbers of threads. Default: no library.
    */
   blas?: string;
@@ -59,7 +63,8 @@ const gpus = new Map<Implementation, Promise<WebGpuDevice | undefined>>();
  *
  * @returns The device. Repeated calls with the same options return the same device.
  * @throws {TypeError} If the options are not an object.
- * @throws {OptionError} If an option is unknown or invalid, or `threads` or `blas` is given for a GPU.
+ * @throws {OptionError} If an option is unknown or invalid, or cannot be used: `threads` or `blas` for a GPU, `blas`
+ * outside of Deno, `"dawn"` in a browser.
  * @throws {Error} If `"webgpu"` finds no adapter, or the BLAS is missing, invalid or not permitted. The message
  * says what to do.
  */
@@ -86,6 +91,26 @@ export async function init(options: InitOptions = {}): Promise<Device> {
       option: "blas",
       expected,
     });
+  }
+  if (blas !== undefined && !platform.hasNativeLibraries) {
+    throw new OptionError(
+      "unusable-option",
+      `init: ${platform.name} cannot call the native library of blas`,
+      {
+        option: "blas",
+        fixes: ["leave it out"],
+      },
+    );
+  }
+  if (implementation === "dawn" && !platform.dawn) {
+    throw new OptionError(
+      "unusable-option",
+      `init: ${platform.name} has its own WebGPU and cannot use Dawn`,
+      {
+        option: "implementation",
+        fixes: ["leave it out"],
+      },
+    );
   }
   const chosen = await choose(device, implementation, { threads, blas });
   setCurrentDevice(chosen);

@@ -14,6 +14,8 @@ export function browser(): Platform {
     name: "a browser",
     isStandalone: false,
     prefersMemory64: false,
+    webGpu: "the browser's WebGPU",
+    hasNativeLibraries: false,
     machineMemory: () => Infinity,
     canSleep: document === undefined,
     // Threads share memory, which a page has only if it is isolated from other origins.

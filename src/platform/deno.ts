@@ -12,7 +12,9 @@ export function deno(): Platform {
     engineFlags: readFlags(),
     // Deno checks every address, so that 64-bit addresses cost nothing.
     prefersMemory64: true,
-    dawnPackage: "npm:webgpu@0.6.2",
+    webGpu: "Deno's WebGPU",
+    dawn: { package: "npm:webgpu@0.6.2", needs: "--allow-ffi, --allow-read and --allow-env" },
+    hasNativeLibraries: true,
     machineMemory,
   };
 }

@@ -45,7 +45,8 @@ export function node(): Platform {
     isStandalone: false,
     engineFlags: flags.join(","),
     prefersMemory64: false,
-    dawnPackage: "webgpu",
+    dawn: { package: "webgpu", needs: "npm install webgpu" },
+    hasNativeLibraries: false,
     machineMemory: () => moduleOf("node:os").totalmem(),
   };
 }

@@ -62,8 +62,10 @@ export interface Platform {
   readonly engineFlags?: string;
   /** Whether memories with 64-bit addresses are as fast as those with 32-bit addresses. */
   readonly prefersMemory64: boolean;
-  /** Package of Google's Dawn, a WebGPU implementation. */
-  readonly dawnPackage?: string;
+  /** Its own WebGPU in messages, for example "Deno's WebGPU". */
+  readonly webGpu?: string;
+  /** The package of Google's Dawn, another WebGPU implementation, and what an import of it needs. */
+  readonly dawn?: { readonly package: string; readonly needs: string };
   /** Memory of the machine in bytes; infinity if unknown. */
   machineMemory(): number;
   /** Whether this thread can wait for others without using the processor. A page's main thread cannot. */
@@ -74,6 +76,8 @@ export interface Platform {
   nextTurn(): Promise<void>;
   /** The most memory in bytes that the process has used so far. */
   peakMemory?(): number;
+  /** Whether it can call native libraries. */
+  readonly hasNativeLibraries: boolean;
   readonly disk?: Disk;
   readonly zlib?: Zlib;
   /** Decompresses gzip. Browsers reject bytes after the first gzip member, such as those of concatenated files. */

@@ -1,7 +1,8 @@
 /** Selection of a GPU adapter. */
+import { platform } from "../../platform/current.ts";
 import { loadDawn } from "./dawn.ts";
 
-/** A WebGPU implementation: `"native"` is Deno's, `"dawn"` is Google's, through `npm:webgpu`. */
+/** A WebGPU implementation: `"native"` is that of Deno or of the browser, `"dawn"` is Google's, through `npm:webgpu`. */
 export type Implementation = "native" | "dawn";
 
 /** An adapter and its properties. */
@@ -45,16 +46,17 @@ function isOpenGl({ info }: GPUAdapter): boolean {
   return info.device === "0" && info.subgroupMinSize === 4 && info.subgroupMaxSize === 128;
 }
 
-const implementationNames = { native: "Deno's WebGPU", dawn: "Dawn" };
+const implementationNames = { native: platform.webGpu ?? "WebGPU", dawn: "Dawn" };
 
 /** Message for a machine without an adapter, with remedies. */
 export function noAdapterMessage(implementation: Implementation): string {
-  const other = otherImplementation(implementation);
-  return `${
-    implementationNames[implementation]
-  } finds no GPU. Install the driver of your GPU; without a GPU, a software ` +
-    "Vulkan (Debian and Ubuntu: apt install mesa-vulkan-drivers). Or try " +
-    `init({ device: "webgpu", implementation: "${other}" }), or init({ device: "cpu" })`;
+  const problem = implementation === "native" && !platform.webGpu
+    ? `${platform.name} has no WebGPU. Try `
+    : `${
+      implementationNames[implementation]
+    } finds no GPU. Install the driver of your GPU; without a GPU, a software ` +
+      "Vulkan (Debian and Ubuntu: apt install mesa-vulkan-drivers). Or try ";
+  return problem + alternatives(implementation);
 }
 
 /** Message for an adapter that uses OpenGL, with remedies. */
@@ -70,13 +72,16 @@ export function openGlMessage({ description, software }: FoundAdapter): string {
 
 /** Advice for errors of an implementation. */
 export function failureHint(implementation: Implementation): string {
-  const other = otherImplementation(implementation);
-  return `The error occurred on ${
-    implementationNames[implementation]
-  }. To try another implementation, call ` +
-    `init({ device: "webgpu", implementation: "${other}" }), or init({ device: "cpu" }).`;
+  return `The error occurred on ${implementationNames[implementation]}. Instead of it, call ${
+    alternatives(implementation)
+  }.`;
 }
 
-function otherImplementation(implementation: Implementation): Implementation {
-  return implementation === "native" ? "dawn" : "native";
+/** Calls of `init` for another implementation, if there is one, and for the CPU. */
+function alternatives(implementation: Implementation): string {
+  const other = implementation === "native" ? "dawn" : "native";
+  const exists = other === "native" ? platform.webGpu : platform.dawn;
+  return `${
+    exists ? `init({ device: "webgpu", implementation: "${other}" }), or ` : ""
+  }init({ device: "cpu" })`;
 }

@@ -1,5 +1,6 @@
 /** Memory of a GPU, allocated in size classes and reused. */
 import type { Reserve } from "../reserve.ts";
+import { bufferUsage } from "./flags.ts";
 
 /** A buffer of a GPU. */
 export interface GpuMemory {
@@ -87,7 +88,7 @@ export class BufferPool {
       if (!memory.suspect) return memory;
       this.#discarded.push(memory);
     }
-    const { STORAGE, UNIFORM, COPY_SRC, COPY_DST } = GPUBufferUsage;
+    const { STORAGE, UNIFORM, COPY_SRC, COPY_DST } = bufferUsage;
     const usage = STORAGE | UNIFORM | COPY_SRC | COPY_DST;
     const buffer = this.#device.createBuffer({ size, usage });
     const memory = { id: this.#count++, buffer, size, batch: -1, suspect: false };

@@ -3,6 +3,7 @@
  */
 import { batchError, isOutOfMemory, type LogEntry } from "./batch_error.ts";
 import type { Faults } from "./faults.ts";
+import { bufferUsage, computeStage } from "./flags.ts";
 import { HeldCommands } from "./held_commands.ts";
 import type { Kernel } from "./kernel.ts";
 import type { CommandQueue, Launch, Region } from "./launch.ts";
@@ -93,12 +94,12 @@ export class Commands implements CommandQueue {
     this.#arenaBuffer = device.createBuffer({
       label: "parameters",
       size: arenaSize + device.limits.maxUniformBufferBindingSize,
-      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+      usage: bufferUsage.UNIFORM | bufferUsage.COPY_SRC | bufferUsage.COPY_DST,
     });
     this.paramsLayout = device.createBindGroupLayout({
       entries: [{
         binding: 0,
-        visibility: GPUShaderStage.COMPUTE,
+        visibility: computeStage,
         buffer: { type: "uniform", hasDynamicOffset: true },
       }],
     });

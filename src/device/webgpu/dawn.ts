@@ -11,15 +11,16 @@ let gpu: GPU | undefined;
  */
 export async function loadDawn(): Promise<GPU> {
   if (gpu) return gpu;
+  const { package: name, needs } = platform.dawn!;
   try {
     // Not a literal: Deno would download 130 MB for every user, and bundlers would look for the package.
-    const dawnPackage = platform.dawnPackage!;
-    const { create }: { create(flags: string[]): GPU } = await import(dawnPackage);
+    const { create }: { create(flags: string[]): GPU } = await import(name);
     return gpu = create([]);
   } catch (cause) {
     throw new Error(
-      'implementation "dawn" could not be loaded: it is the package npm:webgpu, a native library, and needs ' +
-        `--allow-ffi, --allow-read and --allow-env (${(cause as Error).message})`,
+      `implementation "dawn" could not be loaded: it is the package ${name}, a native library, and needs ${needs} (${
+        (cause as Error).message
+      })`,
       { cause },
     );
   }

@@ -2,6 +2,7 @@
 import type { DType } from "../dtype.ts";
 import { LruCache } from "../lru_cache.ts";
 import type { Faults } from "./faults.ts";
+import { computeStage } from "./flags.ts";
 
 /** A compiled kernel. */
 export interface Kernel {
@@ -199,7 +200,7 @@ export class KernelCache {
       const group = this.#device.createBindGroupLayout({
         entries: [...access].map((letter, binding) => ({
           binding,
-          visibility: GPUShaderStage.COMPUTE,
+          visibility: computeStage,
           buffer: { type: bindingTypes[letter as keyof typeof bindingTypes] },
         })),
       });

@@ -1,5 +1,7 @@
 /** Copies from a GPU to the host. */
 
+import { bufferUsage, mapRead } from "./flags.ts";
+
 /** A mappable buffer for reads, which several reads share. */
 interface Staging {
   readonly buffer: GPUBuffer;
@@ -58,7 +60,7 @@ export class Readback {
     const buffer = this.#idle.get(fitting)?.pop() ?? this.#device.createBuffer({
       label: "staging",
       size: fitting,
-      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+      usage: bufferUsage.MAP_READ | bufferUsage.COPY_DST,
     });
     return { buffer, size: fitting, used: 0, deliver: [], fail: [] };
   }
@@ -70,7 +72,7 @@ export class Readback {
   async #deliver({ buffer, size, used, deliver, fail }: Staging): Promise<void> {
     this.#waits++;
     try {
-      await buffer.mapAsync(GPUMapMode.READ, 0, used);
+      await buffer.mapAsync(mapRead, 0, used);
       const mapped = buffer.getMappedRange(0, used);
       for (const hand of deliver) hand(mapped);
       buffer.unmap();
