@@ -29,12 +29,17 @@ export function read(golden: Golden, dtype: DType): Tensor {
 /** The elements of an array. NaN marks a missing element. */
 export function valuesOf({ data }: Golden): Float64Array {
   if (typeof data !== "string") return Float64Array.from(data, (value) => value ?? NaN);
-  if (data.startsWith("10:")) return decimals(Uint8Array.fromBase64(data.slice(3)));
-  if (!data.startsWith("48:")) return new Float64Array(Uint8Array.fromBase64(data).buffer);
-  const high = Uint8Array.fromBase64(data.slice(3));
+  if (data.startsWith("10:")) return decimals(bytesOf(data.slice(3)));
+  if (!data.startsWith("48:")) return new Float64Array(bytesOf(data).buffer);
+  const high = bytesOf(data.slice(3));
   const bytes = new Uint8Array(high.length / 6 * 8);
   for (let i = 0; i < high.length; i += 6) bytes.set(high.subarray(i, i + 6), i / 6 * 8 + 2);
   return new Float64Array(bytes.buffer);
+}
+
+/** The bytes of a text in base64. Node 22 lacks `Uint8Array.fromBase64`. */
+export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 }
 
 function decimals(bytes: Uint8Array): Float64Array {

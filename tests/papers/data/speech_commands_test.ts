@@ -5,36 +5,12 @@ import { readSpeechCommands } from "../../../tasks/papers/data/speech_commands.t
 import { tarEntries } from "../../../tasks/papers/data/tar.ts";
 import { readSafetensors, writeSafetensors } from "../../../src/files/safetensors.ts";
 import { parseWav } from "../../../src/data/wav.ts";
-import { testOnDevices } from "../../devices.ts";
 import { withFolder } from "../../tasks/command_line.ts";
 import { tarGz, wavFile } from "./speech_files.ts";
 
 /** One second of sound, deterministic for a pitch. */
 const sound = (pitch: number, length = 16000) =>
   Int16Array.from({ length }, (_, i) => Math.round(9000 * Math.sin(i * pitch) + i % 7));
-
-/** One second of sound and torchaudio's coefficients `(20, 161)` by number of mel filters: float32 in base64. */
-const golden: Readonly<Record<"waveform" | "128" | "64", string>> = JSON.parse(
-  await Deno.readTextFile(new URL("../../fixtures/mfcc.json", import.meta.url)),
-);
-const numbersOf = (name: keyof typeof golden) => new Float32Array(Uint8Array.fromBase64(golden[name]).buffer);
-
-testOnDevices(
-  "all mel-frequency cepstral coefficients of a second of sound agree with torchaudio's",
-  async () => {
-    const waveform = numbersOf("waveform");
-    for (const mels of [128, 64] as const) {
-      const features = mfcc(tensor(waveform, { shape: [1, 16000] }), { mels });
-      assert.deepEqual(features.shape, [1, 20, 161]);
-      const values = await features.data();
-      const expected = numbersOf(`${mels}`);
-      assert.equal(values.length, expected.length);
-      const largest = expected.reduce((max, value, i) => Math.max(max, Math.abs(value - values[i])), 0);
-      assert(largest < 2e-4, `${mels} filters: a difference of ${largest}`);
-    }
-    assert.throws(() => mfcc(tensor(waveform.slice(0, 100))), /100 samples, expected more than 100/);
-  },
-);
 
 Deno.test("a 16-bit WAV file is read as samples in [-1, 1]", () => {
   const bytes = wavFile(Int16Array.of(0, 16384, -32768, 1));
