@@ -41,14 +41,20 @@ export interface ConfusionSection {
   readonly matrix: readonly (readonly number[])[];
 }
 
-/** A grey image. */
-export interface GreyImage {
+/** A grey or coloured image. */
+export interface PixelImage {
   /** Caption of the image. */
   readonly name: string;
   /** Number of pixels of a row. */
   readonly width: number;
-  /** Brightness of each pixel, row by row, from 0 (dark) to 1. */
+  /** Brightness of each pixel, or red, green and blue of each pixel, row by row, from 0 (dark) to 1. */
   readonly pixels: ArrayLike<number>;
+  /**
+   * Numbers of a pixel: 1 is grey, 3 are red, green and blue.
+   *
+   * @default {1}
+   */
+  readonly channels?: 1 | 3;
 }
 
 /** Groups of images. */
@@ -56,7 +62,7 @@ export interface ImagesSection {
   /** Kind of the section. */
   readonly kind: "images";
   /** Groups, each with a title and its images. */
-  readonly groups: readonly { readonly title: string; readonly images: readonly GreyImage[] }[];
+  readonly groups: readonly { readonly title: string; readonly images: readonly PixelImage[] }[];
 }
 
 /** Lines of text. */

@@ -19,8 +19,14 @@ interface ZipEntry {
   read(): Uint8Array;
 }
 
-const signatures = { file: 0x04034b50, entry: 0x02014b50, end: 0x06054b50 };
-const lengths = { file: 30, entry: 46, end: 22, comment: 0xffff };
+const signatures = {
+  file: 0x04034b50,
+  entry: 0x02014b50,
+  end: 0x06054b50,
+  locator64: 0x07064b50,
+  end64: 0x06064b50,
+};
+const lengths = { file: 30, entry: 46, end: 22, locator64: 20, end64: 56, comment: 0xffff };
 /** Maximum number of bytes of a decompressed file. */
 const maxBytes = 2 ** 31 - 1;
 const methods = { stored: 0, deflated: 8 };
@@ -36,15 +42,14 @@ export function zipEntries(bytes: Uint8Array, path: string): ZipEntry[] {
   const { zlib } = platform;
   if (!zlib) throw new Error(`${path}: a zip file, which ${platform.name} cannot read; unpack it`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const end = findEnd(view);
-  if (end < 0) {
-    throw new Error(`${path}: not a zip file: no directory at the end of its ${bytes.length} bytes`);
-  }
-  const count = view.getUint16(end + 10, true);
-  let at = view.getUint32(end + 16, true);
-  return Array.from({ length: count }, (_, i) => {
-    if (at + lengths.entry > end || view.getUint32(at, true) !== signatures.entry) {
-      throw new Error(`${path}: damaged: no entry ${i + 1} of ${count} at byte ${at} of its directory`);
+  const { count, start, end } = findDirectory(view, path);
+  const isEntry = (at: number) => at + lengths.entry <= end && view.getUint32(at, true) === signatures.entry;
+  const entries: ZipEntry[] = [];
+  // Some programs write the lowest 16 bits of a larger count, so that entries can follow the last one.
+  for (let at = start; entries.length % 2 ** 16 !== count % 2 ** 16 || isEntry(at);) {
+    if (!isEntry(at)) {
+      const entry = `entry ${entries.length + 1} of ${count}`;
+      throw new Error(`${path}: damaged: no ${entry} at byte ${at} of its directory`);
     }
     const nameLength = view.getUint16(at + 28, true);
     const name = new TextDecoder().decode(
@@ -59,8 +64,37 @@ export function zipEntries(bytes: Uint8Array, path: string): ZipEntry[] {
       start: view.getUint32(at + 42, true),
     };
     at += lengths.entry + nameLength + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
-    return { name, read: () => unpack(view, entry, `${path}/${name}`, zlib) };
-  });
+    entries.push({ name, read: () => unpack(view, entry, `${path}/${name}`, zlib) });
+  }
+  return entries;
+}
+
+/** The directory of an archive. */
+interface Directory {
+  /** Number of entries, or its lowest 16 bits. */
+  readonly count: number;
+  /** Offset of the first entry, in bytes. */
+  readonly start: number;
+  /** Offset of the first byte that no entry may contain. */
+  readonly end: number;
+}
+
+/** The directory, from the Zip64 record if the archive has one (more than 65,535 files). */
+function findDirectory(view: DataView, path: string): Directory {
+  const end = findEnd(view);
+  if (end < 0) {
+    throw new Error(`${path}: not a zip file: no directory at the end of its ${view.byteLength} bytes`);
+  }
+  const locator = end - lengths.locator64;
+  if (locator >= 0 && view.getUint32(locator, true) === signatures.locator64) {
+    const end64 = Number(view.getBigUint64(locator + 8, true));
+    if (end64 + lengths.end64 > locator || view.getUint32(end64, true) !== signatures.end64) {
+      throw new Error(`${path}: damaged: no Zip64 record at byte ${end64}`);
+    }
+    const [count, start] = [32, 48].map((at) => Number(view.getBigUint64(end64 + at, true)));
+    return { count, start, end: end64 };
+  }
+  return { count: view.getUint16(end + 10, true), start: view.getUint32(end + 16, true), end };
 }
 
 function findEnd(view: DataView): number {

@@ -93,7 +93,7 @@ function recurrent(cell: "gru" | "lstm"): (sizes: ForecastModelSizes) => Forecas
     const gates = cell === "gru" ? 3 : 4;
     const inputs = channels + Number(time ?? false);
     const outputs = leastDeviation === undefined ? channels : 2 * channels;
-    const hiddenChannels = sizes.units ?? nearest(
+    const hiddenChannels = sizes.units ?? nearestSize(
       warpParameters(sizes),
       (hidden) => gates * hidden * (hidden + inputs + 2) + outputs * (hidden + 1),
     );
@@ -142,7 +142,7 @@ export function warpParameters(sizes: ForecastModelSizes): number {
  * Number of units, at least 1, with the parameter count nearest to `parameters`. The count must grow with the
  * units.
  */
-function nearest(parameters: number, count: (units: number) => number): number {
+export function nearestSize(parameters: number, count: (units: number) => number): number {
   let [units, tooMany] = [1, 2];
   while (count(tooMany) <= parameters) [units, tooMany] = [tooMany, 2 * tooMany];
   while (tooMany - units > 1) {
@@ -164,7 +164,7 @@ const [heads, defaultLayers] = [4, 2];
 function transformer(sizes: ForecastModelSizes): ForecastModel {
   const { channels, leastDeviation, time, key } = sizes;
   const outputs = leastDeviation === undefined ? channels : 2 * channels;
-  const unit = nearest(warpParameters(sizes), (units) => {
+  const unit = nearestSize(warpParameters(sizes), (units) => {
     const features = heads * units;
     const blocks = defaultLayers *
       (4 * features * (features + 1) + countOf([features, 4 * features, features]));
@@ -193,7 +193,7 @@ function stateSpace(cell: StateSpaceForecasterOptions["cell"]): (sizes: Forecast
         ...{ cell, channels, leastDeviation, time, key, modelDim, layers, stateSize: 16 },
       });
     const count = (modelDim: number) => tidy(() => parameterCount(make(modelDim).parameters));
-    return make(sizes.units ?? nearest(warpParameters(sizes), count));
+    return make(sizes.units ?? nearestSize(warpParameters(sizes), count));
   };
 }
 

@@ -11,7 +11,7 @@ import { nameOfSource, type SeriesSource } from "./series_source.ts";
 import type { Prediction, PredictionStream, PredictionStreamState } from "./predictions.ts";
 
 /** Kind of a task's samples. */
-export type SampleKind = "series" | "window" | "digit";
+export type SampleKind = "series" | "window" | "image";
 
 /** All samples of a source. */
 export interface FileSamples<Batch extends Tree = Tree> {

@@ -21,7 +21,15 @@ import {
   tablePage,
 } from "./tables/render.ts";
 import { lockRun, runFolder } from "../../src/train/run_folder.ts";
-import { type PaperTable, type Scale, scaleOf, scales, type TableRun, tableRuns } from "./tables/table.ts";
+import {
+  dataIn,
+  type PaperTable,
+  type Scale,
+  scaleOf,
+  scales,
+  type TableRun,
+  tableRuns,
+} from "./tables/table.ts";
 import {
   command,
   deviceOption,
@@ -145,7 +153,7 @@ export async function reproduce(args: string[]): Promise<number> {
   const lacking = await missingData(table, options, options.scale);
   const isThere = ({ config }: TableRun) => !lacking.includes(config.data ?? "");
   const wanted = runs.filter(isThere);
-  const how = `deno task download ${downloadsOf(table).join(" ")}, or --data`;
+  const how = `${sourceOf(table, lacking, options)}, or --data`;
   if (wanted.length === 0) throw new Error(`${lacking.join(", ")}: data not found: ${how}`);
   if (lacking.length > 0) console.log(`skipped the runs that need ${lacking.join(", ")}: ${how}`);
   const shown = await tableRuns(table, { ...options, models: undefined, experiments: undefined });
@@ -255,14 +263,19 @@ async function missingData(table: PaperTable, options: Options, scale: Scale): P
   return [...needed].filter((_, i) => missing[i]);
 }
 
-/** Names of a table's data sets in `deno task download`. */
-function downloadsOf({ columns }: PaperTable): string[] {
-  const paths = columns.map(({ experiment }) => dataOf(experiment)?.replace(/^data\//, ""));
-  return dataSets.filter(({ files }) =>
-    files.some(({ path }) =>
-      paths.some((dataPath) => dataPath !== undefined && `${path}/`.startsWith(`${dataPath}/`))
-    )
-  ).map(({ name }) => name);
+/** How to get the missing data of a table: by `deno task download`, or from their authors. */
+function sourceOf({ columns }: PaperTable, missing: readonly string[], { data }: Options): string {
+  const paths = columns.map(({ experiment }) => dataOf(experiment))
+    .filter((path) => path !== undefined && missing.includes(dataIn(data, path)))
+    .map((path) => `${path!.replace(/^data\//, "")}/`);
+  const holds = (path: string, { files }: (typeof dataSets)[number]) =>
+    files.some((file) => `${file.path}/`.startsWith(path));
+  const names = dataSets.filter((set) => paths.some((path) => holds(path, set))).map(({ name }) => name);
+  const isComplete = paths.every((path) => dataSets.some((set) => holds(path, set)));
+  return [
+    ...(names.length > 0 ? [`deno task download ${names.join(" ")}`] : []),
+    ...(isComplete ? [] : ["docs/guides/data.md states where to download the others"]),
+  ].join("; ");
 }
 
 /** An estimated number of hours, as text. */
@@ -279,9 +292,7 @@ async function described(table: PaperTable, options: Options): Promise<string> {
     }),
   );
   return `${table.name}\n  ${table.title} (${table.source})\n  ${counts.join("; ")}\n  data: ${
-    missing.length > 0
-      ? `missing ${missing.join(", ")}: deno task download ${downloadsOf(table).join(" ")}`
-      : "available"
+    missing.length > 0 ? `missing ${missing.join(", ")}: ${sourceOf(table, missing, options)}` : "available"
   }`;
 }
 

@@ -30,6 +30,20 @@ Deno.test("a figure draws its picture when it is shown", async () => {
   assert.equal(await figure.svg(), "<svg/>");
 });
 
+Deno.test("an image of three channels has the colours of red, green and blue", () => {
+  const svg = drawImage({
+    name: "x",
+    width: 2,
+    channels: 3,
+    pixels: [1, 0, 0.2, 1, 0, 0.2, 0, 0, NaN, 0, 1, 2],
+  });
+  assert.match(svg, /viewBox="0 0 2 2"/);
+  assert.deepEqual([...svg.matchAll(/<path fill="(#\w+)" d="(M\d,\dh\d)/g)].map((found) => found.slice(1)), [
+    ["#ff0033", "M0,0h2"],
+    ["#00ffff", "M1,1h1"],
+  ]);
+});
+
 Deno.test("pixels that are NaN are transparent", () => {
   const svg = drawImage({ name: "<x>", width: 3, pixels: [0, NaN, 1] });
   assert.match(svg, /aria-label="&#60;x&#62;"/);

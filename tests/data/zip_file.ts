@@ -10,8 +10,16 @@ export interface ZippedFile {
   readonly isEncrypted?: boolean;
 }
 
-/** A zip archive. */
-export function zipFile(files: readonly ZippedFile[]): Uint8Array<ArrayBuffer> {
+/**
+ * A zip archive.
+ *
+ * @param form Zip64 has a record of 64-bit numbers before the end of the archive. Otherwise, the end has the
+ * lowest 16 bits of the number of files.
+ */
+export function zipFile(
+  files: readonly ZippedFile[],
+  form: "zip" | "zip64" = "zip",
+): Uint8Array<ArrayBuffer> {
   const chunks: Uint8Array[] = [];
   const directory: Uint8Array[] = [];
   let offset = 0;
@@ -37,9 +45,17 @@ export function zipFile(files: readonly ZippedFile[]): Uint8Array<ArrayBuffer> {
     offset += header.length + packed.length;
   }
   const size = directory.reduce((sum, { length }) => sum + length, 0);
-  const end = [...word32(0x06054b50), ...word16(0, 0, files.length, files.length), ...word32(size, offset)];
-  const parts = [...chunks, ...directory, Uint8Array.from([...end, ...word16(0)])];
-  const archive = new Uint8Array(offset + size + 22);
+  const counts = word16(0, 0, files.length, files.length);
+  const end = [...word32(0x06054b50), ...counts, ...word32(size, offset), ...word16(0)];
+  const end64 = [
+    ...[...word32(0x06064b50, 44, 0), ...word16(45, 45), ...word32(0, 0)],
+    ...word32(files.length, 0, files.length, 0, size, 0, offset, 0),
+    ...word32(0x07064b50, 0, offset + size, 0, 1),
+    ...[...word32(0x06054b50), ...word16(0, 0, 0xffff, 0xffff), ...word32(0xffffffff, 0xffffffff)],
+    ...word16(0),
+  ];
+  const parts = [...chunks, ...directory, Uint8Array.from(form === "zip64" ? end64 : end)];
+  const archive = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
   let at = 0;
   for (const part of parts) {
     archive.set(part, at);

@@ -116,15 +116,28 @@ export const runNumbers: Readonly<
   },
   // Nzoyem et al., appendix C.1, tables 7 and 8; cfgs/wsm/mnist/mnist.yaml.
   "warp-table-1": {
-    gru: { "28 × 28, 100: MSE": { units: 750, epochs: 200, batchSize: 640, learningRate: 1e-4 } },
-    lstm: { "28 × 28, 100: MSE": { units: 650, epochs: 200, batchSize: 640, learningRate: 1e-4 } },
+    gru: {
+      "28 × 28, 100: MSE": { units: 750, epochs: 200, batchSize: 640, learningRate: 1e-4 },
+      "CelebA, 600: MSE": { units: 825, epochs: 250, batchSize: 1256, learningRate: 1e-5 },
+    },
+    lstm: {
+      "28 × 28, 100: MSE": { units: 650, epochs: 200, batchSize: 640, learningRate: 1e-4 },
+      "CelebA, 600: MSE": { units: 700 },
+    },
     s4d: { "28 × 28, 100: MSE": { units: 512, layers: 6, batchSize: 50, learningRate: 0.001 } },
     warp: {
       "28 × 28, 100: MSE": {
         ...{ hidden: 24, depth: 3, epochs: 200, batchSize: 640, learningRate: 1e-4, clipWeights: 0.5 },
         ...{ length: 784, samples: 59_500 },
       },
+      // Appendix C.1, tables 4 and 7; cfgs/wsm/celeba/celeba.yaml.
+      "CelebA, 300: BPD": {
+        ...{ hidden: 24, depth: 3, epochs: 250, batchSize: 1256, learningRate: 1e-5, clipWeights: 0 },
+        ...{ length: 1024, samples: 162_770 },
+      },
     },
+    // Section 3.1: about 2 M parameters.
+    "conv-cnp": { "CelebA, 100: MSE": { units: 128, layers: 5, epochs: 250, learningRate: 1e-5 } },
   },
   "warp-table-9": {
     warp: { MSE: { hidden: 24, depth: 3, epochs: 200, batchSize: 640, learningRate: 1e-4, length: 784 } },
@@ -222,6 +235,7 @@ export const runNumbers: Readonly<
 export const stateSizes: Readonly<Record<string, { D: number; inputs: number; hasPhi: boolean }>> = {
   "mnist-completion": { D: 1298, inputs: 1, hasPhi: false },
   "fashion-mnist-completion": { D: 1298, inputs: 1, hasPhi: false },
+  "celeba-completion": { D: 1398, inputs: 1, hasPhi: false },
   "sequential-mnist": { D: 1498, inputs: 1, hasPhi: false },
   "mass-spring-damper": { D: 4898, inputs: 1, hasPhi: true },
   "mass-spring-damper-zero": { D: 4898, inputs: 1, hasPhi: true },

@@ -5,7 +5,8 @@ import { exponentialSpirals } from "./exponential_spirals.ts";
 import { lotkaVolterra } from "./lotka_volterra.ts";
 import { massSpringDamper, massSpringDamperZero } from "./mass_spring_damper.ts";
 import { sequentialFashionMnist, sequentialMnist } from "./image_classes.ts";
-import { fashionMnistCompletion, mnistCompletion } from "./image_completion.ts";
+import { celebaCompletion } from "./celeba_completion.ts";
+import { fashionMnistCompletion, mnistCompletion } from "./digit_completion.ts";
 import { imageTransitions } from "./image_transitions.ts";
 import { sepsis } from "./sepsis.ts";
 import { sine } from "./sine.ts";
@@ -26,6 +27,7 @@ export const paperExperiments: readonly ModelExperiment[] = [
   exponentialSpirals,
   mnistCompletion,
   fashionMnistCompletion,
+  celebaCompletion,
   sequentialMnist,
   sequentialFashionMnist,
   imageTransitions,

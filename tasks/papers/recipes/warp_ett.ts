@@ -50,7 +50,15 @@ export const warpRecipes: PaperRecipes = {
   paper: "Nzoyem et al., 2025",
   code: "github.com/ddrous/warp, commit bde9a5d (names of files: cfgs/wsm/)",
   recipes: [
-    ...[images.mnist, images.fashionMnist, images.recurrent, images.s4, uea.sequentialMnist],
+    ...[
+      images.mnist,
+      images.fashionMnist,
+      images.celeba,
+      images.recurrent,
+      images.convCnp,
+      images.s4,
+      uea.sequentialMnist,
+    ],
     ...[hourly, quarterly],
     ...[
       dynamics.massSpringDamper,

@@ -55,6 +55,69 @@ export const mnist = { title: "Completion of MNIST", ...shared } as const satisf
 /** Table 9. */
 export const fashionMnist = { title: "Completion of Fashion-MNIST", ...shared } as const satisfies Recipe;
 
+const ofOneRun = "the paper gives the number for its runs; the file is that of a single run";
+
+/** Table 1, CelebA. */
+export const celeba = {
+  title: "Completion of CelebA",
+  settings: {
+    epochs: cited(250, "C.1", "celeba.yaml: nb_epochs"),
+    batchSize: cited(1256, "C.1", "celeba.yaml: batch_size; gru: 400, lstm: 350", ofOneRun),
+    learningRate: cited(1e-5, "C: for most problems", "celeba.yaml, gru, lstm: init_lr"),
+    samples: cited(162_770, "table 4", "loaders.py: partition 0"),
+    length: cited(1024, "table 4", "celeba.yaml: resolution [32, 32]"),
+    hidden: cited(24, "table 7", "celeba.yaml: root_width_size 20", ofOneRun),
+    depth: cited(3, "table 7", "celeba.yaml: root_depth 4", ofOneRun),
+    clipWeights: cited(0, "C.1: no weight clipping", "celeba.yaml: weights_lim: null"),
+  },
+  rules: {
+    ...optimizer,
+    activation: cited("relu", "table 7", "celeba.yaml: root_activation"),
+    rootInputs: cited("tau alone", undefined, "celeba.yaml: input_prev_data: False, no encoding"),
+    stateSize: cited(
+      1398,
+      "3.1: about 2 M parameters",
+      "models.py, with the sizes of table 7: 1, 24, 24, 24, 6",
+    ),
+    time: cited(true, undefined, "celeba.yaml: time_as_channel; gru, lstm: False"),
+    initial: cited("learned", "C: phi is not used", "celeba.yaml: init_state_layers: null"),
+    forcing: cited(0.15, "C.1", "celeba.yaml: forcing_prob"),
+    leastDeviation: cited(1e-4, "C.1", "celeba.yaml: std_lower_bound"),
+    bound: cited(
+      "dynamicTanh",
+      "C.1: a = alpha = 1, b = beta = 0",
+      "celeba.yaml: root_final_activation tanh",
+      "the paper states it",
+    ),
+    lossSteps: cited("all", "equation 3", "celeba.yaml: nb_recons_loss_steps: null"),
+    resizing: cited("Lanczos, without a crop", undefined, "loaders.py: Resize, Image.LANCZOS"),
+    validation: cited(
+      "partition 1",
+      "B.1: validation and testing on the test set",
+      "loaders.py: the test set",
+      "the test set must not choose the epoch",
+    ),
+  },
+} as const satisfies Recipe;
+
+/** Row of table 1 on CelebA whose code is not published. */
+export const convCnp = {
+  title: "ConvCNP on CelebA",
+  settings: {
+    units: cited(
+      128,
+      undefined,
+      undefined,
+      "not published; five blocks of 128 features have 2.05 M parameters",
+    ),
+    layers: cited(5, "3.1: about 2 M parameters", undefined, "the number of blocks is not published"),
+  },
+  rules: {
+    shots: cited(100, "B.2"),
+    shotsOf: cited(1024, "table 4"),
+  },
+} as const satisfies Recipe;
+
 /** Sizes of the recurrent networks. */
 export const recurrent = {
   title: "Recurrent networks on image completion",
@@ -67,6 +130,8 @@ export const recurrent = {
       "lstm/mnist.yaml: rnn_hidden_size",
       "650 units have the 1.696 M parameters of C.1, 750 have 2.26 M",
     ),
+    celebaGruUnits: cited(825, "table 8", "gru/celeba.yaml: rnn_hidden_size"),
+    celebaLstmUnits: cited(700, "table 8", "lstm/celeba.yaml: rnn_hidden_size"),
   },
 } as const satisfies Recipe;
 

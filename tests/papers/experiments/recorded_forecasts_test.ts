@@ -4,7 +4,7 @@ import type { DataRecord } from "../../../src/series/data_record.ts";
 import assert from "node:assert/strict";
 import { init, key, type Tensor, type Tree } from "../../../mod.ts";
 import { ettExperiments } from "../../../tasks/papers/experiments/ett.ts";
-import { mnistCompletion } from "../../../tasks/papers/experiments/image_completion.ts";
+import { mnistCompletion } from "../../../tasks/papers/experiments/digit_completion.ts";
 import { writeDigits } from "../data/digit_files.ts";
 import { withFolder } from "../../tasks/command_line.ts";
 

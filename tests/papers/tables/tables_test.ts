@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { experimentNamed } from "../../runs.ts";
 import { checkValues, settingsOf } from "../../../src/train/experiment.ts";
-import { forecastModels } from "../../../src/series/forecast_models.ts";
 import { seriesModels } from "../../../src/series/series_models.ts";
+import { imageModels } from "../../../tasks/papers/experiments/image_models.ts";
 import { tables } from "../../../tasks/papers/tables/registry.ts";
 import { givenSettings, scales, tableRuns } from "../../../tasks/papers/tables/table.ts";
 
@@ -20,7 +20,7 @@ for (const table of tables) {
         checkValues(experimentNamed(experiment), settings);
         experimentNamed(experiment).check!(settings);
         const model = config.model as string;
-        assert(model in { ...seriesModels, ...forecastModels }, model);
+        assert(model in { ...seriesModels, ...imageModels }, model);
       }
     }
   });
