@@ -8,7 +8,7 @@ import { eye, zeros } from "../src/tensor/creation.ts";
 import { key, normal, splitKey } from "../src/tensor/random.ts";
 import { tidy } from "../src/tensor/scope.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
-import { init } from "../src/device/init.ts";
+import { init } from "../src/compile/init.ts";
 import { writeAtomically } from "../src/files/disk.ts";
 import { main, prepareDrivers } from "../src/commands/command.ts";
 import { benchCommand } from "./programs.ts";

@@ -3,6 +3,7 @@
  * of JSON per training step and loop. No GPU is needed, and nothing is computed.
  */
 import { tidy } from "../mod.ts";
+import { openNullGpu } from "../src/compile/executors/wgsl/open_gpu.ts";
 import { main, path } from "../src/commands/command.ts";
 import { estimatePlan, latencyText } from "../src/compile/inspect/plan_text.ts";
 import { estimateLoop, type Limit, secondsOfLoop } from "../src/compile/inspect/estimate.ts";
@@ -12,7 +13,6 @@ import { nameOf } from "../src/compile/executors/choose_executor.ts";
 import { operationsOfLoop } from "../src/compile/program/cost.ts";
 import { setCurrentDevice } from "../src/device/current.ts";
 import { defaultLimits, type Machine, machines } from "../src/device/machines.ts";
-import { createNullDevice } from "../src/device/webgpu/null_device.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { benchCommand } from "./programs.ts";
 import { prepare, workloadNames } from "./workloads.ts";
@@ -151,7 +151,7 @@ function estimateOf(loop: PlannedLoop & { readonly layout: LoopLayout }): Pick<L
 
 /** Plans a training step for a machine. */
 export function planStep(make: () => { readonly step: () => unknown }, machine: Machine): Plan {
-  const { device } = createNullDevice(machine);
+  const { device } = openNullGpu(machine);
   setCurrentDevice(device);
   const { step } = make();
   return planFor(machine, device, () =>

@@ -2,7 +2,7 @@
  * The first measurements on a GPU, before whole workloads: the wait, NaN, launches, products, loops alone and compile times.
  */
 import { key, normal, tidy, zeros } from "../mod.ts";
-import { type LoopDevice, nameOf, runAs } from "../src/compile/executors/choose_executor.ts";
+import { nameOf, runAs } from "../src/compile/executors/choose_executor.ts";
 import type { Run } from "../src/compile/executors/run.ts";
 import { secondsOfLoop } from "../src/compile/inspect/estimate.ts";
 import { planFor } from "../src/compile/inspect/planned_gpu.ts";
@@ -11,6 +11,7 @@ import { observeLoops } from "../src/compile/loop/graph_loop.ts";
 import { keepBuffer } from "../src/device/buffer_scope.ts";
 import { machineOf } from "../src/device/machines.ts";
 import { copy } from "../src/device/view.ts";
+import type { AnyDevice } from "../src/device/device_class.ts";
 import type { WebGpuDevice } from "../src/device/webgpu/device.ts";
 import { prepare } from "./workloads.ts";
 
@@ -186,7 +187,7 @@ async function loopsOf(device: WebGpuDevice, workload: string, { repeats }: Prob
       const executor = plan.loops[i].layout ? "fused" : "stepped";
       const seconds = await fastest(
         device,
-        () => void runAs({ executor }, device as LoopDevice, run),
+        () => void runAs({ executor }, device as AnyDevice, run),
         repeats,
       );
       const direction = run.program.backward ? "backward" : "forward";

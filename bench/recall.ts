@@ -4,7 +4,7 @@
  */
 import { vjp } from "../src/autodiff/grad.ts";
 import { recall, type RecallSizes } from "../tasks/papers/data/recall.ts";
-import { init } from "../src/device/init.ts";
+import { init } from "../src/compile/init.ts";
 import { appendJsonLine, readJsonLines, writeAtomically } from "../src/files/disk.ts";
 import { FastWeightODE } from "../src/models/fast_weight/ode.ts";
 import { deltaRule, hebbRule, type LearningRule, ojaRule } from "../src/models/fast_weight/rules.ts";

@@ -7,7 +7,7 @@ import { processorThreads } from "../device/cpu/device.ts";
 import type { DeviceChoice as DeviceName } from "../device/choice.ts";
 import { currentDevice, setCurrentDevice } from "../device/current.ts";
 import type { DeviceInfo } from "../device/device.ts";
-import { findHardwareGpu, init } from "../device/init.ts";
+import { findHardwareGpu, init } from "../compile/init.ts";
 import { cpuSeconds, type Machine, machineOf, type MachineRates } from "../device/machines.ts";
 import type { WebGpuDevice } from "../device/webgpu/device.ts";
 import { tensor } from "../tensor/creation.ts";

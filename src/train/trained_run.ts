@@ -1,5 +1,5 @@
 /** Opens a run's best weights for new data. Only the run's folder is needed. */
-import { init } from "../device/init.ts";
+import { init } from "../compile/init.ts";
 import { trainedOn } from "./arithmetic.ts";
 import { keptDevice } from "./choose_device.ts";
 import type { RunConfig } from "./config.ts";

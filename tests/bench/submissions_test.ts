@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { tidy } from "../../mod.ts";
 import { prepare, workloadNames } from "../../bench/workloads.ts";
+import { openNullGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { costOf } from "../../src/compile/program/cost.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { type Machine, machines } from "../../src/device/machines.ts";
 import { submissionBudget } from "../../src/device/webgpu/submission_budget.ts";
-import { createNullDevice } from "../../src/device/webgpu/null_device.ts";
 import { cpu } from "../devices.ts";
 
 /** A step of a workload on a GPU that runs nothing: operations of products and loops, and what the GPU received. */
 async function stepOf(name: string, machine: Machine = machines.h100) {
-  const { device, counts } = createNullDevice(machine);
+  const { device, counts } = openNullGpu(machine);
   const matmul = device.matmul.bind(device);
   const operations = { products: 0, loops: 0 };
   device.matmul = (a, b, output) => {

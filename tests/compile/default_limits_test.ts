@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { key, normal, ones, scan, type Tensor, tidy, valueAndGrad } from "../../mod.ts";
 import { prepare, workloadNames } from "../../bench/workloads.ts";
+import { openNullGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
 import type { Run } from "../../src/compile/executors/run.ts";
 import { chooseWorkgroup } from "../../src/compile/executors/wgsl/choose_workgroup.ts";
 import type { GpuLayout } from "../../src/compile/executors/wgsl/gpu_layout.ts";
@@ -10,7 +11,6 @@ import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { defaultLimits, machines } from "../../src/device/machines.ts";
-import { createNullDevice } from "../../src/device/webgpu/null_device.ts";
 import { cpu as cpuDevice, longOnSoftware, testOnBoth } from "../devices.ts";
 import { openEdited, withHardwareLayouts } from "../device/edited_gpu.ts";
 import { modelCases } from "../models/model_cases.ts";
@@ -20,7 +20,7 @@ const { maxStorageBuffersPerShaderStage, maxComputeWorkgroupStorageSize, maxComp
   defaultLimits;
 
 Deno.test("the loops of the papers' models fit the default limits of WebGPU", () => {
-  const { device } = createNullDevice({ ...machines.h100, limits: defaultLimits });
+  const { device } = openNullGpu({ ...machines.h100, limits: defaultLimits });
   const adapter = adapterOf(device);
   let loops = 0;
   const look = ({ program, batch }: Run, workload: string) => {
@@ -119,7 +119,7 @@ function everyKind(): () => void {
 }
 
 Deno.test("a loop with more buffers than the adapter binds cannot be compiled", () => {
-  const { device } = createNullDevice({ ...machines.h100, limits: defaultLimits });
+  const { device } = openNullGpu({ ...machines.h100, limits: defaultLimits });
   const adapter = adapterOf(device);
   const runs: Run[] = [];
   setCurrentDevice(device);

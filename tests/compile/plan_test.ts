@@ -11,11 +11,11 @@ import {
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
+import { openNullGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
 import { estimateLoop, secondsOfKernel } from "../../src/compile/inspect/estimate.ts";
 import { planFor } from "../../src/compile/inspect/planned_gpu.ts";
 import { currentDevice, setCurrentDevice } from "../../src/device/current.ts";
 import { defaultLimits, type Machine, machines } from "../../src/device/machines.ts";
-import { createNullDevice } from "../../src/device/webgpu/null_device.ts";
 
 const weight = normal(key(0), [8, 8]);
 const step = (y: Tensor): [Tensor, Tensor] => [y.matmul(weight).tanh(), y.sum(-1)];
@@ -139,7 +139,7 @@ Deno.test("a device without a GPU accepts a training step, and gives the counts 
   const run = () => void valueAndGrad(() => scan(step, ones([64, 8]), zeros([10]))[0].square().sum())(weight);
   const onCpu = planOf(machines.h100, run);
   const before = currentDevice();
-  const { device } = createNullDevice(machines.h100);
+  const { device } = openNullGpu(machines.h100);
   try {
     setCurrentDevice(device);
     const given = normal(key(0), [8, 8]);

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { key, normal, odeint, ones } from "../../mod.ts";
+import { openNullGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { defaultLimits, type Machine, machines } from "../../src/device/machines.ts";
-import { createNullDevice } from "../../src/device/webgpu/null_device.ts";
 import { cpu } from "../devices.ts";
 
 /** Keys of the shaders of a solve on a new device with the limits of a machine. */
 function shadersOf(machine: Machine): string[] {
-  const { device } = createNullDevice(machine);
+  const { device } = openNullGpu(machine);
   const keys: string[] = [];
   const { dispatch } = device;
   device.dispatch = (kernel) => {

@@ -13,6 +13,7 @@ import {
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
+import { openGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
 import { chooseExecutor } from "../../src/compile/program/cost.ts";
 import type { Run, RunResult } from "../../src/compile/executors/run.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
@@ -23,7 +24,7 @@ import { runOnCpu } from "../../src/compile/executors/wasm/run_on_cpu.ts";
 import { makeContiguous } from "../../src/device/view.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
-import { createWebGpuDevice, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { testOnBoth, testOnCpu, testOnDevices } from "../devices.ts";
 import { solved } from "../loops.ts";
 import { randomBody } from "./random_body.ts";
@@ -282,7 +283,7 @@ testOnBoth(
 
 testOnBoth("a stepped gradient leaks no memory", async (_cpu, webgpu) => {
   const { implementation } = webgpu as WebGpuDevice;
-  const device = await createWebGpuDevice({ implementation });
+  const device = await openGpu({ implementation });
   setCurrentDevice(device);
   const run = recurrence(5, 6, 9);
   const used: number[] = [];

@@ -14,6 +14,7 @@ import {
   uniform,
   valueAndGrad,
 } from "../../mod.ts";
+import { openGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { emitWgsl } from "../../src/compile/executors/wgsl/emit_wgsl.ts";
 import { adapterOf, runOnWebGpu } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
@@ -22,7 +23,7 @@ import { layOutOnGpu } from "../../src/compile/executors/wgsl/gpu_layout.ts";
 import { chooseDispatchSize, stepsWithin } from "../../src/compile/executors/wgsl/dispatch_size.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
-import { createWebGpuDevice, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { longOnSoftware, testOnBoth } from "../devices.ts";
 import { asHardware, checkLoops, limitsOf } from "./check_loops.ts";
 
@@ -211,7 +212,7 @@ testOnBoth("a loop runs in several dispatches of some steps each", async (cpu, w
 
 testOnBoth("a loop runs with one workgroup per submission", async (cpu, webgpu) => {
   const { implementation } = webgpu as WebGpuDevice;
-  const device = await createWebGpuDevice({ implementation, budget: 1 });
+  const device = await openGpu({ implementation, budget: 1 });
   setCurrentDevice(device);
   try {
     const { batches } = device.statistics;

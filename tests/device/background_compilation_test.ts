@@ -1,8 +1,9 @@
 /** Kernels that a WebGPU implementation compiles in the background, as Dawn does. */
 import assert from "node:assert/strict";
 import { jit, tensor, zeros } from "../../mod.ts";
+import { openGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
 import { findAdapter } from "../../src/device/webgpu/adapter.ts";
-import { createWebGpuDevice, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { dispatchBroken, shared, test } from "./webgpu_tests.ts";
 
 /** Kernels that a device of {@linkcode openSlow} compiles, and the most at one time. */
@@ -16,7 +17,7 @@ const compilations = new WeakMap<WebGpuDevice, Compilation>();
 /** Opens a device that compiles in the background, and takes 20 ms longer for each kernel. */
 async function openSlow(): Promise<WebGpuDevice> {
   const found = await findAdapter(shared!.implementation);
-  const device = await createWebGpuDevice({ found: { ...found!, implementation: "dawn" } });
+  const device = await openGpu({ found: { ...found!, implementation: "dawn" } });
   const { gpuDevice } = device;
   const compilation: Compilation = { current: 0, most: 0 };
   compilations.set(device, compilation);

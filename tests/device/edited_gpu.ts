@@ -1,6 +1,7 @@
 /** WebGPU devices whose shaders or limits tests change. */
 import assert from "node:assert/strict";
 import { type Tensor, treeLeaves, type TypedArray } from "../../mod.ts";
+import { openGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
 import { setSchedule } from "../../src/compile/executors/choose_executor.ts";
 import { chooseWorkgroup, type WorkgroupShape } from "../../src/compile/executors/wgsl/choose_workgroup.ts";
 import { adapterOf } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
@@ -8,7 +9,7 @@ import type { Run } from "../../src/compile/executors/run.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { findAdapter, type FoundAdapter } from "../../src/device/webgpu/adapter.ts";
-import { createWebGpuDevice, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { withLayouts } from "../compile/check_loops.ts";
 import { inOrder, type Order, orders, splitAtBarriers } from "./reorder.ts";
 import { shared } from "./webgpu_tests.ts";
@@ -53,7 +54,7 @@ export async function editedAdapter(
 
 /** Opens a separate device for tests. */
 export async function openEdited({ maxWorkgroups, ...changes }: Changes = {}): Promise<WebGpuDevice> {
-  return await createWebGpuDevice({ maxWorkgroups, found: await editedAdapter(changes) });
+  return await openGpu({ maxWorkgroups, found: await editedAdapter(changes) });
 }
 
 /** Runs `body` with a device per order of work, after a device without a change of the order. */

@@ -1,8 +1,9 @@
 /** Tests that run on a WebGPU device. */
 import type { Tensor } from "../../mod.ts";
+import { openGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { BufferView } from "../../src/device/device.ts";
-import { createWebGpuDevice, memoryOf, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { memoryOf, type WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import type { GpuLimits } from "../../src/device/webgpu/gpu.ts";
 import { cpu, useDevice, webgpu } from "../devices.ts";
 
@@ -35,7 +36,7 @@ export function test(
 
 /** Opens a separate device, for tests that would disturb others. */
 export const fresh = (limits?: GpuLimits) => () =>
-  createWebGpuDevice({ implementation: shared!.implementation, ...limits });
+  openGpu({ implementation: shared!.implementation, ...limits });
 
 export const viewOf = (x: Tensor) => x.view as BufferView;
 

@@ -1,4 +1,4 @@
-import { init } from "../../src/device/init.ts";
+import { init } from "../../src/compile/init.ts";
 import type { CaseResult } from "./cases.ts";
 import { makeWorld } from "./world.ts";
 

@@ -1,4 +1,4 @@
-import { init } from "../../src/device/init.ts";
+import { init } from "../../src/compile/init.ts";
 import { apiCase, endlessCase } from "./api_cases.ts";
 import { type Choices, choicesOf } from "./choices.ts";
 import { archiveCase, tableCase } from "./data_cases.ts";

@@ -3,7 +3,7 @@
  * file that describes the targets, the seed, a working folder. Each line of the input is the number of a
  * case; each line of the output is the result of that case.
  */
-import { init } from "../../src/device/init.ts";
+import { init } from "../../src/compile/init.ts";
 import { runCase } from "./cases.ts";
 import type { World } from "./world.ts";
 

@@ -1,10 +1,10 @@
 /** The device that `auto` chooses, for GPUs that are not there. */
 import assert from "node:assert/strict";
 import { parameter, scan, type Tensor, zeros } from "../../mod.ts";
+import { openNullGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
 import { currentDevice } from "../../src/device/current.ts";
-import { init } from "../../src/device/init.ts";
+import { init } from "../../src/compile/init.ts";
 import { type Machine, machineOf, machines } from "../../src/device/machines.ts";
-import { createNullDevice } from "../../src/device/webgpu/null_device.ts";
 import { arithmeticMetadata, arithmeticOf, trainedOn } from "../../src/train/arithmetic.ts";
 import { chooseDevice, keptDevice, prepareOnDevice } from "../../src/train/choose_device.ts";
 import type { Task } from "../../src/train/task.ts";
@@ -82,7 +82,7 @@ Deno.test("parameters of float64, and models without steps, stay on the CPU", ()
 
 /** Prepares a task for `auto` on a machine with a GPU. Returns the devices on which it was prepared. */
 async function prepared(make: () => Task | Promise<Task>, machine: Machine, device: "auto" | "cpu" = "auto") {
-  const { device: gpu } = createNullDevice(machine);
+  const { device: gpu } = openNullGpu(machine);
   const on: string[] = [];
   const prepare = () => {
     on.push(currentDevice().kind);

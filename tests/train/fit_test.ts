@@ -9,7 +9,7 @@ import { evaluate } from "../../src/train/evaluate.ts";
 import { settingsOf } from "../../src/train/experiment.ts";
 import { profileStep, train } from "../../src/train/loop.ts";
 import { execute } from "../../src/train/run.ts";
-import { init } from "../../src/device/init.ts";
+import { init } from "../../src/compile/init.ts";
 import type { Task } from "../../src/train/task.ts";
 import { withRun } from "./tiny_run.ts";
 import { tinyTask } from "./tiny_task.ts";

@@ -18,7 +18,7 @@ import { runFolder } from "../../src/train/run_folder.ts";
 import { type Gradient, gradientInParts, gradientOf } from "../../src/train/split_gradient.ts";
 import { execute } from "../../src/train/run.ts";
 import type { RunConfig } from "../../src/train/config.ts";
-import { init } from "../../src/device/init.ts";
+import { init } from "../../src/compile/init.ts";
 import type { StepSplit } from "../../src/train/step.ts";
 import type { Task } from "../../src/train/task.ts";
 import { treeFlatten } from "../../src/tensor/tree.ts";

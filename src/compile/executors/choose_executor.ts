@@ -1,22 +1,17 @@
 /** Choice of the executor and the workgroup shape of a program. */
 import { type AnyDevice, asAnyDevice } from "../../device/device_class.ts";
+import type { WebGpuDevice } from "../../device/webgpu/device.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
 import { deviceOf } from "../../tensor/primitive.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type Choice, chooseExecutor, type ExecutorName } from "../program/cost.ts";
-import type { Program } from "../program/program.ts";
-import type { Executor, Run, RunResult } from "./run.ts";
+import type { Executor, FusedLoops, Run, RunResult } from "./run.ts";
 import { identityOf } from "../program/identity.ts";
 import { describeStepped, runStepped } from "./stepped/run_stepped.ts";
 import { Uncompilable } from "../trace/uncompilable.ts";
-import { runOnCpu } from "./wasm/run_on_cpu.ts";
-import { describeOnWebGpu, loopLayout } from "./wgsl/describe_loop.ts";
-import { adapterOf, runOnWebGpu } from "./wgsl/run_on_webgpu.ts";
-import { otherWorkgroups, type WorkgroupShape } from "./wgsl/choose_workgroup.ts";
-
-/** A device with executors of compiled loops. */
-export type LoopDevice = AnyDevice;
+import { wasmLoops } from "./wasm/wasm_loops.ts";
+import type { WorkgroupShape } from "./wgsl/choose_workgroup.ts";
 
 /** How a program runs. */
 export interface Schedule {
@@ -25,19 +20,24 @@ export interface Schedule {
   readonly workgroup?: WorkgroupShape;
 }
 
-/**
- * Limits in bytes for the values of all steps, and for loops whose memory must not grow with the number of steps. On a CPU: a
- * quarter of the memory that WebAssembly can address, and the size of its caches. On a GPU: the largest array, and half of the
- * smallest buffer limit of WebGPU, or a part of the adapter's limit.
- */
-function memoryOf(device: LoopDevice): Pick<Executor, "memory" | "constantMemory"> {
-  if (device.kind === "cpu") return { memory: 2 ** 30, constantMemory: 2 ** 24 };
-  const { maxBufferSize, maxStorageBufferBindingSize } = device.limits;
-  return { memory: maxStorageBufferBindingSize, constantMemory: Math.max(2 ** 27, maxBufferSize / 16) };
+/** The loops of each GPU. Their code is loaded when a GPU is opened, because it is large and a CPU does not need it. */
+const loopsOfGpus = new WeakMap<WebGpuDevice, FusedLoops>();
+
+/** Sets the fused loops of a GPU. */
+export function setFusedLoops(device: WebGpuDevice, loops: FusedLoops): void {
+  loopsOfGpus.set(device, loops);
+}
+
+/** The fused loops of a device. */
+function fusedLoopsOf(device: AnyDevice): FusedLoops {
+  if (device.kind === "cpu") return wasmLoops(device);
+  const loops = loopsOfGpus.get(device);
+  if (!loops) throw new Error("compiled loops of this GPU are not loaded: open it by openGpu");
+  return loops;
 }
 
 /** Schedules set by {@linkcode setSchedule}. */
-const schedulesByDevice = new WeakMap<LoopDevice, Map<string, Schedule>>();
+const schedulesByDevice = new WeakMap<AnyDevice, Map<string, Schedule>>();
 
 /** A name for a program with a batch size. */
 export function nameOf({ program, batch }: Run): string {
@@ -45,38 +45,36 @@ export function nameOf({ program, batch }: Run): string {
 }
 
 /** Sets the schedule of a program on a device, for a batch size. */
-export function setSchedule(device: LoopDevice, run: Run, schedule: Schedule): void {
+export function setSchedule(device: AnyDevice, run: Run, schedule: Schedule): void {
   const schedules = schedulesByDevice.get(device) ?? new Map<string, Schedule>();
   schedulesByDevice.set(device, schedules.set(nameOf(run), schedule));
 }
 
 /** All schedules that a program can run with. */
-export function possibleSchedules(device: LoopDevice, { program, batch }: Run): Schedule[] {
+export function possibleSchedules(device: AnyDevice, run: Run): Schedule[] {
   const [fused, stepped] = [{ executor: "fused" }, { executor: "stepped" }] as const;
-  if (whyStepped(program, device)) return [stepped];
-  const workgroups = device.kind === "cpu" ? [] : otherWorkgroups(program, batch, adapterOf(device));
-  return [fused, stepped, ...workgroups.map((workgroup) => ({ ...fused, workgroup }))];
+  const loops = fusedLoopsOf(device);
+  if (whyStepped(run, loops)) return [stepped];
+  return [fused, stepped, ...loops.otherWorkgroups(run).map((workgroup) => ({ ...fused, workgroup }))];
 }
 
 /** @throws {Uncompilable} If the fused loop exceeds limits of the GPU. */
-export function runAs({ executor, workgroup }: Schedule, device: LoopDevice, run: Run): RunResult {
-  if (executor === "stepped") return runStepped(device, run);
-  return device.kind === "cpu" ? runOnCpu(device, run) : runOnWebGpu(device, run, undefined, workgroup);
+export function runAs({ executor, workgroup }: Schedule, device: AnyDevice, run: Run): RunResult {
+  return executor === "stepped" ? runStepped(device, run) : fusedLoopsOf(device).run(run, workgroup);
 }
 
 /** The reason that a program cannot run fused, or undefined if it can. */
-function whyStepped({ dtype, inputs, slots, outputs }: Program, device: LoopDevice): string | undefined {
+function whyStepped({ program }: Run, loops: FusedLoops): string | undefined {
   // WGSL cannot declare arrays without elements.
-  if ([...inputs, ...slots].some(({ size }) => size === 0)) return "some arrays have no elements";
-  const written = [...inputs.filter(({ role }) => role === "state"), ...outputs];
-  const other = device.kind === "cpu" && written.find((array) => array.dtype !== dtype);
-  return other ? `a state or an output is ${other.dtype}` : undefined;
+  const isEmpty = [...program.inputs, ...program.slots].some(({ size }) => size === 0);
+  return isEmpty ? "some arrays have no elements" : loops.whyNot(program);
 }
 
 /** An executor that chooses a schedule for each program, or uses the executor `wanted`. */
-export function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor {
+export function executorFor(device: AnyDevice, wanted?: ExecutorName): Executor {
+  const loops = fusedLoopsOf(device);
   const choose = (run: Run): Choice & Schedule => {
-    const reason = whyStepped(run.program, device);
+    const reason = whyStepped(run, loops);
     if (reason) return { executor: "stepped", reason };
     if (wanted) return { executor: wanted, reason: "as asked for" };
     const known = schedulesByDevice.get(device)?.get(nameOf(run));
@@ -95,25 +93,21 @@ export function executorFor(device: LoopDevice, wanted?: ExecutorName): Executor
   const execute = (run: Run) => decide(run, (choice) => runAs(choice, device, run));
   const describe = (run: Run) =>
     decide(run, ({ executor, workgroup, reason }) => {
-      const details = executor === "stepped"
-        ? describeStepped(run)
-        : device.kind === "cpu"
-        ? "one sample per lane of a vector register"
-        : describeOnWebGpu(device, run, workgroup);
+      const details = executor === "stepped" ? describeStepped(run) : loops.describe(run, workgroup);
       return `executor: ${executor}, ${reason}\n${details}`;
     });
   const layout = (run: Run) =>
     decide(
       run,
-      ({ executor, workgroup }) =>
-        device.kind === "cpu" || executor === "stepped" ? undefined : loopLayout(device, run, workgroup),
+      ({ executor, workgroup }) => executor === "stepped" ? undefined : loops.layout(run, workgroup),
     );
-  const isCpu = device.kind === "cpu";
+  const { keepsProducts, splitsSamples, memory, constantMemory } = loops;
   return Object.assign(execute, {
     device,
-    keepsProducts: isCpu,
-    splitsSamples: !isCpu,
-    ...memoryOf(device),
+    keepsProducts,
+    splitsSamples,
+    memory,
+    constantMemory,
     describe,
     layout,
   });

@@ -2,6 +2,7 @@
 import type { BufferView, KernelDevice } from "../../device/device.ts";
 import type { Program } from "../program/program.ts";
 import type { LoopLayout } from "./loop_layout.ts";
+import type { WorkgroupShape } from "./wgsl/choose_workgroup.ts";
 
 /** One run of a program. Results are row-major. Arrays have the program's type, except inputs with another type. */
 export interface Run {
@@ -34,10 +35,8 @@ export interface RunResult {
   readonly weightGradients: readonly BufferView[];
 }
 
-/** Runs programs on one kind of device. */
-export interface Executor {
-  (run: Run): RunResult;
-  readonly device: KernelDevice;
+/** Properties of a device that determine how loops are compiled for it. */
+interface LoopLimits {
   /** Whether matrix products stay in the loop, because large products before the loop would be no faster. */
   readonly keepsProducts: boolean;
   /** Whether independent parts of samples run as samples, because a device has more invocations than samples. */
@@ -46,8 +45,33 @@ export interface Executor {
   readonly memory: number;
   /** The limit if memory must not grow with the number of steps. */
   readonly constantMemory: number;
+}
+
+/** Runs programs on one device. */
+export interface Executor extends LoopLimits {
+  (run: Run): RunResult;
+  readonly device: KernelDevice;
   /** Describes a compiled program: executor, reason, source code, workgroups or threads. */
   readonly describe: (run: Run) => string;
   /** The layout of a fused loop on a GPU. Undefined on the CPU and for stepped loops. */
   readonly layout: (run: Run) => LoopLayout | undefined;
+}
+
+/** Compiles programs of one device, each to one kernel for many steps, and runs them. */
+export interface FusedLoops extends LoopLimits {
+  /** The reason that the device cannot run a program fused. Undefined if it can. */
+  readonly whyNot: (program: Program) => string | undefined;
+  /**
+   * Runs a program.
+   *
+   * @param workgroup Default: chosen from the shapes. A CPU has none.
+   * @throws {Uncompilable} If the loop exceeds limits of the GPU.
+   */
+  readonly run: (run: Run, workgroup?: WorkgroupShape) => RunResult;
+  /** Describes the code and the layout of a run. */
+  readonly describe: (run: Run, workgroup?: WorkgroupShape) => string;
+  /** The layout of a run. Undefined on a CPU. */
+  readonly layout: (run: Run, workgroup?: WorkgroupShape) => LoopLayout | undefined;
+  /** Other workgroups for a run, for tuning. */
+  readonly otherWorkgroups: (run: Run) => readonly WorkgroupShape[];
 }

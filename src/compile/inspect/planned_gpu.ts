@@ -2,7 +2,6 @@
  * A GPU that plans and computes nothing: while a function runs on another device, it receives every kernel and every loop, so
  * that layouts, dispatches and submissions are those of a machine that is not there.
  */
-import { asAnyDevice } from "../../device/device_class.ts";
 import { outsideCapture } from "../../device/capture.ts";
 import {
   type Buffer,
@@ -16,10 +15,10 @@ import type { Machine } from "../../device/machines.ts";
 import { sizeOf } from "../../device/shape.ts";
 import type { WebGpuDevice } from "../../device/webgpu/device.ts";
 import type { CommandCounts } from "../../device/webgpu/null_adapter.ts";
-import { createNullDevice } from "../../device/webgpu/null_device.ts";
 import { executorFor, nameOf, withExecutors } from "../executors/choose_executor.ts";
 import type { LoopLayout } from "../executors/loop_layout.ts";
 import type { Executor, Run } from "../executors/run.ts";
+import { openNullGpu } from "../executors/wgsl/open_gpu.ts";
 
 /** Commands that a GPU received. */
 export interface Commands {
@@ -79,7 +78,7 @@ class Planner {
   #isInLoop = false;
 
   constructor(machine: Machine) {
-    ({ device: this.#gpu, counts: this.#counts } = createNullDevice(machine));
+    ({ device: this.#gpu, counts: this.#counts } = openNullGpu(machine));
   }
 
   finish(): Plan {
@@ -129,7 +128,7 @@ class Planner {
 
   /** An executor that runs loops on the device of `real`, and plans them for the GPU. */
   executor(real: Executor, wanted: "fused" | "stepped" | undefined): Executor {
-    const planning = executorFor(asAnyDevice(this.#gpu), wanted);
+    const planning = executorFor(this.#gpu, wanted);
     const execute = (run: Run) => {
       const before = this.#isInLoop;
       this.#isInLoop = true;

@@ -1,10 +1,10 @@
 import { checkFunction } from "../../tensor/checks.ts";
+import type { AnyDevice } from "../../device/device_class.ts";
 import { keepBuffer } from "../../device/buffer_scope.ts";
 import { copy } from "../../device/view.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Run } from "../executors/run.ts";
 import {
-  type LoopDevice,
   nameOf,
   possibleSchedules,
   runAs,
@@ -48,7 +48,7 @@ export async function tune(solve: () => unknown): Promise<string> {
   }, () => void solve());
   const lines: string[] = [];
   for (const run of runs.values()) {
-    const device = run.inputs[0].source.device as LoopDevice;
+    const device = run.inputs[0].source.device as AnyDevice;
     const timed: { schedule: Schedule; seconds: number }[] = [];
     for (const schedule of possibleSchedules(device, run)) {
       const seconds = await timeOf(schedule, device, run);
@@ -70,7 +70,7 @@ export async function tune(solve: () => unknown): Promise<string> {
 }
 
 /** Seconds of a run. Undefined if the schedule cannot run. */
-async function timeOf(schedule: Schedule, device: LoopDevice, run: Run): Promise<number | undefined> {
+async function timeOf(schedule: Schedule, device: AnyDevice, run: Run): Promise<number | undefined> {
   const once = () => tidy(() => void runAs(schedule, device, run));
   try {
     once();

@@ -32,7 +32,7 @@ import { scatterAdd } from "./scatter_add.ts";
 import { tridiagonal } from "./tridiagonal.ts";
 
 /** Options of {@linkcode createWebGpuDevice}. */
-interface WebGpuOptions extends GpuLimits {
+export interface WebGpuOptions extends GpuLimits {
   /** WebGPU implementation: Deno's (`"native"`, default) or Google's Dawn through `npm:webgpu` (`"dawn"`). */
   implementation?: Implementation;
   /** An adapter to use instead of the preferred adapter of the implementation. */

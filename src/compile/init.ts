@@ -1,11 +1,12 @@
+/** Selection of the device of new tensors. The code of GPUs is loaded when it is needed. */
 import { platform } from "../platform/current.ts";
-import { OptionError } from "./errors.ts";
-import { checkOptions, type OptionNames } from "./options.ts";
-import { type DeviceChoice, deviceChoices } from "./choice.ts";
-import { cpuDevice, setCurrentDevice } from "./current.ts";
-import type { Device, KernelDevice } from "./device.ts";
-import { findAdapter, type Implementation, noAdapterMessage, openGlMessage } from "./webgpu/adapter.ts";
-import { createWebGpuDevice, type WebGpuDevice } from "./webgpu/device.ts";
+import { OptionError } from "../device/errors.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
+import { type DeviceChoice, deviceChoices } from "../device/choice.ts";
+import { cpuDevice, setCurrentDevice } from "../device/current.ts";
+import type { Device, KernelDevice } from "../device/device.ts";
+import type { Implementation } from "../device/webgpu/adapter.ts";
+import type { WebGpuDevice } from "../device/webgpu/device.ts";
 
 /** Selection of the device of new tensors. */
 export interface InitOptions {
@@ -133,34 +134,39 @@ async function choose(
   { threads, blas }: Pick<InitOptions, "threads" | "blas">,
 ): Promise<KernelDevice> {
   if (device !== "cpu") {
-    const gpu = await openGpu(implementation, device === "auto");
+    const gpu = await openOnce(implementation, device === "auto");
     if (gpu) return gpu;
-    if (device === "webgpu") throw new Error(`init: ${noAdapterMessage(implementation)}`);
+    if (device === "webgpu") {
+      const { noAdapterMessage } = await import("../device/webgpu/adapter.ts");
+      throw new Error(`init: ${noAdapterMessage(implementation)}`);
+    }
   }
   if (blas === undefined) return cpuDevice(threads);
-  const { openBlas } = await import("./cpu/matmul/blas.ts");
+  const { openBlas } = await import("../device/cpu/matmul/blas.ts");
   return cpuDevice(threads, { name: blas, open: await openBlas(blas) });
 }
 
 /** The GPU that `"auto"` selects, or undefined without a hardware GPU. */
 export function findHardwareGpu(): Promise<WebGpuDevice | undefined> {
-  return openGpu("native", true);
+  return openOnce("native", true);
 }
 
 /**
  * The GPU of an implementation, opened once. Undefined without an adapter, or if a hardware GPU is required
  * and the adapter is a software GPU.
  */
-async function openGpu(
+async function openOnce(
   implementation: Implementation,
   hardwareOnly: boolean,
 ): Promise<WebGpuDevice | undefined> {
   const open = async (before?: WebGpuDevice) => {
     if (before && !before.isLost) return before;
+    const { findAdapter, openGlMessage } = await import("../device/webgpu/adapter.ts");
     const found = await findAdapter(implementation);
     if (!found || hardwareOnly && found.software) return undefined;
     if (found.openGl && !before) console.warn(`weft: the only GPU is ${openGlMessage(found)}`);
-    return await createWebGpuDevice({ found });
+    const { openGpu } = await import("./executors/wgsl/open_gpu.ts");
+    return await openGpu({ found });
   };
   // In sequence, so that concurrent calls do not open two devices.
   const opening = (gpus.get(implementation) ?? Promise.resolve(undefined)).then(open, () => open());

@@ -1,0 +1,23 @@
+import type { CpuDevice } from "../../../device/cpu/device.ts";
+import type { FusedLoops } from "../run.ts";
+import { runOnCpu } from "./run_on_cpu.ts";
+
+/** Fused loops on the CPU. */
+export function wasmLoops(device: CpuDevice): FusedLoops {
+  return {
+    keepsProducts: true,
+    splitsSamples: false,
+    // A quarter of the memory that 32-bit addresses reach, and the size of caches.
+    memory: 2 ** 30,
+    constantMemory: 2 ** 24,
+    whyNot({ dtype, inputs, outputs }) {
+      const written = [...inputs.filter(({ role }) => role === "state"), ...outputs];
+      const other = written.find((array) => array.dtype !== dtype);
+      return other && `a state or an output is ${other.dtype}`;
+    },
+    run: (run) => runOnCpu(device, run),
+    describe: () => "one sample per lane of a vector register",
+    layout: () => undefined,
+    otherWorkgroups: () => [],
+  };
+}
