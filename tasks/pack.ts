@@ -101,7 +101,8 @@ try {
     ...description,
     description:
       "Continuous-time and weight-space sequence models: Neural CDEs, fast weight programmers, WARP",
-    sideEffects: false,
+    // Bundlers leave out modules of which nothing is imported. This one adds methods to the class of tensors.
+    sideEffects: ["./src/tensor/methods/install.js"],
     engines: { node: ">=22" },
     // Only commands, the server and readers of Parquet import them.
     peerDependencies: dependencies,

@@ -3,7 +3,6 @@ import type { DType, TypedArray } from "../device/dtype.ts";
 import { type Shape, sizeOf } from "../device/shape.ts";
 import { DataError } from "../device/errors.ts";
 import { isCount, isNumber, isRecord } from "../files/json.ts";
-import { jit } from "../compile/jit/jit.ts";
 import { parameter } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
@@ -75,7 +74,10 @@ export function splineStreams(model: StreamedModel): SeriesStreams<SeriesStreamS
 export function seriesStreams(steps: StreamedStep): SeriesStreams<SeriesStreamState> {
   const { name, inputChannels, dtype, batches } = steps;
   const maxBatch = batches.at(-1)!;
-  const step = jit((x: Tensor, known: StreamKnowledge | null) => steps.step(x, known ?? undefined));
+  const read = (x: Tensor, known: StreamKnowledge | null) => steps.step(x, known ?? undefined);
+  let traced: typeof read | undefined;
+  /** The step, traced. `jit` is loaded here, so that applications without streams do not contain it. */
+  const tracedStep = async () => traced ??= (await import("../compile/jit/jit.ts")).jit(read);
   /**
    * Result tensors by the number of known observations and the batch size. They are reused, since garbage
    * collection of new ones would be expensive.
@@ -90,7 +92,7 @@ export function seriesStreams(steps: StreamedStep): SeriesStreams<SeriesStreamSt
           shape: [maxBatch, inputChannels],
           dtype,
         });
-        return step(x, null).state;
+        return read(x, null).state;
       })
     ).shape.slice(1);
 
@@ -103,6 +105,7 @@ export function seriesStreams(steps: StreamedStep): SeriesStreams<SeriesStreamSt
     const stacked = (parts: readonly ArrayLike<number>[], shape: Shape) =>
       stackedRows(parts, batch, shape, dtype);
     const kept = known[0]?.observations.length ?? 0;
+    const step = await tracedStep();
     withoutRecording(() =>
       tidy(() => {
         const { prediction, state, observations } = step(

@@ -14,6 +14,7 @@ import {
 import { withExecutors } from "../../src/compile/executors/choose_executor.ts";
 import type { Executor, Run, RunResult } from "../../src/compile/executors/run.ts";
 import { runOnCpu } from "../../src/compile/executors/wasm/run_on_cpu.ts";
+import type { Program } from "../../src/compile/program/program.ts";
 import { splitSamples } from "../../src/compile/program/passes/split_samples.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import { makeContiguous } from "../../src/device/view.ts";
@@ -28,7 +29,8 @@ function watchLoops(watch: Watch, body: () => void): void {
       watch(run);
       return executor(run);
     };
-    return Object.assign(execute, executor, { keepsProducts: false, splitsSamples: false });
+    const whole = (program: Program) => ({ program, parts: 1 });
+    return Object.assign(execute, executor, { keepsProducts: false, splitSamples: whole });
   };
   withExecutors(asOnGpu, body);
 }

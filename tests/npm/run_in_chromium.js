@@ -1,6 +1,6 @@
 /**
- * Runs `example.js` in a page of Debian's Chromium, with and without isolation from other origins: with threads and shared memory,
- * and without. Any error of the page is a failure.
+ * Runs `example.js` in pages of Debian's Chromium: with and without isolation from other origins, which is with threads and shared
+ * memory and without, and bundled by Vite. Any error of a page is a failure.
  */
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -34,7 +34,11 @@ const browser = await puppeteer.launch({
 });
 try {
   for (
-    const [name, headers] of [["isolated", isolation], ["not isolated", {}]]
+    const [name, path, headers] of [
+      ["isolated", "page.html", isolation],
+      ["not isolated", "page.html", {}],
+      ["bundled by Vite", "built/vite.html", isolation],
+    ]
   ) {
     const server = await serve(headers);
     const page = await browser.newPage();
@@ -44,7 +48,7 @@ try {
         "console",
         (message) => message.type() === "log" ? resolve(message.text()) : reject(new Error(message.text())),
       );
-      page.goto(`http://127.0.0.1:${server.address().port}/page.html`).catch(
+      page.goto(`http://127.0.0.1:${server.address().port}/${path}`).catch(
         reject,
       );
       setTimeout(

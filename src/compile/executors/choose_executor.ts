@@ -101,11 +101,11 @@ export function executorFor(device: AnyDevice, wanted?: ExecutorName): Executor 
       run,
       ({ executor, workgroup }) => executor === "stepped" ? undefined : loops.layout(run, workgroup),
     );
-  const { keepsProducts, splitsSamples, memory, constantMemory } = loops;
+  const { keepsProducts, splitSamples, memory, constantMemory } = loops;
   return Object.assign(execute, {
     device,
     keepsProducts,
-    splitsSamples,
+    splitSamples,
     memory,
     constantMemory,
     describe,

@@ -2,6 +2,7 @@
 import type { BufferView, KernelDevice } from "../../device/device.ts";
 import type { Program } from "../program/program.ts";
 import type { LoopLayout } from "./loop_layout.ts";
+import type { SplitProgram } from "../program/passes/split_samples.ts";
 import type { WorkgroupShape } from "./wgsl/choose_workgroup.ts";
 
 /** One run of a program. Results are row-major. Arrays have the program's type, except inputs with another type. */
@@ -39,8 +40,8 @@ export interface RunResult {
 interface LoopLimits {
   /** Whether matrix products stay in the loop, because large products before the loop would be no faster. */
   readonly keepsProducts: boolean;
-  /** Whether independent parts of samples run as samples, because a device has more invocations than samples. */
-  readonly splitsSamples: boolean;
+  /** Makes independent parts of samples to samples, if the device has more invocations than samples. */
+  readonly splitSamples: (program: Program) => SplitProgram;
   /** Limit in bytes for values of many steps. */
   readonly memory: number;
   /** The limit if memory must not grow with the number of steps. */

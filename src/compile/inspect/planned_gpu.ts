@@ -139,8 +139,8 @@ class Planner {
         this.#isInLoop = before;
       }
     };
-    const { keepsProducts, splitsSamples, memory, constantMemory } = planning;
-    return Object.assign(execute, real, { keepsProducts, splitsSamples, memory, constantMemory });
+    const { keepsProducts, splitSamples, memory, constantMemory } = planning;
+    return Object.assign(execute, real, { keepsProducts, splitSamples, memory, constantMemory });
   }
 
   #planLoop(planning: Executor, run: Run): void {

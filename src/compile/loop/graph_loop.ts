@@ -13,7 +13,6 @@ import type { Sum } from "../program/lower/values.ts";
 import type { Executor, Run, RunResult } from "../executors/run.ts";
 import type { HoistedLoop } from "./hoisted_loop.ts";
 import { evaluateGroups } from "./stage_groups.ts";
-import { splitSamples } from "../program/passes/split_samples.ts";
 import { loweredOf } from "./lowered_loop.ts";
 import { alongBatch } from "../../tensor/batching.ts";
 
@@ -78,7 +77,7 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Ex
   const { hoistedLoop, steps } = loop;
   const { state, settled } = hoistedLoop.graph;
   const { batch: samples, program: whole, inputs, outputs, sums } = loweredOf(hoistedLoop);
-  const { program, parts } = execute.splitsSamples ? splitSamples(whole) : { program: whole, parts: 1 };
+  const { program, parts } = execute.splitSamples(whole);
   const batch = samples * parts;
   const tensorOf = (node: Node): Tensor => {
     const position = state.indexOf(node);

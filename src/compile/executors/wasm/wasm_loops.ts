@@ -6,7 +6,7 @@ import { runOnCpu } from "./run_on_cpu.ts";
 export function wasmLoops(device: CpuDevice): FusedLoops {
   return {
     keepsProducts: true,
-    splitsSamples: false,
+    splitSamples: (program) => ({ program, parts: 1 }),
     // A quarter of the memory that 32-bit addresses reach, and the size of caches.
     memory: 2 ** 30,
     constantMemory: 2 ** 24,

@@ -1,5 +1,6 @@
 import type { WebGpuDevice } from "../../../device/webgpu/device.ts";
 import type { FusedLoops } from "../run.ts";
+import { splitSamples } from "../../program/passes/split_samples.ts";
 import { otherWorkgroups } from "./choose_workgroup.ts";
 import { describeOnWebGpu, loopLayout } from "./describe_loop.ts";
 import { adapterOf, runOnWebGpu } from "./run_on_webgpu.ts";
@@ -9,7 +10,7 @@ export function wgslLoops(device: WebGpuDevice): FusedLoops {
   const { maxBufferSize, maxStorageBufferBindingSize } = device.limits;
   return {
     keepsProducts: false,
-    splitsSamples: true,
+    splitSamples,
     // The largest array, and half of the smallest buffer limit of WebGPU, or a part of the adapter's limit.
     memory: maxStorageBufferBindingSize,
     constantMemory: Math.max(2 ** 27, maxBufferSize / 16),

@@ -1,0 +1,1 @@
+export default { base: "./", build: { outDir: "built", rollupOptions: { input: "vite.html" } } };
