@@ -1,0 +1,85 @@
+/**
+ * Pages of the site. The site has the contents, docs/README.md, and every file that its pages link: pages are changed only in
+ * their links, code files become pages with highlighted code, folders become lists of their files, and other files are
+ * copied.
+ */
+import { basename, dirname, extname, posix } from "node:path";
+import { contentsPage } from "./contents.ts";
+import { linksOf, replaceLinks } from "./markdown.ts";
+
+/** Languages of code files by the extension. */
+const languages: Record<string, string> = { ".ts": "ts", ".js": "js", ".wgsl": "wgsl", ".cff": "yaml" };
+
+const isPage = (path: string) => path.endsWith(".md");
+const isCode = (path: string) => extname(path) in languages;
+const isFolder = (path: string) => extname(path) === "";
+
+/** Path of a page on the site without its extension. `docs/` is dropped; `README` becomes `index`. */
+export function placeOf(path: string): string {
+  if (isFolder(path)) return `source/${path}/index`;
+  if (isCode(path)) return `source/${path}`;
+  return path.replace(/^docs\//, "").replace(/README\.md$/, "index.md").replace(/\.md$/, "");
+}
+
+/** Files of the site by their path in the folder of VitePress. */
+export interface Staged {
+  readonly pages: ReadonlyMap<string, string>;
+  /** Path in the repository of each file that is copied without a change. */
+  readonly copies: ReadonlyMap<string, string>;
+}
+
+/** Reads the files of a repository by their path. */
+export interface Repository {
+  read(path: string): Promise<string>;
+  /** Names in a folder, sorted. */
+  list(folder: string): Promise<string[]>;
+}
+
+/** Collects the pages that the contents reach, with links between their places. */
+export async function stage(repository: Repository): Promise<Staged> {
+  const pages = new Map<string, string>();
+  const copies = new Map<string, string>();
+  const known = new Set([contentsPage]);
+  for (const path of known) {
+    const place = placeOf(path);
+    if (isFolder(path)) pages.set(`${place}.md`, folderPage(path, await repository.list(path)));
+    else if (isCode(path)) pages.set(`${place}.md`, codePage(path, await repository.read(path)));
+    else if (isPage(path)) {
+      const text = await repository.read(path);
+      for (const { target } of linksOf(text)) known.add(targetOf(path, target));
+      pages.set(`${place}.md`, withSiteLinks(path, text));
+    } else copies.set(isImage(path) ? place : `public/${place}`, path);
+  }
+  return { pages, copies };
+}
+
+const isImage = (path: string) => /\.(svg|png)$/.test(path);
+
+/** The path in the repository that a page links. */
+function targetOf(page: string, target: string): string {
+  return posix.join(dirname(page), target).replace(/\/$/, "");
+}
+
+/** Replaces links between files of the repository by links between places of the site. */
+function withSiteLinks(page: string, text: string): string {
+  const folder = dirname(placeOf(page));
+  return replaceLinks(text, ({ target, anchor }) => {
+    const path = targetOf(page, target);
+    const place = placeOf(path);
+    if (isImage(path)) return `${posix.relative(folder, dirname(place)) || "."}/${basename(place)}`;
+    return `/${place}${isPage(path) || isCode(path) || isFolder(path) ? ".html" : ""}${anchor}`;
+  });
+}
+
+/** Pages of code are not searched: the guides and the reference are. */
+const codeHead = "---\nsearch: false\nsidebar: false\naside: false\nprev: false\nnext: false\n---\n\n";
+
+/** A file of code as a page. */
+function codePage(path: string, text: string): string {
+  return `${codeHead}# ${path}\n\n\`\`\`\`${languages[extname(path)]}\n${text.trimEnd()}\n\`\`\`\`\n`;
+}
+
+/** A folder as a page. */
+function folderPage(path: string, names: readonly string[]): string {
+  return `${codeHead}# ${path}/\n\n${names.map((name) => `- \`${name}\``).join("\n")}\n`;
+}
