@@ -1,10 +1,11 @@
 /**
- * Writes the documentation site to `dist/docs`. VitePress builds the pages, and `deno doc` the reference. `dist/site` has the
- * pages with the links of the site, and VitePress.
+ * Writes the documentation site to `dist/docs`. VitePress builds the pages: the guides, the linked source files
+ * and the reference of `deno doc`. `dist/site` has its input and VitePress.
  */
 import { dirname } from "node:path";
 import { command, main } from "../src/commands/command.ts";
 import { contentsPage, type Group, readGroups } from "./docs/contents.ts";
+import { referenceFolder, referencePages } from "./docs/reference.ts";
 import { placeOf, type Repository, stage } from "./docs/stage.ts";
 
 /** Not in deno.json: Deno would download it for every user. */
@@ -22,35 +23,49 @@ const repository: Repository = {
   },
 };
 
-/** Runs Deno, and prints its output only if it fails. @throws {Error} If it fails. */
-async function deno(folder: string, ...args: string[]): Promise<void> {
+/** Runs Deno, and returns its output. @throws {Error} If it fails; prints its output then. */
+async function deno(folder: string, ...args: string[]): Promise<string> {
   // VitePress takes links to unknown extensions for pages.
   const env = { VITE_EXTRA_EXTENSIONS: "jsonl" };
-  const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), { args, cwd: folder, env })
-    .output();
-  if (success) return;
-  for (const output of [stdout, stderr]) console.error(new TextDecoder().decode(output));
+  const output = await new Deno.Command(Deno.execPath(), { args, cwd: folder, env }).output();
+  const [stdout, stderr] = [output.stdout, output.stderr].map((bytes) => new TextDecoder().decode(bytes));
+  if (output.success) return stdout;
+  console.error(stdout + stderr);
   throw new Error(`deno ${args.slice(0, 4).join(" ")} failed; its output is above`);
 }
 
-/** Navigation and sidebar: the groups of the contents. */
-function navigation(groups: readonly Group[]) {
-  const page = (path: string) => `/${placeOf(path)}.html`;
-  return {
-    nav: [
-      ...groups.map(({ title, pages }) => ({
-        text: title,
-        link: page(pages[0].path),
-        activeMatch: `^/${dirname(placeOf(pages[0].path))}/`,
-      })),
-      // A page of another builder: a link with a target leaves VitePress's router.
-      { text: "Reference", link: "/reference/index.html", target: "_self" },
+/** The pages of the reference by their name. */
+async function reference(): Promise<Map<string, string>> {
+  const { name, exports } = JSON.parse(await repository.read("deno.json"));
+  const modules = new Map(
+    Object.entries<string>(exports).map(([part, file]) => [file.slice("./".length), name + part.slice(1)]),
+  );
+  const described = await deno(root, "doc", "--json", ...modules.keys());
+  return await referencePages(JSON.parse(described), modules, repository.read);
+}
+
+/** Navigation and sidebar: the groups of the contents, and the reference. */
+function navigation(groups: readonly Group[], references: Iterable<string>) {
+  const contents = groups.map(({ title, pages }) => ({
+    text: title,
+    items: pages.map(({ title, path }) => ({ text: title, link: `/${placeOf(path)}.html` })),
+  }));
+  const pages = [...references].filter((name) => name !== "index");
+  const ofReference = {
+    text: "Reference",
+    collapsed: true,
+    items: [
+      { text: "All exports", link: `/${referenceFolder}/index.html` },
+      ...pages.map((name) => ({ text: name, link: `/${referenceFolder}/${name}.html` })),
     ],
-    sidebar: groups.map(({ title, pages }) => ({
-      text: title,
-      items: pages.map(({ title, path }) => ({ text: title, link: page(path) })),
-    })),
   };
+  const sidebar = [...contents, ofReference];
+  const nav = sidebar.map(({ text, items }) => ({
+    text,
+    link: items[0].link,
+    activeMatch: `^${dirname(items[0].link)}/`,
+  }));
+  return { nav, sidebar };
 }
 
 /** Writes the pages, the configuration and the theme of VitePress to the work folder. */
@@ -62,25 +77,23 @@ async function writeSources(base: string): Promise<void> {
   const { pages, copies } = await stage(repository);
   for (const [place, text] of pages) await write(`pages/${place}`, text);
   for (const [place, path] of copies) await write(`pages/${place}`, await repository.read(path));
+  const references = await reference();
+  for (const [name, text] of references) await write(`pages/${referenceFolder}/${name}.md`, text);
   const groups = await readGroups(await repository.read(contentsPage), repository.read);
-  await write("pages/.vitepress/site.json", JSON.stringify({ base, out, ...navigation(groups) }));
+  const site = { base, out, ...navigation(groups, references.keys()) };
+  await write("pages/.vitepress/site.json", JSON.stringify(site));
   for (const file of ["config.js", "theme/index.js", "theme/style.css"]) {
     await write(`pages/.vitepress/${file}`, await repository.read(`tasks/docs/${file}`));
   }
   await write("package.json", '{ "private": true, "type": "module" }\n');
 }
 
-/** Folders of the site that VitePress does not build. */
-const additions: Record<string, (folder: string) => Promise<void>> = {
-  async reference(folder) {
-    const modules = Object.values<string>(JSON.parse(await repository.read("deno.json")).exports);
-    await deno(root, "doc", "--html", "--name=Weft", `--output=${folder}`, ...modules);
-  },
-};
-
 /** `deno task docs`. */
 async function docs(args: string[]): Promise<number> {
-  const program = command("docs", "Writes the documentation site to dist/docs/: static files for any web server.")
+  const program = command(
+    "docs",
+    "Writes the documentation site to dist/docs/: static files for any web server.",
+  )
     .option("--base <path>", "path of the site on its server, such as /weft/", "/")
     .parse(args, { from: "user" });
   await Deno.remove(`${work}/pages`, { recursive: true }).catch(() => {});
@@ -88,7 +101,6 @@ async function docs(args: string[]): Promise<number> {
   await writeSources(program.opts<{ base: string }>().base);
   await deno(work, "install", "--quiet", "--node-modules-dir=auto", vitepress);
   await deno(work, "run", "--quiet", "-A", vitepress, "build", "pages");
-  for (const [name, build] of Object.entries(additions)) await build(`${out}/${name}`);
   console.log('wrote dist/docs; "npx -y serve dist/docs" serves it');
   return 0;
 }

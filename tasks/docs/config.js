@@ -3,6 +3,14 @@ import { readFileSync } from "node:fs";
 
 const site = JSON.parse(readFileSync(new URL("site.json", import.meta.url), "utf8"));
 
+/** A line through points, as in the charts. */
+const icon = `data:image/svg+xml,${
+  encodeURIComponent(
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M1 12C5 12 5 4 8 4s3 7 7 3" fill="none" ' +
+      'stroke="#2f6fde" stroke-width="2.5"/></svg>',
+  )
+}`;
+
 /** The anchor of a heading, as GitHub makes it. */
 export function slugify(heading) {
   return heading.trim().toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(/\s/g, "-");
@@ -15,13 +23,18 @@ export default {
   base: site.base,
   outDir: site.out,
   cleanUrls: false,
-  // The reference of deno doc is added after the build.
-  ignoreDeadLinks: [/^\/reference\//],
-  markdown: { anchor: { slugify }, theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" } },
+  head: [["link", { rel: "icon", href: icon }]],
+  markdown: {
+    anchor: { slugify },
+    theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
+    // Wide tables scroll, by keyboard too.
+    config: (markdown) => markdown.renderer.rules.table_open = () => '<table tabindex="0">',
+  },
   themeConfig: {
     nav: site.nav,
     sidebar: site.sidebar,
     outline: [2, 3],
+    notFound: { linkLabel: "Take me home" },
     search: { provider: "local", options: { _render: renderForSearch } },
   },
 };

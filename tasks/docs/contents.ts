@@ -25,7 +25,9 @@ export async function readGroups(text: string, read: (path: string) => Promise<s
   const sections = new Map(text.split(/^## /m).map((section) => [section.split("\n", 1)[0], section]));
   return await Promise.all(groupTitles.map(async (title) => {
     const paths = linksOf(sections.get(title) ?? "").map(({ target }) => posix.join("docs", target));
-    if (paths.length === 0) throw new Error(`${contentsPage}: expected links below the heading "## ${title}"`);
+    if (paths.length === 0) {
+      throw new Error(`${contentsPage}: expected links below the heading "## ${title}"`);
+    }
     const pages = paths.map(async (path) => ({ path, title: titleOf(await read(path), path) }));
     return { title, pages: await Promise.all(pages) };
   }));

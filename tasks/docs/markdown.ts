@@ -8,7 +8,7 @@ export interface Link {
   readonly anchor: string;
 }
 
-const code = /^(`{3,})[^]*?^\1|`[^`\n]+`(?!\]\()/gm;
+const code = /^(`{3,})[^]*?^\1|`[^`\n]+`/gm;
 const link = /\]\((?!https?:|mailto:|#)([^)#\s]+)(#[^)\s]*)?\)/g;
 
 /** Replaces the relative links of a page, except in code. */

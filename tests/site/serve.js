@@ -1,0 +1,30 @@
+/** A server of static files, compressed as a web server does. */
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { createServer } from "node:http";
+import { extname, join, normalize } from "node:path";
+import { gzipSync } from "node:zlib";
+
+const types = {
+  ".html": "text/html",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".json": "application/json",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+};
+
+/** Serves a folder on a free port of this machine. `transferred` counts the bytes of the bodies. */
+export async function serve(root) {
+  const server = createServer(({ url }, response) => {
+    const path = join(root, normalize(decodeURIComponent(new URL(url, "http://localhost").pathname)));
+    const file = path.endsWith("/") ? `${path}index.html` : path;
+    if (!existsSync(file) || !statSync(file).isFile()) return response.writeHead(404).end();
+    const body = gzipSync(readFileSync(file));
+    server.transferred += body.length;
+    const type = types[extname(file)] ?? "application/octet-stream";
+    response.writeHead(200, { "content-type": type, "content-encoding": "gzip" }).end(body);
+  });
+  server.transferred = 0;
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return server;
+}
