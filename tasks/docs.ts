@@ -74,15 +74,18 @@ async function writeSources(base: string): Promise<void> {
     await Deno.mkdir(dirname(`${work}/${path}`), { recursive: true });
     await Deno.writeTextFile(`${work}/${path}`, text);
   };
-  const { pages, copies } = await stage(repository);
-  for (const [place, text] of pages) await write(`pages/${place}`, text);
-  for (const [place, path] of copies) await write(`pages/${place}`, await repository.read(path));
+  const { texts, copies } = await stage(repository);
+  for (const [place, text] of texts) await write(`pages/${place}`, text);
+  for (const [place, path] of copies) {
+    await Deno.mkdir(dirname(`${work}/pages/${place}`), { recursive: true });
+    await Deno.copyFile(`${root}/${path}`, `${work}/pages/${place}`);
+  }
   const references = await reference();
   for (const [name, text] of references) await write(`pages/${referenceFolder}/${name}.md`, text);
-  const groups = await readGroups(await repository.read(contentsPage), repository.read);
+  const groups = readGroups(await repository.read(contentsPage));
   const site = { base, out, ...navigation(groups, references.keys()) };
   await write("pages/.vitepress/site.json", JSON.stringify(site));
-  for (const file of ["config.js", "theme/index.js", "theme/style.css"]) {
+  for (const file of ["config.js", "slugify.js", "theme/index.js", "theme/style.css"]) {
     await write(`pages/.vitepress/${file}`, await repository.read(`tasks/docs/${file}`));
   }
   await write("package.json", '{ "private": true, "type": "module" }\n');
@@ -101,6 +104,8 @@ async function docs(args: string[]): Promise<number> {
   await writeSources(program.opts<{ base: string }>().base);
   await deno(work, "install", "--quiet", "--node-modules-dir=auto", vitepress);
   await deno(work, "run", "--quiet", "-A", vitepress, "build", "pages");
+  // Pages that VitePress does not build are copied to a folder of `out` here. Links to them need `target: "_self"` in the navigation,
+  // and an entry in `ignoreDeadLinks`.
   console.log('wrote dist/docs; "npx -y serve dist/docs" serves it');
   return 0;
 }

@@ -1,5 +1,6 @@
 /** Links in the documentation lead to existing files, and linked names are defined in those files. */
 import assert from "node:assert/strict";
+import { slugify } from "../tasks/docs/slugify.js";
 import { documentationPages } from "./pages/blocks.ts";
 
 const root = new URL("..", import.meta.url);
@@ -31,3 +32,22 @@ for (const page of await pages()) {
     }
   });
 }
+
+/** Anchors of the headings of a page. */
+function anchorsOf(text: string): string[] {
+  const prose = text.replaceAll(/^```[^]*?^```/gm, "");
+  return Array.from(prose.matchAll(/^#+ (.+)$/gm), ([, heading]) => slugify(heading));
+}
+
+Deno.test("anchors in links are headings of the linked page", async () => {
+  let count = 0;
+  for (const page of await pages()) {
+    const text = await Deno.readTextFile(page);
+    for (const [link, target, anchor] of text.matchAll(/\]\(((?!https?:)[^)#]*)#([^)]+)\)/g)) {
+      const linked = target === "" ? text : await Deno.readTextFile(new URL(target, page));
+      assert.ok(anchorsOf(linked).includes(anchor), `${page.pathname}: ${link}`);
+      count++;
+    }
+  }
+  assert.ok(count > 20, `${count} anchors`);
+});

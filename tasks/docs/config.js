@@ -1,5 +1,6 @@
 /** Configuration of VitePress. Copied beside the staged pages with `site.json`, the sidebar and the base. */
 import { readFileSync } from "node:fs";
+import { slugify } from "./slugify.js";
 
 const site = JSON.parse(readFileSync(new URL("site.json", import.meta.url), "utf8"));
 
@@ -10,11 +11,6 @@ const icon = `data:image/svg+xml,${
       'stroke="#2f6fde" stroke-width="2.5"/></svg>',
   )
 }`;
-
-/** The anchor of a heading, as GitHub makes it. */
-export function slugify(heading) {
-  return heading.trim().toLowerCase().replace(/[^\p{L}\p{N}\s_-]/gu, "").replaceAll(/\s/g, "-");
-}
 
 export default {
   title: "Weft",

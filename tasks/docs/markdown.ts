@@ -33,10 +33,3 @@ export function linksOf(text: string): Link[] {
   });
   return found;
 }
-
-/** The title of a page: the first heading, without the marks of code. @throws {Error} If the page has no heading. */
-export function titleOf(text: string, page: string): string {
-  const title = /^# (.+)$/m.exec(text)?.[1];
-  if (title === undefined) throw new Error(`${page}: no title; expected a first line such as "# Devices"`);
-  return title.replaceAll("`", "");
-}

@@ -1,16 +1,17 @@
 /**
  * Pages of the site. The site has the contents, docs/README.md, and every file that its pages link: pages are changed only in
- * their links, code files become pages with highlighted code, folders become lists of their files, and other files are
- * copied.
+ * their links, notebooks become pages with their outputs, code files become pages with highlighted code, folders become lists
+ * of their files, and other files are copied.
  */
 import { basename, dirname, extname, posix } from "node:path";
 import { contentsPage } from "./contents.ts";
 import { linksOf, replaceLinks } from "./markdown.ts";
+import { notebookPage } from "./notebook.ts";
 
 /** Languages of code files by the extension. */
 const languages: Record<string, string> = { ".ts": "ts", ".js": "js", ".wgsl": "wgsl", ".cff": "yaml" };
 
-const isPage = (path: string) => path.endsWith(".md");
+const isPage = (path: string) => /\.(md|ipynb)$/.test(path);
 const isCode = (path: string) => extname(path) in languages;
 const isFolder = (path: string) => extname(path) === "";
 
@@ -18,12 +19,13 @@ const isFolder = (path: string) => extname(path) === "";
 export function placeOf(path: string): string {
   if (isFolder(path)) return `source/${path}/index`;
   if (isCode(path)) return `source/${path}`;
-  return path.replace(/^docs\//, "").replace(/README\.md$/, "index.md").replace(/\.md$/, "");
+  return path.replace(/^docs\//, "").replace(/README\.md$/, "index.md").replace(/\.(md|ipynb)$/, "");
 }
 
 /** Files of the site by their path in the folder of VitePress. */
 export interface Staged {
-  readonly pages: ReadonlyMap<string, string>;
+  /** Texts of pages and of pictures of notebooks. */
+  readonly texts: ReadonlyMap<string, string>;
   /** Path in the repository of each file that is copied without a change. */
   readonly copies: ReadonlyMap<string, string>;
 }
@@ -37,20 +39,26 @@ export interface Repository {
 
 /** Collects the pages that the contents reach, with links between their places. */
 export async function stage(repository: Repository): Promise<Staged> {
-  const pages = new Map<string, string>();
+  const texts = new Map<string, string>();
   const copies = new Map<string, string>();
   const known = new Set([contentsPage]);
   for (const path of known) {
     const place = placeOf(path);
-    if (isFolder(path)) pages.set(`${place}.md`, folderPage(path, await repository.list(path)));
-    else if (isCode(path)) pages.set(`${place}.md`, codePage(path, await repository.read(path)));
+    if (isFolder(path)) texts.set(`${place}.md`, folderPage(path, await repository.list(path)));
+    else if (isCode(path)) texts.set(`${place}.md`, codePage(path, await repository.read(path)));
     else if (isPage(path)) {
-      const text = await repository.read(path);
-      for (const { target } of linksOf(text)) known.add(targetOf(path, target));
-      pages.set(`${place}.md`, withSiteLinks(path, text));
+      const file = await repository.read(path);
+      const { text, pictures } = path.endsWith(".md")
+        ? { text: file, pictures: new Map<string, string>() }
+        : notebookPage(path, file);
+      for (const { target } of linksOf(text)) {
+        if (!pictures.has(target)) known.add(targetOf(path, target));
+      }
+      for (const [name, picture] of pictures) texts.set(`${dirname(place)}/${name}`, picture);
+      texts.set(`${place}.md`, withSiteLinks(path, text));
     } else copies.set(isImage(path) ? place : `public/${place}`, path);
   }
-  return { pages, copies };
+  return { texts, copies };
 }
 
 const isImage = (path: string) => /\.(svg|png)$/.test(path);

@@ -1,4 +1,4 @@
 /** VitePress's theme with the fonts of the system and the colours of Weft's reports. */
-import "./style.css";
-
 export { default } from "vitepress/theme-without-fonts";
+
+import "./style.css";
