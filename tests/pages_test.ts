@@ -110,6 +110,8 @@ const given: Record<string, Record<string, string>> = {
   "docs/guides/choosing.md": {
     "1949-1959.csv": monthlyTable(1949, 11),
     "1960.csv": monthlyTable(1960, 1),
+  },
+  "docs/guides/cpu_speed.md": {
     "example.ts":
       'import { key, normal } from "@weft/weft";\nconsole.log(await normal(key(0), [2]).sum().item());\n',
   },

@@ -35,5 +35,5 @@ export function speedHint(
   ];
   return settings.length === 0
     ? undefined
-    : `for faster training, ${settings.join("; ")}; see docs/guides/choosing.md`;
+    : `for faster training, ${settings.join("; ")}; see docs/guides/cpu_speed.md`;
 }

@@ -55,7 +55,7 @@ export async function stage(repository: Repository): Promise<Staged> {
         if (!pictures.has(target)) known.add(targetOf(path, target));
       }
       for (const [name, picture] of pictures) texts.set(`${dirname(place)}/${name}`, picture);
-      texts.set(`${place}.md`, withSiteLinks(path, text));
+      texts.set(`${place}.md`, withSiteLinks(path, await withTitles(path, text, repository)));
     } else copies.set(isImage(path) ? place : `public/${place}`, path);
   }
   return { texts, copies };
@@ -78,6 +78,22 @@ function withSiteLinks(page: string, text: string): string {
     return `/${place}${isPage(path) || isCode(path) || isFolder(path) ? ".html" : ""}${anchor}`;
   });
 }
+
+/** Replaces names of files as texts of links, such as `[data.md](data.md)`, by the titles of the pages. */
+async function withTitles(page: string, text: string, { read }: Repository): Promise<string> {
+  let result = text;
+  for (
+    const [link, target] of new Map(
+      Array.from(text.matchAll(fileNameLink), ([link, target]) => [link, target]),
+    )
+  ) {
+    const title = /^# (.+)$/m.exec(await read(targetOf(page, target)))?.[1];
+    if (title !== undefined) result = result.replaceAll(link, `[${title}](${target}`);
+  }
+  return result;
+}
+
+const fileNameLink = /\[[\w./-]+\.md\]\(([^)#\s]+\.md)/g;
 
 /** Pages of code are not searched: the guides and the reference are. */
 const codeHead = "---\nsearch: false\nsidebar: false\naside: false\nprev: false\nnext: false\n---\n\n";

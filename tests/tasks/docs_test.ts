@@ -34,7 +34,7 @@ Deno.test("the site has every file that its pages reach, and links lead to the p
     "docs/README.md":
       "# Weft\n\n[guide](guides/a.md#part) [contribute](../CONTRIBUTING.md) ![p](figures/p.svg)\n",
     "docs/guides/a.md":
-      "# A\n\n[`f`](../../src/f.ts) [src](../../src) [data](../tables/t.csv) [first](../README.md)\n",
+      "# A\n\n[`f`](../../src/f.ts) [src](../../src) [data](../tables/t.csv) [README.md](../README.md)\n",
     "CONTRIBUTING.md": "# Contributing\n",
     "docs/guides/unlinked.md": "# Unlinked\n",
     "src/f.ts": "export const f = 1;\n",
@@ -53,7 +53,7 @@ Deno.test("the site has every file that its pages reach, and links lead to the p
   assert.match(texts.get("index.md")!, /\[guide\]\(\/guides\/a\.html#part\).*!\[p\]\(figures\/p\.svg\)/);
   assert.match(
     texts.get("guides/a.md")!,
-    /\(\/source\/src\/f\.ts\.html\).*\(\/source\/src\/index\.html\).*\(\/tables\/t\.csv\).*\(\/index\.html\)/,
+    /\(\/source\/src\/f\.ts\.html\).*\(\/source\/src\/index\.html\).*\(\/tables\/t\.csv\).*\[Weft\]\(\/index\.html\)/,
   );
   assert.match(texts.get("source/src/f.ts.md")!, /^# src\/f\.ts\n\n````ts\nexport const f = 1;\n````$/m);
 });
