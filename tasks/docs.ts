@@ -44,28 +44,27 @@ async function reference(): Promise<Map<string, string>> {
   return await referencePages(JSON.parse(described), modules, repository.read);
 }
 
-/** Navigation and sidebar: the groups of the contents, and the reference. */
+/** Navigation and sidebars: one with the groups of the contents, and one with the reference. */
 function navigation(groups: readonly Group[], references: Iterable<string>) {
   const contents = groups.map(({ title, pages }) => ({
     text: title,
     items: pages.map(({ title, path }) => ({ text: title, link: `/${placeOf(path)}.html` })),
   }));
-  const pages = [...references].filter((name) => name !== "index");
-  const ofReference = {
+  const pageOf = (name: string) => `/${referenceFolder}/${name}.html`;
+  const folders = [...references].filter((name) => name !== "index");
+  const reference = {
     text: "Reference",
-    collapsed: true,
     items: [
-      { text: "All exports", link: `/${referenceFolder}/index.html` },
-      ...pages.map((name) => ({ text: name, link: `/${referenceFolder}/${name}.html` })),
+      { text: "All exports", link: pageOf("index") },
+      ...folders.map((name) => ({ text: name, link: pageOf(name) })),
     ],
   };
-  const sidebar = [...contents, ofReference];
-  const nav = sidebar.map(({ text, items }) => ({
+  const nav = [...contents, reference].map(({ text, items }) => ({
     text,
     link: items[0].link,
     activeMatch: `^${dirname(items[0].link)}/`,
   }));
-  return { nav, sidebar };
+  return { nav, sidebar: { [`/${referenceFolder}/`]: [reference], "/": contents } };
 }
 
 /** Writes the pages, the configuration and the theme of VitePress to the work folder. */

@@ -14,20 +14,24 @@ async function write(name: string, charts: readonly Chart[]): Promise<void> {
   await Deno.writeTextFile(new URL(`${name}.svg`, import.meta.url), chartFile(charts));
 }
 
-/** Rows that an example prints, by column. Empty fields are NaN. */
-async function tableOf(example: string, ...args: string[]): Promise<Record<string, string>[]> {
+/** Lines of the table that an example prints. */
+async function linesOf(example: string, ...args: string[]): Promise<string[]> {
   const command = new Deno.Command(Deno.execPath(), {
     args: ["run", `examples/${example}`, ...args],
     cwd: root,
   });
-  const [head, ...lines] = new TextDecoder().decode((await command.output()).stdout).trim().split("\n");
+  return new TextDecoder().decode((await command.output()).stdout).trim().split("\n");
+}
+
+/** Rows of a table by column. */
+function rowsOf([head, ...lines]: readonly string[]): Record<string, string>[] {
   const columns = head.split(",");
   return lines.map((line) => Object.fromEntries(line.split(",").map((field, i) => [columns[i], field])));
 }
 
 /** One machine of each class. */
 async function machines(): Promise<void> {
-  const rows = await tableOf("machines.ts", "--count", "60");
+  const rows = rowsOf(await linesOf("machines.ts", "--count", "60"));
   const charts = ["well", "worn", "loose"].map((label): Chart => {
     const { series } = rows.find((row) => row.label === label)!;
     const shown = rows.filter((row) => row.series === series && row.vibration !== "");
@@ -50,17 +54,20 @@ async function machines(): Promise<void> {
 
 /** The load of the day after the table, with the interval of the forecast. */
 async function load(): Promise<void> {
-  const numbers = async (...args: string[]) =>
-    (await tableOf("load.ts", ...args)).map(({ time, load }) => ({ time, load: Number(load) }));
-  const model = await forecast({ name: "load", rows: await numbers() }, { horizon: 24, device: "cpu" });
-  const week = await numbers("--first", "60", "--days", "7");
-  const given = week.slice(0, 6 * 24);
-  const [answer] = await model.predict({ name: "week", rows: given });
+  const bytes = (lines: readonly string[]) => new TextEncoder().encode(`${lines.join("\n")}\n`);
+  const model = await forecast(
+    { name: "load", bytes: bytes(await linesOf("load.ts")) },
+    { horizon: 24, device: "cpu" },
+  );
+  const week = await linesOf("load.ts", "--first", "60", "--days", "7");
+  const loads = rowsOf(week).map(({ load }, i) => ({ x: i, y: Number(load) }));
+  const given = 6 * 24;
+  const [answer] = await model.predict({ name: "week", bytes: bytes(week.slice(0, 1 + given)) });
   const { mean, quantiles } = answer.channels.load;
-  const hours = Array.from({ length: 24 }, (_, i) => given.length + i);
-  const shown = week.map(({ load }, i) => ({ x: i, y: load })).slice(4 * 24);
+  const hours = Array.from({ length: 24 }, (_, i) => given + i);
+  const shown = loads.slice(4 * 24);
   await write("gallery_load", [{
-    title: "Load of an electricity network: the next 24 hours",
+    title: "Load of a network: the next 24 hours",
     panels: [
       forecastPanel({ title: "time", unit: "h" }, {
         name: "load",
@@ -68,7 +75,7 @@ async function load(): Promise<void> {
         observed: { x: shown.map(({ x }) => x), y: shown.map(({ y }) => y) },
         predicted: { x: hours, y: mean },
         interval: { name: "80 % interval", low: quantiles["0.1"], high: quantiles["0.9"] },
-      }, [4 * 24, given.length - 1]),
+      }, [4 * 24, given - 1]),
     ],
   }]);
 }

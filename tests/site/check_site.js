@@ -47,24 +47,35 @@ async function check(browser, path) {
     const url = request.url();
     if (!url.startsWith(address) && !/^(data|blob):/.test(url)) fault(`request to ${url}`);
   });
+  await show(page, states[0]);
   await page.goto(`${address}/${path}`, { waitUntil: "load" });
   await page.evaluate(axe.source);
   for (const state of states) await checkState(page, state, path, fault);
   await page.close();
 }
 
-async function checkState(page, { width, colours, axe }, path, fault) {
+/** Sets the width of a page and its colours. */
+async function show(page, { width, colours }) {
   await page.setViewport({ width, height: 844 });
-  await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: colours }]);
-  const state = `at ${width} pixels, ${colours}`;
+  // A colour in transition could have too little contrast.
+  await page.emulateMediaFeatures([
+    { name: "prefers-color-scheme", value: colours },
+    { name: "prefers-reduced-motion", value: "reduce" },
+  ]);
+}
+
+async function checkState(page, state, path, fault) {
+  const { width, colours } = state;
+  await show(page, state);
+  const place = `at ${width} pixels, ${colours}`;
   const overflow = await page.evaluate(() =>
     document.documentElement.scrollWidth - document.documentElement.clientWidth
   );
-  if (overflow > 0) fault(`${state}: scrolls horizontally by ${overflow} pixels`);
-  const violations = axe ? await page.evaluate(async () => (await globalThis.axe.run()).violations) : [];
+  if (overflow > 0) fault(`${place}: scrolls horizontally by ${overflow} pixels`);
+  const violations = state.axe ? await page.evaluate(async () => (await globalThis.axe.run()).violations) : [];
   for (const { id, impact, nodes } of violations) {
     if (!["serious", "critical"].includes(impact)) continue;
-    fault(`${state}: axe ${id} (${nodes.length}): ${nodes[0].target} ${nodes[0].html.slice(0, 120)}`);
+    fault(`${place}: axe ${id} (${nodes.length}): ${nodes[0].target} ${nodes[0].html.slice(0, 120)}`);
   }
   if (!screenshots) return;
   const name = path.replaceAll(/[/~]/g, "_").replace(".html", "");
