@@ -11,6 +11,11 @@ import { placeOf, type Repository, stage } from "./docs/stage.ts";
 /** Not in deno.json: Deno would download it for every user. */
 const vitepress = "npm:vitepress@1.6.4";
 
+/** VitePress's theme with the fonts of the system and the colours of Weft's reports. A file would fail `deno check`. */
+const theme = `export { default } from "vitepress/theme-without-fonts";
+import "../style.css";
+`;
+
 const root = `${import.meta.dirname}/..`;
 const work = `${root}/dist/site`;
 const out = `${root}/dist/docs`;
@@ -84,9 +89,10 @@ async function writeSources(base: string): Promise<void> {
   const groups = readGroups(await repository.read(contentsPage));
   const site = { base, out, ...navigation(groups, references.keys()) };
   await write("pages/.vitepress/site.json", JSON.stringify(site));
-  for (const file of ["config.js", "slugify.js", "theme/index.js", "theme/style.css"]) {
+  for (const file of ["config.js", "slugify.js", "style.css"]) {
     await write(`pages/.vitepress/${file}`, await repository.read(`tasks/docs/${file}`));
   }
+  await write("pages/.vitepress/theme/index.js", theme);
   await write("package.json", '{ "private": true, "type": "module" }\n');
 }
 
