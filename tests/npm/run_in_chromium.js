@@ -3,30 +3,8 @@
  * memory and without, and bundled by Vite. Any error of a page is a failure.
  */
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
-import { createServer } from "node:http";
 import puppeteer from "puppeteer-core";
-
-const types = { html: "text/html", js: "text/javascript" };
-const isolation = {
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-embedder-policy": "require-corp",
-};
-
-/** Serves the files of this folder. */
-async function serve(headers) {
-  const server = createServer(({ url }, response) => {
-    const path = `.${new URL(url, "http://localhost").pathname}`;
-    const isFound = existsSync(path);
-    response.writeHead(isFound ? 200 : 404, {
-      ...headers,
-      "content-type": types[path.split(".").at(-1)] ?? "",
-    });
-    response.end(isFound ? readFileSync(path) : undefined);
-  });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return server;
-}
+import { isolation, serve } from "./server.js";
 
 const browser = await puppeteer.launch({
   executablePath: "/usr/bin/chromium",

@@ -1,0 +1,4 @@
+/** Node's assertions for browsers. */
+import assert from "assert";
+
+export default assert.strict;

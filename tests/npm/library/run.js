@@ -1,0 +1,30 @@
+/**
+ * Runs the bundled tests of each layer in Node and in Chromium: `node run.js [PART]`, where the name of an environment contains PART.
+ * Prints the counts of each layer. The last line is `N passed, N failed`.
+ */
+import { environments } from "./environments.js";
+import { goldenTests } from "./golden_tests.js";
+
+const [part = ""] = process.argv.slice(2);
+const total = { passed: 0, failed: 0 };
+for (const [name, open] of Object.entries(environments).filter(([name]) => name.includes(part))) {
+  const environment = await open();
+  for (const layer of Object.keys(goldenTests)) {
+    const start = performance.now();
+    let { passed, failed, leftOut } = await environment.run(layer).catch((error) => {
+      console.log(`FAILED: ${error.stack}`);
+      return { passed: 0, failed: 1, leftOut: 0 };
+    });
+    if (passed + failed === 0) {
+      console.log("FAILED: no test ran");
+      failed = 1;
+    }
+    const seconds = ((performance.now() - start) / 1000).toFixed(1);
+    console.log(`${name}, ${layer}: ${passed} passed, ${failed} failed, ${leftOut} left out, ${seconds} s`);
+    total.passed += passed;
+    total.failed += failed;
+  }
+  await environment.close();
+}
+console.log(`${total.passed} passed, ${total.failed} failed`);
+process.exit(total.failed ? 1 : 0);
