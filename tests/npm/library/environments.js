@@ -6,8 +6,8 @@ import puppeteer from "puppeteer-core";
 import { isolation, serve } from "../server.js";
 import { bundlesOf } from "./golden_tests.js";
 
-/** Most milliseconds for the tests of a layer. */
-const limit = 120_000;
+/** Most milliseconds for the tests of a layer. Two idle cores take a few seconds. */
+const limit = 300_000;
 
 /** Runs a layer's tests in a process of Node. */
 async function runInNode(layer) {
