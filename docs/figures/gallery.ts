@@ -59,13 +59,13 @@ async function load(): Promise<void> {
     { name: "load", bytes: bytes(await linesOf("load.ts")) },
     { horizon: 24, device: "cpu" },
   );
-  const week = await linesOf("load.ts", "--first", "60", "--days", "7");
+  const week = await linesOf("load.ts", "--first", "60", "--days", "8");
   const loads = rowsOf(week).map(({ load }, i) => ({ x: i, y: Number(load) }));
-  const given = 6 * 24;
+  const given = 7 * 24; // the season is a week
   const [answer] = await model.predict({ name: "week", bytes: bytes(week.slice(0, 1 + given)) });
   const { mean, quantiles } = answer.channels.load;
   const hours = Array.from({ length: 24 }, (_, i) => given + i);
-  const shown = loads.slice(4 * 24);
+  const shown = loads.slice(5 * 24);
   await write("gallery_load", [{
     title: "Load of a network: the next 24 hours",
     panels: [
@@ -75,7 +75,7 @@ async function load(): Promise<void> {
         observed: { x: shown.map(({ x }) => x), y: shown.map(({ y }) => y) },
         predicted: { x: hours, y: mean },
         interval: { name: "80 % interval", low: quantiles["0.1"], high: quantiles["0.9"] },
-      }, [4 * 24, given - 1]),
+      }, [5 * 24, given - 1]),
     ],
   }]);
 }

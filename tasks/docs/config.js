@@ -23,8 +23,7 @@ export default {
   markdown: {
     anchor: { slugify },
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
-    // Wide tables scroll, by keyboard too.
-    config: (markdown) => markdown.renderer.rules.table_open = () => '<table tabindex="0">',
+    config: renderScrollable,
   },
   themeConfig: {
     nav: site.nav,
@@ -39,4 +38,16 @@ export default {
 function renderForSearch(source, env, markdown) {
   const html = markdown.render(source, env);
   return env.frontmatter?.search === false ? "" : html;
+}
+
+/** Tables, pictures and blocks of code scroll on a phone, by keyboard too. */
+function renderScrollable({ renderer: { rules } }) {
+  const { image } = rules;
+  rules.table_open = () => '<table tabindex="0">';
+  rules.image = (...parameters) => `<span class="picture" tabindex="0">${image(...parameters)}</span>`;
+  // A block that is only indented is rendered like a fenced one.
+  rules.code_block = (tokens, i, ...parameters) => {
+    tokens[i].info = "text";
+    return rules.fence(tokens, i, ...parameters);
+  };
 }

@@ -145,7 +145,7 @@ function documentationText(
 
 /** Replaces `{@linkcode name}` by a link, and characters that Vue or HTML would read, except in code. */
 function withLinks(text: string, pageOf: ReadonlyMap<string, string>): string {
-  return text.split(/(```[^]*?```|`[^`]*`)/).map((part, i) =>
+  return text.split(/(```[^]*?```|`[^`]*`|\n\n(?: {4}.*\n?)+)/).map((part, i) =>
     i % 2 === 1 ? part : part.replaceAll("<", "&lt;").replaceAll("{{", "&#123;{").replaceAll(
       /\{@link(?:code)? ([\w.]+)\}/g,
       (_, name: string) => pageOf.has(name) ? linkTo(name, pageOf.get(name)!) : `\`${name}\``,

@@ -167,7 +167,7 @@ Deno.test("the reference has the exports of a folder, with their modules and lin
               kind: "function",
               location: place("src/nn/g.ts", 7),
               jsDoc: {
-                doc: "Calls {@linkcode g} for a < b.",
+                doc: "Calls {@linkcode g} for a < b.\n\n    y <= {@linkcode x}\n\nEnd.",
                 tags: [{ kind: "param", name: "a", doc: "`<x>`." }],
               },
             }],
@@ -183,6 +183,6 @@ Deno.test("the reference has the exports of a folder, with their modules and lin
     pages.get("nn"),
     "# nn\n\nLayers.\n\n## g\n\nFrom `@w/w`, `@w/w/nn`\n\n" +
       '```ts\nfunction g(a: "{"): void\n```\n\n' +
-      "Calls [`g`](/reference/nn.html#g) for a &lt; b.\n\n**Parameters**\n\n- `a`: `<x>`.\n",
+      "Calls [`g`](/reference/nn.html#g) for a &lt; b.\n\n    y <= {@linkcode x}\n\nEnd.\n\n**Parameters**\n\n- `a`: `<x>`.\n",
   );
 });
