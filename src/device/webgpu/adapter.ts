@@ -50,13 +50,13 @@ const implementationNames = { native: platform.webGpu ?? "WebGPU", dawn: "Dawn" 
 
 /** Message for a machine without an adapter, with remedies. */
 export function noAdapterMessage(implementation: Implementation): string {
-  const problem = implementation === "native" && !platform.webGpu
-    ? `${platform.name} has no WebGPU. Try `
-    : `${
-      implementationNames[implementation]
-    } finds no GPU. Install the driver of your GPU; without a GPU, a software ` +
-      "Vulkan (Debian and Ubuntu: apt install mesa-vulkan-drivers). Or try ";
-  return problem + alternatives(implementation);
+  const calls = alternatives(implementation);
+  if (implementation === "native" && !platform.webGpu) return `${platform.name} has no WebGPU. Call ${calls}`;
+  const remedy = platform.dawn
+    ? "Install the driver of your GPU; without a GPU, a software Vulkan " +
+      "(Debian and Ubuntu: apt install mesa-vulkan-drivers)"
+    : "Permit hardware acceleration in the settings of the browser";
+  return `${implementationNames[implementation]} finds no GPU. ${remedy}. Or call ${calls}`;
 }
 
 /** Message for an adapter that uses OpenGL, with remedies. */
@@ -72,16 +72,16 @@ export function openGlMessage({ description, software }: FoundAdapter): string {
 
 /** Advice for errors of an implementation. */
 export function failureHint(implementation: Implementation): string {
-  return `The error occurred on ${implementationNames[implementation]}. Instead of it, call ${
-    alternatives(implementation)
-  }.`;
+  const calls = alternatives(implementation);
+  return `The error occurred on ${
+    implementationNames[implementation]
+  }. To try another device, call ${calls}.`;
 }
 
 /** Calls of `init` for another implementation, if there is one, and for the CPU. */
 function alternatives(implementation: Implementation): string {
   const other = implementation === "native" ? "dawn" : "native";
   const exists = other === "native" ? platform.webGpu : platform.dawn;
-  return `${
-    exists ? `init({ device: "webgpu", implementation: "${other}" }), or ` : ""
-  }init({ device: "cpu" })`;
+  const gpu = exists ? `init({ device: "webgpu", implementation: "${other}" }), or ` : "";
+  return `${gpu}init({ device: "cpu" })`;
 }

@@ -3,7 +3,7 @@ import { environment, NeedsDeno, tests } from "./deno.js";
 
 /**
  * @param bundles Names of bundles in this folder, in order.
- * @param settings `variables` of the environment, and a `pattern` that the names of the tests contain.
+ * @param settings `variables` of the environment, and a `pattern` in lower case that the names of the tests contain.
  * @param print Called with the name and the error of each test that fails.
  * @returns Numbers of tests that passed, failed, and need parts of Deno that are missing here.
  */
@@ -26,7 +26,7 @@ export async function runTests(bundles, { variables, pattern }, print) {
     const url = `./${bundle}`;
     const loaded = await run(bundle, () => import(url));
     if (loaded !== "passed") counts[loaded]++;
-    for (const { name, fn } of tests.filter(({ name, ignore }) => !ignore && name.includes(pattern))) {
+    for (const { name, fn } of tests.filter(({ name, ignore }) => !ignore && name.toLowerCase().includes(pattern))) {
       counts[await run(name, fn)]++;
     }
   }
