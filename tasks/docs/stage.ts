@@ -44,8 +44,8 @@ export async function stage(repository: Repository): Promise<Staged> {
   const known = new Set([contentsPage]);
   for (const path of known) {
     const place = placeOf(path);
-    if (isFolder(path)) texts.set(`${place}.md`, folderPage(path, await repository.list(path)));
-    else if (isCode(path)) texts.set(`${place}.md`, codePage(path, await repository.read(path)));
+    if (isFolder(path)) continue;
+    if (isCode(path)) texts.set(`${place}.md`, codePage(path, await repository.read(path)));
     else if (isPage(path)) {
       const file = await repository.read(path);
       const { text, pictures } = path.endsWith(".md")
@@ -58,6 +58,9 @@ export async function stage(repository: Repository): Promise<Staged> {
       texts.set(`${place}.md`, withSiteLinks(path, await withTitles(path, text, repository)));
     } else copies.set(isImage(path) ? place : `public/${place}`, path);
   }
+  for (const path of [...known].filter(isFolder)) {
+    texts.set(`${placeOf(path)}.md`, folderPage(path, await repository.list(path), known));
+  }
   return { texts, copies };
 }
 
@@ -68,6 +71,11 @@ function targetOf(page: string, target: string): string {
   return posix.join(dirname(page), target).replace(/\/$/, "");
 }
 
+/** Address of a file on the site. */
+function addressOf(path: string): string {
+  return `${placeOf(path)}${isPage(path) || isCode(path) || isFolder(path) ? ".html" : ""}`;
+}
+
 /** Replaces links between files of the repository by links between places of the site. */
 function withSiteLinks(page: string, text: string): string {
   const folder = dirname(placeOf(page));
@@ -75,7 +83,7 @@ function withSiteLinks(page: string, text: string): string {
     const path = targetOf(page, target);
     const place = placeOf(path);
     if (isImage(path)) return `${posix.relative(folder, dirname(place)) || "."}/${basename(place)}`;
-    return `/${place}${isPage(path) || isCode(path) || isFolder(path) ? ".html" : ""}${anchor}`;
+    return `/${addressOf(path)}${anchor}`;
   });
 }
 
@@ -103,7 +111,11 @@ function codePage(path: string, text: string): string {
   return `${codeHead}# ${path}\n\n\`\`\`\`${languages[extname(path)]}\n${text.trimEnd()}\n\`\`\`\`\n`;
 }
 
-/** A folder as a page. */
-function folderPage(path: string, names: readonly string[]): string {
-  return `${codeHead}# ${path}/\n\n${names.map((name) => `- \`${name}\``).join("\n")}\n`;
+/** A folder as a page, with links to the files that the site has. */
+function folderPage(path: string, names: readonly string[], known: ReadonlySet<string>): string {
+  const entries = names.map((name) => {
+    const file = `${path}/${name.replace(/\/$/, "")}`;
+    return `- ${known.has(file) ? `[\`${name}\`](/${addressOf(file)})` : `\`${name}\``}`;
+  });
+  return `${codeHead}# ${path}/\n\n${entries.join("\n")}\n`;
 }

@@ -38,6 +38,7 @@ Deno.test("the site has every file that its pages reach, and links lead to the p
     "CONTRIBUTING.md": "# Contributing\n",
     "docs/guides/unlinked.md": "# Unlinked\n",
     "src/f.ts": "export const f = 1;\n",
+    "src/g.ts": "export const g = 1;\n",
   }));
   assert.deepEqual([...texts.keys()].sort(), [
     "CONTRIBUTING.md",
@@ -54,6 +55,10 @@ Deno.test("the site has every file that its pages reach, and links lead to the p
   assert.match(
     texts.get("guides/a.md")!,
     /\(\/source\/src\/f\.ts\.html\).*\(\/source\/src\/index\.html\).*\(\/tables\/t\.csv\).*\[Weft\]\(\/index\.html\)/,
+  );
+  assert.match(
+    texts.get("source/src/index.md")!,
+    /^- \[`f\.ts`\]\(\/source\/src\/f\.ts\.html\)\n- `g\.ts`$/m,
   );
   assert.match(texts.get("source/src/f.ts.md")!, /^# src\/f\.ts\n\n````ts\nexport const f = 1;\n````$/m);
 });
