@@ -9,7 +9,7 @@ import { defaultsOf } from "../src/train/option.ts";
 import { openRun as open, resumeRun as resume, type Run, startRun as start } from "../src/train/run.ts";
 import type { RunFolder } from "../src/train/run_folder.ts";
 import { runOnce as makeOnce } from "../src/commands/run_once.ts";
-import { openTrained as openModel, type TrainedRun } from "../src/train/trained_run.ts";
+import { openBest, type TrainedRun } from "../src/train/trained_run.ts";
 
 export { experiments };
 
@@ -48,12 +48,12 @@ export function openRun(
   return open(experimentNamed(config.experiment), config, folder, weights);
 }
 
-/** {@linkcode openModel} for the experiment of a configuration. */
+/** {@linkcode openBest} for the experiment of a configuration. */
 export function openTrained(
   config: RunConfig,
   folder: RunFolder,
 ): Promise<TrainedRun<TrainedModel, DataRecord>> {
-  return openModel(experimentNamed(config.experiment), config, folder);
+  return openBest(experimentNamed(config.experiment), config, folder);
 }
 
 /** {@linkcode makeOnce} for the experiment of a configuration. */

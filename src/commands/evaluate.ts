@@ -8,7 +8,7 @@ import { measuresInWords } from "../train/measure_names.ts";
 import { openRun, testBest } from "../train/run.ts";
 import { findRun, type RunFolder } from "../train/run_folder.ts";
 import type { Evaluation } from "../train/task.ts";
-import { openTrained } from "../train/trained_run.ts";
+import { openBest } from "../train/trained_run.ts";
 import { command, deviceOption, path, prepareDrivers, requireOwnData } from "./command.ts";
 import { addTableOptions, tableOf } from "./table_options.ts";
 
@@ -73,7 +73,7 @@ async function measureAll(
   data: string,
   table: TableOptions,
 ): Promise<Measured> {
-  const run = await openTrained(experiment, config, folder);
+  const run = await openBest(experiment, config, folder);
   const { count, seen, kind, notices, ...measured } = await measureNew(run, data, table);
   for (const notice of notices) console.error(`${data}: ${notice}`);
   console.log(`all of ${data}: ${plural(count, kind)}`);

@@ -1,10 +1,11 @@
 import { Option } from "commander";
 import { noticesOf } from "../data/table/describe.ts";
 import { predictionsAsCsv } from "../series/prediction_table.ts";
+import { requirePredictions } from "../series/trained_model.ts";
 import { readRunConfig, type RunConfig } from "../train/config.ts";
 import { type Experiment, experimentNamed } from "../train/experiment.ts";
 import { findRun } from "../train/run_folder.ts";
-import { openTrained } from "../train/trained_run.ts";
+import { openBest } from "../train/trained_run.ts";
 import { command, deviceOption, path, prepareDrivers } from "./command.ts";
 import { addTableOptions, tableOf } from "./table_options.ts";
 
@@ -36,10 +37,7 @@ export async function predict(args: string[], experiments: readonly Experiment[]
   const config = await readRunConfig(folder, experiments);
   const experiment = experimentNamed(experiments, config.experiment);
   const table = tableOf(program, experiment);
-  const { model } = await openTrained(experiment, { ...config, device }, folder);
-  if (!model.predict || !model.series) {
-    throw new Error(`${folder.path}: ${config.experiment} cannot predict other series`);
-  }
+  const model = requirePredictions(await openBest(experiment, { ...config, device }, folder));
   const set = await model.series(file, table);
   for (const notice of noticesOf(set)) console.error(`${file}: ${notice}`);
   const predictions = await model.predict(set);

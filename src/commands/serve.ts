@@ -6,7 +6,7 @@ import type { TrainedModel } from "../series/trained_model.ts";
 import { readRunConfig, type RunConfig } from "../train/config.ts";
 import { type Experiment, experimentNamed } from "../train/experiment.ts";
 import { findRun } from "../train/run_folder.ts";
-import { openTrained } from "../train/trained_run.ts";
+import { openBest } from "../train/trained_run.ts";
 import { command, deviceOption, number, path, prepareDrivers, stopSignals } from "./command.ts";
 
 type Options = { device: RunConfig["device"]; host: string; port: number; origin: string[] };
@@ -41,7 +41,7 @@ export async function serve(args: string[], experiments: readonly Experiment[]):
   const origins = origin.map(originOf);
   const config = { ...await readRunConfig(folder, experiments), device };
   const experiment = experimentNamed(experiments, config.experiment);
-  const run = await openTrained<TrainedModel, DataRecord>(experiment, config, folder);
+  const run = await openBest<TrainedModel, DataRecord>(experiment, config, folder);
   const hosts = isLoopback(host)
     ? [...loopbackNames, host, ...origins.map((address) => new URL(address).hostname)]
     : undefined;

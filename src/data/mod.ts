@@ -24,7 +24,14 @@ export * from "./spirals.ts";
 export type { ReadOptions, TableOptions } from "./table/options.ts";
 export * from "./table/describe.ts";
 export type { TableContent } from "./table/bytes.ts";
-export { parseCsv, readTable, type TableRows, type TableSource } from "./table/read_table.ts";
+export {
+  parseCsv,
+  readTable,
+  type TableColumns,
+  type TableRows,
+  type TableSource,
+  type TableText,
+} from "./table/read_table.ts";
 export * from "./ts_format.ts";
 export * from "./uea.ts";
 export * from "./wav.ts";

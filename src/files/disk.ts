@@ -5,7 +5,7 @@
 import { platform } from "../platform/current.ts";
 import type { Disk } from "../platform/platform.ts";
 import { parseJson } from "./json.ts";
-import { memoryFile } from "./memory.ts";
+import { isMemoryFolder, memoryFile } from "./memory.ts";
 
 /** The file system. @throws {Error} If the platform has no files, with the path in the message. */
 export function diskOf(path: string): Disk {
@@ -110,6 +110,7 @@ export async function readBytesIfPresent(path: string): Promise<Uint8Array<Array
 
 /** Reason why a path is not a folder, for a message; undefined for a folder. */
 export async function whyNoFolder(path: string): Promise<string | undefined> {
+  if (isMemoryFolder(path)) return undefined;
   if (!await exists(path)) return "no such folder";
   return await diskOf(path).kindOf(path) === "folder" ? undefined : "a file, not a folder";
 }

@@ -14,12 +14,25 @@ interface MemoryFolder extends Disposable {
 const folders = new Map<string, Map<string, Uint8Array<ArrayBuffer>>>();
 let made = 0;
 
-/** Makes an empty folder in memory. @param name Name of the folder, for messages about its files. */
-export function memoryFolder(name: string): MemoryFolder {
+/**
+ * Makes a folder in memory.
+ *
+ * @param name Name of the folder, for messages about its files.
+ * @param content Content of its first files, by name.
+ */
+export function memoryFolder(
+  name: string,
+  content: Readonly<Record<string, Uint8Array<ArrayBuffer>>> = {},
+): MemoryFolder {
   const path = `memory:${name}-${++made}`;
-  const files = new Map<string, Uint8Array<ArrayBuffer>>();
+  const files = new Map(Object.entries(content));
   folders.set(path, files);
   return { path, files, [Symbol.dispose]: () => void folders.delete(path) };
+}
+
+/** Whether a path is a folder in memory. */
+export function isMemoryFolder(path: string): boolean {
+  return folders.has(path);
 }
 
 /** A file in a folder in memory, which may not exist yet. */

@@ -1,16 +1,15 @@
 /** Models of users' own series from a program: the training of the commands, on data in memory. */
-import { tableOptionNames, type TableOptions } from "../data/table/options.ts";
 import type { DeviceChoice } from "../device/choice.ts";
 import { OptionError, WeftError } from "../device/errors.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { absolutePath, makeFolder, namesIn, writeAtomically } from "../files/disk.ts";
 import { memoryFolder } from "../files/memory.ts";
-import { configOf, dataPaths, type RunConfig } from "../train/config.ts";
+import { configOf, dataPaths } from "../train/config.ts";
 import type { RunSettings } from "../train/experiment.ts";
 import type { TrainOptions } from "../train/loop.ts";
 import { execute, type RunSummary, startRun } from "../train/run.ts";
 import { runFolder } from "../train/run_folder.ts";
-import { openTrained, type TrainedRun } from "../train/trained_run.ts";
+import { openBest } from "../train/trained_run.ts";
 import type { DataRecord } from "./data_record.ts";
 import type { ModelExperiment } from "./model_kind.ts";
 import { ownSeriesOf } from "./own_series.ts";
@@ -19,13 +18,12 @@ import type {
   ForecastPrediction,
   NumberPrediction,
   Prediction,
-  PredictionStream,
-  PredictionStreamState,
   TaskKind,
 } from "./predictions.ts";
-import { checkSource, isSeriesSet, type SeriesSource } from "./series_source.ts";
+import { checkTable, type Predictor, predictorOf } from "./predictor.ts";
+import { checkSource, type SeriesSource } from "./series_source.ts";
 import type { DataSources, SeriesModelSettings, SeriesSettings } from "./settings.ts";
-import { measureNew, type NewMeasures, type TrainedModel } from "./trained_model.ts";
+import type { TrainedModel } from "./trained_model.ts";
 
 /** Options of {@linkcode classify}, {@linkcode regress} and {@linkcode forecast}: those of `own-series`. */
 export interface LearnOptions
@@ -124,33 +122,9 @@ const forecastNames: OptionNames<ForecastOptions> = {
 };
 
 /** A trained model of {@linkcode classify}, {@linkcode regress} or {@linkcode forecast}. */
-export interface LearnedModel<Answer extends Prediction = Prediction> {
+export interface LearnedModel<Answer extends Prediction = Prediction> extends Predictor<Answer> {
   /** Result of the training: measures on the test set, baselines and the verdict. */
   readonly summary: RunSummary;
-  /** Settings of the run, defaults included. */
-  readonly config: RunConfig;
-  /** Record of the training data: channels, classes, the parts, and how the model was chosen. */
-  readonly record: DataRecord;
-  /**
-   * Predicts each series. The predictions have the order of the series, and equal those of
-   * `deno task predict`.
-   *
-   * @param data Series in the form of the training data. They need no targets.
-   * @param table Options that differ from those of the training table.
-   */
-  predict(data: SeriesSource, table?: TableOptions): Promise<Answer[]>;
-  /**
-   * Measures the model on all series of other data, as `deno task evaluate --data`.
-   *
-   * @param data Series in the form of the training data, with targets.
-   * @param table Options that differ from those of the training table.
-   */
-  evaluate(data: SeriesSource, table?: TableOptions): Promise<NewMeasures>;
-  /**
-   * Predicts a series while its observations arrive: {@linkcode TrainedModel.stream}. Undefined if the model was
-   * not trained with `online`, or does not support streams.
-   */
-  stream?(series: string, state?: PredictionStreamState): PredictionStream;
   /**
    * Writes the folder of the run, which `evaluate`, `predict` and `serve` open. It contains no data from memory:
    * to resume the run, or to evaluate its test set again, name a table with the same data.
@@ -246,8 +220,13 @@ async function learn<Options extends LearnOptions, Answer extends Prediction>(
   const run = await startRun(experiment, config, runFolder(memory.path));
   const { summary } = await execute(run, { isLocked: true, signal, onPlan, onEpoch, onProgress });
   if (!summary) throw signal!.reason;
-  const trained = await openTrained<TrainedModel, DataRecord>(experiment, run.config, run.folder);
-  return learnedModel(trained, summary, memory.files);
+  const trained = await openBest<TrainedModel, DataRecord>(experiment, run.config, run.folder);
+  const files = Object.fromEntries(memory.files);
+  return {
+    ...predictorOf<Answer>(trained, files),
+    summary,
+    save: (path) => saveFiles(path, files),
+  };
 }
 
 /** Sorts sources into paths, which the configuration stores, and data in memory. */
@@ -268,57 +247,8 @@ function sourcesOf(
   return { paths, inMemory };
 }
 
-/** @throws {OptionError} If an option of tables has no effect on a source in memory. */
-function checkTable(operation: string, source: SeriesSource, table: TableOptions | undefined): void {
-  if (table === undefined || typeof source === "string") return;
-  const given = Object.keys(table).filter((name) => table[name as keyof TableOptions] !== undefined);
-  const unusable = isSeriesSet(source)
-    ? given
-    : "rows" in source
-    ? given.filter((name) => name === "wide")
-    : [];
-  if (unusable.length === 0) return;
-  const kind = isSeriesSet(source) ? "a set of series" : "rows in memory";
-  throw new OptionError(
-    "unusable-option",
-    (write) => `${operation}: ${source.name} is ${kind}, which cannot use ${unusable.map(write).join(", ")}`,
-    { option: unusable[0], fixes: ["leave it out"] },
-  );
-}
-
-function learnedModel<Answer extends Prediction>(
-  run: TrainedRun<TrainedModel, DataRecord>,
-  summary: RunSummary,
-  written: ReadonlyMap<string, Uint8Array>,
-): LearnedModel<Answer> {
-  const { model, config, record } = run;
-  const files = new Map(written);
-  const check = (operation: string, data: SeriesSource, table: TableOptions | undefined) => {
-    const name = `LearnedModel.${operation}`;
-    checkSource(name, data);
-    if (table === undefined) return;
-    checkOptions(name, table, tableOptionNames);
-    checkTable(name, data, table);
-  };
-  return {
-    summary,
-    config,
-    record,
-    async predict(data, table) {
-      check("predict", data, table);
-      return await model.predict!(await model.series!(data, table)) as Answer[];
-    },
-    async evaluate(data, table) {
-      check("evaluate", data, table);
-      return await measureNew(run, data, table);
-    },
-    ...(model.stream ? { stream: model.stream } : {}),
-    save: (path) => saveFiles(path, files),
-  };
-}
-
 /** Writes the files of a run. The configuration is last: with it, the folder is a run. */
-async function saveFiles(path: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
+async function saveFiles(path: string, files: Predictor["files"]): Promise<void> {
   await makeFolder(path);
   for (const name of [...await namesIn(path), ...await namesIn(path, "folder")]) {
     throw new WeftError(
@@ -330,7 +260,7 @@ async function saveFiles(path: string, files: ReadonlyMap<string, Uint8Array>): 
     );
   }
   const isConfig = (name: string) => name === "config.json" ? 1 : 0;
-  for (const name of [...files.keys()].sort((a, b) => isConfig(a) - isConfig(b))) {
-    await writeAtomically(`${path}/${name}`, [files.get(name)!]);
+  for (const name of Object.keys(files).sort((a, b) => isConfig(a) - isConfig(b))) {
+    await writeAtomically(`${path}/${name}`, [files[name]]);
   }
 }

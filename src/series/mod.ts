@@ -3,6 +3,7 @@
  * streams, prediction and evaluation.
  *
  * {@linkcode classify}, {@linkcode regress} and {@linkcode forecast} train a model on data in memory.
+ * {@linkcode openTrained} opens a trained model in a page, in Node or in Deno.
  * {@linkcode ownSeries} is the experiment of `deno task train own-series`; {@linkcode seriesExperiment} makes
  * an experiment for other labelled series.
  *
@@ -48,6 +49,14 @@ export {
   modelRules,
   type ModelSetting,
 } from "./model_kind.ts";
+export type { ColumnNames, ObservationStream } from "./observation_stream.ts";
+export {
+  type FileContent,
+  openTrained,
+  type OpenTrainedOptions,
+  type Predictions,
+  type RunFiles,
+} from "./open_trained.ts";
 export { ownSeries } from "./own_series.ts";
 export * from "./prediction_table.ts";
 export {
@@ -63,6 +72,7 @@ export {
   type TaskKind,
   taskKinds,
 } from "./predictions.ts";
+export type { Predictor } from "./predictor.ts";
 export { seriesExperiment, type SeriesKeys, type SeriesProblem } from "./series_experiment.ts";
 export * from "./series_model.ts";
 export * from "./series_models.ts";
@@ -74,6 +84,7 @@ export {
   type FileSamples,
   measureNew,
   type NewMeasures,
+  requirePredictions,
   type SampleKind,
   type TrainedModel,
 } from "./trained_model.ts";

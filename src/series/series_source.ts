@@ -3,9 +3,12 @@ import type { ReadOptions } from "../data/table/options.ts";
 import { describe } from "../device/describe.ts";
 import { DataError } from "../device/errors.ts";
 import type { SeriesSet } from "../data/series.ts";
-import type { TableSource } from "../data/table/read_table.ts";
+import { nameOfTable, type TableSource } from "../data/table/read_table.ts";
 
-/** Source of series: the path of a table, zip file or folder, a table in memory, or a set of series. */
+/**
+ * Source of series: the path of a table, zip file or folder, a `File` or `Blob` with a table, a table in memory,
+ * or a set of series.
+ */
 export type SeriesSource = TableSource | SeriesSet;
 
 /** Kind of target: classes, numeric targets, channels to forecast, or no target. */
@@ -18,21 +21,21 @@ export function isSeriesSet(source: SeriesSource): source is SeriesSet {
 
 /** Name of a source, for messages. */
 export function nameOfSource(source: SeriesSource): string {
-  return typeof source === "string" ? source : source.name;
+  return nameOfTable(source as TableSource);
 }
 
 /** @throws {TypeError} If a value is not a source. */
 export function checkSource(operation: string, source: unknown, name = "data"): void {
-  if (typeof source === "string" && source !== "") return;
-  const { name: sourceName, rows, bytes, series } = (source ?? {}) as Record<string, unknown>;
-  const isIterable = typeof (rows as Iterable<unknown> | undefined)?.[Symbol.iterator] === "function";
-  if (
-    typeof sourceName === "string" && (isIterable || bytes instanceof Uint8Array || Array.isArray(series))
-  ) return;
+  if (typeof source === "string" && source !== "" || source instanceof Blob) return;
+  const { name: sourceName, rows, columns, bytes, text, series } = (source ?? {}) as Record<string, unknown>;
+  const isTable = typeof (rows as Iterable<unknown> | undefined)?.[Symbol.iterator] === "function" ||
+    typeof columns === "object" && columns !== null || bytes instanceof Uint8Array ||
+    typeof text === "string";
+  if (typeof sourceName === "string" && (isTable || Array.isArray(series))) return;
   throw new TypeError(
     `${operation}: ${name} is ${
       describe(source)
-    }; expected a path, { name, rows }, { name, bytes } or a SeriesSet`,
+    }; expected a path, a File, { name, rows }, { name, columns }, { name, text }, { name, bytes } or a SeriesSet`,
   );
 }
 

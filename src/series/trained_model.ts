@@ -70,6 +70,19 @@ export interface TrainedModel<Batch extends Tree = Tree> extends MeasuredModel<B
   stream?(series: string, state?: PredictionStreamState): PredictionStream;
 }
 
+/**
+ * A model that predicts new series.
+ *
+ * @throws {Error} If the model of the run has no predictions.
+ */
+export function requirePredictions(
+  { model, config, folder }: TrainedRun<TrainedModel>,
+): TrainedModel & Required<Pick<TrainedModel, "series" | "predict">> {
+  const { series, predict } = model;
+  if (series && predict) return { ...model, series, predict };
+  throw new Error(`${folder.path}: ${config.experiment} cannot predict other series`);
+}
+
 /** Measures of a model on data other than its training set. */
 export interface NewMeasures {
   /** Means of the measures over the samples, by name. */

@@ -1,6 +1,7 @@
 /** Parses JSON from clients. */
 import type { TableOptions } from "../data/table/options.ts";
 import { isRecord, parseJson } from "../files/json.ts";
+import type { ColumnNames } from "../series/observation_stream.ts";
 import { tableNotations } from "./notations.ts";
 import { RequestError } from "./problem.ts";
 
@@ -31,14 +32,6 @@ function depthOf(text: string, limit: number): number {
     else if (letter === "}" || letter === "]") depth--;
   }
   return deepest;
-}
-
-/** Names of the columns of series and times in a run's table. */
-export interface ColumnNames {
-  /** Column with the names of the series. */
-  readonly series: string;
-  /** Column of the times. */
-  readonly time: string;
 }
 
 /**

@@ -1,6 +1,5 @@
 /** HTTP server for a trained model. */
 export type { BodyBudget } from "./body.ts";
-export type { ColumnNames } from "./json.ts";
 export { defaultLimits, type Limits } from "./limits.ts";
 export type { Counter, Histogram, Labels, Metric } from "./metrics.ts";
 export type { ProblemFields } from "./problem.ts";

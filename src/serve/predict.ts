@@ -1,11 +1,12 @@
 /** `POST /predict`: returns a prediction for each series of a table. */
 import type { TableSource } from "../data/table/read_table.ts";
 import type { SeriesSet } from "../data/series.ts";
+import type { ColumnNames } from "../series/observation_stream.ts";
 import type { Prediction } from "../series/predictions.ts";
 import type { TrainedModel } from "../series/trained_model.ts";
 import { answersPart, htmlPart, wantsHtml } from "./answer_parts.ts";
 import { receiveBody } from "./body.ts";
-import { type ColumnNames, jsonOf, notationOf, rowsOf } from "./json.ts";
+import { jsonOf, notationOf, rowsOf } from "./json.ts";
 import type { Limits } from "./limits.ts";
 import { busy, RequestError } from "./problem.ts";
 import type { Service } from "./service.ts";

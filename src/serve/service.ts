@@ -4,8 +4,8 @@ import { cpuUsage } from "node:process";
 import type { Prediction } from "../series/predictions.ts";
 import type { RunConfig } from "../train/config.ts";
 import type { DataRecord } from "../series/data_record.ts";
-import type { SeriesSettings } from "../series/settings.ts";
-import type { TrainedModel } from "../series/trained_model.ts";
+import { columnNames } from "../series/observation_stream.ts";
+import { requirePredictions, type TrainedModel } from "../series/trained_model.ts";
 import type { TrainedRun } from "../train/trained_run.ts";
 import type { BodyBudget } from "./body.ts";
 import { defaultLimits, limitNames, type Limits } from "./limits.ts";
@@ -91,19 +91,16 @@ const shown = 20;
  * @throws {Error} If the model cannot predict new series.
  */
 export function serviceOf(
-  { config, record, folder, model }: TrainedRun<TrainedModel, DataRecord>,
+  run: TrainedRun<TrainedModel, DataRecord>,
   options: ServiceOptions = {},
 ): Service {
   checkOptions("serviceOf", options, serviceOptionNames);
   if (options.limits !== undefined) checkOptions("serviceOf: limits", options.limits, limitNames);
   if (options.access !== undefined) checkOptions("serviceOf: access", options.access, accessNames);
-  const { series, predict, stream } = model;
-  if (!series || !predict) {
-    throw new Error(`${folder.path}: ${config.experiment} cannot predict other series`);
-  }
+  const { config, record, folder } = run;
+  const { series, predict, stream } = requirePredictions(run);
   const limits = { ...defaultLimits, ...options.limits };
   const predictions = queueOf(limits.predictions);
-  const { table: { series: name = "series", time = "time" } = {} } = config as RunConfig & SeriesSettings;
   const latest: GivenAnswer[] = [];
   const metrics = serviceMetrics();
   const health: Health = { isFailing: false };
@@ -113,7 +110,7 @@ export function serviceOf(
     config,
     record,
     model: { series, predict, stream },
-    names: { series: name, time },
+    names: columnNames(config),
     limits,
     bodyBudget: { free: limits.bodiesBytes },
     predictions,

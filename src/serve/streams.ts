@@ -1,9 +1,10 @@
 /** Streams of series, and the messages about them. */
 import type { DataRecord } from "../series/data_record.ts";
+import { type ColumnNames, observationReader } from "../series/observation_stream.ts";
 import type { Prediction, PredictionStream, PredictionStreamState } from "../series/predictions.ts";
 import type { TrainedModel } from "../series/trained_model.ts";
 import { isRecord } from "../files/json.ts";
-import { type ColumnNames, jsonOf } from "./json.ts";
+import { jsonOf } from "./json.ts";
 import type { Limits } from "./limits.ts";
 import type { Counter, Histogram } from "./metrics.ts";
 import { internalFailure, type ProblemFields, refusalOf, RequestError } from "./problem.ts";
@@ -91,10 +92,7 @@ export function streamsOf(service: StreamService): Streams {
    * Series without an answered observation. If the first observation is rejected, the series is not added.
    */
   const beginning = new Map<string, Beginning>();
-  const columns = record.columns
-    ? Object.keys(record.columns)
-    : record.channels.map(({ name, column = name }) => column);
-  const absent = Object.fromEntries(columns.map((name) => [name, null]));
+  const readObservation = observationReader(model, record, names);
 
   const streamOf = (series: string) => (followed.get(series) ?? beginning.get(series))?.stream;
 
@@ -141,13 +139,10 @@ export function streamsOf(service: StreamService): Streams {
 
   const observe = async (message: Observation, client: Client): Promise<Message> => {
     const { series, time, values } = message;
-    // Without values, a message requests a forecast, so other models need at least one value.
-    if (!record.windows && Object.values(values).every((value) => value === null)) throw noValues();
-    const row = { ...absent, ...values, [names.series]: series, [names.time]: time };
-    const read = reading.then(() => model.series({ name: "the observation", rows: [row] }));
+    const read = reading.then(() => readObservation(series, time, values));
     reading = read.catch(() => {});
-    const { series: [{ times, values: observed }] } = await read;
-    const answer = await push(series, client, times[0], observed);
+    const observation = await read;
+    const answer = await push(series, client, observation.time, observation.values);
     service.onPredictions([answer]);
     return { type: "answer", time, answer };
   };

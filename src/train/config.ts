@@ -144,9 +144,10 @@ export function checkSettings(folder: RunFolder, config: RunConfig, file: string
   // Compare complete values: long values may differ only at the end.
   const text = (value: unknown) => JSON.stringify(value) ?? "missing";
   const name = Object.keys({ ...made, ...found }).find((name) => text(made[name]) !== text(found[name]));
-  throw new Error(
-    sealed === undefined || name === undefined
-      ? `${file}: damaged: the metadata have no settings`
-      : `${folder.config}: ${name} is ${text(found[name])}, but ${file} was trained with ${text(made[name])}`,
-  );
+  throw sealed === undefined || name === undefined
+    ? new WeftError("damaged-file", `${file}: damaged: the metadata have no settings`)
+    : new WeftError(
+      "mismatched-weights",
+      `${folder.config}: ${name} is ${text(found[name])}, but ${file} was trained with ${text(made[name])}`,
+    );
 }

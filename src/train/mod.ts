@@ -109,4 +109,4 @@ export type {
   TaskData,
   WeightedModel,
 } from "./task.ts";
-export { openTrained, type TrainedRun } from "./trained_run.ts";
+export { openBest, type TrainedRun } from "./trained_run.ts";

@@ -1,11 +1,14 @@
 /**
  * Record of a model's training data: `data.json` in a run's folder. It is written once, when training starts.
  */
+import { WeftError } from "../device/errors.ts";
 import { digestOf } from "../files/digest.ts";
 import { readTextIfPresent } from "../files/disk.ts";
 import { isRecord } from "../files/json.ts";
 import type { DataDescription } from "./experiment.ts";
 import { type RunFolder, writeJson } from "./run_folder.ts";
+
+const fixes = ["restore the file, or train again"];
 
 /** Writes a record with its digest. */
 export async function writeRecord(path: string, record: DataDescription): Promise<void> {
@@ -21,7 +24,7 @@ export async function recordDigest(record: DataDescription): Promise<string> {
  * Reads a record.
  *
  * @returns `undefined` if the file does not exist.
- * @throws {Error} If the file is damaged.
+ * @throws {WeftError} If the file is damaged.
  */
 export async function readRecord(path: string): Promise<DataDescription | undefined> {
   const text = await readTextIfPresent(path);
@@ -35,9 +38,7 @@ export async function readRecord(path: string): Promise<DataDescription | undefi
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  throw new Error(
-    `${path}: damaged: the content does not match its digest; restore the file, or train again`,
-  );
+  throw new WeftError("damaged-file", `${path}: damaged: the content does not match its digest`, { fixes });
 }
 
 /**
@@ -45,7 +46,7 @@ export async function readRecord(path: string): Promise<DataDescription | undefi
  *
  * @param weights File of the weights, for the message.
  * @param digest Result of {@linkcode recordDigest} at the time of training, from the metadata of the weights.
- * @throws {Error} If the digest of the record differs.
+ * @throws {WeftError} If the digest of the record differs.
  */
 export async function requireRecordOf(
   weights: string,
@@ -54,13 +55,19 @@ export async function requireRecordOf(
   record: DataDescription | undefined,
 ): Promise<void> {
   if (record && digest !== await recordDigest(record)) {
-    throw new Error(
-      `${data}: does not describe the data that ${weights} was trained on; restore the file, or train again`,
+    throw new WeftError(
+      "mismatched-weights",
+      `${data}: does not describe the data that ${weights} was trained on`,
+      { fixes },
     );
   }
 }
 
-/** Message about a run's folder without a data record. */
-export function missingRecord({ path, data }: RunFolder): string {
-  return `${data}: no such file; the model of ${path} cannot be used without the record of its training data: train again`;
+/** Error of a run's folder without a data record. */
+export function missingRecord({ path, data }: RunFolder): WeftError {
+  return new WeftError(
+    "unreadable-file",
+    `${data}: no such file; the model of ${path} cannot be used without the record of its training data`,
+    { fixes: ["train again"] },
+  );
 }

@@ -172,7 +172,7 @@ export async function openRun(
   }
   const prepared = await prepare(experiment, config, record, metadata);
   if (prepared.task.record && !record && (await exists(folder.last) || await exists(folder.best))) {
-    throw new Error(missingRecord(folder));
+    throw missingRecord(folder);
   }
   return { ...prepared, folder };
 }

@@ -30,7 +30,7 @@ export interface TrainedRun<Model extends WeightedModel = WeightedModel, Record 
  * data from the seed.
  */
 // deno-lint-ignore no-explicit-any
-export async function openTrained<Model extends WeightedModel, Record = any>(
+export async function openBest<Model extends WeightedModel, Record = any>(
   experiment: Experiment<RunConfig, Model>,
   config: RunConfig,
   folder: RunFolder,
@@ -42,7 +42,7 @@ export async function openTrained<Model extends WeightedModel, Record = any>(
     );
   }
   const record = await readRecord(folder.data);
-  if (!record) throw new Error(missingRecord(folder));
+  if (!record) throw missingRecord(folder);
   experiment.checkRecord?.(record, folder.data);
   const weights = await checkOrigin(folder, config, record, folder.best);
   await init({ device: keptDevice(config.device, trainedOn(weights ?? {})) });

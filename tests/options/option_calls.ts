@@ -277,14 +277,15 @@ export const calls: Readonly<Record<string, Call>> = {
   "spirals decay": [(decay) => data.spirals(2, key(0), { decay }), { rate: 1 }],
   startServer: [(address) => serve.startServer(nothing, address), { host: "127.0.0.1", port: 0 }],
   serviceOf: [(options) => serve.serviceOf({} as never, options), { limits: {} }],
-  "LearnedModel.predict": [
+  "Predictor.predict": [
     async (options) => await (await learn()).predict({ name: "rows", rows }, options),
     { series: "series" },
   ],
-  "LearnedModel.evaluate": [
+  "Predictor.evaluate": [
     async (options) => await (await learn()).evaluate({ name: "rows", rows }, options),
     { series: "series" },
   ],
+  openTrained: [(options) => series.openTrained("/nonexistent", options), { device: "cpu" }],
   classify: [(options) => series.classify("/nonexistent/table.csv", options), { seed: 1 }],
   regress: [(options) => series.regress("/nonexistent/table.csv", options), { seed: 1 }],
   forecast: [(options) => series.forecast("/nonexistent/table.csv", options), { horizon: 3 }],

@@ -16,18 +16,17 @@ export async function readParquet(
   wanted: (name: string) => boolean,
 ): Promise<void> {
   const { parquetMetadataAsync, parquetRead } = await import("hyparquet");
-  const zlib = await import("node:zlib");
-  using handle = await Deno.open(path);
-  const { size } = await handle.stat();
+  const [zlib, fs] = await Promise.all([import("node:zlib"), import("node:fs")]);
+  const descriptor = fs.openSync(path, "r");
+  using _closing = { [Symbol.dispose]: () => fs.closeSync(descriptor) };
+  const { size } = fs.fstatSync(descriptor);
   const file = {
     byteLength: size,
-    // Synchronous, since the library may request several slices at once.
     slice(start: number, end = size): ArrayBuffer {
       const bytes = new Uint8Array(Math.max(0, end - start));
-      handle.seekSync(start, Deno.SeekMode.Start);
       for (let at = 0; at < bytes.length;) {
-        const count = handle.readSync(bytes.subarray(at));
-        if (count === null) throw new Error("cut short");
+        const count = fs.readSync(descriptor, bytes, at, bytes.length - at, start + at);
+        if (count === 0) throw new Error("cut short");
         at += count;
       }
       return bytes.buffer;

@@ -1,7 +1,7 @@
 /** Reads tables of series from files. */
 import { namesIn, pathKind } from "../../files/disk.ts";
 import { checkOptions, type OptionNames } from "../../device/options.ts";
-import { DataFormatError } from "../format.ts";
+import { DataFormatError, quoted } from "../format.ts";
 import { DataError, WeftError } from "../../device/errors.ts";
 import type { SeriesSet } from "../series.ts";
 import { openFile, type TableContent } from "./bytes.ts";
@@ -33,8 +33,28 @@ export interface TableRows {
   readonly maxFields?: number;
 }
 
-/** Source of a table: the path of a file or folder, or a table in memory. */
-export type TableSource = string | TableContent | TableRows;
+/** A table of columns in memory. */
+export interface TableColumns {
+  /** Name of the table, for messages. */
+  readonly name: string;
+  /** Values of each column, of equal length. Each value is a number or a text; null is a missing value. */
+  readonly columns: Readonly<Record<string, ArrayLike<unknown>>>;
+  /** Maximum number of fields of all rows; 134 million by default. */
+  readonly maxFields?: number;
+}
+
+/** A text table in memory. */
+export interface TableText {
+  /** Name of the table, for messages. */
+  readonly name: string;
+  /** Content: delimited text or JSON lines. */
+  readonly text: string;
+  /** Maximum number of fields of all rows; 134 million by default. */
+  readonly maxFields?: number;
+}
+
+/** Source of a table: the path of a file or folder, a `File` or `Blob`, or a table in memory. */
+export type TableSource = string | Blob | TableContent | TableText | TableRows | TableColumns;
 
 /**
  * Reads series from a table: delimited text or JSON lines, optionally compressed by gzip, Parquet, or the
@@ -49,7 +69,7 @@ export type TableSource = string | TableContent | TableRows;
  * console.log(set.series.length, set.channels, set.notices);
  * ```
  *
- * @param source A file, a folder, or a table in memory as bytes or rows.
+ * @param source A file, a folder, or a table in memory as bytes, text, rows or columns.
  * @throws {DataFormatError} If the table breaks a rule of docs/start/own_data.md. The message contains the line and
  * how to correct it.
  * @throws {DataError} If the format is not supported, or a compressed file is damaged.
@@ -60,18 +80,57 @@ export async function readTable(
   options: TableOptions & ReadOptions = {},
 ): Promise<SeriesSet> {
   checkOptions("readTable", options, readTableOptionNames);
-  const { name, maxFields } = typeof source === "string" ? { name: source } : source;
-  if (typeof source !== "string" && "rows" in source) {
-    const builder = new TableBuilder(name, { ...options, wide: false }, maxFields);
-    const rows = new JsonRows(builder.file(name, "row"), name, [], "row");
-    let count = 0;
-    for (const row of source.rows) rows.object(row, ++count);
-    return builder.finish();
+  if (typeof source === "string") return await readFiles(source, await filesOf(source), options);
+  if (source instanceof Blob) {
+    const content = { name: nameOfTable(source), bytes: new Uint8Array(await source.arrayBuffer()) };
+    return await readFiles(content.name, [content], options);
   }
+  if ("rows" in source) return readRows(source, options);
+  if ("columns" in source) return readRows({ ...source, rows: rowsOfColumns(source) }, options);
+  const content = "text" in source ? { ...source, bytes: new TextEncoder().encode(source.text) } : source;
+  return await readFiles(source.name, [content], options, source.maxFields);
+}
+
+/** Name of a source, for messages. */
+export function nameOfTable(source: TableSource): string {
+  if (typeof source === "string") return source;
+  return (source as { readonly name?: string }).name || "the table";
+}
+
+async function readFiles(
+  name: string,
+  files: readonly (string | TableContent)[],
+  options: TableOptions & ReadOptions,
+  maxFields?: number,
+): Promise<SeriesSet> {
   const builder = new TableBuilder(name, options, maxFields);
-  const files = typeof source === "string" ? await filesOf(source) : [source];
   for (const file of files) await addFile(file, builder, options);
   return builder.finish();
+}
+
+function readRows({ name, rows, maxFields }: TableRows, options: TableOptions & ReadOptions): SeriesSet {
+  const builder = new TableBuilder(name, { ...options, wide: false }, maxFields);
+  const objects = new JsonRows(builder.file(name, "row"), name, [], "row");
+  let count = 0;
+  for (const row of rows) objects.object(row, ++count);
+  return builder.finish();
+}
+
+/** @throws {DataError} If two columns differ in length. */
+function* rowsOfColumns({ name, columns }: TableColumns): Generator<Record<string, unknown>> {
+  const entries = Object.entries(columns);
+  const [[first, { length }] = ["", []]] = entries;
+  const other = entries.find(([, values]) => values.length !== length);
+  if (other) {
+    throw new DataError(
+      "invalid-row",
+      `${name}: ${other[1].length} values in ${quoted(other[0])}, expected ${length} as in ${quoted(first)}`,
+      { column: other[0], expected: `${length} values` },
+    );
+  }
+  for (let row = 0; row < length; row++) {
+    yield Object.fromEntries(entries.map(([column, values]) => [column, values[row]]));
+  }
 }
 
 /**
