@@ -1,3 +1,4 @@
+import { log } from "./elementary.ts";
 /** Corrected Akaike information criterion (AICc). */
 
 /**
@@ -9,6 +10,6 @@
  */
 export function correctedAkaike(squares: number, count: number, estimated: number): number {
   if (count - estimated - 1 <= 0) return Infinity;
-  return count * Math.log(Math.max(squares, 1e-300) / count) + 2 * estimated +
+  return count * log(Math.max(squares, 1e-300) / count) + 2 * estimated +
     2 * estimated * (estimated + 1) / (count - estimated - 1);
 }

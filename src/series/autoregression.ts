@@ -8,6 +8,7 @@
  * into the coefficients pi.
  */
 import { countKnown, type HistoryForecast } from "./smoothed_forecast.ts";
+import { exp, log } from "./elementary.ts";
 
 /** Coefficients of an autoregression. */
 export interface Autoregression {
@@ -35,7 +36,7 @@ const priorErrors = 4;
 
 /** Scales a history, or its logarithms, to mean 0 and standard deviation 1. */
 export function scaledHistory(y: Float64Array, isLog: boolean): ScaledHistory {
-  const values = isLog ? y.map(Math.log) : y;
+  const values = isLog ? y.map(log) : y;
   const count = Math.max(1, countKnown(y));
   const mean = values.reduce((sum, value) => sum + (value || 0), 0) / count;
   const variance = values.reduce((sum, value) => sum + ((value - mean) ** 2 || 0), 0) / count;
@@ -59,7 +60,7 @@ export function forecastAutoregression(
   const isLog = form.isLog && !y.some((value) => value <= 0);
   const { values, mean, unit } = scaledHistory(y, isLog);
   const { continued, squares, count } = runAutoregression(form, values, horizon);
-  const steps = continued.map((value) => isLog ? Math.exp(mean + unit * value) : mean + unit * value);
+  const steps = continued.map((value) => isLog ? exp(mean + unit * value) : mean + unit * value);
   const variance = (squares + priorErrors * form.relativeDeviation ** 2) / (count + priorErrors);
   let sum = 0;
   const standardDeviations = effectsOf(form.coefficients, horizon).map((effect, h) => {

@@ -8,6 +8,7 @@ import {
 import { autoregressionOrder, fitAutoregression } from "./fit_autoregression.ts";
 import { type HistoryMethod, historyModel } from "./history_model.ts";
 import type { WindowModel, WindowModelSizes } from "./window_model.ts";
+import { log } from "./elementary.ts";
 
 /** A model that forecasts the history of each channel by an autoregression. */
 export function autoregressionModel(sizes: WindowModelSizes): WindowModel {
@@ -30,8 +31,8 @@ export function autoregressionModel(sizes: WindowModelSizes): WindowModel {
       const { values, mean, unit } = scaledHistory(y, isLog);
       const { squares, count } = runAutoregression(form, values, 0);
       // In the unit of the values: d(log y) / dy = 1 / y, and the mean is that of the logarithms.
-      const jacobian = Math.log(unit) + (isLog ? mean : 0);
-      return count === 0 ? 0 : Math.log(Math.max(squares / count, 1e-300)) / 2 + jacobian;
+      const jacobian = log(unit) + (isLog ? mean : 0);
+      return count === 0 ? 0 : log(Math.max(squares / count, 1e-300)) / 2 + jacobian;
     },
   };
   return historyModel(sizes, method);

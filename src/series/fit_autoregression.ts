@@ -2,6 +2,7 @@
 import { correctedAkaike } from "./akaike.ts";
 import { type Autoregression, effectsOf, scaledHistory } from "./autoregression.ts";
 import { cholesky, solveInPlace } from "./least_squares.ts";
+import { log } from "./elementary.ts";
 
 /** Maximum number of successive lags. */
 const maxOrder = 12;
@@ -129,7 +130,7 @@ function fitLags(
     if (row.some(Number.isNaN)) continue;
     count++;
     // Densities are compared in the unit of the values: d(log y) / dy = 1 / y.
-    jacobian += Math.log(unit) + (isLog ? Math.log(y[t]) : 0);
+    jacobian += log(unit) + (isLog ? log(y[t]) : 0);
     for (let i = 0; i < width; i++) {
       for (let j = i; j < width; j++) products[i * width + j] += row[i] * row[j];
     }

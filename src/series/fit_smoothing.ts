@@ -2,6 +2,7 @@
 import { correctedAkaike } from "./akaike.ts";
 import { minimise } from "./nelder_mead.ts";
 import { smoothHistory, type Smoothing, type SmoothingForm, sumOfSquares } from "./smoothing.ts";
+import { exp, log } from "./elementary.ts";
 
 /** Maximum number of recent values to fit the parameters to, and minimum number of seasons in them. */
 const [maxFitted, minSeasons] = [500, 10];
@@ -19,9 +20,9 @@ export function fitSmoothing(y: Float64Array, season: number): SmoothingForm {
   const known = recent.filter((value) => !Number.isNaN(value));
   const isPositive = known.length > 0 && known.every((value) => value > 0);
   const candidates = [false, ...(isPositive ? [true] : [])].flatMap((isLog) => {
-    const values = isLog ? recent.map(Math.log) : recent;
+    const values = isLog ? recent.map(log) : recent;
     // Densities of logarithms are compared with those of the values: d(log y) / dy = 1 / y.
-    const jacobian = isLog ? 2 * known.reduce((sum, value) => sum + Math.log(value), 0) : 0;
+    const jacobian = isLog ? 2 * known.reduce((sum, value) => sum + log(value), 0) : 0;
     const periods = known.length > 2 * season && season > 1 ? [1, season] : [1];
     return periods.flatMap((period) =>
       trends.map((trend) => {
@@ -74,5 +75,5 @@ function fitForm(y: Float64Array, known: number, period: number, trend: typeof t
 }
 
 function logistic(x: number): number {
-  return 1 / (1 + Math.exp(-x));
+  return 1 / (1 + exp(-x));
 }

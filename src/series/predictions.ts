@@ -1,5 +1,6 @@
 /** Predictions of a trained model, as `predict` and the server return them: plain numbers and texts. */
 import type { BlockSums } from "./block_mean.ts";
+import { exp } from "./elementary.ts";
 
 /** The class of a series. */
 export interface ClassPrediction {
@@ -106,7 +107,7 @@ export const taskKinds: readonly TaskKind[] = ["classify", "regress", "forecast"
 export function probabilitiesOf(logits: ArrayLike<number>, temperature = 1): number[] {
   let top = -Infinity;
   for (let i = 0; i < logits.length; i++) top = Math.max(top, logits[i]);
-  const weights = Array.from(logits, (logit) => Math.exp((logit - top) / temperature));
+  const weights = Array.from(logits, (logit) => exp((logit - top) / temperature));
   const sum = weights.reduce((total, weight) => total + weight, 0);
   return weights.map((weight) => weight / sum);
 }

@@ -1,5 +1,6 @@
 /** Forecasts by exponential smoothing of a history, in the units of its values. */
 import { continueState, smoothHistory, type SmoothingForm, sumOfSquares } from "./smoothing.ts";
+import { exp, log } from "./elementary.ts";
 
 /** Forecast of the steps 1, 2, ... after a history. */
 export interface HistoryForecast {
@@ -30,10 +31,10 @@ export function forecastHistory(
   horizon: number,
 ): HistoryForecast {
   const isLog = form.isLog && !y.some((value) => value <= 0);
-  const values = isLog ? y.map(Math.log) : y;
+  const values = isLog ? y.map(log) : y;
   const { last, errors } = smoothHistory(form, values);
   const smoothed = continueState(form, last, y.length, horizon);
-  const steps = isLog ? smoothed.map(Math.exp) : smoothed;
+  const steps = isLog ? smoothed.map(exp) : smoothed;
   const prior = relativeDeviation * (isLog ? 1 : meanAbsolute(y));
   // Degrees of freedom: each number of the initial state takes one.
   const free = Math.max(0, countKnown(y) - 2 - form.period);
@@ -47,7 +48,7 @@ export function forecastHistory(
 
 /** Standard deviation of the errors of one step, in the unit of `relativeDeviation`. */
 export function relativeDeviationOf(form: SmoothingForm, y: Float64Array): number {
-  const { errors } = smoothHistory(form, form.isLog ? y.map(Math.log) : y);
+  const { errors } = smoothHistory(form, form.isLog ? y.map(log) : y);
   const standardDeviation = Math.sqrt(sumOfSquares(errors) / Math.max(1, countKnown(y) - 2 - form.period));
   return form.isLog ? standardDeviation : standardDeviation / (meanAbsolute(y) || 1);
 }

@@ -3,6 +3,7 @@ import { type HistoryMethod, historyModel } from "./history_model.ts";
 import { countKnown, forecastHistory, relativeDeviationOf } from "./smoothed_forecast.ts";
 import { smoothHistory, type SmoothingForm, sumOfSquares } from "./smoothing.ts";
 import type { WindowModel, WindowModelSizes } from "./window_model.ts";
+import { log } from "./elementary.ts";
 
 /** Parameters of a channel of a series: those of its form, and the relative standard deviation of its errors. */
 interface ChannelSmoothing {
@@ -48,10 +49,10 @@ export function smoothingModel(
       forecastHistory(form, relativeDeviation, y, horizon),
     cost({ form }, y) {
       const isLog = form.isLog && !y.some((value) => value <= 0);
-      const values = isLog ? y.map(Math.log) : y;
+      const values = isLog ? y.map(log) : y;
       const jacobian = isLog ? values.reduce((sum, value) => sum + (value || 0), 0) / countKnown(y) : 0;
       const { errors } = smoothHistory(form, values);
-      return Math.log(Math.max(sumOfSquares(errors) / countKnown(y), 1e-300)) / 2 + jacobian;
+      return log(Math.max(sumOfSquares(errors) / countKnown(y), 1e-300)) / 2 + jacobian;
     },
   };
   return historyModel(sizes, method);

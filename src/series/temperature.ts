@@ -3,6 +3,7 @@
  * divisor of a model's scores with the smallest log loss on samples outside the training set.
  */
 import { probabilitiesOf } from "./predictions.ts";
+import { exp, log } from "./elementary.ts";
 
 /** Minimum temperature. */
 export const coolest = 0.05;
@@ -23,7 +24,7 @@ export function fitTemperature(scores: readonly ArrayLike<number>[], labels: Arr
   const smoothing = 1 / (scores.length + 2);
   const loss = (logarithm: number) =>
     scores.reduce((sum, row, i) => {
-      const logs = probabilitiesOf(row, Math.exp(logarithm)).map((p) => Math.log(Math.max(p, 1e-300)));
+      const logs = probabilitiesOf(row, exp(logarithm)).map((p) => log(Math.max(p, 1e-300)));
       const others = logs.reduce((total, log, k) => k === labels[i] ? total : total + log, 0) /
         (logs.length - 1);
       return sum - (1 - smoothing) * logs[labels[i]] - smoothing * others;
@@ -31,7 +32,7 @@ export function fitTemperature(scores: readonly ArrayLike<number>[], labels: Arr
   // Golden-section search: the loss is convex in the inverse temperature, hence unimodal in the logarithm of
   // the temperature.
   const ratio = (Math.sqrt(5) - 1) / 2;
-  let [low, high] = [Math.log(coolest), Math.log(hottest)];
+  let [low, high] = [log(coolest), log(hottest)];
   let [left, right] = [high - ratio * (high - low), low + ratio * (high - low)];
   let [atLeft, atRight] = [loss(left), loss(right)];
   while (high - low > 1e-4) {
@@ -45,5 +46,5 @@ export function fitTemperature(scores: readonly ArrayLike<number>[], labels: Arr
       atRight = loss(right);
     }
   }
-  return Math.exp((low + high) / 2);
+  return exp((low + high) / 2);
 }

@@ -1,0 +1,7 @@
+/** Checks trained models in Node, from the files of the folder `trained`. */
+import { readFile } from "node:fs/promises";
+import { openTrained } from "@weft/weft/series";
+import { checkTrained } from "./trained.js";
+
+const read = (name) => readFile(`trained/${name}`).catch(() => undefined);
+console.log(`Node ${process.versions.node}: ${await checkTrained(openTrained, read)}`);
