@@ -1,5 +1,6 @@
-/** SHA-256 of some bytes in hexadecimal. */
+/** SHA-256 of some bytes in hexadecimal. @throws {Error} In a page of an insecure origin, which has no SHA-256. */
 export async function sha256(bytes: BufferSource): Promise<string> {
+  if (!crypto.subtle) throw new Error("sha256: the page has none; serve the page by HTTPS or from localhost");
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   // Node 22 lacks Uint8Array.toHex.
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");

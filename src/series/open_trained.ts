@@ -21,7 +21,7 @@ export type FileContent = Blob | Response | Uint8Array | ArrayBuffer;
  * Files of a run's folder: by their names, or `File` objects with these names, such as the files of an input
  * element. Other files are ignored.
  */
-export type RunFiles = Readonly<Record<string, FileContent>> | Iterable<File>;
+export type RunFiles = Readonly<Record<string, FileContent>> | Iterable<File> | ArrayLike<File>;
 
 /** The prediction of each task. */
 export interface Predictions {
@@ -77,8 +77,8 @@ type FileName = typeof fileNames[number];
  * for (const { time, x } of rows.slice(12, 24)) console.log((await stream.push(time, { x })).label);
  * ```
  *
- * @param run Files of a run's folder; the path of a run's folder, or of a folder of runs, whose newest run is
- * opened; or the URL of a folder, from which the files are fetched.
+ * @param run Files of a run's folder, or the path or the URL of the folder. The path may also be that of a
+ * folder of runs: its newest run is opened. `http:` and `https:` URLs are fetched.
  * @throws {WeftError} If a file is missing or damaged, or another version of Weft wrote it.
  * @throws {OptionError} If an option is not valid, or the model has another task.
  */

@@ -3,5 +3,5 @@ import { readFile } from "node:fs/promises";
 import { openTrained } from "@weft/weft/series";
 import { checkTrained } from "./trained.js";
 
-const read = (name) => readFile(`trained/${name}`).catch(() => undefined);
+const read = (name) => readFile(`trained/${name}`);
 console.log(`Node ${process.versions.node}: ${await checkTrained(openTrained, read)}`);

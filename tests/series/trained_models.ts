@@ -95,7 +95,7 @@ async function streamOf(path: string, text: string) {
   return { series, observations, answers };
 }
 
-/** Changes of the files of a run, each of which makes it unusable. */
+/** Damages of a run's files. Each makes the run unusable. */
 const faults: Readonly<Record<string, (run: string) => Promise<void>>> = {
   ...Object.fromEntries(fileNames.map((name) => [`no ${name}`, (run) => Deno.remove(`${run}/${name}`)])),
   "truncated weights": (run) => change(run, "best.safetensors", (bytes) => bytes.subarray(0, -5)),
@@ -163,17 +163,14 @@ export async function makeModels(folder: string, chosen = Object.keys(models)): 
         const path = await copyRun(`${folder}/${first}`, `${folder}/faults/${name}`);
         await damage(path);
         const { code, message } = await openTrained(path).catch((error) => error);
-        return { name, code, message: message.replaceAll(path, "<run>") };
+        const files = await Array.fromAsync(Deno.readDir(path), ({ name }) => name);
+        return { name, files, code, message: message.replaceAll(path, "<run>") };
       }),
     );
     const model = await openTrained(`${folder}/${first}`);
     const wrong = made[0].table.replace(/,[\d.]+,(er|icu)\n/, ",much,$1\n");
     const { code, row, column } = await model.predict({ name: "wrong", text: wrong }).catch((error) => error);
-    const [one, ...others] = made;
-    const expected = {
-      models: [{ ...one, wrong: { table: wrong, error: { code, row, column } } }, ...others],
-      faults: found,
-    };
+    const expected = { models: made, faults: found, wrong: { table: wrong, error: { code, row, column } } };
     await Deno.writeTextFile(`${folder}/expected.json`, JSON.stringify(expected, undefined, 1));
   } finally {
     await Deno.remove(work, { recursive: true });
