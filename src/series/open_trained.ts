@@ -148,8 +148,8 @@ function contentIn(files: RunFiles): (name: FileName) => FileContent | undefined
   if (typeof files !== "object" || files === null) {
     throw new TypeError("openTrained: expected the files of a run by name, a path or a URL");
   }
-  if (!(Symbol.iterator in files)) return (name) => files[name];
-  const list = [...files];
+  if (!(Symbol.iterator in files)) return (name) => (files as Readonly<Record<string, FileContent>>)[name];
+  const list = [...files as Iterable<File>];
   return (name) => {
     const found = list.filter((file) => file.name === name);
     if (found.length <= 1) return found[0];
