@@ -95,18 +95,18 @@ async function streamOf(path: string, text: string) {
   return { series, observations, answers };
 }
 
-/** Damages of a run's files. Each makes the run unusable. */
+/** Damages of a run's files, by the name of a folder. Each makes the run unusable. */
 const faults: Readonly<Record<string, (run: string) => Promise<void>>> = {
-  ...Object.fromEntries(fileNames.map((name) => [`no ${name}`, (run) => Deno.remove(`${run}/${name}`)])),
-  "truncated weights": (run) => change(run, "best.safetensors", (bytes) => bytes.subarray(0, -5)),
-  "a changed byte of the weights": (run) =>
+  ...Object.fromEntries(fileNames.map((name) => [`no-${name}`, (run) => Deno.remove(`${run}/${name}`)])),
+  "truncated-weights": (run) => change(run, "best.safetensors", (bytes) => bytes.subarray(0, -5)),
+  "a-changed-byte-of-the-weights": (run) =>
     change(run, "best.safetensors", (bytes) => bytes.with(-3, bytes.at(-3)! ^ 1)),
-  "a changed byte of the record": (run) =>
+  "a-changed-byte-of-the-record": (run) =>
     change(run, "data.json", (bytes) => bytes.map((byte) => byte === 0x32 ? 0x33 : byte)),
-  "a truncated configuration": (run) => change(run, "config.json", (bytes) => bytes.subarray(0, -5)),
-  "a configuration of another version": (run) => changeJson(run, "config.json", { colour: "red" }),
-  "a configuration of another run": (run) => changeJson(run, "config.json", { seed: 7 }),
-  "a record of another version": async (run) => {
+  "a-truncated-configuration": (run) => change(run, "config.json", (bytes) => bytes.subarray(0, -5)),
+  "a-configuration-of-another-version": (run) => changeJson(run, "config.json", { colour: "red" }),
+  "a-configuration-of-another-run": (run) => changeJson(run, "config.json", { seed: 7 }),
+  "a-record-of-another-version": async (run) => {
     const { digest: _, ...record } = JSON.parse(await Deno.readTextFile(`${run}/data.json`));
     await writeRecord(`${run}/data.json`, { ...record, version: 9 });
   },
