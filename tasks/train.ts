@@ -1,6 +1,11 @@
 /** `deno task train`. */
-import { main } from "../src/commands/command.ts";
+import { main, showsView } from "../src/commands/command.ts";
 import { train } from "../src/commands/train.ts";
 import { experiments } from "./experiments.ts";
 
-if (import.meta.main) await main((args) => train(args, experiments));
+if (import.meta.main) {
+  // With --allow-all nothing is revoked: Deno then denies access to devices such as /dev/stdin.
+  const { state } = await Deno.permissions.query({ name: "net" });
+  if (!showsView(Deno.args) && state !== "granted") await Deno.permissions.revoke({ name: "net" });
+  await main((args) => train(args, experiments));
+}

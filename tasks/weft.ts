@@ -1,7 +1,7 @@
 /** A single program with the commands for users. `deno task compile` makes an executable of it. */
 import config from "../deno.json" with { type: "json" };
 import { experimentCommands } from "../src/commands/mod.ts";
-import { callAs, command, type CommandBody, main } from "../src/commands/command.ts";
+import { callAs, command, type CommandBody, main, showsView } from "../src/commands/command.ts";
 
 /** A command of the program. */
 interface Subcommand {
@@ -18,10 +18,11 @@ type Permission = typeof permissions[number];
 
 /** Permissions of the commands for the experiments of this program. */
 const needsOf: Readonly<Record<string, readonly Permission[]>> = {
-  train: ["read", "write"],
+  train: ["read", "write", "net"],
   predict: ["read"],
   evaluate: ["read"],
   serve: ["read", "net"],
+  view: ["read", "net"],
 };
 
 /** The commands, by their names. */
@@ -76,6 +77,7 @@ export async function weft(args: string[]): Promise<number> {
       .argument("[arguments...]").passThroughOptions().allowUnknownOption().helpOption(false)
       .action(async (commandArgs: string[]) => {
         await keepOnly(needs);
+        if (name === "train" && !showsView(commandArgs)) await Deno.permissions.revoke({ name: "net" });
         code = await (await load())(commandArgs);
       });
   }

@@ -19,6 +19,7 @@ const layers = [
   ["src/train"],
   ["src/series"],
   ["src/serve"],
+  ["src/view"],
   ["src/commands"],
   ["tasks"],
 ];
@@ -71,6 +72,7 @@ Deno.test("every file of code, tests and examples has at most 400 lines", async 
 const runtimeFiles = [
   "src/platform/",
   "src/serve/",
+  "src/view/",
   "src/commands/",
   "src/device/cpu/matmul/blas.ts",
   "src/train/run_folder.ts",

@@ -65,6 +65,8 @@ th[scope="row"] { min-width: 7em; }
 th.long { min-width: 11em; }
 td:not(.number) { min-width: 6em; }
 td.wide { min-width: 18em; }
+th[aria-sort="ascending"]::after { content: " ↑"; }
+th[aria-sort="descending"]::after { content: " ↓"; }
 .confusion td { min-width: 0; text-align: center; }
 .confusion thead th + th { text-align: center; }
 td.number, th.number { text-align: right; }

@@ -3,7 +3,7 @@ import { type Chart, coloursOf, type Key, legendOf } from "./chart.ts";
 import { drawPanels, panelSize } from "./draw.ts";
 import { escapeSentence, escapeText, formatNumber } from "./format.ts";
 import { drawImage } from "./image.ts";
-import type { Cell, ConfusionSection, Section, TableSection } from "./section.ts";
+import type { Cell, ConfusionSection, HeadCell, Link, Section, TableSection } from "./section.ts";
 
 /**
  * A chart as an HTML figure.
@@ -81,15 +81,14 @@ const leastWide = 60;
 /** A table that scrolls inside its frame where it is wider than the page. */
 export function renderTable({ head, rows, texts = [] }: Omit<TableSection, "kind">): string {
   const isText = (column: number) => column === 0 || texts.includes(column);
-  const nameClass = (cell: Cell) =>
-    typeof cell === "string" && cell.length > mostWithoutBreak ? ' class="long"' : "";
+  const nameClass = (cell: Cell) => textOf(cell).length > mostWithoutBreak ? ' class="long"' : "";
   const classOf = (column: number, cell: Cell) => {
     if (!isText(column)) return ` class="number"`;
-    const length = typeof cell === "string" ? cell.length : 0;
+    const { length } = textOf(cell);
     return length >= leastWide ? ` class="wide"` : length > mostWithoutBreak ? "" : ` class="short"`;
   };
   const headCells = head.map((cell, i) =>
-    `<th scope="col"${isText(i) ? "" : ` class="number"`}>${escapeText(cell)}</th>`
+    `<th scope="col"${isText(i) ? "" : ` class="number"`}${orderOf(cell)}>${renderCell(cell)}</th>`
   );
   const lines = rows.map((row) =>
     `<tr>${
@@ -105,9 +104,19 @@ export function renderTable({ head, rows, texts = [] }: Omit<TableSection, "kind
   }<tbody>${lines.join("\n")}</tbody></table></div>`;
 }
 
-function renderCell(cell: Cell): string {
+function orderOf(cell: HeadCell): string {
+  return typeof cell === "object" && cell.order ? ` aria-sort="${cell.order}"` : "";
+}
+
+/** The text of a cell; empty for a number. */
+function textOf(cell: Cell): string {
+  return typeof cell === "string" ? cell : typeof cell === "number" ? "" : cell.text;
+}
+
+function renderCell(cell: Cell | Link): string {
   if (typeof cell === "number") return formatNumber(cell);
   if (typeof cell === "string") return escapeText(cell);
+  if ("href" in cell) return `<a href="${escapeText(cell.href)}">${escapeText(cell.text)}</a>`;
   const tag = cell.mark === "best" ? "b" : "u";
   return `<${tag}>${escapeText(cell.text)}</${tag}>`;
 }

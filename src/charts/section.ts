@@ -1,20 +1,36 @@
 /** Data of the sections of a report. A section is plain data; {@linkcode renderSection} makes HTML of it. */
 import type { Chart } from "./chart.ts";
 
+/** A text that links to a page. */
+export interface Link {
+  /** The text. */
+  readonly text: string;
+  /** Address of the page. */
+  readonly href: string;
+}
+
 /** A cell of a table. A number is written with four significant digits, NaN as a dash. */
-export type Cell = string | number | {
+export type Cell = string | number | Link | {
   /** Text of the cell. */
   readonly text: string;
   /** `"best"` is bold, `"second"` underlined. */
   readonly mark: "best" | "second";
 };
 
+/** A cell of the first row of a table. A link sorts the table by the column. */
+export type HeadCell =
+  | string
+  | Link & {
+    /** Order of the rows, if the table is sorted by the column. */
+    readonly order?: "ascending" | "descending";
+  };
+
 /** A table. The first cell of each row is its name. */
 export interface TableSection {
   /** Kind of the section. */
   readonly kind: "table";
-  /** Texts of the first row. */
-  readonly head: readonly string[];
+  /** Cells of the first row. */
+  readonly head: readonly HeadCell[];
   /** Cells of each row. */
   readonly rows: readonly (readonly Cell[])[];
   /** Columns of text, which are aligned to the left and may wrap; the first column by default. */

@@ -98,6 +98,11 @@ export const stopSignals: readonly Deno.Signal[] = Deno.build.os === "windows"
   ? ["SIGINT"]
   : ["SIGINT", "SIGTERM"];
 
+/** Whether arguments of `train` start a view. Without a view, training needs no network. */
+export function showsView(args: readonly string[]): boolean {
+  return args.some((arg) => /^--view(=|$)/.test(arg));
+}
+
 /** Quotes a word for a shell. */
 export function quoted(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;

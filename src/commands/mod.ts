@@ -1,7 +1,8 @@
 /**
- * The commands `train`, `evaluate`, `predict` and `serve`, for the experiments of a program.
+ * The commands `train`, `evaluate`, `predict`, `serve` and `view`, for the experiments of a program.
  *
- * Needs `npm:commander`. Reads and writes files; `serve` listens on a port.
+ * Needs `npm:commander`. Reads and writes files; `serve`, `view` and `train --view` listen
+ * on a port.
  *
  * @example A program with commands for a custom experiment: `deno run -A my_experiment.ts train --help`
  * ```ts ignore
@@ -42,6 +43,10 @@ export const experimentCommands: Readonly<Record<string, Subcommand>> = {
   serve: {
     summary: "answer requests with a run's best weights",
     load: async () => (await import("./serve.ts")).serve,
+  },
+  view: {
+    summary: "show runs in a browser, also while they train",
+    load: async () => (await import("./view.ts")).view,
   },
 };
 

@@ -5,7 +5,8 @@ import { DivergenceError } from "../solvers/divergence.ts";
 import { readRunConfig, type RunConfig, sealedSettings } from "../train/config.ts";
 import type { Experiment } from "../train/experiment.ts";
 import { NonFiniteLossError } from "../train/loop.ts";
-import { resumeRun, type Run, type RunSummary, startRun } from "../train/run.ts";
+import { resumeRun, type Run, startRun } from "../train/run.ts";
+import type { RunSummary } from "../train/run_summary.ts";
 import { lockRun, type RunFolder, writeJson } from "../train/run_folder.ts";
 
 /** Start of a process that executes a run: a line of `starts.jsonl`. */

@@ -16,14 +16,16 @@ import { flag, type OptionSchema } from "../train/option.ts";
 import { OptionError } from "../device/errors.ts";
 import { formatDuration } from "../charts/format.ts";
 import { formatMeasure, measuresInWords } from "../train/measure_names.ts";
-import { execute, prepareNew, resumeRun, type Run, type RunSummary, startRun } from "../train/run.ts";
+import { execute, prepareNew, resumeRun, type Run, startRun } from "../train/run.ts";
+import type { RunSummary } from "../train/run_summary.ts";
 import { runFolder } from "../train/run_folder.ts";
 import { runOnce } from "./run_once.ts";
 import { statistics } from "../train/statistics.ts";
-import { callOf, command, path, prepareDrivers, quoted, requireOwnData } from "./command.ts";
+import { callOf, command, number, path, prepareDrivers, quoted, requireOwnData } from "./command.ts";
 import { addOptions, chosenOptions } from "./experiment_options.ts";
 import { measuresText, progressDisplay } from "./progress.ts";
 import { speedHint } from "./speed_hint.ts";
+import { startViewThread } from "../view/thread.ts";
 import { tensorBoardLog } from "./tensorboard.ts";
 
 /** Options of the command that are not settings of the run. */
@@ -33,6 +35,8 @@ interface PlaceOptions {
   readonly resume?: string;
   readonly profile?: true;
   readonly tensorboard?: true;
+  /** Port of the view; true for the default. */
+  readonly view?: number | true;
 }
 
 /** A parsed command line. */
@@ -52,6 +56,7 @@ const placeHelp = {
   "--run <folder>": "folder of this run: start or resume there",
   "--resume <folder>": "resume an interrupted run (same results)",
   "--tensorboard": "write event files for TensorBoard",
+  "--view [port]": "show the report on 127.0.0.1 while the run trains",
   "--profile": "measure one training step instead of training",
 } as const;
 
@@ -60,7 +65,10 @@ function addPlaces(program: Command): Command {
   for (const [flags, help] of Object.entries(placeHelp)) {
     const option = new Option(flags, help);
     if (flags.includes("<")) option.argParser(path);
-    if (flags === "--profile") option.conflicts(["run", "folds", "tensorboard"]);
+    if (flags.includes("[port]")) {
+      option.argParser(number({ from: 0, below: 65536, whole: true })).conflicts("folds");
+    }
+    if (flags === "--profile") option.conflicts(["run", "folds", "tensorboard", "view"]);
     program.addOption(option);
   }
   return program;
@@ -131,7 +139,7 @@ function requireOwnOptions(
 
 /** @throws {OptionError} If an option cannot be changed when a run is resumed. */
 function requireChangeable(args: readonly string[]): void {
-  const others = ["resume", "tensorboard", "profile", "help"];
+  const others = ["resume", "tensorboard", "view", "profile", "help"];
   const fixed = flagsOf(args).find((given) =>
     ![...changeable, ...others].some((name) => flag(name) === given)
   );
@@ -234,12 +242,12 @@ export async function train(args: string[], experiments: readonly Experiment[]):
   using interruptions = interruption();
   const { signal } = interruptions;
   const parsed = await parse(args, experiments);
-  const { resume, profile, run, tensorboard } = parsed.places;
+  const { resume, profile, run, tensorboard, view } = parsed.places;
   if (profile) return await profileTraining(parsed);
   if (run !== undefined) return await trainOnce(parsed, args, signal);
   const { folds, fold } = parsed.chosen as { folds?: number; fold?: number };
   if (folds === undefined || fold !== undefined || resume !== undefined) {
-    return await finish(await prepare(parsed), { signal, tensorboard }) ? 0 : 130;
+    return await finish(await prepare(parsed), { signal, tensorboard, view }) ? 0 : 130;
   }
   const tested: Record<string, number>[] = [];
   for (let fold = 0; fold < folds; fold++) {
@@ -280,7 +288,8 @@ async function trainOnce({ experiment, places, chosen }: Parsed, args: string[],
   let isTrained = false;
   const outcome = await runOnce(experiment, configOf(experiment, chosen), folder, start, (run) => {
     isTrained = true;
-    return finish(run, { signal, tensorboard: places.tensorboard, isLocked: true });
+    const { tensorboard, view } = places;
+    return finish(run, { signal, tensorboard, view, isLocked: true });
   });
   if (!outcome) return 130;
   if ("failure" in outcome) throw new Error(outcome.failure);
@@ -293,10 +302,16 @@ function chosenDevice(reason: string): string {
   return `${reason}; ${flag("device")} cpu or webgpu overrides the choice`;
 }
 
+/** Options of {@linkcode finish}. */
+interface FinishOptions extends Pick<PlaceOptions, "tensorboard" | "view"> {
+  readonly signal: AbortSignal;
+  readonly isLocked?: boolean;
+}
+
 /** Trains and prints the result. Returns the summary, or undefined if the run was interrupted. */
 async function finish(
   run: Run,
-  { tensorboard, ...options }: { signal: AbortSignal; isLocked?: boolean; tensorboard?: true },
+  { tensorboard, view, ...options }: FinishOptions,
 ): Promise<RunSummary | undefined> {
   const { config, folder, device, deviceReason } = run;
   console.log(
@@ -310,11 +325,15 @@ async function finish(
   for (const line of others) console.log(`  ${line}`);
   const hint = speedHint(device, run.task.parameters);
   if (hint) console.log(hint);
+  await using viewed = view === undefined
+    ? undefined
+    : await startViewThread(folder.path, view === true ? undefined : view);
+  if (viewed) console.log(`view ${viewed.url}`);
   const { end, ...display } = progressDisplay();
   using log = tensorboard && tensorBoardLog(folder);
   try {
     const { interrupted, position, summary } = await execute(run, {
-      ...{ ...display, ...options },
+      ...{ ...display, ...options, showsExamples: viewed !== undefined },
       onPlan: (line) => console.log(line),
       onLoss: log?.onLoss,
       onEpoch(metrics) {

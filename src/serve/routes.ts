@@ -1,11 +1,12 @@
 /** Routes of requests to their handlers. */
+import { requireAccess } from "./access.ts";
 import { htmlPart, latestPart, wantsHtml } from "./answer_parts.ts";
 import { metricsType } from "./metrics.ts";
 import { openApiOf } from "./openapi.ts";
 import { pageOf } from "./page.ts";
 import { predict } from "./predict.ts";
 import { busy, internalFailure, problem, refusalOf, RequestError } from "./problem.ts";
-import type { Access, Service } from "./service.ts";
+import type { Service } from "./service.ts";
 
 /** Handles a request. */
 export type Handler = (request: Request) => Promise<Response>;
@@ -108,18 +109,6 @@ function addressOf(request: Request, { access, limits }: Pick<Service, "access" 
   }
   const url = URL.parse(request.url);
   if (!url) throw new RequestError(400, "invalid request address");
-  requireAccess(url, request.headers.get("origin"), access);
+  requireAccess(url, request.headers.get("origin"), access, "; start the server with --origin to allow it");
   return url;
-}
-
-/**
- * Rejects requests by other websites from a visitor's browser. Such a page has another origin. If its domain
- * resolves to this machine (DNS rebinding), the request has that domain as its host.
- */
-function requireAccess({ host, hostname }: URL, origin: string | null, { hosts, origins }: Access): void {
-  if (hosts && !hosts.includes(hostname)) {
-    throw new RequestError(403, "this host name is not allowed; start the server with --origin to allow it");
-  }
-  if (origin === null || origins.includes(origin) || URL.parse(origin)?.host === host) return;
-  throw new RequestError(403, "web pages of other origins may not send requests to this server");
 }

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 // Not Deno.upgradeWebSocket: it never releases the sockets of Node's server, and it buffers messages of any
 // length.
 import { WebSocketServer } from "ws";
+import { loopbackNames } from "./access.ts";
 import { connectionsOf } from "./connections.ts";
 import type { Limits } from "./limits.ts";
 import { problem, refusalOf, RequestError } from "./problem.ts";
@@ -24,9 +25,6 @@ const addressNames: OptionNames<{ host: string; port: number }> = {
   host: "required",
   port: "required",
 };
-
-/** Host names of the loopback interface. */
-export const loopbackNames: readonly string[] = ["127.0.0.1", "localhost", "[::1]"];
 
 /** Whether an address can only be reached from this machine. */
 export function isLoopback(host: string): boolean {

@@ -7,6 +7,7 @@ import type { DataRecord } from "../series/data_record.ts";
 import { columnNames } from "../series/observation_stream.ts";
 import { requirePredictions, type TrainedModel } from "../series/trained_model.ts";
 import type { TrainedRun } from "../train/trained_run.ts";
+import type { Access } from "./access.ts";
 import type { BodyBudget } from "./body.ts";
 import { defaultLimits, limitNames, type Limits } from "./limits.ts";
 import { type Counter, counter, gauge, type Histogram, histogram, type Metric } from "./metrics.ts";
@@ -54,14 +55,6 @@ export interface Service extends StreamService {
 export interface Health {
   /** Whether there was an internal error since the last prediction. */
   isFailing: boolean;
-}
-
-/** Allowed hosts and origins of requests. */
-export interface Access {
-  /** Allowed host names. Undefined allows any host. */
-  readonly hosts?: readonly string[];
-  /** Allowed origins of web pages, in addition to the server's origin. */
-  readonly origins: readonly string[];
 }
 
 const accessNames: OptionNames<Access> = { hosts: "optional", origins: "required" };

@@ -90,8 +90,8 @@ export interface TrainOptions {
    * up to 64 steps later, since losses are read together.
    */
   onLoss?: (loss: number, step: number) => void;
-  /** Called with the metrics of each epoch at its end. */
-  onEpoch?: (metrics: EpochMetrics) => void;
+  /** Called with the metrics of each epoch at its end. If it returns a promise, the next epoch waits for it. */
+  onEpoch?: (metrics: EpochMetrics) => unknown;
   /**
    * Called with the progress about five times per second. On a GPU the measures are those of the batches that
    * the GPU has computed.
@@ -285,7 +285,7 @@ export async function train<Batch extends Tree>(
     await appendText(folder.metrics, `${line}\n`);
     await saveCheckpoint(folder.last, values, position, options.metadata);
     metrics.push(measured);
-    onEpoch?.(measured);
+    await onEpoch?.(measured);
   }
   if (optimizer) optimizer.learningRate = rate!;
   return displayResult({ position, interrupted: false, metrics }, task);

@@ -81,7 +81,9 @@ export type {
   Cell,
   ChartsSection,
   ConfusionSection,
+  HeadCell,
   ImagesSection,
+  Link,
   PixelImage,
   Section,
   TableSection,
@@ -94,7 +96,8 @@ export * from "./option.ts";
 export * from "../device/errors.ts";
 export { formatMeasure, measureName } from "./measure_names.ts";
 export { renderReport, type ReportContent } from "./report.ts";
-export { execute, openRun, resumeRun, type Run, type RunSummary, startRun, testBest } from "./run.ts";
+export { execute, openRun, resumeRun, type Run, startRun, testBest } from "./run.ts";
+export type { RunSummary } from "./run_summary.ts";
 export type { EpochMetrics } from "./epoch_metrics.ts";
 export { findRun, type RunFolder, runFolder } from "./run_folder.ts";
 export type { StopRule, WatchedMeasure } from "./stop.ts";

@@ -4,7 +4,7 @@ import { renderPage } from "../charts/page.ts";
 import { renderSection } from "../charts/render.ts";
 import type { Section } from "../charts/section.ts";
 import { formatMeasure, measureName, sortMeasures } from "./measure_names.ts";
-import type { OptionSchema } from "./option.ts";
+import { settingsOf, settingText, wordsOf } from "./report_settings.ts";
 import type { EpochMetrics } from "./epoch_metrics.ts";
 import type { Task } from "./task.ts";
 import { isValidated, parts, trainingCharts } from "./training_charts.ts";
@@ -14,7 +14,7 @@ export interface ReportContent {
   /** Settings, shown in a table. */
   readonly config: Readonly<Record<string, unknown>> & { readonly experiment: string };
   /** Options of the experiment, whose help texts explain the settings. */
-  readonly options?: OptionSchema;
+  readonly options?: Readonly<Record<string, { readonly help: string }>>;
   /** Settings that were chosen from the data, in words: see {@linkcode Task.chosen}. */
   readonly chosen?: Readonly<Record<string, string>>;
   /** Settings without effect on the model, which are omitted: see {@linkcode Task.unused}. */
@@ -42,6 +42,17 @@ export interface ReportContent {
   readonly sections?: readonly Section[];
 }
 
+/** State of a run that has no summary. */
+export interface RunState {
+  /** Sentence about the state. */
+  readonly sentence: string;
+  /** Further tiles. */
+  readonly tiles: readonly Tile[];
+}
+
+/** A value with its label. */
+type Tile = readonly [label: string, value: string];
+
 /**
  * Renders a run as one HTML page without external resources: its measures, curves of training and validation,
  * sections about its predictions, the data, the configuration and a table of epochs.
@@ -49,6 +60,15 @@ export interface ReportContent {
  * @returns Text of the page, for a file such as `report.html`.
  */
 export function renderReport(content: ReportContent): string {
+  return renderPage(reportPage(content));
+}
+
+/**
+ * Title and body of a report.
+ *
+ * @param running State of the run in training. By default the run is complete or stopped.
+ */
+export function reportPage(content: ReportContent, running?: RunState): { title: string; body: string } {
   const { config, metrics, metric, summary, verdict, description = [], sections = [] } = content;
   const epochs = `${metrics.length} epoch${metrics.length === 1 ? "" : "s"}`;
   const best = !isValidated(metrics)
@@ -56,11 +76,15 @@ export function renderReport(content: ReportContent): string {
     : ` The best epoch has the ${metric.mode === "max" ? "largest" : "smallest"} validation ${
       measureName(metric.name)
     }.`;
-  const state = summary
+  const state = running
+    ? running.sentence
+    : summary
     ? isClosedForm(metrics)
       ? `Experiment ${config.experiment}, fitted in closed form on ${summary.deviceDescription}.`
       : `Experiment ${config.experiment}, trained for ${epochs} on ${summary.deviceDescription}.${best}`
-    : `Experiment ${config.experiment}, stopped after ${metrics.length} of ${config.epochs} epochs. --resume continues the run.`;
+    : `Experiment ${config.experiment}, stopped after ${metrics.length}${
+      config.epochs === undefined ? "" : ` of ${config.epochs}`
+    } epochs. --resume continues the run.`;
   const shown: Section[] = [
     ...(summary?.baselines ? [baselineTable(summary.test, summary.baselines, firstMeasure(content))] : []),
     ...sections,
@@ -75,14 +99,14 @@ export function renderReport(content: ReportContent): string {
       charts: trainingCharts(metrics, { metric, bestEpoch: summary?.bestEpoch }),
     }]
     : [];
-  return renderPage({
+  return {
     title: runTitle({ ...config, model: content.chosen?.model ?? config.model }),
     body: `${verdict === undefined ? "" : `<p class="verdict">${escapeSentence(verdict)}</p>\n`}<p>${
       escapeText(state)
     }</p>
-${tiles(content)}
+${tiles(content, running?.tiles)}
 ${[...charts, ...shown].map(renderSection).join("\n")}`,
-  });
+  };
 }
 
 /** Whether a task was fitted in closed form: there is one epoch, without a learning rate. */
@@ -102,7 +126,7 @@ export function runTitle({ experiment, data, model }: ReportContent["config"]): 
   return [name || experiment, ...(typeof model === "string" ? [model] : [])].join(": ");
 }
 
-function tiles(content: ReportContent): string {
+function tiles(content: ReportContent, further: readonly Tile[] = []): string {
   const { summary, metrics } = content;
   const last = metrics.at(-1);
   const [part, measures] = summary ? ["test", summary.test] : ["validation", last?.validation ?? {}];
@@ -112,20 +136,19 @@ function tiles(content: ReportContent): string {
   const names = Object.keys(measures).filter((name) => name !== "loss" || lossName === "loss");
   const first = firstMeasure(content);
   const chosen = first === "loss" ? lossName : first;
-  const values: [label: string, value: string][] = [
-    ...sortMeasures(names, chosen).map((name): [string, string] => [
+  const values: Tile[] = [
+    ...sortMeasures(names, chosen).map((name): Tile => [
       `${part} ${measureName(name)}`,
       formatMeasure(name, measures[name]),
     ]),
-    ...(summary
-      ? [
-        ...(isClosedForm(metrics) || !isValidated(metrics) ? [] : [["best epoch", `${summary.bestEpoch}`]]),
-        ["parameters", summary.parameters.toLocaleString("en")],
-      ] as [string, string][]
+    ...(summary && !isClosedForm(metrics) && isValidated(metrics)
+      ? [["best epoch", `${summary.bestEpoch}`] as const]
       : []),
-    ...(seconds === undefined ? [] : [["training time", formatDuration(seconds)]] as [string, string][]),
+    ...(summary ? [["parameters", summary.parameters.toLocaleString("en")] as const] : []),
+    ...(seconds === undefined ? [] : [["training time", formatDuration(seconds)] as const]),
+    ...further,
   ];
-  const tile = ([label, value]: [string, string]) => {
+  const tile = ([label, value]: Tile) => {
     const isChosen = label === `${part} ${measureName(chosen)}`;
     return `<div class="tile${isChosen ? " chosen" : ""}"><b>${escapeText(value)}</b><span>${
       escapeText(label)
@@ -135,36 +158,17 @@ function tiles(content: ReportContent): string {
 }
 
 function configuration({ config, options = {}, chosen = {}, unused = [] }: ReportContent): Section {
-  const settings = Object.entries({ ...config, ...chosen }).flatMap(([name, value]) =>
-    isPlainObject(value) ? Object.entries(value) : [[name, value] as [string, unknown]]
-  );
   return {
     kind: "table",
     title: "Configuration",
     head: ["setting", "value", "meaning"],
-    rows: settings.filter(([name, value]) => value !== undefined && !unused.includes(name))
+    rows: settingsOf({ ...config, ...chosen }).filter(([name]) => !unused.includes(name))
       .map(([name, value]) => {
         const [words, help = ""] = [wordsOf(name), options[name]?.help];
         return [words, settingText(value), help === words ? "" : help];
       }),
     texts: [0, 1, 2],
   };
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** Words of a name in camel case: `learning rate` for `learningRate`. */
-function wordsOf(name: string): string {
-  return name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
-}
-
-/** Formats a setting. */
-function settingText(value: unknown): string {
-  if (typeof value === "boolean") return value ? "yes" : "no";
-  if (Array.isArray(value)) return value.map(settingText).join(", ");
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 /**

@@ -25,42 +25,12 @@ import { readCheckedSafetensors } from "../files/safetensors.ts";
 import { train, type TrainOptions, type TrainResult } from "./loop.ts";
 import { requireFinite } from "./measure_checks.ts";
 import { displayResult } from "./display_run.ts";
+import { openProgress, type StartedReport } from "./run_progress.ts";
 import { renderReport } from "./report.ts";
 import { createRun, hasCheckpoint, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
+import type { RunSummary } from "./run_summary.ts";
 import { describeSplit, type StepSplit } from "./step.ts";
 import type { Evaluation, Task, WeightedModel } from "./task.ts";
-
-/** Result of a completed run, the content of `summary.json`. */
-export interface RunSummary {
-  /** Name of the experiment. */
-  readonly experiment: string;
-  /** Means of the measures on the test set, with the best weights. */
-  readonly test: Readonly<Record<string, number>>;
-  /** Measures of each baseline by name, if the task has baselines. */
-  readonly baselines?: Evaluation["baselines"];
-  /** The main result in a sentence, if the task has one. */
-  readonly verdict?: string;
-  /** Lines about the data that a reader of the results must know. */
-  readonly notices?: readonly string[];
-  /** Epoch of the best weights, from 1. */
-  readonly bestEpoch: number;
-  /** Number of complete epochs. */
-  readonly epochs: number;
-  /** Number of parameters of the model. */
-  readonly parameters: number;
-  /** Training time in seconds. */
-  readonly seconds: number;
-  /** Peak memory of the process so far, in bytes. It includes the data, and about 60 MB of Deno. */
-  readonly peakMemory?: number;
-  /** Number of parts of a batch whose gradients are summed, if a whole batch takes too much memory. */
-  readonly gradientParts?: number;
-  /** Kind of device. */
-  readonly device: DeviceInfo["kind"];
-  /** Name of the processor or the GPU adapter. */
-  readonly deviceDescription: string;
-  /** Seed of the run. */
-  readonly seed: number;
-}
 
 /** Metadata keys of the weights: the settings, the digest of the data record, and the calibration. */
 const settingsKey = "weft.settings";
@@ -225,6 +195,7 @@ const executeOptionNames: OptionNames<NonNullable<Parameters<typeof execute>[1]>
   onWarning: "optional",
   onPlan: "optional",
   onEpochs: "optional",
+  showsExamples: "optional",
 };
 
 /**
@@ -236,7 +207,8 @@ const executeOptionNames: OptionNames<NonNullable<Parameters<typeof execute>[1]>
  * `onWarning` is called with a line if a run resumes with an arithmetic that differs from its checkpoint, or if a
  * step of one sample takes too much memory; by default `console.warn`. `onPlan` is called with lines about the
  * search for the length of training, and about batches that are split, since they take too much memory, and
- * `onEpochs` with the number of epochs before training starts.
+ * `onEpochs` with the number of epochs before training starts. `showsExamples`: `progress.json` also has the
+ * examples of the report, which take at most 5 % of the time.
  * @returns Result of training, with the summary if the run is complete.
  * @throws {Error} If another process trains in the folder, or files in the folder are damaged or have other
  * settings.
@@ -245,6 +217,7 @@ export async function execute(
   run: Run,
   options: Pick<TrainOptions, "signal" | "onLoss" | "onEpoch" | "onProgress"> & {
     isLocked?: boolean;
+    showsExamples?: boolean;
     onWarning?: (line: string) => void;
     onPlan?: (line: string) => void;
     onEpochs?: (epochs: number) => void;
@@ -253,6 +226,7 @@ export async function execute(
   checkOptions("execute", options, executeOptionNames);
   const {
     isLocked = false,
+    showsExamples = false,
     onWarning = (line: string) => console.warn(line),
     onPlan,
     onEpochs,
@@ -261,15 +235,20 @@ export async function execute(
   const { config, folder, device } = run;
   await using _lock = isLocked ? undefined : await lockRun(folder);
   const resume = run.resume && await hasCheckpoint(folder);
+  await using progress = await openProgress(folder, {
+    device: device.description,
+    report: contentOf(run, run.task),
+  });
   const task = resume || !run.task.plan
     ? run.task
-    : await run.task.plan({ signal: callbacks.signal, onLine: onPlan });
+    : await run.task.plan({ signal: callbacks.signal, onLine: progress.planning(onPlan) });
   if (!task) return { position: startPosition, interrupted: true, metrics: [] };
   const epochs = task.epochs ?? config.epochs;
   if (epochs === undefined) {
     throw new TypeError("execute: neither the configuration nor the task has epochs; expected one of them");
   }
   onEpochs?.(epochs);
+  progress.update({ epochs, planning: undefined, report: contentOf(run, task) });
   if (!resume && task.record) await writeRecord(folder.data, task.record);
   const arithmetic = arithmeticOf(device, task.parameters);
   const metadata = {
@@ -279,9 +258,10 @@ export async function execute(
   };
   let split: StepSplit | undefined;
   const result = await train(task, {
-    ...callbacks,
+    ...progress.following(callbacks, showsExamples ? task.examples && (() => task.examples!()) : undefined),
     onSplit(found) {
       split = found;
+      progress.update({ report: contentOf(run, task, split) });
       const line = describeSplit(found, task.memory!);
       if (found.isOverLimit) onWarning(`weft: ${line}`);
       else onPlan?.(line);
@@ -327,21 +307,27 @@ export async function execute(
   await writeAtomically(
     folder.report,
     renderReport({
-      // Reports may be shared: omit the local path of the data.
-      config: withDataPaths(config, (path) => diskOf(path).nameOf(path)),
+      ...contentOf(run, task, split),
       verdict: summary?.verdict,
       verdictMeasure: tested?.verdictMeasure,
       metrics: result.metrics,
       summary,
-      metric: task.metric,
-      options: run.options,
-      chosen: split ? { ...task.chosen, memory: describeSplit(split, task.memory!) } : task.chosen,
-      unused: task.unused,
-      description: task.description,
       sections: [...await task.examples?.() ?? [], ...await tested?.sections() ?? []],
     }),
   );
   return displayResult({ ...result, summary }, task);
+}
+
+/** The part of a report that is known before training. Reports may be shared: it omits the local path of the data. */
+function contentOf({ config, options = {} }: Run, task: Task, split?: StepSplit): StartedReport {
+  return {
+    config: withDataPaths(config, (path) => diskOf(path).nameOf(path)),
+    metric: task.metric,
+    options: Object.fromEntries(Object.entries(options).map(([name, { help }]) => [name, { help }])),
+    chosen: split ? { ...task.chosen, memory: describeSplit(split, task.memory!) } : task.chosen,
+    unused: task.unused,
+    description: task.description,
+  };
 }
 
 /** Refits and calibrates the task with the best weights, and stores the calibration with them. */

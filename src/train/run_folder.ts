@@ -33,6 +33,8 @@ export interface RunFolder {
   readonly failure: string;
   /** One line of JSON for each start of a run by {@linkcode runOnce}, `starts.jsonl`. */
   readonly starts: string;
+  /** Progress of a run in training, `progress.json`. */
+  readonly progress: string;
   /** Report of the run as a web page, `report.html`. */
   readonly report: string;
 }
@@ -54,6 +56,7 @@ export function runFolder(path: string): RunFolder {
     summary: `${folder}/summary.json`,
     failure: `${folder}/failure.json`,
     starts: `${folder}/starts.jsonl`,
+    progress: `${folder}/progress.json`,
     report: `${folder}/report.html`,
   };
   return displayAs(paths, async () => displayRun(await readMetrics(paths), folder));
@@ -77,7 +80,7 @@ export async function findRun(path: string): Promise<RunFolder> {
 }
 
 /** Metrics of the complete epochs of a run. A last line that is incomplete is left out. */
-async function readMetrics({ metrics }: RunFolder): Promise<EpochMetrics[]> {
+export async function readMetrics({ metrics }: RunFolder): Promise<EpochMetrics[]> {
   const lines = (await readTextIfPresent(metrics) ?? "").split("\n").map((line) => parseJson(line));
   return lines.filter(isMetrics);
 }

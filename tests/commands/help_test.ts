@@ -37,7 +37,7 @@ for (const experiment of experiments) {
   Deno.test(`help of ${experiment.name} lists only its own options, with range and default`, async () => {
     const found = listed(await helpOf(experiment.name));
     const schema = optionsOf(experiment);
-    const common = ["--out", "--run", "--resume", "--tensorboard", "--profile", "--help"];
+    const common = ["--out", "--run", "--resume", "--tensorboard", "--view", "--profile", "--help"];
     assert.deepEqual([...found.keys()].sort(), [...Object.keys(schema).map(flag), ...common].sort());
     for (const [name, { range, implied, default: value }] of Object.entries(schema)) {
       const text = found.get(flag(name))!;

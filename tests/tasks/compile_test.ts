@@ -108,10 +108,11 @@ const { tasks } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root))
 for (const { command } of Object.values<{ command: string }>(tasks)) {
   if (!command.startsWith("deno compile ")) continue;
   const entry = command.split(" ").at(-1)!;
+  const options = [...command.matchAll(/--include (\S+)/g)].flatMap(([, file]) => ["--include", file]);
   testLong(
     `the executable of ${entry} contains every module, kernel, worker and package that it needs`,
     async () => {
-      assert.deepEqual(await missingFiles(root, entry), []);
+      assert.deepEqual(await missingFiles(root, entry, { options }), []);
     },
   );
 }

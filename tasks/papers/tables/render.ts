@@ -8,7 +8,7 @@ import { csvOf } from "../../../src/series/csv.ts";
 import { markdownTable } from "../../markdown.ts";
 import { readOutcome, type RunOutcome, type Start } from "../../../src/commands/run_once.ts";
 import { readJsonLines } from "../../../src/files/disk.ts";
-import type { RunSummary } from "../../../src/train/run.ts";
+import type { RunSummary } from "../../../src/train/run_summary.ts";
 import { statistics } from "../../../src/train/statistics.ts";
 import { adjustHolm, type PairedTest } from "./paired_test.ts";
 import {
