@@ -41,10 +41,10 @@ function loadedFiles({ roots, modules }: Graph): string[] {
 }
 
 /**
- * Loads large packages that no executable includes: Dawn's, and the package of the paired test. Tables
- * are written without a test if it is missing.
+ * Loads large packages that no executable includes: Dawn's, the package of the paired test, and a decoder of
+ * photographs. Tables are written without a test if its package is missing.
  */
-const leftOut = /await import\((dawnPackage|testPackage)\)/;
+const leftOut = /await import\((dawnPackage|testPackage|decoderPackage)\)/;
 
 /**
  * Files that an entry point needs: its module graph, modules loaded by URL, such as workers, and its

@@ -11,14 +11,14 @@ let gpu: GPU | undefined;
  */
 export async function loadDawn(): Promise<GPU> {
   if (gpu) return gpu;
-  const { package: name, needs } = platform.dawn!;
+  const { package: dawnPackage, needs } = platform.dawn!;
   try {
     // Not a literal: Deno would download 130 MB for every user, and bundlers would look for the package.
-    const { create }: { create(flags: string[]): GPU } = await import(name);
+    const { create }: { create(flags: string[]): GPU } = await import(dawnPackage);
     return gpu = create([]);
   } catch (cause) {
     throw new Error(
-      `implementation "dawn" could not be loaded: it is the package ${name}, a native library, and needs ${needs} (${
+      `implementation "dawn" could not be loaded: it is the package ${dawnPackage}, a native library, and needs ${needs} (${
         (cause as Error).message
       })`,
       { cause },
