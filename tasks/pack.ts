@@ -23,6 +23,9 @@ interface Plugin {
   }): void;
 }
 
+/** The file of a worker of the CPU device. */
+const workerFile = "src/device/cpu/worker.js";
+
 /** The oldest syntax of the package. */
 const targets = ["node22", "chrome120", "firefox128", "safari17.4"];
 
@@ -86,6 +89,16 @@ try {
     plugins: [separateModules],
     logLevel: "warning",
   });
+  // Pages host this file alone.
+  await build({
+    entryPoints: [`${source}/${workerFile}`],
+    outfile: `${out}/${workerFile}`,
+    allowOverwrite: true,
+    bundle: true,
+    format: "esm",
+    target: targets,
+    logLevel: "warning",
+  });
   for (
     const file of files.filter((file) => /\.d\.ts$|README\.md$|LICENSE$|CHANGELOG\.md$/.test(file))
   ) {
@@ -101,8 +114,8 @@ try {
     ...description,
     description:
       "Continuous-time and weight-space sequence models: Neural CDEs, fast weight programmers, WARP",
-    // Bundlers leave out modules of which nothing is imported. This one adds methods to the class of tensors.
-    sideEffects: ["./src/tensor/methods/install.js"],
+    // Bundlers leave out other modules if nothing is imported from them. The first of these adds methods to the class of tensors.
+    sideEffects: ["./src/tensor/methods/install.js", `./${workerFile}`],
     engines: { node: ">=22" },
     // Only commands, the server and readers of Parquet import them.
     peerDependencies: dependencies,

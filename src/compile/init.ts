@@ -1,6 +1,7 @@
 /** Selection of the device of new tensors. The code of GPUs is loaded when it is needed. */
 import { platform } from "../platform/current.ts";
 import { OptionError } from "../device/errors.ts";
+import { describe } from "../device/describe.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { type DeviceChoice, deviceChoices } from "../device/choice.ts";
 import { cpuDevice, setCurrentDevice } from "../device/current.ts";
@@ -34,6 +35,16 @@ export interface InitOptions {
    * results without the library, between libraries, and between numbers of threads. Default: no library.
    */
   blas?: string;
+  /**
+   * Maximum memory of the CPU device in bytes, above 1 MiB. More than 4 GiB, up to 16 GiB, need 64-bit addresses, with which
+   * kernels are slower in Node and in browsers. Default: up to 16 GiB in Deno, up to 4 GiB elsewhere.
+   */
+  memory?: number;
+  /**
+   * Address of the file `@weft/weft/worker`, for pages whose Content Security Policy forbids workers from blobs. The CPU device
+   * starts its threads from it. Only browsers use it. Default: threads are started from a text.
+   */
+  worker?: string | URL;
 }
 
 const optionNames: OptionNames<InitOptions> = {
@@ -41,6 +52,8 @@ const optionNames: OptionNames<InitOptions> = {
   implementation: "optional",
   threads: "optional",
   blas: "optional",
+  memory: "optional",
+  worker: "optional",
 };
 
 const choices = {
@@ -71,7 +84,7 @@ const gpus = new Map<Implementation, Promise<WebGpuDevice | undefined>>();
  */
 export async function init(options: InitOptions = {}): Promise<Device> {
   checkOptions("init", options, optionNames);
-  const { device = "auto", implementation = "native", threads, blas } = options;
+  const { device = "auto", implementation = "native", threads, blas, memory, worker } = options;
   check("device", device);
   check("implementation", implementation);
   if (threads !== undefined && device === "webgpu") {
@@ -113,7 +126,21 @@ export async function init(options: InitOptions = {}): Promise<Device> {
       },
     );
   }
-  const chosen = await choose(device, implementation, { threads, blas });
+  if (memory !== undefined && !(typeof memory === "number" && memory >= 2 ** 20)) {
+    const expected = "a number of bytes, at least 2 ** 20";
+    throw new OptionError("invalid-option", `init: memory must be ${expected}, got ${describe(memory)}`, {
+      option: "memory",
+      expected,
+    });
+  }
+  if (worker !== undefined && typeof worker !== "string" && !(worker instanceof URL)) {
+    const expected = "the address of a file";
+    throw new OptionError("invalid-option", `init: worker must be ${expected}, got ${describe(worker)}`, {
+      option: "worker",
+      expected,
+    });
+  }
+  const chosen = await choose(device, implementation, { threads, blas, memory, worker });
   setCurrentDevice(chosen);
   return chosen;
 }
@@ -131,7 +158,7 @@ function check(option: keyof typeof choices, value: string): void {
 async function choose(
   device: DeviceChoice,
   implementation: Implementation,
-  { threads, blas }: Pick<InitOptions, "threads" | "blas">,
+  { threads, blas, memory, worker }: Pick<InitOptions, "threads" | "blas" | "memory" | "worker">,
 ): Promise<KernelDevice> {
   if (device !== "cpu") {
     const gpu = await openOnce(implementation, device === "auto");
@@ -141,9 +168,12 @@ async function choose(
       throw new Error(`init: ${noAdapterMessage(implementation)}`);
     }
   }
-  if (blas === undefined) return cpuDevice(threads);
+  const url = worker === undefined ? undefined : `${worker}`;
+  const whyOneThread = threads === 1 ? undefined : await platform.whyNoThreads?.(url);
+  const cpu = { threads: whyOneThread === undefined ? threads : 1, memory, worker: url, whyOneThread };
+  if (blas === undefined) return cpuDevice(cpu);
   const { openBlas } = await import("../device/cpu/matmul/blas.ts");
-  return cpuDevice(threads, { name: blas, open: await openBlas(blas) });
+  return cpuDevice({ ...cpu, blas: await openBlas(blas) }, blas);
 }
 
 /** The GPU that `"auto"` selects, or undefined without a hardware GPU. */

@@ -2,22 +2,16 @@
 import type { KernelDevice } from "./device.ts";
 import { type CpuOptions, createCpuDevice, processorThreads } from "./cpu/device.ts";
 
-/** CPU devices by number of threads and name of the native library. */
+/** CPU devices by their options. */
 const cpus = new Map<string, KernelDevice>();
 let device: KernelDevice | undefined;
 
-/**
- * The CPU device. Each combination of options has one device.
- *
- * @param threads Default: the number of processor threads.
- */
-export function cpuDevice(
-  threads: number = processorThreads(),
-  blas?: { readonly name: string; readonly open: CpuOptions["blas"] },
-): KernelDevice {
-  const choice = `${threads} ${blas?.name ?? ""}`;
+/** The CPU device. Each combination of options has one device. @param blasName Name of the native library. */
+export function cpuDevice(options: CpuOptions = {}, blasName?: string): KernelDevice {
+  const { threads = processorThreads(), memory, worker } = options;
+  const choice = JSON.stringify([threads, memory, worker, blasName]);
   let cpu = cpus.get(choice);
-  if (!cpu) cpus.set(choice, cpu = createCpuDevice({ threads, blas: blas?.open }));
+  if (!cpu) cpus.set(choice, cpu = createCpuDevice(options));
   return cpu;
 }
 

@@ -76,6 +76,8 @@ export interface DeviceInfo {
   readonly description: string;
   /** Whether the CPU emulates the GPU (llvmpipe, SwiftShader). */
   readonly software: boolean;
+  /** Further properties for a person, and what the device does without, with the reason: for example one thread in a page. */
+  readonly notes?: readonly string[];
   /**
    * Properties that determine the rounding of results. Devices with equal properties compute the same bits.
    */

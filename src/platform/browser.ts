@@ -20,25 +20,58 @@ export function browser(): Platform {
     canSleep: document === undefined,
     // Threads share memory, which a page has only if it is isolated from other origins.
     startThread: crossOriginIsolated ? startThread : undefined,
+    whyNoThreads: (url) =>
+      crossOriginIsolated ? whyBlocked(url) : Promise.resolve(
+        "this page is not isolated from other origins: serve it with Cross-Origin-Opener-Policy: same-origin and " +
+          "Cross-Origin-Embedder-Policy: require-corp",
+      ),
     nextTurn,
     gunzip,
   };
 }
 
-/** Starts a worker from a text, so that no second file must be hosted. */
-function startThread({ main, functions, data, onError }: ThreadStart): void {
-  const source = `onmessage = ({ data }) => (${main})(data, (${functions})());`;
+/** Opens a worker, from a text if no file is given, so that no second file must be hosted. */
+function openWorker(source: string, file?: string): Worker {
+  if (file !== undefined) return new Worker(file, { type: "module" });
   const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-  const worker = new Worker(url);
+  // The worker has the source by then.
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  return new Worker(url);
+}
+
+function startThread({ url, main, functions, data, onError }: ThreadStart): void {
+  const worker = openWorker(`onmessage = ({ data }) => (${main})(data, (${functions})());`, url);
   worker.onerror = (event) => {
     // An event without a message is that of a worker that has not started.
     const { message } = event as { message?: string };
     if (message) onError(message);
-    else console.warn("weft: the page forbids workers (worker-src blob:), so kernels run on fewer threads");
+    else console.warn(`weft: kernels run on fewer threads, because ${blockedReason(url)}`);
   };
   worker.postMessage(data);
-  // The worker has the source by then.
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}
+
+/** Starts a worker that does nothing. The reason that it did not start. */
+async function whyBlocked(url?: string): Promise<string | undefined> {
+  let worker: Worker | undefined;
+  try {
+    worker = openWorker('postMessage("started");', url);
+    await new Promise((resolve, reject) => {
+      worker!.onmessage = resolve;
+      worker!.onerror = reject;
+    });
+    return undefined;
+  } catch {
+    return blockedReason(url);
+  } finally {
+    worker?.terminate();
+  }
+}
+
+function blockedReason(url?: string): string {
+  return url === undefined
+    ? "the Content Security Policy of this page forbids workers without a file (worker-src blob:): host the file " +
+      "@weft/weft/worker and pass its address, init({ worker: url })"
+    : `this page cannot start the worker ${url}`;
 }
 
 /** By a message, because browsers delay timers of nested calls by milliseconds. */

@@ -38,6 +38,8 @@ export interface Zlib {
 
 /** Starts a thread that shares memory with the caller. */
 export interface ThreadStart {
+  /** Address of a file with the same content as the texts below. Only browsers use it. */
+  readonly url?: string;
   /**
    * Source of a function of two arguments: `data`, and the result of `functions`. It must not refer to outer names.
    */
@@ -72,6 +74,12 @@ export interface Platform {
   readonly canSleep: boolean;
   /** @throws {Error} If the thread cannot be started. */
   startThread?(start: ThreadStart): void;
+  /**
+   * The reason that threads cannot be started, or undefined if they can.
+   *
+   * @param url Address of the file of a thread. Default: a thread is started from a text.
+   */
+  whyNoThreads?(url?: string): Promise<string | undefined>;
   /** Ends when the event loop has run once. */
   nextTurn(): Promise<void>;
   /** The most memory in bytes that the process has used so far. */

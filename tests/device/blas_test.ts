@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { init, jit, key, normal, scan, splitKey, type Tensor, valueAndGrad } from "../../mod.ts";
 import { type Blas, type BlasMatrix, checkLibrary } from "../../src/device/cpu/matmul/blas.ts";
 import { type CpuDevice, createCpuDevice } from "../../src/device/cpu/device.ts";
-import { hasMemory64 } from "../../src/device/cpu/runtime/wasm_memory.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { cpu } from "../devices.ts";
 
@@ -70,7 +69,7 @@ async function assertClose(found: Tensor[], expected: Tensor[], tolerance: numbe
 for (const dtype of ["float32", "float64"] as const) {
   Deno.test(`large products of every memory layout use the native library, ${dtype}`, async () => {
     const { device, counted } = deviceWithLoops();
-    if (hasMemory64) device.memory.allocate(5 * 2 ** 30);
+    if (device.memory.is64) device.memory.allocate(5 * 2 ** 30);
     const found = await on(device, () => products(dtype));
     // One batch takes a product per element, another a single product. Libraries do not support reversed
     // rows, and nine rows are too few.

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { allocateView } from "../../src/device/view.ts";
 import { createCpuDevice } from "../../src/device/cpu/device.ts";
 import { type Block, Memory } from "../../src/device/cpu/runtime/memory.ts";
-import { maximumPages } from "../../src/device/cpu/runtime/wasm_memory.ts";
 import * as s from "../../src/device/scalar.ts";
 import { below, randomNumbers, valuesOf, wordsOf } from "./random_views.ts";
 
@@ -50,7 +49,7 @@ Deno.test("memory does not grow over steps of alternating sizes", () => {
 });
 
 Deno.test("the error of a full device says which limit is reached and how to fix it", () => {
-  const addressable = maximumPages * 65536;
+  const addressable = new Memory().is64 ? 2 ** 34 : 2 ** 32;
   const { total } = Deno.systemMemoryInfo();
   const [bytes, limit] = addressable <= total
     ? [addressable, "the limit of WebAssembly"]

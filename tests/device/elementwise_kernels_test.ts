@@ -22,7 +22,7 @@ testOnDevices("functions of one name and different expressions have different ke
 });
 
 Deno.test("functions of one expression and different names share a kernel", async () => {
-  const device = new CpuDevice(1);
+  const device = new CpuDevice({ threads: 1 });
   const shifted = (name: string): ScalarFunction => ({ name, build: (x) => add(x, 1.25) });
   const { Module } = WebAssembly;
   let compiled = 0;

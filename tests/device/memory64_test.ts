@@ -7,7 +7,6 @@ import type { Tensor } from "../../mod.ts";
 import { addressOf } from "../../src/device/cpu/assembler/address.ts";
 import { type CpuDevice, createCpuDevice } from "../../src/device/cpu/device.ts";
 import type { Block } from "../../src/device/cpu/runtime/memory.ts";
-import { hasMemory64 } from "../../src/device/cpu/runtime/wasm_memory.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import type { TypedArray } from "../../src/device/dtype.ts";
@@ -16,10 +15,10 @@ import { allocateView } from "../../src/device/view.ts";
 import { cpu } from "../devices.ts";
 import { computations, digest } from "./computations.ts";
 
-const ignore = !hasMemory64;
 const low = createCpuDevice({ threads: 2 });
+const ignore = !low.memory.is64;
 const high = createCpuDevice({ threads: 2 });
-if (hasMemory64) high.memory.allocate(5 * 2 ** 30);
+if (low.memory.is64) high.memory.allocate(5 * 2 ** 30);
 
 async function valuesOn(device: CpuDevice, compute: () => Tensor[]): Promise<TypedArray[]> {
   setCurrentDevice(device);
@@ -83,6 +82,32 @@ Deno.test({
   },
 });
 
+Deno.test("a device with 32-bit addresses gives the same results", { ignore }, async () => {
+  const narrow = createCpuDevice({ threads: 2, memory: 2 ** 32 });
+  assert.equal(narrow.memory.is64, false);
+  assert.match(narrow.info.notes!.join(), /32-bit addresses, up to 4\.0 GiB/);
+  assert.match(low.info.notes!.join(), /64-bit addresses/);
+  try {
+    for (const compute of Object.values(computations)) {
+      const expected = await valuesOn(low, () => compute("float32"));
+      assert.deepEqual(await valuesOn(narrow, () => compute("float32")), expected);
+    }
+  } finally {
+    narrow.destroy();
+  }
+});
+
+Deno.test("a device can have 64-bit addresses only for more than 4 GiB", { ignore }, () => {
+  for (
+    const [memory, is64] of [[2 ** 21, false], [2 ** 32, false], [2 ** 32 + 65536, true], [
+      2 ** 34,
+      true,
+    ]] as const
+  ) {
+    assert.equal(createCpuDevice({ threads: 1, memory }).memory.is64, is64);
+  }
+});
+
 Deno.test("an engine without 64-bit memories gives the same results", { ignore }, async () => {
   const url = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
   const code = `
@@ -92,14 +117,13 @@ Deno.test("an engine without 64-bit memories gives the same results", { ignore }
       return new Memory(descriptor);
     };
     const { init } = await import(${url("../../mod.ts")});
-    const { hasMemory64 } = await import(${url("../../src/device/cpu/runtime/wasm_memory.ts")});
     const { computations, digest } = await import(${url("computations.ts")});
-    await init({ device: "cpu", threads: 1 });
+    const { memory } = await init({ device: "cpu", threads: 1, memory: 2 ** 34 });
     const digests = [];
     for (const compute of Object.values(computations)) {
       for (const x of compute("float32")) digests.push(await digest(await x.data()));
     }
-    console.log(JSON.stringify({ hasMemory64, digests }));
+    console.log(JSON.stringify({ is64: memory.is64, digests }));
   `;
   const file = await Deno.makeTempFile({ suffix: ".ts" });
   try {
@@ -112,7 +136,7 @@ Deno.test("an engine without 64-bit memories gives the same results", { ignore }
     }
     const decoder = new TextDecoder();
     const found = JSON.parse(decoder.decode(stdout) || JSON.stringify(decoder.decode(stderr)));
-    assert.deepEqual(found, { hasMemory64: false, digests: expected });
+    assert.deepEqual(found, { is64: false, digests: expected });
   } finally {
     await Deno.remove(file);
   }

@@ -62,7 +62,7 @@ test("a failed job does not fail the next one", async () => {
 
 test("the next job throws the error of a crashed worker once", async () => {
   const memory = new Memory();
-  const pool = new ThreadPool(memory, 2, () => {
+  const pool = new ThreadPool(memory, 2, undefined, () => {
     throw new Error("as meant");
   });
   const idle = brokenModule(memory, () => {});

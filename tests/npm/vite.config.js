@@ -1,1 +1,5 @@
-export default { base: "./", build: { outDir: "built", rollupOptions: { input: "vite.html" } } };
+export default {
+  base: "./",
+  build: { outDir: "built", rollupOptions: { input: ["vite.html", "worker.html"] } },
+  worker: { format: "es" },
+};

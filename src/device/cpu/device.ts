@@ -23,7 +23,7 @@ import { Kernels } from "./kernels/kernels.ts";
 import { Mapper } from "./kernels/map.ts";
 import { Multiplier } from "./matmul/multiplier.ts";
 import type { Blas } from "./matmul/blas.ts";
-import { type Block, Memory } from "./runtime/memory.ts";
+import { type Block, formatBytes, Memory } from "./runtime/memory.ts";
 import { ThreadPool } from "./runtime/thread_pool.ts";
 import type { RecurrenceAxes } from "../recurrence.ts";
 import { cumulativeSum, linearRecurrence } from "./kernels/recurrence.ts";
@@ -50,11 +50,17 @@ export interface CpuOptions {
   threads?: number;
   /** A native library for large matrix products. */
   blas?: (memory: Memory, threads: number) => Blas;
+  /** Maximum size of the memory in bytes. See {@linkcode Memory}. */
+  memory?: number;
+  /** Address of the file of a worker, in a browser. Default: workers are started from a text. */
+  worker?: string;
+  /** The reason that the device has one thread, if more were possible on the machine. */
+  whyOneThread?: string;
 }
 
 /** Creates a CPU device. */
 export function createCpuDevice(options: CpuOptions = {}): CpuDevice {
-  return new CpuDevice(options.threads ?? processorThreads(), options.blas);
+  return new CpuDevice(options);
 }
 
 /** Number of processor threads. */
@@ -74,12 +80,14 @@ export class CpuDevice implements KernelDevice {
   readonly #multiplier: Multiplier;
   readonly #kernels: Kernels;
 
-  constructor(threads: number, blas?: CpuOptions["blas"]) {
+  constructor({ threads = processorThreads(), blas, memory, worker, whyOneThread }: CpuOptions) {
     if (!(Number.isInteger(threads) && threads >= 1 && threads <= maxThreads)) {
       throw new RangeError(`threads must be a whole number from 1 to ${maxThreads}, got ${threads}`);
     }
-    this.memory = new Memory(undefined, platform.startThread !== undefined);
-    this.pool = new ThreadPool(this.memory, threads);
+    // A single thread needs no shared memory, which is slower where the engine checks addresses by traps.
+    const isShared = platform.startThread !== undefined && (threads > 1 || platform.prefersMemory64);
+    this.memory = new Memory(memory, isShared);
+    this.pool = new ThreadPool(this.memory, threads, worker);
     this.blas = blas?.(this.memory, threads);
     this.#mapper = new Mapper(this.memory, this.pool);
     this.#kernels = new Kernels(this.memory, this.pool);
@@ -95,6 +103,12 @@ export class CpuDevice implements KernelDevice {
       kind: "cpu",
       description: parts.join(", "),
       software: false,
+      notes: [
+        ...whyOneThread === undefined ? [] : [`one thread, because ${whyOneThread}`],
+        `${isShared ? "shared memory" : "memory of one thread"} with ${
+          this.memory.is64 ? 64 : 32
+        }-bit addresses, up to ${formatBytes(this.memory.maximumBytes)}`,
+      ],
       arithmetic: {
         device: "cpu",
         vectors: `${128 * vectorsPerRegister} bits`,

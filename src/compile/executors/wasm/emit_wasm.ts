@@ -55,8 +55,13 @@ export interface WasmLoop {
 }
 
 /** Emits a program for tiles of `vectors` vectors per element. `settled` is {@linkcode Run.settled}. */
-export function emitWasm(program: Program, vectors: number, settled?: number): WasmLoop {
-  return new Emitter(fuseEpilogues(program), vectors, settled).emit();
+export function emitWasm(
+  module: ModuleBuilder,
+  program: Program,
+  vectors: number,
+  settled?: number,
+): WasmLoop {
+  return new Emitter(module, fuseEpilogues(program), vectors, settled).emit();
 }
 
 /** Functions of the kernels with an output: (output, operands). */
@@ -73,11 +78,11 @@ class Emitter {
   readonly #settled: number | undefined;
   #packs: PackedMatrices = new Map();
 
-  constructor(program: Program, vectors: number, settled: number | undefined) {
+  constructor(module: ModuleBuilder, program: Program, vectors: number, settled: number | undefined) {
     this.#settled = settled;
     this.#program = program;
     this.#layout = layOut(program);
-    this.#tile = new Tile(program.dtype, vectors);
+    this.#tile = new Tile(module, program.dtype, vectors);
   }
 
   emit(): WasmLoop {

@@ -5,7 +5,7 @@
 import { addressOf } from "../../../device/cpu/assembler/address.ts";
 import type { CpuDevice } from "../../../device/cpu/device.ts";
 import type { Block } from "../../../device/cpu/runtime/memory.ts";
-import { Executable } from "../../../device/cpu/runtime/executable.ts";
+import { Executable, newModule } from "../../../device/cpu/runtime/executable.ts";
 import type { BufferView } from "../../../device/device.ts";
 import { bytesPerElement } from "../../../device/dtype.ts";
 import { LruCache } from "../../../device/lru_cache.ts";
@@ -38,7 +38,7 @@ function compile(device: CpuDevice, { program, settled }: Run, vectors: number):
   let programs = compiled.get(device);
   if (!programs) compiled.set(device, programs = new LruCache(maxCompiled));
   return programs.getOrMake(`${identityOf(program)} ${vectors} ${settled}`, () => {
-    const loop = emitWasm(program, vectors, settled);
+    const loop = emitWasm(newModule(device.memory), program, vectors, settled);
     const executable = new Executable(device.memory, loop.module);
     const descriptor = executable.allocate(descriptorLength(program));
     return { ...loop, executable, descriptor };

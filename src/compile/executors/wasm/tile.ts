@@ -1,6 +1,5 @@
 /** The layout of a tile's memory, and code that all kernels share. */
 import { bytesPerElement } from "../../../device/dtype.ts";
-import { newModule } from "../../../device/cpu/runtime/executable.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, ValueType } from "../../../device/cpu/assembler/wasm.ts";
 import type { Operand, Program } from "../../program/program.ts";
 
@@ -9,7 +8,7 @@ import type { Operand, Program } from "../../program/program.ts";
  * consecutive lanes.
  */
 export class Tile {
-  readonly module: ModuleBuilder = newModule();
+  readonly module: ModuleBuilder;
   /** Vectors per element of a slot. */
   readonly vectors: number;
   /** Bytes per float. */
@@ -23,7 +22,8 @@ export class Tile {
   readonly unit: number;
   readonly #functions = new Map<string, FunctionBuilder>();
 
-  constructor(dtype: Program["dtype"], vectors: number) {
+  constructor(module: ModuleBuilder, dtype: Program["dtype"], vectors: number) {
+    this.module = module;
     const single = dtype === "float32";
     this.vectors = vectors;
     this.bytes = single ? 4 : 8;

@@ -1,22 +1,24 @@
 /** Assembler of one function of a WebAssembly module. */
 import { Bytes } from "./bytes.ts";
-import { hasMemory64 } from "../runtime/wasm_memory.ts";
-import { type Opcode, opcodes } from "./opcodes.ts";
+import { addressOpcodes, type FixedOpcode, type Opcode, opcodes } from "./opcodes.ts";
 
 /**
  * Types of values on the stack. Addresses, and distances in bytes, are i64 or i32, depending on the memory.
  */
 export type ValueType = "i32" | "i64" | "f32" | "f64" | "v128" | "address";
 
-/** Codes of the types in the binary format. */
-export const typeCodes: Record<ValueType, number> = {
+const typeCodes: Record<Exclude<ValueType, "address">, number> = {
   i32: 0x7f,
   i64: 0x7e,
   f32: 0x7d,
   f64: 0x7c,
   v128: 0x7b,
-  address: hasMemory64 ? 0x7e : 0x7f,
 };
+
+/** Code of a type in the binary format. @param is64 Whether addresses have 64 bits. */
+export function typeCode(type: ValueType, is64: boolean): number {
+  return typeCodes[type === "address" ? is64 ? "i64" : "i32" : type];
+}
 
 /** A parameter or a local variable of a function. */
 export class Local {
@@ -49,7 +51,11 @@ export class FunctionBuilder implements Callable {
   readonly #calls: { position: number; callee: Callable }[] = [];
   #depth = 0;
 
-  constructor(readonly type: number, params: readonly ValueType[]) {
+  readonly #is64: boolean;
+
+  /** @param is64 Whether addresses have 64 bits. */
+  constructor(readonly type: number, params: readonly ValueType[], is64: boolean) {
+    this.#is64 = is64;
     this.params = params.map((type, i) => new Local(i, type));
   }
 
@@ -76,14 +82,16 @@ export class FunctionBuilder implements Callable {
     const wantsAddress = type === "address";
     if (operand instanceof Local) {
       this.get(operand);
-      if (hasMemory64 && wantsAddress && operand.type === "i32") this.#opcode("i64.extend_i32_s");
+      if (this.#is64 && wantsAddress && operand.type === "i32") this.#opcode("i64.extend_i32_s");
     } else if (typeof operand !== "number") operand();
     else if (wantsAddress) this.address(operand);
     else this.i32(operand);
   }
 
   #opcode(name: Opcode): void {
-    const code = opcodes[name];
+    const code = name in addressOpcodes
+      ? addressOpcodes[name as keyof typeof addressOpcodes][this.#is64 ? 1 : 0]
+      : opcodes[name as FixedOpcode];
     if (code > 0xff) {
       this.#code.byte(code >> 16);
       this.#code.unsigned(code & 0xffff);
@@ -99,12 +107,12 @@ export class FunctionBuilder implements Callable {
   /** Pushes a signed i32 as a distance. */
   distance(value: Operand): void {
     this.push(value);
-    if (hasMemory64) this.#opcode("i64.extend_i32_s");
+    if (this.#is64) this.#opcode("i64.extend_i32_s");
   }
   /** Pushes an address. The operand counts 32-bit words, so that it reaches the entire memory. */
   addressOfWord(word: Operand): void {
     this.push(word);
-    if (hasMemory64) this.#opcode("i64.extend_i32_u");
+    if (this.#is64) this.#opcode("i64.extend_i32_u");
     this.op("address.shl", 2);
   }
   /** Loads an address that counts 32-bit words. */
@@ -177,8 +185,8 @@ export class FunctionBuilder implements Callable {
   }
 
   address(value: number): void {
-    this.#code.byte(hasMemory64 ? 0x42 : 0x41);
-    this.#code.signed(value, hasMemory64);
+    this.#code.byte(this.#is64 ? 0x42 : 0x41);
+    this.#code.signed(value, this.#is64);
   }
   i32(value: number): void {
     this.#code.byte(0x41);
@@ -247,7 +255,7 @@ export class FunctionBuilder implements Callable {
 
   #structure(opcode: number, result: ValueType | undefined, body: (label: Label) => void): void {
     this.#code.byte(opcode);
-    this.#code.byte(result ? typeCodes[result] : 0x40);
+    this.#code.byte(result ? typeCode(result, this.#is64) : 0x40);
     body(++this.#depth);
     this.#depth--;
     this.#code.byte(0x0b);
@@ -315,7 +323,7 @@ export class FunctionBuilder implements Callable {
     header.unsigned(groups.length);
     for (const [count, type] of groups) {
       header.unsigned(count);
-      header.byte(typeCodes[type]);
+      header.byte(typeCode(type, this.#is64));
     }
     section.unsigned(header.length + this.#code.length + 1);
     section.append(header.view());

@@ -3,7 +3,6 @@
  * their prefix byte in bits 16 and up. Opcodes of type `address` are those of i64 or i32, depending on the
  * memory.
  */
-import { hasMemory64 } from "../runtime/wasm_memory.ts";
 
 /** Runs of consecutive opcodes: the first code, the type in the names, and the names. */
 const runs = [
@@ -68,31 +67,35 @@ const runs = [
   [0xfd010c, "i64x2", "relaxed_laneselect"],
 ] as const;
 
-/** Opcodes without a type, and those of type `address`. */
-const others = {
-  "address.eq": hasMemory64 ? 0x51 : 0x46,
-  "address.ne": hasMemory64 ? 0x52 : 0x47,
-  "address.ge_s": hasMemory64 ? 0x59 : 0x4e,
-  "address.add": hasMemory64 ? 0x7c : 0x6a,
-  "address.sub": hasMemory64 ? 0x7d : 0x6b,
-  "address.mul": hasMemory64 ? 0x7e : 0x6c,
-  "address.shl": hasMemory64 ? 0x86 : 0x74,
+/** Opcodes of type `address`: for memories with 32-bit and with 64-bit addresses. */
+export const addressOpcodes = {
+  "address.eq": [0x46, 0x51],
+  "address.ne": [0x47, 0x52],
+  "address.ge_s": [0x4e, 0x59],
+  "address.add": [0x6a, 0x7c],
+  "address.sub": [0x6b, 0x7d],
+  "address.mul": [0x6c, 0x7e],
+  "address.shl": [0x74, 0x86],
+} as const;
 
-  "select": 0x1b,
-};
+/** Opcodes without a type. */
+const others = { "select": 0x1b };
 
 type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? First | Words<Rest> : Text;
 type NamesOf<Run> = Run extends readonly [number, infer Type extends string, infer Names extends string]
   ? `${Type}.${Words<Names>}`
   : never;
 
-/** An instruction's name. */
-export type Opcode = keyof typeof others | NamesOf<typeof runs[number]>;
+/** The name of an instruction whose code does not depend on the memory. */
+export type FixedOpcode = keyof typeof others | NamesOf<typeof runs[number]>;
 
-/** The code of each instruction. */
+/** An instruction's name. */
+export type Opcode = keyof typeof addressOpcodes | FixedOpcode;
+
+/** The code of each instruction that does not depend on the memory. */
 export const opcodes = Object.fromEntries([
   ...Object.entries(others),
   ...runs.flatMap(([first, type, names]) =>
     names.split(" ").map((name, i) => [`${type}.${name}`, first + i])
   ),
-]) as Readonly<Record<Opcode, number>>;
+]) as Readonly<Record<FixedOpcode, number>>;

@@ -4,9 +4,9 @@
  *
  * @example
  * ```ts
- * import { maximumPages, newMemory } from "../runtime/wasm_memory.ts";
+ * import { newMemory } from "../runtime/wasm_memory.ts";
  *
- * const memory = newMemory(maximumPages);
+ * const memory = newMemory(1, { is64: false, isShared: true });
  * const module = new ModuleBuilder();
  * module.importMemory("env", "memory");
  * const sum = module.addFunction("sum", ["address", "i32"], ["f32"]); // of n floats at an address
@@ -22,8 +22,8 @@
  * ```
  */
 import { Bytes } from "./bytes.ts";
-import { hasMemory64, maximumPages } from "../runtime/wasm_memory.ts";
-import { type Callable, FunctionBuilder, typeCodes, type ValueType } from "./function_builder.ts";
+import { maximumPagesOf } from "../runtime/wasm_memory.ts";
+import { type Callable, FunctionBuilder, typeCode, type ValueType } from "./function_builder.ts";
 
 export { type Callable, FunctionBuilder, Local, type Operand, type ValueType } from "./function_builder.ts";
 export type { Opcode } from "./opcodes.ts";
@@ -40,7 +40,13 @@ export class ModuleBuilder {
   readonly #typeBytes: Uint8Array[] = [];
   readonly #imports = new Map<string, Import>();
   readonly #functions: { name: string; builder: FunctionBuilder }[] = [];
+  readonly #is64: boolean;
   #memory: { module: string; name: string } | undefined;
+
+  /** @param is64 Whether the addresses of the module's memory have 64 bits. */
+  constructor(is64 = false) {
+    this.#is64 = is64;
+  }
 
   #type(params: readonly ValueType[], results: readonly ValueType[]): number {
     const key = `${params}:${results}`;
@@ -50,7 +56,7 @@ export class ModuleBuilder {
     bytes.byte(0x60);
     for (const types of [params, results]) {
       bytes.unsigned(types.length);
-      for (const type of types) bytes.byte(typeCodes[type]);
+      for (const type of types) bytes.byte(typeCode(type, this.#is64));
     }
     this.#typeBytes.push(bytes.view());
     return this.#types.push(key) - 1;
@@ -82,7 +88,7 @@ export class ModuleBuilder {
     params: readonly ValueType[],
     results: readonly ValueType[] = [],
   ): FunctionBuilder {
-    const builder = new FunctionBuilder(this.#type(params, results), params);
+    const builder = new FunctionBuilder(this.#type(params, results), params, this.#is64);
     this.#functions.push({ name, builder });
     return builder;
   }
@@ -115,11 +121,11 @@ export class ModuleBuilder {
       bytes.name(this.#memory.module);
       bytes.name(this.#memory.name);
       // A memory with a maximum.
-      bytes.append([0x02, 0x01 | (isShared ? 0x02 : 0) | (hasMemory64 ? 0x04 : 0)]);
+      bytes.append([0x02, 0x01 | (isShared ? 0x02 : 0) | (this.#is64 ? 0x04 : 0)]);
       // Engines with explicit address checks, such as Deno's, check constant offsets below the minimum only
       // once.
       bytes.unsigned(1);
-      bytes.unsigned(maximumPages);
+      bytes.unsigned(maximumPagesOf(this.#is64));
     });
     section(3, (bytes) => {
       bytes.unsigned(this.#functions.length);

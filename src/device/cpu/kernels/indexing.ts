@@ -2,7 +2,7 @@
 import type { BufferView } from "../../device.ts";
 import { bytesPerElement, type DType, isFloat } from "../../dtype.ts";
 import { addressOf } from "../assembler/address.ts";
-import { addTask, newModule } from "../runtime/executable.ts";
+import { addTask } from "../runtime/executable.ts";
 import { descriptorWords, type Kernels, tasksFor } from "./kernels.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode, ValueType } from "../assembler/wasm.ts";
 
@@ -46,11 +46,10 @@ function launch(
   const { dtype } = views[2];
   const [count, row] = [views[1].shape[0], inner * bytesPerElement(dtype) / 4];
   const description = descriptorWords(word, { input, indices, output, size, count, row, tasks, outer });
-  kernels.run(`indexing ${dtype}`, () => emitIndexing(dtype), name, tasks, description);
+  kernels.run(`indexing ${dtype}`, (module) => emitIndexing(module, dtype), name, tasks, description);
 }
 
-function emitIndexing(dtype: DType): ModuleBuilder {
-  const module = newModule();
+function emitIndexing(module: ModuleBuilder, dtype: DType): void {
   const size = bytesPerElement(dtype);
   const scalar: ValueType = isFloat(dtype) ? `f${8 * size as 32 | 64}` : "i32";
   const vector = isFloat(dtype) ? `f${8 * size}x${16 / size}` : "i32x4";
@@ -158,5 +157,4 @@ function emitIndexing(dtype: DType): ModuleBuilder {
               f.load(loadOne, from))),
       }));
   });
-  return module;
 }

@@ -1,5 +1,5 @@
 /** Kernels with a descriptor in memory, which contains their arguments. */
-import { Executable } from "../runtime/executable.ts";
+import { Executable, newModule } from "../runtime/executable.ts";
 import type { Memory } from "../runtime/memory.ts";
 import type { ThreadPool } from "../runtime/thread_pool.ts";
 import type { ModuleBuilder } from "../assembler/wasm.ts";
@@ -43,13 +43,17 @@ export class Kernels {
    */
   run(
     key: string,
-    emit: () => ModuleBuilder,
+    emit: (module: ModuleBuilder) => void,
     name: string,
     tasks: number,
     description: readonly number[],
   ): void {
     let executable = this.#executables.get(key);
-    if (!executable) this.#executables.set(key, executable = new Executable(this.memory, emit()));
+    if (!executable) {
+      const module = newModule(this.memory);
+      emit(module);
+      this.#executables.set(key, executable = new Executable(this.memory, module));
+    }
     const descriptor = this.pool.describe(this.#descriptor, 4 * description.length);
     this.memory.i32.set(description, descriptor / 4);
     this.pool.run(executable, name, tasks, descriptor);

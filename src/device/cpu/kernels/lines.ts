@@ -9,7 +9,7 @@ import { sizeOf } from "../../shape.ts";
 import { addressOf } from "../assembler/address.ts";
 import { laneAccess, Lanes, lanesOf } from "../assembler/lane_access.ts";
 import type { FunctionBuilder, Local, ModuleBuilder } from "../assembler/wasm.ts";
-import { addTask, newModule } from "../runtime/executable.ts";
+import { addTask } from "../runtime/executable.ts";
 import { emitSeek, writeAxes } from "./axes.ts";
 import { descriptorWords, type Kernels, tasksFor } from "./kernels.ts";
 
@@ -83,7 +83,7 @@ export function runOnLines(
     const { description, kinds, tasks } = describe(views, walk, { size, groups }, first, count);
     const layout = { size, groups, kinds };
     const key = `${name} ${size} ${parts} ${groups} ${kinds}`;
-    kernels.run(key, () => emitLines(layout, parts, emit), "lines", tasks, description);
+    kernels.run(key, (module) => emitLines(module, layout, parts, emit), "lines", tasks, description);
   };
   run(widest, 0, whole);
   run(1, whole, columns - whole);
@@ -131,12 +131,12 @@ function describe(
 
 /** Emits the loop over blocks of lines. */
 function emitLines(
+  module: ModuleBuilder,
   layout: LineLayout,
   parts: 1 | 2,
   emit: (layout: LineLayout, f: FunctionBuilder) => LineBody,
-): ModuleBuilder {
+): void {
   const { size, groups, kinds } = layout;
-  const module = newModule();
   const { f, task, descriptor, word: read, distance } = addTask(module, "lines");
   const linesPerBlock = groups * 16 / size;
   const axesAt = operandsAt + kinds.length * wordsPerOperand;
@@ -180,5 +180,4 @@ function emitLines(
     body({ f, access, layout, operands, length });
     f.increment(block, 1);
   });
-  return module;
 }

@@ -15,7 +15,7 @@ import { writeAxes } from "./axes.ts";
 import { emitMap, Spacing, word } from "./map_kernel.ts";
 import type { Memory } from "../runtime/memory.ts";
 import type { ThreadPool } from "../runtime/thread_pool.ts";
-import { Executable } from "../runtime/executable.ts";
+import { Executable, newModule } from "../runtime/executable.ts";
 
 /** The output, the inputs, and the index of an element. */
 const maximumOperands = maxInputs + 2;
@@ -157,7 +157,8 @@ export class Mapper {
         spacings.push(rest % 4);
       }
       const outputSpacing = spacings.shift()!;
-      const module = emitMap(typed.root, typed.usesIndex, [output, ...inputs.map((x) => x.dtype)], [
+      const module = newModule(this.#memory);
+      emitMap(module, typed.root, typed.usesIndex, [output, ...inputs.map((x) => x.dtype)], [
         outputSpacing,
         ...spacings.reverse(),
       ]);

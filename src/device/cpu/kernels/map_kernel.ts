@@ -2,7 +2,7 @@
 import { bytesPerElement, type DType } from "../../dtype.ts";
 import type { Scalar } from "../../scalar.ts";
 import { emitSeek } from "./axes.ts";
-import { addTask, newModule } from "../runtime/executable.ts";
+import { addTask } from "../runtime/executable.ts";
 import { ScalarEmitter } from "../assembler/scalar_wasm.ts";
 import { vectorsPerRegister } from "../runtime/vectors_per_register.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
@@ -56,12 +56,12 @@ const bytesOf = ({ dtype }: MappedOperand) => dtype === "index" ? 1 : bytesPerEl
  * @param types Types of the output and the inputs, in the order of `spacings`.
  */
 export function emitMap(
+  module: ModuleBuilder,
   root: Scalar,
   usesIndex: boolean,
   types: readonly DType[],
   spacings: readonly Spacing[],
-): ModuleBuilder {
-  const module = newModule();
+): void {
   const { f, task, descriptor } = addTask(module, "map");
   const operands = [...types, ...(usesIndex ? ["index" as const] : [])].map((dtype, i): MappedOperand => ({
     spacing: dtype === "index" ? Spacing.strided : spacings[i],
@@ -206,7 +206,6 @@ export function emitMap(
     });
     f.increment(row, 1);
   });
-  return module;
 }
 
 function splatOf(operand: MappedOperand): Opcode {

@@ -11,7 +11,7 @@ import { bytesPerElement, type DType } from "../../dtype.ts";
 import { contiguousStrides, sizeOf } from "../../shape.ts";
 import { addressOf } from "../assembler/address.ts";
 import { emitSeek, writeAxes } from "./axes.ts";
-import { addTask, newModule } from "../runtime/executable.ts";
+import { addTask } from "../runtime/executable.ts";
 import { descriptorWords, type Kernels, tasksFor } from "./kernels.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 
@@ -167,7 +167,10 @@ function launch(
   });
   const key = `${reduction} ${dtype} ${mode}`;
   const tasks = Math.ceil(rows / rowsPerTask) * columnTasks;
-  kernels.run(key, () => emitReduce(reduction, dtype, mode), "reduce", tasks, [...description, ...axes]);
+  kernels.run(key, (module) => emitReduce(module, reduction, dtype, mode), "reduce", tasks, [
+    ...description,
+    ...axes,
+  ]);
 }
 
 /** Parts of a kernel that depend on the reduction and the type. */
@@ -225,8 +228,7 @@ function arithmetic(f: FunctionBuilder, reduction: Reduction, dtype: DType): Ari
   };
 }
 
-function emitReduce(reduction: Reduction, dtype: DType, mode: Mode): ModuleBuilder {
-  const module = newModule();
+function emitReduce(module: ModuleBuilder, reduction: Reduction, dtype: DType, mode: Mode): void {
   const start = addTask(module, "reduce");
   const { f, task, descriptor } = start;
   const type = arithmetic(f, reduction, dtype);
@@ -344,5 +346,4 @@ function emitReduce(reduction: Reduction, dtype: DType, mode: Mode): ModuleBuild
     else reduceRow();
     f.increment(row, 1);
   });
-  return module;
 }

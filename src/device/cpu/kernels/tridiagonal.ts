@@ -6,7 +6,7 @@
 import type { BufferView } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
 import { addressOf } from "../assembler/address.ts";
-import { addTask, newModule } from "../runtime/executable.ts";
+import { addTask } from "../runtime/executable.ts";
 import { descriptorWords, type Kernels, tasksFor } from "./kernels.ts";
 import { laneAccess, type Lanes, lanesOf } from "../assembler/lane_access.ts";
 import type { Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
@@ -68,12 +68,11 @@ function launch(
     return lanesOf(stride, full, i === 4);
   });
   const key = `tridiagonal ${size} ${kinds}`;
-  kernels.run(key, () => emitSolve(size, kinds), "solve", tasks, description);
+  kernels.run(key, (module) => emitSolve(module, size, kinds), "solve", tasks, description);
   kernels.memory.release(scratch);
 }
 
-function emitSolve(size: 4 | 8, kinds: readonly Lanes[]): ModuleBuilder {
-  const module = newModule();
+function emitSolve(module: ModuleBuilder, size: 4 | 8, kinds: readonly Lanes[]): void {
   const { f, task, word: read, address, distance } = addTask(module, "solve");
   const lanes = 16 / size;
   const type = size === 4 ? "f32x4" : "f64x2";
@@ -181,5 +180,4 @@ function emitSolve(size: 4 | 8, kinds: readonly Lanes[]): ModuleBuilder {
     });
     f.increment(system, groups * lanes);
   });
-  return module;
 }

@@ -24,7 +24,6 @@ import { identity } from "../../scalar.ts";
 import { allocateView, copy, transposed } from "../../view.ts";
 import { addressOf } from "../assembler/address.ts";
 import { writeAxes } from "../kernels/axes.ts";
-import { newModule } from "../runtime/executable.ts";
 import { type Kernels, tasksFor } from "../kernels/kernels.ts";
 import type { ModuleBuilder } from "../assembler/wasm.ts";
 import type { Blas } from "./blas.ts";
@@ -100,7 +99,13 @@ export class Multiplier {
       const wordsPerElement = bytesPerElement(type) / 4;
       writeAxes(description, word.axes, walk, batched.map(() => wordsPerElement));
     }
-    this.#kernels.run(`matmul ${task} ${type}`, () => emitTask(task, type), task, tasks, description);
+    this.#kernels.run(
+      `matmul ${task} ${type}`,
+      (module) => emitTask(module, task, type),
+      task,
+      tasks,
+      description,
+    );
   }
 
   /** (..., m, k) x (..., k, n) into a contiguous (..., m, n). */
@@ -268,13 +273,11 @@ const emitters: Record<ProductTask, (module: ModuleBuilder, vectors: Vectors) =>
   "pack b": (module, vectors) => emitPacking(module, vectors, "b"),
 };
 
-function emitTask(task: ProductTask, type: Float): ModuleBuilder {
-  const module = newModule();
+function emitTask(module: ModuleBuilder, task: ProductTask, type: Float): void {
   emitters[task](
     module,
     type === "float32"
       ? { size: 4, lanes: 4, bits: 32, name: "f32x4" }
       : { size: 8, lanes: 2, bits: 64, name: "f64x2" },
   );
-  return module;
 }

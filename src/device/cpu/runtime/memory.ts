@@ -8,7 +8,7 @@
 import { platform } from "../../../platform/current.ts";
 import type { DType, TypedArray } from "../../dtype.ts";
 import type { Reserve } from "../../reserve.ts";
-import { growMemory, maximumPages, newMemory } from "./wasm_memory.ts";
+import { growMemory, maximumPagesOf, type MemoryKind, needsMemory64, newMemory } from "./wasm_memory.ts";
 
 /** Size and alignment of blocks in bytes: a cache line. */
 const granule = 64;
@@ -46,17 +46,18 @@ function sufficientList(granules: number): number {
   return listOf(granules + (1 << exponent - 3) - 1);
 }
 
-const lists = listOf(maximumPages * page / granule) + 1;
+const lists = listOf(maximumPagesOf(true) * page / granule) + 1;
 
 /** Formats a number of bytes. */
-function formatBytes(bytes: number): string {
+export function formatBytes(bytes: number): string {
   if (bytes < 1024) return `${bytes} bytes`;
   const exponent = Math.min(3, Math.floor(Math.log2(bytes) / 10));
   return `${(bytes / 1024 ** exponent).toFixed(1)} ${["", "KiB", "MiB", "GiB"][exponent]}`;
 }
 
-/** One shared, growing memory and its allocator. */
-export class Memory {
+/** One growing memory and its allocator. */
+export class Memory implements MemoryKind {
+  readonly is64: boolean;
   readonly wasm: WebAssembly.Memory;
   /** Views of the entire memory. They are replaced when it grows: do not store them across an allocation. */
   u8!: Uint8Array<SharedArrayBuffer>;
@@ -77,20 +78,21 @@ export class Memory {
   reserve: Reserve<Block> | undefined;
 
   /**
-   * @param maximumBytes Maximum size. Default: the limit of WebAssembly, or the memory of the machine.
+   * @param wantedBytes Maximum size. Default: the limit of WebAssembly, or the memory of the machine.
    * @param isShared Whether threads can share the memory.
    */
-  constructor(
-    maximumBytes: number = Math.min(maximumPages * page, platform.machineMemory()),
-    readonly isShared: boolean = true,
-  ) {
-    this.#maximumPages = Math.min(maximumPages, Math.ceil(maximumBytes / page));
-    this.#limit = this.#maximumPages === maximumPages
+  constructor(wantedBytes?: number, readonly isShared: boolean = true) {
+    this.is64 = needsMemory64(wantedBytes);
+    const most = maximumPagesOf(this.is64);
+    this.#maximumPages = Math.min(most, Math.ceil((wantedBytes ?? platform.machineMemory()) / page));
+    this.#limit = this.#maximumPages < most
+      ? wantedBytes === undefined ? "the memory of the machine" : "as asked for"
+      : this.is64
       ? "the limit of WebAssembly on any machine"
-      : "the memory of the machine";
+      : 'the limit of 32-bit addresses; init({ device: "cpu", memory: 2 ** 34 }) asks for 16 GiB';
     for (;;) {
       try {
-        this.wasm = newMemory(this.#maximumPages, isShared);
+        this.wasm = newMemory(this.#maximumPages, this);
         break;
       } catch (error) {
         // The maximum reserves address space, which may be limited.
@@ -275,7 +277,7 @@ export class Memory {
 
   #tryGrow(pages: number): boolean {
     try {
-      growMemory(this.wasm, pages);
+      growMemory(this.wasm, pages, this.is64);
     } catch {
       return false;
     }

@@ -8,7 +8,9 @@
  */
 import { platform } from "../../../platform/current.ts";
 import type { Memory } from "./memory.ts";
-import { type Executable, hostFunctions, type Task } from "./executable.ts";
+import type { Executable } from "./executable.ts";
+import { hostFunctions, type Task } from "./host_functions.ts";
+import { workerMain } from "./worker_main.ts";
 
 /** Words of the control block. */
 const word = {
@@ -55,66 +57,6 @@ const spins = 20_000;
  */
 const maxModules = 1024;
 
-/** Main function of a worker. Its source is sent as text, so it must not refer to outer names. */
-function workerMain(
-  { memory, control, wordBytes, messageBytes, word, spins, maxModules }: {
-    memory: WebAssembly.Memory;
-    control: number;
-    wordBytes: number;
-    messageBytes: number;
-    word: Record<string, number>;
-    spins: number;
-    maxModules: number;
-  },
-  functions: Record<string, unknown>,
-): void {
-  const words = new Int32Array(memory.buffer, control, 16);
-  const env = { memory, ...functions };
-  const modules = new Map<number, Task[]>();
-  const { generation, open, inside, next, tasks, failed, quit, shared, messageLength } = word;
-  const load = (index: number) => Atomics.load(words, index);
-
-  const work = () => {
-    const number = load(word.moduleNumber);
-    let exported = modules.get(number);
-    if (!exported) {
-      if (modules.size >= maxModules) modules.clear();
-      const address = 4 * (load(word.module) >>> 0);
-      const bytes = new Uint8Array(memory.buffer, address, load(word.moduleLength)).slice();
-      const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), {
-        env: env as WebAssembly.ModuleImports,
-      });
-      modules.set(number, exported = Object.values(exports) as Task[]);
-    }
-    const run = exported[load(word.exportIndex)];
-    const [count, descriptor] = [load(tasks), load(word.descriptor)];
-    for (let task = Atomics.add(words, next, 1); task < count; task = Atomics.add(words, next, 1)) {
-      run(task, descriptor);
-      Atomics.add(words, shared, 1);
-    }
-  };
-
-  while (!load(quit)) {
-    const seen = load(generation);
-    Atomics.add(words, inside, 1);
-    try {
-      if (load(open)) work();
-    } catch (error) {
-      // Only the first error is reported.
-      if (Atomics.compareExchange(words, failed, 0, 1) === 0) {
-        const message = new TextEncoder().encode(String(error)).subarray(0, messageBytes);
-        new Uint8Array(memory.buffer, control + wordBytes, messageBytes).set(message);
-        Atomics.store(words, messageLength, message.length);
-      }
-    } finally {
-      if (Atomics.sub(words, inside, 1) === 1) Atomics.notify(words, inside);
-    }
-    let spin = spins;
-    while (load(generation) === seen && spin > 0) spin--;
-    if (spin === 0) Atomics.wait(words, generation, seen);
-  }
-}
-
 /** The threads of one device. */
 export class ThreadPool {
   /** Number of threads of a job, including the main thread. */
@@ -123,26 +65,31 @@ export class ThreadPool {
   readonly #control: number;
   readonly #words: Int32Array<SharedArrayBuffer>;
   readonly #main: typeof workerMain;
+  readonly #url: string | undefined;
   #started = false;
   /** An error of a worker outside of a job. The next job throws it. */
   #failure: unknown;
   /** Commands of the current capture. */
   captured: (() => void)[] | undefined;
 
-  /** @param main Main function of a worker, which must not refer to outer names. Tests pass others. */
-  constructor(memory: Memory, threads: number, main: typeof workerMain = workerMain) {
+  /**
+   * @param url Address of the file of a worker. Default: a worker is started from a text.
+   * @param main Main function of a worker from a text, which must not refer to outer names. Tests pass others.
+   */
+  constructor(memory: Memory, threads: number, url?: string, main: typeof workerMain = workerMain) {
     this.threads = threads;
+    this.#url = url;
     this.#memory = memory;
     this.#main = main;
     this.#control = memory.allocate(wordBytes + messageBytes).address;
-    // The memory grows in place, so this view stays valid.
+    // Shared memory grows in place, so this view stays valid. One thread does not use it.
     this.#words = new Int32Array(memory.i32.buffer, this.#control, 16);
     this.#words.fill(0);
   }
 
   /** Number of tasks that workers have done, for tests and diagnosis. */
   get tasksOfWorkers(): number {
-    return Atomics.load(this.#words, word.shared);
+    return this.threads === 1 ? 0 : Atomics.load(this.#words, word.shared);
   }
 
   /**
@@ -239,6 +186,7 @@ export class ThreadPool {
     try {
       for (let i = 1; i < this.threads; i++) {
         platform.startThread?.({
+          url: this.#url,
           main: `${this.#main}`,
           functions: `${hostFunctions}`,
           data,
@@ -252,6 +200,7 @@ export class ThreadPool {
 
   /** Stops the workers. Later jobs run on the main thread. */
   destroy(): void {
+    if (this.threads === 1) return;
     Atomics.store(this.#words, word.quit, 1);
     Atomics.add(this.#words, word.generation, 1);
     Atomics.notify(this.#words, word.generation);

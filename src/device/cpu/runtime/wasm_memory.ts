@@ -1,25 +1,45 @@
 import { platform } from "../../../platform/current.ts";
 
-/** Whether memories have 64-bit addresses: up to 16 GiB instead of 4 GiB. */
-export const hasMemory64: boolean = platform.prefersMemory64 && (() => {
+/** Whether the engine has memories with 64-bit addresses: up to 16 GiB instead of 4 GiB. */
+const hasMemory64: boolean = (() => {
   try {
-    return newMemory(1, true, true).buffer.byteLength > 0;
+    return newMemory(1, { is64: true, isShared: true }).buffer.byteLength > 0;
   } catch {
     return false; // An engine without them takes no sizes that are BigInts.
   }
 })();
 
-/** A growable memory of one page. @param shared Whether threads can share it. */
-export function newMemory(maximumPages: number, shared = true, is64 = hasMemory64): WebAssembly.Memory {
+/** Kind of a memory. */
+export interface MemoryKind {
+  /** Whether addresses have 64 bits. */
+  readonly is64: boolean;
+  /** Whether threads can share the memory. */
+  readonly isShared: boolean;
+}
+
+/** A growable memory of one page. */
+export function newMemory(maximumPages: number, { is64, isShared: shared }: MemoryKind): WebAssembly.Memory {
   if (!is64) return new WebAssembly.Memory({ initial: 1, maximum: maximumPages, shared });
   const descriptor = { initial: 1n, maximum: BigInt(maximumPages), shared, address: "i64" };
   return new WebAssembly.Memory(descriptor as unknown as WebAssembly.MemoryDescriptor);
 }
 
 /** Grows a memory. */
-export function growMemory(memory: WebAssembly.Memory, pages: number): void {
-  memory.grow((hasMemory64 ? BigInt(pages) : pages) as number);
+export function growMemory(memory: WebAssembly.Memory, pages: number, is64: boolean): void {
+  memory.grow((is64 ? BigInt(pages) : pages) as number);
 }
 
-/** Maximum number of pages of a memory. */
-export const maximumPages: number = hasMemory64 ? 2 ** 18 : 2 ** 16;
+/** Maximum number of pages of a memory with 64-bit or 32-bit addresses. */
+export function maximumPagesOf(is64: boolean): number {
+  return is64 ? 2 ** 18 : 2 ** 16;
+}
+
+/**
+ * Whether a memory has 64-bit addresses, if the engine has such memories: where they are as fast, and where more than 4 GiB are
+ * asked for.
+ *
+ * @param bytes Maximum size. Default: chosen by Weft.
+ */
+export function needsMemory64(bytes?: number): boolean {
+  return hasMemory64 && (bytes === undefined ? platform.prefersMemory64 : bytes > 2 ** 32);
+}
