@@ -92,6 +92,7 @@ try {
   // Pages host this file alone.
   await build({
     entryPoints: [`${source}/${workerFile}`],
+    absWorkingDir: source,
     outfile: `${out}/${workerFile}`,
     allowOverwrite: true,
     bundle: true,
