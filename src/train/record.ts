@@ -71,3 +71,11 @@ export function missingRecord({ path, data }: RunFolder): WeftError {
     { fixes: ["train again"] },
   );
 }
+
+/** Error of a run without its best weights. @param best Path of the weights. */
+export function missingBest(best: string): WeftError {
+  return new WeftError("unreadable-file", `${best}: no such file: no epoch of the run has ended`, {
+    option: "resume",
+    fixes: [(write) => `resume the run with ${write("resume")}`],
+  });
+}

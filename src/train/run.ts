@@ -16,7 +16,14 @@ import {
   optionsOf,
 } from "./experiment.ts";
 import type { OptionSchema } from "./option.ts";
-import { missingRecord, readRecord, recordDigest, requireRecordOf, writeRecord } from "./record.ts";
+import {
+  missingBest,
+  missingRecord,
+  readRecord,
+  recordDigest,
+  requireRecordOf,
+  writeRecord,
+} from "./record.ts";
 import { checkSettings, dataPaths, type RunConfig, sealedSettings } from "./config.ts";
 import { absolutePath, diskOf, exists, removeIfPresent, writeAtomically } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
@@ -352,12 +359,7 @@ export async function loadBest(
   { best }: RunFolder,
   model: WeightedModel,
 ): Promise<void> {
-  if (!await exists(best)) {
-    throw new WeftError("unreadable-file", `${best}: no such file: no epoch of the run has ended`, {
-      option: "resume",
-      fixes: [(write) => `resume the run with ${write("resume")}`],
-    });
-  }
+  if (!await exists(best)) throw missingBest(best);
   await loadWeights(best, model.parameters);
   await model.onLoad?.();
   const { metadata } = await readCheckedSafetensors(best);

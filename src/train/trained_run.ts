@@ -4,7 +4,7 @@ import { trainedOn } from "./arithmetic.ts";
 import { keptDevice } from "./choose_device.ts";
 import type { RunConfig } from "./config.ts";
 import type { Experiment } from "./experiment.ts";
-import { missingRecord, readRecord } from "./record.ts";
+import { missingBest, missingRecord, readRecord } from "./record.ts";
 import { checkOrigin, loadBest } from "./run.ts";
 import type { RunFolder } from "./run_folder.ts";
 import type { WeightedModel } from "./task.ts";
@@ -45,7 +45,8 @@ export async function openBest<Model extends WeightedModel, Record = any>(
   if (!record) throw missingRecord(folder);
   experiment.checkRecord?.(record, folder.data);
   const weights = await checkOrigin(folder, config, record, folder.best);
-  await init({ device: keptDevice(config.device, trainedOn(weights ?? {})) });
+  if (!weights) throw missingBest(folder.best);
+  await init({ device: keptDevice(config.device, trainedOn(weights)) });
   const model = open(config, record);
   await loadBest(folder, model);
   return { config, folder, record: record as Record, model };

@@ -153,6 +153,7 @@ export async function makeModels(folder: string, chosen = Object.keys(models)): 
         out,
       );
       const path = await copyRun((await findRun(`${out}/own-series`)).path, `${folder}/${name}`);
+      await Deno.copyFile(unseen, `${path}/new.csv`);
       const predicted = await run("predict", path, unseen, "--device", "cpu");
       const answers = predicted.trim().split("\n").map((line) => JSON.parse(line));
       return { name, task, table, answers, streamed: await streamOf(path, table) };

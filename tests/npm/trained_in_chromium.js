@@ -1,0 +1,61 @@
+/**
+ * Checks trained models in pages of Debian's Chromium, with and without isolation from other origins, and the page of
+ * docs/guides/predictions.md, which is in `predictions.html`.
+ */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import puppeteer from "puppeteer-core";
+import { isolation, serve } from "./server.js";
+
+const { models } = JSON.parse(readFileSync("trained/expected.json", "utf8"));
+
+/** Opens a page, whose errors end the process. */
+async function open(browser, server, path) {
+  const page = await browser.newPage();
+  page.on("pageerror", (error) => {
+    throw error;
+  });
+  const printed = new Promise((resolve, reject) => {
+    page.on(
+      "console",
+      (line) => line.type() === "log" ? resolve(line.text()) : reject(new Error(line.text())),
+    );
+  });
+  printed.catch(() => {});
+  await page.goto(`http://127.0.0.1:${server.address().port}/${path}`);
+  return { page, printed };
+}
+
+const browser = await puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
+try {
+  for (const [name, headers] of [["isolated", isolation], ["not isolated", {}]]) {
+    const server = await serve(headers);
+    const { printed } = await open(browser, server, "trained.html");
+    const text = await printed;
+    assert.match(text, /^7 models and 10 damaged runs; a model of the page predicts b$/);
+    console.log(`Chromium, ${name}: ${text}`);
+    server.close();
+  }
+  const server = await serve({});
+  const { page } = await open(browser, server, "predictions.html");
+  const answers = async () => {
+    // Choosing the same file again is no change.
+    await page.$eval("#table", (input) => void (input.value = ""));
+    await (await page.$("#table")).uploadFile("trained/classifier/new.csv");
+    await page.waitForFunction(() => document.getElementById("answers").textContent !== "");
+    return await page.$eval("#answers", (element) => {
+      const text = element.textContent;
+      element.textContent = "";
+      return text;
+    });
+  };
+  assert.deepEqual(JSON.parse(await answers()), models[0].answers);
+  await (await page.$("#run")).uploadFile("trained/ensemble");
+  assert.deepEqual(JSON.parse(await answers()), models.find(({ name }) => name === "ensemble").answers);
+  await (await page.$("#run")).uploadFile("trained/faults/truncated-weights");
+  assert.match(await answers(), /^damaged-file: /);
+  console.log("Chromium: a folder and a table that a user chooses");
+  server.close();
+} finally {
+  await browser.close();
+}
