@@ -355,10 +355,7 @@ async function calibrateBest({ task, folder }: Run, epoch: number, metadata: Met
  *
  * @throws {Error} If the weights are missing or damaged.
  */
-export async function loadBest(
-  { best }: RunFolder,
-  model: WeightedModel,
-): Promise<void> {
+export async function loadBest({ best }: RunFolder, model: WeightedModel): Promise<void> {
   if (!await exists(best)) throw missingBest(best);
   await loadWeights(best, model.parameters);
   await model.onLoad?.();
