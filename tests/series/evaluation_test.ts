@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { platform } from "../../src/platform/current.ts";
 import { execute, type RunConfig } from "../../src/train/mod.ts";
 import type { DataRecord } from "../../src/series/data_record.ts";
 import { measureNew } from "../../src/series/trained_model.ts";
@@ -129,16 +130,17 @@ Deno.test(
 
 /** Number of times that a file is opened during a function. */
 async function countOpens(path: string, body: () => Promise<unknown>): Promise<number> {
-  const { open } = Deno;
+  const disk = platform.disk!;
+  const { parts } = disk;
   let count = 0;
-  Deno.open = (opened, ...rest) => {
+  disk.parts = (opened) => {
     if (opened === path) count++;
-    return open(opened, ...rest);
+    return parts(opened);
   };
   try {
     await body();
   } finally {
-    Deno.open = open;
+    disk.parts = parts;
   }
   return count;
 }
