@@ -100,10 +100,14 @@ function leastOfGroups(x: Value, axes: Axes, f: Elements): number {
   return Math.min(Infinity, ...active.map((group) => f(group.map(({ value }) => value))));
 }
 
-/** A condition on which elements are not zero. A rounding error would decide it, so that operands are exact. */
-function truth(f: (x: number[]) => boolean): Rule {
+/**
+ * A condition on which elements are not zero. A rounding error would decide it, so that operands are exact. It
+ * can jump if the element of a group that `nearest` selects by its absolute value is zero.
+ */
+function truth(f: (x: number[]) => boolean, nearest: Elements): Rule {
   return reduction((x) => Number(f(x)), {
     active: flow.none,
+    margin: ([x, axes]) => leastOfGroups(x, axes, (values) => nearest(values.map(Math.abs))),
     dtype: () => "bool",
     isExact: true,
   }, ({ dtype, isExact }) => isExact || dtype === "bool" || dtype === "int32");
@@ -268,8 +272,8 @@ export const algebraRules: Readonly<Record<string, Rule>> = {
       groups(x, axes).some((group) => variance(group.map(({ value }) => value)) < 1e-12),
   }, isFullFloat),
   prod: reduction(productOf, {}, (x) => isFloat(x) && x.values.every(Number.isFinite)),
-  any: truth((x) => x.some((value) => value !== 0)),
-  all: truth((x) => x.every((value) => value !== 0)),
+  any: truth((x) => x.some((value) => value !== 0), largest),
+  all: truth((x) => x.every((value) => value !== 0), smallest),
   norm: reduction((x) => Math.sqrt(x.reduce((sum, value) => sum + value ** 2, 0)), {
     margin: ([x, axes]) => leastOfGroups(x, axes, (values) => Math.hypot(...values)),
   }, isFullFloat),
