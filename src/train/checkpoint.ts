@@ -1,13 +1,13 @@
 /**
  * Checkpoints: safetensors files with the parameters under their dotted names, as in a PyTorch `state_dict`.
- * Checkpoints for resuming also have the optimiser's state under `optimizer.`, and the position of the
- * training run in the metadata.
+ * Checkpoints for resuming also have the optimiser's state under `optimizer.`, that of the task under `task.`,
+ * and the position of the training run in the metadata.
  */
 
 import { isFloat } from "../device/dtype.ts";
 import { loadParameters, type ParameterTree } from "../nn/layer.ts";
-import type { Optimizer } from "../optim/optimizer.ts";
 import type { PlateauState } from "../optim/schedules.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import { treeFlatten } from "../tensor/tree.ts";
 import { sha256 } from "../files/digest.ts";
 import { isCount, isNumber, isNumbers, isRecord, parseJson } from "../files/json.ts";
@@ -18,6 +18,7 @@ import {
   SafetensorsError,
   writeSafetensors,
 } from "../files/safetensors.ts";
+import type { Task } from "./task.ts";
 
 /**
  * Position in a training run. It has no random state: random numbers depend only on the seed and these
@@ -70,18 +71,26 @@ export interface MeasureSums {
 const positionKey = "weft.position";
 const epochKey = "weft.epoch";
 const optimizerPrefix = "optimizer.";
+const taskPrefix = "task.";
 
 /** Texts that are stored with weights. */
 export type Metadata = Readonly<Record<string, string>>;
 
-/** Values of the parameters and the optimiser's state, by their names in a checkpoint. */
+/** Values of the parameters, the optimiser's state and the task's state, by their names in a checkpoint. */
 type TrainingState = Readonly<Record<string, HostTensor>>;
 
-/** Reads the parameters and the optimiser's state. A task without an optimiser has no such state. */
-export async function readState(parameters: ParameterTree, optimizer?: Optimizer): Promise<TrainingState> {
-  const state = Object.entries(optimizer?.state.tensors ?? {})
-    .map(([name, x]) => [optimizerPrefix + name, x] as const);
-  return await toHost(Object.fromEntries([...treeFlatten(parameters), ...state]));
+/** The tensors that training changes. */
+type Trained = Pick<Task, "parameters" | "optimizer" | "state">;
+
+/** Reads the parameters, and the states of the optimiser and the task if they have one. */
+export async function readState({ parameters, optimizer, state = {} }: Trained): Promise<TrainingState> {
+  const withPrefix = (prefix: string, tensors: readonly (readonly [string, Tensor])[]) =>
+    tensors.map(([name, x]) => [prefix + name, x] as const);
+  return await toHost(Object.fromEntries([
+    ...treeFlatten(parameters),
+    ...withPrefix(optimizerPrefix, Object.entries(optimizer?.state.tensors ?? {})),
+    ...withPrefix(taskPrefix, treeFlatten(state)),
+  ]));
 }
 
 /** Saves only the parameters of an epoch, the best so far. */
@@ -141,22 +150,22 @@ export async function saveCheckpoint(
 }
 
 /**
- * Loads a checkpoint of {@linkcode saveCheckpoint}. Sets parameters and optimiser in place.
+ * Loads a checkpoint of {@linkcode saveCheckpoint}. Sets parameters, optimiser and the task's state in place.
  *
  * @returns Position of the training run.
  * @throws {SafetensorsError} If the file is damaged, is not a checkpoint, or belongs to another model.
  */
 export async function loadCheckpoint(
   path: string,
-  parameters: ParameterTree,
-  optimizer: Optimizer | undefined,
+  { parameters, optimizer, state = {} }: Trained,
 ): Promise<Position> {
   const { tensors, metadata } = await readCheckedSafetensors(path);
   const position = parsePosition(path, metadata[positionKey]);
   const separated = separate(tensors);
   assign(path, parameters, separated.parameters);
+  assign(path, state, separated.task);
   try {
-    optimizer?.load({ step: position.step, tensors: toTensors(separated.state) });
+    optimizer?.load({ step: position.step, tensors: toTensors(separated.optimizer) });
   } catch (error) {
     throw new SafetensorsError(
       path,
@@ -200,14 +209,17 @@ function fail(path: string, message: string): never {
   throw new SafetensorsError(path, message);
 }
 
-/** Separates the parameters in a file from the optimiser's state, whose names lose their prefix. */
-function separate(tensors: TrainingState): Record<"parameters" | "state", Record<string, HostTensor>> {
-  const [parameters, state]: Record<string, HostTensor>[] = [{}, {}];
+/** Separates the parameters in a file from the states of the optimiser and the task, whose names lose their prefix. */
+function separate(
+  tensors: TrainingState,
+): Record<"parameters" | "optimizer" | "task", Record<string, HostTensor>> {
+  const [parameters, optimizer, task]: Record<string, HostTensor>[] = [{}, {}, {}];
   for (const [name, x] of Object.entries(tensors)) {
-    if (name.startsWith(optimizerPrefix)) state[name.slice(optimizerPrefix.length)] = x;
+    if (name.startsWith(optimizerPrefix)) optimizer[name.slice(optimizerPrefix.length)] = x;
+    else if (name.startsWith(taskPrefix)) task[name.slice(taskPrefix.length)] = x;
     else parameters[name] = x;
   }
-  return { parameters, state };
+  return { parameters, optimizer, task };
 }
 
 function assign(path: string, parameters: ParameterTree, values: Record<string, HostTensor>): void {

@@ -53,6 +53,7 @@ export async function trainInMemory<Batch extends Tree>(
   const rate = optimizer.learningRate;
   let step = 0;
   for (let epoch = 1; step < steps && !signal?.aborted; epoch++) {
+    await task.collect?.(epoch);
     for (const positions of inBatches(epochOrder(orderKey, epoch, count, visits), batchSize)) {
       if (step >= steps || signal?.aborted) break;
       const factor = rate * schedule(step);

@@ -171,7 +171,7 @@ export async function train<Batch extends Tree>(
   let metrics: EpochMetrics[] = [];
   const isComplete = () => position.epoch >= epochs || task.stop && stagnated(metrics, task.stop);
   if (options.resume) {
-    position = await loadCheckpoint(folder.last, parameters, optimizer);
+    position = await loadCheckpoint(folder.last, task);
     checkPosition(position, folder, { epochs, batchSize, samples, isFitted: !optimizer });
     await checkBest(position, folder);
     metrics = await truncateMetrics(folder, position.epoch, position.metrics);
@@ -183,7 +183,7 @@ export async function train<Batch extends Tree>(
   }
   const clock = performance.now() - 1000 * position.seconds;
   const seconds = () => (performance.now() - clock) / 1000;
-  const state = () => readState(parameters, optimizer);
+  const state = () => readState(task);
   if (!options.resume) await saveCheckpoint(folder.last, await state(), position, options.metadata);
 
   const { onSplit } = options;
@@ -196,6 +196,7 @@ export async function train<Batch extends Tree>(
   const untrained = (epochs - position.epoch) * samples - position.sums.samples;
   while (!isComplete()) {
     const epoch = position.epoch + 1;
+    if (position.batch === 0 && !signal?.aborted) await task.collect?.(epoch);
     let fitted: Record<string, number> | undefined;
     if (task.fit && !signal?.aborted) {
       await task.fit();

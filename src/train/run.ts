@@ -344,7 +344,7 @@ async function calibrateBest({ task, folder }: Run, epoch: number, metadata: Met
   await task.onLoad?.();
   await task.refit?.();
   const calibration = await task.calibrate?.();
-  await saveWeights(folder.best, await readState(task.parameters), epoch, {
+  await saveWeights(folder.best, await readState({ parameters: task.parameters }), epoch, {
     ...metadata,
     ...(calibration ? { [calibrationKey]: JSON.stringify(calibration) } : {}),
   });

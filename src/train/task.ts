@@ -108,6 +108,16 @@ export interface Task<
    * remain those of the fit to the training set alone.
    */
   refit?(): Promise<void>;
+  /**
+   * Collects data before each epoch, as reinforcement learning does: changes the tensors of `state` in place, with
+   * those of `data.train` among them. The changes must depend only on the epoch, the parameters and `state`. If
+   * training was interrupted before the first step of an epoch, the epoch is collected again.
+   *
+   * @param epoch Number of the epoch, from 1.
+   */
+  collect?(epoch: number): Promise<void> | void;
+  /** Tensors that `collect` changes. Checkpoints contain them, the best weights do not. */
+  readonly state?: ParameterTree;
   /** Factor of the learning rate for each step. */
   readonly schedule?: Schedule;
   /** Factor of the learning rate that is reduced when the measure of `plateauOf` stops improving. */
