@@ -1,4 +1,5 @@
 import { experimentNamed as findExperiment } from "../../../src/train/experiment.ts";
+import { cartPoleControl, pendulumControl } from "./control.ts";
 import { ettExperiments } from "./ett.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
 import { exponentialSpirals } from "./exponential_spirals.ts";
@@ -32,6 +33,8 @@ export const paperExperiments: readonly ModelExperiment[] = [
   sequentialFashionMnist,
   imageTransitions,
   ...ettExperiments,
+  pendulumControl,
+  cartPoleControl,
 ];
 
 /**

@@ -1,0 +1,80 @@
+/** A replay memory of episodes in tensors of fixed size, and training segments from it. */
+import { parameterOf } from "../../../src/nn/layer.ts";
+import { tensor, zeros } from "../../../src/tensor/creation.ts";
+import { foldIn, type Key, uniform } from "../../../src/tensor/random.ts";
+import { tidy } from "../../../src/tensor/scope.ts";
+import type { Tensor } from "../../../src/tensor/tensor.ts";
+import type { Segments } from "./environment_model.ts";
+import { decisions } from "./environments.ts";
+import type { Episodes } from "./episodes.ts";
+
+/** Maximum number of episodes. Later episodes replace the first ones. */
+export const capacity = 100;
+
+/** Stored episodes, along the first axis. */
+export type Replay = Episodes;
+
+/** Segments of zeros, to be filled by {@linkcode drawSegments}. */
+export function emptySegments(count: number, length: number, states: number): Segments {
+  return {
+    states: parameterOf(() => zeros([count, length + 1, states])),
+    actions: parameterOf(() => zeros([count, length, 1])),
+    gaps: parameterOf(() => zeros([count, length, 1])),
+  };
+}
+
+/** An empty replay memory. */
+export function emptyReplay(states: number): Replay {
+  return { ...emptySegments(capacity, decisions, states), returns: parameterOf(() => zeros([capacity])) };
+}
+
+/**
+ * Stores one episode. The last possible decision lasts until the end, not for its time gap, and is not learned from.
+ *
+ * @param at Number of episodes before it.
+ */
+export function store(replay: Replay, episodes: Episodes, at: number): void {
+  const slot = at % capacity;
+  tidy(() => {
+    for (const name of ["states", "actions", "gaps", "returns"] as const) {
+      replay[name].slice(0, slot, slot + 1).assign(episodes[name]);
+    }
+    replay.gaps.slice(0, slot, slot + 1).slice(1, decisions - 1).assign(zeros([1, 1, 1]));
+  });
+}
+
+/**
+ * Fills segments with random parts of the stored episodes.
+ *
+ * @param stored Number of episodes stored so far.
+ */
+export async function drawSegments(
+  segments: Segments,
+  replay: Replay,
+  stored: number,
+  key: Key,
+): Promise<void> {
+  const [count, length] = segments.actions.shape;
+  const draw = async (n: number, limit: number) =>
+    (await uniform(foldIn(key, n), [count]).data()).map((part) => Math.floor(part * limit));
+  const [episodes, offsets] = await Promise.all([
+    draw(0, Math.min(stored, capacity)),
+    draw(1, decisions - length + 1),
+  ]);
+  const fill = (to: Tensor, from: Tensor) => {
+    const [, rows, channels] = to.shape;
+    const perEpisode = from.shape[1];
+    const places = Int32Array.from(
+      { length: count * rows },
+      (_, i) => episodes[Math.floor(i / rows)] * perEpisode + offsets[Math.floor(i / rows)] + i % rows,
+    );
+    to.assign(
+      from.reshape([capacity * perEpisode, channels]).take(tensor(places, { dtype: "int32" })).reshape(
+        to.shape,
+      ),
+    );
+  };
+  tidy(() => {
+    for (const name of ["states", "actions", "gaps"] as const) fill(segments[name], replay[name]);
+  });
+}

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { decisions } from "../../../tasks/papers/control/environments.ts";
+import {
+  capacity,
+  drawSegments,
+  emptyReplay,
+  emptySegments,
+  store,
+} from "../../../tasks/papers/control/replay.ts";
+import { key, linspace, zeros } from "../../../mod.ts";
+import { cpu, useDevice } from "../../devices.ts";
+
+useDevice(cpu);
+
+/** An episode whose states count its decisions, from 1,000 times its number. */
+function episode(number: number) {
+  const steps = linspace(1000 * number, 1000 * number + decisions, decisions + 1).reshape([
+    1,
+    decisions + 1,
+    1,
+  ]);
+  return {
+    states: steps,
+    actions: steps.slice(1, 0, decisions),
+    gaps: steps.slice(1, 1),
+    returns: zeros([1]).add(number),
+  };
+}
+
+Deno.test("segments are contiguous parts of different stored episodes, without the gap of the last decision", async () => {
+  const replay = emptyReplay(1);
+  for (const number of [1, 2, 3]) store(replay, episode(number), number - 1);
+  const segments = emptySegments(64, 6, 1);
+  await drawSegments(segments, replay, 3, key(0));
+  const [states, actions, gaps] = await Promise.all(
+    [segments.states, segments.actions, segments.gaps].map((x) => x.data()),
+  );
+  const firsts = Array.from({ length: 64 }, (_, i) => states[7 * i]);
+  firsts.forEach((first, i) => {
+    for (let j = 0; j < 6; j++) {
+      assert.equal(states[7 * i + j], first + j);
+      assert.equal(actions[6 * i + j], first + j);
+      const isLast = (first + j) % 1000 === decisions - 1;
+      assert.equal(gaps[6 * i + j], isLast ? 0 : first + j + 1);
+    }
+    assert.equal(states[7 * i + 6], first + 6);
+  });
+  assert.deepEqual(new Set(firsts.map((first) => Math.floor(first / 1000))), new Set([1, 2, 3]));
+});
+
+Deno.test("an episode beyond the capacity replaces the first one", async () => {
+  const replay = emptyReplay(1);
+  store(replay, episode(1), 0);
+  store(replay, episode(2), 1);
+  store(replay, episode(7), capacity);
+  assert.deepEqual([...(await replay.returns.data()).subarray(0, 3)], [7, 2, 0]);
+});
