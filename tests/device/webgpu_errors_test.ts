@@ -82,11 +82,11 @@ Deno.test("init rejects unknown options and lists the valid ones", async () => {
   await assert.rejects(choose({ implementation: "wgpu" }), /"wgpu"; valid: "native", "dawn"/);
   await assert.rejects(
     choose("cpu"),
-    /^TypeError: init: the options are "cpu", expected an object with any of device, implementation, threads or blas$/,
+    /^TypeError: init: the options are "cpu", expected an object with any of device, implementation, threads, blas, memory or worker$/,
   );
   await assert.rejects(
     choose(null),
-    /^TypeError: init: the options are null, expected an object with any of device, implementation, threads or blas$/,
+    /^TypeError: init: the options are null, expected an object with any of device, implementation, threads, blas, memory or worker$/,
   );
 });
 

@@ -103,10 +103,13 @@ Deno.test("a failing server is retried a limited number of times in a row", (tes
     })
   )());
 
+// The authors of CelebA publish it on pages that a command cannot read; docs/guides/data.md says where.
+const byHand = ["data/celeba"];
+
 Deno.test("the list of data sets contains the files of every experiment on public data", () => {
   const paths = dataSets.flatMap(({ files }) => files.map(({ path }) => `data/${path}`));
   const needed = experiments.flatMap(({ options }) => options.data?.default as string ?? []);
-  assert.deepEqual(needed.filter((data) => !paths.some((path) => path.startsWith(data))), []);
+  assert.deepEqual(needed.filter((data) => !paths.some((path) => path.startsWith(data))), byHand);
 });
 
 Deno.test("the permissions of the download command include every host", () => {

@@ -17,9 +17,14 @@ const force = 10;
  * pole starts at up to 0.5 rad, and episodes do not end when it falls.
  */
 export const cartPole: Environment = {
-  states: ["position, m", "angle, rad", "velocity, m/s", "angular velocity, rad/s"],
+  states: [
+    { title: "position", unit: "m" },
+    { title: "angle", unit: "rad" },
+    { title: "velocity", unit: "m/s" },
+    { title: "velocity", unit: "rad/s" },
+  ],
   changes: [0.05, 0.1, 0.3, 0.5],
-  action: { name: "force, N", limit: force },
+  action: { title: "force", unit: "N", limit: force },
   features: 5,
   featuresOf(state) {
     const [position, angle, velocity, turning] = [0, 1, 2, 3].map((i) => component(state, i));

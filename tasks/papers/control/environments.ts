@@ -1,4 +1,5 @@
 /** Control problems: equations of motion, rewards and time gaps. */
+import type { Axis } from "../../../src/charts/scale.ts";
 import { odeint } from "../../../src/solvers/odeint.ts";
 import type { Key } from "../../../src/tensor/random.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";
@@ -14,12 +15,12 @@ export const decisions = duration / timeUnit;
 
 /** A control problem. States are `(..., states)`; actions `(..., 1)` are in [-1, 1]. */
 export interface Environment {
-  /** Names of the states with their units. */
-  readonly states: readonly string[];
+  /** Titles of the states with their units. */
+  readonly states: readonly Axis[];
   /** Typical change of each state over the time unit, the scale of the model's errors. */
   readonly changes: readonly number[];
-  /** Name of the action with its unit, and its value for an action of 1. */
-  readonly action: { readonly name: string; readonly limit: number };
+  /** Title of the action with its unit, and its value for an action of 1. */
+  readonly action: Axis & { readonly limit: number };
   /** Number of features. */
   readonly features: number;
   /** The inputs of networks, bounded functions of the state: `(..., features)`. */

@@ -15,9 +15,9 @@ const push = 6;
  * and the equation is not solved by Euler's method.
  */
 export const pendulum: Environment = {
-  states: ["angle, rad", "angular velocity, rad/s"],
+  states: [{ title: "angle", unit: "rad" }, { title: "velocity", unit: "rad/s" }],
   changes: [0.2, 0.5],
-  action: { name: "torque, N m", limit: 2 },
+  action: { title: "torque", unit: "N m", limit: 2 },
   features: 3,
   featuresOf(state) {
     const angle = component(state, 0);

@@ -72,7 +72,7 @@ export function drawInstants({ draw }: Environment, { times, states }: HostEpiso
 
 /** States, action and time gap over the time of an episode. */
 export function drawTimes(
-  { states: names, action }: Environment,
+  { states: titles, action }: Environment,
   episode: HostEpisode,
   title: string,
 ): Section {
@@ -85,9 +85,9 @@ export function drawTimes(
     charts: [{
       title: "states, action and time gap",
       panels: [
-        ...names.map((name, i) => ({
+        ...titles.map((y, i) => ({
           x: time,
-          y: { title: name },
+          y,
           marks: [
             { kind: "line", name: "state", x: times, y: states.map((state) => state[i]) },
             { kind: "points", name: "decision", x: times, y: states.map((state) => state[i]) },
@@ -95,7 +95,7 @@ export function drawTimes(
         })),
         {
           x: time,
-          y: { title: action.name },
+          y: { title: action.title, unit: action.unit },
           marks: [{
             ...{ kind: "line", name: "action" },
             x: decisionTimes.flatMap((at, i) => [at, times[i + 1]]),
@@ -118,7 +118,7 @@ export function drawTimes(
 
 /** States of an episode and predictions of the model. */
 export function drawPredictions(
-  { states: names }: Environment,
+  { states: titles }: Environment,
   { times, states }: HostEpisode,
   predictions: readonly Prediction[],
 ): Section {
@@ -130,9 +130,9 @@ export function drawPredictions(
       "and time gaps.",
     charts: [{
       title: "true and predicted states",
-      panels: names.map((name, i) => ({
+      panels: titles.map((y, i) => ({
         x: time,
-        y: { title: name },
+        y,
         marks: [
           { kind: "line", name: "true", x: times, y: states.map((state) => state[i]) },
           ...predictions.map((predicted): Mark => ({
