@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { startView } from "../../src/view/server.ts";
 import { startViewThread } from "../../src/view/thread.ts";
+import { testLong } from "../devices.ts";
 import { runTask, task, withFolder } from "../tasks/command_line.ts";
 import { makeRun, progressOf } from "./folders.ts";
 
@@ -75,15 +76,15 @@ async function pageWith(url: string, part: RegExp): Promise<string> {
   throw new Error(`no page with ${part}: ${text}`);
 }
 
-Deno.test(
+testLong(
   "a view of a folder shows a run that is killed and resumed, and --view shows the run to its report",
   withFolder(async (out) => {
     const path = `${out}/runs/spiral`;
-    const words = ["spirals", "--device", "cpu", "--batch-size", "2", "--epochs", "2", "--run", path];
+    const words = ["spirals", "--device", "cpu", "--batch-size", "2", "--epochs", "8", "--run", path];
     await Deno.mkdir(`${out}/runs`);
     await using folder = startView(`${out}/runs`, 0);
     const killed = task("train", words).spawn();
-    await pageWith(folder.url, /<td[^>]*>training, [1-9]\d? %<\/td>.*<td class="number">[01] of 2<\/td>/s);
+    await pageWith(folder.url, /<td[^>]*>training, [1-9]\d? %<\/td>.*<td class="number">[0-7] of 8<\/td>/s);
     killed.kill("SIGKILL");
     await killed.status;
     await Promise.all([killed.stdout.cancel(), killed.stderr.cancel()]);
@@ -94,7 +95,7 @@ Deno.test(
     for (let text = ""; !url; text += (await printed.read()).value) url = /view (http:\S+)/.exec(text)?.[1];
     await pageWith(url!, /in training on .*Test samples with their predicted classes/s);
     // The process serves the report to a page that is open.
-    const report = await pageWith(url!, /trained for 2 epochs/);
+    const report = await pageWith(url!, /trained for 8 epochs/);
     assert.equal(report, await Deno.readTextFile(`${path}/report.html`));
     assert.equal((await resumed.status).code, 0, await new Response(resumed.stderr).text());
     await printed.cancel();
