@@ -7,6 +7,7 @@ import { forecastModel, type ForecastModelSizes } from "../../src/series/forecas
 import { imageModel } from "../../tasks/papers/experiments/image_models.ts";
 import { key } from "../../src/tensor/random.ts";
 import { zipFile } from "../data/zip_file.ts";
+import { testLong } from "../devices.ts";
 import { treeFlatten } from "../../src/tensor/tree.ts";
 import { experimentNamed } from "../runs.ts";
 import { settingsOf } from "../../src/train/experiment.ts";
@@ -149,7 +150,7 @@ const roots: Readonly<Record<string, readonly [width: number, depth: number, out
   "etth1": [148, 1, 14],
 };
 
-Deno.test(
+testLong(
   "in the paper's recipe WARP's root network reads tau alone, and has the number of weights of the paper",
   withFolder(async (folder) => {
     for (const part of ["t10k", "train"] as const) await writeDigits(folder, part, 1600);

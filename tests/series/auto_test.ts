@@ -68,7 +68,7 @@ Deno.test("auto is the default model, and options that it does not take select a
   );
 });
 
-Deno.test(
+testLong(
   "auto chooses a model for classes once, and evaluates, moves and predicts with it",
   withFolder(async (folder) => {
     const data = await writeWaves(`${folder}/waves.csv`, 24);

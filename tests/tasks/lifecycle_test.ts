@@ -133,7 +133,7 @@ function checkKilled(options: readonly string[], moments: readonly Moment[]) {
   });
 }
 
-Deno.test(
+testLong(
   "an ensemble that is killed between epochs and resumed in another folder gives bitwise equal results in every use",
   checkKilled(
     ["--model", "s5", "--hidden", "4", "--ensemble", "2", "--epochs", "6", "--online"],
@@ -141,7 +141,7 @@ Deno.test(
   ),
 );
 
-Deno.test(
+testLong(
   "a run that is killed while it compares and refits models gives bitwise equal results in every use",
   checkKilled([], [/comparing models/, "metrics.jsonl"]),
 );
