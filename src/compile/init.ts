@@ -36,8 +36,8 @@ export interface InitOptions {
    */
   blas?: string;
   /**
-   * Maximum memory of the CPU device in bytes, above 1 MiB. More than 4 GiB, up to 16 GiB, need 64-bit addresses, with which
-   * kernels are slower in Node and in browsers. Default: up to 16 GiB in Deno, up to 4 GiB elsewhere.
+   * Maximum memory of the CPU device in bytes, above 1 MiB. More than 4 GiB, up to 16 GiB, need 64-bit addresses. They
+   * make kernels slower in Node and in browsers. Default: up to 16 GiB in Deno, up to 4 GiB elsewhere.
    */
   memory?: number;
   /**
@@ -87,62 +87,44 @@ export async function init(options: InitOptions = {}): Promise<Device> {
   const { device = "auto", implementation = "native", threads, blas, memory, worker } = options;
   check("device", device);
   check("implementation", implementation);
+  const cpuOnly = 'leave it out, or choose device "cpu"';
   if (threads !== undefined && device === "webgpu") {
-    throw new OptionError("unusable-option", "init: threads is an option of the CPU device", {
-      option: "threads",
-      fixes: ['leave it out, or choose device "cpu"'],
-    });
+    throw unusable("threads", "threads is an option of the CPU device", cpuOnly);
   }
   if (blas !== undefined && device === "webgpu") {
-    throw new OptionError("unusable-option", "init: blas is an option of the CPU device", {
-      option: "blas",
-      fixes: ['leave it out, or choose device "cpu"'],
-    });
+    throw unusable("blas", "blas is an option of the CPU device", cpuOnly);
   }
   if (blas !== undefined && (typeof blas !== "string" || blas === "")) {
-    const expected = '"auto" or the path of a library';
-    throw new OptionError("invalid-option", `init: blas must be ${expected}, got ${JSON.stringify(blas)}`, {
-      option: "blas",
-      expected,
-    });
+    throw invalid("blas", '"auto" or the path of a library', JSON.stringify(blas));
   }
   if (blas !== undefined && !platform.hasNativeLibraries) {
-    throw new OptionError(
-      "unusable-option",
-      `init: ${platform.name} cannot call the native library of blas`,
-      {
-        option: "blas",
-        fixes: ["leave it out"],
-      },
-    );
+    throw unusable("blas", `${platform.name} cannot call the native library of blas`);
   }
   if (implementation === "dawn" && !platform.dawn) {
-    throw new OptionError(
-      "unusable-option",
-      `init: ${platform.name} has its own WebGPU and cannot use Dawn`,
-      {
-        option: "implementation",
-        fixes: ["leave it out"],
-      },
-    );
+    throw unusable("implementation", `${platform.name} has its own WebGPU and cannot use Dawn`);
   }
   if (memory !== undefined && !(typeof memory === "number" && memory >= 2 ** 20)) {
-    const expected = "a number of bytes, at least 2 ** 20";
-    throw new OptionError("invalid-option", `init: memory must be ${expected}, got ${describe(memory)}`, {
-      option: "memory",
-      expected,
-    });
+    throw invalid("memory", "a number of bytes, at least 2 ** 20", describe(memory));
   }
   if (worker !== undefined && typeof worker !== "string" && !(worker instanceof URL)) {
-    const expected = "the address of a file";
-    throw new OptionError("invalid-option", `init: worker must be ${expected}, got ${describe(worker)}`, {
-      option: "worker",
-      expected,
-    });
+    throw invalid("worker", "the address of a file", describe(worker));
   }
   const chosen = await choose(device, implementation, { threads, blas, memory, worker });
   setCurrentDevice(chosen);
   return chosen;
+}
+
+/** Error of an option that the device or the platform cannot use. */
+function unusable(option: keyof InitOptions, reason: string, fix = "leave it out"): OptionError {
+  return new OptionError("unusable-option", `init: ${reason}`, { option, fixes: [fix] });
+}
+
+/** Error of an option with a wrong value. */
+function invalid(option: keyof InitOptions, expected: string, value: string): OptionError {
+  return new OptionError("invalid-option", `init: ${option} must be ${expected}, got ${value}`, {
+    option,
+    expected,
+  });
 }
 
 function check(option: keyof typeof choices, value: string): void {

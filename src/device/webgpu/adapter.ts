@@ -78,7 +78,7 @@ export function failureHint(implementation: Implementation): string {
   }. To try another device, call ${calls}.`;
 }
 
-/** Calls of `init` for another implementation, if there is one, and for the CPU. */
+/** Calls of `init` that select another available implementation, or the CPU. */
 function alternatives(implementation: Implementation): string {
   const other = implementation === "native" ? "dawn" : "native";
   const exists = other === "native" ? platform.webGpu : platform.dawn;

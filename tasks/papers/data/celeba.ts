@@ -66,7 +66,7 @@ function missing(folder: string, file: string): Error {
   );
 }
 
-/** Parts by their numbers in the list. The list of the published code has another part, 3: a photograph of its own. */
+/** Parts by their numbers in the list. The authors' list has a fourth part, 3, with one photograph. */
 const parts = ["train", "validation", "test"] as const;
 
 function parsePartition(text: string, path: string): Faces["names"] {
