@@ -13,23 +13,30 @@ export function numberText(value: number): string {
 export function textOf(value: unknown): string {
   const numbers = new Map<object, number>();
   let text = "";
-  /** A stack of values to write, each with the text that precedes it. */
-  const waiting: { readonly before: string; readonly value: unknown }[] = [{ before: "", value }];
-  while (waiting.length > 0) {
-    const { before, value } = waiting.pop()!;
-    text += before;
+  /** Stacks of the values to write, and of the texts that precede them. */
+  const values = [value];
+  const prefixes = [""];
+  const push = (prefix: string, value: unknown) => {
+    prefixes.push(prefix);
+    values.push(value);
+  };
+  while (values.length > 0) {
+    const value = values.pop();
+    text += prefixes.pop();
     if (typeof value === "number") text += numberText(value);
     else if (typeof value !== "object" || value === null) text += String(value);
     else if (numbers.has(value)) text += `#${numbers.get(value)}`;
     else {
       numbers.set(value, numbers.size);
-      const isArray = Array.isArray(value);
-      const members = Object.entries(value).map(([name, member]) => ({
-        before: isArray ? "," : `,${name}:`,
-        value: member,
-      }));
-      text += isArray ? "[" : "{";
-      waiting.push({ before: isArray ? "]" : "}", value: "" }, ...members.reverse());
+      if (Array.isArray(value)) {
+        text += "[";
+        push("]", "");
+        for (let i = value.length - 1; i >= 0; i--) push(",", value[i]);
+      } else {
+        text += "{";
+        push("}", "");
+        for (const [name, member] of Object.entries(value).reverse()) push(`,${name}:`, member);
+      }
     }
   }
   return text;

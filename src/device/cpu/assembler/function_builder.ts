@@ -1,6 +1,6 @@
 /** Assembler of one function of a WebAssembly module. */
 import { Bytes } from "./bytes.ts";
-import { addressOpcodes, type FixedOpcode, type Opcode, opcodes } from "./opcodes.ts";
+import { type Opcode, opcodes32, opcodes64 } from "./opcodes.ts";
 
 /**
  * Types of values on the stack. Addresses, and distances in bytes, are i64 or i32, depending on the memory.
@@ -49,13 +49,14 @@ export class FunctionBuilder implements Callable {
   readonly #computed: Local[] = [];
   readonly #code = new Bytes();
   readonly #calls: { position: number; callee: Callable }[] = [];
-  #depth = 0;
-
   readonly #is64: boolean;
+  readonly #opcodes: Readonly<Record<Opcode, number>>;
+  #depth = 0;
 
   /** @param is64 Whether addresses have 64 bits. */
   constructor(readonly type: number, params: readonly ValueType[], is64: boolean) {
     this.#is64 = is64;
+    this.#opcodes = is64 ? opcodes64 : opcodes32;
     this.params = params.map((type, i) => new Local(i, type));
   }
 
@@ -89,9 +90,7 @@ export class FunctionBuilder implements Callable {
   }
 
   #opcode(name: Opcode): void {
-    const code = name in addressOpcodes
-      ? addressOpcodes[name as keyof typeof addressOpcodes][this.#is64 ? 1 : 0]
-      : opcodes[name as FixedOpcode];
+    const code = this.#opcodes[name];
     if (code > 0xff) {
       this.#code.byte(code >> 16);
       this.#code.unsigned(code & 0xffff);

@@ -68,7 +68,7 @@ const runs = [
 ] as const;
 
 /** Opcodes of type `address`: for memories with 32-bit and with 64-bit addresses. */
-export const addressOpcodes = {
+const addressOpcodes = {
   "address.eq": [0x46, 0x51],
   "address.ne": [0x47, 0x52],
   "address.ge_s": [0x4e, 0x59],
@@ -86,16 +86,22 @@ type NamesOf<Run> = Run extends readonly [number, infer Type extends string, inf
   ? `${Type}.${Words<Names>}`
   : never;
 
-/** The name of an instruction whose code does not depend on the memory. */
-export type FixedOpcode = keyof typeof others | NamesOf<typeof runs[number]>;
-
 /** An instruction's name. */
-export type Opcode = keyof typeof addressOpcodes | FixedOpcode;
+export type Opcode = keyof typeof addressOpcodes | keyof typeof others | NamesOf<typeof runs[number]>;
 
-/** The code of each instruction that does not depend on the memory. */
-export const opcodes = Object.fromEntries([
-  ...Object.entries(others),
-  ...runs.flatMap(([first, type, names]) =>
-    names.split(" ").map((name, i) => [`${type}.${name}`, first + i])
-  ),
-]) as Readonly<Record<FixedOpcode, number>>;
+/** The code of each instruction for a memory with 32-bit or 64-bit addresses. */
+function opcodesOf(is64: boolean): Readonly<Record<Opcode, number>> {
+  return Object.fromEntries([
+    ...Object.entries(others),
+    ...Object.entries(addressOpcodes).map(([name, codes]) => [name, codes[is64 ? 1 : 0]]),
+    ...runs.flatMap(([first, type, names]) =>
+      names.split(" ").map((name, i) => [`${type}.${name}`, first + i])
+    ),
+  ]);
+}
+
+/** Opcodes for a memory with 32-bit addresses. */
+export const opcodes32 = opcodesOf(false);
+
+/** Opcodes for a memory with 64-bit addresses. */
+export const opcodes64 = opcodesOf(true);
