@@ -72,7 +72,9 @@ async function checkState(page, state, path, fault) {
     document.documentElement.scrollWidth - document.documentElement.clientWidth
   );
   if (overflow > 0) fault(`${place}: scrolls horizontally by ${overflow} pixels`);
-  const violations = state.axe ? await page.evaluate(async () => (await globalThis.axe.run()).violations) : [];
+  const violations = state.axe
+    ? await page.evaluate(async () => (await globalThis.axe.run({ resultTypes: ["violations"] })).violations)
+    : [];
   for (const { id, impact, nodes } of violations) {
     if (!["serious", "critical"].includes(impact)) continue;
     fault(`${place}: axe ${id} (${nodes.length}): ${nodes[0].target} ${nodes[0].html.slice(0, 120)}`);

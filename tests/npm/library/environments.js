@@ -6,7 +6,7 @@ import puppeteer from "puppeteer-core";
 import { isolation, serve } from "../server.js";
 import { bundlesOf } from "./golden_tests.js";
 
-/** Most milliseconds for the tests of a layer. Two idle cores take a few seconds. */
+/** Most milliseconds for the tests of a layer. All environments together take up to a minute on two idle cores. */
 const limit = 300_000;
 
 /** Runs a layer's tests in a process of Node. */

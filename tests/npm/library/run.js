@@ -7,7 +7,9 @@ import { goldenTests } from "./golden_tests.js";
 
 const [part = ""] = process.argv.slice(2);
 const total = { passed: 0, failed: 0 };
-for (const [name, open] of Object.entries(environments).filter(([name]) => name.includes(part))) {
+
+/** Runs the layers in an environment, one after another. */
+async function runLayers([name, open]) {
   const environment = await open();
   for (const layer of Object.keys(goldenTests)) {
     const start = performance.now();
@@ -26,5 +28,8 @@ for (const [name, open] of Object.entries(environments).filter(([name]) => name.
   }
   await environment.close();
 }
+
+// The environments run at the same time, because each uses about one core.
+await Promise.all(Object.entries(environments).filter(([name]) => name.includes(part)).map(runLayers));
 console.log(`${total.passed} passed, ${total.failed} failed`);
 process.exit(total.failed ? 1 : 0);
