@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { tensorBoardLog } from "../../src/commands/tensorboard.ts";
 import { encodeEvent, fileHeader } from "../../src/files/event_file.ts";
 import { runFolder } from "../../src/train/run_folder.ts";
+import { testLong } from "../devices.ts";
 import { onlyRun, runTask, withFolder } from "../tasks/command_line.ts";
 
 /** Numbers of the records of each part's event files, after the header, by part. */
@@ -42,7 +43,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "--tensorboard writes the losses of steps and the measures of epochs, also of a resumed run",
   withFolder(async (folder) => {
     const train = async (...args: string[]) => {

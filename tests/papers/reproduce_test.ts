@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readOutcome } from "../../src/commands/run_once.ts";
 import { tables } from "../../tasks/papers/tables/registry.ts";
 import { type TableRun, tableRuns, trainArguments } from "../../tasks/papers/tables/table.ts";
+import { testLong } from "../devices.ts";
 import { readRunConfig } from "../runs.ts";
 import { runLocally } from "../../tasks/papers/engines/local.ts";
 import { zipFile } from "../data/zip_file.ts";
@@ -78,7 +79,7 @@ Deno.test("without a name, reproduce lists the tables and their data", async () 
   );
 });
 
-Deno.test(
+testLong(
   "reproduce trains the runs of a table and writes the table with means, a paired test and the skipped data",
   withFolder(async (folder) => {
     const series = Array.from({ length: 20 }, (_, i) => {

@@ -163,7 +163,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a run that was stopped during its comparison starts again",
   withFolder(async (folder) => {
     const data = await writeWaves(`${folder}/waves.csv`, 24);

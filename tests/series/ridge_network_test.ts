@@ -8,6 +8,7 @@ import { configOf } from "../../src/train/config.ts";
 import { settingsOf } from "../../src/train/experiment.ts";
 import { execute } from "../../src/train/mod.ts";
 import { runFolder } from "../../src/train/run_folder.ts";
+import { testLong } from "../devices.ts";
 import { openTrained, readRunConfig, resumeRun, startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
 
@@ -42,7 +43,7 @@ async function opened(path: string) {
   return await openTrained(await readRunConfig(folder), folder);
 }
 
-Deno.test(
+testLong(
   "classes that only a frequency separates are learned, with equal results after a stop, a resumption and a move",
   withFolder(async (folder) => {
     const data = await write(`${folder}/waves.csv`, "x,label", waves(24));

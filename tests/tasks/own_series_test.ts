@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { testLong } from "../devices.ts";
 import { onlyRun, runTask, withFolder } from "./command_line.ts";
 
 /** Rising and falling series at irregular times with one value in five missing, optionally with labels. */
@@ -13,7 +14,7 @@ async function writeTable(path: string, names: readonly string[], isLabelled: bo
   await Deno.writeTextFile(path, `${columns.join(",")}\n${rows.join("\n")}\n`);
 }
 
-Deno.test(
+testLong(
   "a model trained on a table classifies the series of another table",
   withFolder(async (folder) => {
     const [data, fresh, out] = [`${folder}/own.csv`, `${folder}/new.csv`, `${folder}/runs`];

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
+import { testLong } from "../devices.ts";
 import { onlyRun, runTask, withFolder } from "./command_line.ts";
 
 /**
@@ -21,7 +22,7 @@ function rows(count: number, isLabelled: boolean): string[][] {
 
 const write = (table: string[][], delimiter: string) => table.map((row) => row.join(delimiter)).join("\n");
 
-Deno.test(
+testLong(
   "flags map column names, train prints the mapping, and later tables of any format are read in the same way",
   withFolder(async (folder) => {
     const [data, out] = [`${folder}/own.csv`, `${folder}/runs`];

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readSafetensors } from "../../src/files/safetensors.ts";
 import { zipFile } from "../data/zip_file.ts";
+import { testLong } from "../devices.ts";
 import { makeCharacters, onlyRun, runTask, task, withFolder } from "./command_line.ts";
 
 const characters = (data: string, out: string, ...more: string[]) => [
@@ -160,7 +161,7 @@ for (const model of ["neural-rde", "delta-rde"]) {
 
 const kills = 2;
 
-Deno.test(
+testLong(
   `a run killed ${kills} times at random moments keeps a checkpoint and loses only the current epoch`,
   withFolder(async (folder) => {
     const data = await makeCharacters(folder);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { subcommands } from "../../tasks/weft.ts";
+import { testLong } from "../devices.ts";
 import { withFolder } from "./command_line.ts";
 
 const root = new URL("../..", import.meta.url);
@@ -49,7 +50,7 @@ Deno.test("weft rejects unknown commands and options, and returns the exit code 
   }
 });
 
-Deno.test(
+testLong(
   "weft trains like the task, and can evaluate its run",
   withFolder(async (folder) => {
     const sizes = ["--epochs", "1", "--hidden", "2", "--device", "cpu", "--out", folder];

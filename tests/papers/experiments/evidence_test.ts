@@ -4,6 +4,7 @@ import { measureForecastBaselines } from "../../../tasks/papers/experiments/fore
 import { withUnitRange } from "../../../tasks/papers/experiments/image_completion.ts";
 import { bestErrors } from "../../../tasks/papers/evidence/mnist_bound.ts";
 import { bitsPerDimension } from "../../../src/nn/losses.ts";
+import { testLong } from "../../devices.ts";
 import { experimentNamed } from "../../runs.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";
 
@@ -57,7 +58,7 @@ Deno.test("zero is a baseline of values that decay to zero", async () => {
   assert.deepEqual(baselines.zero, { loss: (0.25 + 1) / 2, mae: 0.75 });
 });
 
-Deno.test("--ranges chooses the parameters of the paper's table 6 or those of the authors' code", async () => {
+testLong("--ranges chooses the parameters of the paper's table 6 or those of the authors' code", async () => {
   const targets = async (ranges?: "paper" | "code") => {
     const { data } = await experimentNamed("lotka-volterra").prepare({
       ...{ model: "gru", hidden: 2, seed: 0, epochs: 1, batchSize: 8, learningRate: 0.001, samples: 8 },

@@ -6,6 +6,7 @@ import { init, key, type Tensor, type Tree } from "../../../mod.ts";
 import { ettExperiments } from "../../../tasks/papers/experiments/ett.ts";
 import { mnistCompletion } from "../../../tasks/papers/experiments/digit_completion.ts";
 import { writeDigits } from "../data/digit_files.ts";
+import { testLong } from "../../devices.ts";
 import { withFolder } from "../../tasks/command_line.ts";
 
 const [etth1] = ettExperiments;
@@ -90,7 +91,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a run on digits records its training images and rejects others",
   withFolder(async (folder) => {
     await init({ device: "cpu" });
