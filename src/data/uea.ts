@@ -8,7 +8,7 @@ import { zipEntries } from "./zip.ts";
 /** A text file of an archive. */
 interface Member {
   readonly name: string;
-  readonly read: () => Promise<Uint8Array> | Uint8Array;
+  readonly read: () => Promise<Uint8Array>;
 }
 
 /**

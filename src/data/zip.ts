@@ -3,8 +3,8 @@
  * directory at the end of the archive contains the position, length and CRC-32 of each file. The length and
  * the CRC-32 are checked when a file is read.
  */
+import { concatenateBytes } from "../files/memory.ts";
 import { platform } from "../platform/current.ts";
-import type { Zlib } from "../platform/platform.ts";
 
 /** A file in an archive. */
 interface ZipEntry {
@@ -16,7 +16,7 @@ interface ZipEntry {
    * @throws {Error} If the content is damaged, encrypted or too long, or the compression method is not
    * supported.
    */
-  read(): Uint8Array;
+  read(): Promise<Uint8Array>;
 }
 
 const signatures = {
@@ -39,8 +39,6 @@ const methods = { stored: 0, deflated: 8 };
  * @throws {Error} If the bytes are not a zip archive, or its directory is damaged.
  */
 export function zipEntries(bytes: Uint8Array, path: string): ZipEntry[] {
-  const { zlib } = platform;
-  if (!zlib) throw new Error(`${path}: a zip file, which ${platform.name} cannot read; unpack it`);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { count, start, end } = findDirectory(view, path);
   const isEntry = (at: number) => at + lengths.entry <= end && view.getUint32(at, true) === signatures.entry;
@@ -64,7 +62,7 @@ export function zipEntries(bytes: Uint8Array, path: string): ZipEntry[] {
       start: view.getUint32(at + 42, true),
     };
     at += lengths.entry + nameLength + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
-    entries.push({ name, read: () => unpack(view, entry, `${path}/${name}`, zlib) });
+    entries.push({ name, read: () => unpack(view, entry, `${path}/${name}`) });
   }
   return entries;
 }
@@ -119,12 +117,11 @@ interface Entry {
   readonly start: number;
 }
 
-function unpack(
+async function unpack(
   view: DataView,
   { isEncrypted, method, checksum, packed, size, start }: Entry,
   name: string,
-  zlib: Zlib,
-): Uint8Array {
+): Promise<Uint8Array> {
   if (isEncrypted) throw new Error(`${name}: encrypted; unpack the archive and name the folder`);
   if (size > maxBytes) throw new Error(`${name}: ${size} bytes, expected ${maxBytes} at most`);
   if (start + lengths.file > view.byteLength || view.getUint32(start, true) !== signatures.file) {
@@ -135,7 +132,7 @@ function unpack(
   const bytes = method === methods.stored
     ? content
     : method === methods.deflated
-    ? inflate(content, size, name, zlib)
+    ? await inflate(content, size, name)
     : undefined;
   if (!bytes) {
     throw new Error(
@@ -143,15 +140,15 @@ function unpack(
     );
   }
   if (bytes.length !== size) throw new Error(`${name}: damaged: ${bytes.length} bytes, expected ${size}`);
-  if (zlib.crc32(bytes) !== checksum) {
+  if (platform.zlib.crc32(bytes) !== checksum) {
     throw new Error(`${name}: damaged: the content does not match its checksum`);
   }
   return bytes;
 }
 
-function inflate(content: Uint8Array, size: number, name: string, zlib: Zlib): Uint8Array {
+async function inflate(content: Uint8Array, size: number, name: string): Promise<Uint8Array> {
   try {
-    return zlib.inflateRawSync(content, { maxOutputLength: Math.max(1, size) });
+    return await platform.zlib.inflateRaw(content, Math.max(1, size));
   } catch (error) {
     throw new Error(
       `${name}: damaged: cannot be unpacked to ${size} bytes (${
@@ -159,4 +156,55 @@ function inflate(content: Uint8Array, size: number, name: string, zlib: Zlib): U
       })`,
     );
   }
+}
+
+/** Version 2.0 of the format, which readers need. */
+const version = 20;
+/** The first day that the format can write, 1980-01-01: the same files give the same archive. */
+const firstDay = 1 << 5 | 1;
+
+/** A zip archive of files, not compressed. @param files Content of each file by its name, folders included. */
+export function zipOf(files: Readonly<Record<string, Uint8Array>>): Uint8Array<ArrayBuffer> {
+  const [contents, directory]: [Uint8Array[], Uint8Array[]] = [[], []];
+  let offset = 0;
+  for (const [name, content] of Object.entries(files)) {
+    const text = new TextEncoder().encode(name);
+    const { length } = content;
+    const common = [
+      // Names are UTF-8.
+      ...word16(version, 1 << 11, methods.stored, 0, firstDay),
+      ...word32(platform.zlib.crc32(content), length, length),
+      ...word16(text.length, 0),
+    ];
+    const header = Uint8Array.from([...word32(signatures.file), ...common, ...text]);
+    directory.push(Uint8Array.from([
+      ...word32(signatures.entry),
+      ...word16(version),
+      ...common,
+      ...word16(0, 0, 0),
+      ...word32(0, offset),
+      ...text,
+    ]));
+    contents.push(header, content);
+    offset += header.length + length;
+  }
+  const { length } = directory;
+  const size = directory.reduce((sum, entry) => sum + entry.length, 0);
+  const end = [
+    ...word32(signatures.end),
+    ...word16(0, 0, length, length),
+    ...word32(size, offset),
+    ...word16(0),
+  ];
+  return concatenateBytes([...contents, ...directory, Uint8Array.from(end)]);
+}
+
+/** Bytes of 16-bit numbers, the lowest first. */
+function word16(...values: number[]): number[] {
+  return values.flatMap((value) => [value & 0xff, value >>> 8 & 0xff]);
+}
+
+/** Bytes of 32-bit numbers, the lowest first. */
+function word32(...values: number[]): number[] {
+  return values.flatMap((value) => word16(value & 0xffff, value >>> 16));
 }

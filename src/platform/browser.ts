@@ -26,6 +26,7 @@ export function browser(): Platform {
           "Cross-Origin-Embedder-Policy: require-corp",
       ),
     nextTurn,
+    zlib: { crc32, inflateRaw },
     gunzip,
   };
 }
@@ -100,4 +101,31 @@ async function* gunzip(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
     if (done) return;
     yield value;
   }
+}
+
+/** Remainders of one byte, for the CRC-32 of zip archives (ISO 3309, polynomial 0xedb88320). */
+let remainders: Uint32Array | undefined;
+
+function crc32(bytes: Uint8Array): number {
+  remainders ??= Uint32Array.from({ length: 256 }, (_, byte) => {
+    let rest = byte;
+    for (let bit = 0; bit < 8; bit++) rest = rest & 1 ? rest >>> 1 ^ 0xedb88320 : rest >>> 1;
+    return rest;
+  });
+  let rest = 0xffffffff;
+  for (const byte of bytes) rest = rest >>> 8 ^ remainders[(rest ^ byte) & 0xff];
+  return (rest ^ 0xffffffff) >>> 0;
+}
+
+async function inflateRaw(bytes: Uint8Array, maxLength: number): Promise<Uint8Array> {
+  const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream()
+    .pipeThrough(new DecompressionStream("deflate-raw"));
+  const chunks: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    length += chunk.length;
+    if (length > maxLength) throw new Error(`more than ${maxLength} bytes`);
+    chunks.push(chunk);
+  }
+  return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }

@@ -64,7 +64,14 @@ export function nodeAbilities(): Pick<
     disk,
     zlib: {
       crc32: (bytes) => moduleOf("node:zlib").crc32(bytes),
-      inflateRawSync: (bytes, options) => moduleOf("node:zlib").inflateRawSync(bytes, options),
+      inflateRaw: (bytes, maxLength) =>
+        new Promise((resolve, reject) =>
+          moduleOf("node:zlib").inflateRaw(
+            bytes,
+            { maxOutputLength: maxLength },
+            (error, result) => error ? reject(error) : resolve(result),
+          )
+        ),
     },
     gunzip: (chunks) =>
       moduleOf("node:stream").pipeline(

@@ -29,11 +29,16 @@ export interface Disk {
   failureOf(error: unknown): "absent" | "a folder" | "already there" | undefined;
 }
 
-/** The part of Node's `zlib` that readers of files use. Deno has it too. */
+/** What readers and writers of zip archives need. */
 export interface Zlib {
   crc32(bytes: Uint8Array): number;
-  /** @throws {Error} If the bytes are damaged, or longer than `maxOutputLength` after decompression. */
-  inflateRawSync(bytes: Uint8Array, options: { readonly maxOutputLength: number }): Uint8Array;
+  /**
+   * Decompresses a deflate stream without header.
+   *
+   * @param maxLength Maximum number of bytes after decompression.
+   * @throws {Error} If the bytes are damaged, or longer after decompression.
+   */
+  inflateRaw(bytes: Uint8Array, maxLength: number): Promise<Uint8Array>;
 }
 
 /** Starts a thread that shares memory with the caller. */
@@ -87,7 +92,7 @@ export interface Platform {
   /** Whether it can call native libraries. */
   readonly hasNativeLibraries: boolean;
   readonly disk?: Disk;
-  readonly zlib?: Zlib;
+  readonly zlib: Zlib;
   /** Decompresses gzip. Browsers reject bytes after the first gzip member, such as those of concatenated files. */
   gunzip(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
 }

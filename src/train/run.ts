@@ -37,7 +37,7 @@ import { renderReport } from "./report.ts";
 import { createRun, hasCheckpoint, lockRun, type RunFolder, writeJson } from "./run_folder.ts";
 import type { RunSummary } from "./run_summary.ts";
 import { describeSplit, type StepSplit } from "./step.ts";
-import type { Evaluation, Task, WeightedModel } from "./task.ts";
+import type { Calibration, Evaluation, Task, WeightedModel } from "./task.ts";
 
 /** Metadata keys of the weights: the settings, the digest of the data record, and the calibration. */
 const settingsKey = "weft.settings";
@@ -359,9 +359,15 @@ export async function loadBest({ best }: RunFolder, model: WeightedModel): Promi
   if (!await exists(best)) throw missingBest(best);
   await loadWeights(best, model.parameters);
   await model.onLoad?.();
-  const { metadata } = await readCheckedSafetensors(best);
+  const calibration = await readCalibration(best);
+  if (calibration) model.useCalibration?.(calibration);
+}
+
+/** The calibration in a file of weights, if it has one. */
+export async function readCalibration(weights: string): Promise<Calibration | undefined> {
+  const { metadata } = await readCheckedSafetensors(weights);
   const calibration = parseJson(metadata[calibrationKey] ?? "");
-  if (isRecord(calibration)) model.useCalibration?.(calibration);
+  return isRecord(calibration) ? calibration : undefined;
 }
 
 /**

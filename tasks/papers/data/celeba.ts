@@ -52,7 +52,7 @@ export async function openFaces(folder: string): Promise<Faces> {
     names,
     async read(name, side) {
       const path = `${photographs}/${name}`;
-      const bytes = entries ? entries.get(path)?.read() : await readBytesIfPresent(`${folder}/${path}`);
+      const bytes = await (entries ? entries.get(path)?.read() : readBytesIfPresent(`${folder}/${path}`));
       if (!bytes) throw missing(folder, entries ? `${path} in ${photographs}.zip` : path);
       return resizeLanczos(decode(decoder, bytes, `${folder}/${path}`), side);
     },

@@ -47,7 +47,7 @@ export async function readSepsis(folder: string, options: SepsisOptions = {}): P
       // Skip macOS metadata files, whose names begin with "._".
       if (!/(^|\/)[^/.][^/]*\.psv$/.test(name)) continue;
       const file = `${path}/${name}`;
-      const patient = parsePatient(new TextDecoder().decode(read()), file, marks);
+      const patient = parsePatient(new TextDecoder().decode(await read()), file, marks);
       columns ??= patient.columns;
       if (columns.join() !== patient.columns.join()) {
         throw new DataFormatError(
