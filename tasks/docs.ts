@@ -4,6 +4,7 @@
  */
 import { dirname } from "node:path";
 import { command, main } from "../src/commands/command.ts";
+import { buildPlayground } from "./docs/playground.ts";
 import { contentsPage, type Group, readGroups } from "./docs/contents.ts";
 import { referenceFolder, referencePages } from "./docs/reference.ts";
 import { placeOf, type Repository, stage } from "./docs/stage.ts";
@@ -109,8 +110,7 @@ async function docs(args: string[]): Promise<number> {
   await writeSources(program.opts<{ base: string }>().base);
   await deno(work, "install", "--quiet", "--node-modules-dir=auto", vitepress);
   await deno(work, "run", "--quiet", "-A", vitepress, "build", "pages");
-  // Pages that VitePress does not build are copied to a folder of `out` here. Links to them need `target: "_self"` in the navigation,
-  // and an entry in `ignoreDeadLinks`.
+  await buildPlayground(root, `${out}/playground`);
   console.log('wrote dist/docs; "npx -y serve dist/docs" serves it');
   return 0;
 }

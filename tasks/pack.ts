@@ -3,14 +3,7 @@
  * modules and types; esbuild puts the text of the WGSL kernels into the modules, and replaces syntax that Node 22 lacks.
  */
 
-/** Not a literal at the import: Deno would download it for every user. */
-const esbuildPackage = "npm:esbuild@0.28.2";
-
-/** The part of esbuild that is used here. */
-interface Esbuild {
-  build(options: Readonly<Record<string, unknown>>): Promise<unknown>;
-  stop(): Promise<void>;
-}
+import { loadEsbuild, targets } from "./esbuild.ts";
 
 /** A plugin of esbuild. */
 interface Plugin {
@@ -25,9 +18,6 @@ interface Plugin {
 
 /** The file of a worker of the CPU device. */
 const workerFile = "src/device/cpu/worker.js";
-
-/** The oldest syntax of the package. */
-const targets = ["node22", "chrome120", "firefox128", "safari17.4"];
 
 /** Modules stay separate, so that bundlers leave out what an application does not use. */
 const separateModules: Plugin = {
@@ -60,7 +50,7 @@ async function filesIn(folder: string): Promise<string[]> {
   return found.flat();
 }
 
-const { build, stop }: Esbuild = await import(esbuildPackage);
+const { build, stop } = await loadEsbuild();
 const out = `${import.meta.dirname}/../dist/npm`;
 const packed = await Deno.makeTempDir();
 try {

@@ -5,10 +5,6 @@ import { type Key, key, splitKey } from "../src/tensor/random.ts";
 
 /** A kind of example data. */
 interface Example {
-  /** Name in the list of data. */
-  readonly title: string;
-  /** What the classes are. */
-  readonly text: string;
   readonly channels: readonly string[];
   readonly classes: readonly string[];
   /** Number of observations of a series. */
@@ -39,8 +35,6 @@ function along(corners: readonly (readonly [number, number])[], time: number): r
 /** The kinds of example data by name. */
 export const examples = {
   spirals: {
-    title: "Spirals",
-    text: "Which way does a spiral turn? Two channels, x and y.",
     channels: ["x", "y"],
     classes: ["counter-clockwise", "clockwise"],
     ...{ length: 20, noise: 0.03, missing: 0.2 },
@@ -53,8 +47,6 @@ export const examples = {
     },
   },
   gestures: {
-    title: "Gestures",
-    text: "A pen draws a tick, a Z or a circle. Two channels, x and y.",
     channels: ["x", "y"],
     classes: ["tick", "Z", "circle"],
     ...{ length: 20, noise: 0.05, missing: 0.2 },
@@ -72,8 +64,6 @@ export const examples = {
     },
   },
   waves: {
-    title: "Waves",
-    text: "Is a wave slow or fast? One channel.",
     channels: ["value"],
     classes: ["slow", "fast"],
     ...{ length: 24, noise: 0.05, missing: 0.1 },

@@ -1,8 +1,331 @@
 /// <reference lib="dom" />
+/** The page of the playground. It draws; the worker computes. */
 import { renderChart } from "../src/charts/render.ts";
+import { escapeText, formatPercent } from "../src/charts/format.ts";
+import type { EpochMetrics } from "../src/train/epoch_metrics.ts";
+import { trainingCharts } from "../src/train/training_charts.ts";
+import { CallError, startWorker } from "./client.ts";
+import { matrixPictures, viewCharts } from "./drawings.ts";
+import type { ExampleName } from "./examples.ts";
+import { download, isRun, onDrop } from "./files.ts";
+import type { Answer, Choice, DataInfo, View } from "./messages.ts";
+import { drawingPad } from "./pad.ts";
 
-const x = document.querySelector<HTMLInputElement>("#a")!;
-x.innerHTML = renderChart({ title: "a", panels: [] });
-x.addEventListener("pointermove", ({ clientX }) => console.log(clientX));
-const w = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
-w.onmessage = ({ data }) => console.log(data);
+function byId<Kind extends Element = HTMLElement>(id: string): Kind {
+  return document.getElementById(id) as Element as Kind;
+}
+const choices = ["example", "model", "path", "method", "device", "series", "channel"] as const;
+const select = Object.fromEntries(choices.map((id) => [id, byId<HTMLSelectElement>(id)])) as Record<
+  typeof choices[number],
+  HTMLSelectElement
+>;
+const names = ["train", "pause", "step", "stop", "save", "held-out", "clear"] as const;
+const button = Object.fromEntries(names.map((id) => [id, byId<HTMLButtonElement>(id)])) as Record<
+  typeof names[number],
+  HTMLButtonElement
+>;
+const [epochs, moment] = [byId<HTMLInputElement>("epochs"), byId<HTMLInputElement>("moment")];
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+/** Name in the list of series of the drawn series. */
+const drawn = "drawn series";
+/** Maximum number of series in the list. */
+const mostSeries = 60;
+/** Maximum share of the training time that is spent looking inside the model. */
+const lookShare = 0.15;
+
+let info: DataInfo;
+let metrics: EpochMetrics[] = [];
+let view: View | undefined;
+let [isTraining, isPaused, isTrained] = [false, false, false];
+/** Whether the worker looks inside the model, whether it must look again, and the earliest time to do so in training. */
+let [isLooking, isLookDue, lookFrom] = [false, false, 0];
+
+const { call } = startWorker((epoch, count) => {
+  metrics.push(epoch);
+  if (!isTrained) {
+    isTrained = true;
+    showAnswer(undefined);
+  }
+  byId<HTMLProgressElement>("progress").value = epoch.epoch / count;
+  const { accuracy } = epoch.validation;
+  say(
+    `${isPaused ? "Paused: epoch" : "Epoch"} ${epoch.epoch} of ${count}: ${
+      formatPercent(accuracy)
+    } of the held-out series are correct.`,
+  );
+  drawCurves();
+  showButtons();
+  if (isPaused || !isLooking && performance.now() >= lookFrom) void look().catch(showFault);
+});
+
+function say(text: string): void {
+  byId("status").textContent = text;
+}
+
+/** Shows an error of a call: its code, what is wrong, and how to correct it. */
+function showFault(error: unknown): void {
+  const { code, message } = error instanceof CallError
+    ? error.fault
+    : { code: undefined, message: `${error}` };
+  const box = byId("fault");
+  box.innerHTML = `${code ? `<code>${escapeText(code)}</code>: ` : ""}${escapeText(message)}`;
+  box.hidden = false;
+  box.scrollIntoView({ block: "nearest" });
+}
+
+/** Runs an action of the visitor. Its error replaces the last one. */
+async function act(action: () => Promise<void>): Promise<void> {
+  byId("fault").hidden = true;
+  await action().catch(showFault);
+}
+
+function showButtons(): void {
+  button.train.disabled = isTraining;
+  button.pause.disabled = button.stop.disabled = !isTraining;
+  button.pause.textContent = isPaused ? "Continue" : "Pause";
+  button.step.disabled = isTraining && !isPaused;
+  button.save.disabled = !isTrained;
+  button["held-out"].disabled = !isTrained || info.series.length === 0;
+  const alongPath = select.model.value !== "warp";
+  select.path.disabled = select.method.disabled = !alongPath;
+  byId("about").textContent = alongPath
+    ? "A causal path depends on past observations only, so the model predicts while a series arrives."
+    : "WARP reads the observations one after the other: it has no control path and no solver.";
+}
+
+function drawCurves(): void {
+  byId("training").hidden = false;
+  byId("curves").innerHTML = trainingCharts(metrics, { metric: { name: "loss" } }).map((chart) =>
+    renderChart(chart)
+  ).join("");
+}
+
+/** Shows new data, or those of a run that was opened. */
+function useData(found: DataInfo): void {
+  info = found;
+  [metrics, view] = [[], undefined];
+  const { series, channels, classes } = info;
+  const counts = `${series.length} series of ${classes.length} classes (${classes.join(", ")})`;
+  byId("data").textContent = series.length > 0
+    ? [counts, ...info.notices].join("; ")
+    : `classes: ${classes.join(", ")}`;
+  const options = series.slice(0, mostSeries).map(({ name, label }) => [name, `${name}: ${label}`]);
+  setOptions(select.series, [...options, [drawn, drawn]]);
+  if (series.length === 0) select.series.value = drawn;
+  setOptions(select.channel, channels.map(({ name }, c) => [`${c}`, name]));
+  byId("channel-label").hidden = channels.length <= 2;
+  byId("training").hidden = byId("inside").hidden = true;
+  usePad();
+  showAnswer(undefined);
+  showButtons();
+}
+
+function setOptions(list: HTMLSelectElement, options: readonly (readonly string[])[]): void {
+  list.innerHTML = options.map(([value, text]) =>
+    `<option value="${escapeText(value)}">${escapeText(text)}</option>`
+  ).join("");
+}
+
+function usePad(): void {
+  const { channels, gap } = info;
+  const isPlane = channels.length === 2;
+  byId("how").textContent = `${
+    isPlane
+      ? `Draw with the pointer; right is ${channels[0].name}, up is ${channels[1].name}.`
+      : "Draw a curve from left to right with the pointer; right is the time."
+  } By keyboard: arrow keys move the pen (with Shift, by small steps), the space bar adds an observation, Escape starts a new series.`;
+  pad.use({ channels, gap, length: 24, channel: isPlane ? undefined : Number(select.channel.value || 0) });
+}
+
+async function train(isStep: boolean): Promise<void> {
+  if (!epochs.reportValidity()) return;
+  const choice: Choice = {
+    model: select.model.value,
+    path: select.path.value as Choice["path"],
+    method: select.method.value,
+    device: select.device.value as Choice["device"],
+    epochs: epochs.valueAsNumber,
+  };
+  [metrics, isTraining, isPaused, lookFrom] = [[], true, isStep, 0];
+  showButtons();
+  say("Preparing ...");
+  try {
+    await call("pause", isStep);
+    const { accuracy, device } = await call("train", choice);
+    say(
+      accuracy === undefined
+        ? `Stopped after ${metrics.length} epochs.`
+        : `Done: ${formatPercent(accuracy)} of the test series are correct. ${device}.`,
+    );
+  } catch (error) {
+    say("Not trained.");
+    throw error;
+  } finally {
+    [isTraining, isPaused] = [false, false];
+    showButtons();
+  }
+  await look();
+}
+
+/** Looks inside the model along the chosen series. A call during a look starts another look after it. */
+async function look(): Promise<void> {
+  isLookDue = true;
+  if (isLooking || !isTrained) return;
+  isLooking = true;
+  try {
+    while (isLookDue) {
+      isLookDue = false;
+      const start = performance.now();
+      const { value } = select.series;
+      showView(await call("look", value === drawn ? undefined : value));
+      const now = performance.now();
+      lookFrom = now + (now - start) / lookShare;
+    }
+  } finally {
+    isLooking = false;
+  }
+}
+
+function showView(found: View | undefined): void {
+  view = found;
+  byId("inside").hidden = false;
+  byId("view").textContent = view
+    ? ""
+    : select.series.value === drawn
+    ? "Draw a series of two observations or more."
+    : "The inside of this model is not drawn.";
+  const names = { channels: info.channels.map(({ name }) => name), classes: info.classes };
+  byId("charts").innerHTML = view ? viewCharts(view, names).map((chart) => renderChart(chart)).join("") : "";
+  byId("state").hidden = !view || view.matrices.length === 0;
+  if (!view) return;
+  const last = view.states.length - 1;
+  if (moment.max !== `${last}`) [moment.max, moment.value] = [`${last}`, `${last}`];
+  showMoment();
+}
+
+/** Shows the matrices in the state at the chosen time. */
+function showMoment(): void {
+  if (!view) return;
+  const at = Math.min(moment.valueAsNumber, view.states.length - 1);
+  byId("moment-text").textContent = view.at[at].toFixed(2);
+  byId("matrices").innerHTML = matrixPictures(view, at, dark.matches ? "dark" : "light");
+}
+
+function showAnswer(answer: Answer | undefined): void {
+  byId("answer").textContent = answer
+    ? `${answer.label}: ${formatPercent(answer.probabilities[answer.label])}`
+    : isTrained
+    ? ""
+    : "Train a model first.";
+  byId("classes").innerHTML = Object.entries(answer?.probabilities ?? {}).map(([name, share]) => {
+    const text = escapeText(name);
+    return `<span>${text}</span><progress value="${share}" max="1" aria-label="${text}"></progress>`;
+  }).join("");
+}
+
+/** Observations take effect in order; those of an earlier series show no answer. */
+let [drawing, pushing] = [0, Promise.resolve()];
+
+const pad = drawingPad(byId<SVGSVGElement>("pad"), {
+  onStart() {
+    drawing++;
+    showAnswer(undefined);
+    pushing = pushing.then(() => call("begin"));
+  },
+  onObservation(time, values) {
+    if (!isTrained) return;
+    const current = drawing;
+    pushing = pushing.then(() =>
+      act(async () => {
+        const answer = await call("push", time, values);
+        if (current === drawing) showAnswer(answer);
+      })
+    );
+  },
+  onEnd() {
+    if (!isTrained) return;
+    pushing = pushing.then(() => {
+      select.series.value = drawn;
+      return look();
+    });
+  },
+});
+
+async function loadData(source: ExampleName | File): Promise<void> {
+  if (isTraining) await call("stop");
+  isTrained = false;
+  useData(await call("load", source));
+  if (source instanceof File) say(`${source.name} is read. Press Train.`);
+  else say("Press Train.");
+}
+
+async function openRun(files: readonly File[]): Promise<void> {
+  if (isTraining) await call("stop");
+  const found = await call("open", files, select.device.value as Choice["device"]);
+  isTrained = true;
+  useData(found);
+  say("The run is open: draw a series, or predict a table.");
+}
+
+/** Calls a function with the chosen files of an input. The same files can be chosen again. */
+function onFiles(id: string, receive: (files: File[]) => Promise<void>): void {
+  const input = byId<HTMLInputElement>(id);
+  input.addEventListener("change", () => {
+    const files = [...input.files ?? []];
+    input.value = "";
+    if (files.length > 0) void act(() => receive(files));
+  });
+}
+
+const loadExample = () => act(() => loadData(select.example.value as ExampleName));
+select.example.addEventListener("change", loadExample);
+select.model.addEventListener("change", showButtons);
+select.series.addEventListener("change", () => act(look));
+select.channel.addEventListener("change", usePad);
+moment.addEventListener("input", showMoment);
+dark.addEventListener("change", showMoment);
+byId("settings").addEventListener("submit", (event) => {
+  event.preventDefault();
+  void act(() => train(false));
+});
+button.pause.addEventListener("click", () => {
+  isPaused = !isPaused;
+  showButtons();
+  void call("pause", isPaused);
+});
+button.step.addEventListener("click", () => act(() => isTraining ? call("step") : train(true)));
+button.stop.addEventListener("click", () => act(() => call("stop")));
+button.clear.addEventListener("click", () => pad.clear());
+button.save.addEventListener(
+  "click",
+  () => act(async () => download("weft-run.zip", await call("save"), "application/zip")),
+);
+button["held-out"].addEventListener(
+  "click",
+  () => act(async () => download("held-out.csv", await call("heldOut"), "text/csv")),
+);
+onFiles("table", ([file]) => loadData(file));
+onFiles("folder", openRun);
+onFiles("archive", openRun);
+onFiles("new", async ([file]) => {
+  const lines = byId("lines");
+  lines.textContent = await call("predict", file);
+  lines.hidden = false;
+});
+onDrop((files) => {
+  if (files.length > 0) void act(() => isRun(files) ? openRun(files) : loadData(files[0]));
+});
+
+await loadExample();
+const reason = await call("whyNoGpu");
+if (reason) {
+  const option = select.device.querySelector<HTMLOptionElement>("[value=webgpu]")!;
+  option.textContent = "WebGPU: missing";
+  byId("about").insertAdjacentHTML(
+    "afterend",
+    `<p id="gpu" class="note">WebGPU is missing: ${
+      escapeText(reason)
+    }. Train on the CPU, or open this page in a browser with WebGPU.</p>`,
+  );
+}

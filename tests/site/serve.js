@@ -13,8 +13,14 @@ const types = {
   ".png": "image/png",
 };
 
-/** Serves a folder on a free port of this machine. `transferred` counts the bytes of the bodies. */
-export async function serve(root) {
+/** Headers that isolate a page from other origins, so that it has shared memory. */
+export const isolation = {
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-embedder-policy": "require-corp",
+};
+
+/** Serves a folder on a free port of this machine, with these headers. `transferred` counts the bytes of the bodies. */
+export async function serve(root, headers = {}) {
   const server = createServer(({ url }, response) => {
     const path = join(root, normalize(decodeURIComponent(new URL(url, "http://localhost").pathname)));
     const file = path.endsWith("/") ? `${path}index.html` : path;
@@ -22,7 +28,7 @@ export async function serve(root) {
     const body = gzipSync(readFileSync(file));
     server.transferred += body.length;
     const type = types[extname(file)] ?? "application/octet-stream";
-    response.writeHead(200, { "content-type": type, "content-encoding": "gzip" }).end(body);
+    response.writeHead(200, { ...headers, "content-type": type, "content-encoding": "gzip" }).end(body);
   });
   server.transferred = 0;
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,0 +1,109 @@
+/** Charts of the playground. */
+import type { Chart, Mark } from "../src/charts/chart.ts";
+import { escapeText, formatNumber } from "../src/charts/format.ts";
+import { drawImage } from "../src/charts/image.ts";
+import type { View } from "./messages.ts";
+
+/** Maximum number of entries of a state that are drawn as lines. */
+const mostLines = 8;
+
+/** Charts of the path, the state and the predictions along a series. */
+export function viewCharts(
+  view: View,
+  { channels, classes }: { channels: readonly string[]; classes: readonly string[] },
+): Chart[] {
+  const { times, observed, at, path, states, kind, probabilities } = view;
+  const x = { title: "time" };
+  const steps = at.length === times.length;
+  const shown = mostChanged(states).slice(0, mostLines);
+  return [
+    {
+      title: steps
+        ? "Observations, and the rows that the model reads"
+        : "Observations, and the control path through them",
+      panels: [{
+        x,
+        y: { title: channels.length === 1 ? channels[0] : "value" },
+        marks: channels.flatMap((name, c): Mark[] => [
+          { kind: "points", name, isHollow: true, x: times, y: observed[c] },
+          { kind: "line", name, x: at, y: path[c] },
+        ]),
+      }],
+    },
+    {
+      title: shown.length < states[0].length
+        ? `State: ${kind}, ${shown.length} of ${states[0].length}`
+        : `State: ${kind}`,
+      panels: [{
+        x,
+        y: { title: kind },
+        marks: shown.map((entry) => ({
+          ...{ kind: "line", name: `${entry + 1}`, x: at },
+          y: states.map((state) => state[entry]),
+        })),
+      }],
+    },
+    {
+      title: view.label === undefined ? "Prediction" : `Prediction; the series is: ${view.label}`,
+      panels: [{
+        x,
+        y: { title: "probability", isPercent: true, includes: [0, 1] },
+        marks: classes.map((name, label) => ({ kind: "line", name, x: at, y: probabilities[label] })),
+      }],
+    },
+  ];
+}
+
+/** Entries of a state, those that change most along time first. */
+function mostChanged(states: readonly Float32Array[]): number[] {
+  const range = (entry: number) => {
+    const values = states.map((state) => state[entry]);
+    return Math.max(...values) - Math.min(...values);
+  };
+  const ranges = Array.from(states[0], (_, entry) => range(entry));
+  return [...ranges.keys()].sort((a, b) => ranges[b] - ranges[a]);
+}
+
+/** Colours of the smallest, of zero and of the largest weight: red, green and blue from 0 to 255. */
+const colours = {
+  light: [[208, 102, 10], [255, 255, 255], [31, 87, 184]],
+  dark: [[245, 165, 74], [27, 33, 43], [110, 168, 254]],
+} as const;
+
+/** Size of a weight in the picture of a matrix, in pixels. */
+const cell = 18;
+
+/** Pictures of the matrices in a state at a moment, as HTML. */
+export function matrixPictures(view: View, moment: number, scheme: keyof typeof colours): string {
+  const largest = Math.max(1e-9, ...view.states.flatMap((state) => [...state]).map(Math.abs));
+  return view.matrices.map((matrix) => {
+    const values = view.states[moment].slice(matrix.start, matrix.start + matrix.rows * matrix.columns);
+    const size = `style="width: ${cell * matrix.columns}px" `;
+    const text = `${matrix.name}, ${matrix.rows} x ${matrix.columns}`;
+    const picture = drawImage(
+      {
+        name: `${text}: from ${range(values)}`,
+        width: matrix.columns,
+        channels: 3,
+        pixels: shades(values, largest, scheme),
+      },
+      size,
+    );
+    return `<figure><figcaption>${escapeText(matrix.name)}</figcaption>${picture}<small>${
+      range(values)
+    }</small></figure>`;
+  }).join("");
+}
+
+function range(values: Float32Array): string {
+  return `${formatNumber(Math.min(...values))} to ${formatNumber(Math.max(...values))}`;
+}
+
+function shades(values: Float32Array, largest: number, scheme: keyof typeof colours): number[] {
+  const [low, zero, high] = colours[scheme];
+  return Array.from(values).flatMap((value) => {
+    const share = Math.min(1, Math.abs(value) / largest);
+    const end = value < 0 ? low : high;
+    return zero.map((part, i) => (part + share * (end[i] - part)) / 255);
+  });
+}
