@@ -1,13 +1,13 @@
 /**
  * Writes the documentation site to `dist/docs`. VitePress builds the pages: the guides, the linked source files
- * and the reference of `deno doc`. `dist/site` has its input and VitePress.
+ * and the reference of `deno doc`. esbuild builds the playground. `dist/site` has its input and VitePress.
  */
 import { dirname } from "node:path";
 import { command, main } from "../src/commands/command.ts";
 import { buildPlayground } from "./docs/playground.ts";
 import { contentsPage, type Group, readGroups } from "./docs/contents.ts";
 import { referenceFolder, referencePages } from "./docs/reference.ts";
-import { placeOf, type Repository, stage } from "./docs/stage.ts";
+import { placeOf, playground, type Repository, stage } from "./docs/stage.ts";
 
 /** Not in deno.json: Deno would download it for every user. */
 const vitepress = "npm:vitepress@1.6.4";
@@ -54,7 +54,10 @@ async function reference(): Promise<Map<string, string>> {
 function navigation(groups: readonly Group[], references: Iterable<string>) {
   const contents = groups.map(({ title, pages }) => ({
     text: title,
-    items: pages.map(({ title, path }) => ({ text: title, link: `/${placeOf(path)}.html` })),
+    items: pages.map(({ title, path }) => ({
+      ...{ text: title, link: `/${placeOf(path)}.html` },
+      ...(path === playground ? { target: "_self" } : {}),
+    })),
   }));
   const pageOf = (name: string) => `/${referenceFolder}/${name}.html`;
   const folders = [...references].filter((name) => name !== "index");

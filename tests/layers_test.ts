@@ -21,6 +21,7 @@ const layers = [
   ["src/serve"],
   ["src/view"],
   ["src/commands"],
+  ["web"],
   ["tasks"],
 ];
 

@@ -30,7 +30,7 @@ type Moment = Pick<View, "kind" | "matrices"> & {
   readonly outputs: ArrayLike<number>[];
 };
 
-/** What a model is made of. */
+/** Parts of a run that define its model. */
 interface Made {
   readonly config: SeriesSettings;
   readonly record: DataRecord;

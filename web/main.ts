@@ -138,6 +138,15 @@ function usePad(): void {
   pad.use({ channels, gap, length: 24, channel: isPlane ? undefined : Number(select.channel.value || 0) });
 }
 
+/** Ends with the training. */
+let ended: Promise<unknown> = Promise.resolve();
+
+async function stopTraining(): Promise<void> {
+  if (!isTraining) return;
+  await call("stop");
+  await ended;
+}
+
 async function train(isStep: boolean): Promise<void> {
   if (!epochs.reportValidity()) return;
   const choice: Choice = {
@@ -152,7 +161,9 @@ async function train(isStep: boolean): Promise<void> {
   say("Preparing ...");
   try {
     await call("pause", isStep);
-    const { accuracy, device } = await call("train", choice);
+    const training = call("train", choice);
+    ended = training.catch(() => {});
+    const { accuracy, device } = await training;
     say(
       accuracy === undefined
         ? `Stopped after ${metrics.length} epochs.`
@@ -177,8 +188,10 @@ async function look(): Promise<void> {
     while (isLookDue) {
       isLookDue = false;
       const start = performance.now();
-      const { value } = select.series;
-      showView(await call("look", value === drawn ? undefined : value));
+      const [{ value }, data] = [select.series, info];
+      const found = await call("look", value === drawn ? undefined : value);
+      // The data may be others now.
+      if (info === data && isTrained) showView(found);
       const now = performance.now();
       lookFrom = now + (now - start) / lookShare;
     }
@@ -253,7 +266,7 @@ const pad = drawingPad(byId<SVGSVGElement>("pad"), {
 });
 
 async function loadData(source: ExampleName | File): Promise<void> {
-  if (isTraining) await call("stop");
+  await stopTraining();
   isTrained = false;
   useData(await call("load", source));
   if (source instanceof File) say(`${source.name} is read. Press Train.`);
@@ -261,7 +274,7 @@ async function loadData(source: ExampleName | File): Promise<void> {
 }
 
 async function openRun(files: readonly File[]): Promise<void> {
-  if (isTraining) await call("stop");
+  await stopTraining();
   const found = await call("open", files, select.device.value as Choice["device"]);
   isTrained = true;
   useData(found);

@@ -51,7 +51,7 @@ export interface View {
   readonly at: readonly number[];
   /** The control path, or the rows that the model reads, for each channel. */
   readonly path: readonly (readonly number[])[];
-  /** What `states` are, such as "hidden state". */
+  /** Name of the state, such as "hidden state". */
   readonly kind: string;
   /** The state at each time. */
   readonly states: readonly Float32Array[];
@@ -82,7 +82,7 @@ export interface Result {
 /** An error for the page. */
 export interface Fault {
   readonly code?: string;
-  /** What is wrong, and how to correct it. */
+  /** The fault, and ways to correct it. */
   readonly message: string;
 }
 

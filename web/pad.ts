@@ -2,7 +2,7 @@
 /** The drawing pad: a pen, moved by a pointer or by keys, adds observations of a series. */
 import type { Channel } from "./messages.ts";
 
-/** What a pad draws. */
+/** Channels and times of the drawn series. */
 export interface PadRules {
   readonly channels: readonly Channel[];
   /** Index of the channel that is drawn over time; undefined to draw two channels as coordinates. */

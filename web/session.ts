@@ -1,4 +1,5 @@
 /** The data and the run of the playground, in its worker. The run's folder is in memory. */
+import { formatTime, type TimeKind } from "../src/data/format.ts";
 import type { Series, SeriesSet } from "../src/data/series.ts";
 import { zipEntries, zipOf } from "../src/data/zip.ts";
 import { WeftError } from "../src/device/errors.ts";
@@ -33,7 +34,7 @@ const exampleCount = 300;
 const modelSettings: Readonly<Record<string, Partial<SeriesSettings>>> = {
   "neural-cde": { hidden: 8, width: 16 },
   "delta-cde": { hidden: 8, heads: 1, feedForward: 16 },
-  warp: { hidden: 12 },
+  warp: { hidden: 8 },
 };
 
 /** A run's folder in memory. */
@@ -45,6 +46,11 @@ interface OpenRun {
   readonly parameters?: ParameterTree;
   /** Number of complete epochs. */
   epochs: number;
+}
+
+/** A time in the notation of a table. */
+function written(time: number, kind: TimeKind): number | string {
+  return kind === "number" ? time : formatTime(time, kind);
 }
 
 /** The best weights of a run. */
@@ -204,12 +210,13 @@ export async function push(time: number, values: readonly number[]): Promise<Ans
   const named = (row: readonly number[]) =>
     Object.fromEntries(record.channels.map(({ name }, c) => [name, Number.isNaN(row[c]) ? null : row[c]]));
   current.rows.push({ time, values });
+  const timeOf = (time: number) => written(time, record.time.kind);
   if (!predictor.stream) {
-    const rows = current.rows.map(({ time, values }) => ({ series: "drawn", time, ...named(values) }));
+    const rows = current.rows.map(({ time, values }) => ({ series: "drawn", time: timeOf(time), ...named(values) }));
     return (await predictor.predict({ name: "the drawn series", rows }))[0];
   }
   current.stream ??= predictor.stream("drawn");
-  return await current.stream.push(time, named(values));
+  return await current.stream.push(timeOf(time), named(values));
 }
 
 function drawnSeries(): Series | undefined {
@@ -227,11 +234,11 @@ export async function predict(table: File): Promise<string> {
 
 /** The held-out series as CSV: those that decide the accuracy after training. */
 export function heldOut(): string {
-  const { channels, series, classes } = requireData();
+  const { channels, series, classes, times: kind } = requireData();
   const names = new Set(requireRun().record.split.test.map(({ name }) => name));
   const rows = series.filter(({ name }) => names.has(name)).flatMap(({ name, times, values, label }) =>
     Array.from(times, (time, t) => [
-      ...[name, time],
+      ...[name, written(time, kind)],
       ...channels.map((_, c) => values[t * channels.length + c]).map((value) =>
         Number.isNaN(value) ? "" : value
       ),

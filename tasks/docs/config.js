@@ -19,6 +19,8 @@ export default {
   base: site.base,
   outDir: site.out,
   cleanUrls: false,
+  // VitePress does not build the playground.
+  ignoreDeadLinks: [/^\/playground\//],
   head: [["link", { rel: "icon", href: icon }]],
   markdown: {
     anchor: { slugify },

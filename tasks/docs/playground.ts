@@ -20,7 +20,7 @@ export async function buildPlayground(root: string, out: string): Promise<void> 
       entryPoints: ["main", "worker"].map((name) => `${source}/${name}.ts`),
       outdir: out,
       bundle: true,
-      // The code of GPUs is a file of its own, which is loaded on demand.
+      // The code of GPUs is in separate files, which are loaded on demand.
       splitting: true,
       chunkNames: "part-[hash]",
       format: "esm",

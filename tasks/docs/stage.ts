@@ -15,8 +15,12 @@ const isPage = (path: string) => /\.(md|ipynb)$/.test(path);
 const isCode = (path: string) => extname(path) in languages;
 const isFolder = (path: string) => extname(path) === "";
 
+/** Folder with the source of the playground, which is a page of the site that VitePress does not build. */
+export const playground = "web";
+
 /** Path of a page on the site without its extension. `docs/` is dropped; `README` becomes `index`. */
 export function placeOf(path: string): string {
+  if (path === playground) return "playground/index";
   if (isFolder(path)) return `source/${path}/index`;
   if (isCode(path)) return `source/${path}`;
   return path.replace(/^docs\//, "").replace(/README\.md$/, "index.md").replace(/\.(md|ipynb)$/, "");
@@ -58,7 +62,7 @@ export async function stage(repository: Repository): Promise<Staged> {
       texts.set(`${place}.md`, withSiteLinks(path, await withTitles(path, text, repository)));
     } else copies.set(isImage(path) ? place : `public/${place}`, path);
   }
-  for (const path of [...known].filter(isFolder)) {
+  for (const path of [...known].filter((path) => isFolder(path) && path !== playground)) {
     texts.set(`${placeOf(path)}.md`, folderPage(path, await repository.list(path), known));
   }
   return { texts, copies };
@@ -79,12 +83,14 @@ function addressOf(path: string): string {
 /** Replaces links between files of the repository by links between places of the site. */
 function withSiteLinks(page: string, text: string): string {
   const folder = dirname(placeOf(page));
-  return replaceLinks(text, ({ target, anchor }) => {
+  const linked = replaceLinks(text, ({ target, anchor }) => {
     const path = targetOf(page, target);
     const place = placeOf(path);
     if (isImage(path)) return `${posix.relative(folder, dirname(place)) || "."}/${basename(place)}`;
     return `/${addressOf(path)}${anchor}`;
   });
+  const link = `](/${addressOf(playground)})`;
+  return linked.replaceAll(link, `${link}{target="_self"}`);
 }
 
 /** Replaces names of files as texts of links, such as `[data.md](data.md)`, by the titles of the pages. */

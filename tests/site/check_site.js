@@ -5,10 +5,9 @@
  *
  * Arguments: the folder of the site, and optionally a folder for screenshots.
  */
-import axe from "axe-core";
 import { mkdirSync, readdirSync } from "node:fs";
-import puppeteer from "puppeteer-core";
 import { deadLinks } from "./check_links.js";
+import { checkStates, launch, openPage } from "./pages.js";
 import { serve } from "./serve.js";
 
 const [root, screenshots] = process.argv.slice(2);
@@ -19,69 +18,22 @@ const firstPageLimit = 200 * 1024;
 /** Browsers that open pages at the same time. The tabs of one browser wait for each other. */
 const browsers = 2;
 
-/** Widths in pixels and colours. axe, whose findings depend on either alone, checks the states with `axe`. */
-const states = [
-  { width: 1280, colours: "light", axe: true },
-  { width: 1280, colours: "dark" },
-  { width: 390, colours: "light" },
-  { width: 390, colours: "dark", axe: true },
-];
-
 const pages = readdirSync(root, { recursive: true }).filter((file) => file.endsWith(".html")).sort();
 const faults = deadLinks(root, pages);
 
 const server = await serve(root);
 const address = `http://127.0.0.1:${server.address().port}`;
-const launch = () => puppeteer.launch({ executablePath: "/usr/bin/chromium", args: ["--no-sandbox"] });
 if (screenshots) mkdirSync(screenshots, { recursive: true });
 
 /** Opens a page, and records its faults. */
 async function check(browser, path) {
   const fault = (text) => faults.push(`${path}: ${text}`);
-  const page = await browser.newPage();
-  page.on("console", (message) => {
-    if (["error", "warn"].includes(message.type())) fault(`console: ${message.text()}`);
-  });
-  page.on("pageerror", ({ message }) => fault(`error: ${message}`));
-  page.on("request", (request) => {
-    const url = request.url();
-    if (!url.startsWith(address) && !/^(data|blob):/.test(url)) fault(`request to ${url}`);
-  });
-  await show(page, states[0]);
+  const page = await openPage(browser, address, fault);
   await page.goto(`${address}/${path}`, { waitUntil: "load" });
-  await page.evaluate(axe.source);
-  for (const state of states) await checkState(page, state, path, fault);
-  await page.close();
-}
-
-/** Sets the width of a page and its colours. */
-async function show(page, { width, colours }) {
-  await page.setViewport({ width, height: 844 });
-  // A colour in transition could have too little contrast.
-  await page.emulateMediaFeatures([
-    { name: "prefers-color-scheme", value: colours },
-    { name: "prefers-reduced-motion", value: "reduce" },
-  ]);
-}
-
-async function checkState(page, state, path, fault) {
-  const { width, colours } = state;
-  await show(page, state);
-  const place = `at ${width} pixels, ${colours}`;
-  const overflow = await page.evaluate(() =>
-    document.documentElement.scrollWidth - document.documentElement.clientWidth
-  );
-  if (overflow > 0) fault(`${place}: scrolls horizontally by ${overflow} pixels`);
-  const violations = state.axe
-    ? await page.evaluate(async () => (await globalThis.axe.run({ resultTypes: ["violations"] })).violations)
-    : [];
-  for (const { id, impact, nodes } of violations) {
-    if (!["serious", "critical"].includes(impact)) continue;
-    fault(`${place}: axe ${id} (${nodes.length}): ${nodes[0].target} ${nodes[0].html.slice(0, 120)}`);
-  }
-  if (!screenshots) return;
   const name = path.replaceAll(/[/~]/g, "_").replace(".html", "");
-  await page.screenshot({ path: `${screenshots}/${name}-${width}-${colours}.png` });
+  const picture = (state) => screenshots && { path: `${screenshots}/${name}-${state}.png` };
+  await checkStates(page, fault, picture);
+  await page.close();
 }
 
 const start = performance.now();
