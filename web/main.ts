@@ -45,7 +45,7 @@ const { call } = startWorker((epoch, count) => {
   metrics.push(epoch);
   if (!isTrained) {
     isTrained = true;
-    showAnswer(undefined);
+    showAnswer();
   }
   byId<HTMLProgressElement>("progress").value = epoch.epoch / count;
   const { accuracy } = epoch.validation;
@@ -54,7 +54,7 @@ const { call } = startWorker((epoch, count) => {
       formatPercent(accuracy)
     } of the held-out series are correct.`,
   );
-  drawCurves();
+  if (isPaused || performance.now() >= curvesFrom) drawCurves();
   showButtons();
   if (isPaused || !isLooking && performance.now() >= lookFrom) void look().catch(showFault);
 });
@@ -94,7 +94,12 @@ function showButtons(): void {
     : "WARP reads the observations one after the other: it has no control path and no solver.";
 }
 
+/** Minimum time between two drawings of the curves, in milliseconds. */
+const curvesInterval = 250;
+let curvesFrom = 0;
+
 function drawCurves(): void {
+  curvesFrom = performance.now() + curvesInterval;
   byId("training").hidden = false;
   byId("curves").innerHTML = trainingCharts(metrics, { metric: { name: "loss" } }).map((chart) =>
     renderChart(chart)
@@ -117,7 +122,7 @@ function useData(found: DataInfo): void {
   byId("channel-label").hidden = channels.length <= 2;
   byId("training").hidden = byId("inside").hidden = true;
   usePad();
-  showAnswer(undefined);
+  showAnswer();
   showButtons();
 }
 
@@ -174,6 +179,7 @@ async function train(isStep: boolean): Promise<void> {
     throw error;
   } finally {
     [isTraining, isPaused] = [false, false];
+    if (metrics.length > 0) drawCurves();
     showButtons();
   }
   await look();
@@ -225,9 +231,10 @@ function showMoment(): void {
   byId("matrices").innerHTML = matrixPictures(view, at, dark.matches ? "dark" : "light");
 }
 
-function showAnswer(answer: Answer | undefined): void {
+/** Shows the prediction after a number of observations. */
+function showAnswer(answer?: Answer, count = 0): void {
   byId("answer").textContent = answer
-    ? `${answer.label}: ${formatPercent(answer.probabilities[answer.label])}`
+    ? `${answer.label}: ${formatPercent(answer.probabilities[answer.label])} after ${count} observations`
     : isTrained
     ? ""
     : "Train a model first.";
@@ -238,21 +245,21 @@ function showAnswer(answer: Answer | undefined): void {
 }
 
 /** Observations take effect in order; those of an earlier series show no answer. */
-let [drawing, pushing] = [0, Promise.resolve()];
+let [drawing, count, pushing] = [0, 0, Promise.resolve()];
 
 const pad = drawingPad(byId<SVGSVGElement>("pad"), {
   onStart() {
-    drawing++;
-    showAnswer(undefined);
+    [drawing, count] = [drawing + 1, 0];
+    showAnswer();
     pushing = pushing.then(() => call("begin"));
   },
   onObservation(time, values) {
     if (!isTrained) return;
-    const current = drawing;
+    const [current, place] = [drawing, ++count];
     pushing = pushing.then(() =>
       act(async () => {
         const answer = await call("push", time, values);
-        if (current === drawing) showAnswer(answer);
+        if (current === drawing) showAnswer(answer, place);
       })
     );
   },

@@ -212,7 +212,11 @@ export async function push(time: number, values: readonly number[]): Promise<Ans
   current.rows.push({ time, values });
   const timeOf = (time: number) => written(time, record.time.kind);
   if (!predictor.stream) {
-    const rows = current.rows.map(({ time, values }) => ({ series: "drawn", time: timeOf(time), ...named(values) }));
+    const rows = current.rows.map(({ time, values }) => ({
+      series: "drawn",
+      time: timeOf(time),
+      ...named(values),
+    }));
     return (await predictor.predict({ name: "the drawn series", rows }))[0];
   }
   current.stream ??= predictor.stream("drawn");
