@@ -1,11 +1,28 @@
+/// <reference lib="dom" />
 /** Charts of the playground. */
 import type { Chart, Mark } from "../src/charts/chart.ts";
 import { escapeText, formatNumber } from "../src/charts/format.ts";
 import { drawImage } from "../src/charts/image.ts";
+import { renderChart } from "../src/charts/render.ts";
 import type { View } from "./messages.ts";
 
 /** Maximum number of entries of a state that are drawn as lines. */
 const mostLines = 8;
+
+/** Charts that an element is to show: a later call replaces those of an earlier one. */
+const wanted = new Map<Element, readonly Chart[]>();
+
+/** Draws charts in an element, one in each frame, so that no frame takes long. */
+export async function drawCharts(element: Element, charts: readonly Chart[]): Promise<void> {
+  wanted.set(element, charts);
+  while (element.children.length > charts.length) element.lastElementChild!.remove();
+  for (const [i, chart] of charts.entries()) {
+    await new Promise(requestAnimationFrame);
+    if (wanted.get(element) !== charts) return;
+    const place = element.children[i] ?? element.appendChild(document.createElement("div"));
+    place.innerHTML = renderChart(chart);
+  }
+}
 
 /** Charts of the path, the state and the predictions along a series. */
 export function viewCharts(

@@ -1,11 +1,10 @@
 /// <reference lib="dom" />
 /** The page of the playground. It draws; the worker computes. */
-import { renderChart } from "../src/charts/render.ts";
 import { escapeText, formatPercent } from "../src/charts/format.ts";
 import type { EpochMetrics } from "../src/train/epoch_metrics.ts";
 import { trainingCharts } from "../src/train/training_charts.ts";
 import { CallError, startWorker } from "./client.ts";
-import { matrixPictures, viewCharts } from "./drawings.ts";
+import { drawCharts, matrixPictures, viewCharts } from "./drawings.ts";
 import type { ExampleName } from "./examples.ts";
 import { download, isRun, onDrop } from "./files.ts";
 import type { Answer, Choice, DataInfo, View } from "./messages.ts";
@@ -101,9 +100,7 @@ let curvesFrom = 0;
 function drawCurves(): void {
   curvesFrom = performance.now() + curvesInterval;
   byId("training").hidden = false;
-  byId("curves").innerHTML = trainingCharts(metrics, { metric: { name: "loss" } }).map((chart) =>
-    renderChart(chart)
-  ).join("");
+  void drawCharts(byId("curves"), trainingCharts(metrics, { metric: { name: "loss" } }));
 }
 
 /** Shows new data, or those of a run that was opened. */
@@ -215,7 +212,7 @@ function showView(found: View | undefined): void {
     ? "Draw a series of two observations or more."
     : "The inside of this model is not drawn.";
   const names = { channels: info.channels.map(({ name }) => name), classes: info.classes };
-  byId("charts").innerHTML = view ? viewCharts(view, names).map((chart) => renderChart(chart)).join("") : "";
+  void drawCharts(byId("charts"), view ? viewCharts(view, names) : []);
   byId("state").hidden = !view || view.matrices.length === 0;
   if (!view) return;
   const last = view.states.length - 1;
