@@ -75,7 +75,9 @@ function showFault(error: unknown): void {
 
 /** Runs an action of the visitor. Its error replaces the last one. */
 async function act(action: () => Promise<void>): Promise<void> {
-  byId("fault").hidden = true;
+  const box = byId("fault");
+  box.hidden = true;
+  box.textContent = "";
   await action().catch(showFault);
 }
 

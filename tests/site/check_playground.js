@@ -111,7 +111,8 @@ async function saved(session, act) {
 /** Drops files or a folder on the page, as a user does. */
 async function drop(session, ...files) {
   const data = { items: [], files, dragOperationsMask: 1 };
-  for (const type of ["dragEnter", "dragOver", "drop"]) {
+  // Chromium drops the files only if the page has answered a dragOver.
+  for (const type of ["dragEnter", "dragOver", "dragOver", "drop"]) {
     await session.send("Input.dispatchDragEvent", { type, x: 200, y: 100, data });
   }
 }
