@@ -56,7 +56,7 @@ async function digits(): Promise<{ x: Tensor; labels: Tensor }> {
   return { x, labels: tensor(Int32Array.from(read.labels), { dtype: "int32" }).take(order) };
 }
 
-/** Trains a WARP of 202 weights, as `deno task train sequential-mnist-transitions --hidden 16`. */
+/** Trains a WARP of 202 weights, as `deno task train mnist-transitions --hidden 16`. */
 async function train(initialization: WARPTransitionInitialization): Promise<Course> {
   const { x, labels } = await digits();
   const model = WARP({
