@@ -29,17 +29,19 @@ export function emptyReplay(states: number): Replay {
 }
 
 /**
- * Stores one episode. The last possible decision lasts until the end, not for its time gap, and is not learned from.
+ * Stores episodes. The last possible decision lasts until the end, not for its time gap, and is not learned from.
  *
- * @param at Number of episodes before it.
+ * @param at Number of episodes before them.
  */
 export function store(replay: Replay, episodes: Episodes, at: number): void {
-  const slot = at % capacity;
   tidy(() => {
-    for (const name of ["states", "actions", "gaps", "returns"] as const) {
-      replay[name].slice(0, slot, slot + 1).assign(episodes[name]);
+    for (let i = 0; i < episodes.returns.shape[0]; i++) {
+      const slot = (at + i) % capacity;
+      for (const name of ["states", "actions", "gaps", "returns"] as const) {
+        replay[name].slice(0, slot, slot + 1).assign(episodes[name].slice(0, i, i + 1));
+      }
+      replay.gaps.slice(0, slot, slot + 1).slice(1, decisions - 1).assign(zeros([1, 1, 1]));
     }
-    replay.gaps.slice(0, slot, slot + 1).slice(1, decisions - 1).assign(zeros([1, 1, 1]));
   });
 }
 

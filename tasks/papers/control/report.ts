@@ -31,7 +31,7 @@ export function drawReturns(agent: readonly number[], reference: readonly number
     kind: "charts",
     title: "Returns of training episodes",
     text:
-      "The first episode has random actions. The controller starts in the same states. The best return from a " +
+      "The first episodes have random actions. The controller starts in the same states. The best return from a " +
       "state near the goal is close to 0.",
     charts: [{
       title: "return of each episode",

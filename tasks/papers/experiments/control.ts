@@ -39,6 +39,8 @@ type Batch = Segments | { readonly start: Tensor };
 
 /** Number of episodes of the test. Their initial states do not depend on the seed. */
 const testEpisodes = 16;
+/** Number of episodes with random actions before the first training. */
+const randomEpisodes = 10;
 /** Number of decisions of a training segment. */
 const segmentLength = 15;
 /** Discount factor for the time unit. */
@@ -63,7 +65,7 @@ function control(name: string, summary: string, environment: Environment): Model
         gapKinds,
       ),
       segments: sizeOption({ group: "data", help: "training segments of an epoch", default: 3200 }),
-      planLength: sizeOption({ help: "decisions of a plan", default: 20 }),
+      planLength: sizeOption({ help: "decisions of a plan", default: 30 }),
       candidates: sizeOption({ help: "plans of a round of the planner", default: 64 }),
       ...trainingOptions({ epochs: 10, batchSize: 32, learningRate: 0.002 }),
     },
@@ -96,13 +98,14 @@ function controlTask(environment: Environment, settings: ControlSettings): Task<
     metric: { name: "return", mode: "max" },
     async collect(epoch) {
       const [startKey, noiseKey] = splitKey(foldIn(episodeKey, epoch));
+      const stored = randomEpisodes + epoch - 1;
       tidy(() => {
-        const player = epoch === 1 ? play.random : play.exploration;
-        const episode = player(environment.start(1, startKey), noiseKey);
-        store(replay, episode, epoch - 1);
-        episodeReturn.assign(episode.returns);
+        const [player, count] = epoch === 1 ? [play.random, randomEpisodes] : [play.exploration, 1];
+        const episodes = player(environment.start(count, startKey), noiseKey);
+        store(replay, episodes, stored - count);
+        episodeReturn.assign(episodes.returns.mean(0, { keepDims: true }));
       });
-      await drawSegments(train, replay, epoch, foldIn(segmentKey, epoch));
+      await drawSegments(train, replay, stored, foldIn(segmentKey, epoch));
     },
     evaluate(batch): Measures {
       if ("start" in batch) {
