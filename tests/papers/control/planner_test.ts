@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
 import type { EnvironmentModel, Transition } from "../../../tasks/papers/control/environment_model.ts";
-import { type Environment, timeUnit } from "../../../tasks/papers/control/environments.ts";
+import { type Environment, timeGap, timeUnit } from "../../../tasks/papers/control/environments.ts";
+import { playersOf, testKey } from "../../../tasks/papers/control/evaluation.ts";
+import { pendulum } from "../../../tasks/papers/control/pendulum.ts";
 import { Planner } from "../../../tasks/papers/control/planner.ts";
 import { discountAfter, returnOf } from "../../../tasks/papers/control/rewards.ts";
+import { pendulumControl } from "../../../tasks/papers/experiments/control.ts";
+import { defaultsOf } from "../../../src/train/option.ts";
 import { key, scan, type Tensor, tensor, zeros } from "../../../mod.ts";
 import { cpu, useDevice } from "../../devices.ts";
 
@@ -60,4 +64,35 @@ Deno.test("rewards are discounted by the time since the first decision", async (
   // -1 * 1 - 4 * 2 * 0.5 - 9 * 1 * 0.5 ** 3
   assert.ok(Math.abs(await rewards.item() + 1 + 4 + 9 / 8) < 1e-5);
   assert.ok(Math.abs(await discountAfter(time, 0.5).item() - 1 / 16) < 1e-6);
+});
+
+/** A model that knows the pendulum's equations of motion and irregular time gaps: one midpoint step per gap. */
+const exactPendulum = {
+  rollout(state, actions) {
+    const [, transitions] = scan(
+      (state: Tensor, action: Tensor): [Tensor, Transition] => {
+        const gap = timeGap(pendulum, "irregular", state);
+        const middle = state.add(pendulum.field(state, action).mul(gap.div(2)));
+        const next = state.add(pendulum.field(middle, action).mul(gap));
+        return [next, { state, action, gap, next }];
+      },
+      state,
+      actions,
+    );
+    return transitions;
+  },
+} as EnvironmentModel;
+
+Deno.test("plans of the default length swing the pendulum up if the model is exact", async () => {
+  const { planLength: horizon, candidates } = defaultsOf(pendulumControl.options) as {
+    planLength: number;
+    candidates: number;
+  };
+  const plan = Planner({ environment: pendulum, model: exactPendulum, horizon, candidates, discount: 0.98 });
+  const play = playersOf(pendulum, "irregular", { horizon, plan });
+  const hanging = tensor([[Math.PI, 0], [2.3, -0.2], [-2.1, 0.4], [2.5, 0.8]]);
+  const [planned, reference] = await Promise.all(
+    [play.planner, play["hand-written controller"]].map((player) => player(hanging, testKey).returns.data()),
+  );
+  planned.forEach((value, i) => assert.ok(value > 1.2 * reference[i], `${planned}, controller ${reference}`));
 });

@@ -7,7 +7,7 @@ import {
   emptySegments,
   store,
 } from "../../../tasks/papers/control/replay.ts";
-import { key, linspace, zeros } from "../../../mod.ts";
+import { concatenate, key, linspace, zeros } from "../../../mod.ts";
 import { cpu, useDevice } from "../../devices.ts";
 
 useDevice(cpu);
@@ -54,4 +54,17 @@ Deno.test("an episode beyond the capacity replaces the first one", async () => {
   store(replay, episode(2), 1);
   store(replay, episode(7), capacity);
   assert.deepEqual([...(await replay.returns.data()).subarray(0, 3)], [7, 2, 0]);
+});
+
+Deno.test("each episode of a batch is stored", async () => {
+  const replay = emptyReplay(1);
+  const [first, second] = [episode(1), episode(2)];
+  store(replay, {
+    states: concatenate([first.states, second.states]),
+    actions: concatenate([first.actions, second.actions]),
+    gaps: concatenate([first.gaps, second.gaps]),
+    returns: concatenate([first.returns, second.returns]),
+  }, capacity - 1);
+  const states = await replay.states.select(1, 0).squeeze(-1).data();
+  assert.deepEqual([states[capacity - 1], states[0], states[1]], [1000, 2000, 0]);
 });
