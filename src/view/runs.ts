@@ -54,26 +54,51 @@ export async function findRuns(folder: string): Promise<Map<string, RunFolder>> 
   return found;
 }
 
-/** Reads a run. Undefined without a configuration. @param now Time in milliseconds since 1970. */
-export async function readRun(
+/** Content of a run's files. */
+type StoredRun = Omit<ViewedRun, "state">;
+
+/**
+ * Returns a function that reads a run, or returns undefined if the run has no configuration. The function parses the
+ * files of a run again only if one of them has changed. `now` is the time in milliseconds since 1970.
+ */
+export function runReader(): (
   name: string,
   folder: RunFolder,
-  now = Date.now(),
-): Promise<ViewedRun | undefined> {
+  now?: number,
+) => Promise<ViewedRun | undefined> {
+  const known = new Map<string, { readonly version: string; readonly run: StoredRun | undefined }>();
+  return async (name, folder, now = Date.now()) => {
+    const version = await versionOf(folder);
+    let entry = known.get(folder.path);
+    if (entry?.version !== version) {
+      known.set(folder.path, entry = { version, run: await parseRun(name, folder) });
+    }
+    return entry.run && { ...entry.run, state: stateOf(entry.run, now) };
+  };
+}
+
+/** A text that changes with the files of a run: training replaces a file, or appends to it. */
+async function versionOf({ config, summary, failure, metrics, progress }: RunFolder): Promise<string> {
+  const files = await Promise.all(
+    [config, summary, failure, metrics, progress].map((path) => Deno.stat(path).catch(() => undefined)),
+  );
+  return files.map((file) => `${file?.ino} ${file?.size} ${file?.mtime?.getTime()}`).join();
+}
+
+async function parseRun(name: string, folder: RunFolder): Promise<StoredRun | undefined> {
   const [config, summary, failure] = await Promise.all([folder.config, folder.summary, folder.failure].map(
     async (path) => parseJson(await readTextIfPresent(path) ?? ""),
   ));
   if (!isRecord(config) || typeof config.experiment !== "string") return undefined;
   const [metrics, progress] = await Promise.all([readMetrics(folder), readProgress(folder)]);
-  const run = {
+  return {
     ...{ name, folder, config: config as unknown as RunConfig, metrics, progress },
     summary: isRecord(summary) && isRecord(summary.test) ? summary as unknown as RunSummary : undefined,
     failure: isRecord(failure) ? String(failure.reason) : undefined,
   };
-  return { ...run, state: stateOf(run, now) };
 }
 
-function stateOf({ progress, summary, failure }: Omit<ViewedRun, "state">, now: number): ViewedRun["state"] {
+function stateOf({ progress, summary, failure }: StoredRun, now: number): ViewedRun["state"] {
   if (progress && now - Date.parse(progress.time) < silence) return "training";
   if (failure !== undefined) return "failed";
   if (summary) return "complete";

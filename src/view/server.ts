@@ -6,7 +6,7 @@ import { internalFailure, problem, refusalOf, RequestError } from "../serve/prob
 import { comparePart, selectionOf } from "./compare_part.ts";
 import { livePage, partResponse, reloadResponse, reportResponse, selectionForm } from "./page.ts";
 import { noRuns, runPart } from "./run_part.ts";
-import { findRuns, readRun, type ViewedRun } from "./runs.ts";
+import { findRuns, runReader, type ViewedRun } from "./runs.ts";
 
 /** A running view. Disposing stops the server. */
 export interface View extends AsyncDisposable {
@@ -74,6 +74,7 @@ function listenOn(
  * names of the runs that the folder contains. Never throws: every error becomes a response.
  */
 export function viewOf(folder: string): (request: Request) => Promise<Response> {
+  const readRun = runReader();
   return async (request) => {
     try {
       if (request.method !== "GET" && request.method !== "HEAD") {
@@ -82,7 +83,7 @@ export function viewOf(folder: string): (request: Request) => Promise<Response> 
       const url = URL.parse(request.url);
       if (!url) throw new RequestError(400, "invalid request address");
       requireAccess(url, request.headers.get("origin"), { hosts: loopbackNames, origins: [] });
-      return await respond(folder, url);
+      return await respond(folder, url, readRun);
     } catch (error) {
       const refusal = refusalOf(error);
       if (!refusal) console.error(error);
@@ -91,7 +92,11 @@ export function viewOf(folder: string): (request: Request) => Promise<Response> 
   };
 }
 
-async function respond(folder: string, { pathname, searchParams: query }: URL): Promise<Response> {
+async function respond(
+  folder: string,
+  { pathname, searchParams: query }: URL,
+  readRun: ReturnType<typeof runReader>,
+): Promise<Response> {
   const runs = await findRuns(folder);
   if (pathname === "/" && !runs.has("")) {
     const read = await Promise.all([...runs].map(([name, run]) => readRun(name, run)));

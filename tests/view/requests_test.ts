@@ -1,5 +1,6 @@
 /** Requests to the view of a folder. */
 import assert from "node:assert/strict";
+import { runReader } from "../../src/view/runs.ts";
 import { viewOf } from "../../src/view/server.ts";
 import { appendJsonLine } from "../../src/files/disk.ts";
 import { writeJson } from "../../src/train/run_folder.ts";
@@ -45,12 +46,36 @@ Deno.test(
     const folder = await makeRun(out, { progress: progressOf(1) });
     const handler = viewOf(folder.path);
     for (let epoch = 1; epoch <= 1000; epoch++) {
-      await Deno.writeTextFile(folder.progress, JSON.stringify(progressOf(epoch + 1)));
+      await writeJson(folder.progress, progressOf(epoch + 1));
       if (epoch % 100 === 0) await appendJsonLine(folder.metrics, metricsOf(epoch / 100));
       const { status, text } = await get(handler, "/?part");
       assert.equal(status, 200);
       assert.ok(text.includes(`<b>${epoch + 1} of 4</b><span>epoch</span>`), `update ${epoch}`);
     }
+  }),
+);
+
+Deno.test(
+  "a view parses the files of a run again only if one of them changes",
+  withFolder(async (out) => {
+    const folder = await makeRun(out, { epochs: 2, progress: progressOf(3) });
+    const read = runReader();
+    const first = (await read("", folder))!;
+    const again = (await read("", folder))!;
+    assert.equal(again.metrics, first.metrics, "the same object");
+    assert.equal(
+      (await read("", folder, Date.now() + 61_000))!.state,
+      "silent",
+      "the state follows the time",
+    );
+    await appendJsonLine(folder.metrics, metricsOf(3));
+    assert.equal((await read("", folder))!.metrics.length, 3);
+    await writeJson(folder.progress, progressOf(4));
+    assert.equal((await read("", folder))!.progress!.epoch!.epoch, 4);
+    await Deno.remove(folder.progress);
+    assert.equal((await read("", folder))!.state, "stopped");
+    await Deno.remove(folder.config);
+    assert.equal(await read("", folder), undefined);
   }),
 );
 
