@@ -10,13 +10,16 @@ const papers: readonly PaperRecipes[] = [neuralCdeRecipes, fastWeightsRecipes, w
 
 const introduction = `# Recipes
 
-\`deno task reproduce --pages\` writes this page from [tasks/papers/recipes](../../tasks/papers/recipes). A test
-compares each number of the runs with a second list, which is written down from the papers and the authors'
-code. \`--recipe paper\` selects a recipe; [reproduce.md](reproduce.md) makes the tables with it.
+Which settings did the papers' runs have? This page lists the value of each setting, with its sources in the
+paper and in the authors' code. \`--recipe paper\` trains with these values. [reproduce.md](reproduce.md) makes
+the tables of the papers.
 
-Paper and code often differ. The value is what the published runs did, as far as the sources show it. Where a
-choice was necessary, the last column states the reason. A number that is in one source alone has an empty
-cell for the other.
+The paper and its code often differ. The value is that of the published runs, where the sources show it. The
+last column states the reason for a choice. The columns of the sources name the place, and the value if it
+differs. An empty cell means that the source has no value.
+
+\`deno task reproduce --pages\` writes this page from [tasks/papers/recipes](../../tasks/papers/recipes). A test
+compares each value with a second list, which was made from the papers and the authors' code.
 `;
 
 /** The page as Markdown in the form of `deno fmt`. */
@@ -32,7 +35,7 @@ function sectionOf({ title, settings, rules }: Recipe): string {
   const rows = Object.entries<Cited<string | number | boolean>>({ ...settings, ...rules }).map((
     [name, { value, paper = "", code = "", reason = "" }],
   ) => [name, `${value}`, paper, code, reason].map(escaped));
-  const header = ["number", "value", "paper", "code", "reason"];
+  const header = ["setting", "value", "paper", "code", "reason"];
   return `### ${title}\n\n${markdownTable([header, ...rows], [0, 1, 2, 3, 4])}\n`;
 }
 

@@ -2,8 +2,7 @@
 import { cited, type PaperRecipes, type Recipe } from "./recipe.ts";
 import { sepsis as kidgerSepsis, speechCommands as kidgerSpeech } from "./neural_cde.ts";
 
-const adamCancels =
-  "--grad_scale 100 multiplies the gradients of the readout; Adam divides by their size, which cancels the factor";
+const adamCancels = "Adam divides by the size of the gradients, which cancels the factor of --grad_scale 100";
 
 /** Rules of Speech Commands and sepsis: those of Kidger et al., whose code the authors changed. */
 const { l2Penalty, plateauOf, plateauPatience, stopAfter, stopBy } = kidgerSpeech.rules;
@@ -11,9 +10,9 @@ const shared = {
   ...{ l2Penalty, plateauOf, plateauPatience, stopAfter, stopBy },
   rateFactor: cited(
     32,
-    "B states the base rates (table 3)",
+    "B: table 3 lists base learning rates",
     "speech_commands.py, sepsis.py: lr = base_lr * (batch_size / 32)",
-    "the runs trained with 32 times the rates of table 3",
+    "the published runs used 32 times the learning rates of table 3",
   ),
   readoutRate: cited(1, undefined, "speech_commands.py, sepsis.py: gradients times 100", adamCancels),
 } as const;
@@ -60,7 +59,7 @@ export const table3: Readonly<Record<string, readonly [RuleSizes, RuleSizes, Rul
   "delta-cde": [[80, 4, 320, 5], [80, 16, 64, 3], [160, 32, 64, 4]],
 };
 
-const onlyDelta = "the README has the commands of Delta's CDE alone";
+const onlyDelta = "the README has commands only for Delta's CDE";
 
 /** Delta's CDE on sepsis with observational intensity. */
 export const deltaWithIntensity = {
@@ -90,7 +89,7 @@ export const deltaWithoutIntensity = {
       640,
       "table 3: 64",
       "README.md has no --trafo_ff_dim; metamodel.py: 4 * hidden_channels",
-      "the command made the published numbers",
+      "the published results come from this command",
     ),
   },
   rules: { baseRate: cited(4e-5, "table 3", "README.md: --base_lr") },
@@ -101,7 +100,7 @@ export const eigenworms = {
   title: "EigenWorms",
   settings: {
     epochs: cited(1000, undefined, "main_train.py: max_epochs"),
-    batchSize: cited(181, "B", "README.md: all training series"),
+    batchSize: cited(181, "B", "README.md: batch of all training series"),
     window: cited(4, "table 2", "README.md: --step"),
     heads: cited(16, "table 3", "README.md: --num_heads"),
     method: cited("rk4", "B", "main_train.py: solver"),
@@ -126,7 +125,7 @@ export const eigenwormsNrde = {
       0.01 * 32 / 1024,
       undefined,
       "trainer.py: set_lr, with the default batch_size of main_train.py",
-      "the numbers are those of Morrill et al.; the defaults of the code are the only settings here",
+      "the results are those of Morrill et al.; the sources have no settings except the defaults of the code",
     ),
     hidden: cited(32, undefined, "main_train.py: hidden_dim"),
     width: cited(64, undefined, "main_train.py: hidden_hidden_multiplier 2"),

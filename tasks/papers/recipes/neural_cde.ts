@@ -3,14 +3,13 @@ import { cited, type PaperRecipes, type Recipe } from "./recipe.ts";
 
 /** Rules that all problems of the paper share. */
 const shared = {
-  l2Penalty: cited(0.03, "D.1, without the factor", "common.py: scaling of the norms"),
+  l2Penalty: cited(0.03, "D.1: L2 penalty, without a value", "common.py: factor of the norms"),
   plateauFactor: cited(0.1, "D.2 to D.4: divided by 10", "common.py: default of ReduceLROnPlateau"),
   lossThreshold: cited(1e-4, undefined, "common.py: loss * 1.0001"),
   accuracyThreshold: cited(1e-3, undefined, "common.py: accuracy * 1.001"),
 } as const;
 
-const textOfSchedule =
-  "the code evaluates every tenth epoch, so it can only act in steps of ten epochs; the text states the intended rule";
+const textOfSchedule = "the code counts evaluations, one in ten epochs; the value is the rule of the paper";
 
 /** Table 1. */
 export const characterTrajectories = {
@@ -40,8 +39,7 @@ export const characterTrajectories = {
   },
 } as const satisfies Recipe;
 
-const adamCancels =
-  "the code multiplies the gradients of the readout; Adam divides by their size, which cancels the factor";
+const adamCancels = "Adam divides by the size of the gradients, which cancels the factor of the code";
 
 const longSchedule = {
   plateauOf: cited("training", "D.3, D.4: the training loss", "common.py: the training loss"),
@@ -51,7 +49,7 @@ const longSchedule = {
     "validation accuracy",
     "D.3, D.4",
     "common.py: the training accuracy",
-    "the text states the intended rule",
+    "the value is the rule of the paper",
   ),
 } as const;
 
@@ -73,7 +71,7 @@ export const sepsis = {
     hidden: cited(49, "D.3", "sepsis.py: ncde"),
     width: cited(49, "D.3", "sepsis.py: ncde"),
     depth: cited(4, "D.3", "sepsis.py: num_hidden_layers"),
-    readoutRate: cited(1, "D.3: 100, a rate of 0.32", "sepsis.py: gradients times 100", adamCancels),
+    readoutRate: cited(1, "D.3: 100, a learning rate of 0.32", "sepsis.py: gradients times 100", adamCancels),
     missingValues: cited("spline", "D.3: natural cubic splines", "other.py: interp.evaluate"),
     positiveWeight: cited(10, undefined, "sepsis.py: pos_weight"),
     staticWidth: cited(256, "D.3", "sepsis.py: linear1"),
@@ -98,9 +96,14 @@ export const speechCommands = {
     hidden: cited(90, "D.4", "speech_commands.py: ncde"),
     width: cited(40, "D.4", "speech_commands.py: ncde"),
     depth: cited(4, "D.4", "speech_commands.py: num_hidden_layers"),
-    readoutRate: cited(1, "D.4: 100, a rate of 0.16", "speech_commands.py: gradients times 100", adamCancels),
+    readoutRate: cited(
+      1,
+      "D.4: 100, a learning rate of 0.16",
+      "speech_commands.py: gradients times 100",
+      adamCancels,
+    ),
     missingValues: cited("spline", undefined, "other.py: interp.evaluate (no value is missing)"),
-    mels: cited(128, "D.4", "datasets/speech_commands.py: 64", "the text describes the features in full"),
+    mels: cited(128, "D.4", "datasets/speech_commands.py: 64", "the paper describes the features completely"),
   },
 } as const satisfies Recipe;
 

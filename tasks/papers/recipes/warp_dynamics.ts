@@ -13,7 +13,7 @@ const rootRules = {
   clipWeights: cited(0, "C.4: no weight clipping", "weights_lim: null"),
 } as const;
 
-const normalized = "table 2 has errors of about 0.01, which are errors of normalised values";
+const normalized = "the errors of table 2, about 0.01, are errors of normalised values";
 
 /** Mass-spring-damper, MSD and MSD-Zero. */
 export const massSpringDamper = {
@@ -40,7 +40,7 @@ export const massSpringDamper = {
       "network",
       "C: phi is not used on MSD; table 11: phi is used on MSD-Zero",
       "original.yaml, zero.yaml: init_state_layers: 2",
-      "the published file; x_0 of MSD is the same in all series, so phi(x_0) is a constant there",
+      "the value of the published file; all series of MSD have the same x_0, so phi(x_0) is a constant there",
     ),
     scaling: cited(
       "range",
@@ -88,7 +88,7 @@ export const lotkaVolterra = {
       "code",
       "table 6",
       "lotka/datagen.py: two ranges are swapped",
-      "in the paper's ranges a constant forecast is better than every model of table 2",
+      "in the paper's ranges, a constant forecast has a smaller error than every model of table 2",
     ),
   },
 } as const satisfies Recipe;
@@ -101,9 +101,9 @@ export const sine = {
     learningRate: rate,
     epochs: cited(
       20,
-      "C.4: 1000 of one step",
+      "C.4: 1000 epochs of one step",
       "sine_small.yaml: 1000",
-      "here an epoch visits each wave 50 times",
+      "in Weft, an epoch visits each wave 50 times",
     ),
     batchSize: cited(10, "C.4: all waves of the data set", "sine_small.yaml: 10000"),
   },

@@ -13,7 +13,12 @@ const shared = {
 
 const rules = {
   ...optimizer,
-  plateauAverage: cited(10, "C: 50", "h1.yaml to m2.yaml: accum_size", "the files of this problem"),
+  plateauAverage: cited(
+    10,
+    "C: 50",
+    "h1.yaml to m2.yaml: accum_size",
+    "the value of the published files for this problem",
+  ),
   activation: cited("relu", "table 7", "root_activation"),
   rootInputs: cited("tau alone", undefined, "input_prev_data: False"),
   time: cited(true, undefined, "time_as_channel: True"),

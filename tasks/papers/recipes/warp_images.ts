@@ -2,8 +2,7 @@
 import { cited, type Recipe } from "./recipe.ts";
 import { optimizer } from "./warp_optimizer.ts";
 
-const ofAll =
-  "the paper gives the number for all models and both data sets; the files are those of single runs";
+const ofAll = "the paper states the value for all models and both data sets; each file is of a single run";
 
 const shared = {
   settings: {
@@ -13,18 +12,18 @@ const shared = {
       1e-4,
       "C: 1e-5 for most problems",
       "mnist.yaml, fashion_mnist.yaml, gru/mnist.yaml, lstm/mnist.yaml: init_lr",
-      "the paper does not name the images; all published files have this number",
+      "the paper states no value for images; all published files have this value",
     ),
     samples: cited(
       59_500,
       "table 4: 60,000",
       undefined,
-      "500 are for validation, which the code does on the test set",
+      "500 images are the validation set; the code validates on the test set",
     ),
     length: cited(784, "table 4", "mnist.yaml: downsample_factor 1"),
     hidden: cited(24, "table 7", "mnist.yaml: root_width_size"),
     depth: cited(3, "table 7", "mnist.yaml: root_depth"),
-    clipWeights: cited(0.5, "C.1: weight clipping, without the bound", "mnist.yaml: weights_lim"),
+    clipWeights: cited(0.5, "C.1: weight clipping, without a value", "mnist.yaml: weights_lim"),
   },
   rules: {
     ...optimizer,
@@ -38,13 +37,13 @@ const shared = {
       "dynamicTanh",
       "C.1: a = alpha = 1, b = beta = 0",
       "mnist.yaml: tanh; fashion_mnist.yaml: clipped to 1",
-      "the paper states it for both data sets",
+      "the paper states the value for both data sets",
     ),
     lossSteps: cited(
       "all",
       "equation 3",
       "mnist.yaml: 400 random steps of an image",
-      "the expectation is the same",
+      "both have the same expected loss",
     ),
   },
 } as const satisfies Omit<Recipe, "title">;
@@ -55,7 +54,7 @@ export const mnist = { title: "Completion of MNIST", ...shared } as const satisf
 /** Table 9. */
 export const fashionMnist = { title: "Completion of Fashion-MNIST", ...shared } as const satisfies Recipe;
 
-const ofOneRun = "the paper gives the number for its runs; the file is that of a single run";
+const ofOneRun = "the paper states the value for its runs; the file is of a single run";
 
 /** Table 1, CelebA. */
 export const celeba = {
@@ -87,7 +86,7 @@ export const celeba = {
       "dynamicTanh",
       "C.1: a = alpha = 1, b = beta = 0",
       "celeba.yaml: root_final_activation tanh",
-      "the paper states it",
+      "the value of the paper",
     ),
     lossSteps: cited("all", "equation 3", "celeba.yaml: nb_recons_loss_steps: null"),
     resizing: cited("Lanczos, without a crop", undefined, "loaders.py: Resize, Image.LANCZOS"),
@@ -95,7 +94,7 @@ export const celeba = {
       "partition 1",
       "B.1: validation and testing on the test set",
       "loaders.py: the test set",
-      "the test set must not choose the epoch",
+      "a choice of the epoch by the test set biases the test error",
     ),
   },
 } as const satisfies Recipe;
@@ -108,7 +107,7 @@ export const convCnp = {
       128,
       undefined,
       undefined,
-      "not published; five blocks of 128 features have 2.05 M parameters",
+      "not published; five blocks of 128 features have 2.05 M parameters, near the 2 M of the paper",
     ),
     layers: cited(5, "3.1: about 2 M parameters", undefined, "the number of blocks is not published"),
   },
@@ -128,7 +127,7 @@ export const recurrent = {
       650,
       "table 8: 750 (MNIST), 650 (Fashion-MNIST); C.1: 1.696 M parameters",
       "lstm/mnist.yaml: rnn_hidden_size",
-      "650 units have the 1.696 M parameters of C.1, 750 have 2.26 M",
+      "650 units have the 1.696 M parameters of C.1; 750 units have 2.26 M",
     ),
     celebaGruUnits: cited(825, "table 8", "gru/celeba.yaml: rnn_hidden_size"),
     celebaLstmUnits: cited(700, "table 8", "lstm/celeba.yaml: rnn_hidden_size"),

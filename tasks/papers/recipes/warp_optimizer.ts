@@ -5,9 +5,9 @@ export const optimizer = {
   optimizer: cited("AdaBelief", "C", "main.py: optax.adabelief"),
   clipValue: cited(
     1e-7,
-    "A.3, C: of the norm",
-    "gradients_lim; main.py: optax.clip, of each element, before the optimiser",
-    "the code made the runs",
+    "A.3, C: clips the norm",
+    "gradients_lim; main.py: optax.clip clips each element, before the optimiser",
+    "the published runs come from the code",
   ),
   plateauFactor: cited(0.5, "C", "on_plateau.factor"),
   plateauPatience: cited(20, "C", "on_plateau.patience"),
