@@ -47,15 +47,14 @@ const scales: PaperTable["scales"] = {
   paper: {
     seeds: 5,
     differs:
-      "The settings of docs/research/recipes.md. Only the commands of Delta's CDE are published: Hebb and Oja " +
-      "have the sizes of the paper's table 3 and no option of the code.",
+      "The settings of docs/research/recipes.md. The authors published only the commands for Delta's " +
+      "CDE. Hebb and Oja have the sizes of the paper's table 3, and the default options of the code.",
     hours: 3000,
   },
   small: {
     seeds: 3,
-    differs:
-      "2,000 of the 34,975 recordings for 10 epochs, 4,000 of the 40,335 patients for 5; 32 features, four heads, the midpoint rule " +
-      "instead of rk4.",
+    differs: "2,000 of the 34,975 recordings for 10 epochs. 4,000 of the 40,335 patients for 5 epochs. 32 " +
+      "features and four heads. The midpoint rule instead of rk4.",
     hours: 4,
   },
 };

@@ -58,9 +58,10 @@ export const fastWeightsTable2: PaperTable = {
     paper: {
       seeds: 5,
       differs:
-        "The settings of docs/research/recipes.md. The numbers of NRDE and NCDE are those of Morrill et al. (2021), whose settings " +
-        "the paper does not state: here they have the defaults of the authors' code. The paper does not state the sizes " +
-        "of its two layers: here they have those of one layer.",
+        "The settings of docs/research/recipes.md. The paper's results of NRDE and NCDE are those of " +
+        "Morrill et al. (2021). The paper does not state their settings, so these models have the defaults " +
+        "of the authors' code. The paper does not state the sizes of models with two layers, so they have " +
+        "the sizes of one layer.",
       hours: 500,
     },
     small: {

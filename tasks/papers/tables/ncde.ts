@@ -77,9 +77,8 @@ export const ncdeTable1: PaperTable = {
     small: {
       settings: { ...ofCharacters, epochs: 10, learningRate: 0.005, method: "midpoint" },
       seeds: 3,
-      differs:
-        "10 epochs instead of up to 1,000 with the paper's stopping rules, a learning rate of 0.005 instead of 0.001, the " +
-        "midpoint rule instead of rk4, three seeds instead of five.",
+      differs: "10 epochs instead of up to 1,000 with the paper's stopping rules. A learning rate of 0.005 " +
+        "instead of 0.001. The midpoint rule instead of rk4. Three seeds instead of five.",
       hours: 0.5,
     },
   },
@@ -115,8 +114,9 @@ export const ncdeTable2: PaperTable = {
     small: {
       seeds: 3,
       differs:
-        "4,000 of the 40,335 patients, 32 channels, and 5 epochs of the midpoint rule instead of up to 200 of rk4 with the paper's " +
-        "stopping rules; batches of 32 at a rate of 0.002; missing values take the previous value.",
+        "4,000 of the 40,335 patients and 32 channels. 5 epochs of the midpoint rule instead of up to 200 " +
+        "of rk4 with the paper's stopping rules. A batch size of 32 and a learning rate of 0.002. The " +
+        "previous value replaces a missing value.",
       hours: 2,
     },
   },
@@ -137,14 +137,15 @@ export const ncdeTable3: PaperTable = {
     paper: {
       seeds: 5,
       differs:
-        "The settings of docs/research/recipes.md, with 128 mel filters as in the paper's text; its code has 64. The paper's memory is GPU memory. Weft's is the memory of the whole process.",
+        "The settings of docs/research/recipes.md. Series have 128 mel filters, as in the paper. The " +
+        "paper's code has 64. The paper's memory is GPU memory. Weft's is the memory of the whole process.",
       hours: 2000,
     },
     small: {
       seeds: 3,
       differs:
-        "2,000 of the 34,975 recordings, 32 channels, and 10 epochs of the midpoint rule instead of up to 200 of rk4 with the paper's " +
-        "stopping rules; batches of 32 at a rate of 0.002.",
+        "2,000 of the 34,975 recordings and 32 channels. 10 epochs of the midpoint rule instead of up to " +
+        "200 of rk4 with the paper's stopping rules. A batch size of 32 and a learning rate of 0.002.",
       hours: 3,
     },
   },

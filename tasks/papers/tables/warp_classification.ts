@@ -88,14 +88,15 @@ export const warpTable3: PaperTable = {
     paper: {
       seeds: 5,
       differs:
-        "WARP has the settings of docs/research/recipes.md. The other models' numbers are those of Walker et al. (2024), whose settings the " +
-        "paper does not state: here they have 64 channels, a rate of 0.001 and 100 epochs.",
+        "WARP has the settings of docs/research/recipes.md. The paper's results of the other models are " +
+        "those of Walker et al. (2024). The paper does not state their settings, so these models have 64 " +
+        "channels, a learning rate of 0.001 and 100 epochs.",
       hours: 3000,
     },
     small: {
       settings: { epochs: 10, hidden: 16 },
       seeds: 3,
-      differs: "16 channels, or a root network of one hidden layer of 16, and 10 epochs of Adam.",
+      differs: "16 channels, or a root network with one hidden layer of 16. 10 epochs of Adam.",
       hours: 10,
     },
   },
@@ -128,13 +129,15 @@ export const warpTable10: PaperTable = {
       settings: { recipe: "paper", ...valuesOf(recipes.spirals.settings) },
       seeds: 3,
       differs:
-        "The settings of docs/research/recipes.md. The paper reports the best of three runs, and times of an RTX 4080.",
+        "The settings of docs/research/recipes.md. The paper reports the best of three runs. Its times are " +
+        "of an RTX 4080.",
       hours: 60,
     },
     small: {
       seeds: 3,
       differs:
-        "2,000 spirals instead of 10,000; Adam for 20 epochs (Neural CDE: 5) of batches of 50 instead of AdaBelief for 4,000 of all at once.",
+        "2,000 spirals instead of 10,000. Adam instead of AdaBelief, for 20 epochs (Neural CDE: 5) instead " +
+        "of 4,000. A batch size of 50 instead of the whole training set.",
       hours: 0.1,
     },
   },
@@ -166,15 +169,17 @@ export const warpSequentialMnist: PaperTable = {
       settings: { samples: 60_000 },
       seeds: 3,
       differs:
-        "WARP has the settings of docs/research/recipes.md. The paper's number is that of the epoch with the best test accuracy, Weft's that of " +
-        "the epoch with the best validation accuracy. The other models have Weft's settings.",
+        "WARP has the settings of docs/research/recipes.md. The paper's accuracy is that of the epoch with " +
+        "the best test accuracy. Weft's is that of the epoch with the best validation accuracy. The other " +
+        "models have Weft's settings.",
       hours: 500,
     },
     small: {
       settings: { epochs: 60, fromTestImages: true },
       seeds: 3,
       differs:
-        "4,000 of the test images, 70 % of them to learn from, and 60 epochs of Adam (S4D: 15); WARP's root network has one hidden layer of 16 instead of three of 24.",
+        "4,000 of the test images, 70 % of them for training. 60 epochs of Adam (S4D: 15). WARP's root " +
+        "network has one hidden layer of 16 instead of three of 24.",
       hours: 1,
     },
   },

@@ -39,17 +39,17 @@ export const warpFigure2: PaperTable = {
     paper: {
       seeds: 3,
       differs:
-        "The settings of docs/research/recipes.md. Errors are those of the test months, in units in which the training months range from " +
-        "-1 to 1; the paper measures its validation months. The Transformer has as many parameters as WARP and is not " +
-        "Hugging Face's.",
+        "The settings of docs/research/recipes.md. Errors are of the test months, in units in which the " +
+        "training months range from -1 to 1. The paper's errors are of its validation months. The " +
+        "Transformer has as many parameters as WARP. The paper's Transformer is Hugging Face's.",
       hours: 100,
     },
     small: {
       seeds: 3,
       differs:
-        "Root networks of a hidden layer of 6 instead of 148; Adam for 40 epochs (by the quarter of an hour: 10) instead of " +
-        "AdaBelief for 500 (250); windows that begin at midnight instead of at every row; values in standard deviations of the " +
-        "training months, and errors of the test months.",
+        "Root networks with one hidden layer of 6 instead of 148. Adam for 40 epochs (ETTm1, ETTm2: 10) " +
+        "instead of AdaBelief for 500 (250). Windows that begin at midnight instead of at every row. " +
+        "Errors are of the test months, in standard deviations of the training months.",
       hours: 0.5,
     },
   },

@@ -65,17 +65,20 @@ const scales: Record<Scale, TableScale> = {
   paper: {
     seeds: 3,
     differs:
-      "The settings of docs/research/recipes.md. The paper reports the best of three runs. 59,500 of its 60,000 training images are for " +
-      "training, 500 for validation; in its code the test set is the validation set. S4 is S4D, whose six layers of 512 have 3.26 M parameters; " +
-      "the paper's S4 has 1.717 M. The ConvCNP has five residual blocks of 128 features; the paper does not state its sizes. " +
-      "Errors are those of values from 0 to 1: docs/research/errata.md.",
+      "The settings of docs/research/recipes.md. The paper reports the best of three runs. 59,500 of the " +
+      "60,000 training images are the training set, and 500 the validation set. The paper's code " +
+      "validates on the test set. S4 is S4D with six layers of 512, which have 3.26 M parameters; the " +
+      "paper's S4 has 1.717 M. The ConvCNP has five residual blocks of 128 features, because the paper " +
+      "does not state its sizes. Errors are of values from 0 to 1: docs/research/errata.md.",
     hours: 3000,
   },
   small: {
     seeds: 1,
     differs:
-      "8,500 of the test images, which are not tested, instead of 60,000 training images; root networks of one hidden layer of 16 instead of three of 24; Adam for 4 epochs instead of " +
-      "AdaBelief for 200. CelebA: 8,500 faces of 16 by 16 pixels instead of 162,770 of 32 by 32. Errors are those of values from 0 to 1: docs/research/errata.md.",
+      "8,500 of the test images, outside the test set of the run, instead of 60,000 training images. " +
+      "Root networks with one hidden layer of 16 instead of three of 24. Adam for 4 epochs instead of " +
+      "AdaBelief for 200. CelebA: 8,500 faces of 16 by 16 pixels instead of 162,770 of 32 by 32. Errors " +
+      "are of values from 0 to 1: docs/research/errata.md.",
     hours: 1,
   },
 };

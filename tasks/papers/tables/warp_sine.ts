@@ -44,14 +44,16 @@ export const warpFigure5: PaperTable = {
       settings: { recipe: "paper", ...valuesOf(sine.settings) },
       seeds: 3,
       differs:
-        "The settings of docs/research/recipes.md. The neural ODE has two hidden layers instead of three, and it is trained like WARP.",
+        "The settings of docs/research/recipes.md. The neural ODE has two hidden layers instead of three, " +
+        "and trains like WARP.",
       hours: 2000,
     },
     small: {
       seeds: 3,
       differs:
-        "Root networks of two hidden layers of 16 instead of three of 48, as in the neural ODE's vector field; Adam for " +
-        "2,000 steps of 1 to 500 waves instead of AdaBelief for 1,000 of all.",
+        "Root networks with two hidden layers of 16 instead of three of 48. The vector field of the neural " +
+        "ODE has the same layers. Adam for 2,000 steps of 1 to 500 waves instead of AdaBelief for 1,000 " +
+        "steps of all waves.",
       hours: 0.3,
     },
   },
@@ -132,9 +134,10 @@ export const warpAblations: PaperTable = {
     small: {
       seeds: 3,
       differs:
-        "Root networks of one hidden layer of 16 (SINE: two) instead of three of 48; Adam for 30 epochs (SINE: 20, each of 100 " +
-        "visits to a series) instead of AdaBelief for 1,000; 2,048 oscillations of 64 observations, 25 given, instead of 20,480 of " +
-        "256, 100 given; on ETTm1 a root network of 6 instead of 148, Adam for 10 epochs instead of AdaBelief for 250, and windows " +
+        "Root networks with one hidden layer of 16 (SINE: two) instead of three of 48. Adam for 30 epochs " +
+        "(SINE: 20, each with 100 visits to a series) instead of AdaBelief for 1,000. 2,048 oscillations " +
+        "of 64 observations, 25 given, instead of 20,480 of 256, 100 given. On ETTm1, a root network with " +
+        "a hidden layer of 6 instead of 148, Adam for 10 epochs instead of AdaBelief for 250, and windows " +
         "that begin at midnight.",
       hours: 1,
     },

@@ -45,8 +45,8 @@ export const warpTransitions: PaperTable = {
     small: {
       seeds: 3,
       differs:
-        "The experiments' defaults, or those of the tables of WARP's paper at the small scale. Digits are " +
-        "2,800 training, 600 validation and 600 test images out of MNIST's test images.",
+        "The defaults of the experiments, or the settings of the small scale of WARP's tables. Digits are " +
+        "2,800 training, 600 validation and 600 test images from MNIST's test images.",
       hours: 2,
     },
   },
