@@ -204,16 +204,16 @@ export function replaceSection(page: string, name: string, text: string): string
 if (import.meta.main) {
   await main(async (args) => {
     const program = benchCommand("recall")
-      .option("--docs <folder>", "folder with research/fast_weights.md, recall.jsonl and figures/", "docs")
+      .option("--docs <folder>", "folder with research/fast_weights.md, tables/recall.jsonl and figures/", "docs")
       .option("--seeds <number>", "number of runs per rule", wholeFrom(1), 3)
       .option(
         "--again",
-        "discard the runs in recall.jsonl; by default, only missing runs are trained",
+        "discard the runs in tables/recall.jsonl; by default, only missing runs are trained",
       )
       .parse(args, { from: "user" });
     prepareDrivers();
     const { docs, seeds, again } = program.opts<{ docs: string; seeds: number; again?: true }>();
-    const [page, lines] = [`${docs}/research/fast_weights.md`, `${docs}/recall.jsonl`];
+    const [page, lines] = [`${docs}/research/fast_weights.md`, `${docs}/tables/recall.jsonl`];
     await init({ device: "cpu" });
     if (again) await writeAtomically(lines, "");
     const ended = await readJsonLines<RecallRun>(lines);

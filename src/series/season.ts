@@ -1,4 +1,6 @@
 /** Season of series: from the calendar, or from autocorrelations. */
+import { formatSteps } from "../charts/format.ts";
+import { plural } from "../data/format.ts";
 import type { Series, SeriesSet } from "../data/series.ts";
 import { selectEvenly } from "./select_evenly.ts";
 import { historyOf, wholePast } from "./histories.ts";
@@ -33,17 +35,57 @@ interface SeasonData {
  * the autocorrelation. 1 for no season, or if no series has two seasons.
  */
 export function seasonOf(data: SeasonData): number {
-  const { gap, times, series } = data;
-  const rows = Math.max(0, ...series.map(({ times }) => times.length));
-  const possible = (season: number) => Number.isInteger(season) && 2 * season <= rows;
-  if (times === "month") return possible(12 / gap) ? 12 / gap : 1;
-  if (times !== "date" || gap > day) return peakOf(autocorrelations(data));
-  const [daily, weekly] = [day / gap, 7 * day / gap];
-  if (gap === day) return possible(weekly) ? weekly : 1;
-  if (!possible(daily)) return 1;
-  if (!possible(weekly) || weekly > maxLag) return daily;
+  const { gap, times } = data;
+  const season = calendarSeason(data);
+  if (season === undefined) return peakOf(autocorrelations(data));
+  const rows = longest(data);
+  if (season === 1 || 2 * season > rows) return 1;
+  if (times === "month" || gap === day) return season;
+  const [daily, weekly] = [season, 7 * season];
+  if (2 * weekly > rows || weekly > maxLag) return daily;
   const correlation = autocorrelations(data);
   return correlation[weekly] > correlation[daily] + clearlyStronger ? weekly : daily;
+}
+
+/**
+ * Season that the calendar suggests for the time step: 12 months, a week for days, a day for shorter steps. 1 if the
+ * season is not a whole number of steps. Undefined if times are numbers, or steps are longer than a day.
+ */
+function calendarSeason({ gap, times }: Pick<SeasonData, "gap" | "times">): number | undefined {
+  if (times !== "month" && (times !== "date" || gap > day)) return undefined;
+  const season = times === "month" ? 12 / gap : gap === day ? 7 : day / gap;
+  return Number.isInteger(season) ? season : 1;
+}
+
+/** Number of rows of the longest series. */
+const longest = ({ series }: Pick<SeasonData, "series">): number =>
+  Math.max(0, ...series.map(({ times }) => times.length));
+
+/**
+ * Returns a line if the training period is too short for a season: forecasts then have no season, or lack values of the
+ * given one.
+ *
+ * @param season Season of the forecasts in steps.
+ * @param given Whether the season is an option of the user.
+ */
+export function describeShortSeason(
+  data: Pick<SeasonData, "gap" | "times" | "series">,
+  season: number,
+  given: boolean,
+): string[] {
+  const rows = longest(data);
+  const inWords = (steps: number) => formatSteps(steps, data.gap, data.times);
+  const found = `the training part of the longest series has ${plural(rows, "row")}`;
+  if (given) {
+    return season <= rows
+      ? []
+      : [`${found}, fewer than a season of ${inWords(season)}: give longer series or a shorter season`];
+  }
+  const expected = calendarSeason(data) ?? 1;
+  return season > 1 || 2 * expected <= rows || expected === 1 ? [] : [
+    `no season: ${found}, and a season of ${inWords(expected)} needs ${2 * expected}; ` +
+    "seasonal-naive then repeats the last value",
+  ];
 }
 
 /**

@@ -37,7 +37,7 @@ import type { SeriesSource } from "./series_source.ts";
 import { stepsOf } from "./horizon.ts";
 import { settling, trainingMemory } from "./learning.ts";
 import { kindNamed, withoutEffect } from "./model_kind.ts";
-import { seasonOf } from "./season.ts";
+import { describeShortSeason, seasonOf } from "./season.ts";
 import { windowModels } from "./window_models.ts";
 import {
   autoModel,
@@ -138,7 +138,7 @@ async function forecastTask(
       },
     );
   }
-  const { until } = record.windows!;
+  const { gap, season, until } = record.windows!;
   const data = mapSplits(windows, forecaster.toBatch);
   // Runs with version 1 of the record were trained with gradients, whatever their model.
   const closed = record.version === 1
@@ -152,6 +152,15 @@ async function forecastTask(
       ...(closed && until.validation > until.train
         ? ["the final model learns from the training and the validation part"]
         : []),
+      ...describeShortSeason(
+        {
+          gap,
+          times: set.times,
+          series: set.series.map((one) => upTo(until.train, one, set.channels.length)),
+        },
+        season,
+        settings.season !== undefined,
+      ),
       ...describeUnused(set.series, record.windows!),
     ],
     testSize: plural(windows.test.length, "window"),

@@ -134,15 +134,13 @@ function update(html) {
 }
 async function poll() {
   try {
-    if (!document.hidden) {
-      const response = await fetch(address);
-      if (response.status === 204) return location.reload();
-      if (!response.ok) throw new Error(response.statusText);
-      update(await response.text());
-      connection.textContent = "";
-    }
+    const response = await fetch(address);
+    if (response.status === 204) return location.reload();
+    if (!response.ok) throw new Error(response.statusText);
+    update(await response.text());
+    connection.textContent = "";
   } catch {
-    connection.textContent = "The process does not answer. It may have ended.";
+    connection.textContent = "The process does not answer. If it has ended, report.html in the folder of the run has the result.";
   }
   setTimeout(poll, 1000);
 }

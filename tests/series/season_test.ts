@@ -1,6 +1,6 @@
 /** Default seasons. */
 import assert from "node:assert/strict";
-import { seasonOf } from "../../src/series/season.ts";
+import { describeShortSeason, seasonOf } from "../../src/series/season.ts";
 import { key, normal } from "../../src/tensor/random.ts";
 
 const [hour, day] = [3600, 86_400];
@@ -26,6 +26,23 @@ Deno.test("the calendar gives the season of months, quarters, days, hours and ha
   assert.equal(seasonFor(zeros(100), { times: "date", gap: hour }), 24);
   assert.equal(seasonFor(zeros(100), { times: "date", gap: hour / 2 }), 48);
   assert.equal(seasonFor(zeros(20), { times: "month" }), 1, "fewer than two years");
+});
+
+Deno.test("a line states that the training part is too short for a season, and what follows", () => {
+  const line = (rows: number, season: number, given: boolean, times: "number" | "month" = "month") => {
+    const series = { name: "a", label: -1, values: new Float64Array(rows), times: new Float64Array(rows) };
+    return describeShortSeason({ gap: 1, times, series: [series] }, season, given).join();
+  };
+  assert.equal(
+    line(20, 1, false),
+    "no season: the training part of the longest series has 20 rows, and a season of 12 months needs 24; " +
+      "seasonal-naive then repeats the last value",
+  );
+  assert.match(line(8, 12, true), /has 8 rows, fewer than a season of 12 months: give longer series/);
+  assert.equal(line(24, 12, false), "");
+  assert.equal(line(12, 12, true), "");
+  assert.equal(line(20, 1, true), "", "no season is wanted");
+  assert.equal(line(20, 1, false, "number"), "", "numbers have no calendar");
 });
 
 Deno.test("a week is the season of hours where weekdays differ more than hours do", () => {

@@ -32,14 +32,14 @@ async function start(...words) {
   while (true) {
     const url = /http:\/\/127\.0\.0\.1:\d+\//.exec(printed)?.[0];
     if (url) return { child, url };
-    if (child.exitCode !== null) throw new Error(`deno task ${words.join(" ")} ended: ${printed}`);
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`deno task ${words.join(" ")} ended: ${printed}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }
 
 /** Interrupts a task, as Ctrl-C does. */
 function interrupt({ child }) {
-  if (child.exitCode === null) process.kill(-child.pid, "SIGINT");
+  if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, "SIGINT");
 }
 
 const wait = { timeout: 60_000 };
@@ -159,8 +159,9 @@ try {
   const [training, folder] = tasks;
   const run = await checkRun(browser, training);
   const opened = await checkFolder(browser, folder);
+  await run.bringToFront();
   interrupt(training);
-  for (const [name, page] of [["report", run], ["report-of-folder", opened]]) {
+  for (const [name, page] of [["report", run], ["report-in-folder", opened]]) {
     await page.bringToFront();
     await page.waitForFunction(() => document.body.innerText.includes("stopped after"), wait);
     await check(page, name);
