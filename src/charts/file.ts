@@ -3,11 +3,15 @@ import { type Chart, type Key, legendOf } from "./chart.ts";
 import { characterWidth, drawPanels, panelSize } from "./draw.ts";
 import { escapeText } from "./format.ts";
 import { round } from "./marks.ts";
-import { chartStyle } from "./style.ts";
+import { chartStyle, scopedClass } from "./style.ts";
 
 const margin = 12;
-const fileStyle = `.chart .head { font: 600 14px system-ui, sans-serif; fill: var(--ink); }
-.key-area { fill: currentColor; opacity: .4; }`;
+// A notebook puts the drawing into its page, so all rules are limited to the drawing.
+const scope = `.${scopedClass}`;
+const fileStyle = `${
+  chartStyle(scope, scope)
+}${scope} .head { font: 600 14px system-ui, sans-serif; fill: var(--ink); }
+${scope} .key-area { fill: currentColor; opacity: .4; }`;
 
 /** Charts side by side as one SVG file, for light and dark screens. */
 export function chartFile(charts: readonly Chart[]): string {
@@ -21,8 +25,8 @@ export function chartFile(charts: readonly Chart[]): string {
     return placed;
   });
   const label = escapeText(charts.map(({ title }) => title).join("; "));
-  return `<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 ${width} ${height}" width="${width}" ` +
-    `role="img" aria-label="${label}">\n<style>${chartStyle}${fileStyle}</style>\n` +
+  return `<svg xmlns="http://www.w3.org/2000/svg" class="${scopedClass}" viewBox="0 0 ${width} ${height}" width="${width}" ` +
+    `role="img" aria-label="${label}">\n<style>${fileStyle}</style>\n` +
     `<rect width="100%" height="100%" fill="var(--card)"/>\n${columns.join("\n")}\n</svg>\n`;
 }
 

@@ -11,7 +11,7 @@ const shadeStyle = Array.from({ length: shades }, (_, i) => {
 }).join("\n");
 
 /** Style sheet of pages. The shadows at the sides of a table show that it scrolls. */
-export const pageStyle = `${chartStyle}
+export const pageStyle = `${chartStyle(":root", ".chart")}
 :root { --shadow: color-mix(in srgb, var(--soft) 60%, transparent); }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--page); color: var(--ink); font: 15px/1.5 system-ui, sans-serif;

@@ -166,6 +166,13 @@ Deno.test("a chart as a file has colours for light and dark screens and loads no
   );
 });
 
+Deno.test("the style of a chart in a notebook applies only to the chart", () => {
+  const [, style] = /<style>(.*?)<\/style>/s.exec(chartFile([every]))!;
+  const selectors = [...style.matchAll(/([^{}]+)\{[^{}]*\}/g)].map(([, selector]) => selector.trim());
+  assert.ok(selectors.length > 20);
+  for (const selector of selectors) assert.match(selector, /^\.weft-chart(?=$| )/);
+});
+
 Deno.test("charts use nothing that a browser lacks", async () => {
   for await (const { name } of Deno.readDir("src/charts")) {
     const source = await Deno.readTextFile(`src/charts/${name}`);
