@@ -19,8 +19,13 @@ export function callOf(name: string): string {
   return name === caller ? name : `${caller} ${name}`;
 }
 
-/** Arguments that start a training with this process's executable: `weft` of `deno task compile`, or Deno. */
-export const trainWords: readonly string[] = Deno.build.standalone ? ["train"] : ["task", "--quiet", "train"];
+/**
+ * Arguments that start a training with this process's executable: `weft` of `deno task compile`, or Deno in a
+ * checkout. Without the lock file, because packages that are loaded on demand would be added to it.
+ */
+export const trainWords: readonly string[] = Deno.build.standalone
+  ? ["train"]
+  : ["run", "--quiet", "-P=train", "--no-lock", "tasks/train.ts"];
 
 /**
  * Makes a command. Unknown options throw an error with a one-line message; {@linkcode outcome} handles the
