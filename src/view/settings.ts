@@ -23,15 +23,17 @@ export function compareSettings(runs: readonly ViewedRun[]): { differing: string
   return { differing: names.filter((name) => !isSame(name)), same: names.filter(isSame) };
 }
 
-/** A table of settings with a column for each run. Values that differ from the most frequent one are bold. */
+/** A table of settings with a column for each run. Values that differ from the most frequent value are bold. */
 export function settingsTable(runs: readonly ViewedRun[]): TableSection & { title: string; text: string } {
   const { differing, same } = compareSettings(runs);
   const settings = runs.map(settingsInWords);
   const rows = [...differing, ...same].map((name): Cell[] => {
     const values = settings.map((one) => one.get(name) ?? "–");
     const counts = Map.groupBy(values, (value) => value);
-    const usual = values.toSorted((a, b) => counts.get(b)!.length - counts.get(a)!.length)[0];
-    return [name, ...values.map((text) => text === usual ? text : { text, mark: "best" } as const)];
+    const common = values.toSorted((a, b) => counts.get(b)!.length - counts.get(a)!.length)[0];
+    const isMarked = (text: string) =>
+      text !== common || counts.get(text)!.length < Math.min(2, values.length);
+    return [name, ...values.map((text) => isMarked(text) ? { text, mark: "best" } as const : text)];
   });
   return {
     kind: "table",
@@ -40,7 +42,7 @@ export function settingsTable(runs: readonly ViewedRun[]): TableSection & { titl
       `${differing.length} of ${
         differing.length + same.length
       } settings differ. They come first. Values that ` +
-      "differ from the most frequent one are bold.",
+      "differ from the most frequent value are bold.",
     isFolded: true,
     head: ["setting", ...runs.map(({ name }) => name)],
     rows,

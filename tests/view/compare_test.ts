@@ -38,7 +38,11 @@ Deno.test(
       assert.ok(text.includes(`>${cell}</td>`), cell);
     }
     assert.match(text, /2 of 6 settings differ/);
-    assert.match(text, /<th scope="row">learning rate<\/th>.*<b>0\.03<\/b>/);
+    const bold = (name: string) =>
+      new RegExp(`<th scope="row">${name}</th>(.*?)</tr>`).exec(text)![1].match(/(?<=<b>)[^<]*/g) ?? [];
+    assert.deepEqual(bold("learning rate").toSorted(), ["0.03"], "the others have 0.1");
+    assert.deepEqual(bold("seed"), ["10"]);
+    assert.deepEqual(bold("epochs"), []);
     assert.doesNotMatch(text, / style=/);
   }),
 );
@@ -73,6 +77,14 @@ Deno.test(
     assert.deepEqual(await found({ words: "seed=1" }), [], "a value is compared as a whole");
     assert.deepEqual(await found({ words: failed.slice(3) }), [failed]);
     assert.deepEqual(await found({ experiment: "other" }), []);
+  }),
+);
+
+Deno.test(
+  "values of a setting that differ in every run are all bold",
+  withFolder(async (out) => {
+    for (const seed of [1, 2]) await makeRun(out, { settings: { seed } });
+    assert.deepEqual((await pageOf(out)).text.match(/(?<=<b>)\d+(?=<\/b>)/g)?.toSorted(), ["1", "2"]);
   }),
 );
 
