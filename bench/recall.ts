@@ -204,7 +204,11 @@ export function replaceSection(page: string, name: string, text: string): string
 if (import.meta.main) {
   await main(async (args) => {
     const program = benchCommand("recall")
-      .option("--docs <folder>", "folder with research/fast_weights.md, tables/recall.jsonl and figures/", "docs")
+      .option(
+        "--docs <folder>",
+        "folder with research/fast_weights.md, tables/recall.jsonl and figures/",
+        "docs",
+      )
       .option("--seeds <number>", "number of runs per rule", wholeFrom(1), 3)
       .option(
         "--again",
