@@ -93,7 +93,7 @@ const ways: Record<
   ],
 };
 
-/** Bodies whose loops are tested each time. The compiler takes seconds for the others. */
+/** Bodies that are tested each time. The compiler takes seconds for the others. */
 const quick = new Set(["a chain of sums and products", "readers of a matrix", "shared values", "views"]);
 
 for (const [name, body] of Object.entries(bodies)) {
@@ -108,7 +108,8 @@ for (const [name, body] of Object.entries(bodies)) {
   }
   // A function has no loop, so there this body is the chain of sums and products.
   if (name === "operations before the loop") continue;
-  Deno.test(`${operations} operations, ${name}: jit`, async () => {
+  const test = quick.has(name) ? Deno.test : testLong;
+  test(`${operations} operations, ${name}: jit`, async () => {
     const f = ({ y, p }: Inputs) => body(y, p, operations);
     const inputs = { y: y0, p: parameter };
     const traced = jit((inputs: Inputs) => withGradients(f, inputs));

@@ -84,7 +84,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "numbers are predicted from a level that convolutions cannot see",
   withFolder(async (folder) => {
     const rows = Array.from({ length: 60 }, (_, i) =>

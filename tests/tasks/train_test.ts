@@ -98,7 +98,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "with only a folder and a device as arguments, train classifies spirals in less than a minute",
   withFolder(async (folder) => {
     const { code, stderr } = await runTask("train", "--out", folder, "--device", "cpu");
@@ -125,7 +125,7 @@ Deno.test(
 );
 
 for (const model of ["neural-rde", "delta-rde"]) {
-  Deno.test(
+  testLong(
     `train trains ${model} along log-signatures of an archive's series`,
     withFolder(async (folder) => {
       const part = (phase: number) =>

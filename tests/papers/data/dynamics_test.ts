@@ -91,7 +91,7 @@ for (const [make, test] of [[massSpringDamper, Deno.test], [lotkaVolterra, testL
   });
 }
 
-Deno.test("the Lotka-Volterra parameters match the paper or the authors' code", async () => {
+testLong("the Lotka-Volterra parameters match the paper or the authors' code", async () => {
   // At (1, 1) the slopes are alpha - beta and delta - gamma. Predators die out with the paper's ranges, and
   // thrive with the code's ranges.
   const length = 1001;
