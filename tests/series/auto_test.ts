@@ -69,12 +69,15 @@ Deno.test("auto is the default model, and options that it does not take select a
 });
 
 testLong(
-  "auto chooses a model for classes once, and evaluates, moves and predicts with it",
+  "auto, stopped during its comparison, starts again, chooses a model once, and evaluates, moves and predicts with it",
   withFolder(async (folder) => {
     const data = await writeWaves(`${folder}/waves.csv`, 24);
-    const run = await startRun(settingsFor({ data }), folder);
+    const stopped = await startRun(settingsFor({ data }), folder);
+    assert.equal((await execute(stopped, { signal: AbortSignal.abort() })).interrupted, true);
+    const run = await resumeRun(await readRunConfig(stopped.folder), stopped.folder);
     const lines: string[] = [];
     const { summary } = await execute(run, { onPlan: (line) => lines.push(line) });
+    assert.equal(summary!.epochs, 1);
     assert.match(lines[0], /^comparing models for at most 2 minutes \(budget 2m\)$/);
     assert.match(lines.at(-2)!, /^chosen: random-convolutions$/);
     assert.match(lines.at(-1)!, /^the final model learns from all 20 series/);
@@ -160,17 +163,6 @@ Deno.test(
     assert.deepEqual(new Set(axes), new Set(["time", "north", "south"]));
     assert.doesNotMatch(report, /channels:? value/);
     assert.match(report, /the final model learns from the training and the validation part/);
-  }),
-);
-
-testLong(
-  "a run that was stopped during its comparison starts again",
-  withFolder(async (folder) => {
-    const data = await writeWaves(`${folder}/waves.csv`, 24);
-    const run = await startRun(settingsFor({ data }), folder);
-    assert.equal((await execute(run, { signal: AbortSignal.abort() })).interrupted, true);
-    const { summary } = await execute(await resumeRun(await readRunConfig(run.folder), run.folder));
-    assert.equal(summary!.epochs, 1);
   }),
 );
 
