@@ -109,6 +109,7 @@ function drawCurves(): void {
 function useData(found: DataInfo): void {
   info = found;
   [metrics, view] = [[], undefined];
+  byId<HTMLProgressElement>("progress").value = 0;
   const { series, channels, classes } = info;
   const counts = `${series.length} series of ${classes.length} classes (${classes.join(", ")})`;
   byId("data").textContent = series.length > 0

@@ -19,10 +19,26 @@ function send(reply: Reply): void {
   postMessage(reply);
 }
 
+/** The reason that WebGPU is missing; undefined if an adapter is found. */
+async function whyNoGpu(): Promise<string | undefined> {
+  const { gpu } = navigator;
+  if (!gpu) return "this browser has no WebGPU, or the page is not served by HTTPS";
+  return await gpu.requestAdapter()
+    ? undefined
+    : "this browser finds no GPU, or its hardware acceleration is off";
+}
+
 const handlers: Handlers = {
   ...{ load: session.load, look: session.look, begin: session.begin, push: session.push },
   ...{ predict: session.predict, heldOut: session.heldOut, save: session.save, open: session.open },
   async train(choice) {
+    const reason = choice.device === "webgpu" ? await whyNoGpu() : undefined;
+    if (reason) {
+      throw new WeftError("unusable-option", `WebGPU is missing: ${reason}`, {
+        option: "device",
+        fixes: ["choose the CPU, or open this page in a browser with WebGPU"],
+      });
+    }
     const controller = training = new AbortController();
     try {
       return await session.train(choice, controller.signal, async (epoch) => {
@@ -44,11 +60,7 @@ const handlers: Handlers = {
     training?.abort();
     resume();
   },
-  async whyNoGpu() {
-    const { gpu } = navigator;
-    if (!gpu) return "this browser has no WebGPU, or the page is not served by HTTPS";
-    return await gpu.requestAdapter() ? undefined : "this browser finds no GPU";
-  },
+  whyNoGpu,
 };
 
 function faultOf(error: unknown): Fault {

@@ -22,7 +22,7 @@ h2, summary { font-size: 17px; font-weight: 600; margin: 32px 0 8px; }
 summary { cursor: pointer; }
 p { color: var(--soft); margin: 4px 0 14px; max-width: 75ch; }
 ul { color: var(--soft); margin: 4px 0 14px; padding-left: 20px; }
-a { color: var(--c0); }
+a { color: color-mix(in srgb, var(--c0) 80%, var(--ink)); }
 .verdict { color: var(--ink); font-size: 17px; margin: 12px 0; }
 .tiles, .charts, .samples { display: grid; gap: 12px; }
 .tiles { grid-template-columns: repeat(auto-fill, minmax(150px, 1fr)); margin: 16px 0; }
