@@ -7,14 +7,28 @@ import { command, main } from "../src/commands/command.ts";
 import { buildPlayground } from "./docs/playground.ts";
 import { contentsPage, type Group, readGroups } from "./docs/contents.ts";
 import { referenceFolder, referencePages } from "./docs/reference.ts";
-import { placeOf, playground, type Repository, stage } from "./docs/stage.ts";
+import { placeOf, type Repository, stage } from "./docs/stage.ts";
 
 /** Not in deno.json: Deno would download it for every user. */
 const vitepress = "npm:vitepress@1.6.4";
 
-/** VitePress's theme with the fonts of the system and the colours of Weft's reports. A file would fail `deno check`. */
-const theme = `export { default } from "vitepress/theme-without-fonts";
+/**
+ * VitePress's theme with the fonts of the system and the colours of Weft's reports. VitePress does not build the
+ * playground, so the browser loads it. A file would fail `deno check`.
+ */
+const theme = `import theme from "vitepress/theme-without-fonts";
 import "../style.css";
+
+export default {
+  extends: theme,
+  enhanceApp({ router }) {
+    router.onBeforeRouteChange = (to) => {
+      if (!to.includes("/playground/")) return;
+      location.href = to;
+      return false;
+    };
+  },
+};
 `;
 
 const root = `${import.meta.dirname}/..`;
@@ -54,10 +68,7 @@ async function reference(): Promise<Map<string, string>> {
 function navigation(groups: readonly Group[], references: Iterable<string>) {
   const contents = groups.map(({ title, pages }) => ({
     text: title,
-    items: pages.map(({ title, path }) => ({
-      ...{ text: title, link: `/${placeOf(path)}.html` },
-      ...(path === playground ? { target: "_self" } : {}),
-    })),
+    items: pages.map(({ title, path }) => ({ text: title, link: `/${placeOf(path)}.html` })),
   }));
   const pageOf = (name: string) => `/${referenceFolder}/${name}.html`;
   const folders = [...references].filter((name) => name !== "index");

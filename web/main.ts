@@ -234,7 +234,9 @@ function showMoment(): void {
 /** Shows the prediction after a number of observations. */
 function showAnswer(answer?: Answer, count = 0): void {
   byId("answer").textContent = answer
-    ? `${answer.label}: ${formatPercent(answer.probabilities[answer.label])} after ${count} observations`
+    ? `${answer.label}: ${formatPercent(answer.probabilities[answer.label])} after ${count} ${
+      count === 1 ? "observation" : "observations"
+    }`
     : isTrained
     ? ""
     : "Train a model first.";

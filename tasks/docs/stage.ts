@@ -83,14 +83,12 @@ function addressOf(path: string): string {
 /** Replaces links between files of the repository by links between places of the site. */
 function withSiteLinks(page: string, text: string): string {
   const folder = dirname(placeOf(page));
-  const linked = replaceLinks(text, ({ target, anchor }) => {
+  return replaceLinks(text, ({ target, anchor }) => {
     const path = targetOf(page, target);
     const place = placeOf(path);
     if (isImage(path)) return `${posix.relative(folder, dirname(place)) || "."}/${basename(place)}`;
     return `/${addressOf(path)}${anchor}`;
   });
-  const link = `](/${addressOf(playground)})`;
-  return linked.replaceAll(link, `${link}{target="_self"}`);
 }
 
 /** Replaces names of files as texts of links, such as `[data.md](data.md)`, by the titles of the pages. */

@@ -261,7 +261,7 @@ async function checkKeyboard() {
     await keyboard.press(" ");
     for (let i = 0; i < 8 - side; i++) await keyboard.press(square[side % 4]);
   }
-  await waitFor(page, "answer", "%");
+  await waitFor(page, "answer", "% after 6 observations");
   console.log(`by keyboard: ${await textOf(page, "status")} ${await textOf(page, "answer")}`);
   await focus("save");
   const zip = await saved(session, () => keyboard.press("Enter"));
@@ -277,6 +277,20 @@ async function checkKeyboard() {
   server.close();
 }
 
+/** The first page of the site leads to the playground, although VitePress does not build it. */
+async function checkLink() {
+  const [browser, server] = [await launch(), await serve(site)];
+  const faults = [];
+  const address = `http://127.0.0.1:${server.address().port}`;
+  const page = await openPage(browser, address, (text) => faults.push(text));
+  await page.goto(`${address}/index.html`, { waitUntil: "networkidle0" });
+  await Promise.all([page.waitForNavigation(), page.click(".vp-doc a[href$='playground/index.html']")]);
+  assert.equal(await page.$eval("h1", (title) => title.textContent), "Playground");
+  assert.deepEqual(faults, []);
+  await browser.close();
+  server.close();
+}
+
 const start = performance.now();
 const size = readdirSync(join(site, "playground")).reduce((sum, name) => sum + gzipSync(readFileSync(join(site, "playground", name))).length, 0);
 console.log(`playground: ${size} bytes compressed, the code of GPUs included`);
@@ -286,6 +300,7 @@ const trainings = [
   { model: "delta-cde", epochs: 15 },
   { model: "warp", epochs: 30 },
 ];
+await checkLink();
 await checkModels("CPU, isolated", { headers: isolation, trainings });
 await checkModels("CPU, not isolated", { headers: {}, trainings });
 await checkModels("WebGPU", {
