@@ -269,7 +269,7 @@ const pad = drawingPad(byId<SVGSVGElement>("pad"), {
     if (!isTrained) return;
     pushing = pushing.then(() => {
       select.series.value = drawn;
-      return look();
+      return look().catch(showFault);
     });
   },
 });
