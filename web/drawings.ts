@@ -1,9 +1,10 @@
 /// <reference lib="dom" />
 /** Charts of the playground. */
 import type { Chart, Mark } from "../src/charts/chart.ts";
-import { escapeText, formatNumber } from "../src/charts/format.ts";
+import { escapeText, formatDate, formatNumber } from "../src/charts/format.ts";
 import { drawImage } from "../src/charts/image.ts";
 import { renderChart } from "../src/charts/render.ts";
+import type { Axis } from "../src/charts/scale.ts";
 import type { View } from "./messages.ts";
 
 /** Maximum number of entries of a state that are drawn as lines. */
@@ -30,7 +31,7 @@ export function viewCharts(
   { channels, classes }: { channels: readonly string[]; classes: readonly string[] },
 ): Chart[] {
   const { times, observed, at, path, states, kind, probabilities } = view;
-  const x = { title: "time" };
+  const x: Axis = { title: "time", scale: view.timeKind === "number" ? "linear" : view.timeKind };
   const steps = at.length === times.length;
   const shown = mostChanged(states).slice(0, mostLines);
   return [
@@ -123,4 +124,10 @@ function shades(values: Float32Array, largest: number, scheme: keyof typeof colo
     const end = value < 0 ? low : high;
     return zero.map((part, i) => (part + share * (end[i] - part)) / 255);
   });
+}
+
+/** The time of a moment as text. */
+export function timeText({ at, timeKind }: View, moment: number): string {
+  if (timeKind === "date") return formatDate(at[moment]);
+  return timeKind === "month" ? formatDate(Date.UTC(1970, at[moment]) / 1000) : at[moment].toFixed(2);
 }

@@ -61,6 +61,7 @@ export async function lookInside(made: Made, series: Series, temperature: number
   return {
     name: series.name,
     label: classes[series.label],
+    timeKind: time.kind,
     times: [...series.times],
     observed: channels.map((_, c) =>
       Array.from(series.times, (_, t) => series.values[t * channels.length + c])

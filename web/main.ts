@@ -4,7 +4,7 @@ import { escapeText, formatPercent } from "../src/charts/format.ts";
 import type { EpochMetrics } from "../src/train/epoch_metrics.ts";
 import { trainingCharts } from "../src/train/training_charts.ts";
 import { CallError, startWorker } from "./client.ts";
-import { drawCharts, matrixPictures, viewCharts } from "./drawings.ts";
+import { drawCharts, matrixPictures, timeText, viewCharts } from "./drawings.ts";
 import type { ExampleName } from "./examples.ts";
 import { download, isRun, onDrop } from "./files.ts";
 import type { Answer, Choice, DataInfo, View } from "./messages.ts";
@@ -227,7 +227,7 @@ function showView(found: View | undefined): void {
 function showMoment(): void {
   if (!view) return;
   const at = Math.min(moment.valueAsNumber, view.states.length - 1);
-  byId("moment-text").textContent = view.at[at].toFixed(2);
+  byId("moment-text").textContent = timeText(view, at);
   byId("matrices").innerHTML = matrixPictures(view, at, dark.matches ? "dark" : "light");
 }
 

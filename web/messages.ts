@@ -1,4 +1,5 @@
 /** Data that the page and its worker exchange. */
+import type { TimeKind } from "../src/data/format.ts";
 import type { EpochMetrics } from "../src/train/epoch_metrics.ts";
 import type { ExampleName } from "./examples.ts";
 
@@ -44,6 +45,8 @@ export interface View {
   readonly name: string;
   /** Class of the series; undefined if it is unknown. */
   readonly label?: string;
+  /** Notation of the times: dates are in seconds, and months in months since 1970. */
+  readonly timeKind: TimeKind;
   /** Times of the observations. */
   readonly times: readonly number[];
   /** Values of each channel at the observations; NaN is missing. */
