@@ -13,9 +13,14 @@ interface Program {
 
 const described = {
   workloads: {
-    file: "workloads.ts",
+    file: "time_workloads.ts",
     summary: "Time the papers' workloads; print one line of JSON per workload",
     permissions: "default",
+  },
+  runtimes: {
+    file: "runtimes.ts",
+    summary: "Time the workloads of the papers in Deno, Node and Chromium in turns; write a page",
+    permissions: "processes",
   },
   jit: {
     file: "jit.ts",

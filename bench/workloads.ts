@@ -1,8 +1,4 @@
-/**
- * The workloads of the papers, in the shapes of the scripts in `peers/`. `step` is a loss on one batch and
- * its gradient, in seconds, the fastest repeat; `first` is the first step, including tracing and compilation;
- * `memory` is the peak memory in bytes. Data and spline coefficients are prepared before.
- */
+/** The workloads of the papers, in the shapes of the scripts in `peers/`. */
 import {
   bernoulli,
   crossEntropy,
@@ -22,16 +18,8 @@ import {
   WARP,
   type WARPOptions,
 } from "../mod.ts";
-import { main } from "../src/commands/command.ts";
-import { benchCommand } from "./programs.ts";
 import { neuralCde, type Problem, randomControl, training } from "./models.ts";
-import {
-  type DeviceOptions,
-  openDevice,
-  type PreparedWorkload,
-  timeStep,
-  withTimingOptions,
-} from "./timing.ts";
+import type { PreparedWorkload } from "./timing.ts";
 
 /** Sizes that override the sizes of a workload. */
 interface Sizes {
@@ -202,35 +190,4 @@ export function prepare(name: string, adjoint?: SolveOptions["adjoint"]): Prepar
   }
   const sizes = { ...batch && { batch: Number(batch) }, ...length && { length: Number(length) } };
   return workloads[workload](sizes, adjoint);
-}
-
-interface MeasureOptions extends DeviceOptions {
-  repeats: number;
-  adjoint?: SolveOptions["adjoint"];
-}
-
-if (import.meta.main) {
-  const program = withTimingOptions(
-    benchCommand("workloads"),
-  )
-    .option("--adjoint <name>", "direct, checkpoint or continuous; default: the workload's adjoint")
-    .argument(
-      "[workloads...]",
-      `names from ${
-        workloadNames.join(", ")
-      }, optionally with sizes, such as warp-msd@1024x256 (default: all)`,
-    );
-  await main(async (args) => {
-    program.parse(args, { from: "user" });
-    const { repeats, adjoint, ...options } = program.opts<MeasureOptions>();
-    const device = await openDevice(options);
-    const where = device.info.kind === "cpu"
-      ? { threads: options.threads }
-      : { device: device.info.description };
-    for (const workload of program.args.length > 0 ? program.args : workloadNames) {
-      const times = await timeStep(device, prepare(workload, adjoint), repeats);
-      console.log(JSON.stringify({ workload, ...where, ...times }));
-    }
-    return 0;
-  });
 }

@@ -19,6 +19,17 @@ interface Plugin {
 /** The file of a worker of the CPU device. */
 const workerFile = "src/device/cpu/worker.js";
 
+/**
+ * Modules that bundlers replace in applications for browsers, which need no code for Deno, Node and notebooks. Each dynamic import
+ * that remains would also split the start of an application into more files.
+ */
+const replacedInBrowsers = {
+  "./src/platform/current.js": "./src/platform/current_browser.js",
+  "./src/tensor/display.js": "./src/nn/display_text.js",
+  "./src/nn/display_parameters.js": "./src/nn/display_text.js",
+  "./src/paths/display_path.js": "./src/nn/display_text.js",
+};
+
 /** Modules stay separate, so that bundlers leave out what an application does not use. */
 const separateModules: Plugin = {
   name: "separate modules",
@@ -26,7 +37,9 @@ const separateModules: Plugin = {
     onResolve(
       { filter: /.*/ },
       ({ path, kind }) =>
-        kind === "entry-point" || path.endsWith(".wgsl") ? undefined : { path, external: true },
+        kind === "entry-point" || path.endsWith(".wgsl")
+          ? undefined
+          : { path: path.replace(/\.ts$/, ".js"), external: true },
     );
   },
 };
@@ -51,7 +64,8 @@ async function filesIn(folder: string): Promise<string[]> {
 }
 
 const { build, stop } = await loadEsbuild();
-const out = `${import.meta.dirname}/../dist/npm`;
+const repository = `${import.meta.dirname}/..`;
+const out = `${repository}/dist/npm`;
 const packed = await Deno.makeTempDir();
 try {
   await run(Deno.execPath(), [
@@ -65,20 +79,25 @@ try {
   await Deno.remove(out, { recursive: true }).catch(() => {});
   const source = `${packed}/package`;
   const files = await filesIn(source);
-  await build({
-    entryPoints: files.filter((file) => file.endsWith(".js")),
-    absWorkingDir: source,
-    outbase: source,
-    outdir: out,
-    bundle: true,
-    format: "esm",
-    platform: "neutral",
-    target: targets,
-    loader: { ".wgsl": "text" },
-    sourcemap: true,
-    plugins: [separateModules],
-    logLevel: "warning",
-  });
+  const buildModules = (root: string, entryPoints: readonly string[]) =>
+    build({
+      entryPoints,
+      absWorkingDir: root,
+      outbase: root,
+      outdir: out,
+      bundle: true,
+      format: "esm",
+      platform: "neutral",
+      target: targets,
+      loader: { ".wgsl": "text" },
+      sourcemap: true,
+      plugins: [separateModules],
+      logLevel: "warning",
+    });
+  await buildModules(source, files.filter((file) => file.endsWith(".js")));
+  // No module imports them, so `deno pack` leaves them out.
+  const replacements = [...new Set(Object.values(replacedInBrowsers))];
+  await buildModules(repository, replacements.map((file) => file.replace(/\.js$/, ".ts")));
   // Pages host this file alone.
   await build({
     entryPoints: [`${source}/${workerFile}`],
@@ -107,6 +126,7 @@ try {
       "Continuous-time and weight-space sequence models: Neural CDEs, fast weight programmers, WARP",
     // Bundlers leave out other modules if nothing is imported from them. The first of these adds methods to the class of tensors.
     sideEffects: ["./src/tensor/methods/install.js", `./${workerFile}`],
+    browser: replacedInBrowsers,
     engines: { node: ">=22" },
     // Only commands, the server and readers of Parquet import them.
     peerDependencies: dependencies,

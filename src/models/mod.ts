@@ -26,8 +26,19 @@ export * from "./gru_ode.ts";
 export * from "./direct_neural_ode.ts";
 export * from "./neural_ode.ts";
 export * from "./latent_ode.ts";
-export type { SeriesStreams, SeriesStreamState, StreamedOutputs } from "./series_streams.ts";
-export { type CausalPath, ModelStream, type ModelStreamOptions, type ModelStreamState } from "./stream.ts";
+export {
+  type SeriesStreams,
+  seriesStreams,
+  type SeriesStreamState,
+  type StreamedOutputs,
+} from "./series_streams.ts";
+export {
+  type CausalPath,
+  ModelStream,
+  type ModelStreamOptions,
+  type ModelStreamState,
+  type StreamedModel,
+} from "./stream.ts";
 export {
   additiveRule,
   deltaRule,

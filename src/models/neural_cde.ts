@@ -18,8 +18,13 @@ import {
   type StaticFeaturesOptions,
   StaticState,
 } from "./static_features.ts";
-import { type SeriesStreams, type SeriesStreamState, splineStreams } from "./series_streams.ts";
-import { ModelStream, type ModelStreamOptions, streamCallNames, streamSolver } from "./stream.ts";
+import {
+  ModelStream,
+  type ModelStreamOptions,
+  streamCallNames,
+  type StreamedModel,
+  streamSolver,
+} from "./stream.ts";
 import { checkReadout, pathCallNames, type ReadoutOptions, solveAndRead } from "./readout_states.ts";
 
 /**
@@ -72,11 +77,8 @@ export type NeuralCDEModel = Layer<[X: Path, options?: NeuralCDECallOptions], Ne
    * @throws {RangeError} For a path that is not causal, or a model whose method is not a fixed-step method.
    */
   stream(options?: ModelStreamOptions & StaticFeaturesCallOptions): ModelStream;
-  /**
-   * Streams for many series. Observations of a series are one unit of time apart; each call may update a
-   * subset of the series.
-   */
-  streams(): SeriesStreams<SeriesStreamState>;
+  /** The functions that `seriesStreams` needs. */
+  readonly streamed: StreamedModel;
 };
 
 /** Parameters of a {@linkcode NeuralCDE} with a full matrix and an initial condition from the control. */
@@ -182,6 +184,6 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
       const { staticFeatures: features, ...options } = call;
       return new ModelStream({ ...streamed, start: (X, t) => start(X.evaluate(t), features) }, options);
     },
-    streams: () => splineStreams({ ...streamed, start: (X, t) => start(X.evaluate(t)) }),
+    streamed: { ...streamed, start: (X: Path, t: number) => start(X.evaluate(t)) },
   });
 }

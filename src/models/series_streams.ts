@@ -1,7 +1,9 @@
 /** Streams of many series at once, updated as observations arrive. */
+import { describe } from "../device/describe.ts";
 import type { DType, TypedArray } from "../device/dtype.ts";
 import { type Shape, sizeOf } from "../device/shape.ts";
 import { DataError } from "../device/errors.ts";
+import { jit } from "../compile/jit/jit.ts";
 import { isCount, isNumber, isRecord } from "../files/json.ts";
 import { parameter } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
@@ -58,26 +60,49 @@ interface StreamedStep {
   step(x: Tensor, known?: StreamKnowledge): StreamKnowledge & { prediction: Tensor };
 }
 
-/** Streams along Hermite cubic splines. */
-export function splineStreams(model: StreamedModel): SeriesStreams<SeriesStreamState> {
-  const { name, inputChannels, dtype } = model;
-  return seriesStreams({
+/**
+ * Streams of many series along Hermite cubic splines, with the current parameters of the model.
+ *
+ * @example
+ * ```ts
+ * import { key, NeuralCDE, seriesStreams } from "@weft/weft";
+ *
+ * const sizes = { inputChannels: 2, hiddenChannels: 8, outputChannels: 1, width: 16, depth: 1 };
+ * const streams = seriesStreams(NeuralCDE({ ...sizes, key: key(0) }));
+ * const [a, b] = await streams.push([[0, 0.5], [0, -1]], [undefined, undefined]); // two series
+ * const [next] = await streams.push([[1, 0.7]], [a.state]); // the first series alone
+ * console.log(b.outputs, next.outputs);
+ * ```
+ *
+ * @param model A model that has the method `stream`.
+ * @throws {TypeError} For other models.
+ */
+export function seriesStreams(model: { readonly streamed: StreamedModel }): SeriesStreams<SeriesStreamState> {
+  const streamed = model?.streamed;
+  if (typeof streamed !== "object") {
+    throw new TypeError(
+      `seriesStreams: got ${
+        describe(model)
+      }, expected a model that has the method stream: a Neural CDE, or fast weights along ` +
+        "a control",
+    );
+  }
+  const { name, inputChannels, dtype } = streamed;
+  return stepStreams({
     ...{ name, inputChannels, dtype, batches: [1, 4, 16] },
     step(x, known) {
       const times = Array.from({ length: 1 + (known?.observations.length ?? 0) }, (_, t) => t);
-      return streamStep(model, "hermite", 0, times, x, known);
+      return streamStep(streamed, "hermite", 0, times, x, known);
     },
   });
 }
 
-/** Streams of many series. The step is traced once by `jit` for each batch size. */
-export function seriesStreams(steps: StreamedStep): SeriesStreams<SeriesStreamState> {
+/** Streams of many series by a function for one observation, which `jit` traces once for each batch size. */
+export function stepStreams(steps: StreamedStep): SeriesStreams<SeriesStreamState> {
   const { name, inputChannels, dtype, batches } = steps;
   const maxBatch = batches.at(-1)!;
   const read = (x: Tensor, known: StreamKnowledge | null) => steps.step(x, known ?? undefined);
-  let traced: typeof read | undefined;
-  /** The step, traced. `jit` is loaded here, so that applications without streams do not contain it. */
-  const tracedStep = async () => traced ??= (await import("../compile/jit/jit.ts")).jit(read);
+  const step = jit(read);
   /**
    * Result tensors by the number of known observations and the batch size. They are reused, since garbage
    * collection of new ones would be expensive.
@@ -105,7 +130,6 @@ export function seriesStreams(steps: StreamedStep): SeriesStreams<SeriesStreamSt
     const stacked = (parts: readonly ArrayLike<number>[], shape: Shape) =>
       stackedRows(parts, batch, shape, dtype);
     const kept = known[0]?.observations.length ?? 0;
-    const step = await tracedStep();
     withoutRecording(() =>
       tidy(() => {
         const { prediction, state, observations } = step(

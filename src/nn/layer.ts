@@ -63,10 +63,11 @@ export function layer<Args extends unknown[], P extends ParameterTree>(
   apply: (...args: Args) => Tensor,
 ): Layer<Args, P> {
   checkFunction("layer", "apply", apply);
-  printAs(apply, () => formatLayer(parameters));
+  const text = () => formatLayer(parameters);
+  printAs(apply, text);
   displayAs(apply, async () => {
     const { displayParameters } = await import("./display_parameters.ts");
-    return displayParameters(parameters);
+    return displayParameters(parameters, text());
   });
   return Object.assign(apply, { parameters });
 }

@@ -26,5 +26,6 @@ export function summary(parameters: ParameterTree): ModelSummary {
   if (typeof parameters !== "object" || parameters === null) {
     throw new TypeError(`summary: got ${describe(parameters)}, expected tensors; pass model.parameters`);
   }
-  return displayAs(printAs({}, () => formatLayer(parameters)), () => displayParameters(parameters));
+  const text = () => formatLayer(parameters);
+  return displayAs(printAs({}, text), () => displayParameters(parameters, text()));
 }

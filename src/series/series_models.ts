@@ -17,6 +17,8 @@ import { IrregularGRU, type IrregularGRUOptions } from "../models/irregular_gru.
 import { LogNCDE } from "../models/log_ncde.ts";
 import { NeuralCDE } from "../models/neural_cde.ts";
 import { NeuralRDE } from "../models/neural_rde.ts";
+import { seriesStreams } from "../models/series_streams.ts";
+import type { StreamedModel } from "../models/stream.ts";
 import { statesAtEnd } from "../models/readout_states.ts";
 import { Recurrent } from "../models/recurrent.ts";
 import { Transformer } from "../models/transformer.ts";
@@ -55,7 +57,7 @@ const fastWeights = ["depth", "heads", "feedForward"] as const;
 const heads = 4;
 
 /** A model along a path. */
-type PathModel = Layer<[X: Path, call: SeriesCall]> & Pick<SeriesModel, "streams">;
+type PathModel = Layer<[X: Path, call: SeriesCall]> & { readonly streamed?: StreamedModel };
 
 /** Sizes of a model that does not read windows. */
 type Sizes = Omit<SeriesModelSizes, "signatureDepth" | "fastWeights" | "pace">;
@@ -82,6 +84,12 @@ function kindOf<Form>(
   };
 }
 
+/** Adds streams of many series to a model that has streams of one series. */
+function withStreams(model: PathModel): PathModel & Pick<SeriesModel, "streams"> {
+  const { streamed } = model;
+  return streamed ? Object.assign(model, { streams: () => seriesStreams({ streamed }) }) : model;
+}
+
 /** A model along a spline. The path is made from the spline's coefficients. */
 function alongSpline(
   takes: readonly ModelSetting[],
@@ -92,7 +100,7 @@ function alongSpline(
     { takes: ["hidden", "online", "condense", ...takes], reads: "spline", takesStatic: true },
     (coeffs) => CubicSpline(coeffs),
     ({ signatureDepth: _, clipWeights: __, initial: ___, fastWeights, pace, ...sizes }) =>
-      make({ ...sizes, slopeScale: slopeScaleOf(pace, drive) }, withHeads(fastWeights)),
+      withStreams(make({ ...sizes, slopeScale: slopeScaleOf(pace, drive) }, withHeads(fastWeights))),
   );
 }
 
@@ -109,7 +117,9 @@ function alongWindows(
     },
     (words) => LinearInterpolation(words),
     ({ signatureDepth = 2, clipWeights: _, initial: __, fastWeights, pace, ...sizes }) =>
-      make({ ...sizes, signatureDepth, slopeScale: slopeScaleOf(pace, "changes") }, withHeads(fastWeights)),
+      withStreams(
+        make({ ...sizes, signatureDepth, slopeScale: slopeScaleOf(pace, "changes") }, withHeads(fastWeights)),
+      ),
   );
 }
 
@@ -134,13 +144,13 @@ function withoutAlone<S extends Pick<SeriesModelSizes, "staticFeatures">>(sizes:
 
 /** Wraps a model without dropout: its calls do not take a key. */
 function withoutDropout(
-  model: Layer<[X: Path, call: Omit<SeriesCall, "key">]> & Pick<SeriesModel, "streams">,
+  model: Layer<[X: Path, call: Omit<SeriesCall, "key">]> & Pick<PathModel, "streamed">,
 ): PathModel {
   const adapted = layer(
     model.parameters,
     (X: Path, { lengths, staticFeatures }: SeriesCall) => model(X, { lengths, staticFeatures }),
   );
-  return model.streams ? Object.assign(adapted, { streams: model.streams }) : adapted;
+  return Object.assign(adapted, { streamed: model.streamed });
 }
 
 function withHeads(sizes: FastWeightSizes = {}): Weights {

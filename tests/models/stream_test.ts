@@ -21,6 +21,7 @@ import {
   ojaRule,
   type Path,
   type ReadoutOptions,
+  seriesStreams,
   type SeriesStreamState,
   type Tensor,
   tensor,
@@ -43,7 +44,7 @@ const makeModel = (options: Partial<NeuralCDEOptions> = {}) =>
   });
 
 type Model =
-  & Pick<ReturnType<typeof makeModel>, "stream" | "streams">
+  & Pick<ReturnType<typeof makeModel>, "stream" | "streamed">
   & ((X: Path, options: ReadoutOptions) => Tensor);
 
 const mapSizes = { inputChannels: 3, modelDim: 8, outputChannels: 2, stepsPerPiece: 2, key: key(1) };
@@ -145,7 +146,7 @@ for (const [name, { model: make }] of Object.entries(models)) {
     `a batched stream of ${name} gives the predictions of separate streams for series of any length`,
     async () => {
       const model = make();
-      const batched = model.streams();
+      const batched = seriesStreams(model);
       const row = (i: number, t: number) => [t, Math.sin(i + t), Math.cos(i * t)];
       const streams = Array.from({ length: 20 }, () => model.stream());
       const known: (SeriesStreamState | undefined)[] = streams.map(() => undefined);

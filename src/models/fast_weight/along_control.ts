@@ -8,8 +8,13 @@ import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { modelSolver } from "../model_solver.ts";
 import { checkSlopeScale, scaled, type SlopeScale } from "../along_path.ts";
-import { type SeriesStreams, type SeriesStreamState, splineStreams } from "../series_streams.ts";
-import { ModelStream, type ModelStreamOptions, streamCallNames, streamSolver } from "../stream.ts";
+import {
+  ModelStream,
+  type ModelStreamOptions,
+  streamCallNames,
+  type StreamedModel,
+  streamSolver,
+} from "../stream.ts";
 import { checkStaticFeatures, type StaticFeaturesCallOptions } from "../static_features.ts";
 import { checkReadout, pathCallNames, type ReadoutOptions, statesAtEnd } from "../readout_states.ts";
 import type { WeightEquation } from "./layers.ts";
@@ -45,11 +50,8 @@ export type FastWeightModel = Layer<[X: Path, options?: FastWeightCallOptions]> 
    * @throws {RangeError} For a path that is not causal, or a model whose method is not a fixed-step method.
    */
   stream(options?: ModelStreamOptions & StaticFeaturesCallOptions): ModelStream;
-  /**
-   * Streams for many series. Observations of a series are one unit of time apart; each call may update a
-   * subset of the series.
-   */
-  streams(): SeriesStreams<SeriesStreamState>;
+  /** The functions that `seriesStreams` needs. */
+  readonly streamed: StreamedModel;
 };
 
 /** Solves dW/ds = slope(x(s), W): `(length(times), ...w0.shape)`. */
@@ -137,7 +139,7 @@ export function alongControl(equation: WeightEquation, options: AlongControlOpti
       const { staticFeatures: features, ...options } = call;
       return new ModelStream({ ...streamed, start: startOf(features) }, options);
     },
-    streams: () => splineStreams({ ...streamed, start: startOf() }),
+    streamed: { ...streamed, start: startOf() },
   });
 }
 
