@@ -3,6 +3,7 @@ import {
   type VectorEvidence,
   vectorsPerRegisterOf,
 } from "../../src/device/cpu/runtime/vectors_per_register.ts";
+import type { MemoryKind } from "../../src/device/cpu/runtime/wasm_memory.ts";
 import { runProgram } from "../run_program.ts";
 
 const program = `
@@ -46,7 +47,7 @@ Deno.test({
 const [join, unchecked] = ["--experimental-wasm-revectorize", "--no-wasm-bounds-checks"];
 
 Deno.test("the register width follows the engine's effective settings only", () => {
-  const cases: [expected: 1 | 2, evidence: Partial<VectorEvidence>][] = [
+  const cases: [expected: 1 | 2, evidence: Partial<VectorEvidence & MemoryKind>][] = [
     [1, {}],
     // In an executable the environment variable has no effect: the engine checks addresses regardless.
     [1, { variable: `${join},${unchecked}`, isStandalone: true }],
@@ -68,6 +69,14 @@ Deno.test("the register width follows the engine's effective settings only", () 
     [1, { variable: `${join},${unchecked}`, checksAddresses: undefined, isStandalone: true }],
     [1, { variable: `${join},${unchecked},--wasm-bounds-checks`, checksAddresses: undefined }],
     [1, { checksAddresses: undefined }],
+    // Traps check the addresses: no code does, in a memory with 32-bit addresses. V8 combines no vectors of a shared memory.
+    [2, { variable: join, trapsAddresses: true, is64: false, isShared: false }],
+    [1, { variable: join, trapsAddresses: true, is64: true, isShared: false }],
+    [1, { variable: join, trapsAddresses: true, is64: false, isShared: true }],
+    [1, { variable: join, trapsAddresses: false, is64: false, isShared: false }],
+    [1, { variable: `--no-${join.slice(2)}`, trapsAddresses: true, is64: false, isShared: false }],
+    [1, { trapsAddresses: true, is64: false, isShared: false }],
+    [1, { variable: join, trapsAddresses: true, is64: false, isShared: false, arch: "aarch64" }],
   ];
   for (const [expected, evidence] of cases) {
     const all = {
@@ -75,9 +84,11 @@ Deno.test("the register width follows the engine's effective settings only", () 
       checksAddresses: true,
       variable: undefined,
       isStandalone: false,
+      trapsAddresses: false,
+      ...{ is64: true, isShared: true },
       ...evidence,
     };
-    assert.equal(vectorsPerRegisterOf(all), expected, JSON.stringify(evidence));
+    assert.equal(vectorsPerRegisterOf(all, all), expected, JSON.stringify(evidence));
   }
 });
 
@@ -87,7 +98,7 @@ Deno.test({
   fn: async () => {
     const program = `
       import { vectorsPerRegister } from "./src/device/cpu/runtime/vectors_per_register.ts";
-      console.log(vectorsPerRegister);
+      console.log(vectorsPerRegister({ is64: true, isShared: true }));
     `;
     const both = `${join},${unchecked}`;
     // The test process may already have switches, and V8 rejects an empty string.

@@ -25,6 +25,7 @@ const data = new Set([
   "SeriesInputs",
   "SeriesSet",
   "SeriesSource",
+  "StreamedModel",
   "Task",
   "Tree",
   "WARPModel",
@@ -54,12 +55,13 @@ const forwarding: Readonly<Record<string, string>> = {
   "TrainedModel.series": "readTable",
 };
 
-/** Functions that a program defines and Weft calls. */
+/** Functions that a program or a model defines and Weft calls. */
 const callbacks = new Set(
   ["make", "read", "rules", "dataSeed", "draw"].map((name) => `SeriesProblem.${name}`),
 );
 callbacks.add("ClassificationOptions.draw");
 callbacks.add("Task.plan");
+for (const name of ["start", "advance", "predict"]) callbacks.add(`StreamedModel.${name}`);
 
 Deno.test("the table of calls contains every exported function with options", async () => {
   const found = functionsWithOptions(await readExports(modules), data);

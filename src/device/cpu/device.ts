@@ -29,7 +29,6 @@ import type { RecurrenceAxes } from "../recurrence.ts";
 import { cumulativeSum, linearRecurrence } from "./kernels/recurrence.ts";
 import { reduce } from "./kernels/reduce.ts";
 import { tridiagonal } from "./kernels/tridiagonal.ts";
-import { vectorsPerRegister } from "./runtime/vectors_per_register.ts";
 import { isMultiplyAddFused } from "./assembler/multiply_add.ts";
 import { hasRelaxedSimd } from "./assembler/wasm.ts";
 
@@ -96,7 +95,7 @@ export class CpuDevice implements KernelDevice {
       ...platform.architecture ? [platform.architecture] : [],
       `${threads} ${threads === 1 ? "thread" : "threads"}`,
       `WebAssembly with ${hasRelaxedSimd ? "relaxed " : ""}SIMD`,
-      ...vectorsPerRegister === 2 ? ["vectors in pairs"] : [],
+      ...this.memory.vectorsPerRegister === 2 ? ["vectors in pairs"] : [],
       ...this.blas ? [`matrix products by ${this.blas.description}`] : [],
     ];
     this.info = {
@@ -111,7 +110,7 @@ export class CpuDevice implements KernelDevice {
       ],
       arithmetic: {
         device: "cpu",
-        vectors: `${128 * vectorsPerRegister} bits`,
+        vectors: `${128 * this.memory.vectorsPerRegister} bits`,
         "multiply-add": isMultiplyAddFused() ? "rounded once" : "rounded twice",
         // Other products have the same bits for any number of threads.
         "large products": this.blas ? `${this.blas.description} on ${threads} threads` : "Weft",

@@ -6,7 +6,6 @@
  */
 import { emitMultiplyAdd } from "../../../device/cpu/assembler/multiply_add.ts";
 import { setSplat } from "../../../device/cpu/assembler/splat.ts";
-import { vectorsPerRegister } from "../../../device/cpu/runtime/vectors_per_register.ts";
 import type { FunctionBuilder, Local } from "../../../device/cpu/assembler/wasm.ts";
 import type { AccumulateKernel, Program } from "../../program/program.ts";
 import type { Tile } from "./tile.ts";
@@ -54,7 +53,7 @@ export function layOutWeightGradients(tile: Tile, { kernels, weightGradients }: 
     const stride = Math.ceil(columns / filled) * filled;
     // Eight registers of sums hide the latency of additions and leave registers for the factors.
     const isEven = stride % (2 * tile.lanes) === 0;
-    const width = { a: isEven ? 4 * vectorsPerRegister : 8, b: (isEven ? 2 : 1) * tile.lanes };
+    const width = { a: isEven ? 4 * tile.module.vectorsPerRegister : 8, b: (isEven ? 2 : 1) * tile.lanes };
     const bytes = depth * tile.bytes;
     const panels = { a: end, b: end + bytes * Math.ceil(rows / width.a) * width.a };
     end = panels.b + bytes * stride;

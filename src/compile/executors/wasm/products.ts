@@ -4,13 +4,12 @@ import { lower as lowerMath } from "../../../device/float32_math.ts";
 import { ScalarEmitter } from "../../../device/cpu/assembler/scalar_wasm.ts";
 import { emitMultiplyAdd } from "../../../device/cpu/assembler/multiply_add.ts";
 import { setSplat } from "../../../device/cpu/assembler/splat.ts";
-import { vectorsPerRegister } from "../../../device/cpu/runtime/vectors_per_register.ts";
 import type { ContractKernel, Operand, Program } from "../../program/program.ts";
 import { expressionText } from "./elementwise.ts";
 import { loadKey, type Tile } from "./tile.ts";
 
-/** Vectors of sums in a register tile. The other of the 16 registers hold factors. */
-const sumVectors = 10 * vectorsPerRegister;
+/** Registers of sums in a tile. The other of the 16 registers hold factors. */
+const sumRegisters = 10;
 
 /** Loop order of a matrix product. */
 interface Tiling {
@@ -38,7 +37,10 @@ function tilingOf(tile: Tile, { operands: [a, b], output }: ContractKernel): Til
   const [m, n] = output.shape.slice(-2);
   const byRows = b.slot !== undefined && (a.slot === undefined || m > n);
   const length = byRows ? m : n;
-  const most = Math.min(length, Math.max(1, Math.floor(sumVectors / tile.vectors)));
+  const most = Math.min(
+    length,
+    Math.max(1, Math.floor(sumRegisters * tile.module.vectorsPerRegister / tile.vectors)),
+  );
   // A width that divides the length leaves no slow remainder. At least 4 sums hide the latency of additions.
   const width =
     [0, 1, 2].map((less) => most - less).find((w) => w >= Math.min(4, most) && length % w === 0) ?? most;

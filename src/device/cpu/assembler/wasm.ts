@@ -43,8 +43,11 @@ export class ModuleBuilder {
   readonly #is64: boolean;
   #memory: { module: string; name: string } | undefined;
 
-  /** @param is64 Whether the addresses of the module's memory have 64 bits. */
-  constructor(is64 = false) {
+  /**
+   * @param is64 Whether the addresses of the module's memory have 64 bits.
+   * @param vectorsPerRegister Number of adjacent vectors that the engine combines.
+   */
+  constructor(is64 = false, readonly vectorsPerRegister: 1 | 2 = 1) {
     this.#is64 = is64;
   }
 

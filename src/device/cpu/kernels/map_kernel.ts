@@ -4,7 +4,6 @@ import type { Scalar } from "../../scalar.ts";
 import { emitSeek } from "./axes.ts";
 import { addTask } from "../runtime/executable.ts";
 import { ScalarEmitter } from "../assembler/scalar_wasm.ts";
-import { vectorsPerRegister } from "../runtime/vectors_per_register.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 
 /** Spacing of the elements of an operand along the innermost axis. */
@@ -113,7 +112,7 @@ export function emitMap(
   f.set(axes, read("axes"));
   const remaining = f.local("i32");
   /** Vectors per iteration: several for short expressions, where loop overhead matters. */
-  const together = scalar.operations <= 8 ? 4 : scalar.mixesWidths ? 1 : vectorsPerRegister;
+  const together = scalar.operations <= 8 ? 4 : scalar.mixesWidths ? 1 : module.vectorsPerRegister;
   const results = f.locals("v128", together);
   const offsetOf = (operand: MappedOperand, at: number) => at * lanes * bytesOf(operand);
   /** Computes the result `at` vectors after the current one. */

@@ -1,7 +1,7 @@
 /** Products with few rows or columns, if both matrices are contiguous along the sum. */
 import { addTask } from "../runtime/executable.ts";
 import { emitMultiplyAdd } from "../assembler/multiply_add.ts";
-import { vectorsPerRegister } from "../runtime/vectors_per_register.ts";
+import type { Registers } from "../runtime/vectors_per_register.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 import { reader, word } from "./descriptor.ts";
 import { setPointers } from "./pointers.ts";
@@ -11,8 +11,8 @@ import { emitUnits } from "./units.ts";
 /** Rows and columns of a tile. Their sums fill the registers. */
 const [tileRows, tileColumns] = [2, 6];
 /** Bytes of a sum, and of the sums of a tile, per task. */
-const sumBytes = 16 * vectorsPerRegister;
-export const dotBytes: number = tileRows * tileColumns * sumBytes;
+const sumBytes = ({ vectorsPerRegister }: Registers) => 16 * vectorsPerRegister;
+export const dotBytes = (registers: Registers): number => tileRows * tileColumns * sumBytes(registers);
 
 /**
  * Scalar products of one or two rows with six columns, with lanes along the sum. Parameters: a, b, c, the
@@ -21,6 +21,7 @@ export const dotBytes: number = tileRows * tileColumns * sumBytes;
  */
 function emitTile(module: ModuleBuilder, vectors: Vectors, rows: number): FunctionBuilder {
   const { size, lanes, bits, name } = vectors;
+  const { vectorsPerRegister } = module;
   const f = module.addFunction(
     `dots ${rows}`,
     ["address", "address", "address", "i32", "address", "address", "address", "i32", "address"],
@@ -59,9 +60,9 @@ function emitTile(module: ModuleBuilder, vectors: Vectors, rows: number): Functi
   if (vectorsPerRegister > 1) {
     // V8 combines adjacent stores. Single vectors follow.
     const all = sums.flat();
-    all.forEach((vectors, i) => f.storeVectors(place, vectors, i * sumBytes));
+    all.forEach((vectors, i) => f.storeVectors(place, vectors, i * sumBytes(module)));
     all.forEach(([sum], i) => {
-      const part = (v: number) => () => f.load("v128.load", place, i * sumBytes + 16 * v);
+      const part = (v: number) => () => f.load("v128.load", place, i * sumBytes(module) + 16 * v);
       f.set(sum, () => f.op(`${name}.add`, part(0), part(1)));
     });
   }
@@ -100,7 +101,7 @@ export function emitDots(module: ModuleBuilder, vectors: Vectors): void {
   const place = start.address(word.scratch);
   const [left, remaining] = f.locals("i32", 2);
   const [row, tile] = f.locals("address", 2);
-  f.increment(place, () => f.op("address.mul", task, dotBytes));
+  f.increment(place, () => f.op("address.mul", task, dotBytes(module)));
   emitUnits(start, vectors, read, ({ a, b, c, rows, columns }) => {
     f.set(remaining, columns);
     f.while(() => f.op("i32.gt_s", remaining, 0), () => {

@@ -213,10 +213,10 @@ export class Multiplier {
     const columnUnits = Math.ceil(n / columnsPerUnit);
     const units = batches * rowUnits * columnUnits;
     const tasks = Math.min(units, tasksFor(products, productsPerTask));
-    const panels = !packsB ? 0 : bColumn === 1 ? rowPanels : panelsAtOnce;
-    const scratchPerTask = panels * wholePanelBytes +
+    const panels = !packsB ? 0 : bColumn === 1 ? rowPanels : panelsAtOnce(memory);
+    const scratchPerTask = panels * wholePanelBytes(memory) +
       (packsA ? rowsPerUnit * blockDepth * size : 0) +
-      (updates ? updateBytes(size, rowsPerUnit, columnsPerUnit) : dots ? dotBytes : 0);
+      (updates ? updateBytes(memory, size, rowsPerUnit, columnsPerUnit) : dots ? dotBytes(memory) : 0);
     const scratch = scratchPerTask > 0 ? memory.allocate(scratchPerTask * tasks) : undefined;
 
     this.#start(output.dtype as Float, dots ? "dots" : updates ? "updates" : "products", tasks, {

@@ -45,7 +45,7 @@ export function emitPacking(module: ModuleBuilder, vectors: Vectors, side: "a" |
  */
 export function emitPackedProduct(module: ModuleBuilder, vectors: Vectors): void {
   const { size, lanes } = vectors;
-  const width = tileVectors * lanes;
+  const width = tileVectors(module) * lanes;
   const tiles = Array.from({ length: groupRows }, (_, i) => emitGroupTile(module, vectors, i + 1));
   const start = addTask(module, "packed");
   const { f } = start;

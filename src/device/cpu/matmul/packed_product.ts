@@ -5,6 +5,7 @@ import { transposed } from "../../view.ts";
 import { addressOf } from "../assembler/address.ts";
 import { maxTasks } from "../kernels/kernels.ts";
 import type { Block, Memory } from "../runtime/memory.ts";
+import type { Registers } from "../runtime/vectors_per_register.ts";
 import type { word } from "./descriptor.ts";
 import { panelBytes, panelPadding } from "./packing.ts";
 import { panelsAtOnce } from "./products.ts";
@@ -59,9 +60,10 @@ function pack(
 ): PackedMatrices {
   const [count, m, k] = shape;
   const words = bytesPerElement(view.dtype) / 4;
-  const panelColumns = panelBytes / (4 * words);
+  const rowBytes = panelBytes(memory);
+  const panelColumns = rowBytes / (4 * words);
   const terms = Math.min(blockTerms, k);
-  const panel = (terms * panelBytes + panelPadding) / 4;
+  const panel = (terms * rowBytes + panelPadding) / 4;
   const spacing = side === "a" ? terms * words : panel / panelColumns;
   const together = side === "a" ? groupRows : panelColumns;
   const stride = spacing * together * Math.ceil(m / together);
@@ -86,7 +88,14 @@ function batch(count: number, strides: readonly number[]) {
 }
 
 /** Multiplies packed matrices into `(count, m, n)`. */
-function multiply(start: Start, a: PackedMatrices, b: PackedMatrices, output: BufferView, k: number): void {
+function multiply(
+  registers: Registers,
+  start: Start,
+  a: PackedMatrices,
+  b: PackedMatrices,
+  output: BufferView,
+  k: number,
+): void {
   const [count, m, n] = output.shape;
   const words = bytesPerElement(output.dtype) / 4;
   const isFlat = m <= blockRows;
@@ -104,7 +113,7 @@ function multiply(start: Start, a: PackedMatrices, b: PackedMatrices, output: Bu
     ...{ bColumnStride: b.spacing, bDepthStride: b.blockStride, cRowStride: output.strides[1] * words },
     ...{ units, unitsPerTask: Math.ceil(units / tasks), rowUnits, rowsPerUnit, columnUnits, columnsPerUnit },
     depth: Math.min(k, blockTerms),
-    panels: isFlat ? panelsAtOnce : 4 * blockColumns * words / panelBytes,
+    panels: isFlat ? panelsAtOnce(registers) : 4 * blockColumns * words / panelBytes(registers),
   }, batch(count, [a.stride / words, b.stride / words, output.strides[0]]));
 }
 
@@ -145,7 +154,7 @@ export class PackedRight implements PreparedMatrix {
   /** Multiplies (m, k) by the matrix, into a contiguous (m, n). */
   multiply(start: Start, a: BufferView, output: BufferView): void {
     const packed = pack(this.#memory, start, "a", asBatch(a));
-    multiply(start, packed, this.#packed, asBatch(output), a.shape[1]);
+    multiply(this.#memory, start, packed, this.#packed, asBatch(output), a.shape[1]);
     this.#memory.release(packed.block);
   }
 

@@ -1,10 +1,11 @@
 /** Copies parts of matrices, in the order of a tile's reads. */
 import type { FunctionBuilder, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
+import type { Registers } from "../runtime/vectors_per_register.ts";
 import { setPointers } from "./pointers.ts";
 import { groupRows, tileVectors, type Vectors } from "./tile.ts";
 
 /** Bytes of a packed row of the right matrix. */
-export const panelBytes = 16 * tileVectors;
+export const panelBytes = (registers: Registers): number => 16 * tileVectors(registers);
 
 /**
  * Padding between panels: distances that are not powers of two, so that rows of several panels are in
@@ -19,7 +20,8 @@ export function emitPackPanels(module: ModuleBuilder, { size, lanes, bits }: Vec
     ["address", "address", "i32", "address", "address", "i32", "address"],
   );
   const [to, from, k, rowStride, columnStride, columns, panelStride] = f.params;
-  const width = tileVectors * lanes;
+  const vectors = tileVectors(module);
+  const width = vectors * lanes;
   const [fromAt, toAt] = f.locals("address", 2);
   const left = f.local("i32");
   const forPanels = (body: () => void) => {
@@ -35,12 +37,12 @@ export function emitPackPanels(module: ModuleBuilder, { size, lanes, bits }: Vec
   f.if(() => f.op("address.eq", columnStride, size), () => {
     f.while(() => f.op("i32.gt_s", k, 0), () => {
       forPanels(() => {
-        const row = Array.from({ length: tileVectors }, (_, i) => () => f.load("v128.load", fromAt, 16 * i));
+        const row = Array.from({ length: vectors }, (_, i) => () => f.load("v128.load", fromAt, 16 * i));
         f.storeVectors(toAt, row);
-        f.increment(fromAt, panelBytes);
+        f.increment(fromAt, panelBytes(module));
       });
       f.increment(from, rowStride);
-      f.increment(to, panelBytes);
+      f.increment(to, panelBytes(module));
       f.increment(k, -1);
     });
   }, () => {
@@ -52,7 +54,7 @@ export function emitPackPanels(module: ModuleBuilder, { size, lanes, bits }: Vec
       f.set(to, toAt);
       f.set(rows, k);
       f.while(() => f.op("i32.gt_s", rows, 0), () => {
-        for (let i = 0; i < tileVectors; i++) {
+        for (let i = 0; i < vectors; i++) {
           f.set(vector, () => f.load(`v128.load${bits}_zero` as Opcode, pointers[i * lanes]));
           for (let lane = 1; lane < lanes; lane++) {
             f.set(
@@ -63,7 +65,7 @@ export function emitPackPanels(module: ModuleBuilder, { size, lanes, bits }: Vec
           f.store("v128.store", to, vector, 16 * i);
         }
         for (const pointer of pointers) f.increment(pointer, rowStride);
-        f.increment(to, panelBytes);
+        f.increment(to, panelBytes(module));
         f.increment(rows, -1);
       });
       f.increment(fromAt, () => f.op("address.mul", columnStride, width));

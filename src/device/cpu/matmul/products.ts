@@ -1,6 +1,6 @@
 /** Products by tiles. */
 import { addTask } from "../runtime/executable.ts";
-import { vectorsPerRegister } from "../runtime/vectors_per_register.ts";
+import type { Registers } from "../runtime/vectors_per_register.ts";
 import type { ModuleBuilder } from "../assembler/wasm.ts";
 import { reader, word } from "./descriptor.ts";
 import { emitPackPanels, emitPackRows, panelBytes, panelPadding } from "./packing.ts";
@@ -11,13 +11,16 @@ import { emitUnits } from "./units.ts";
  * Vectors of tiles with one row and with two rows. They are wide, because each sum is a chain of dependent
  * additions.
  */
-const fewRowsVectors = [8 * vectorsPerRegister, 4 * vectorsPerRegister] as const;
+const fewRowsVectors = (
+  { vectorsPerRegister }: Registers,
+) => [8 * vectorsPerRegister, 4 * vectorsPerRegister];
 /** Terms that are packed at a time: the current panels take half of the first-level cache. */
 export const blockDepth = 256;
 /** Bytes of a panel. */
-export const wholePanelBytes: number = panelBytes * blockDepth + panelPadding;
+export const wholePanelBytes = (registers: Registers): number =>
+  panelBytes(registers) * blockDepth + panelPadding;
 /** Panels that rows are multiplied by at a time: the tiles write complete cache lines. */
-export const panelsAtOnce = 2 / vectorsPerRegister;
+export const panelsAtOnce = ({ vectorsPerRegister }: Registers): number => 2 / vectorsPerRegister;
 
 /** Products by tiles, of matrices in place or packed. */
 export function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
@@ -31,11 +34,14 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
     byColumns: tiles(width, false, most),
   });
   // From the narrowest to the widest; each is twice as wide as the previous one.
-  const widths = Array.from({ length: 1 + Math.log2(tileVectors) }, (_, i) => 2 ** i);
+  const widths = Array.from({ length: 1 + Math.log2(tileVectors(module)) }, (_, i) => 2 ** i);
   const byWidth = widths.map((width) => ways(width));
-  const fewRows = fewRowsVectors.map((width, i) => ({ width: width * lanes, tiles: ways(width, i + 1) }));
-  const width = tileVectors * lanes;
-  const chunkColumns = panelsAtOnce * width;
+  const fewRows = fewRowsVectors(module).map((width, i) => ({
+    width: width * lanes,
+    tiles: ways(width, i + 1),
+  }));
+  const width = tileVectors(module) * lanes;
+  const chunkColumns = panelsAtOnce(module) * width;
 
   const start = addTask(module, "products");
   const { f, task } = start;
@@ -56,7 +62,7 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
   f.increment(panels, () => f.op("address.mul", task, scratchPerTask));
   f.set(
     packedA,
-    () => f.op("address.add", panels, () => f.op("address.mul", packsB, wholePanelBytes)),
+    () => f.op("address.add", panels, () => f.op("address.mul", packsB, wholePanelBytes(module))),
   );
   // Tiles read the left matrix from one pointer if rows are one element apart, else from a pointer per row.
   f.set(
@@ -73,7 +79,7 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
         packsA,
       ),
   );
-  f.set(bStride, () => f.op("select", () => f.address(panelBytes), bDepthStride, packsB));
+  f.set(bStride, () => f.op("select", () => f.address(panelBytes(module)), bDepthStride, packsB));
 
   emitUnits(start, vectors, read, ({ a, b, c, rows, columns }) => {
     f.set(done, 0);
@@ -101,7 +107,7 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
         () =>
           f.op(
             "select",
-            () => f.op("address.add", () => f.op("address.mul", depth, panelBytes), panelPadding),
+            () => f.op("address.add", () => f.op("address.mul", depth, panelBytes(module)), panelPadding),
             () => f.op("address.mul", bColumnStride, width),
             packsB,
           ),
@@ -173,7 +179,7 @@ export function emitProducts(module: ModuleBuilder, vectors: Vectors): void {
           f.increment(cRow, () => f.op("address.mul", cRowStride, tileRows));
           f.increment(left, -tileRows);
         });
-        f.increment(bPanel, () => f.op("address.mul", bStep, panelsAtOnce));
+        f.increment(bPanel, () => f.op("address.mul", bStep, panelsAtOnce(module)));
         f.increment(bChunk, () => f.op("address.mul", bColumnStride, chunk));
         f.increment(cChunk, () => f.op("address.mul", chunk, size));
         f.increment(remaining, () => f.op("i32.sub", 0, chunk));

@@ -1,13 +1,14 @@
 /** The microkernel: a tile of the result in registers. */
 import { emitMultiplyAdd } from "../assembler/multiply_add.ts";
 import { setSplat } from "../assembler/splat.ts";
-import { vectorsPerRegister } from "../runtime/vectors_per_register.ts";
+import type { Registers } from "../runtime/vectors_per_register.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 import { setPointers } from "./pointers.ts";
 
-/** Rows and vectors of a tile. The vectors fill two registers. */
+/** Rows of a tile. */
 export const tileRows = 6;
-export const tileVectors = 2 * vectorsPerRegister;
+/** Vectors of a tile: they fill two registers. */
+export const tileVectors = ({ vectorsPerRegister }: Registers): number => 2 * vectorsPerRegister;
 /**
  * Rows of a group of a packed left matrix, and of its tile: the sums, the vectors of the right matrix, a
  * broadcast element of the left matrix and the vector that contains it use fourteen registers.
@@ -84,12 +85,13 @@ export function emitGroupTile(module: ModuleBuilder, vectors: Vectors, rows: num
     ["address", "address", "address", "i32", "address", "i32", "i32"],
   );
   const [a, b, c, k, cStride, columns, accumulates] = f.params;
-  const sums = Array.from({ length: rows }, () => f.locals("v128", tileVectors));
-  const right = f.locals("v128", tileVectors);
+  const width = tileVectors(module);
+  const sums = Array.from({ length: rows }, () => f.locals("v128", width));
+  const right = f.locals("v128", width);
   const [left, several] = f.locals("v128", 2);
   const steps = (count: number) => {
     for (let i = 0; i < count; i++) {
-      right.forEach((vector, v) => f.set(vector, () => f.load("v128.load", b, 16 * (tileVectors * i + v))));
+      right.forEach((vector, v) => f.set(vector, () => f.load("v128.load", b, 16 * (width * i + v))));
       sums.forEach((row, r) => {
         const inOrder = rows === groupRows ? groupRows * count : 0;
         setSplat(f, size, left, several, a, groupRows * i + r, inOrder);
@@ -97,7 +99,7 @@ export function emitGroupTile(module: ModuleBuilder, vectors: Vectors, rows: num
       });
     }
     f.increment(a, count * groupRows * size);
-    f.increment(b, count * tileVectors * 16);
+    f.increment(b, count * width * 16);
     f.increment(k, -count);
   };
   emitSteps(f, k, 8, steps);

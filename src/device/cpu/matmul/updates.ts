@@ -5,6 +5,7 @@
 import { addTask } from "../runtime/executable.ts";
 import { emitMultiplyAdd } from "../assembler/multiply_add.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
+import type { Registers } from "../runtime/vectors_per_register.ts";
 import { reader, word } from "./descriptor.ts";
 import { emitPackRows } from "./packing.ts";
 import { tileRows, tileVectors, type Vectors } from "./tile.ts";
@@ -19,27 +20,29 @@ const rowsAtOnce = 5;
 /** Bytes of a row of the left matrix for the terms of one step. */
 const weightBytes = (size: number): number => tileRows * size;
 /** Bytes of a row of a strip. */
-const stripBytes = 16 * tileVectors;
+const stripBytes = (registers: Registers) => 16 * tileVectors(registers);
 /** Maximum number of narrower strips at the end: of one vector, and of one element. */
-const narrowStrips = tileVectors - 1 + 3;
+const narrowStrips = (registers: Registers) => tileVectors(registers) - 1 + 3;
 
 /**
  * Bytes per task, in complete cache lines: elements of the left matrix for some terms, and the sums of all
  * strips.
  */
-export function updateBytes(size: number, rows: number, columns: number): number {
-  const strips = Math.ceil(columns * size / stripBytes) + narrowStrips;
-  return 64 * Math.ceil(rows * (weightBytes(size) + strips * stripBytes) / 64);
+export function updateBytes(registers: Registers, size: number, rows: number, columns: number): number {
+  const bytes = stripBytes(registers);
+  const strips = Math.ceil(columns * size / bytes) + narrowStrips(registers);
+  return 64 * Math.ceil(rows * (weightBytes(size) + strips * bytes) / 64);
 }
 
 /** Strips with the width of a tile, of one vector, and of one element, until no columns remain. */
 function emitStrips(
+  tileWidth: number,
   f: FunctionBuilder,
   { lanes, bits }: Vectors,
   columns: Local,
   strip: (width: number, elements: number, load: Opcode) => void,
 ): void {
-  for (const [width, elements] of [[tileVectors, tileVectors * lanes], [1, lanes], [1, 1]]) {
+  for (const [width, elements] of [[tileWidth, tileWidth * lanes], [1, lanes], [1, 1]]) {
     const load = elements > 1 ? "v128.load" : `v128.load${bits}_zero` as Opcode;
     f.while(() => f.op("i32.ge_s", columns, elements), () => {
       strip(width, elements, load);
@@ -56,7 +59,7 @@ function emitUnpack(module: ModuleBuilder, vectors: Vectors): FunctionBuilder {
   const [vector] = f.locals("v128", 1);
   const left = f.local("i32");
   const cAt = f.local("address");
-  emitStrips(f, vectors, columns, (width, elements, load) => {
+  emitStrips(tileVectors(module), f, vectors, columns, (width, elements, load) => {
     f.set(cAt, c);
     f.set(left, rows);
     f.doWhile(() => {
@@ -65,7 +68,7 @@ function emitUnpack(module: ModuleBuilder, vectors: Vectors): FunctionBuilder {
         if (elements > 1) f.store("v128.store", cAt, vector, 16 * v);
         else f.laneMemory(`v128.store${bits}_lane` as Opcode, 0, cAt, vector);
       }
-      f.increment(from, stripBytes);
+      f.increment(from, stripBytes(module));
       f.increment(cAt, cStride);
       f.increment(left, -1);
     }, left);
@@ -88,12 +91,12 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
     ["address", "address", "address", "address", "i32", "i32"],
   );
   const [a, b, c, bStride, rows, columns] = f.params;
-  const right = Array.from({ length: depth }, () => f.locals("v128", tileVectors));
-  const sums = f.locals("v128", tileVectors);
+  const right = Array.from({ length: depth }, () => f.locals("v128", tileVectors(module)));
+  const sums = f.locals("v128", tileVectors(module));
   const [weights, weight] = f.locals("v128", 2);
   const left = f.local("i32");
   const [aAt, bAt] = f.locals("address", 2);
-  emitStrips(f, vectors, columns, (width, elements, load) => {
+  emitStrips(tileVectors(module), f, vectors, columns, (width, elements, load) => {
     f.set(bAt, b);
     right.forEach((row, i) => {
       if (i > 0) f.increment(bAt, bStride);
@@ -102,7 +105,7 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
     f.set(aAt, a);
     f.set(left, rows);
     const addToRow = (position: number) => {
-      const [aOffset, cOffset] = [position * weightBytes(size), position * stripBytes];
+      const [aOffset, cOffset] = [position * weightBytes(size), position * stripBytes(module)];
       for (let v = 0; v < width; v++) {
         f.set(sums[v], () => adds ? f.load("v128.load", c, cOffset + 16 * v) : f.i32x4(0));
       }
@@ -130,7 +133,7 @@ function emitUpdate(module: ModuleBuilder, vectors: Vectors, depth: number, adds
     const addToRows = (count: number) => {
       for (let position = 0; position < count; position++) addToRow(position);
       f.increment(aAt, count * weightBytes(size));
-      f.increment(c, count * stripBytes);
+      f.increment(c, count * stripBytes(module));
       f.increment(left, -count);
     };
     f.while(() => f.op("i32.ge_s", left, rowsAtOnce), () => addToRows(rowsAtOnce));

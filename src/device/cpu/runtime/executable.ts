@@ -13,8 +13,10 @@ import {
 const functions = hostFunctions();
 
 /** A module that works on the device's memory and may import {@linkcode hostFunctions}. */
-export function newModule({ is64 }: Pick<Memory, "is64">): ModuleBuilder {
-  const module = new ModuleBuilder(is64);
+export function newModule(
+  { is64, vectorsPerRegister }: Pick<Memory, "is64" | "vectorsPerRegister">,
+): ModuleBuilder {
+  const module = new ModuleBuilder(is64, vectorsPerRegister);
   module.importMemory("env", "memory");
   return module;
 }

@@ -8,6 +8,7 @@
 import { platform } from "../../../platform/current.ts";
 import type { DType, TypedArray } from "../../dtype.ts";
 import type { Reserve } from "../../reserve.ts";
+import { type Registers, vectorsPerRegister } from "./vectors_per_register.ts";
 import { growMemory, maximumPagesOf, type MemoryKind, needsMemory64, newMemory } from "./wasm_memory.ts";
 
 /** Size and alignment of blocks in bytes: a cache line. */
@@ -56,8 +57,9 @@ export function formatBytes(bytes: number): string {
 }
 
 /** One growing memory and its allocator. */
-export class Memory implements MemoryKind {
+export class Memory implements MemoryKind, Registers {
   readonly is64: boolean;
+  readonly vectorsPerRegister: 1 | 2;
   readonly wasm: WebAssembly.Memory;
   /** Views of the entire memory. They are replaced when it grows: do not store them across an allocation. */
   u8!: Uint8Array<SharedArrayBuffer>;
@@ -83,6 +85,7 @@ export class Memory implements MemoryKind {
    */
   constructor(wantedBytes?: number, readonly isShared: boolean = true) {
     this.is64 = needsMemory64(wantedBytes);
+    this.vectorsPerRegister = vectorsPerRegister(this);
     const most = maximumPagesOf(this.is64);
     this.#maximumPages = Math.min(most, Math.ceil((wantedBytes ?? platform.machineMemory()) / page));
     this.#limit = this.#maximumPages < most

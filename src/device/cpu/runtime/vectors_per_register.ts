@@ -1,4 +1,5 @@
 import { platform } from "../../../platform/current.ts";
+import type { MemoryKind } from "./wasm_memory.ts";
 
 /** Properties that determine whether V8 combines two adjacent vectors of 128 bits. */
 export interface VectorEvidence {
@@ -12,21 +13,34 @@ export interface VectorEvidence {
   readonly variable: string | undefined;
   /** Whether this is an executable of `deno compile`, which ignores the environment. */
   readonly isStandalone: boolean;
+  /**
+   * Whether the engine finds wrong 32-bit addresses by traps of the processor, so that no code checks them.
+   */
+  readonly trapsAddresses: boolean;
+}
+
+/** Number of 128-bit vectors per register, of a memory or of a module that works on it. */
+export interface Registers {
+  readonly vectorsPerRegister: 1 | 2;
 }
 
 /**
  * Number of 128-bit vectors per register: 2 if V8 combines vectors that are adjacent in memory, else 1. V8
- * combines vectors only on x86-64, and only if no address is checked between them, which can be tested. The
+ * combines vectors only on x86-64, and only if no code checks an address between them, which can be tested. The
  * flag that enables this is only visible in the environment, not on a command line or in an executable.
- * There, missing address checks imply the flag, because they have no other use.
+ * There, missing address checks imply the flag, because they have no other use. Where traps check the addresses
+ * of a memory, V8 combines vectors if threads cannot share the memory.
  */
 export function vectorsPerRegisterOf(
-  { arch, checksAddresses, variable, isStandalone }: VectorEvidence,
+  { arch, checksAddresses, variable, isStandalone, trapsAddresses }: VectorEvidence,
+  { is64, isShared }: MemoryKind,
 ): 1 | 2 {
-  if (arch !== "x86_64" || checksAddresses) return 1;
+  if (arch !== "x86_64") return 1;
   const switches = isStandalone ? [] : variable?.split(",") ?? [];
   const isUnchecked = lastOf(switches, "wasm-bounds-checks") === false;
   const isJoined = lastOf(switches, "experimental-wasm-revectorize");
+  if (trapsAddresses && isJoined && !is64 && !isShared) return 2;
+  if (checksAddresses) return 1;
   if (checksAddresses === undefined) return isUnchecked && isJoined ? 2 : 1;
   return isJoined ?? !isUnchecked ? 2 : 1;
 }
@@ -68,10 +82,16 @@ function tryAddressChecks(): boolean | undefined {
   }
 }
 
-/** Number of 128-bit vectors per register in this process. It determines the width of tiles. */
-export const vectorsPerRegister: 1 | 2 = vectorsPerRegisterOf({
+/** What this process knows. */
+const evidence: VectorEvidence = {
   arch: platform.architecture,
   checksAddresses: tryAddressChecks(),
   variable: platform.engineFlags,
   isStandalone: platform.isStandalone,
-});
+  trapsAddresses: !platform.prefersMemory64,
+};
+
+/** Number of 128-bit vectors per register in code for a kind of memory. It determines the width of tiles. */
+export function vectorsPerRegister(kind: MemoryKind): 1 | 2 {
+  return vectorsPerRegisterOf(evidence, kind);
+}
