@@ -37,6 +37,7 @@ export {
   ModelStream,
   type ModelStreamOptions,
   type ModelStreamState,
+  type StreamableModel,
   type StreamedModel,
 } from "./stream.ts";
 export {

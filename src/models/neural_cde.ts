@@ -21,8 +21,8 @@ import {
 import {
   ModelStream,
   type ModelStreamOptions,
+  type StreamableModel,
   streamCallNames,
-  type StreamedModel,
   streamSolver,
 } from "./stream.ts";
 import { checkReadout, pathCallNames, type ReadoutOptions, solveAndRead } from "./readout_states.ts";
@@ -70,16 +70,17 @@ const neuralCDEOptionNames: OptionNames<NeuralCDEOptions> = {
 export type NeuralCDECallOptions = ReadoutOptions & StaticFeaturesCallOptions;
 
 /** A Neural CDE: a layer that reads a whole control, or observations one by one. */
-export type NeuralCDEModel = Layer<[X: Path, options?: NeuralCDECallOptions], NeuralCDEParameters> & {
-  /**
-   * Starts a stream that predicts at each observation as it arrives, with the current parameters.
-   *
-   * @throws {RangeError} For a path that is not causal, or a model whose method is not a fixed-step method.
-   */
-  stream(options?: ModelStreamOptions & StaticFeaturesCallOptions): ModelStream;
-  /** The functions that `seriesStreams` needs. */
-  readonly streamed: StreamedModel;
-};
+export type NeuralCDEModel =
+  & Layer<[X: Path, options?: NeuralCDECallOptions], NeuralCDEParameters>
+  & StreamableModel
+  & {
+    /**
+     * Starts a stream that predicts at each observation as it arrives, with the current parameters.
+     *
+     * @throws {RangeError} For a path that is not causal, or a model whose method is not a fixed-step method.
+     */
+    stream(options?: ModelStreamOptions & StaticFeaturesCallOptions): ModelStream;
+  };
 
 /** Parameters of a {@linkcode NeuralCDE} with a full matrix and an initial condition from the control. */
 export type NeuralCDEParameters = {

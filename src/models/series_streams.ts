@@ -10,7 +10,7 @@ import { tensor } from "../tensor/creation.ts";
 import { withoutRecording } from "../tensor/primitive.ts";
 import { tidy } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { type StreamedModel, type StreamKnowledge, streamStep } from "./stream.ts";
+import { type StreamableModel, type StreamKnowledge, streamStep } from "./stream.ts";
 
 /** State of a streamed series, as plain JSON. */
 export interface SeriesStreamState {
@@ -77,7 +77,7 @@ interface StreamedStep {
  * @param model A model that has the method `stream`.
  * @throws {TypeError} For other models.
  */
-export function seriesStreams(model: { readonly streamed: StreamedModel }): SeriesStreams<SeriesStreamState> {
+export function seriesStreams(model: StreamableModel): SeriesStreams<SeriesStreamState> {
   const streamed = model?.streamed;
   if (typeof streamed !== "object") {
     throw new TypeError(

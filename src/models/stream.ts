@@ -82,6 +82,12 @@ export interface StreamedModel {
   predict(state: Tensor, X: Path, t: number): Tensor;
 }
 
+/** A model whose predictions can be streamed. */
+export interface StreamableModel {
+  /** The functions that a stream needs, for `seriesStreams`. */
+  readonly streamed: StreamedModel;
+}
+
 /**
  * Solver options of a stream between two observations. The default is one step. The loop is not compiled,
  * because it has too few steps to benefit.

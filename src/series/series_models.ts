@@ -18,7 +18,7 @@ import { LogNCDE } from "../models/log_ncde.ts";
 import { NeuralCDE } from "../models/neural_cde.ts";
 import { NeuralRDE } from "../models/neural_rde.ts";
 import { seriesStreams } from "../models/series_streams.ts";
-import type { StreamedModel } from "../models/stream.ts";
+import type { StreamableModel } from "../models/stream.ts";
 import { statesAtEnd } from "../models/readout_states.ts";
 import { Recurrent } from "../models/recurrent.ts";
 import { Transformer } from "../models/transformer.ts";
@@ -57,7 +57,7 @@ const fastWeights = ["depth", "heads", "feedForward"] as const;
 const heads = 4;
 
 /** A model along a path. */
-type PathModel = Layer<[X: Path, call: SeriesCall]> & { readonly streamed?: StreamedModel };
+type PathModel = Layer<[X: Path, call: SeriesCall]> & Partial<StreamableModel>;
 
 /** Sizes of a model that does not read windows. */
 type Sizes = Omit<SeriesModelSizes, "signatureDepth" | "fastWeights" | "pace">;

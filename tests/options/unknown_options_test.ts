@@ -25,6 +25,7 @@ const data = new Set([
   "SeriesInputs",
   "SeriesSet",
   "SeriesSource",
+  "StreamableModel",
   "StreamedModel",
   "Task",
   "Tree",

@@ -11,8 +11,8 @@ import { checkSlopeScale, scaled, type SlopeScale } from "../along_path.ts";
 import {
   ModelStream,
   type ModelStreamOptions,
+  type StreamableModel,
   streamCallNames,
-  type StreamedModel,
   streamSolver,
 } from "../stream.ts";
 import { checkStaticFeatures, type StaticFeaturesCallOptions } from "../static_features.ts";
@@ -41,7 +41,7 @@ const fastWeightCallNames: OptionNames<FastWeightCallOptions> = {
 /**
  * A model of fast weights along a control: a layer that reads a whole control, or observations one by one.
  */
-export type FastWeightModel = Layer<[X: Path, options?: FastWeightCallOptions]> & {
+export type FastWeightModel = Layer<[X: Path, options?: FastWeightCallOptions]> & StreamableModel & {
   /**
    * Starts a stream that predicts at each observation as it arrives, with the current parameters. If the
    * model reads the derivative of the control, the first prediction uses a derivative of zero, because no
@@ -50,8 +50,6 @@ export type FastWeightModel = Layer<[X: Path, options?: FastWeightCallOptions]> 
    * @throws {RangeError} For a path that is not causal, or a model whose method is not a fixed-step method.
    */
   stream(options?: ModelStreamOptions & StaticFeaturesCallOptions): ModelStream;
-  /** The functions that `seriesStreams` needs. */
-  readonly streamed: StreamedModel;
 };
 
 /** Solves dW/ds = slope(x(s), W): `(length(times), ...w0.shape)`. */
