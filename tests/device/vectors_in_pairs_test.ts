@@ -71,6 +71,10 @@ Deno.test("the register width follows the engine's effective settings only", () 
     [1, { checksAddresses: undefined }],
     // Traps check the addresses: no code does, in a memory with 32-bit addresses. V8 combines no vectors of a shared memory.
     [2, { variable: join, trapsAddresses: true, is64: false, isShared: false }],
+    [1, {
+      ...{ variable: join, trapsAddresses: true, is64: false, isShared: false },
+      checksAddresses: undefined,
+    }],
     [1, { variable: join, trapsAddresses: true, is64: true, isShared: false }],
     [1, { variable: join, trapsAddresses: true, is64: false, isShared: true }],
     [1, { variable: join, trapsAddresses: false, is64: false, isShared: false }],
