@@ -70,9 +70,13 @@ export interface ModelStreamState {
 
 /** The functions of a model that a stream needs. */
 export interface StreamedModel {
+  /** Name of the model, for messages. */
   readonly name: string;
+  /** Channels of an observation. */
   readonly inputChannels: number;
+  /** Type of observations and of the state. */
   readonly dtype: DType;
+  /** Method of the solver. */
   readonly method?: MethodChoice;
   /** The state at the first time of a control with values `(batch, channels)`. */
   start(X: Path, t: number): Tensor;
