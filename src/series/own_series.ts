@@ -224,13 +224,22 @@ async function readTargets(settings: SeriesSettings): Promise<SeriesSet> {
 
 function requireClasses({ name, classes, series, validationFrom, testFrom }: SeriesSet): void {
   if (classes.length < 2) {
-    const found = classes.length === 0 ? "no column label" : `only the label "${classes[0]}"`;
     const expected = "at least two different labels";
-    throw new DataError(
-      classes.length === 0 ? "missing-column" : "too-small",
-      `${name}: ${found}; expected ${expected}`,
-      { option: "target", column: "label", expected },
-    );
+    const details = { option: "target", column: "label", expected } as const;
+    if (classes.length === 1) {
+      throw new DataError(
+        "too-small",
+        `${name}: only the label "${classes[0]}"; expected ${expected}`,
+        details,
+      );
+    }
+    throw new DataError("missing-column", `${name}: no column "label" with the class of each series`, {
+      ...details,
+      fixes: [
+        (write) => `name the column of the classes with ${write("target")}`,
+        (write) => `or predict future values with ${write("task")} forecast`,
+      ],
+    });
   }
   // A given part needs no series of the table.
   const parts = [

@@ -80,7 +80,7 @@ for (
     [
       "no label",
       "series,time,x\na,0,1\n",
-      /own.csv: no column label; expected at least two different labels/,
+      /own.csv: no column "label" with the class of each series; name the column of the classes with --target/,
     ],
     [
       "too few series",
