@@ -176,7 +176,7 @@ try {
   await opened.bringToFront();
   await waitForReport(opened);
   const name = new URL(opened.url()).searchParams.get("name");
-  const report = await newPage(browser, "file://", faultsOf("report"));
+  const report = await openPage(browser, "file://", faultsOf("report"));
   await report.goto(`file://${runs}/${name}/report.html`);
   await check(report, "report");
 } catch (error) {
