@@ -13,10 +13,10 @@ import { workloadNames } from "./workloads.ts";
 /** V8's switches for pairs of vectors. */
 const pairs = ["--experimental-wasm-revectorize", "--no-wasm-bounds-checks"];
 
-/** A runtime with a maximum size of memory, which decides the width of addresses, and its bundle. */
+/** A runtime, its bundle, and the maximum size of its memory, which decides the width of addresses. Default: that of Weft. */
 interface Contender extends Runtime {
   readonly label: string;
-  readonly memory: number;
+  readonly memory?: number;
   readonly folder: string;
 }
 
@@ -32,6 +32,7 @@ interface Options {
   pairs?: true;
   against?: string;
   example?: true;
+  remark?: string;
   out: string;
 }
 
@@ -70,7 +71,7 @@ async function timeExample(folder: string, { rounds }: Options): Promise<Measure
 
 function contendersOf(folder: string, before: string | undefined, isPaired = false): Contender[] {
   if (before !== undefined) {
-    const deno = { name: "Deno", flags: [], memory: addresses["64-bit"] };
+    const deno = { name: "Deno", flags: [] };
     return [{ ...deno, label: "before", folder: before }, { ...deno, label: "now", folder }];
   }
   return runtimeNames.flatMap((name) =>
@@ -86,18 +87,20 @@ const program = benchCommand("runtimes")
   .option("--pairs", "use V8's switches for pairs of vectors")
   .option("--against <folder>", "compare this library with a checkout of another commit, in Deno")
   .option("--example", "time the example of the README, and measure the size of its bundle")
+  .option("--remark <text>", "a sentence for the page, such as the state of the machine")
   .option("--out <folder>", "folder of runtimes.jsonl and runtimes.md", "bench/results")
   .argument("[workloads...]", `names from ${workloadNames.join(", ")}, optionally with sizes (default: all)`);
 
 await main(async (args) => {
   program.parse(args, { from: "user" });
   const options = program.opts<Options>();
+  await Deno.mkdir(options.out, { recursive: true });
   const folder = await Deno.makeTempDir();
   const root = new URL("..", import.meta.url).pathname;
   await bundleAgent(root, root, folder);
   const measured: Measured[] = [];
   const add = (one: Measured) => {
-    measured.push(one);
+    measured.push({ ...one, remark: options.remark });
     console.log(
       [one.name, ...one.times.map(({ label, seconds }) => `${label} ${seconds.toPrecision(3)}`)].join("  "),
     );

@@ -7,7 +7,7 @@ import { prepare } from "../workloads.ts";
 
 /** Time some steps of a workload, or a program. `null` ends the agent. */
 export type Command =
-  | { readonly workload: string; readonly memory: number; readonly seconds: number }
+  | { readonly workload: string; readonly memory?: number; readonly seconds: number }
   | { readonly program: string }
   | null;
 
@@ -44,7 +44,7 @@ async function answer(command: NonNullable<Command>): Promise<Times> {
     return { seconds: [(performance.now() - start) / 1000] };
   }
   const { workload, memory, seconds } = command;
-  device ??= await init({ device: "cpu", memory });
+  device ??= await init({ device: "cpu", ...memory !== undefined && { memory } });
   if (current?.workload !== workload) {
     current = { workload, step: prepare(workload).step };
     for (let spent = 0; spent < warmUpSeconds;) spent += secondsOf(current.step);
