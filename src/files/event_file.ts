@@ -2,6 +2,7 @@
  * TensorBoard's event files: records of TFRecord with messages of the protocol buffer `Event`
  * (tensorboard/compat/proto/event.proto).
  */
+import { crc32By } from "../platform/crc32.ts";
 
 /** An entry of an event file. */
 export interface Event {
@@ -85,18 +86,5 @@ function mask(crc: number): number {
   return ((crc >>> 15 | crc << 17) + 0xa282ead8) >>> 0;
 }
 
-/** Checksums of single bytes: the remainders by Castagnoli's polynomial, with the bits in reverse. */
-const remainders = Uint32Array.from({ length: 256 }, (_, byte) => {
-  let remainder = byte;
-  for (let bit = 0; bit < 8; bit++) {
-    remainder = remainder & 1 ? remainder >>> 1 ^ 0x82f63b78 : remainder >>> 1;
-  }
-  return remainder;
-});
-
-/** CRC-32C (RFC 3720, appendix B.4). */
-export function crc32c(bytes: Uint8Array): number {
-  let crc = 0xffffffff;
-  for (const byte of bytes) crc = remainders[(crc ^ byte) & 255] ^ crc >>> 8;
-  return ~crc >>> 0;
-}
+/** CRC-32C (RFC 3720, appendix B.4), by Castagnoli's polynomial. */
+export const crc32c: (bytes: Uint8Array) => number = crc32By(0x82f63b78);

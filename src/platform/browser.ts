@@ -1,4 +1,5 @@
 /** Browsers: a page, or a worker of a page. */
+import { crc32By } from "./crc32.ts";
 import type { Platform, ThreadStart } from "./platform.ts";
 
 /** Properties of pages that workers lack, or that Deno's types lack. */
@@ -26,7 +27,7 @@ export function browser(): Platform {
           "Cross-Origin-Embedder-Policy: require-corp",
       ),
     nextTurn,
-    zlib: { crc32, inflateRaw },
+    zlib: { crc32: crc32By(0xedb88320), inflateRaw },
     gunzip,
   };
 }
@@ -101,20 +102,6 @@ async function* gunzip(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
     if (done) return;
     yield value;
   }
-}
-
-/** Remainders of one byte, for the CRC-32 of zip archives (ISO 3309, polynomial 0xedb88320). */
-let remainders: Uint32Array | undefined;
-
-function crc32(bytes: Uint8Array): number {
-  remainders ??= Uint32Array.from({ length: 256 }, (_, byte) => {
-    let rest = byte;
-    for (let bit = 0; bit < 8; bit++) rest = rest & 1 ? rest >>> 1 ^ 0xedb88320 : rest >>> 1;
-    return rest;
-  });
-  let rest = 0xffffffff;
-  for (const byte of bytes) rest = rest >>> 8 ^ remainders[(rest ^ byte) & 0xff];
-  return (rest ^ 0xffffffff) >>> 0;
 }
 
 async function inflateRaw(bytes: Uint8Array, maxLength: number): Promise<Uint8Array> {

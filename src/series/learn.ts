@@ -194,7 +194,7 @@ export function forecast(
 }
 
 /** Trains a model in a folder in memory. */
-export async function learn<Options extends LearnOptions, Answer extends Prediction>(
+async function learn<Options extends LearnOptions, Answer extends Prediction>(
   task: TaskKind,
   data: SeriesSource,
   options: Options,
