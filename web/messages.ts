@@ -14,7 +14,7 @@ export interface Choice {
   readonly epochs: number;
 }
 
-/** A channel, and the range of its values in which a visitor draws. */
+/** A channel with the range of values of the drawing pad. */
 export interface Channel {
   readonly name: string;
   readonly low: number;

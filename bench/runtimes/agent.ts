@@ -15,7 +15,7 @@ export type Command =
 export interface Times {
   /** Seconds of each step, or of the program. */
   readonly seconds: readonly number[];
-  /** What the device computes with. */
+  /** Description of the device: its processor, threads and vectors. */
   readonly device?: readonly string[];
 }
 

@@ -11,7 +11,7 @@ export interface Measured {
     readonly label: string;
     /** Median of the rounds. */
     readonly seconds: number;
-    /** What the device computes with. */
+    /** Description of the device: its processor, threads and vectors. */
     readonly device?: readonly string[];
   }[];
   readonly sizes?: readonly Sizes[];

@@ -29,7 +29,7 @@ export interface Disk {
   failureOf(error: unknown): "absent" | "a folder" | "already there" | undefined;
 }
 
-/** What readers and writers of zip archives need. */
+/** Checksums and decompression for zip archives. */
 export interface Zlib {
   crc32(bytes: Uint8Array): number;
   /**

@@ -39,7 +39,7 @@ export const warpFigure2: PaperTable = {
     paper: {
       seeds: 3,
       differs:
-        "The settings of docs/research/recipes.md. Errors are of the test months, in units in which the " +
+        "The settings are those of docs/research/recipes.md. Errors are of the test months, in units in which the " +
         "training months range from -1 to 1. The paper's errors are of its validation months. The " +
         "Transformer has as many parameters as WARP. The paper's Transformer is Hugging Face's.",
       hours: 100,

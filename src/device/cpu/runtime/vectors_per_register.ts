@@ -83,7 +83,7 @@ function tryAddressChecks(): boolean | undefined {
   }
 }
 
-/** What this process knows. */
+/** Properties of this process. */
 const evidence: VectorEvidence = {
   arch: platform.architecture,
   checksAddresses: tryAddressChecks(),
