@@ -41,6 +41,15 @@ const forecastDefaults = {
 /** Models of whole series. */
 const wholeSeriesModels = { ...seriesModels, "random-convolutions": randomConvolutions };
 
+/** Models of whole series, and their default sizes and solver. */
+export const ownNetwork = {
+  width: 64,
+  depth: 1,
+  // As accurate as rk4 along splines, at half the cost.
+  method: "midpoint",
+  models: wholeSeriesModels,
+} as const;
+
 /** Values of the option `model` for a task. */
 function modelsOf(task?: TaskKind): Readonly<Record<string, ModelKind>> {
   return task === "forecast"
@@ -80,11 +89,7 @@ const ofWholeSeries: ModelExperiment<SeriesSettings> = seriesExperiment({
   make: readTargets,
   read: readSeries,
   timeScale: (set) => typicalDuration / typicalSpan(set.series),
-  width: 64,
-  depth: 1,
-  // As accurate as rk4 along splines, at half the cost.
-  method: "midpoint",
-  models: wholeSeriesModels,
+  ...ownNetwork,
 });
 
 /** Experiment on users' own series: a table, or a problem in the format of the UEA archive. */

@@ -70,7 +70,7 @@ function convolvedChannels({ channels }: DataRecord): number[] {
 function ridgeNetwork(
   { record, key, train }: SeriesNetworkOptions,
   outputs: number,
-): Omit<SeriesNetwork, "memberOutputs"> {
+): Omit<SeriesNetwork, "members" | "memberOutputs"> {
   const { channels, time, split } = record;
   const convolved = convolvedChannels(record);
   const sizes = sizesFor(split.train.length);

@@ -1,6 +1,8 @@
 /** Kinds of models that read series: their sizes, calls and inputs. */
 import type { SeriesStreams } from "../models/series_streams.ts";
 import type { StaticFeaturesOptions } from "../models/static_features.ts";
+import type { StreamableModel } from "../models/stream.ts";
+import type { WARPModel } from "../models/warp/warp.ts";
 import type { Layer } from "../nn/layer.ts";
 import type { MethodName } from "../solvers/methods.ts";
 import type { Key } from "../tensor/random.ts";
@@ -61,11 +63,16 @@ export type SeriesCall = {
   staticFeatures?: Tensor;
 };
 
-/** Maps series in the form of {@linkcode SeriesReading} to outputs `(batch, outputChannels)`. */
-export type SeriesModel = Layer<[form: Tensor, call: SeriesCall]> & {
+/** Access to the states of a model, besides its outputs. */
+export interface SeriesModelStates extends Partial<StreamableModel> {
   /** Streams of series with unit distance between rows, if the model can read them row by row. */
   streams?(): SeriesStreams;
-};
+  /** The WARP, whose states are weights of its root network. It reads rows without the time. */
+  readonly warp?: WARPModel;
+}
+
+/** Maps series in the form of {@linkcode SeriesReading} to outputs `(batch, outputChannels)`. */
+export type SeriesModel = Layer<[form: Tensor, call: SeriesCall]> & SeriesModelStates;
 
 /** A kind of model that reads series. */
 export interface SeriesModelKind extends ModelKind {

@@ -39,9 +39,9 @@ import type { ModelSetting } from "./model_kind.ts";
 import type {
   FastWeightSizes,
   SeriesCall,
-  SeriesModel,
   SeriesModelKind,
   SeriesModelSizes,
+  SeriesModelStates,
 } from "./series_model.ts";
 import { stepsPerGap } from "./step_size.ts";
 import { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";
@@ -72,22 +72,17 @@ type Weights = FastWeightSizes & { heads: number };
 function kindOf<Form>(
   kind: Omit<SeriesModelKind, "make">,
   open: (form: Tensor) => Form,
-  make: (sizes: SeriesModelSizes) => Layer<[form: Form, call: SeriesCall]> & Pick<SeriesModel, "streams">,
+  make: (sizes: SeriesModelSizes) => Layer<[form: Form, call: SeriesCall]> & SeriesModelStates,
 ): SeriesModelKind {
   return {
     ...kind,
     make(sizes) {
       const model = make(sizes);
+      const { streamed, streams = streamed && (() => seriesStreams({ streamed })), warp } = model;
       const adapted = layer(model.parameters, (form: Tensor, call: SeriesCall) => model(open(form), call));
-      return model.streams ? Object.assign(adapted, { streams: model.streams }) : adapted;
+      return Object.assign(adapted, { streamed, streams, warp });
     },
   };
-}
-
-/** Adds streams of many series to a model that has streams of one series. */
-function withStreams(model: PathModel): PathModel & Pick<SeriesModel, "streams"> {
-  const { streamed } = model;
-  return streamed ? Object.assign(model, { streams: () => seriesStreams({ streamed }) }) : model;
 }
 
 /** A model along a spline. The path is made from the spline's coefficients. */
@@ -100,7 +95,7 @@ function alongSpline(
     { takes: ["hidden", "online", "condense", ...takes], reads: "spline", takesStatic: true },
     (coeffs) => CubicSpline(coeffs),
     ({ signatureDepth: _, clipWeights: __, initial: ___, fastWeights, pace, ...sizes }) =>
-      withStreams(make({ ...sizes, slopeScale: slopeScaleOf(pace, drive) }, withHeads(fastWeights))),
+      make({ ...sizes, slopeScale: slopeScaleOf(pace, drive) }, withHeads(fastWeights)),
   );
 }
 
@@ -117,16 +112,14 @@ function alongWindows(
     },
     (words) => LinearInterpolation(words),
     ({ signatureDepth = 2, clipWeights: _, initial: __, fastWeights, pace, ...sizes }) =>
-      withStreams(
-        make({ ...sizes, signatureDepth, slopeScale: slopeScaleOf(pace, "changes") }, withHeads(fastWeights)),
-      ),
+      make({ ...sizes, signatureDepth, slopeScale: slopeScaleOf(pace, "changes") }, withHeads(fastWeights)),
   );
 }
 
 /** A model that reads series row by row. */
 function atObservations(
   takes: readonly ModelSetting[],
-  make: (sizes: Sizes) => Layer<[rows: ObservationRows, call: SeriesCall]> & Pick<SeriesModel, "streams">,
+  make: (sizes: Sizes) => Layer<[rows: ObservationRows, call: SeriesCall]> & SeriesModelStates,
   { takesStatic = false, typicalSteps }: Partial<Pick<SeriesModelKind, "takesStatic" | "typicalSteps">> = {},
 ): SeriesModelKind {
   return kindOf(
@@ -228,11 +221,12 @@ function warp(transition: WARPTransitionOptions): SeriesModelKind {
       root: { width, depth, activation: "relu" },
       clipWeights: clipWeights || undefined,
     });
-    return layer(
+    const adapted = layer(
       model.parameters,
-      ({ values }, { lengths }) =>
+      ({ values }: ObservationRows, { lengths }: SeriesCall) =>
         statesAtEnd("WARP", model(values.slice(-1, 1), { states: "all" }), lengths),
     );
+    return Object.assign(adapted, { warp: model });
     // A change of the transition is raised to the power of the number of steps.
   }, { typicalSteps: 128 });
 }

@@ -72,6 +72,8 @@ export interface SeriesNetworkOptions {
 export interface SeriesNetwork {
   /** Learned tensors. */
   readonly parameters: ParameterTree;
+  /** The model, or the members of an ensemble. Empty for a model that is fitted in closed form. */
+  readonly members: readonly SeriesModel[];
   /**
    * Parameters with L2 regularisation: those of the vector field, or all parameters of a model that reads
    * observations (Kidger et al., 2020, appendix D.1).
@@ -112,7 +114,7 @@ export interface SeriesNetwork {
 /** A kind of model that is fitted in closed form. */
 export interface FittedModelKind extends ModelKind {
   /** Makes the model. @param outputs Number of output features. */
-  network(options: SeriesNetworkOptions, outputs: number): Omit<SeriesNetwork, "memberOutputs">;
+  network(options: SeriesNetworkOptions, outputs: number): Omit<SeriesNetwork, "members" | "memberOutputs">;
 }
 
 /** A model that predicts the targets of its record from series. */
@@ -163,7 +165,7 @@ export function seriesNetwork(
   const kind = kindNamed<SeriesModelKind | FittedModelKind>(options.models ?? seriesModels, name);
   if ("network" in kind) {
     const network = kind.network(options, outputs);
-    return { ...network, memberOutputs: (inputs, key) => [network.outputs(inputs, key)] };
+    return { ...network, members: [], memberOutputs: (inputs, key) => [network.outputs(inputs, key)] };
   }
   const { reads, takesStatic, make } = kind;
   const places = Array.from(channels.keys());
@@ -223,6 +225,7 @@ export function seriesNetwork(
   const network: Omit<SeriesNetwork, "read"> = {
     lengthOf,
     parameters,
+    members,
     regularised: reads === "observations" ? parameters : vectorField,
     inputs(given) {
       const series = given.map(rowsOfSeries);

@@ -43,6 +43,11 @@ for (
   });
 }
 
+Deno.test("a model without access to its states has no view [cpu]", async () => {
+  await trainOnSpirals({ model: "gru-ode", epochs: 1 });
+  assert.equal(await look("1"), undefined);
+});
+
 Deno.test("the matrices of a view are the parts of the state [cpu]", async () => {
   await trainOnSpirals({ model: "warp", epochs: 1 });
   const { matrices, states } = (await look("1"))!;
