@@ -3,28 +3,16 @@
 import { escapeText, formatPercent } from "../src/charts/format.ts";
 import type { EpochMetrics } from "../src/train/epoch_metrics.ts";
 import { trainingCharts } from "../src/train/training_charts.ts";
-import { CallError, startWorker } from "./client.ts";
-import { drawCharts, matrixPictures, timeText, viewCharts } from "./drawings.ts";
+import { startWorker } from "./client.ts";
+import { drawCharts } from "./drawings.ts";
+import { act, button, byId, onFiles, select, setOptions, showFault, showStatus } from "./elements.ts";
 import type { ExampleName } from "./examples.ts";
 import { download, isRun, onDrop } from "./files.ts";
-import type { Answer, Choice, DataInfo, View } from "./messages.ts";
+import type { Answer, Choice, DataInfo } from "./messages.ts";
 import { drawingPad } from "./pad.ts";
+import { hideView, showView } from "./view_panel.ts";
 
-function byId<Kind extends Element = HTMLElement>(id: string): Kind {
-  return document.getElementById(id) as Element as Kind;
-}
-const choices = ["example", "model", "path", "method", "device", "series", "channel"] as const;
-const select = Object.fromEntries(choices.map((id) => [id, byId<HTMLSelectElement>(id)])) as Record<
-  typeof choices[number],
-  HTMLSelectElement
->;
-const names = ["train", "pause", "step", "stop", "save", "held-out", "clear"] as const;
-const button = Object.fromEntries(names.map((id) => [id, byId<HTMLButtonElement>(id)])) as Record<
-  typeof names[number],
-  HTMLButtonElement
->;
-const [epochs, moment] = [byId<HTMLInputElement>("epochs"), byId<HTMLInputElement>("moment")];
-const dark = matchMedia("(prefers-color-scheme: dark)");
+const epochs = byId<HTMLInputElement>("epochs");
 
 /** Name in the list of series of the drawn series. */
 const drawn = "drawn series";
@@ -35,7 +23,6 @@ const lookShare = 0.15;
 
 let info: DataInfo;
 let metrics: EpochMetrics[] = [];
-let view: View | undefined;
 let [isTraining, isPaused, isTrained] = [false, false, false];
 /** Whether the worker looks inside the model, whether it must look again, and the earliest time to do so in training. */
 let [isLooking, isLookDue, lookFrom] = [false, false, 0];
@@ -48,7 +35,7 @@ const { call } = startWorker((epoch, count) => {
   }
   byId<HTMLProgressElement>("progress").value = epoch.epoch / count;
   const { accuracy } = epoch.validation;
-  say(
+  showStatus(
     `${isPaused ? "Paused: epoch" : "Epoch"} ${epoch.epoch} of ${count}: ${
       formatPercent(accuracy)
     } of the held-out series are correct.`,
@@ -57,29 +44,6 @@ const { call } = startWorker((epoch, count) => {
   showButtons();
   if (isPaused || !isLooking && performance.now() >= lookFrom) void look().catch(showFault);
 });
-
-function say(text: string): void {
-  byId("status").textContent = text;
-}
-
-/** Shows an error of a call: its code, what is wrong, and how to correct it. */
-function showFault(error: unknown): void {
-  const { code, message } = error instanceof CallError
-    ? error.fault
-    : { code: undefined, message: `${error}` };
-  const box = byId("fault");
-  box.innerHTML = `${code ? `<code>${escapeText(code)}</code>: ` : ""}${escapeText(message)}`;
-  box.hidden = false;
-  box.scrollIntoView({ block: "nearest" });
-}
-
-/** Runs an action of the visitor. Its error replaces the last one. */
-async function act(action: () => Promise<void>): Promise<void> {
-  const box = byId("fault");
-  box.hidden = true;
-  box.textContent = "";
-  await action().catch(showFault);
-}
 
 function showButtons(): void {
   button.train.disabled = isTraining;
@@ -108,7 +72,7 @@ function drawCurves(): void {
 /** Shows new data, or those of a run that was opened. */
 function useData(found: DataInfo): void {
   info = found;
-  [metrics, view] = [[], undefined];
+  metrics = [];
   byId<HTMLProgressElement>("progress").value = 0;
   const { series, channels, classes } = info;
   const counts = `${series.length} series of ${classes.length} classes (${classes.join(", ")})`;
@@ -120,16 +84,11 @@ function useData(found: DataInfo): void {
   if (series.length === 0) select.series.value = drawn;
   setOptions(select.channel, channels.map(({ name }, c) => [`${c}`, name]));
   byId("channel-label").hidden = channels.length <= 2;
-  byId("training").hidden = byId("inside").hidden = true;
+  byId("training").hidden = true;
+  hideView();
   usePad();
   showAnswer();
   showButtons();
-}
-
-function setOptions(list: HTMLSelectElement, options: readonly (readonly string[])[]): void {
-  list.innerHTML = options.map(([value, text]) =>
-    `<option value="${escapeText(value)}">${escapeText(text)}</option>`
-  ).join("");
 }
 
 function usePad(): void {
@@ -163,19 +122,19 @@ async function train(isStep: boolean): Promise<void> {
   };
   [metrics, isTraining, isPaused, lookFrom] = [[], true, isStep, 0];
   showButtons();
-  say("Preparing ...");
+  showStatus("Preparing ...");
   try {
     await call("pause", isStep);
     const training = call("train", choice);
     ended = training.catch(() => {});
     const { accuracy, device } = await training;
-    say(
+    showStatus(
       accuracy === undefined
         ? `Stopped after ${metrics.length} epochs.`
         : `Done: ${formatPercent(accuracy)} of the test series are correct. ${device}.`,
     );
   } catch (error) {
-    say("Not trained.");
+    showStatus("Not trained.");
     throw error;
   } finally {
     [isTraining, isPaused] = [false, false];
@@ -197,7 +156,7 @@ async function look(): Promise<void> {
       const [{ value }, data] = [select.series, info];
       const found = await call("look", value === drawn ? undefined : value);
       // The data may be others now.
-      if (info === data && isTrained) showView(found);
+      if (info === data && isTrained) showView(found, info, whyNoView());
       const now = performance.now();
       lookFrom = now + (now - start) / lookShare;
     }
@@ -206,29 +165,10 @@ async function look(): Promise<void> {
   }
 }
 
-function showView(found: View | undefined): void {
-  view = found;
-  byId("inside").hidden = false;
-  byId("view").textContent = view
-    ? ""
-    : select.series.value === drawn
+function whyNoView(): string {
+  return select.series.value === drawn
     ? "Draw a series of two observations or more."
     : "The inside of this model is not drawn.";
-  const names = { channels: info.channels.map(({ name }) => name), classes: info.classes };
-  void drawCharts(byId("charts"), view ? viewCharts(view, names) : []);
-  byId("state").hidden = !view || view.matrices.length === 0;
-  if (!view) return;
-  const last = view.states.length - 1;
-  if (moment.max !== `${last}`) [moment.max, moment.value] = [`${last}`, `${last}`];
-  showMoment();
-}
-
-/** Shows the matrices in the state at the chosen time. */
-function showMoment(): void {
-  if (!view) return;
-  const at = Math.min(moment.valueAsNumber, view.states.length - 1);
-  byId("moment-text").textContent = timeText(view, at);
-  byId("matrices").innerHTML = matrixPictures(view, at, dark.matches ? "dark" : "light");
 }
 
 /** Shows the prediction after a number of observations. */
@@ -278,8 +218,8 @@ async function loadData(source: ExampleName | File): Promise<void> {
   await stopTraining();
   isTrained = false;
   useData(await call("load", source));
-  if (source instanceof File) say(`${source.name} is read. Press Train.`);
-  else say("Press Train.");
+  if (source instanceof File) showStatus(`${source.name} is read. Press Train.`);
+  else showStatus("Press Train.");
 }
 
 async function openRun(files: readonly File[]): Promise<void> {
@@ -287,17 +227,7 @@ async function openRun(files: readonly File[]): Promise<void> {
   const found = await call("open", files, select.device.value as Choice["device"]);
   isTrained = true;
   useData(found);
-  say("The run is open: draw a series, or predict a table.");
-}
-
-/** Calls a function with the chosen files of an input. The same files can be chosen again. */
-function onFiles(id: string, receive: (files: File[]) => Promise<void>): void {
-  const input = byId<HTMLInputElement>(id);
-  input.addEventListener("change", () => {
-    const files = [...input.files ?? []];
-    input.value = "";
-    if (files.length > 0) void act(() => receive(files));
-  });
+  showStatus("The run is open: draw a series, or predict a table.");
 }
 
 const loadExample = () => act(() => loadData(select.example.value as ExampleName));
@@ -305,8 +235,6 @@ select.example.addEventListener("change", loadExample);
 select.model.addEventListener("change", showButtons);
 select.series.addEventListener("change", () => act(look));
 select.channel.addEventListener("change", usePad);
-moment.addEventListener("input", showMoment);
-dark.addEventListener("change", showMoment);
 byId("settings").addEventListener("submit", (event) => {
   event.preventDefault();
   void act(() => train(false));
