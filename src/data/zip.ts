@@ -4,7 +4,7 @@
  * the CRC-32 are checked when a file is read.
  */
 import { concatenateBytes } from "../files/memory.ts";
-import { platform } from "../platform/current.ts";
+import { zlib } from "./zlib.ts";
 
 /** A file in an archive. */
 interface ZipEntry {
@@ -140,7 +140,7 @@ async function unpack(
     );
   }
   if (bytes.length !== size) throw new Error(`${name}: damaged: ${bytes.length} bytes, expected ${size}`);
-  if (platform.zlib.crc32(bytes) !== checksum) {
+  if (zlib.crc32(bytes) !== checksum) {
     throw new Error(`${name}: damaged: the content does not match its checksum`);
   }
   return bytes;
@@ -148,7 +148,7 @@ async function unpack(
 
 async function inflate(content: Uint8Array, size: number, name: string): Promise<Uint8Array> {
   try {
-    return await platform.zlib.inflateRaw(content, Math.max(1, size));
+    return await zlib.inflateRaw(content, Math.max(1, size));
   } catch (error) {
     throw new Error(
       `${name}: damaged: cannot be unpacked to ${size} bytes (${
@@ -173,7 +173,7 @@ export function zipOf(files: Readonly<Record<string, Uint8Array>>): Uint8Array<A
     const common = [
       // Names are UTF-8.
       ...word16(version, 1 << 11, methods.stored, 0, firstDay),
-      ...word32(platform.zlib.crc32(content), length, length),
+      ...word32(zlib.crc32(content), length, length),
       ...word16(text.length, 0),
     ];
     const header = Uint8Array.from([...word32(signatures.file), ...common, ...text]);

@@ -1,5 +1,4 @@
 /** Browsers: a page, or a worker of a page. */
-import { crc32By } from "./crc32.ts";
 import type { Platform, ThreadStart } from "./platform.ts";
 
 /** Properties of pages that workers lack, or that Deno's types lack. */
@@ -13,7 +12,6 @@ export function browser(): Platform {
   const { document, crossOriginIsolated } = globalThis as Page;
   return {
     name: "a browser",
-    isStandalone: false,
     prefersMemory64: false,
     webGpu: "the browser's WebGPU",
     hasNativeLibraries: false,
@@ -27,8 +25,6 @@ export function browser(): Platform {
           "Cross-Origin-Embedder-Policy: require-corp",
       ),
     nextTurn,
-    zlib: { crc32: crc32By(0xedb88320), inflateRaw },
-    gunzip,
   };
 }
 
@@ -86,33 +82,4 @@ function nextTurn(): Promise<void> {
     };
     port2.postMessage(undefined);
   });
-}
-
-async function* gunzip(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  const { readable, writable } = new DecompressionStream("gzip");
-  const [writer, reader] = [writable.getWriter(), readable.getReader()];
-  const write = async () => {
-    for await (const chunk of chunks) await writer.write(chunk as Uint8Array<ArrayBuffer>);
-    await writer.close();
-  };
-  // Errors of the chunks reach the reader.
-  write().catch((error) => writer.abort(error));
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    yield value;
-  }
-}
-
-async function inflateRaw(bytes: Uint8Array, maxLength: number): Promise<Uint8Array> {
-  const stream = new Blob([bytes as Uint8Array<ArrayBuffer>]).stream()
-    .pipeThrough(new DecompressionStream("deflate-raw"));
-  const chunks: Uint8Array<ArrayBuffer>[] = [];
-  let length = 0;
-  for await (const chunk of stream) {
-    length += chunk.length;
-    if (length > maxLength) throw new Error(`more than ${maxLength} bytes`);
-    chunks.push(chunk);
-  }
-  return new Uint8Array(await new Blob(chunks).arrayBuffer());
 }

@@ -1,6 +1,7 @@
 /** Deno. */
 import { nodeAbilities } from "./node.ts";
 import type { Platform } from "./platform.ts";
+import { tryAddressChecks, vectorsPerRegisterOf } from "./vectors_per_register.ts";
 
 /** The Deno that runs Weft. Nothing here asks the user for a permission. */
 export function deno(): Platform {
@@ -8,8 +9,14 @@ export function deno(): Platform {
     ...nodeAbilities(),
     name: `Deno ${Deno.version.deno}`,
     architecture: Deno.build.arch,
-    isStandalone: Deno.build.standalone,
-    engineFlags: readFlags(),
+    vectorsPerRegister: (kind) =>
+      vectorsPerRegisterOf({
+        arch: Deno.build.arch,
+        checksAddresses: tryAddressChecks(),
+        variable: readFlags(),
+        isStandalone: Deno.build.standalone,
+        trapsAddresses: false,
+      }, kind),
     // Deno checks every address, so that 64-bit addresses cost nothing.
     prefersMemory64: true,
     webGpu: "Deno's WebGPU",

@@ -1,5 +1,6 @@
 /** Node, and the abilities of Node that Deno has too. */
 import type { Disk, Platform, ThreadStart } from "./platform.ts";
+import { tryAddressChecks, vectorsPerRegisterOf } from "./vectors_per_register.ts";
 
 interface Modules {
   "node:fs/promises": typeof import("node:fs/promises");
@@ -37,13 +38,20 @@ const architectures: Readonly<Record<string, string>> = { x64: "x86_64", arm64: 
 
 /** The Node that runs Weft. */
 export function node(): Platform {
+  const architecture = architectures[process.arch] ?? process.arch;
   const flags = [...process.execArgv, ...process.env.NODE_OPTIONS?.split(" ") ?? []];
   return {
     ...nodeAbilities(),
     name: `Node ${process.versions.node}`,
-    architecture: architectures[process.arch] ?? process.arch,
-    isStandalone: false,
-    engineFlags: flags.join(","),
+    architecture,
+    vectorsPerRegister: (kind) =>
+      vectorsPerRegisterOf({
+        arch: architecture,
+        checksAddresses: tryAddressChecks(),
+        variable: flags.join(","),
+        isStandalone: false,
+        trapsAddresses: true,
+      }, kind),
     prefersMemory64: false,
     dawn: { package: "webgpu", needs: "npm install webgpu" },
     hasNativeLibraries: false,
@@ -54,7 +62,7 @@ export function node(): Platform {
 /** Threads, turns of the event loop, memory in use, files, and decompression. */
 export function nodeAbilities(): Pick<
   Platform,
-  "canSleep" | "startThread" | "nextTurn" | "peakMemory" | "disk" | "zlib" | "gunzip"
+  "canSleep" | "startThread" | "nextTurn" | "peakMemory" | "disk" | "zlib"
 > {
   return {
     canSleep: true,
@@ -72,13 +80,13 @@ export function nodeAbilities(): Pick<
             (error, result) => error ? reject(error) : resolve(result),
           )
         ),
+      gunzip: (chunks) =>
+        moduleOf("node:stream").pipeline(
+          chunks,
+          moduleOf("node:zlib").createGunzip({ chunkSize: partBytes }),
+          () => {},
+        ),
     },
-    gunzip: (chunks) =>
-      moduleOf("node:stream").pipeline(
-        chunks,
-        moduleOf("node:zlib").createGunzip({ chunkSize: partBytes }),
-        () => {},
-      ),
   };
 }
 

@@ -29,7 +29,7 @@ export interface Disk {
   failureOf(error: unknown): "absent" | "a folder" | "already there" | undefined;
 }
 
-/** Checksums and decompression for zip archives. */
+/** Checksums and decompression. */
 export interface Zlib {
   crc32(bytes: Uint8Array): number;
   /**
@@ -39,6 +39,16 @@ export interface Zlib {
    * @throws {Error} If the bytes are damaged, or longer after decompression.
    */
   inflateRaw(bytes: Uint8Array, maxLength: number): Promise<Uint8Array>;
+  /** Decompresses gzip. Browsers reject bytes after the first gzip member, such as those of concatenated files. */
+  gunzip(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
+}
+
+/** Kind of a memory of WebAssembly. */
+export interface MemoryKind {
+  /** Whether addresses have 64 bits. */
+  readonly is64: boolean;
+  /** Whether threads can share the memory. */
+  readonly isShared: boolean;
 }
 
 /** Starts a thread that shares memory with the caller. */
@@ -63,10 +73,8 @@ export interface Platform {
   readonly name: string;
   /** Architecture of the processor, for example "x86_64" or "aarch64". Unknown in browsers. */
   readonly architecture?: string;
-  /** Whether this is an executable with a program inside, which ignores flags in the environment. */
-  readonly isStandalone: boolean;
-  /** V8's flags, separated by commas. Undefined without flags, or if reading them is not permitted. */
-  readonly engineFlags?: string;
+  /** Number of 128-bit vectors per register in code for a kind of memory. It determines the width of tiles. Default: 1. */
+  vectorsPerRegister?(kind: MemoryKind): 1 | 2;
   /** Whether memories with 64-bit addresses are as fast as those with 32-bit addresses. */
   readonly prefersMemory64: boolean;
   /** Its own WebGPU in messages, for example "Deno's WebGPU". */
@@ -92,7 +100,5 @@ export interface Platform {
   /** Whether it can call native libraries. */
   readonly hasNativeLibraries: boolean;
   readonly disk?: Disk;
-  readonly zlib: Zlib;
-  /** Decompresses gzip. Browsers reject bytes after the first gzip member, such as those of concatenated files. */
-  gunzip(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array>;
+  readonly zlib?: Zlib;
 }

@@ -1,9 +1,6 @@
 import assert from "node:assert/strict";
-import {
-  type VectorEvidence,
-  vectorsPerRegisterOf,
-} from "../../src/device/cpu/runtime/vectors_per_register.ts";
-import type { MemoryKind } from "../../src/device/cpu/runtime/wasm_memory.ts";
+import type { MemoryKind } from "../../src/platform/platform.ts";
+import { type VectorEvidence, vectorsPerRegisterOf } from "../../src/platform/vectors_per_register.ts";
 import { runProgram } from "../run_program.ts";
 
 const program = `
@@ -101,8 +98,8 @@ Deno.test({
   ignore: Deno.build.arch !== "x86_64",
   fn: async () => {
     const program = `
-      import { vectorsPerRegister } from "./src/device/cpu/runtime/vectors_per_register.ts";
-      console.log(vectorsPerRegister({ is64: true, isShared: true }));
+      import { platform } from "./src/platform/current.ts";
+      console.log(platform.vectorsPerRegister({ is64: true, isShared: true }));
     `;
     const both = `${join},${unchecked}`;
     // The test process may already have switches, and V8 rejects an empty string.

@@ -1,5 +1,5 @@
 /** Reads the bytes of a table file and recognises its format. */
-import { platform } from "../../platform/current.ts";
+import { zlib } from "../zlib.ts";
 import { diskOf, whyUnread } from "../../files/disk.ts";
 import { DataFormatError } from "../format.ts";
 import { DataError, type ErrorDetails, WeftError } from "../../device/errors.ts";
@@ -140,7 +140,7 @@ export async function* gunzipped(
   path: string,
 ): AsyncGenerator<Uint8Array> {
   try {
-    yield* platform.gunzip(chunks);
+    yield* zlib.gunzip(chunks);
   } catch (error) {
     // Errors of zlib have a code, and those of browsers are TypeErrors.
     if (

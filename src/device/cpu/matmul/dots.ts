@@ -1,7 +1,7 @@
 /** Products with few rows or columns, if both matrices are contiguous along the sum. */
 import { addTask } from "../runtime/executable.ts";
 import { emitMultiplyAdd } from "../assembler/multiply_add.ts";
-import type { Registers } from "../runtime/vectors_per_register.ts";
+import type { Registers } from "../runtime/wasm_memory.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 import { reader, word } from "./descriptor.ts";
 import { setPointers } from "./pointers.ts";

@@ -5,7 +5,7 @@ import { transposed } from "../../view.ts";
 import { addressOf } from "../assembler/address.ts";
 import { maxTasks } from "../kernels/kernels.ts";
 import type { Block, Memory } from "../runtime/memory.ts";
-import type { Registers } from "../runtime/vectors_per_register.ts";
+import type { Registers } from "../runtime/wasm_memory.ts";
 import type { word } from "./descriptor.ts";
 import { panelBytes, panelPadding } from "./packing.ts";
 import { panelsAtOnce } from "./products.ts";

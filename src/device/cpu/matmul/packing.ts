@@ -1,6 +1,6 @@
 /** Copies parts of matrices, in the order of a tile's reads. */
 import type { FunctionBuilder, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
-import type { Registers } from "../runtime/vectors_per_register.ts";
+import type { Registers } from "../runtime/wasm_memory.ts";
 import { setPointers } from "./pointers.ts";
 import { groupRows, tileVectors, type Vectors } from "./tile.ts";
 

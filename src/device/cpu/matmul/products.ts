@@ -1,6 +1,6 @@
 /** Products by tiles. */
 import { addTask } from "../runtime/executable.ts";
-import type { Registers } from "../runtime/vectors_per_register.ts";
+import type { Registers } from "../runtime/wasm_memory.ts";
 import type { ModuleBuilder } from "../assembler/wasm.ts";
 import { reader, word } from "./descriptor.ts";
 import { emitPackPanels, emitPackRows, panelBytes, panelPadding } from "./packing.ts";

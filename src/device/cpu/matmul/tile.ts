@@ -1,7 +1,7 @@
 /** The microkernel: a tile of the result in registers. */
 import { emitMultiplyAdd } from "../assembler/multiply_add.ts";
 import { setSplat } from "../assembler/splat.ts";
-import type { Registers } from "../runtime/vectors_per_register.ts";
+import type { Registers } from "../runtime/wasm_memory.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
 import { setPointers } from "./pointers.ts";
 

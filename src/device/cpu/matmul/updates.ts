@@ -5,7 +5,7 @@
 import { addTask } from "../runtime/executable.ts";
 import { emitMultiplyAdd } from "../assembler/multiply_add.ts";
 import type { FunctionBuilder, Local, ModuleBuilder, Opcode } from "../assembler/wasm.ts";
-import type { Registers } from "../runtime/vectors_per_register.ts";
+import type { Registers } from "../runtime/wasm_memory.ts";
 import { reader, word } from "./descriptor.ts";
 import { emitPackRows } from "./packing.ts";
 import { tileRows, tileVectors, type Vectors } from "./tile.ts";

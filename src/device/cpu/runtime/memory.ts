@@ -6,10 +6,10 @@
  * take constant time.
  */
 import { platform } from "../../../platform/current.ts";
+import type { MemoryKind } from "../../../platform/platform.ts";
 import type { DType, TypedArray } from "../../dtype.ts";
 import type { Reserve } from "../../reserve.ts";
-import { type Registers, vectorsPerRegister } from "./vectors_per_register.ts";
-import { growMemory, maximumPagesOf, type MemoryKind, needsMemory64, newMemory } from "./wasm_memory.ts";
+import { growMemory, maximumPagesOf, needsMemory64, newMemory, type Registers } from "./wasm_memory.ts";
 
 /** Size and alignment of blocks in bytes: a cache line. */
 const granule = 64;
@@ -85,7 +85,7 @@ export class Memory implements MemoryKind, Registers {
    */
   constructor(wantedBytes?: number, readonly isShared: boolean = true) {
     this.is64 = needsMemory64(wantedBytes);
-    this.vectorsPerRegister = vectorsPerRegister(this);
+    this.vectorsPerRegister = platform.vectorsPerRegister?.(this) ?? 1;
     const most = maximumPagesOf(this.is64);
     this.#maximumPages = Math.min(most, Math.ceil((wantedBytes ?? platform.machineMemory()) / page));
     this.#limit = this.#maximumPages < most

@@ -1,4 +1,5 @@
 import { platform } from "../../../platform/current.ts";
+import type { MemoryKind } from "../../../platform/platform.ts";
 
 /** Whether the engine has memories with 64-bit addresses: up to 16 GiB instead of 4 GiB. */
 const hasMemory64: boolean = (() => {
@@ -9,12 +10,9 @@ const hasMemory64: boolean = (() => {
   }
 })();
 
-/** Kind of a memory. */
-export interface MemoryKind {
-  /** Whether addresses have 64 bits. */
-  readonly is64: boolean;
-  /** Whether threads can share the memory. */
-  readonly isShared: boolean;
+/** Number of 128-bit vectors per register, of a memory or of a module that works on it. */
+export interface Registers {
+  readonly vectorsPerRegister: 1 | 2;
 }
 
 /** A growable memory of one page. */

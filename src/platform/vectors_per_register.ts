@@ -1,5 +1,4 @@
-import { platform } from "../../../platform/current.ts";
-import type { MemoryKind } from "./wasm_memory.ts";
+import type { MemoryKind } from "./platform.ts";
 
 /** Properties that determine whether V8 combines two adjacent vectors of 128 bits. */
 export interface VectorEvidence {
@@ -17,11 +16,6 @@ export interface VectorEvidence {
    * Whether the engine finds wrong 32-bit addresses by traps of the processor, so that no code checks them.
    */
   readonly trapsAddresses: boolean;
-}
-
-/** Number of 128-bit vectors per register, of a memory or of a module that works on it. */
-export interface Registers {
-  readonly vectorsPerRegister: 1 | 2;
 }
 
 /**
@@ -58,7 +52,7 @@ function lastOf(switches: readonly string[], flag: string): boolean | undefined 
  * check rejects the sum 2^64; without a check the sum wraps to the first bytes of the memory, so nothing
  * outside is read.
  */
-function tryAddressChecks(): boolean | undefined {
+export function tryAddressChecks(): boolean | undefined {
   const code = [0x42, 0x70, 0x28, 2, 16, 0x0b]; // i64.const -16, i32.load offset=16, end
   const bytes = [
     ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
@@ -81,18 +75,4 @@ function tryAddressChecks(): boolean | undefined {
   } catch {
     return true;
   }
-}
-
-/** Properties of this process. */
-const evidence: VectorEvidence = {
-  arch: platform.architecture,
-  checksAddresses: tryAddressChecks(),
-  variable: platform.engineFlags,
-  isStandalone: platform.isStandalone,
-  trapsAddresses: !platform.prefersMemory64,
-};
-
-/** Number of 128-bit vectors per register in code for a kind of memory. It determines the width of tiles. */
-export function vectorsPerRegister(kind: MemoryKind): 1 | 2 {
-  return vectorsPerRegisterOf(evidence, kind);
 }
