@@ -1,24 +1,18 @@
 import { beneath, isRecordingWithin, isWatched, record, withoutRecording } from "../tensor/primitive.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { vjp } from "./grad.ts";
-import type { Transformation } from "./transformation.ts";
-
-/** A function of tensors, some of them symbols of the transformation. The function must not close over such symbols. */
-type OnSymbols = (trace: Transformation, inputs: readonly Tensor[]) => readonly Tensor[];
+import type { OnSymbols, Transformation } from "./transformation.ts";
 
 /**
- * Runs a function that computes on the parts of symbols. Gradient tapes inside the transformation cannot record such operations, so
- * they record the function as one operation. Its gradient runs the function again.
- *
- * @returns `undefined` if a tape inside the transformation is watching and the transformation does not commute with `grad`.
+ * Runs a function on the parts of symbols, for a transformation that commutes with `grad`. Tapes inside the transformation record
+ * the function as one operation. Its gradient runs the function again.
  */
 export function recordedWithin(
   trace: Transformation,
   inputs: readonly Tensor[],
   f: OnSymbols,
-): readonly Tensor[] | undefined {
+): readonly Tensor[] {
   if (!isRecordingWithin(trace)) return f(trace, inputs);
-  if (!trace.isParallel) return undefined;
   // A tensor that all examples share gets a separate gradient for each example.
   const separate = inputs.map((x) => isWatched(x) ? trace.symbol(trace.allParts(x)) : x);
   const outputs = withoutRecording(() => f(trace, separate));
@@ -44,7 +38,7 @@ export function recordedWithin(
         const partsOf = ofOutputs.flatMap((x) => x ? [trace.allParts(x)] : []);
         return pullback(partsOf as typeof value);
       }).map((parts) => trace.symbol(parts));
-    })!;
+    });
     const rest = [...found];
     return wanted.map((isWanted) => isWanted ? rest.shift() : undefined);
   });

@@ -1,16 +1,22 @@
 /** Forward-mode differentiation: tensors with a tangent, and the tangents of primitives. */
 import { type DType, isFloat } from "../device/dtype.ts";
-import { apply, beneath, type Primitive, recordWith, reverseOf } from "../tensor/primitive.ts";
+import {
+  apply,
+  beneath,
+  isRecordingWithin,
+  type Primitive,
+  recordWith,
+  reverseOf,
+} from "../tensor/primitive.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { Tape } from "./tape.ts";
-import { Transformation } from "./transformation.ts";
+import { type OnSymbols, Transformation } from "./transformation.ts";
 
 /** Computes tangents along with values. A symbol is a value with a tangent; other tensors have a tangent of zero. */
 export class TangentTrace extends Transformation {
   readonly differentiates = true;
   readonly partCount = 2;
-  readonly isParallel = false;
 
   apply<P>(primitive: Primitive<P>, inputs: readonly Tensor[], params: P): Tensor {
     const values = inputs.map((x) => this.partsOf(x)?.[0] ?? x);
@@ -42,6 +48,10 @@ export class TangentTrace extends Transformation {
 
   allParts(x: Tensor): readonly Tensor[] {
     return this.partsOf(x) ?? [x, x.zerosLike()];
+  }
+
+  applyFunction(inputs: readonly Tensor[], f: OnSymbols): readonly Tensor[] | undefined {
+    return isRecordingWithin(this) ? undefined : f(this, inputs);
   }
 
   takes(dtype: DType): boolean {

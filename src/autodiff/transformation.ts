@@ -10,6 +10,9 @@ import { Symbolic } from "../tensor/symbolic.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { DType } from "../device/dtype.ts";
 
+/** A function of tensors, some of them symbols of the transformation. The function must not close over such symbols. */
+export type OnSymbols = (trace: Transformation, inputs: readonly Tensor[]) => readonly Tensor[];
+
 /**
  * A trace that computes while the function runs, such as that of `jvp` or `vmap`. Each of its symbols consists of parts, which
  * are tensors.
@@ -33,10 +36,15 @@ export abstract class Transformation implements Trace {
   abstract allParts(x: Tensor): readonly Tensor[];
 
   /**
-   * Whether the gradient of a transformed function is the transformed gradient of the function, part by part, as for a batch of
-   * examples.
+   * Applies a function that computes on the parts of symbols. Gradient tapes inside the transformation cannot record such operations,
+   * so they record the function as one operation.
+   *
+   * @returns `undefined` if a tape inside the transformation is watching and the transformation does not commute with `grad`.
    */
-  abstract readonly isParallel: boolean;
+  abstract applyFunction(inputs: readonly Tensor[], f: OnSymbols): readonly Tensor[] | undefined;
+
+  /** Whether the symbols are batches of examples. */
+  readonly isBatch: boolean = false;
 
   /** Whether the transformation makes symbols of a type. Tangents, for example, are only floats. */
   abstract takes(dtype: DType): boolean;

@@ -8,7 +8,8 @@ import { beneath, type Primitive, type TensorSpec, transforming } from "../tenso
 import { Symbolic } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { type Tree, treeMap } from "../tensor/tree.ts";
-import { Transformation } from "./transformation.ts";
+import { recordedWithin } from "./recorded_within.ts";
+import { type OnSymbols, Transformation } from "./transformation.ts";
 
 /**
  * Mapped axes of tensors in a tree: an axis for all of them, `null` for tensors that are not mapped, or an array or a plain object
@@ -96,7 +97,7 @@ const whyNoValues =
 /** Computes all examples of a batch. A symbol has the examples along the first axis of its only part. */
 export class BatchTrace extends Transformation {
   readonly partCount = 1;
-  readonly isParallel = true;
+  override readonly isBatch = true;
   constructor(readonly size: number) {
     super();
   }
@@ -123,6 +124,10 @@ export class BatchTrace extends Transformation {
 
   allParts(x: Tensor): readonly Tensor[] {
     return this.partsOf(x) ?? [alongBatch({ tensor: x, varies: false }, this.size)];
+  }
+
+  applyFunction(inputs: readonly Tensor[], f: OnSymbols): readonly Tensor[] {
+    return recordedWithin(this, inputs, f);
   }
 
   takes(_dtype: DType): boolean {

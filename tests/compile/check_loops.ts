@@ -11,6 +11,7 @@ import {
   type WorkgroupShape,
 } from "../../src/compile/executors/wgsl/choose_workgroup.ts";
 import { type GpuLayout, layOutOnGpu } from "../../src/compile/executors/wgsl/gpu_layout.ts";
+import { layoutOf } from "../../src/compile/inspect/describe_run.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { makeContiguous, uploadView } from "../../src/device/view.ts";
@@ -32,9 +33,9 @@ interface Layouts {
 /** Runs `body`. Its fused loops on WebGPU run with the layouts of an adapter. */
 export function withLayouts({ adapter, share, watch = () => {} }: Layouts, body: () => void): void {
   const replace = (executor: Executor): Executor => {
-    const { device, layout } = executor;
+    const { device } = executor;
     const execute = (run: Run) => {
-      if (!layout(run)) return executor(run);
+      if (!layoutOf(executor, run)) return executor(run);
       const workgroup = share ? share(run) : chooseWorkgroup(run.program, run.batch, adapter);
       const result = runOnWebGpu(device as WebGpuDevice, run, adapter, workgroup);
       watch(run, layOutOnGpu(run.program, workgroup, adapter), result);

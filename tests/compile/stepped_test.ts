@@ -17,6 +17,7 @@ import { openGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
 import { chooseExecutor } from "../../src/compile/program/cost.ts";
 import type { Run, RunResult } from "../../src/compile/executors/run.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
+import { wasmLoops } from "../../src/compile/executors/wasm/wasm_loops.ts";
 import { type Bounds, runStepped } from "../../src/compile/executors/stepped/run_stepped.ts";
 import { hoistFills } from "../../src/compile/program/passes/hoist_fills.ts";
 import { splitKernels } from "../../src/compile/program/passes/split_kernels.ts";
@@ -146,7 +147,7 @@ function checkLoops(device: CpuDevice, body: () => void, bounds: Bounds): Run[] 
   observeLoops((_loop, run) => {
     runs.push(run);
     const expected = valuesOf(runOnCpu(device, run));
-    valuesOf(runStepped(device, run, bounds)).forEach((values, i) => {
+    valuesOf(runStepped(device, run, wasmLoops(device).hoistFills, bounds)).forEach((values, i) => {
       const scale = expected[i].reduce((most, x) => Math.max(most, Math.abs(x)), 1e-6);
       values.forEach((x, j) =>
         assert.ok(Math.abs(x - expected[i][j]) <= 1e-5 * scale, `${i}: ${x}, ${expected[i][j]}`)

@@ -6,6 +6,7 @@ import { setSchedule } from "../../src/compile/executors/choose_executor.ts";
 import { chooseWorkgroup, type WorkgroupShape } from "../../src/compile/executors/wgsl/choose_workgroup.ts";
 import { adapterOf } from "../../src/compile/executors/wgsl/run_on_webgpu.ts";
 import type { Run } from "../../src/compile/executors/run.ts";
+import { describeRun } from "../../src/compile/inspect/describe_run.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { findAdapter, type FoundAdapter } from "../../src/device/webgpu/adapter.ts";
@@ -139,6 +140,6 @@ export function withHardwareLayouts(
   observeLoops((_, run, execute) => {
     const chosen = workgroup ?? chooseWorkgroup(run.program, run.batch, adapter);
     setSchedule(device, run, { executor: "fused", workgroup: chosen });
-    assert.match(execute.describe(run), /^executor: fused/);
+    assert.match(describeRun(execute, run), /^executor: fused/);
   }, body);
 }

@@ -6,19 +6,11 @@ import { deviceOf } from "../../tensor/primitive.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type Choice, chooseExecutor, type ExecutorName } from "../program/cost.ts";
-import type { Executor, FusedLoops, Run, RunResult } from "./run.ts";
+import type { Executor, FusedLoops, Run, RunResult, Schedule } from "./run.ts";
 import { identityOf } from "../program/identity.ts";
-import { describeStepped, runStepped } from "./stepped/run_stepped.ts";
+import { runStepped } from "./stepped/run_stepped.ts";
 import { Uncompilable } from "../trace/uncompilable.ts";
 import { wasmLoops } from "./wasm/wasm_loops.ts";
-import type { WorkgroupShape } from "./wgsl/choose_workgroup.ts";
-
-/** How a program runs. */
-export interface Schedule {
-  readonly executor: ExecutorName;
-  /** Workgroup of a fused loop on a GPU. Default: chosen from the shapes. */
-  readonly workgroup?: WorkgroupShape;
-}
 
 /** The loops of each GPU. Their code is loaded when a GPU is opened, because it is large and a CPU does not need it. */
 const loopsOfGpus = new WeakMap<WebGpuDevice, FusedLoops>();
@@ -29,7 +21,7 @@ export function setFusedLoops(device: WebGpuDevice, loops: FusedLoops): void {
 }
 
 /** The fused loops of a device. */
-function fusedLoopsOf(device: AnyDevice): FusedLoops {
+export function fusedLoopsOf(device: AnyDevice): FusedLoops {
   if (device.kind === "cpu") return wasmLoops(device);
   const loops = loopsOfGpus.get(device);
   if (!loops) throw new Error("compiled loops of this GPU are not loaded: open it by openGpu");
@@ -60,7 +52,8 @@ export function possibleSchedules(device: AnyDevice, run: Run): Schedule[] {
 
 /** @throws {Uncompilable} If the fused loop exceeds limits of the GPU. */
 export function runAs({ executor, workgroup }: Schedule, device: AnyDevice, run: Run): RunResult {
-  return executor === "stepped" ? runStepped(device, run) : fusedLoopsOf(device).run(run, workgroup);
+  const loops = fusedLoopsOf(device);
+  return executor === "stepped" ? runStepped(device, run, loops.hoistFills) : loops.run(run, workgroup);
 }
 
 /** The reason that a program cannot run fused, or undefined if it can. */
@@ -91,16 +84,6 @@ export function executorFor(device: AnyDevice, wanted?: ExecutorName): Executor 
     }
   };
   const execute = (run: Run) => decide(run, (choice) => runAs(choice, device, run));
-  const describe = (run: Run) =>
-    decide(run, ({ executor, workgroup, reason }) => {
-      const details = executor === "stepped" ? describeStepped(run) : loops.describe(run, workgroup);
-      return `executor: ${executor}, ${reason}\n${details}`;
-    });
-  const layout = (run: Run) =>
-    decide(
-      run,
-      ({ executor, workgroup }) => executor === "stepped" ? undefined : loops.layout(run, workgroup),
-    );
   const { keepsProducts, splitSamples, memory, constantMemory } = loops;
   return Object.assign(execute, {
     device,
@@ -108,8 +91,7 @@ export function executorFor(device: AnyDevice, wanted?: ExecutorName): Executor 
     splitSamples,
     memory,
     constantMemory,
-    describe,
-    layout,
+    decide,
   });
 }
 

@@ -1,6 +1,7 @@
 /** The interface of executors. */
 import type { BufferView, KernelDevice } from "../../device/device.ts";
-import type { Program } from "../program/program.ts";
+import type { Choice, ExecutorName } from "../program/cost.ts";
+import type { MapKernel, Program } from "../program/program.ts";
 import type { LoopLayout } from "./loop_layout.ts";
 import type { SplitProgram } from "../program/passes/split_samples.ts";
 import type { WorkgroupShape } from "./wgsl/choose_workgroup.ts";
@@ -36,6 +37,19 @@ export interface RunResult {
   readonly weightGradients: readonly BufferView[];
 }
 
+/** How a program runs. */
+export interface Schedule {
+  readonly executor: ExecutorName;
+  /** Workgroup of a fused loop on a GPU. Default: chosen from the shapes. */
+  readonly workgroup?: WorkgroupShape;
+}
+
+/** A program, and kernels to run once before its loop. */
+export interface HoistedFills {
+  readonly program: Program;
+  readonly fills: readonly MapKernel[];
+}
+
 /** Properties of a device that determine how loops are compiled for it. */
 interface LoopLimits {
   /** Whether matrix products stay in the loop, because large products before the loop would be no faster. */
@@ -52,14 +66,14 @@ interface LoopLimits {
 export interface Executor extends LoopLimits {
   (run: Run): RunResult;
   readonly device: KernelDevice;
-  /** Describes a compiled program: executor, reason, source code, workgroups or threads. */
-  readonly describe: (run: Run) => string;
-  /** The layout of a fused loop on a GPU. Undefined on the CPU and for stepped loops. */
-  readonly layout: (run: Run) => LoopLayout | undefined;
+  /** Chooses the schedule of a run and acts on it: a second time if the fused kernel exceeds limits of the GPU. */
+  readonly decide: <T>(run: Run, act: (choice: Choice & Schedule) => T) => T;
 }
 
 /** Compiles programs of one device, each to one kernel for many steps, and runs them. */
 export interface FusedLoops extends LoopLimits {
+  /** Moves constant fills out of a stepped loop, if that is faster on the device. */
+  readonly hoistFills: (program: Program) => HoistedFills;
   /** The reason that the device cannot run a program fused. Undefined if it can. */
   readonly whyNot: (program: Program) => string | undefined;
   /**

@@ -10,6 +10,7 @@ import type { WebGpuDevice } from "../../device/webgpu/device.ts";
 import { formatShape } from "../../device/shape.ts";
 import { costOf, operationsOfLoop } from "../program/cost.ts";
 import type { Run } from "../executors/run.ts";
+import { describeRun } from "./describe_run.ts";
 import { type Description, displayDescriptions, textOf } from "./description.ts";
 import { describePlan, describePlannedLoop } from "./plan_text.ts";
 import { planFor } from "./planned_gpu.ts";
@@ -62,7 +63,7 @@ export function explain(solve: () => unknown, options: ExplainOptions = {}): Exp
   const observe = () =>
     observeLoops((loop, run, executor) => {
       const where = wanted?.name ?? run.inputs[0]?.source.device.info.kind ?? "cpu";
-      described.push(withLines(describeLoop(loop, run, where), wanted ? "" : executor.describe(run)));
+      described.push(withLines(describeLoop(loop, run, where), wanted ? "" : describeRun(executor, run)));
     }, () => void solve());
   const machine = wanted ?? (device.kind === "webgpu" ? withoutRates(device) : undefined);
   if (!machine) {

@@ -19,6 +19,7 @@ import { executorFor, nameOf, withExecutors } from "../executors/choose_executor
 import type { LoopLayout } from "../executors/loop_layout.ts";
 import type { Executor, Run } from "../executors/run.ts";
 import { openNullGpu } from "../executors/wgsl/open_gpu.ts";
+import { describeRun, layoutOf } from "./describe_run.ts";
 
 /** Commands that a GPU received. */
 export interface Commands {
@@ -153,13 +154,13 @@ class Planner {
       loopDispatches: (this.#counts.dispatches.get("loop") ?? 0) - dispatches,
       commands: difference(this.#count(), before),
       layout: this.#layoutOf(planning, planned),
-      describe: () => planning.describe(planned),
+      describe: () => describeRun(planning, planned),
     });
   }
 
   #layoutOf(planning: Executor, run: Run): LoopLayout | undefined {
     const key = `${nameOf(run)} ${run.steps}`;
-    if (!this.#layouts.has(key)) this.#layouts.set(key, planning.layout(run));
+    if (!this.#layouts.has(key)) this.#layouts.set(key, layoutOf(planning, run));
     return this.#layouts.get(key);
   }
 

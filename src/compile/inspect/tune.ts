@@ -3,14 +3,8 @@ import type { AnyDevice } from "../../device/device_class.ts";
 import { keepBuffer } from "../../device/buffer_scope.ts";
 import { copy } from "../../device/view.ts";
 import { tidy } from "../../tensor/scope.ts";
-import type { Run } from "../executors/run.ts";
-import {
-  nameOf,
-  possibleSchedules,
-  runAs,
-  type Schedule,
-  setSchedule,
-} from "../executors/choose_executor.ts";
+import type { Run, Schedule } from "../executors/run.ts";
+import { nameOf, possibleSchedules, runAs, setSchedule } from "../executors/choose_executor.ts";
 import { observeLoops } from "../loop/graph_loop.ts";
 import { meanSeconds } from "./seconds_of.ts";
 import { Uncompilable } from "../trace/uncompilable.ts";

@@ -2,7 +2,6 @@
  * Loops inside `jvp` and `vmap`. A symbol of a transformation consists of parts, such as a value and its tangent. The loop
  * computes the parts as separate tensors, so that it stays compiled.
  */
-import { recordedWithin } from "../../autodiff/recorded_within.ts";
 import type { Transformation } from "../../autodiff/transformation.ts";
 import { liftTogether } from "../../tensor/broadcast.ts";
 import { beneath, transforming } from "../../tensor/primitive.ts";
@@ -67,7 +66,7 @@ export function runTransformed(
     };
   };
   let result!: LoopResult;
-  const results = recordedWithin(trace, [...initial, ...sequences, ...constants], (trace, inputs) => {
+  const results = trace.applyFunction([...initial, ...sequences, ...constants], (trace, inputs) => {
     result = runOnParts(trace, body, closedOver.map(({ node }) => node), listsOf(inputs), run);
     const sums = result.sums.filter((sum) => sum !== undefined);
     return [...result.finals, ...result.outputs, ...sums];

@@ -1,8 +1,7 @@
 /** Adaptive solves inside `vmap`. */
 import { beneath, currentTransformation, traceOf } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { recordedWithin } from "../../autodiff/recorded_within.ts";
-import { BatchTrace } from "../../autodiff/vmap.ts";
+import { Transformation } from "../../autodiff/transformation.ts";
 import { TracedFunction } from "../../compile/loop/loop.ts";
 import type { VectorField } from "../runge_kutta.ts";
 import type { ErrorNorm } from "./step_control.ts";
@@ -21,7 +20,7 @@ export function solveExamples(
   norm: ErrorNorm,
 ): Tensor | undefined {
   const batch = currentTransformation();
-  if (!(batch instanceof BatchTrace)) return undefined;
+  if (!(batch instanceof Transformation && batch.isBatch)) return undefined;
   const field = new TracedFunction(f, { shape: [], dtype: y0.dtype }, y0);
   const inputs = [y0, ...field.closedOver];
   if (traceOf(inputs) !== batch) return undefined;
@@ -30,7 +29,7 @@ export function solveExamples(
       'odeint: norm "sample" does not work inside vmap, which gives each example its own steps; omit norm',
     );
   }
-  const [states] = recordedWithin(batch, inputs, (trace, [y0, ...closedOver]) => {
+  const [states] = batch.applyFunction(inputs, (trace, [y0, ...closedOver]) => {
     const examples = (t: Tensor, y: Tensor) => {
       // The trace of the solver's loop lies between these symbols and those of the examples.
       const inner = trace.again();

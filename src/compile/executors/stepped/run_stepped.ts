@@ -8,12 +8,11 @@ import { identity } from "../../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
 import { allocateView } from "../../../device/view.ts";
 import { Tensor } from "../../../tensor/tensor.ts";
-import type { Run, RunResult } from "../run.ts";
+import type { FusedLoops, Run, RunResult } from "../run.ts";
 import type { Program } from "../../program/program.ts";
 import { Arrays, type Window } from "./arrays.ts";
 import { type Instruction, instructionFor } from "./device_calls.ts";
 import { ProductRows } from "./product_rows.ts";
-import { hoistFills } from "../../program/passes/hoist_fills.ts";
 import { splitKernels } from "../../program/passes/split_kernels.ts";
 
 /** Limits of a run. */
@@ -24,18 +23,17 @@ export interface Bounds {
   readonly productRowBytes: number;
 }
 
-const defaultBounds: Bounds = { maxOperands: 7, productRowBytes: 2 ** 28 };
+export const defaultBounds: Bounds = { maxOperands: 7, productRowBytes: 2 ** 28 };
 
-/** Runs a program. */
+/** Runs a program. @param hoistFills Moves fills out of the loop. */
 export function runStepped(
   device: KernelDevice,
   run: Run,
+  hoistFills: FusedLoops["hoistFills"],
   { maxOperands, productRowBytes }: Bounds = defaultBounds,
 ): RunResult {
   const { batch, steps } = run;
-  const whole = splitKernels(run.program, maxOperands);
-  // On a CPU, the memory that the slots no longer share costs more than the fills.
-  const { program, fills } = device.kind === "cpu" ? { program: whole, fills: [] } : hoistFills(whole);
+  const { program, fills } = hoistFills(splitKernels(run.program, maxOperands));
   const { dtype, backward } = program;
   const arrays = new Arrays(device, program, run);
   const outputs = program.outputs.map(({ shape, dtype }) =>
@@ -66,15 +64,6 @@ export function runStepped(
     ),
     weightGradients: productRows.weightGradients,
   };
-}
-
-/** A description of a stepped run. */
-export function describeStepped(run: Run): string {
-  const { kernels, outputs, stepSums, next } = splitKernels(run.program, defaultBounds.maxOperands);
-  return `${kernels.length} kernels and ${
-    outputs.length + stepSums.length + next.length
-  } copies and sums per step, ` +
-    "each for all samples";
 }
 
 /** Calls of a step. */

@@ -7,6 +7,8 @@ export function wasmLoops(device: CpuDevice): FusedLoops {
   return {
     keepsProducts: true,
     splitSamples: (program) => ({ program, parts: 1 }),
+    // The memory that the slots would no longer share costs more than the fills.
+    hoistFills: (program) => ({ program, fills: [] }),
     // A quarter of the memory that 32-bit addresses reach, and the size of caches.
     memory: 2 ** 30,
     constantMemory: 2 ** 24,

@@ -1,5 +1,6 @@
 import type { WebGpuDevice } from "../../../device/webgpu/device.ts";
 import type { FusedLoops } from "../run.ts";
+import { hoistFills } from "../../program/passes/hoist_fills.ts";
 import { splitSamples } from "../../program/passes/split_samples.ts";
 import { otherWorkgroups } from "./choose_workgroup.ts";
 import { describeOnWebGpu, loopLayout } from "./describe_loop.ts";
@@ -11,6 +12,7 @@ export function wgslLoops(device: WebGpuDevice): FusedLoops {
   return {
     keepsProducts: false,
     splitSamples,
+    hoistFills,
     // The largest array, and half of the smallest buffer limit of WebGPU, or a part of the adapter's limit.
     memory: maxStorageBufferBindingSize,
     constantMemory: Math.max(2 ** 27, maxBufferSize / 16),

@@ -8,7 +8,7 @@ import type { Kernel, MapKernel, Program } from "../program.ts";
  *
  * @returns The program, and the kernels to run once before the loop.
  */
-export function hoistFills(program: Program): { program: Program; fills: readonly MapKernel[] } {
+export function hoistFills(program: Program): { program: Program; fills: MapKernel[] } {
   const { slots, kernels } = program;
   const isFill = (kernel: Kernel): kernel is MapKernel => {
     if (kernel.kind !== "map" || kernel.operands.length > 0 || kernel.expression.op !== "constant") {
