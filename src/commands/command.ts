@@ -1,7 +1,8 @@
 /** Options, numbers and exit codes shared by all commands. */
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { numberOf } from "../data/format.ts";
 import { deviceChoices } from "../device/choice.ts";
+import { hintFor } from "../device/options.ts";
 import { type Bounds, describeBounds, isWithin } from "../train/bounds.ts";
 import { flag } from "../train/option.ts";
 import { WeftError } from "../device/errors.ts";
@@ -73,6 +74,22 @@ export function number(bounds: Bounds): (text: string) => number {
 /** Returns a parser of integers of at least `from`, for an option. */
 export function wholeFrom(from: number): (text: string) => number {
   return number({ from, whole: true });
+}
+
+/**
+ * Makes an argument for a name from a list. The error for another name suggests the nearest one.
+ *
+ * @param placeholder Placeholder in help, such as `[table]`, or `[names...]` for several names.
+ */
+export function nameArgument(placeholder: string, description: string, names: readonly string[]): Argument {
+  const argument = new Argument(placeholder, description).choices(names);
+  return argument.argParser<string | readonly string[] | undefined>((text, previous) => {
+    if (!names.includes(text)) {
+      const hint = hintFor(text, names);
+      throw new InvalidArgumentError(`${hint[0].toUpperCase()}${hint.slice(1)}`);
+    }
+    return argument.variadic ? [...previous ?? [], text] : text;
+  });
 }
 
 /** Parses a path, for an option. Rejects "": joining it with a suffix would give an absolute path. */

@@ -28,13 +28,10 @@ export function checkOptions<T extends object>(
   }
   for (const name in options) {
     if (Object.hasOwn(known, name)) continue;
-    const near = nearestName(name, Object.keys(known));
-    const expected = listOf(Object.keys(known));
-    const hint = near === undefined ? `expected ${expected}` : `did you mean ${near}?`;
     throw new OptionError("unknown-option", `${operation}: unknown option ${name}`, {
       option: name,
-      expected,
-      fixes: [hint],
+      expected: listOf(Object.keys(known)),
+      fixes: [hintFor(name, Object.keys(known))],
     });
   }
   for (const name in known) {
@@ -69,6 +66,12 @@ function exampleOf(names: Readonly<Record<string, "optional" | "required">>): st
 
 function listOf(names: readonly string[], word = "or"): string {
   return names.join(", ").replace(/, ([^,]*)$/, ` ${word} $1`);
+}
+
+/** How to correct an unknown name, for a message: the nearest known name, or the list of the known names. */
+export function hintFor(name: string, known: readonly string[]): string {
+  const near = nearestName(name, known);
+  return near === undefined ? `expected ${listOf(known)}` : `did you mean ${near}?`;
 }
 
 /**

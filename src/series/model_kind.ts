@@ -1,5 +1,5 @@
 /** Kinds of models, by their names for the option `model`. */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, hintFor, type OptionNames } from "../device/options.ts";
 import type { Experiment } from "../train/experiment.ts";
 import { defaultsOf } from "../train/option.ts";
 import { OptionError } from "../device/errors.ts";
@@ -42,14 +42,15 @@ export interface ModelExperiment<Settings = any> extends Experiment<Settings, Tr
 /**
  * Finds a kind of model by name.
  *
- * @throws {OptionError} If the name is unknown. The message lists the names.
+ * @throws {OptionError} If the name is unknown. The message suggests the nearest name, or lists the names.
  */
 export function kindNamed<Kind>(kinds: Readonly<Record<string, Kind>>, name: string): Kind {
   if (Object.hasOwn(kinds, name)) return kinds[name];
-  const expected = Object.keys(kinds).join(", ");
-  throw new OptionError("unknown-model", `unknown model "${name}"; known models: ${expected}`, {
+  const names = Object.keys(kinds);
+  throw new OptionError("unknown-model", `unknown model "${name}"`, {
     option: "model",
-    expected,
+    expected: names.join(", "),
+    fixes: [hintFor(name, names)],
   });
 }
 

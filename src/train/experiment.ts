@@ -1,5 +1,5 @@
 /** Experiments: a problem, a model for it, and the options of both. */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, hintFor, type OptionNames } from "../device/options.ts";
 import { deviceChoices } from "../device/choice.ts";
 import {
   choiceOption,
@@ -209,15 +209,14 @@ export function shortJson(value: unknown): string {
 /**
  * Finds an experiment by name.
  *
- * @throws {OptionError} If the name is unknown. The message lists the names.
+ * @throws {OptionError} If the name is unknown. The message suggests the nearest name, or lists the names.
  */
 export function experimentNamed(experiments: readonly Experiment[], name: string): Experiment {
   const found = experiments.find((experiment) => experiment.name === name);
   if (found) return found;
-  const expected = experiments.map(({ name }) => name).join(", ");
-  throw new OptionError(
-    "unknown-experiment",
-    `unknown experiment "${name}"; known experiments: ${expected}`,
-    { expected },
-  );
+  const names = experiments.map(({ name }) => name);
+  throw new OptionError("unknown-experiment", `unknown experiment "${name}"`, {
+    expected: names.join(", "),
+    fixes: [hintFor(name, names)],
+  });
 }

@@ -1,8 +1,7 @@
 /** Downloads public data sets. */
-import { Argument } from "commander";
 import { dirname, join } from "node:path";
 import { exists } from "../../src/files/disk.ts";
-import { callOf, command, main } from "../../src/commands/command.ts";
+import { callOf, command, main, nameArgument } from "../../src/commands/command.ts";
 import { makeFolder } from "../../src/files/disk.ts";
 import { dataSets, type SourceFile } from "./data_sets.ts";
 import { digestOf, fetchFile, type FetchOptions } from "./fetch_file.ts";
@@ -17,10 +16,7 @@ export async function download(args: string[]): Promise<number> {
     `Downloads public data sets into ${folder}/. Without a name, lists them. Interrupted downloads can be resumed.`,
   )
     .addArgument(
-      new Argument("[names...]", "data sets to download").choices([
-        ...dataSets.map(({ name }) => name),
-        "all",
-      ]),
+      nameArgument("[names...]", "data sets to download", [...dataSets.map(({ name }) => name), "all"]),
     )
     .parse(args, { from: "user" });
   const chosen: string[] = program.processedArgs[0];

@@ -2,7 +2,7 @@
  * Reproduces the tables of the papers: makes their runs, locally or on a cluster, and writes tables that
  * compare the results with the papers' numbers.
  */
-import { Argument, type Command, Option } from "commander";
+import { type Command, Option } from "commander";
 import { exists, writeAtomically } from "../../src/files/disk.ts";
 import type { RunConfig } from "../../src/train/config.ts";
 import { generatedPages } from "./pages/pages.ts";
@@ -34,6 +34,7 @@ import {
   command,
   deviceOption,
   main,
+  nameArgument,
   path,
   prepareDrivers,
   stopSignals,
@@ -72,7 +73,7 @@ function reproduceProgram(): Command {
     "reproduce",
     "Make a table of a paper. Without a name, list all tables with their runs and data.",
   )
-    .addArgument(new Argument("[table]", "name of a table").choices(tables.map(({ name }) => name)))
+    .addArgument(nameArgument("[table]", "name of a table", tables.map(({ name }) => name)))
     .addOption(
       new Option("--scale <name>", "the paper's sizes, or small sizes: minutes of training on two cores")
         .choices(scales).default("paper"),

@@ -119,10 +119,11 @@ Deno.test("the permissions of the download command include every host", () => {
   assert.deepEqual(needed.filter((host) => !hosts.includes(host)), []);
 });
 
-Deno.test("an unknown data set is rejected with a list of the available ones", async () => {
+Deno.test("the error of an unknown data set suggests the nearest data set, or lists the data sets", async () => {
   const { code, stderr } = await runTask("download", "letters");
   assert.equal(code, 1);
-  assert.match(stderr, /'letters' is invalid.*choices are character-trajectories/);
+  assert.match(stderr, /'letters' is invalid.*Expected character-trajectories/);
+  assert.match((await runTask("download", "sepsiss")).stderr, /'sepsiss' is invalid.*Did you mean sepsis\?/);
   const { stdout } = await runTask("download");
   assert.match(stdout, /speech-commands +2429 MB +storage\.googleapis\.com/);
 });

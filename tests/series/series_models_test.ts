@@ -149,10 +149,14 @@ for (const [name, { make, takes }] of Object.entries(forecastModels)) {
   });
 }
 
-Deno.test("an unknown model is rejected with a list of the known models", () => {
+Deno.test("the error of an unknown model suggests the nearest model, or lists the models", () => {
   assert.throws(
-    () => kindNamed(seriesModels, "gru-x"),
-    /unknown model "gru-x"; known models: neural-cde, gru-ode/,
+    () => kindNamed(seriesModels, "neural-cd"),
+    /unknown model "neural-cd"; did you mean neural-cde\?$/,
+  );
+  assert.throws(
+    () => kindNamed(seriesModels, "perceptron"),
+    /unknown model "perceptron"; expected neural-cde, gru-ode/,
   );
 });
 

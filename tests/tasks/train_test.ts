@@ -195,7 +195,12 @@ const rejected: [name: string, args: string[], message: RegExp][] = [
   [
     "an unknown experiment",
     ["spiral"],
-    /unknown experiment "spiral"; known experiments: spirals, own-series, character-trajectories/,
+    /unknown experiment "spiral"; did you mean spirals\? $/,
+  ],
+  [
+    "an experiment that resembles no other",
+    ["oracle"],
+    /unknown experiment "oracle"; expected spirals, own-series, character-trajectories/,
   ],
   [
     "an unknown option",

@@ -1,5 +1,6 @@
 /** Tables of papers as data, and the runs that produce their values. */
 import { basename } from "node:path";
+import { hintFor } from "../../../src/device/options.ts";
 import { sha256 } from "../../../src/files/digest.ts";
 import type { RunConfig } from "../../../src/train/config.ts";
 import { defaultsOf, flag } from "../../../src/train/option.ts";
@@ -173,7 +174,7 @@ export async function tableRuns(table: PaperTable, options: TableRunsOptions): P
 function requireAll(wanted: readonly string[] = [], known: readonly string[], message: string): void {
   const unknown = wanted.find((name) => !known.includes(name));
   if (unknown === undefined) return;
-  throw new RangeError(`${message} "${unknown}"; it has ${[...new Set(known)].join(", ")}`);
+  throw new RangeError(`${message} "${unknown}"; ${hintFor(unknown, [...new Set(known)])}`);
 }
 
 /**

@@ -344,7 +344,7 @@ testOnCpu("experiments reject an unknown model", async () => {
   for (const experiment of [sine, exponentialSpirals]) {
     await assert.rejects(
       async () => await experiment.prepare({ ...settings, model: "perceptron" }),
-      /unknown model "perceptron"; known models: warp/,
+      /unknown model "perceptron"; expected warp/,
     );
   }
 });

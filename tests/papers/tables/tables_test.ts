@@ -67,7 +67,10 @@ Deno.test("columns of one problem share runs, and rows have no run for values th
     [["mass-spring-damper", 2], ["mass-spring-damper-zero", 2], ["sine", 2]],
   );
   assert.deepEqual(await columnsOf(["sine"]), [["sine", 2]]);
-  await assert.rejects(columnsOf(["cosine"]), /has no column of the experiment "cosine"; it has .*sine/);
+  await assert.rejects(
+    columnsOf(["cosine"]),
+    /has no column of the experiment "cosine"; did you mean sine\?/,
+  );
 });
 
 Deno.test("an unknown scale is rejected with a list of the scales of the table", async () => {
@@ -78,6 +81,6 @@ Deno.test("an unknown scale is rejected with a list of the scales of the table",
 Deno.test("a model without a row is rejected with a list of the models of the table", async () => {
   await assert.rejects(
     tableRuns(tables[0], { scale: "small", models: ["transformer-xl"] }),
-    /ncde-table-1 has no row of the model "transformer-xl"; it has .*neural-cde/,
+    /ncde-table-1 has no row of the model "transformer-xl"; expected .*neural-cde/,
   );
 });
