@@ -237,9 +237,13 @@ export function wholePower(x: Scalar, p: Scalar, bits: number): Scalar {
   return result;
 }
 
+const orders = new WeakMap<Scalar, readonly Scalar[]>();
+
 /** Every node once, after its arguments. */
-export function topological(root: Scalar): Scalar[] {
-  return postOrder([root], ({ args }) => args);
+export function topological(root: Scalar): readonly Scalar[] {
+  let order = orders.get(root);
+  if (!order) orders.set(root, order = postOrder([root], ({ args }) => args));
+  return order;
 }
 
 /** The same expression with some nodes replaced. */

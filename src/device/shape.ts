@@ -17,7 +17,9 @@ export function refuseShape(what: string, found: Shape, expected: string): never
 
 /** Number of elements of a shape. */
 export function sizeOf(shape: Shape): number {
-  return shape.reduce((product, length) => product * length, 1);
+  let size = 1;
+  for (let axis = 0; axis < shape.length; axis++) size *= shape[axis];
+  return size;
 }
 
 /** Maximum number of elements of a tensor: 4 TiB of float32. */
@@ -78,7 +80,9 @@ export function isContiguous(shape: Shape, strides: readonly number[]): boolean 
 }
 
 export function sameShape(a: Shape, b: Shape): boolean {
-  return a.length === b.length && a.every((length, axis) => length === b[axis]);
+  if (a.length !== b.length) return false;
+  for (let axis = 0; axis < a.length; axis++) if (a[axis] !== b[axis]) return false;
+  return true;
 }
 
 /** Exchanges the last two lengths or strides. */

@@ -12,7 +12,7 @@ export function numberText(value: number): string {
  */
 export function textOf(value: unknown): string {
   const numbers = new Map<object, number>();
-  let text = "";
+  const texts: string[] = [];
   /** Stacks of the values to write, and of the texts that precede them. */
   const values = [value];
   const prefixes = [""];
@@ -22,22 +22,24 @@ export function textOf(value: unknown): string {
   };
   while (values.length > 0) {
     const value = values.pop();
-    text += prefixes.pop();
-    if (typeof value === "number") text += numberText(value);
-    else if (typeof value !== "object" || value === null) text += String(value);
-    else if (numbers.has(value)) text += `#${numbers.get(value)}`;
+    texts.push(prefixes.pop()!);
+    if (typeof value === "number") texts.push(numberText(value));
+    else if (typeof value !== "object" || value === null) texts.push(String(value));
+    else if (numbers.has(value)) texts.push(`#${numbers.get(value)}`);
     else {
       numbers.set(value, numbers.size);
       if (Array.isArray(value)) {
-        text += "[";
+        texts.push("[");
         push("]", "");
         for (let i = value.length - 1; i >= 0; i--) push(",", value[i]);
       } else {
-        text += "{";
+        texts.push("{");
         push("}", "");
-        for (const [name, member] of Object.entries(value).reverse()) push(`,${name}:`, member);
+        const members = value as Record<string, unknown>;
+        const names = Object.keys(members);
+        for (let i = names.length - 1; i >= 0; i--) push(`,${names[i]}:`, members[names[i]]);
       }
     }
   }
-  return text;
+  return texts.join("");
 }

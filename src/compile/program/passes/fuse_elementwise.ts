@@ -85,14 +85,8 @@ export function fuseElementwise<O extends Strided>(
   rules: FusionRules<O>,
 ): (FusedKernel<O> | "unchanged" | "fused")[] {
   const { memoryOf, isWhole, fits, isCompatible = () => true, inShape = reshaped, reshapesOutput } = rules;
-  const reads = kernels.flatMap(({ operands }, position) =>
-    operands.map((operand) => ({ memory: memoryOf(operand), position }))
-  );
-  const readers = Map.groupBy(reads, ({ memory }) => memory);
-  const writers = Map.groupBy(kernels.keys(), (position) => {
-    const { output } = kernels[position];
-    return output && memoryOf(output);
-  });
+  const readers = positionsBy(kernels, ({ operands }) => operands.map(memoryOf));
+  const writers = positionsBy(kernels, ({ output }) => output ? [memoryOf(output)] : []);
   const groups = new Map<number, readonly Group<O>[]>();
 
   /** A group in another shape. */
@@ -140,9 +134,9 @@ export function fuseElementwise<O extends Strided>(
     const { operands, output, expression, shape, recompute, isStored } = kernels[position];
     if (!expression || !output) continue;
     const memory = memoryOf(output);
-    const ofReaders = new Set(readers.get(memory)?.map((read) => groups.get(read.position)));
-    const wanted = new Set([...ofReaders].flatMap((list) => list ?? []));
-    let isLoaded = isStored || ofReaders.has(undefined) || ofReaders.size === 0;
+    const ofReaders = readers.get(memory)?.map((reader) => groups.get(reader)) ?? [];
+    const wanted = new Set(ofReaders.flatMap((list) => list ?? []));
+    let isLoaded = isStored || ofReaders.includes(undefined) || ofReaders.length === 0;
     const canJoin = isWhole(output) && writers.get(memory)!.length === 1 &&
       (recompute === "all" || recompute === "one" && !isLoaded && wanted.size === 1);
     const joined = canJoin ? [...wanted].filter((group) => join(position, group)) : [];
@@ -165,6 +159,22 @@ export function fuseElementwise<O extends Strided>(
     if (!group) return "fused";
     return group.members.length === 1 ? "unchanged" : merge(kernels, group, memoryOf, inShape);
   });
+}
+
+/** Positions of the kernels that use each memory. */
+function positionsBy<K>(
+  kernels: readonly K[],
+  memoriesOf: (kernel: K) => readonly unknown[],
+): Map<unknown, number[]> {
+  const positions = new Map<unknown, number[]>();
+  kernels.forEach((kernel, position) => {
+    for (const memory of memoriesOf(kernel)) {
+      const known = positions.get(memory);
+      if (known) known.push(position);
+      else positions.set(memory, [position]);
+    }
+  });
+  return positions;
 }
 
 /** Computes the expression and the operands of a group, in its shape. */

@@ -72,7 +72,7 @@ export class FunctionBuilder implements Callable {
   }
 
   #push(operands: readonly Operand[], type?: ValueType): void {
-    for (const operand of operands) this.push(operand, type);
+    for (let i = 0; i < operands.length; i++) this.push(operands[i], type);
   }
 
   /**
@@ -314,11 +314,11 @@ export class FunctionBuilder implements Callable {
     for (const { position, callee } of this.#calls) this.#code.padded(callee.index, position);
     const header = new Bytes();
     const groups: [number, ValueType][] = [];
-    for (const type of this.#locals) {
+    this.#locals.forEach((type) => {
       const last = groups.at(-1);
       if (last && last[1] === type) last[0]++;
       else groups.push([1, type]);
-    }
+    });
     header.unsigned(groups.length);
     for (const [count, type] of groups) {
       header.unsigned(count);

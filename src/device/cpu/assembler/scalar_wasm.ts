@@ -34,7 +34,7 @@ export class ScalarEmitter {
   readonly #f: FunctionBuilder;
   readonly #module: ModuleBuilder;
   readonly #root: Scalar;
-  readonly #order: Scalar[];
+  readonly #order: readonly Scalar[];
   readonly #uses = new Map<Scalar, number>();
   readonly #maskWidths = new Map<Scalar, 32 | 64>();
   readonly #locals = new Map<Scalar, Local>();
