@@ -25,6 +25,7 @@ const workerFile = "src/device/cpu/worker.js";
  */
 const replacedInBrowsers = {
   "./src/platform/current.js": "./src/platform/current_browser.js",
+  "./src/device/cpu/matmul/blas.js": "./src/device/cpu/matmul/blas_browser.js",
   "./src/tensor/display.js": "./src/nn/display_text.js",
   "./src/nn/display_parameters.js": "./src/nn/display_text.js",
   "./src/paths/display_path.js": "./src/nn/display_text.js",

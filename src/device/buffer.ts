@@ -2,7 +2,7 @@
 import { deferRelease, isAllocationDeferred, isCapturing, registerBuffer, registerUse } from "./capture.ts";
 import { forgetBuffer, trackBuffer } from "./buffer_scope.ts";
 import type { Buffer, KernelDevice } from "./device.ts";
-import { chargeMemory, creditMemory, type MemoryAccount } from "./memory_limit.ts";
+import { currentAccount, type MemoryAccount } from "./memory_account.ts";
 
 let buffersMade = 0;
 
@@ -42,7 +42,9 @@ class DeviceBuffer implements Buffer {
   }
 
   #allocate(): unknown {
-    this.#account = chargeMemory(this.byteLength);
+    const account = currentAccount();
+    account?.charge(this.byteLength);
+    this.#account = account;
     return this.device.allocate(this.byteLength);
   }
 
@@ -65,7 +67,7 @@ class DeviceBuffer implements Buffer {
     this.#isFreed = true;
     if (this.#memory !== undefined) this.device.release(this.#memory, this.byteLength);
     this.#memory = undefined;
-    if (this.#account) creditMemory(this.#account, this.byteLength, isCapturing());
+    this.#account?.credit(this.byteLength, isCapturing());
     this.#account = undefined;
   }
 }

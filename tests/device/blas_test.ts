@@ -1,34 +1,38 @@
 import assert from "node:assert/strict";
 import { init, jit, key, normal, scan, splitKey, type Tensor, valueAndGrad } from "../../mod.ts";
-import { type Blas, type BlasMatrix, checkLibrary } from "../../src/device/cpu/matmul/blas.ts";
+import { checkLibrary } from "../../src/device/cpu/matmul/blas.ts";
+import { type BlasMatrix, type NativeLibrary, nativeProducts } from "../../src/device/cpu/matmul/native.ts";
 import { type CpuDevice, createCpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { cpu } from "../devices.ts";
 
 /** A device whose large products use plain loops and are counted. */
-function deviceWithLoops(): { device: CpuDevice; counted: { products: number } } {
+function deviceWithLoops(): { device: CpuDevice; library: NativeLibrary; counted: { products: number } } {
   const counted = { products: 0 };
+  let library!: NativeLibrary;
   const device = createCpuDevice({
     threads: 1,
     blas: (memory) =>
-      ({
-        description: "loops",
-        multiply(dtype, { m, n, k }, left, right, address) {
-          counted.products++;
-          const [words, size] = dtype === "float32" ? [memory.f32, 4] as const : [memory.f64, 8] as const;
-          const at = ({ address, isTransposed, rowStride }: BlasMatrix, row: number, column: number) =>
-            words[address / size + (isTransposed ? column * rowStride + row : row * rowStride + column)];
-          for (let i = 0; i < m; i++) {
-            for (let j = 0; j < n; j++) {
-              let sum = 0;
-              for (let p = 0; p < k; p++) sum += at(left, i, p) * at(right, p, j);
-              words[address / size + i * n + j] = sum;
+      nativeProducts(
+        library = {
+          description: "loops",
+          multiply(dtype, { m, n, k }, left, right, address) {
+            counted.products++;
+            const [words, size] = dtype === "float32" ? [memory.f32, 4] as const : [memory.f64, 8] as const;
+            const at = ({ address, isTransposed, rowStride }: BlasMatrix, row: number, column: number) =>
+              words[address / size + (isTransposed ? column * rowStride + row : row * rowStride + column)];
+            for (let i = 0; i < m; i++) {
+              for (let j = 0; j < n; j++) {
+                let sum = 0;
+                for (let p = 0; p < k; p++) sum += at(left, i, p) * at(right, p, j);
+                words[address / size + i * n + j] = sum;
+              }
             }
-          }
+          },
         },
-      }) satisfies Blas,
+      ),
   });
-  return { device, counted };
+  return { device, library, counted };
 }
 
 async function on<T>(device: CpuDevice, body: () => T | Promise<T>): Promise<T> {
@@ -91,14 +95,14 @@ function recurrence(): Tensor[] {
 }
 
 Deno.test("large products in compiled loops and in jit replays use the native library", async () => {
-  const { device, counted } = deviceWithLoops();
+  const { device, library, counted } = deviceWithLoops();
   await on(device, () => {
     const [a, b] = splitKey(key(3), 2).map((seed) => normal(seed, [180, 180]));
     const square = jit((x: Tensor) => x.matmul(b));
     for (let i = 0; i < 3; i++) square(a);
   });
   assert.ok(counted.products >= 3);
-  device.blas!.multiply = () => counted.products++;
+  library.multiply = () => counted.products++;
   counted.products = 0;
   await on(device, recurrence);
   assert.ok(counted.products >= 2 * 3, `${counted.products} products of three steps and their gradients`);

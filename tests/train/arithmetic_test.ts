@@ -109,7 +109,7 @@ Deno.test({
 
 Deno.test("the warning lists every difference between two devices", () => {
   const parameters = { a: zeros([1]), b: zeros([1], { dtype: "float64" }) };
-  const blas = () => ({ description: "OpenBLAS 0.3.21 for Haswell", multiply() {} });
+  const blas = () => ({ description: "OpenBLAS 0.3.21 for Haswell", product: () => undefined });
   const [cpu, more, withBlas] = [{ threads: 1 }, { threads: 2 }, { threads: 2, blas }].map(createCpuDevice);
   const gpu = { arithmetic: { device: "webgpu", adapter: "a GPU, Dawn" } };
   const [one, two, three, four] = [cpu.info, more.info, withBlas.info, gpu].map((info) =>

@@ -22,7 +22,7 @@ import { gather, scatterAdd } from "./kernels/indexing.ts";
 import { Kernels } from "./kernels/kernels.ts";
 import { Mapper } from "./kernels/map.ts";
 import { Multiplier } from "./matmul/multiplier.ts";
-import type { Blas } from "./matmul/blas.ts";
+import type { Blas } from "./matmul/native.ts";
 import { type Block, formatBytes, Memory } from "./runtime/memory.ts";
 import { ThreadPool } from "./runtime/thread_pool.ts";
 import type { RecurrenceAxes } from "../recurrence.ts";

@@ -3,30 +3,7 @@
  * Accelerate), on the memory of the device, without copies.
  */
 import type { Memory } from "../runtime/memory.ts";
-
-/** A row-major matrix in memory. */
-export interface BlasMatrix {
-  /** In bytes. */
-  readonly address: number;
-  /** Whether the memory contains the transposed matrix. */
-  readonly isTransposed: boolean;
-  /** Elements between rows in memory: at least the length of a row. */
-  readonly rowStride: number;
-}
-
-/** A native library that works on the memory of a device. */
-export interface Blas {
-  /** Name and version of the library. */
-  readonly description: string;
-  /** (m, k) x (k, n) into a contiguous matrix. */
-  multiply(
-    dtype: "float32" | "float64",
-    shape: { readonly m: number; readonly n: number; readonly k: number },
-    left: BlasMatrix,
-    right: BlasMatrix,
-    address: number,
-  ): void;
-}
+import { type Blas, nativeProducts } from "./native.ts";
 
 const [i32, usize] = ["i32", "usize"] as const;
 const multiply = <T extends "f32" | "f64">(scalar: T) => ({
@@ -148,7 +125,7 @@ function onMemory(library: Symbols, name: string): (memory: Memory, threads: num
   return (memory, threads) => {
     // The memory grows in place.
     const base = Deno.UnsafePointer.value(Deno.UnsafePointer.of(memory.u8));
-    return {
+    return nativeProducts({
       description,
       multiply(dtype, { m, n, k }, left, right, address) {
         if (threadsOf.get(library) !== threads) {
@@ -176,6 +153,6 @@ function onMemory(library: Symbols, name: string): (memory: Memory, threads: num
           n,
         );
       },
-    };
+    });
   };
 }

@@ -26,12 +26,11 @@ import { addressOf } from "../assembler/address.ts";
 import { writeAxes } from "../kernels/axes.ts";
 import { type Kernels, tasksFor } from "../kernels/kernels.ts";
 import type { ModuleBuilder } from "../assembler/wasm.ts";
-import type { Blas } from "./blas.ts";
+import type { Blas } from "./native.ts";
 import { word } from "./descriptor.ts";
 import { dotBytes, emitDots } from "./dots.ts";
 import { emitPackedProduct, emitPacking } from "./packed.ts";
 import { blockRows, multiplyLarge, PackedRight, type ProductTask, type Start } from "./packed_product.ts";
-import { nativeProduct } from "./native.ts";
 import { multiplyInSegments } from "./segments.ts";
 import { blockDepth, emitProducts, panelsAtOnce, wholePanelBytes } from "./products.ts";
 import { tileRows, type Vectors } from "./tile.ts";
@@ -145,8 +144,7 @@ export class Multiplier {
       [aRow, aDepth, bDepth, bColumn] = [1, bDepth, aDepth, aRow];
     }
 
-    const blas = this.#blas;
-    const native = blas && nativeProduct(blas, [a, b, output], [m, n, k], { aRow, aDepth, bDepth, bColumn });
+    const native = this.#blas?.product([a, b, output], [m, n, k], { aRow, aDepth, bDepth, bColumn });
     if (native) return this.#device.runOnHost(native);
 
     if (batches === 1 && m > blockRows && n > blockRows && m * n * k >= minPackedProducts) {

@@ -1,9 +1,32 @@
-/** Products by a native library, if the user requests one. */
+/** Products of tensors by a native library. The module is loaded only if the user requests a library. */
 import { collapse, forEachPosition } from "../../collapse.ts";
 import type { BufferView } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
 import { addressOf } from "../assembler/address.ts";
-import type { Blas, BlasMatrix } from "./blas.ts";
+
+/** A row-major matrix in memory. */
+export interface BlasMatrix {
+  /** In bytes. */
+  readonly address: number;
+  /** Whether the memory contains the transposed matrix. */
+  readonly isTransposed: boolean;
+  /** Elements between rows in memory: at least the length of a row. */
+  readonly rowStride: number;
+}
+
+/** A native library that works on the memory of a device. */
+export interface NativeLibrary {
+  /** Name and version of the library. */
+  readonly description: string;
+  /** (m, k) x (k, n) into a contiguous matrix. */
+  multiply(
+    dtype: "float32" | "float64",
+    shape: { readonly m: number; readonly n: number; readonly k: number },
+    left: BlasMatrix,
+    right: BlasMatrix,
+    address: number,
+  ): void;
+}
 
 /** Minimum rows, columns and terms of a product. Smaller products take as long as reading the matrix. */
 const minLength = 24;
@@ -18,12 +41,28 @@ export interface ProductStrides {
   readonly bColumn: number;
 }
 
-/**
- * A function that computes (..., m, k) x (..., k, n). Undefined if the product is small, or a matrix has an
- * unsupported layout.
- */
-export function nativeProduct(
-  blas: Blas,
+/** Products of tensors by a native library. */
+export interface Blas {
+  /** Name and version of the library. */
+  readonly description: string;
+  /**
+   * A function that computes (..., m, k) x (..., k, n). Undefined if the product is small, or a matrix has an
+   * unsupported layout.
+   */
+  product(
+    matrices: readonly [BufferView, BufferView, BufferView],
+    lengths: readonly [m: number, n: number, k: number],
+    strides: ProductStrides,
+  ): (() => void) | undefined;
+}
+
+/** Products of tensors by a library. */
+export function nativeProducts(library: NativeLibrary): Blas {
+  return { description: library.description, product: (...product) => nativeProduct(library, ...product) };
+}
+
+function nativeProduct(
+  library: NativeLibrary,
   [a, b, output]: readonly [BufferView, BufferView, BufferView],
   [m, n, k]: readonly [number, number, number],
   { aRow, aDepth, bDepth, bColumn }: ProductStrides,
@@ -40,7 +79,7 @@ export function nativeProduct(
     forEachPosition(walk, (offsets) => {
       const [x, y, z] = addresses.map((address, i) => address + offsets[i] * size);
       const dtype = output.dtype as "float32" | "float64";
-      blas.multiply(dtype, { m, n, k }, { ...left, address: x }, { ...right, address: y }, z);
+      library.multiply(dtype, { m, n, k }, { ...left, address: x }, { ...right, address: y }, z);
     });
 }
 
