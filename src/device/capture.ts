@@ -57,13 +57,21 @@ export interface Captured<T> {
 export function capture<T>(device: KernelDevice, body: () => T, fuse?: Fuse): Captured<T> {
   if (current) throw new Error("commands are being captured already");
   const commands = device.capture();
+  commands.setActive(true);
   const deferred = fuse && new DeferredKernels(device, fuse);
   const started: Capture = current = { device, commands, made: new Set(), numbers: [], deferred };
   let outliving: Buffer[] = [];
   const end = () => {
     current = undefined;
     outliving = [...started.made].filter((buffer) => !buffer.freed);
-    return commands.end(outliving.map(({ memory }) => memory));
+    commands.setActive(false);
+    const [list, { reserve }] = [commands.list(), commands];
+    reserve.remove(outliving.map(({ memory }) => memory));
+    const blocks = reserve.blocks();
+    return {
+      play: () => list.forEach((command) => command()),
+      free: () => blocks.splice(0).forEach((block) => commands.release(block)),
+    };
   };
   let result: T;
   try {
@@ -86,11 +94,11 @@ export function outsideCapture<T>(body: () => T): T {
   const before = current;
   if (!before) return body();
   current = undefined;
-  before.commands.pause();
+  before.commands.setActive(false);
   try {
     return body();
   } finally {
-    before.commands.resume();
+    before.commands.setActive(true);
     current = before;
   }
 }

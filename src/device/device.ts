@@ -1,3 +1,4 @@
+import type { Reserve } from "./reserve.ts";
 import type { DType, TypedArray } from "./dtype.ts";
 import type { RecurrenceAxes } from "./recurrence.ts";
 import { identity, type ScalarFunction } from "./scalar.ts";
@@ -97,16 +98,18 @@ export interface CapturedCommands {
 }
 
 /**
- * A capture in progress on one device.
+ * A capture on one device.
  *
  * @internal
  */
 export interface DeviceCapture {
-  /** Stops capturing. Commands and allocations until {@linkcode resume} do not belong to the capture. */
-  pause(): void;
-  resume(): void;
-  /** @param results Memory of buffers that outlive the capture. The commands do not release it. */
-  end(results: readonly unknown[]): CapturedCommands;
+  /** Makes the device send commands and memory to the capture, or stops this. */
+  setActive(isActive: boolean): void;
+  readonly reserve: Reserve<unknown>;
+  /** Captured commands. */
+  list(): readonly (() => void)[];
+  /** Returns memory of the reserve to the device. */
+  release(memory: unknown): void;
 }
 
 /**
@@ -287,7 +290,7 @@ export interface KernelDevice extends Device, DeviceKernels {
   /** Reads a contiguous view immediately. Only the CPU device can. */
   readSync?(view: BufferView): TypedArray;
   /**
-   * Captures the commands that are queued from now on: see {@linkcode DeviceCapture}.
+   * A capture of commands, not active yet.
    *
    * @internal
    */

@@ -1,5 +1,3 @@
-import type { DeviceCapture } from "./device.ts";
-
 /** Memory blocks of captured commands. They are not returned to the device until the commands are freed. */
 export class Reserve<Block> {
   readonly #blocks = new Set<Block>();
@@ -39,36 +37,4 @@ export class Reserve<Block> {
   blocks(): Block[] {
     return [...this.#blocks];
   }
-}
-
-/** Parts of a capture that differ between devices. */
-interface CaptureHooks<Block> {
-  /** Makes the device send commands and memory to the capture, or stops this. */
-  setActive(isActive: boolean): void;
-  readonly reserve: Reserve<Block>;
-  /** Captured commands. */
-  list(): readonly (() => void)[];
-  /** Returns a block to the device. */
-  release(block: Block): void;
-}
-
-/** Begins a capture. */
-export function beginCapture<Block>(
-  { setActive, reserve, list, release }: CaptureHooks<Block>,
-): DeviceCapture {
-  setActive(true);
-  return {
-    pause: () => setActive(false),
-    resume: () => setActive(true),
-    end(results) {
-      setActive(false);
-      const commands = list();
-      reserve.remove(results as Block[]);
-      const blocks = reserve.blocks();
-      return {
-        play: () => commands.forEach((command) => command()),
-        free: () => blocks.splice(0).forEach(release),
-      };
-    },
-  };
 }

@@ -14,7 +14,7 @@ import { bytesPerElement, deviceArray, type TypedArray } from "../dtype.ts";
 import type { ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
 import { refuseReading } from "../capture.ts";
-import { beginCapture, Reserve } from "../reserve.ts";
+import { Reserve } from "../reserve.ts";
 import { addressOf } from "./assembler/address.ts";
 import { argReduce } from "./kernels/arg_reduce.ts";
 import { argSort } from "./kernels/sort.ts";
@@ -135,15 +135,15 @@ export class CpuDevice implements KernelDevice {
   capture(): DeviceCapture {
     const { memory, pool } = this;
     const [commands, reserve]: [(() => void)[], Reserve<Block>] = [[], new Reserve()];
-    return beginCapture({
+    return {
       setActive: (isActive) => {
         pool.captured = isActive ? commands : undefined;
         memory.reserve = isActive ? reserve : undefined;
       },
       reserve,
       list: () => commands,
-      release: (block) => memory.release(block),
-    });
+      release: (block) => memory.release(block as Block),
+    };
   }
 
   runOnHost(command: () => void): void {

@@ -10,7 +10,6 @@ import type {
 } from "../device.ts";
 import { platform } from "../../platform/current.ts";
 import { refuseReading } from "../capture.ts";
-import { beginCapture } from "../reserve.ts";
 import { bytesPerElement, deviceArray, type TypedArray } from "../dtype.ts";
 import { identity, type ScalarFunction } from "../scalar.ts";
 import { sizeOf } from "../shape.ts";
@@ -173,15 +172,15 @@ export class WebGpuDevice implements KernelDevice {
     const { commands, pool } = this.#gpu;
     const captured = new CommandRecorder(commands);
     const { reserve } = captured;
-    return beginCapture<GpuMemory>({
+    return {
       setActive: (isActive) => {
         commands.captured = isActive ? captured : undefined;
         pool.reserve = isActive ? reserve : undefined;
       },
       reserve,
       list: () => captured.list(),
-      release: (memory) => pool.release(memory),
-    });
+      release: (memory) => pool.release(memory as GpuMemory),
+    };
   }
 
   allocate(byteLength: number): GpuMemory {

@@ -25,35 +25,29 @@ export const reductionMethods = {
     return reduce(reduction.min, this, axes, options);
   },
   mean(axes, options) {
-    if (options !== undefined) checkOptions("mean", options, reduceOptionNames);
-    const list = normalizeAxes(axes, this.rank, "mean");
+    const list = checkedAxes("mean", this, axes, options);
     return this.sum(axes, options).div(list.reduce((count, axis) => count * this.shape[axis], 1));
   },
   variance(axes, options) {
-    if (options !== undefined) checkOptions("variance", options, reduceOptionNames);
-    normalizeAxes(axes, this.rank, "variance");
+    checkedAxes("variance", this, axes, options);
     return this.sub(this.mean(axes, { keepDims: true })).square().mean(axes, options);
   },
   std(axes, options) {
-    if (options !== undefined) checkOptions("std", options, reduceOptionNames);
-    normalizeAxes(axes, this.rank, "std");
+    checkedAxes("std", this, axes, options);
     return this.variance(axes, options).sqrt();
   },
   prod(axes, options = {}) {
-    checkOptions("prod", options, reduceOptionNames);
+    const list = checkedAxes("prod", this, axes, options);
     if (this.dtype === "bool") throw new TypeError("prod: takes numbers, got bool; cast first");
-    const list = normalizeAxes(axes, this.rank, "prod");
     const result = productAlong(this, list);
     return options.keepDims ? result : result.squeeze(list);
   },
   any(axes, options) {
-    if (options !== undefined) checkOptions("any", options, reduceOptionNames);
-    normalizeAxes(axes, this.rank, "any");
+    checkedAxes("any", this, axes, options);
     return this.cast("bool").cast("int32").sum(axes, options).greater(0);
   },
   all(axes, options) {
-    if (options !== undefined) checkOptions("all", options, reduceOptionNames);
-    normalizeAxes(axes, this.rank, "all");
+    checkedAxes("all", this, axes, options);
     return this.cast("bool").not().cast("int32").sum(axes, options).equal(0);
   },
   norm(axes, options = {}) {
@@ -89,8 +83,7 @@ export const reductionMethods = {
     return apply(reduction.cumulativeSum, [this], { axis: normalizeAxis(axis, this.rank, "cumsum") });
   },
   logsumexp(axes, options = {}) {
-    checkOptions("logsumexp", options, reduceOptionNames);
-    const list = normalizeAxes(axes, this.rank, "logsumexp");
+    const list = checkedAxes("logsumexp", this, axes, options);
     const max = stopGradient(this.max(list, { keepDims: true }));
     // If the maximum is infinite, it is the result: Infinity - Infinity would be NaN.
     const largest = max.abs().equal(Infinity).where(0, max);
@@ -108,9 +101,14 @@ export const reductionMethods = {
   },
 } satisfies Partial<Tensor> & ThisType<Tensor>;
 
+/** The axes of a reduction, ascending, after checks of its arguments. */
+function checkedAxes(operation: string, { rank }: Tensor, axes?: Axes, options?: ReduceOptions): number[] {
+  if (options !== undefined) checkOptions(operation, options, reduceOptionNames);
+  return normalizeAxes(axes, rank, operation);
+}
+
 function reduce(primitive: typeof reduction.sum, x: Tensor, axes?: Axes, options?: ReduceOptions): Tensor {
-  if (options !== undefined) checkOptions(primitive.name, options, reduceOptionNames);
-  const list = normalizeAxes(axes, x.rank, primitive.name);
+  const list = checkedAxes(primitive.name, x, axes, options);
   const reduced = list.length === 0 ? x : apply(primitive, [x], { axes: list });
   return options?.keepDims ? reduced.expandDims(list) : reduced;
 }
