@@ -56,19 +56,23 @@ export class ScalarEmitter {
     this.#order = topological(root);
     this.lanes = this.#order.some(({ type }) => type === "float64") ? 2 : 4;
     this.#uniform = new Set();
-    for (const node of this.#order) {
-      for (const argument of node.args) this.#uses.set(argument, (this.#uses.get(argument) ?? 0) + 1);
+    this.#order.forEach((node) => {
+      node.args.forEach((argument) => this.#uses.set(argument, (this.#uses.get(argument) ?? 0) + 1));
       const uniform = node.op === "input"
         ? uniformInputs.has(node.value!)
         : node.op !== "index" && node.args.every((argument) => this.#uniform.has(argument));
       if (uniform) this.#uniform.add(node);
-    }
+      if (node.type === "bool") this.#maskWidths.set(node, this.#widthOf(node));
+    });
+    if (this.#order.length > maxDepth) this.#findStops();
+  }
+
+  #findStops(): void {
     const depths = new Map<Scalar, number>();
     for (const node of this.#order) {
       const depth = node.args.reduce((deepest, argument) => Math.max(deepest, 1 + depths.get(argument)!), 0);
       if (depth === maxDepth) this.#stops.push(node);
       depths.set(node, depth === maxDepth ? 0 : depth);
-      this.#maskWidths.set(node, this.#widthOf(node));
     }
   }
 
@@ -190,16 +194,21 @@ export class ScalarEmitter {
     return this.#lane ??= this.#f.local("v128");
   }
 
+  #pushAll(nodes: readonly Scalar[]): void {
+    for (let i = 0; i < nodes.length; i++) this.#push(nodes[i]);
+  }
+
+  /** An instruction after its arguments. */
+  #instruction(args: readonly Scalar[], name: string): void {
+    this.#pushAll(args);
+    this.#f.op(name as Opcode);
+  }
+
   #compute(node: Scalar): void {
     const f = this.#f;
     const { op, type, args } = node;
     const vector = vectorTypes[type];
     const unsigned = type === "uint32";
-    const pushAll = () => args.forEach((argument) => this.#push(argument));
-    const simple = (name: string) => {
-      pushAll();
-      f.op(name as Opcode);
-    };
     switch (op) {
       case "constant":
         return this.#constant(type, node.value!);
@@ -216,19 +225,22 @@ export class ScalarEmitter {
       case "floor":
       case "ceil":
       case "sqrt":
-        return simple(`${vector}.${op}`);
+        return this.#instruction(args, `${vector}.${op}`);
       case "round":
-        return simple(`${vector}.nearest`);
+        return this.#instruction(args, `${vector}.nearest`);
       case "neg":
-        return simple(`${vector}.neg`);
+        return this.#instruction(args, `${vector}.neg`);
       case "abs":
-        return unsigned ? pushAll() : simple(`${vector}.abs`);
+        return unsigned ? this.#pushAll(args) : this.#instruction(args, `${vector}.abs`);
       case "min":
       case "max":
         if (isFloat(type) && this.#limit(node)) return;
-        return simple(isFloat(type) ? `${vector}.${op}` : `${vector}.${op}_${unsigned ? "u" : "s"}`);
+        return this.#instruction(
+          args,
+          isFloat(type) ? `${vector}.${op}` : `${vector}.${op}_${unsigned ? "u" : "s"}`,
+        );
       case "fma":
-        if (isFloat(type) && hasRelaxedSimd) return simple(`${vector}.relaxed_madd`);
+        if (isFloat(type) && hasRelaxedSimd) return this.#instruction(args, `${vector}.relaxed_madd`);
         this.#push(args[0]);
         this.#push(args[1]);
         f.op(`${vector}.mul` as Opcode);
@@ -243,7 +255,7 @@ export class ScalarEmitter {
           args.forEach((argument) => this.#pushMask(argument, width));
           return f.op(width === 64 ? "i64x2.eq" : "i32x4.eq");
         }
-        pushAll();
+        this.#pushAll(args);
         const sign = op === "eq" || isFloat(operand) ? "" : operand === "uint32" ? "_u" : "_s";
         return f.op(`${vectorTypes[operand]}.${op}${sign}` as Opcode);
       }
@@ -259,7 +271,7 @@ export class ScalarEmitter {
       case "xor":
       case "not":
         if (type === "bool") args.forEach((argument) => this.#pushMask(argument, this.#maskWidth(node)));
-        else pushAll();
+        else this.#pushAll(args);
         return f.op(`v128.${op}`);
       case "shl":
       case "shr":

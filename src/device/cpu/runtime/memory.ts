@@ -253,8 +253,8 @@ export class Memory implements MemoryKind, Registers {
     const missing = last.free ? granules - last.granules : granules;
     const needed = Math.ceil(missing * granule / page);
     const pages = this.totalBytes / page;
-    // Not by more: V8 counts untouched pages too when it decides whether to collect garbage.
-    const wanted = Math.max(needed, 16, Math.min(pages >> 3, 4096));
+    // Untouched pages only cost address space, so growing generously is cheap and keeps views valid longer.
+    const wanted = Math.max(needed, 16, Math.min(pages, 4096));
     const available = this.#maximumPages - pages;
     let added = Math.min(wanted, available);
     if (needed > available || !this.#tryGrow(added) && !(added = needed, this.#tryGrow(added))) {
