@@ -18,7 +18,6 @@ import {
   WARP,
   type WARPOptions,
 } from "../mod.ts";
-import { hintFor } from "../src/device/options.ts";
 import { neuralCde, type Problem, randomControl, training } from "./models.ts";
 import type { PreparedWorkload } from "./timing.ts";
 
@@ -187,7 +186,7 @@ export const workloadNames: readonly string[] = Object.keys(workloads);
 export function prepare(name: string, adjoint?: SolveOptions["adjoint"]): PreparedWorkload {
   const [, workload, batch, length] = /^([^@]*)(?:@(\d+)(?:x(\d+))?)?$/.exec(name) ?? [];
   if (!(workload in workloads)) {
-    throw new RangeError(`unknown workload ${name}; ${hintFor(workload ?? name, workloadNames)}`);
+    throw new RangeError(`unknown workload ${name}; expected one of ${workloadNames.join(", ")}`);
   }
   const sizes = { ...batch && { batch: Number(batch) }, ...length && { length: Number(length) } };
   return workloads[workload](sizes, adjoint);
