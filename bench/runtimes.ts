@@ -12,6 +12,8 @@ import { workloadNames } from "./workloads.ts";
 
 /** V8's switches for pairs of vectors. */
 const pairs = ["--experimental-wasm-revectorize", "--no-wasm-bounds-checks"];
+/** Switch of Node 22 for the compiler of WebAssembly that later versions use by default. */
+const laterCompiler = "--turboshaft-wasm";
 
 /** A runtime, its bundle, and the maximum size of its memory, which decides the width of addresses. Default: that of Weft. */
 interface Contender extends Runtime {
@@ -74,10 +76,26 @@ function contendersOf(folder: string, before: string | undefined, isPaired = fal
     const deno = { name: "Deno", flags: [] };
     return [{ ...deno, label: "before", folder: before }, { ...deno, label: "now", folder }];
   }
-  return runtimeNames.flatMap((name) =>
-    Object.entries(addresses).map(([width, memory]) => {
-      return { name, label: `${name}, ${width}`, flags: isPaired ? pairs : [], memory, folder };
-    })
+  const flags = isPaired ? pairs : [];
+  const all = runtimeNames.flatMap((name) =>
+    Object.entries(addresses).map(([width, memory]) => ({
+      name,
+      label: `${name}, ${width}`,
+      flags,
+      memory,
+      folder,
+    }))
+  );
+  // Node 22 has no 64-bit addresses.
+  return all.map((one) =>
+    one.label === "Node 22, 64-bit"
+      ? {
+        ...one,
+        label: `Node 22, ${laterCompiler}`,
+        flags: [...flags, laterCompiler],
+        memory: addresses["32-bit"],
+      }
+      : one
   );
 }
 
