@@ -1,7 +1,11 @@
 /** The CPU device's memory and its allocator. */
 import assert from "node:assert/strict";
+import { jit, ones, type Tensor } from "../../mod.ts";
 import { allocateView } from "../../src/device/view.ts";
 import { createCpuDevice } from "../../src/device/cpu/device.ts";
+import { setCurrentDevice } from "../../src/device/current.ts";
+import { platform } from "../../src/platform/current.ts";
+import { cpu } from "../devices.ts";
 import { type Block, Memory } from "../../src/device/cpu/runtime/memory.ts";
 import * as s from "../../src/device/scalar.ts";
 import { below, randomNumbers, valuesOf, wordsOf } from "./random_views.ts";
@@ -87,4 +91,24 @@ Deno.test("memory keeps its contents when it grows", () => {
   device.map(s.identity, [{ ...second, source: 2, strides: [0] }], second);
   assert.ok(valuesOf(first, device).every((value) => value === 3));
   assert.ok(valuesOf(second, device).every((value) => value === 2));
+});
+
+Deno.test("operands of a kernel can get memory that is not shared when the kernel is queued", async () => {
+  const abilities = platform as { startThread?: unknown };
+  const { startThread } = abilities;
+  abilities.startThread = undefined;
+  const device = createCpuDevice({ threads: 1 });
+  abilities.startThread = startThread;
+  assert.ok(!device.memory.isShared);
+  setCurrentDevice(device);
+  try {
+    // The result of a fused kernel gets memory at the kernel, and the memory grows for it.
+    const f = jit((x: Tensor) => x.add(1).mul(2));
+    for (const length of [2 ** 18, 2 ** 19, 2 ** 20]) {
+      const found = await f(ones([length])).data();
+      assert.ok(found.every((value) => value === 4), `${length} numbers`);
+    }
+  } finally {
+    setCurrentDevice(cpu);
+  }
 });

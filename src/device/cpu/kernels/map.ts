@@ -68,9 +68,8 @@ export class Mapper {
   }
 
   #runFlat(typed: Typed, inputs: readonly View[], output: BufferView, size: number): void {
-    const words = this.#memory.i32;
     let at = (this.#descriptor / 4) + word.header;
-    words[at] = addressOf(output) / 4;
+    this.#writeAddress(at, output);
     let key = 0;
     for (let i = 0; i < inputs.length; i++) {
       at += 4;
@@ -80,10 +79,11 @@ export class Mapper {
         this.#writeNumber(at, input.dtype, input.source);
       } else {
         key *= 4;
-        words[at] = addressOf(input as BufferView) / 4;
+        this.#writeAddress(at, input as BufferView);
       }
     }
     if (typed.usesIndex) {
+      const words = this.#memory.i32;
       words[at + 4] = 0;
       words[at + 5] = 1;
     }
@@ -91,7 +91,6 @@ export class Mapper {
   }
 
   #runStrided(typed: Typed, inputs: readonly View[], output: BufferView, size: number): void {
-    const words = this.#memory.i32;
     const operands: View[] = [output, ...inputs];
     const isNumber = operands.map((operand) => typeof operand.source === "number");
     const walk = collapse(output.shape, [
@@ -117,13 +116,14 @@ export class Mapper {
           : Spacing.strided;
         const size = bytesPerElement(operand.dtype) / 4;
         sizes.push(size);
-        words[at] = addressOf(operand as BufferView) / 4;
-        words[at + 1] = stride * size;
+        this.#writeAddress(at, operand as BufferView);
+        this.#memory.i32[at + 1] = stride * size;
       }
       at += 4;
       if (i === 0) outputSpacing = kind;
       else key = key * 4 + kind;
     });
+    const words = this.#memory.i32;
     if (typed.usesIndex) {
       words[at] = 0;
       words[at + 1] = walk.strides[moving][last];
@@ -132,6 +132,12 @@ export class Mapper {
     }
     writeAxes(words, at, walk, sizes, 1);
     this.#launch(typed, key * 4 + outputSpacing, inputs, output.dtype, count, size / count, last);
+  }
+
+  /** Writes an address, which can give the buffer memory: the views of a memory that is not shared end when it grows. */
+  #writeAddress(at: number, view: BufferView): void {
+    const address = addressOf(view) / 4;
+    this.#memory.i32[at] = address;
   }
 
   #writeNumber(at: number, dtype: DType, value: number): void {
