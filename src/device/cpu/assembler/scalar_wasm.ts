@@ -6,6 +6,7 @@
  */
 import { type DType, isFloat } from "../../dtype.ts";
 import { type Scalar, topological, type Transcendental } from "../../scalar.ts";
+import { type MaskWidth, maskWidthsOf } from "./mask_widths.ts";
 import { importHostFunction } from "../runtime/executable.ts";
 import { type FunctionBuilder, hasRelaxedSimd, type Local, type ModuleBuilder, type Opcode } from "./wasm.ts";
 
@@ -36,7 +37,7 @@ export class ScalarEmitter {
   readonly #root: Scalar;
   readonly #order: readonly Scalar[];
   readonly #uses = new Map<Scalar, number>();
-  readonly #maskWidths = new Map<Scalar, 32 | 64>();
+  readonly #maskWidths: ReadonlyMap<Scalar, MaskWidth>;
   readonly #locals = new Map<Scalar, Local>();
   /** Nodes whose values are currently in local variables. */
   readonly #ready = new Set<Scalar>();
@@ -62,8 +63,8 @@ export class ScalarEmitter {
         ? uniformInputs.has(node.value!)
         : node.op !== "index" && node.args.every((argument) => this.#uniform.has(argument));
       if (uniform) this.#uniform.add(node);
-      if (node.type === "bool") this.#maskWidths.set(node, this.#widthOf(node));
     });
+    this.#maskWidths = maskWidthsOf(this.#order);
     if (this.#order.length > maxDepth) this.#findStops();
   }
 
@@ -145,42 +146,9 @@ export class ScalarEmitter {
     }
   }
 
-  /** Lane width in the mask of a bool node. */
-  #maskWidth(node: Scalar): 32 | 64 {
-    return this.#maskWidths.get(node)!;
-  }
-
-  /** Lane width in the masks of arguments. */
-  #widthOf(node: Scalar): 32 | 64 {
-    switch (node.op) {
-      case "lt":
-      case "le":
-      case "eq":
-      case "isNaN":
-        return node.args[0].type === "float64"
-          ? 64
-          : node.args[0].type === "bool"
-          ? this.#commonWidth(node.args)
-          : 32;
-      case "and":
-      case "or":
-      case "xor":
-      case "not":
-        return this.#commonWidth(node.args);
-      case "select":
-        return this.#commonWidth(node.args.slice(1));
-      default:
-        return 32;
-    }
-  }
-
-  #commonWidth(nodes: readonly Scalar[]): 32 | 64 {
-    return nodes.every((node) => this.#maskWidth(node) === 64) ? 64 : 32;
-  }
-
-  #pushMask(node: Scalar, width: 32 | 64): void {
+  #pushMask(node: Scalar, width: MaskWidth): void {
     this.#push(node);
-    const current = this.#maskWidth(node);
+    const current = this.#maskWidths.get(node)!;
     if (current === width) return;
     if (width === 64) this.#f.op("i64x2.extend_low_i32x4_s");
     else {
@@ -251,7 +219,7 @@ export class ScalarEmitter {
       case "eq": {
         const operand = args[0].type;
         if (operand === "bool") {
-          const width = this.#maskWidth(node);
+          const width = this.#maskWidths.get(node)!;
           args.forEach((argument) => this.#pushMask(argument, width));
           return f.op(width === 64 ? "i64x2.eq" : "i32x4.eq");
         }
@@ -270,15 +238,16 @@ export class ScalarEmitter {
       case "or":
       case "xor":
       case "not":
-        if (type === "bool") args.forEach((argument) => this.#pushMask(argument, this.#maskWidth(node)));
-        else this.#pushAll(args);
+        if (type === "bool") {
+          args.forEach((argument) => this.#pushMask(argument, this.#maskWidths.get(node)!));
+        } else this.#pushAll(args);
         return f.op(`v128.${op}`);
       case "shl":
       case "shr":
         return this.#shift(node);
       case "select": {
         const [condition, a, b] = args;
-        const width = type === "bool" ? this.#maskWidth(node) : type === "float64" ? 64 : 32;
+        const width = type === "bool" ? this.#maskWidths.get(node)! : type === "float64" ? 64 : 32;
         for (const branch of [a, b]) {
           if (type === "bool") this.#pushMask(branch, width);
           else this.#push(branch);
