@@ -7,8 +7,8 @@ import { programs } from "./programs.ts";
 
 /** Runs a command of Deno with a permission set of `deno.json`, and returns its exit code. */
 async function deno(name: "bench" | "run", permissions: string, args: string[]): Promise<number> {
-  // --quiet suppresses Deno's warning about permission sets. Dawn is not in the lock file.
-  const words = [name, "--quiet", "--no-lock", `--permission-set=${permissions}`, ...args];
+  // --quiet suppresses Deno's warning about permission sets.
+  const words = [name, "--quiet", `--permission-set=${permissions}`, ...args];
   const { code } = await new Deno.Command(Deno.execPath(), { args: words }).spawn().status;
   return code;
 }

@@ -6,8 +6,7 @@ interface ProgramResult {
 }
 
 /**
- * Runs a program in a separate process, in the project folder, with only the given permissions. Packages that the
- * program loads on demand, such as Dawn, are not added to the lock file.
+ * Runs a program in a separate process, in the project folder, with only the given permissions.
  *
  * @param program Source code of the program.
  * @param flags Flags of `deno run`.
@@ -19,7 +18,7 @@ export async function runProgram(
 ): Promise<ProgramResult> {
   const child = new Deno.Command(Deno.execPath(), {
     ...options,
-    args: ["run", "--no-prompt", "--no-lock", ...flags, "-"],
+    args: ["run", "--no-prompt", ...flags, "-"],
     cwd: new URL("..", import.meta.url),
     stdin: "piped",
     stdout: "piped",
