@@ -22,7 +22,15 @@ interface Contender extends Runtime {
   readonly folder: string;
 }
 
-const addresses = { "32-bit": 2 ** 32, "64-bit": 2 ** 34 };
+/** Settings of a runtime. Node 22 has no 64-bit addresses, but a later compiler. */
+function settingsOf(name: string): { setting: string; memory: number; flags: string[] }[] {
+  return [
+    { setting: "32-bit", memory: 2 ** 32, flags: [] },
+    name === "Node 22"
+      ? { setting: laterCompiler, memory: 2 ** 32, flags: [laterCompiler] }
+      : { setting: "64-bit", memory: 2 ** 34, flags: [] },
+  ];
+}
 
 function median(values: readonly number[]): number {
   return quantileOf(values.toSorted((a, b) => a - b), 0.5);
@@ -76,26 +84,16 @@ function contendersOf(folder: string, before: string | undefined, isPaired = fal
     const deno = { name: "Deno", flags: [] };
     return [{ ...deno, label: "before", folder: before }, { ...deno, label: "now", folder }];
   }
-  const flags = isPaired ? pairs : [];
-  const all = runtimeNames.flatMap((name) =>
-    Object.entries(addresses).map(([width, memory]) => ({
-      name,
-      label: `${name}, ${width}`,
-      flags,
-      memory,
-      folder,
-    }))
-  );
-  // Node 22 has no 64-bit addresses.
-  return all.map((one) =>
-    one.label === "Node 22, 64-bit"
-      ? {
-        ...one,
-        label: `Node 22, ${laterCompiler}`,
-        flags: [...flags, laterCompiler],
-        memory: addresses["32-bit"],
-      }
-      : one
+  return runtimeNames.flatMap((name) =>
+    settingsOf(name).map(({ setting, memory, flags }) => {
+      return {
+        name,
+        label: `${name}, ${setting}`,
+        flags: [...isPaired ? pairs : [], ...flags],
+        memory,
+        folder,
+      };
+    })
   );
 }
 

@@ -39,9 +39,9 @@ export const warpFigure2: PaperTable = {
     paper: {
       seeds: 3,
       differs:
-        "The settings are those of docs/research/recipes.md. Errors are of the test months, in units in which the " +
-        "training months range from -1 to 1. The paper's errors are of its validation months. The " +
-        "Transformer has as many parameters as WARP. The paper's Transformer is Hugging Face's.",
+        "The settings are those of docs/research/recipes.md. Errors are those of the test months. The values " +
+        "are scaled so that the training months range from -1 to 1. The paper's errors are of its validation " +
+        "months. The Transformer has as many parameters as WARP. The paper's Transformer is Hugging Face's.",
       hours: 100,
     },
     small: {
