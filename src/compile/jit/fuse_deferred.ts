@@ -1,7 +1,7 @@
 /** Fuses the kernels that a function queues under `jit`. */
 import type { Buffer, KernelDevice, View } from "../../device/device.ts";
 import type { DeferredKernel, Fuse } from "../../device/deferred.ts";
-import { rewrite, type Scalar, type ScalarFunction } from "../../device/scalar.ts";
+import type { ScalarFunction } from "../../device/scalar.ts";
 import { isContiguous, type Shape, sizeOf } from "../../device/shape.ts";
 import { numberView } from "../../device/view.ts";
 import { expressionOf } from "../program/expressions.ts";
@@ -22,15 +22,23 @@ const maxOperands = 18;
 export const fuseDeferred: Fuse = (device, queued, isReleased) => {
   const needed = neededOf(queued, isReleased);
   const kernels = queued.filter((_, i) => needed[i]);
+  // Results that a fused kernel need not store. Other kernels take no part: expressions are slow to make.
+  const released = new Set<View["source"]>();
+  for (const { fn, output } of kernels) if (fn && isReleased(output.source)) released.add(output.source);
+  if (released.size === 0) return kernels;
   const plan = fuseElementwise(
-    kernels.map(({ fn, inputs, output }): FusionKernel<View> => ({
-      operands: inputs,
-      output,
-      expression: fn && expressionOf(fn, inputs.map(({ dtype }) => dtype)),
-      shape: output.shape,
-      recompute: "one",
-      isStored: !isReleased(output.source),
-    })),
+    kernels.map(({ fn, inputs, output }): FusionKernel<View> => {
+      const canFuse = fn &&
+        (released.has(output.source) || inputs.some(({ source }) => released.has(source)));
+      return {
+        operands: inputs,
+        output,
+        expression: canFuse ? expressionOf(fn, inputs.map(({ dtype }) => dtype)) : undefined,
+        shape: output.shape,
+        recompute: "one",
+        isStored: !released.has(output.source),
+      };
+    }),
     rules,
   );
   return kernels.flatMap((kernel, i) => {
@@ -89,11 +97,8 @@ function fusedKernel(
   kernel: DeferredKernel,
   { expression, operands, output: { shape } }: FusedKernel<View>,
 ): DeferredKernel {
-  const fn: ScalarFunction = {
-    name: "fused",
-    build: (...inputs) =>
-      rewrite(expression, ({ op, value }: Scalar) => op === "input" ? inputs[value!] : undefined),
-  };
+  // The inputs of the expression are numbered as the operands.
+  const fn: ScalarFunction = { name: "fused", build: () => expression };
   const output = reshaped(kernel.output, shape)!;
   return { fn, inputs: operands, output, run: () => device.map(fn, operands, output) };
 }

@@ -70,7 +70,7 @@ interface Group<O> {
   operands: readonly O[];
   /** In the shape of the fused kernel, unless that kernel reduces. */
   output: O;
-  /** Scalar operations. */
+  /** Scalar operations of the kernels before the root. */
   operations: number;
 }
 
@@ -85,8 +85,8 @@ export function fuseElementwise<O extends Strided>(
   rules: FusionRules<O>,
 ): (FusedKernel<O> | "unchanged" | "fused")[] {
   const { memoryOf, isWhole, fits, isCompatible = () => true, inShape = reshaped, reshapesOutput } = rules;
-  const readers = positionsBy(kernels, ({ operands }) => operands.map(memoryOf));
-  const writers = positionsBy(kernels, ({ output }) => output ? [memoryOf(output)] : []);
+  const readers = positionsBy(kernels, ({ operands }) => operands, memoryOf);
+  const writers = positionsBy(kernels, ({ output }) => output ? [output] : [], memoryOf);
   const groups = new Map<number, readonly Group<O>[]>();
 
   /** A group in another shape. */
@@ -110,7 +110,8 @@ export function fuseElementwise<O extends Strided>(
     const root = kernels[group.root];
     const output = kernel.output!;
     const operations = group.operations + operationsOf(kernel.expression!);
-    const isSmall = operations <= maxOperations && sizeOf(output.shape) === sizeOf(root.shape);
+    const isSmall = operations + operationsOf(root.expression!) <= maxOperations &&
+      sizeOf(output.shape) === sizeOf(root.shape);
     if (!isSmall || !isCompatible(kernel, root)) return false;
     const memory = memoryOf(output);
     const isResult = (operand: O) => memoryOf(operand) === memory;
@@ -134,20 +135,25 @@ export function fuseElementwise<O extends Strided>(
     const { operands, output, expression, shape, recompute, isStored } = kernels[position];
     if (!expression || !output) continue;
     const memory = memoryOf(output);
-    const ofReaders = readers.get(memory)?.map((reader) => groups.get(reader)) ?? [];
-    const wanted = new Set(ofReaders.flatMap((list) => list ?? []));
-    let isLoaded = isStored || ofReaders.includes(undefined) || ofReaders.length === 0;
-    const canJoin = isWhole(output) && writers.get(memory)!.length === 1 &&
-      (recompute === "all" || recompute === "one" && !isLoaded && wanted.size === 1);
-    const joined = canJoin ? [...wanted].filter((group) => join(position, group)) : [];
-    isLoaded ||= joined.length < wanted.size;
+    const positions = readers.get(memory) ?? [];
+    let isLoaded = isStored || positions.length === 0 || positions.some((reader) => !groups.has(reader));
+    const canJoin = recompute !== "none" && !(recompute === "one" && isLoaded) && isWhole(output) &&
+      writers.get(memory)!.length === 1;
+    let joined: readonly Group<O>[] = [];
+    if (canJoin) {
+      const wanted = [...new Set(positions.flatMap((reader) => groups.get(reader) ?? []))];
+      if (recompute === "all" || wanted.length === 1) {
+        joined = wanted.filter((group) => join(position, group));
+      }
+      isLoaded ||= joined.length < wanted.length;
+    } else isLoaded = true;
     const root: Group<O> = {
       root: position,
       members: [position],
       shape,
       output,
       operands: operands.map((operand) => inShape(operand, shape) ?? operand),
-      operations: operationsOf(expression),
+      operations: 0,
     };
     groups.set(position, isLoaded ? [...joined, root] : joined);
   }
@@ -162,13 +168,15 @@ export function fuseElementwise<O extends Strided>(
 }
 
 /** Positions of the kernels that use each memory. */
-function positionsBy<K>(
+function positionsBy<K, O>(
   kernels: readonly K[],
-  memoriesOf: (kernel: K) => readonly unknown[],
+  operandsOf: (kernel: K) => readonly O[],
+  memoryOf: (operand: O) => unknown,
 ): Map<unknown, number[]> {
   const positions = new Map<unknown, number[]>();
   kernels.forEach((kernel, position) => {
-    for (const memory of memoriesOf(kernel)) {
+    for (const operand of operandsOf(kernel)) {
+      const memory = memoryOf(operand);
       const known = positions.get(memory);
       if (known) known.push(position);
       else positions.set(memory, [position]);
