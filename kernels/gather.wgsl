@@ -1,6 +1,6 @@
 // Reads rows at given positions. Declared before this text:
 //   Element, input, indices, output, invocations
-//   params.outer, params.size, params.inner, params.count    lengths: (outer, size, inner) at indices (count)
+//   params.outer, params.size, params.inner, params.count    input is (outer, size, inner), indices (count), output (outer, count, inner)
 //   params.input_offset, params.indices_offset, params.output_offset
 //   params.outside              bits of the value for an index that is out of range
 //   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups

@@ -1,13 +1,14 @@
 // x[0] = b[0], x[i] = a[i - 1] x[i - 1] + b[i] along an axis: a scan of the maps x -> a x + b. (Blelloch,
 // "Prefix sums and their applications", 1990, section 1.4.) If all a are 1, the result is a cumulative sum.
+// There is no coefficient for element 0: a[0] belongs to element 1.
 // Declared before this text:
 //   Number                                           an element, or a complex number as vec2
 //   fn product(a: Number, b: Number) -> Number
 //   const one: Number, zero: Number
 //   fn read_a(place: u32) -> Number, read_b, read_x, fn write_x(place: u32, value: Number)
 //   params.lines                                     number of lines along the axis
-//   params.first, params.end                         range of elements of this run, which continues earlier runs
-//   params.run                                       elements that a lane processes at a time; all elements if a line has one lane
+//   params.first, params.end                         range of elements of this dispatch, which continues earlier ones
+//   params.run                                       neighbouring elements of a lane; all elements if a line has one lane
 //   params.a_step, params.b_step, params.x_step      distance between elements
 //   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 //   fn line_start(position: u32) -> array<u32, 3>    start of a line in a, b and x

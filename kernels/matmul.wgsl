@@ -62,14 +62,14 @@ fn place_at(position: u32, vectors: u32, vector_first: bool) -> Place {
   return Place(position / depth, position % depth, is_inside);
 }
 
-// The memory positions of a vector's elements at term 0. Rows (or columns) outside the matrix become the last
-// one: their products are not stored.
+// The memory positions of a vector's elements for k = 0 of the sum over k. Rows (or columns) outside the matrix
+// become the last one: their products are not stored.
 fn addresses(start: u32, first: u32, vectors: u32, length: u32, stride: u32) -> vec4<u32> {
   let positions = first + vec4<u32>(0u, vectors, 2u * vectors, 3u * vectors);
   return start + min(positions, vec4<u32>(length - 1u)) * stride;
 }
 
-// A vector at a term: zero after the end of the segment.
+// A vector for one k: zero after the end of the segment.
 fn read_a(at: vec4<u32>, step: u32, end: u32) -> vec4<f32> {
   let i = at + min(step, end - 1u) * params.a_step;
   return select(vec4<f32>(), vec4<f32>(a[i.x], a[i.y], a[i.z], a[i.w]), step < end);

@@ -5,8 +5,10 @@
 //   fn key_of(position: u32) -> u32
 //   input                                            positions before this pass; not read in the first pass
 //   counts                                           written by count_digits, read by move_positions
-//   output                                           positions after this pass, modulo params.modulus
-//   invocations, block_length, digits
+//   output                                           positions after this pass, modulo params.modulus: in the last pass the
+//                                                  length of a row, so that positions count from its start
+//   invocations, block_length
+//   digits                                           number of values of a digit
 //   params.count, params.blocks                      number of positions, and of blocks of block_length positions
 //   params.shift                                     the lowest bit of the digit
 //   params.is_first                                  1 in the first pass

@@ -19,7 +19,7 @@ fn eliminate(@builtin(global_invocation_id) id: vec3<u32>) {
     let rhs_at = params.rhs_offset + system * params.rhs_system;
     let output_at = params.output_offset + system * params.output_system;
 
-    // Ratio and value of the last row that was not skipped.
+    // Of the last row that was not skipped: the upper entry over the pivot, and the eliminated right-hand side.
     var ratio = 0.0;
     var value = 0.0;
     if (params.first > 0u) {

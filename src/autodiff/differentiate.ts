@@ -10,8 +10,8 @@ import { type PassMemory, passMemory } from "./pass_memory.ts";
 import { Tape } from "./tape.ts";
 
 /**
- * A function's value and the gradients of given cotangents, in one pass. Each value of `f` is freed after its last use;
- * the result and kept tensors remain.
+ * A function's value and its vector-Jacobian product with given cotangents, in one pass. Each intermediate tensor of `f` is
+ * freed after its last use; the result and tensors of `keep` remain.
  *
  * @param f Takes no arguments and closes over what it reads.
  * @param wrt Tensors to differentiate with respect to: one, or plain objects and arrays of them.

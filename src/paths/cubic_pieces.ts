@@ -4,7 +4,10 @@ import { apply } from "../tensor/primitive.ts";
 import { type Elementwise, elementwise } from "../tensor/primitives/elementwise.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
-/** 2c of the cubic across a gap, from the slope of its chord, the slopes at both ends, and the reciprocal of its duration. */
+/**
+ * The coefficient 2c of the cubic a + b s + c s² + d s³ across a gap, from the slope of its chord, the slopes at both ends, and
+ * the reciprocal of its duration.
+ */
 export const chordCurvature: Elementwise = elementwise(
   "chordCurvature",
   (chord, start, end, inverse) =>
@@ -17,7 +20,7 @@ export const chordCurvature: Elementwise = elementwise(
   ],
 );
 
-/** 3d of the cubic across a gap, from the same values. */
+/** The coefficient 3d of the cubic a + b s + c s² + d s³ across a gap, from the operands of {@linkcode chordCurvature}. */
 export const chordTwist: Elementwise = elementwise(
   "chordTwist",
   (chord, start, end, inverse) =>

@@ -26,7 +26,7 @@ import { forwardFill } from "./observations.ts";
 export interface LinearCoeffsOptions {
   /**
    * The channel that contains the time. The path then alternates: first the time advances at constant values, then the values
-   * change at constant time. This rectilinear interpolation uses no later observation.
+   * change at constant time. This rectilinear interpolation uses no later observation, unless a channel starts with missing values.
    */
   rectilinear?: number;
 }
@@ -85,7 +85,10 @@ export function linearValues(x: Tensor, timeline: Timeline, missing: boolean): T
   });
 }
 
-/** The time advances to the next observation, then the values change. */
+/**
+ * Corners of the rectilinear path, `(..., 2 length - 1, channels)`, with missing values filled forward. Between two observations,
+ * the time advances first, then the values change.
+ */
 function rectilinearCorners(x: Tensor, channel: number): Tensor {
   const [length, channels] = x.shape.slice(-2);
   if (!Number.isInteger(channel) || channel < 0 || channel >= channels) {

@@ -54,7 +54,7 @@ export function shownIndices(shape: Shape): (number | "...")[][] {
   });
 }
 
-/** Formats each element of an array in the same way, by the elements that are shown. */
+/** Returns a function that formats an element. All elements get the width and the decimals that the printed elements need. */
 export function formatterOf(values: TypedArray, { shape, dtype }: Tensor): (value: number) => string {
   const strides = contiguousStrides(shape);
   const indices = shownIndices(shape);

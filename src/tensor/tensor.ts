@@ -122,7 +122,7 @@ export interface Tensor {
   log1p(): Tensor;
   /** The sine of an angle in radians. In float32, angles above 2e7 give any number from -1 to 1. */
   sin(): Tensor;
-  /** The cosine of an angle in radians, with the range of {@linkcode sin}. */
+  /** The cosine of an angle in radians. In float32, angles above 2e7 give any number from -1 to 1. */
   cos(): Tensor;
   /** The hyperbolic tangent. */
   tanh(): Tensor;

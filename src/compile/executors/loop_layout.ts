@@ -46,7 +46,7 @@ export interface LoopLayout {
   readonly barriers: number;
   /** Scalar operations of a sample and step. */
   readonly operations: number;
-  /** Lanes in use from 0 to 1, weighted by the scalar operations of each function. */
+  /** Fraction of the lanes in use, 0 to 1: the mean over the functions of a step, weighted by their scalar operations. */
   readonly lanesBusy: number;
   /** Samples that share one read of a weight. */
   readonly samplesPerRead: number;

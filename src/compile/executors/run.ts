@@ -6,7 +6,10 @@ import type { LoopLayout } from "./loop_layout.ts";
 import type { SplitProgram } from "../program/passes/split_samples.ts";
 import type { WorkgroupShape } from "./wgsl/choose_workgroup.ts";
 
-/** One run of a program. Results are row-major. Arrays have the program's type, except inputs with another type. */
+/**
+ * One run of a program. Results are row-major. An input can have another data type than the program; all other buffers have the
+ * type of the program.
+ */
 export interface Run {
   readonly program: Program;
   readonly batch: number;

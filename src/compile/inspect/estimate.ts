@@ -108,7 +108,7 @@ export function estimateLoop(
   return { seconds, step, waves, latency: terms };
 }
 
-/** Seconds of a loop: of a stepped loop, the largest of its launches and its operations at the rate of products. */
+/** Estimated seconds of a loop. For a stepped loop: the time of its launches or of its arithmetic, whichever is longer. */
 export function secondsOfLoop(loop: PlannedLoop, rates: MachineRates): number {
   const { layout, commands, run } = loop;
   if (layout) return estimateLoop({ ...loop, layout }, rates).seconds;

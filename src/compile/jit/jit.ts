@@ -180,7 +180,7 @@ function newTensor(device: KernelDevice, { shape, dtype }: TensorSpec): Tensor {
   return new Tensor(view);
 }
 
-/** A traced function. */
+/** A trace of a function under `jit`: the captured commands, and the tensors that they read and write. */
 class Trace<R> {
   readonly #device: KernelDevice;
   /** The tensors that the function was traced with: tensors of the caller, or copies. */

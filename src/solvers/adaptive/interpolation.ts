@@ -15,7 +15,7 @@ export type StepSupport = readonly [
   endSlope: Tensor,
 ];
 
-/** The support of each part of the state. */
+/** The tensors for the interpolation within a step, for each part of the state. */
 export function supportOf(
   { middle }: { readonly middle: readonly number[] },
   { y: ends, stages }: Step,

@@ -10,7 +10,10 @@ import type { Adapter, WorkgroupShape } from "./choose_workgroup.ts";
 import { addEarly } from "./early_sums.ts";
 import { splitSums } from "./split_sums.ts";
 
-/** A weight gradient: the product of two matrices of product rows, with a row per step, sample and row of an operand. */
+/**
+ * A weight gradient: the product of two matrices. Both have a row per step, sample and row of an operand, which the loop writes:
+ * the product rows.
+ */
 interface WeightGradient {
   /** The first member of the product rows of the left matrix. The members of the right matrix follow. */
   readonly member: number;
@@ -141,7 +144,10 @@ function placeWithin(
   return { local: placeSlots(slots, near), spilled: placeSlots(slots, far) };
 }
 
-/** Lays out the product rows. Returns the places of both operands of each accumulating kernel. */
+/**
+ * Lays out the buffers of the product rows: the two factors of each weight gradient. Returns the buffers, the weight gradients, and
+ * where each accumulate kernel writes its two factors.
+ */
 function placeProductRows(
   program: Program,
 ): Pick<GpuLayout, "productRows" | "weightGradients"> & {

@@ -41,7 +41,10 @@ interface MappedOperand {
   readonly offset: number;
   readonly pointer: Local;
   readonly stride: Local;
-  /** A vector: a repeated element or a number in all lanes, or the index of each lane at the start of a row. */
+  /**
+   * The current vector: a repeated element or a number in all lanes, the elements of a strided operand, or the index of each lane.
+   * Not used for contiguous operands.
+   */
   readonly vector: Local;
 }
 
