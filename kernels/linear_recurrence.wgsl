@@ -24,8 +24,8 @@ fn coefficient(place: u32, i: u32) -> Number {
   return read_a(place + (i - 1u) * params.a_step);
 }
 
-// The value at the end of a range, from the value before it. Zero stays zero, even if the product of
-// coefficients is infinite.
+// The value at the end of a range, from the product of its coefficients, the value before it, and the value at its
+// end if the value before it were zero. The product times zero is zero, even if the product is infinite.
 fn carried(factor: Number, before: Number, value: Number) -> Number {
   return product(select(factor, one, all(before == zero)), before) + value;
 }

@@ -49,7 +49,8 @@ fn tile_at(position: u32) -> Tile {
   return Tile(matrix / params.batch, matrix % params.batch, row * rows, column * columns);
 }
 
-// A vector of a tile, at a term.
+// The vector of a tile that an invocation copies, the term k from the start of the tile (`step`), and whether the
+// vector is inside the tile: there can be more invocations than vectors.
 struct Place {
   vector: u32,
   step: u32,

@@ -1,10 +1,10 @@
-// output[o, indices[i], k] += input[o, i, k]. The positions i are sorted by their indices, so that the
-// updates of an element are adjacent, in the order of i. The invocation of the first update adds all of them.
+// output[o, indices[i], k] += input[o, i, k]. `order` has the positions i, sorted by their indices, so that
+// the updates of an element are adjacent, in the order of i. The invocation of the first update adds all of them.
 // Declared before this text:
 //   Element, input, indices, order, output, invocations
-//   params.outer, params.size, params.inner, params.count    lengths: (outer, size, inner), indices (count)
+//   params.outer, params.size, params.inner, params.count    input is (outer, count, inner), indices (count), output (outer, size, inner)
 //   params.input_offset, params.indices_offset, params.output_offset
-//   params.first, params.end                                 range of `order` of this run
+//   params.first, params.end                                 range of `order` of this dispatch
 //   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 
 fn index_at(place: u32) -> u32 {

@@ -40,7 +40,7 @@ export function passMemory(owned: ReadonlySet<Buffer>): PassMemory {
     const left = uses.get(buffer)! - 1;
     if (left > 0) return uses.set(buffer, left);
     uses.delete(buffer);
-    // A kept tensor is not owned any more.
+    // `keep` may have removed the buffer from the owned ones.
     if (owned.has(buffer)) buffer.free();
   };
   return {

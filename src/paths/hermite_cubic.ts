@@ -39,7 +39,7 @@ export function hermiteCubicCoeffs(x: Tensor, t?: Times): Tensor {
     fit: (block, first) => fit(block, durationsOf(timeline, block, first), missing ?? true),
     result: [length - 1, 4 * channels],
   });
-  return missing ? coeffs : markCausal(coeffs);
+  return missing === false ? markCausal(coeffs) : coeffs;
 }
 
 function fit(x: Tensor, durations: Tensor, missing: boolean): Tensor[] {

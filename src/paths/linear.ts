@@ -71,7 +71,7 @@ export function linearCoeffs(x: Tensor, t?: Times, options: LinearCoeffsOptions 
   const timeline = readTimeline(t, corners.shape.slice(0, -1), "linearCoeffs");
   const missingFirst = missing && hasMissing(x.slice(-2, 0, 1), "linearCoeffs");
   const coeffs = linearValues(corners, timeline, missingFirst ?? true);
-  return missingFirst ? coeffs : markCausal(coeffs);
+  return missingFirst === false ? markCausal(coeffs) : coeffs;
 }
 
 /** Observations with missing values interpolated linearly. */

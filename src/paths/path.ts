@@ -69,8 +69,8 @@ export function checkPath(operation: string, X: Path): void {
 /** Options of paths. */
 export interface PathOptions {
   /**
-   * See {@linkcode Path.causal}. Known for coefficients that a function returned. Set it for coefficients that were stored, cut or
-   * stacked afterwards.
+   * Whether the path is causal, see {@linkcode Path.causal}. A path finds this out for the coefficients that `linearCoeffs` or another
+   * function of coefficients returned. Set it for coefficients that were stored and loaded, sliced or stacked.
    */
   causal?: boolean;
 }

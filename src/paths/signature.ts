@@ -154,7 +154,7 @@ function signatureLevels(path: Tensor, depth: number): Levels {
   return levels;
 }
 
-/** Products of all elements of the last axis, `(..., m)` and `(..., n)` to `(..., m n)`. */
+/** Products of all pairs of elements along the last axes, `(..., m)` and `(..., n)` to `(..., m n)`. */
 function outer(a: Tensor, b: Tensor): Tensor {
   return a.expandDims(-1).mul(b.expandDims(-2)).flatten(-2);
 }

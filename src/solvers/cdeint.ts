@@ -130,7 +130,10 @@ function checkMatrix({ shape }: Tensor, z: Tensor | undefined, slope: Tensor, pa
   );
 }
 
-/** @throws {ShapeError} If the slope of a control and a state differ in samples. */
+/**
+ * @param ownTimes Whether each sample has its own times.
+ * @throws {ShapeError} If the axes of a control before its last do not broadcast to those of the state.
+ */
 function checkSamples(control: Tensor, z: Tensor, ownTimes: boolean): void {
   const [series, samples] = [control, z].map(({ shape }) => shape.slice(0, -1));
   const doesFit = (ownTimes ? series.length === samples.length : series.length <= samples.length) &&

@@ -21,7 +21,7 @@ export function scalar(value: number, dtype: DType = "float32"): Tensor {
   return numberTensor(value, dtype);
 }
 
-/** Options of constructors. */
+/** Options of functions that create tensors. */
 export interface TensorOptions {
   /**
    * Type of the elements.

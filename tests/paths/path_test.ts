@@ -8,6 +8,7 @@ import {
   CubicSpline,
   grad,
   hermiteCubicCoeffs,
+  jit,
   key,
   linearCoeffs,
   LinearInterpolation,
@@ -308,6 +309,18 @@ Deno.test("a path states whether it is causal", () => {
     CubicSpline(hermiteCubicCoeffs(x).slice(0, 0, 2), undefined, { causal: true }).causal,
     true,
   );
+});
+
+Deno.test("a path is not called causal if its observations are not known", () => {
+  const isCausal: boolean[] = [];
+  jit((x: Tensor) => {
+    isCausal.push(
+      CubicSpline(hermiteCubicCoeffs(x)).causal,
+      LinearInterpolation(linearCoeffs(x, undefined, { rectilinear: 0 })).causal,
+    );
+    return x;
+  })(addTime(normal(key(0), [5, 2])));
+  assert.deepEqual(isCausal, [false, false]);
 });
 
 Deno.test("later observations do not change a causal path before them, bit for bit", async () => {

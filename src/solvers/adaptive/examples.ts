@@ -11,7 +11,7 @@ import type { ErrorNorm } from "./step_control.ts";
  *
  * @param solve Solves with `norm: "sample"`: from states `(examples, ...)` to states `(times, examples, ...)`.
  * @returns `undefined` outside `vmap`, and if the solve is the same for all examples.
- * @throws {Error} If the state of an example already has samples with their own steps.
+ * @throws {Error} If `norm` is `"sample"`: inside `vmap`, the steps of each example are already chosen for that example.
  */
 export function solveExamples(
   f: VectorField,

@@ -22,11 +22,11 @@ export interface Tolerances {
 export type ErrorNorm = "batch" | "sample";
 
 /**
- * A PID controller of step sizes. With the errors r0 of this step and r1, r2 of the two steps before it, in units of the tolerance,
- * and the order k of the error estimate plus one, the step size is multiplied by
- * `safety * r0^(-(p + i + d) / k) * r1^((p + 2 d) / k) * r2^(-d / k)`. (Soderlind, "Digital filters in adaptive time-stepping",
- * 2003. The names are those of Diffrax.) The coefficients 0, 1, 0 give the integral controller of torchdiffeq. The
- * integral controller is always used after a rejected step.
+ * A PID controller of step sizes. The step size is multiplied by
+ * `safety * r0^(-(p + i + d) / k) * r1^((p + 2 d) / k) * r2^(-d / k)`. Here, r0 is the error of this step divided by the tolerance,
+ * r1 and r2 are those of the two steps before it, k is the order of the method, and p, i, d are `pcoeff`, `icoeff`, `dcoeff`.
+ * (Soderlind, "Digital filters in adaptive time-stepping", 2003. The names are those of Diffrax.) The default p = 0, i = 1,
+ * d = 0 is the integral controller of torchdiffeq. It is always used after a rejected step.
  */
 export interface StepController {
   /**

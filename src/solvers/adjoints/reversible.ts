@@ -64,7 +64,7 @@ interface ReversibleOptions extends ScanOptions {
   readonly coupling?: number;
 }
 
-/** The last pair and, if needed, the states after all steps. */
+/** Both states of the pair at the end and, if needed, the state after each step. */
 interface Solved {
   readonly final: Tensor;
   readonly other: Tensor;

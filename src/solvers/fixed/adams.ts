@@ -130,7 +130,7 @@ export function solveByAdams(
   return { states: concatenate([first.y, later]), final, evaluations };
 }
 
-/** Steps with corrections until the change is below the tolerances. */
+/** Solves by implicit steps. The increment of a step is corrected until a correction is below the tolerances. */
 function solveImplicitly(
   f: VectorField,
   y0: Tensor,

@@ -48,9 +48,9 @@ export interface WasmLoop {
   readonly scratchBytes: number;
   /** Bytes of weight gradients and sums over samples per task. */
   readonly gradientBytes: number;
-  /** Offset of each weight gradient in the memory of a task, in elements, and its padded columns. */
+  /** Each weight gradient: its offset in the gradients of a task, in elements, and its size with padded columns. */
   readonly weightGradients: readonly { offset: number; rows: number; columns: number; stride: number }[];
-  /** Offset of each sum over samples in the memory of a task, in elements. Undefined for other sums. */
+  /** Offset of each sum of the program in the gradients of a task, in elements. Undefined for sums over steps alone. */
   readonly sums: readonly (number | undefined)[];
 }
 

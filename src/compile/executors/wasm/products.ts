@@ -26,7 +26,7 @@ interface PackedMatrix {
   readonly length: number;
   readonly width: number;
   readonly strides: { readonly depth: number; readonly length: number };
-  /** In bytes, from the start of a task's memory. */
+  /** In bytes, from the start of the slots of a task. */
   readonly offset: number;
 }
 

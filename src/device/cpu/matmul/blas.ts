@@ -50,9 +50,9 @@ const remedy = {
 }[Deno.build.os as string] ?? "install OpenBLAS";
 
 /**
- * Opens a library by its path or name, or with `"auto"` the first installed library of the list.
+ * Opens a library by its path or name, or with `"auto"` the first installed library of the names below.
  *
- * @returns Binds the library to a device's memory and number of threads.
+ * @returns A function that binds the library to a device's memory and number of threads.
  * @throws {Error} If the library is missing or not permitted, or is not a BLAS with 32-bit integers.
  */
 export async function openBlas(name: string): Promise<(memory: Memory, threads: number) => Blas> {
