@@ -2,7 +2,7 @@
 // which doubles the distance to the remaining neighbours, until no neighbours remain. (Hockney, "A fast
 // direct solution of Poisson's equation using Fourier analysis", 1965; for all rows at once: Hockney,
 // Jesshope, "Parallel Computers", 1981.) One invocation per row. Rows with a zero diagonal are skipped: their
-// result is zero. Declared before this text:
+// result is zero, and the rows before and after them become neighbours. Declared before this text:
 //   lower, diagonal, upper, rhs, output, invocations
 //   rows, next    (systems, n) rows before and after a round
 //   params.systems, params.n
@@ -21,7 +21,7 @@ struct Row {
   after: u32,
 }
 
-// Rows divided by their diagonal, with their nearest neighbours that are not skipped.
+// Divides each row by its diagonal, and finds its nearest neighbours that are not skipped.
 @compute @workgroup_size(invocations)
 fn begin(@builtin(global_invocation_id) id: vec3<u32>) {
   let place = params.first_workgroup * invocations + id.x;

@@ -34,7 +34,7 @@ var<workgroup> shared_factors: array<Number, invocations>;
 var<workgroup> shared_values: array<Number, invocations>;
 
 // A workgroup processes `columns` lines with `lanes` invocations each. Every lane combines `params.run` elements
-// to one map. A parallel scan combines the maps of the lanes. Every lane then processes its elements again, from
+// into one map. A parallel scan combines the maps of the lanes. Every lane then processes its elements again, from
 // the value before them.
 @compute @workgroup_size(invocations)
 fn main(

@@ -1,5 +1,6 @@
-// Runs the steps of a loop. A workgroup owns some samples; `lanes` invocations share the elements of each. In some kernels all
-// invocations of a workgroup share the elements, and compute each for all samples.
+// Runs the steps of a loop. A workgroup owns some samples; `lanes` invocations share the elements of each.
+// In some of the kernels that `invoke` calls, all invocations of a workgroup share the elements, and an
+// invocation computes an element for all samples. Product rows are the rows of the factors of weight gradients.
 // Declared before this text:
 //   samples, lanes     of a workgroup
 //   slot_size          elements of a workgroup's part of the buffer `spill`

@@ -12,10 +12,9 @@
 //   params.segment                       terms of a segment; segment s is stored at s * batch * m * n
 //   params.a_row, params.a_step, params.b_step, params.b_column    strides
 //   params.output_offset
-//   params.first                         the first tile of this run, with one tile per workgroup
+//   params.first                         the first tile of this run: a tile per workgroup, in one or several dispatches
 //   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 //   fn matrices(position: u32) -> array<u32, 2>    start of a matrix of the batch in a and b
-//   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 //   group_rows, group_columns            invocations of a workgroup
 //   row_vectors, column_vectors          vectors of an invocation
 //   depth                                terms in workgroup memory

@@ -4,9 +4,10 @@
 // text:
 //   fn key_of(position: u32) -> u32
 //   input                                            positions before this pass; not read in the first pass
-//   counts                                           written by count_digits, read by move_positions
-//   output                                           positions after this pass, modulo params.modulus: in the last pass the
-//                                                  length of a row, so that positions count from its start
+//   counts                                           written by count_digits; move_positions reads cumulative sums
+//   output                                           positions after this pass, modulo params.modulus. The modulus
+//                                                  is params.count. In the last pass it may be the length of a
+//                                                  row, so that positions count from the start of the row
 //   invocations, block_length
 //   digits                                           number of values of a digit
 //   params.count, params.blocks                      number of positions, and of blocks of block_length positions
@@ -40,7 +41,7 @@ fn count_digits(@builtin(global_invocation_id) id: vec3<u32>) {
   }
 }
 
-// counts contains cumulative sums: the end of the output of each digit and block.
+// Here `counts` has cumulative sums: where the output of each digit and block ends.
 @compute @workgroup_size(invocations)
 fn move_positions(@builtin(global_invocation_id) id: vec3<u32>) {
   let stride = params.workgroups * invocations;

@@ -1,5 +1,6 @@
 // Solves tridiagonal systems by elimination and back substitution (Thomas's algorithm), one invocation per
-// system. Rows with a zero diagonal are skipped: their result is zero. Declared before this text:
+// system. Rows with a zero diagonal are skipped: their result is zero, and the rows before and after them
+// become neighbours. Declared before this text:
 //   lower, diagonal, upper, rhs, output, invocations
 //   scratch    (n + 2, systems): `upper` after elimination, then a ratio and a value for the next run
 //   params.systems, params.n

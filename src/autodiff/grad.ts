@@ -164,7 +164,7 @@ export function jacobian<A extends [x: Tensor, ...rest: Tree[]]>(
 export function remat<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A): Tensor {
   checkFunction("remat", "f", f);
   args.forEach((x, i) => checkTensor(`remat: argument ${i} of f`, x));
-  // A trace differentiates the operations of f itself.
+  // In a trace, `remat` just calls f: the trace differentiates the operations of f.
   if (traceOf(args)) return f(...args);
   const closure = new Closure();
   const output = withoutRecording(() =>
@@ -177,7 +177,7 @@ export function remat<A extends Tensor[]>(f: (...args: A) => Tensor, ...args: A)
       return stopGradient(result);
     })
   );
-  // f closes over symbols.
+  // The result is a symbol, because f closes over symbols.
   if (!output) return f(...args);
   const inputs = [...new Set([...args, ...closure.outside])].filter((x) => isFloat(x.dtype));
   record(inputs, [output], ([cotangent], wanted) => {

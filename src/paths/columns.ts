@@ -31,7 +31,7 @@ export function segmentedSum(links: Tensor, b: Tensor): Tensor {
   return linearRecurrence(links, b);
 }
 
-/** {@linkcode segmentedSum} from the last row to the first: 1 in rows that continue the segment of the next row. */
+/** {@linkcode segmentedSum} from the last row to the first. `links` is 1 in rows that continue the segment of the next row. */
 export function segmentedSumBackwards(links: Tensor, b: Tensor): Tensor {
   return linearRecurrence(links.flip(0), b.flip(0)).flip(0);
 }

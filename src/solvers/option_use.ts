@@ -3,7 +3,7 @@ import { OptionError } from "../device/errors.ts";
 import { isAdaptive, type Method } from "./methods.ts";
 import type { SolveOptions } from "./solve_options.ts";
 
-/** The kinds of methods with an option: a text for messages, and a predicate. */
+/** The methods that use an option: their kinds as a text for messages, and a predicate. */
 type Use = readonly [kinds: string, isUsed: (method: Method, options: SolveOptions) => boolean];
 
 const fixed: Use = [

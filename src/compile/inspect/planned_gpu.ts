@@ -1,6 +1,6 @@
 /**
- * A GPU that plans and computes nothing: while a function runs on another device, it receives every kernel and every loop, so
- * that layouts, dispatches and submissions are those of a machine that is not there.
+ * A GPU that plans but does not compute: while a function runs on another device, it receives every kernel and every loop. It
+ * makes the layouts, dispatches and submissions of a machine that is not there.
  */
 import { outsideCapture } from "../../device/capture.ts";
 import {

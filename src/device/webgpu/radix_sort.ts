@@ -13,7 +13,7 @@ const blockLength = 64;
 export interface SortKey {
   /** Name of the kernels. */
   readonly name: string;
-  /** The array `keys`. */
+  /** The memory that `text` reads as the array `keys`. */
   readonly view: MemoryView;
   /** WGSL of `fn key_of(position: u32) -> u32`. It can read `keys`, `params.keys_offset` and `params.argument`. */
   readonly text: string;

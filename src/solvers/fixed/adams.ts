@@ -1,8 +1,8 @@
 /**
  * Multistep methods of Adams: explicit (Adams-Bashforth), and implicit (Adams-Moulton) with corrections by fixed-point iteration.
  * (Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section III.1.) As in torchdiffeq, the first two steps
- * are steps of rk4. The order then grows with the number of known slopes, up to eleven. The error of the first steps determines
- * the order of convergence.
+ * are steps of rk4. The order of a step then grows with the number of known slopes, which is at most eleven. The error of the
+ * first steps determines the order of convergence.
  */
 import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
 import { scalar, tensor } from "../../tensor/creation.ts";
@@ -166,7 +166,7 @@ function solveImplicitly(
       change = f(end, y.add(change)).mul(last * dt).add(known);
       evaluations++;
       difference = largestChange(before, change);
-      // If the corrections did not converge, the next step uses fewer slopes.
+      // If the corrections did not converge, the next step uses no more slopes than this one.
       if (i === corrections - 1 && !(difference < 1)) history = history.slice(0, -1);
     }
     return y = y.add(change);

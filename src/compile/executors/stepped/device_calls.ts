@@ -13,7 +13,7 @@ import {
 } from "../../program/program.ts";
 import type { Arrays, Window } from "./arrays.ts";
 
-/** A call of a step, at a row. */
+/** A device call in a step. It receives the row of the step in inputs and outputs. */
 export type Instruction = (row: number) => void;
 
 type OutputKernel = Exclude<Kernel, AccumulateKernel>;

@@ -50,7 +50,10 @@ function descriptorLength({ inputs, outputs, sums }: Program): number {
   return 4 * (runWords.addresses + 2 * inputs.length + outputs.length + sums.length);
 }
 
-/** The number of tasks, and the vectors per tile: tiles of two vectors are faster if there are tiles for two threads. */
+/**
+ * The number of tasks, and of vectors per tile. Tiles of two vectors are faster. They are chosen if the samples, divided among
+ * at most two tasks, fill more than one vector per task.
+ */
 function partition(run: Run): { worth: number; vectors: number } {
   const { batch, program } = run;
   const lanes = program.dtype === "float32" ? 4 : 2;
