@@ -7,7 +7,7 @@
 //   const one: Number, zero: Number
 //   fn read_a(place: u32) -> Number, read_b, read_x, fn write_x(place: u32, value: Number)
 //   params.lines                                     number of lines along the axis
-//   params.first, params.end                         range of elements of this dispatch, which continues earlier ones
+//   params.first, params.end                         range of elements of this run, which continues earlier runs
 //   params.run                                       neighbouring elements of a lane; all elements if a line has one lane
 //   params.a_step, params.b_step, params.x_step      distance between elements
 //   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups

@@ -4,7 +4,7 @@
 //   Element, input, indices, order, output, invocations
 //   params.outer, params.size, params.inner, params.count    input is (outer, count, inner), indices (count), output (outer, size, inner)
 //   params.input_offset, params.indices_offset, params.output_offset
-//   params.first, params.end                                 range of `order` of this run, after earlier runs
+//   params.first, params.end                                 range of `order` of this run, which continues earlier runs
 //   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 
 fn index_at(place: u32) -> u32 {
