@@ -29,7 +29,7 @@ export interface Path {
   readonly jumpTimes?: ArrayLike<number>;
   /**
    * Whether the path up to a grid point is independent of later observations. Models that predict while observations arrive need a
-   * causal path.
+   * causal path. False if it is not known because the observations are only on a GPU, or under `jit`.
    */
   readonly causal: boolean;
   /**

@@ -6,6 +6,7 @@ import {
   checkGradients,
   concatenate,
   CubicSpline,
+  forwardFill,
   grad,
   hermiteCubicCoeffs,
   jit,
@@ -299,6 +300,7 @@ Deno.test("a path states whether it is causal", () => {
   const rectilinear = { rectilinear: 0 };
   assert.equal(CubicSpline(hermiteCubicCoeffs(x)).causal, true);
   assert.equal(CubicSpline(hermiteCubicCoeffs(withMissing)).causal, false);
+  assert.equal(CubicSpline(hermiteCubicCoeffs(forwardFill(withMissing))).causal, true);
   assert.equal(CubicSpline(naturalCubicCoeffs(x)).causal, false);
   assert.equal(LinearInterpolation(linearCoeffs(x)).causal, false);
   assert.equal(LinearInterpolation(linearCoeffs(x, undefined, rectilinear)).causal, true);
