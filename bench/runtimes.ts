@@ -12,8 +12,6 @@ import { workloadNames } from "./workloads.ts";
 
 /** V8's switches for pairs of vectors. */
 const pairs = ["--experimental-wasm-revectorize", "--no-wasm-bounds-checks"];
-/** Switch of Node 22 for the compiler of WebAssembly that later versions use by default. */
-const laterCompiler = "--turboshaft-wasm";
 
 /** A runtime, its bundle, and the maximum size of its memory, which decides the width of addresses. Default: that of Weft. */
 interface Contender extends Runtime {
@@ -22,13 +20,11 @@ interface Contender extends Runtime {
   readonly folder: string;
 }
 
-/** Settings of a runtime. Node 22 has no 64-bit addresses, but a later compiler. */
-function settingsOf(name: string): { setting: string; memory: number; flags: string[] }[] {
+/** Widths of the addresses of a runtime. Node 22 has no 64-bit addresses. */
+function widthsOf(name: string): { width: string; memory: number }[] {
   return [
-    { setting: "32-bit", memory: 2 ** 32, flags: [] },
-    name === "Node 22"
-      ? { setting: laterCompiler, memory: 2 ** 32, flags: [laterCompiler] }
-      : { setting: "64-bit", memory: 2 ** 34, flags: [] },
+    { width: "32-bit", memory: 2 ** 32 },
+    ...name === "Node 22" ? [] : [{ width: "64-bit", memory: 2 ** 34 }],
   ];
 }
 
@@ -84,16 +80,9 @@ function contendersOf(folder: string, before: string | undefined, isPaired = fal
     const deno = { name: "Deno", flags: [] };
     return [{ ...deno, label: "before", folder: before }, { ...deno, label: "now", folder }];
   }
+  const flags = isPaired ? pairs : [];
   return runtimeNames.flatMap((name) =>
-    settingsOf(name).map(({ setting, memory, flags }) => {
-      return {
-        name,
-        label: `${name}, ${setting}`,
-        flags: [...isPaired ? pairs : [], ...flags],
-        memory,
-        folder,
-      };
-    })
+    widthsOf(name).map(({ width, memory }) => ({ name, label: `${name}, ${width}`, flags, memory, folder }))
   );
 }
 

@@ -55,8 +55,8 @@ function pageOf(all: readonly Measured[]): string {
     "Times of a training step, or of a kernel, on the CPU device. `deno task bench runtimes` runs a workload in all runtimes in " +
     "turns, each in its own process, and takes medians. Columns without a unit are ratios to the column in seconds: below 1 is " +
     "faster. A page of Chromium is isolated from other origins and computes on its main thread and on workers. A memory has 32-bit " +
-    "or 64-bit addresses, `init({ memory: 2 ** 32 })` or `init({ memory: 2 ** 34 })`; Node 22 has no 64-bit addresses, but an " +
-    "option for the compiler of later versions. Compare values within a row, because the speed of the machine changes.",
+    "or 64-bit addresses, `init({ memory: 2 ** 32 })` or `init({ memory: 2 ** 34 })`; Node 22 has no 64-bit addresses. " +
+    "Compare values within a row, because the speed of the machine changes.",
   ];
   parts.push(...new Set(all.flatMap(({ remark }) => remark ?? [])));
   const add = (title: string, text: string, ...more: string[]) => parts.push(`## ${title}`, text, ...more);

@@ -36,9 +36,6 @@ const partBytes = 2 ** 20;
 /** Names of architectures, as in Deno and Rust. */
 const architectures: Readonly<Record<string, string>> = { x64: "x86_64", arm64: "aarch64" };
 
-/** Option of Node 22 for the compiler of WebAssembly that later versions use by default. */
-const laterCompiler = "--turboshaft-wasm";
-
 /** The Node that runs Weft. */
 export function node(): Platform {
   const architecture = architectures[process.arch] ?? process.arch;
@@ -55,8 +52,8 @@ export function node(): Platform {
         isStandalone: false,
         trapsAddresses: true,
       }, kind),
-    ...process.versions.node.startsWith("22.") && !flags.includes(laterCompiler) &&
-      { advice: `Node 22 computes faster with the option ${laterCompiler}` },
+    // Later versions of V8 compile WebAssembly with Turboshaft, which keeps the order.
+    delaysArithmetic: process.versions.node.startsWith("22."),
     prefersMemory64: false,
     dawn: { package: "webgpu", needs: "npm install webgpu" },
     hasNativeLibraries: false,

@@ -75,8 +75,11 @@ export interface Platform {
   readonly architecture?: string;
   /** Number of 128-bit vectors per register in code for a kind of memory. It determines the width of tiles. Default: 1. */
   vectorsPerRegister?(kind: MemoryKind): 1 | 2;
-  /** A setting that makes the CPU device faster, in a sentence. */
-  readonly advice?: string;
+  /**
+   * Whether the compiler of WebAssembly moves arithmetic to the end of a loop's body, behind loads that are written after it. If the
+   * loaded values exceed the registers, such code is slow.
+   */
+  readonly delaysArithmetic?: boolean;
   /** Whether memories with 64-bit addresses are as fast as those with 32-bit addresses. */
   readonly prefersMemory64: boolean;
   /** Its own WebGPU in messages, for example "Deno's WebGPU". */

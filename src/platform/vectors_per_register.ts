@@ -33,10 +33,9 @@ export function vectorsPerRegisterOf(
   const switches = isStandalone ? [] : variable?.split(",") ?? [];
   const isUnchecked = lastOf(switches, "wasm-bounds-checks") === false;
   const isJoined = lastOf(switches, "experimental-wasm-revectorize");
-  // An engine without 64-bit addresses, such as that of Node 22, does not combine vectors there.
   if (checksAddresses && trapsAddresses && isJoined && !is64 && !isShared) return 2;
-  if (checksAddresses) return 1;
-  if (checksAddresses === undefined) return isUnchecked && isJoined ? 2 : 1;
+  // V8 without 64-bit addresses, such as that of Node 22, never combines vectors.
+  if (checksAddresses !== false) return 1;
   return isJoined ?? !isUnchecked ? 2 : 1;
 }
 

@@ -1,7 +1,9 @@
 /** The assembler of WebAssembly modules. */
 import assert from "node:assert/strict";
 import { below, fround, randomNumbers } from "./random_views.ts";
+import { emitMultiplyAdd } from "../../src/device/cpu/assembler/multiply_add.ts";
 import { type FunctionBuilder, ModuleBuilder } from "../../src/device/cpu/assembler/wasm.ts";
+import { newMemory } from "../../src/device/cpu/runtime/wasm_memory.ts";
 
 /** Assembles and runs a function without parameters. */
 function assembleAndRun(result: "i32" | "f32" | "f64", fill: (f: FunctionBuilder) => void): number {
@@ -46,6 +48,38 @@ Deno.test("assembled loops, branches and calls run correctly", () => {
   });
   const run = exports.sumOfSquares as (n: number) => number;
   assert.deepEqual([0, 3, 5, 50].map(run), [0, 10, 60, 200]);
+});
+
+Deno.test("sums have the same values if the compiler delays arithmetic", () => {
+  const bytes: Uint8Array[] = [];
+  for (const is64 of [false, true]) {
+    const results = [false, true].map((delaysArithmetic) => {
+      const memory = newMemory(1, { is64, isShared: true });
+      const module = new ModuleBuilder(is64, 1, delaysArithmetic);
+      module.importMemory("env", "memory");
+      const f = module.addFunction("dot", ["address", "i32"], ["f32"]);
+      const [address, n] = f.params;
+      const sums = f.locals("v128", 2);
+      f.while(n, () => {
+        for (const [i, sum] of sums.entries()) {
+          const load = (offset: number) => () => f.load("v128.load", address, 16 * i + offset);
+          f.set(sum, () => emitMultiplyAdd(f, "f32x4", load(0), load(32), sum));
+        }
+        f.increment(address, 64);
+        f.increment(n, -1);
+      });
+      f.lane("f32x4.extract_lane", 3, () => f.op("f32x4.sub", ...sums));
+      bytes.push(module.toBytes());
+      new Float32Array(memory.buffer).forEach((_, i, values) => values[i] = Math.sin(i));
+      const { exports } = new WebAssembly.Instance(new WebAssembly.Module(module.toBytes()), {
+        env: { memory },
+      });
+      return (exports.dot as (address: number | bigint, n: number) => number)(is64 ? 64n : 64, 50);
+    });
+    assert.ok(Math.abs(results[0]) > 0.1);
+    assert.equal(results[0], results[1]);
+  }
+  assert.ok(bytes[1].length > bytes[0].length, "there are branches");
 });
 
 Deno.test("a body of 100,000 instructions is assembled in less than a second", () => {

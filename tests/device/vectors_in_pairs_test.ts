@@ -61,10 +61,8 @@ Deno.test("the register width follows the engine's effective settings only", () 
     [2, { variable: join, checksAddresses: false }],
     [2, { variable: "--expose-gc", checksAddresses: false }],
     [2, { variable: unchecked, checksAddresses: false, isStandalone: true }],
-    // An engine without 64-bit addresses, which the feature requires.
-    [2, { variable: `${join},${unchecked}`, checksAddresses: undefined }],
-    [1, { variable: `${join},${unchecked}`, checksAddresses: undefined, isStandalone: true }],
-    [1, { variable: `${join},${unchecked},--wasm-bounds-checks`, checksAddresses: undefined }],
+    // An engine without 64-bit addresses.
+    [1, { variable: `${join},${unchecked}`, checksAddresses: undefined }],
     [1, { checksAddresses: undefined }],
     // Traps check the addresses: no code does, in a memory with 32-bit addresses. V8 combines no vectors of a shared memory.
     [2, { variable: join, trapsAddresses: true, is64: false, isShared: false }],

@@ -107,7 +107,6 @@ export class CpuDevice implements KernelDevice {
         `${isShared ? "shared memory" : "memory of one thread"} with ${
           this.memory.is64 ? 64 : 32
         }-bit addresses, up to ${formatBytes(this.memory.maximumBytes)}`,
-        ...platform.advice === undefined ? [] : [platform.advice],
       ],
       arithmetic: {
         device: "cpu",

@@ -50,12 +50,30 @@ export class FunctionBuilder implements Callable {
   readonly #code = new Bytes();
   readonly #calls: { position: number; callee: Callable }[] = [];
   readonly #is64: boolean;
+  readonly #delaysArithmetic: boolean;
   readonly #opcodes: Readonly<Record<Opcode, number>>;
   #depth = 0;
+  /** Whether there are sums that the compiler may still delay. */
+  #hasSums = false;
+  /** End of the innermost loop. */
+  #loopEnd: Label | undefined;
+  /** A number that is never negative, which the compiler does not know: the size of the memory in pages. */
+  #pages: Local | undefined;
+  /** Number of branches that are never taken. */
+  #untaken = 0;
 
-  /** @param is64 Whether addresses have 64 bits. */
-  constructor(readonly type: number, params: readonly ValueType[], is64: boolean) {
+  /**
+   * @param is64 Whether addresses have 64 bits.
+   * @param delaysArithmetic See `Platform.delaysArithmetic`.
+   */
+  constructor(
+    readonly type: number,
+    params: readonly ValueType[],
+    is64: boolean,
+    delaysArithmetic: boolean,
+  ) {
     this.#is64 = is64;
+    this.#delaysArithmetic = delaysArithmetic;
     this.#opcodes = is64 ? opcodes64 : opcodes32;
     this.params = params.map((type, i) => new Local(i, type));
   }
@@ -125,8 +143,25 @@ export class FunctionBuilder implements Callable {
 
   /** A load, from an address plus a constant offset in bytes. */
   load(name: Opcode, address: Operand, offset = 0): void {
+    this.#finishSums();
     this.push(address);
     this.#memoryOp(name, offset);
+  }
+
+  /** Notes that the value on the stack is a sum which remains in a register during a loop. */
+  noteSum(): void {
+    this.#hasSums = this.#delaysArithmetic && this.#loopEnd !== undefined;
+  }
+
+  /**
+   * Ensures that the sums so far are computed before what follows, by a branch out of the loop, which is never taken. The code after
+   * the loop needs the sums. Each branch has another condition, because the compiler removes repeated conditions.
+   */
+  #finishSums(): void {
+    if (!this.#hasSums) return;
+    this.#hasSums = false;
+    this.#pages ??= this.local("address");
+    this.branchIf(this.#loopEnd!, () => this.op("address.eq", this.#pages!, -(++this.#untaken)));
   }
 
   /** A store of a value. */
@@ -266,7 +301,14 @@ export class FunctionBuilder implements Callable {
   }
   /** A body whose label is at its start: it repeats only if it branches. */
   loop(body: (again: Label) => void): void {
-    this.#structure(0x03, undefined, body);
+    if (!this.#delaysArithmetic) return this.#structure(0x03, undefined, body);
+    const outer = this.#loopEnd;
+    this.block((end) => {
+      this.#loopEnd = end;
+      this.#structure(0x03, undefined, body);
+    });
+    this.#loopEnd = outer;
+    this.#hasSums = false;
   }
   /** Runs `then` if the condition is not zero. Both branches leave a value of type `result`, if given. */
   if(condition: Operand, then: () => void, otherwise?: () => void, result?: ValueType): void {
@@ -323,6 +365,11 @@ export class FunctionBuilder implements Callable {
     for (const [count, type] of groups) {
       header.unsigned(count);
       header.byte(typeCode(type, this.#is64));
+    }
+    if (this.#pages) {
+      header.append([0x3f, 0]); // memory.size
+      header.byte(0x21); // local.set
+      header.unsigned(this.#pages.index);
     }
     section.unsigned(header.length + this.#code.length + 1);
     section.append(header.view());

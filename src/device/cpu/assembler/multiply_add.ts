@@ -1,6 +1,6 @@
 import { type FunctionBuilder, hasRelaxedSimd, ModuleBuilder, type Operand } from "./wasm.ts";
 
-/** Pushes the vector x * y + sum. Relaxed SIMD has a single instruction for it, which rounds once. */
+/** Pushes the vector x * y + sum, a new sum. Relaxed SIMD has a single instruction for it, which rounds once. */
 export function emitMultiplyAdd(
   f: FunctionBuilder,
   type: "f32x4" | "f64x2",
@@ -10,6 +10,7 @@ export function emitMultiplyAdd(
 ): void {
   if (hasRelaxedSimd) f.op(`${type}.relaxed_madd`, x, y, sum);
   else f.op(`${type}.add`, sum, () => f.op(`${type}.mul`, x, y));
+  f.noteSum();
 }
 
 /** Whether {@linkcode emitMultiplyAdd} rounds once. Relaxed SIMD leaves the rounding to the processor. */

@@ -41,14 +41,17 @@ export class ModuleBuilder {
   readonly #imports = new Map<string, Import>();
   readonly #functions: { name: string; builder: FunctionBuilder }[] = [];
   readonly #is64: boolean;
+  readonly #delaysArithmetic: boolean;
   #memory: { module: string; name: string } | undefined;
 
   /**
    * @param is64 Whether the addresses of the module's memory have 64 bits.
    * @param vectorsPerRegister Number of adjacent vectors that the engine combines.
+   * @param delaysArithmetic See `Platform.delaysArithmetic`.
    */
-  constructor(is64 = false, readonly vectorsPerRegister: 1 | 2 = 1) {
+  constructor(is64 = false, readonly vectorsPerRegister: 1 | 2 = 1, delaysArithmetic = false) {
     this.#is64 = is64;
+    this.#delaysArithmetic = delaysArithmetic;
   }
 
   #type(params: readonly ValueType[], results: readonly ValueType[]): number {
@@ -91,7 +94,8 @@ export class ModuleBuilder {
     params: readonly ValueType[],
     results: readonly ValueType[] = [],
   ): FunctionBuilder {
-    const builder = new FunctionBuilder(this.#type(params, results), params, this.#is64);
+    const type = this.#type(params, results);
+    const builder = new FunctionBuilder(type, params, this.#is64, this.#delaysArithmetic);
     this.#functions.push({ name, builder });
     return builder;
   }

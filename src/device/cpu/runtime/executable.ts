@@ -1,4 +1,5 @@
 /** WebAssembly modules on the device's memory. */
+import { platform } from "../../../platform/current.ts";
 import { outsideCapture } from "../../capture.ts";
 import { hostFunctions, type Task } from "./host_functions.ts";
 import type { Block, Memory } from "./memory.ts";
@@ -16,7 +17,7 @@ const functions = hostFunctions();
 export function newModule(
   { is64, vectorsPerRegister }: Pick<Memory, "is64" | "vectorsPerRegister">,
 ): ModuleBuilder {
-  const module = new ModuleBuilder(is64, vectorsPerRegister);
+  const module = new ModuleBuilder(is64, vectorsPerRegister, platform.delaysArithmetic);
   module.importMemory("env", "memory");
   return module;
 }
