@@ -8,7 +8,7 @@
 //   fn read_a(place: u32) -> Number, read_b, read_x, fn write_x(place: u32, value: Number)
 //   params.lines                                     number of lines along the axis
 //   params.first, params.end                         range of elements of this run, which continues earlier runs
-//   params.run                                       neighbouring elements of a lane; all elements if a line has one lane
+//   params.per_lane                                  neighbouring elements of a lane; all elements if a line has one lane
 //   params.a_step, params.b_step, params.x_step      distance between elements
 //   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 //   fn line_start(position: u32) -> array<u32, 3>    start of a line in a, b and x
@@ -33,7 +33,7 @@ fn carried(factor: Number, before: Number, value: Number) -> Number {
 var<workgroup> shared_factors: array<Number, invocations>;
 var<workgroup> shared_values: array<Number, invocations>;
 
-// A workgroup processes `columns` lines with `lanes` invocations each. Every lane combines `params.run` elements
+// A workgroup processes `columns` lines with `lanes` invocations each. Every lane combines `params.per_lane` elements
 // into one map. A parallel scan combines the maps of the lanes. Every lane then processes its elements again, from
 // the value before them.
 @compute @workgroup_size(invocations)
@@ -49,9 +49,9 @@ fn main(
     let line = block * columns + column;
     let at = line_start(min(line, params.lines - 1u));
     var carry = value_before(at[2]);
-    for (var start = params.first; start < params.end; start += lanes * params.run) {
-      let first = min(start + lane * params.run, params.end);
-      let end = min(first + params.run, params.end);
+    for (var start = params.first; start < params.end; start += lanes * params.per_lane) {
+      let first = min(start + lane * params.per_lane, params.end);
+      let end = min(first + params.per_lane, params.end);
       var x = carry;
       if (lanes > 1u) {
         var factor = one;

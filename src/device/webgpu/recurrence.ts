@@ -15,7 +15,7 @@ import { offsetsFunction, offsetsWords } from "./strided.ts";
 import { operationsPerWord } from "./submission_budget.ts";
 
 /** Maximum elements that a lane processes at a time. */
-const longestRun = 16;
+const mostPerLane = 16;
 
 /** x[0] = b[0], x[i] = a[i - 1] x[i - 1] + b[i] along an axis; see `DeviceKernels.linearRecurrence`. */
 export function linearRecurrence(
@@ -56,7 +56,7 @@ function run(gpu: Gpu, kind: Kind, views: readonly MemoryView[], axes: Recurrenc
         }));
         const params = names.flatMap((name) => [`${name}_step`, `${name}_imaginary`]);
         const name = kind === "sum" ? "cumsum" : "linearRecurrence";
-        const all = ["lines", "first", "end", "run", ...params, ...start.params];
+        const all = ["lines", "first", "end", "per_lane", ...params, ...start.params];
         return kernelSource(name, bindings, all, [
           arithmetic(kind, type),
           start.code,
@@ -70,7 +70,7 @@ function run(gpu: Gpu, kind: Kind, views: readonly MemoryView[], axes: Recurrenc
           count,
           first,
           end,
-          layout.lanes === 1 ? length : Math.min(longestRun, Math.ceil(length / layout.lanes)),
+          layout.lanes === 1 ? length : Math.min(mostPerLane, Math.ceil(length / layout.lanes)),
         ],
         ...operands.flatMap(({ step, imaginary }) => [step, imaginary]),
         ...offsetsWords(lines, views.map(({ offset }) => offset)),
@@ -89,7 +89,7 @@ function run(gpu: Gpu, kind: Kind, views: readonly MemoryView[], axes: Recurrenc
  */
 function chooseLayout(lines: number, length: number, lanesFirst: boolean): WorkgroupLayout {
   const wanted = Math.min(
-    Math.ceil(length / longestRun),
+    Math.ceil(length / mostPerLane),
     Math.ceil(parallelism / lines),
     lanesFirst ? workgroupSize : Math.ceil(workgroupSize / Math.min(8, lines)),
   );
