@@ -39,21 +39,22 @@ const architectures: Readonly<Record<string, string>> = { x64: "x86_64", arm64: 
 /** The Node that runs Weft. */
 export function node(): Platform {
   const architecture = architectures[process.arch] ?? process.arch;
+  // Turboshaft, V8's compiler of WebAssembly in later versions, keeps the order and can combine vectors.
+  const delaysArithmetic = process.versions.node.startsWith("22.");
   const flags = [...process.execArgv, ...process.env.NODE_OPTIONS?.split(" ") ?? []];
   return {
     ...nodeAbilities(),
     name: `Node ${process.versions.node}`,
     architecture,
     vectorsPerRegister: (kind) =>
-      vectorsPerRegisterOf({
+      delaysArithmetic ? 1 : vectorsPerRegisterOf({
         arch: architecture,
         checksAddresses: tryAddressChecks(),
         variable: flags.join(","),
         isStandalone: false,
         trapsAddresses: true,
       }, kind),
-    // Later versions of V8 compile WebAssembly with Turboshaft, which keeps the order.
-    delaysArithmetic: process.versions.node.startsWith("22."),
+    delaysArithmetic,
     prefersMemory64: false,
     dawn: { package: "webgpu", needs: "npm install webgpu" },
     hasNativeLibraries: false,

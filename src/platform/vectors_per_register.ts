@@ -34,7 +34,7 @@ export function vectorsPerRegisterOf(
   const isUnchecked = lastOf(switches, "wasm-bounds-checks") === false;
   const isJoined = lastOf(switches, "experimental-wasm-revectorize");
   if (checksAddresses && trapsAddresses && isJoined && !is64 && !isShared) return 2;
-  // V8 without 64-bit addresses, such as that of Node 22, never combines vectors.
+  // An engine without 64-bit addresses does not combine vectors.
   if (checksAddresses !== false) return 1;
   return isJoined ?? !isUnchecked ? 2 : 1;
 }
