@@ -39,7 +39,7 @@ const architectures: Readonly<Record<string, string>> = { x64: "x86_64", arm64: 
 /** The Node that runs Weft. */
 export function node(): Platform {
   const architecture = architectures[process.arch] ?? process.arch;
-  // Turboshaft, V8's compiler of WebAssembly in later versions, keeps the order and can combine vectors.
+  // Turboshaft, V8's compiler of WebAssembly in later versions, keeps the order of instructions and can combine vectors.
   const delaysArithmetic = process.versions.node.startsWith("22.");
   const flags = [...process.execArgv, ...process.env.NODE_OPTIONS?.split(" ") ?? []];
   return {
