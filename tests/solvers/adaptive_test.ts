@@ -17,7 +17,7 @@ import {
 import { embeddedStep } from "../../src/solvers/adaptive/embedded.ts";
 import type { Parts } from "../../src/solvers/runge_kutta.ts";
 import { adaptiveMethods } from "../../src/solvers/methods.ts";
-import { webgpu } from "../devices.ts";
+import { testLong, webgpu } from "../devices.ts";
 import fixture from "../fixtures/odeint.json" with { type: "json" };
 import { assertClose, type Golden } from "../golden.ts";
 import { problem } from "./problems.ts";
@@ -97,7 +97,7 @@ for (const adjoint of ["direct", "checkpoint", "continuous"] as Adjoint[]) {
   }
 }
 
-Deno.test("the direct gradient of an adaptive solve is the gradient of its steps", async () => {
+testLong("the direct gradient of an adaptive solve is the gradient of its steps", async () => {
   const { f, y0, t } = problem("vdp", "float64");
   const solve = (y: Tensor) => odeint(f, y, t, { method: "dopri5", rtol: 1e-9, atol: 1e-10 }).square().sum();
   await checkGradients(solve, [y0], { tolerance: 1e-5 });

@@ -284,7 +284,7 @@ for (const [name, list] of Object.entries(cases)) {
     if (floats.length === 1) return;
     for (const only of floats) {
       test(
-        Deno.test,
+        position === 0 ? Deno.test : testLong,
         `, with numbers for all operands except ${only}`,
         [[stateShapes[position === 0 ? 0 : 2], "with the state", comparisons[0]]],
         only,

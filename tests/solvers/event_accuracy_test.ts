@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { type EmbeddedTableau, odeint, odeintEvent, stack, type Tensor, tensor } from "../../mod.ts";
 import { adaptiveMethods, implicitMethods, type MethodChoice, nameOf } from "../../src/solvers/methods.ts";
 import { findSignChange } from "../../src/solvers/sign_change.ts";
+import { testLong } from "../devices.ts";
 
 /** An equation with a known solution, and the time at which its first element reaches a value. */
 interface Problem {
@@ -61,13 +62,19 @@ const tightest = (order: number) => order <= 3 ? 1e-6 : 1e-10;
 const distance = (a: ArrayLike<number>, b: readonly number[]) =>
   Math.max(...b.map((value, i) => Math.abs(value - a[i])));
 
-const methods: { method: MethodChoice; order: number }[] = [
-  ...[...adaptiveMethods, ...implicitMethods].map(({ name, order }) => ({ method: name, order })),
-  { method: withoutMiddle, order: withoutMiddle.order },
+/** Methods, and the test that each has: the others take seconds. */
+const methods: { method: MethodChoice; order: number; test: typeof testLong }[] = [
+  ...adaptiveMethods.map(({ name, order }) => ({
+    method: name,
+    order,
+    test: order < 3 ? testLong : Deno.test,
+  })),
+  ...implicitMethods.map(({ name, order }) => ({ method: name, order, test: testLong })),
+  { method: withoutMiddle, order: withoutMiddle.order, test: testLong },
 ];
 
-for (const { method, order } of methods) {
-  Deno.test(`events of ${nameOf(method)} are as accurate as a solve that ends at the event`, async () => {
+for (const { method, order, test } of methods) {
+  test(`events of ${nameOf(method)} are as accurate as a solve that ends at the event`, async () => {
     for (const { name, f, solution, level, time } of problems) {
       for (let tolerance = 1e-4; tolerance >= tightest(order) * 0.99; tolerance /= 100) {
         const options = { method, rtol: tolerance, atol: tolerance, maxSteps: 100_000 } as const;

@@ -28,7 +28,7 @@ import {
 import { LinearInterpolation } from "../../src/paths/linear.ts";
 import { rdeint } from "../../src/solvers/rdeint.ts";
 import { treeLeaves } from "../../src/tensor/tree.ts";
-import { testOnDevices } from "../devices.ts";
+import { testLong, testOnDevices } from "../devices.ts";
 import { solved } from "../loops.ts";
 
 const float64 = { dtype: "float64" } as const;
@@ -117,7 +117,9 @@ for (const { method, adjoints, options } of cases) {
   for (const adjoint of adjoints) {
     for (const compile of runsCompiled(method, adjoint) ? [true, false] : [false]) {
       const name = `${method}, adjoint ${adjoint}${compile ? "" : ", step by step"}`;
-      Deno.test(`a tree has the solution and gradients of the concatenated state: ${name}`, async () => {
+      // Gradients of an implicit method take seconds.
+      const test = method === "kvaerno3" ? testLong : Deno.test;
+      test(`a tree has the solution and gradients of the concatenated state: ${name}`, async () => {
         const all = { ...options, method, adjoint, compile } as const;
         const solve = compile ? (f: () => Inputs) => solved(true, f) : (f: () => Inputs) => f();
         await assertEqual(solveTree(inputs, all), solveConcatenated(inputs, all));

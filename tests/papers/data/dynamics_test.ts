@@ -12,6 +12,7 @@ import {
   rescale,
   solveSystem,
   timesUpTo,
+  type Trajectories,
   valueRange,
 } from "../../../tasks/papers/data/trajectories.ts";
 import { key } from "../../../src/tensor/random.ts";
@@ -106,8 +107,14 @@ testLong("the Lotka-Volterra parameters match the paper or the authors' code", a
   }
 });
 
-Deno.test("repeat-copy shows a prefix and expects three copies, separated by ten values of -1", async () => {
-  const made = await lotkaVolterra(4, key(7), { length: 256 });
+/** Four series of two channels. */
+const made: Trajectories = {
+  times: timesUpTo(1, 256),
+  values: Float64Array.from({ length: 4 * 256 * 2 }, (_, i) => Math.sin(i)),
+  shape: [4, 256, 2],
+};
+
+Deno.test("repeat-copy shows a prefix and expects three copies, separated by ten values of -1", () => {
   const { inputs, targets, shown } = repeatCopy(made, key(8));
   shown.forEach((prefix, i) => {
     assert.ok(prefix >= 32 && prefix < 64);
@@ -124,8 +131,7 @@ Deno.test("repeat-copy shows a prefix and expects three copies, separated by ten
   });
 });
 
-Deno.test("repeat-copy of the authors' code continues to the end, separated by fifty zeros", async () => {
-  const made = await lotkaVolterra(4, key(7), { length: 256, ranges: "code" });
+Deno.test("repeat-copy of the authors' code continues to the end, separated by fifty zeros", () => {
   const { targets, shown } = repeatCopy(made, key(8), { spacing: 50, copies: Infinity, separator: 0 });
   shown.forEach((prefix, i) => {
     for (let t = 0; t < 256; t++) {

@@ -23,7 +23,7 @@ import { sine } from "../../../tasks/papers/experiments/sine.ts";
 import { windowModels } from "../../../src/series/window_models.ts";
 import { renderSection } from "../../../src/charts/render.ts";
 import { parameterCount } from "../../../src/nn/layer.ts";
-import { testOnCpu } from "../../devices.ts";
+import { testLong, testOnCpu } from "../../devices.ts";
 
 const sizes = {
   channels: 1,
@@ -352,7 +352,7 @@ testOnCpu("experiments reject an unknown model", async () => {
 testOnCpu(
   "mass-spring-dampers start at rest, and the range of the training data has length 2 without an offset",
   async () => {
-    const task = await massSpringDamper.prepare({ ...settings, model: "warp" });
+    const task = await massSpringDamper.prepare({ ...settings, model: "warp", samples: 256 });
     const { x } = task.data.train as { x: Tensor };
     const { tanh } = task.parameters as { tanh: Record<string, Tensor> };
     const [low, high] = [await x.min().item(), await x.max().item()];
@@ -367,7 +367,7 @@ testOnCpu(
   },
 );
 
-testOnCpu("Lotka-Volterra series span [-1, 1], and are shown once and copied three times", async () => {
+testLong("Lotka-Volterra series span [-1, 1], and are shown once and copied three times", async () => {
   const task = await lotkaVolterra.prepare({ ...settings, model: "gru" });
   const { x, targets } = task.data.train as { x: Tensor; targets: Tensor };
   assert.deepEqual(x.shape, targets.shape);
