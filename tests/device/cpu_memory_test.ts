@@ -15,7 +15,7 @@ Deno.test("allocations are aligned, do not overlap and are joined again when fre
   const memory = new Memory(2 ** 28);
   const live: { block: Block; bytes: number; mark: number }[] = [];
   let mark = 0;
-  for (let step = 0; step < 5_000; step++) {
+  for (let step = 0; step < 20_000; step++) {
     if (random() < 0.52 && live.length < 500) {
       const bytes = Math.floor(2 ** (random() * 17));
       const block = memory.allocate(bytes);

@@ -29,7 +29,7 @@ import { functions } from "./elementwise_cases.ts";
 Deno.test("elementwise kernels agree with naive loops for every memory layout", () => {
   const random = randomNumbers(11);
   for (const { name, types, output, build, expected } of functions) {
-    for (let trial = 0; trial < 30; trial++) {
+    for (let trial = 0; trial < 60; trial++) {
       const shape = randomShape(random);
       const inputs = types.map((dtype): View =>
         random() < 0.15

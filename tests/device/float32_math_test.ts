@@ -140,9 +140,9 @@ const functions = {
   erf: { name: "erf", build: s.erf },
 };
 
-const even = (low: number, high: number, count = 30_000) =>
+const even = (low: number, high: number, count = 100_000) =>
   Float32Array.from({ length: count }, (_, i) => low + (high - low) * i / (count - 1));
-const logarithmic = (low: number, high: number, count = 30_000) =>
+const logarithmic = (low: number, high: number, count = 100_000) =>
   Float32Array.from({ length: count }, (_, i) => low * (high / low) ** (i / (count - 1)));
 const bothSigns = (x: Float32Array) => Float32Array.from([...x, ...x.map((value) => -value)]);
 

@@ -71,7 +71,7 @@ async function check(golden: Case, dtype: DType, compile: boolean, outputs: numb
   }
 }
 
-// The other adaptive solves take seconds.
+// The first case with adaptive steps is tested each time. The others take seconds.
 const firstAdaptive = fixture.cases.find(({ rtol }) => rtol);
 
 for (const [number, golden] of fixture.cases.entries()) {
@@ -91,18 +91,25 @@ for (const [number, golden] of fixture.cases.entries()) {
   testOnDevices(`${name} compiled, float32`, options, () => check(golden, "float32", true, 1e-4, 1e-4));
 }
 
+/** The value and the gradients of every case with fixed steps, compiled and step by step. */
+async function compareWays(dtype: DType, tolerance: number) {
+  for (const golden of fixture.cases.filter(({ rtol }) => !rtol)) {
+    const [compiled, plain] = [true, false].map((compile) => {
+      const { inputs, solve } = problemOf(golden, dtype, compile);
+      return treeLeaves(solved(compile, () => valueAndGrad(() => solve().square().sum())(inputs)));
+    });
+    await assertAgree(`case ${golden.method} ${golden.adjoint}`, compiled, plain, tolerance);
+  }
+}
+
+testLong(
+  "compiled and step-by-step solutions agree to 1e-10, gradients too",
+  () => compareWays("float64", 1e-10),
+);
 testOnDevices(
-  "compiled and step-by-step solutions agree to 1e-5 in float32, gradients too",
+  "compiled and step-by-step solutions agree to 1e-5 in float32",
   longOnSoftware,
-  async () => {
-    for (const golden of fixture.cases.filter(({ rtol }) => !rtol)) {
-      const [compiled, plain] = [true, false].map((compile) => {
-        const { inputs, solve } = problemOf(golden, "float32", compile);
-        return treeLeaves(solved(compile, () => valueAndGrad(() => solve().square().sum())(inputs)));
-      });
-      await assertAgree(`case ${golden.method} ${golden.adjoint}`, compiled, plain, 1e-5);
-    }
-  },
+  () => compareWays("float32", 1e-5),
 );
 
 const X = () => CubicSpline(naturalCubicCoeffs(tensor([[[0, 1], [1, 3], [2, 2]]])));

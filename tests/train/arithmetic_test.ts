@@ -102,6 +102,8 @@ Deno.test({
     ];
     assert.equal(await train(pairs), "");
     assert.match(await train(single), /^weft: .*\(vectors: 256 bits, now 128 bits\)[^\n]*\n$/);
+    // The resumed run has recorded its arithmetic.
+    assert.match(await train(pairs), /^weft: .*\(vectors: 128 bits, now 256 bits\)[^\n]*\n$/);
   }),
 });
 

@@ -4,6 +4,7 @@ import { runReader } from "../../src/view/runs.ts";
 import { viewOf } from "../../src/view/server.ts";
 import { appendJsonLine } from "../../src/files/disk.ts";
 import { writeJson } from "../../src/train/run_folder.ts";
+import { testLong } from "../devices.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { makeRun, metricsOf, nameOf, progressOf } from "./folders.ts";
 
@@ -40,14 +41,14 @@ Deno.test(
   }),
 );
 
-Deno.test(
-  "a page follows 100 updates of its run",
+testLong(
+  "a page follows 1,000 updates of its run",
   withFolder(async (out) => {
     const folder = await makeRun(out, { progress: progressOf(1) });
     const handler = viewOf(folder.path);
-    for (let epoch = 1; epoch <= 100; epoch++) {
+    for (let epoch = 1; epoch <= 1000; epoch++) {
       await writeJson(folder.progress, progressOf(epoch + 1));
-      if (epoch % 10 === 0) await appendJsonLine(folder.metrics, metricsOf(epoch / 10));
+      if (epoch % 100 === 0) await appendJsonLine(folder.metrics, metricsOf(epoch / 100));
       const { status, text } = await get(handler, "/?part");
       assert.equal(status, 200);
       assert.ok(text.includes(`<b>${epoch + 1} of 4</b><span>epoch</span>`), `update ${epoch}`);
