@@ -3,19 +3,23 @@
 /** Pages whose sentences with numbers are recorded. */
 export const claimPages: readonly string[] = ["docs/research/results.md", "docs/research/warp_results.md"];
 
+/** Parts of a sentence whose digits are no figures: code, and addresses of links. */
+const withoutFigures = /`[^`]*`|\]\([^)]*\)/g;
+
 /**
- * The sentences of a page that contain a digit, with single spaces. Code, comments and generated tables are left
- * out; a row of another table counts as a sentence.
+ * The sentences of a page that contain a number, with single spaces. Code, comments and generated tables are left
+ * out; a row of another table counts as a sentence. The digits of names such as x_0 and ETTh1 are not numbers.
  */
 export function claimsOf(text: string): string[] {
   const prose = text
     .replaceAll(/<!-- table: [^]*?<!-- end of table -->/g, "")
     .replaceAll(/^```[^]*?^```$/gm, "")
-    .replaceAll(/<!--[^]*?-->/g, "");
+    .replaceAll(/<!--[^]*?-->/g, "")
+    .replaceAll(/^ {4}.*$/gm, "");
   const blocks = prose.split(/\n\s*\n/).flatMap((block) =>
-    block.startsWith("|") ? block.split("\n") : block.split(/\n(?=- )/)
+    block.startsWith("|") ? block.split("\n") : block.split(/^(?:- |\d+\. )/m)
   );
   return blocks.flatMap((block) =>
     block.replaceAll(/\s+/g, " ").trim().split(/(?<=[^.]\.|:|\)\.)\s(?=[A-Z`])/)
-  ).filter((sentence) => /\d/.test(sentence) && !/^\|[ :|-]*$/.test(sentence));
+  ).filter((sentence) => /(?<!\w)\d/.test(sentence.replaceAll(withoutFigures, "")));
 }
