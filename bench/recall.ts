@@ -1,6 +1,6 @@
 /**
  * Trains each learning rule on the long recall task, where the last written value must be remembered. Writes
- * a table into docs/research/fast_weights.md, and its figure.
+ * the runs into docs/tables/recall.jsonl, and their figure.
  */
 import { vjp } from "../src/autodiff/grad.ts";
 import { recall, type RecallSizes } from "../tasks/papers/data/recall.ts";
@@ -17,8 +17,6 @@ import { tensor } from "../src/tensor/creation.ts";
 import { foldIn, type Key, key, splitKey } from "../src/tensor/random.ts";
 import { tidy } from "../src/tensor/scope.ts";
 import type { Tensor } from "../src/tensor/tensor.ts";
-import { markdownTable } from "../tasks/markdown.ts";
-import { statistics } from "../src/train/statistics.ts";
 import { main, prepareDrivers, wholeFrom } from "../src/commands/command.ts";
 import { benchCommand } from "./programs.ts";
 import { chartFile } from "../src/charts/file.ts";
@@ -150,23 +148,6 @@ async function means(rows: readonly (readonly Tensor[])[]): Promise<number[]> {
   return values[0].map((_, column) => values.reduce((sum, row) => sum + row[column], 0) / values.length);
 }
 
-/** Test accuracies of each rule, in percent, as a table in Markdown. */
-export function recallTable(runs: readonly RecallRun[]): string {
-  const lengths = runs[0].tests.map(({ length }) => length);
-  const percent = (run: RecallRun, length: number) =>
-    100 * run.tests.find((test) => test.length === length)!.accuracy;
-  return markdownTable([
-    ["rule", ...lengths.map((length) => `${length.toLocaleString("en")} observations`)],
-    ...Object.keys(recallRules).map((rule) => {
-      const runsOfRule = runs.filter((run) => run.rule === rule);
-      return [
-        rule,
-        ...lengths.map((length) => meanAndDeviation(runsOfRule.map((run) => percent(run, length)))),
-      ];
-    }),
-  ]);
-}
-
 /** Accuracy over training steps, one line per rule and seed, as an SVG file. */
 export function recallFigure(runs: readonly RecallRun[]): string {
   return chartFile([{
@@ -183,32 +164,10 @@ export function recallFigure(runs: readonly RecallRun[]): string {
   }]);
 }
 
-/** "97.1 ± 0.4": mean and standard deviation. A single value has no standard deviation. */
-export function meanAndDeviation(values: readonly number[]): string {
-  const { mean, standardDeviation } = statistics(values);
-  return values.length > 1 ? `${mean.toFixed(1)} ± ${standardDeviation.toFixed(1)}` : mean.toFixed(1);
-}
-
-/**
- * Replaces the text between two marker comments of a page.
- *
- * @throws {Error} If the markers are missing.
- */
-export function replaceSection(page: string, name: string, text: string): string {
-  const [begin, end] = [`<!-- ${name} -->`, `<!-- end of ${name} -->`];
-  const [from, to] = [page.indexOf(begin), page.indexOf(end)];
-  if (from < 0 || to < from) throw new Error(`the page has no lines ${begin} and ${end} to write between`);
-  return `${page.slice(0, from + begin.length)}\n\n${text}\n\n${page.slice(to)}`;
-}
-
 if (import.meta.main) {
   await main(async (args) => {
     const program = benchCommand("recall")
-      .option(
-        "--docs <folder>",
-        "folder with research/fast_weights.md, tables/recall.jsonl and figures/",
-        "docs",
-      )
+      .option("--docs <folder>", "folder with tables/recall.jsonl and figures/", "docs")
       .option("--seeds <number>", "number of runs per rule", wholeFrom(1), 3)
       .option(
         "--again",
@@ -217,7 +176,7 @@ if (import.meta.main) {
       .parse(args, { from: "user" });
     prepareDrivers();
     const { docs, seeds, again } = program.opts<{ docs: string; seeds: number; again?: true }>();
-    const [page, lines] = [`${docs}/research/fast_weights.md`, `${docs}/tables/recall.jsonl`];
+    const lines = `${docs}/tables/recall.jsonl`;
     await init({ device: "cpu" });
     if (again) await writeAtomically(lines, "");
     const ended = await readJsonLines<RecallRun>(lines);
@@ -233,10 +192,6 @@ if (import.meta.main) {
     }
     const selected = ended.filter(({ seed }) => seed < seeds);
     await writeAtomically(`${docs}/figures/recall.svg`, recallFigure(selected));
-    await writeAtomically(
-      page,
-      replaceSection(await Deno.readTextFile(page), "recall", recallTable(selected)),
-    );
     return 0;
   });
 }

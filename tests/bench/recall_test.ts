@@ -1,12 +1,9 @@
 import assert from "node:assert/strict";
 import {
-  meanAndDeviation,
   recallFigure,
   type RecallRun,
   type RecallSetting,
   recallSetting,
-  recallTable,
-  replaceSection,
   trainRecall,
 } from "../../bench/recall.ts";
 import { testLong } from "../devices.ts";
@@ -49,35 +46,8 @@ const runs: RecallRun[] = [0.5, 0.75].map((accuracy, seed) => ({
   tests: [{ length: 4096, accuracy }],
 }));
 
-Deno.test("the recall table has one row per rule, with the standard deviation over seeds", () => {
-  const all = runs.flatMap((run) =>
-    ["hebb", "oja", "delta", "delta, post tanh"].map((rule) => ({ ...run, rule }))
-  );
-  const lines = recallTable(all).split("\n");
-  assert.equal(lines[0], "| rule             | 4,096 observations |");
-  assert.equal(lines[2], "| hebb             |        62.5 ± 17.7 |");
-  assert.equal(lines.length, 6);
-});
-
 Deno.test("the recall figure is an SVG file with one line per seed in the colour of its rule", () => {
   const svg = recallFigure(runs);
   assert.match(svg, /^<svg xmlns="http:\/\/www.w3.org\/2000\/svg"/);
   assert.equal(svg.match(/<g class="c0 solid">/g)!.length, 2);
-});
-
-Deno.test("a mean is printed with its standard deviation, a single value without", () => {
-  assert.equal(meanAndDeviation([1, 2, 4]), "2.3 ± 1.5");
-  assert.equal(meanAndDeviation([2]), "2.0");
-});
-
-Deno.test("a section of a page is replaced, and an unknown section throws", () => {
-  const page = "before\n<!-- tables -->\nold\n<!-- end of tables -->\nafter\n";
-  assert.equal(
-    replaceSection(page, "tables", "new"),
-    "before\n<!-- tables -->\n\nnew\n\n<!-- end of tables -->\nafter\n",
-  );
-  assert.throws(
-    () => replaceSection(page, "plots", "new"),
-    /no lines <!-- plots --> and <!-- end of plots -->/,
-  );
 });

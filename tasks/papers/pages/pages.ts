@@ -16,6 +16,7 @@ export const generatedPages: readonly GeneratedPage[] = [
   ...[
     "docs/research/errata.md",
     "docs/research/fast_weights.md",
+    "docs/research/model_choice.md",
     "docs/research/results.md",
     "docs/research/warp.md",
     "docs/research/warp_results.md",

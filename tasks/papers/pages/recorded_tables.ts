@@ -1,4 +1,5 @@
 /** Tables of docs/ that are made from the recorded results in docs/tables/. */
+import { readJsonLines } from "../../../src/files/disk.ts";
 import { statistics } from "../../../src/train/statistics.ts";
 import { markdownTable } from "../../markdown.ts";
 
@@ -51,10 +52,17 @@ export function recordedMarkdown({ head, rows }: RecordedTable): string {
 const computed: Readonly<Record<string, () => Promise<string>>> = {
   "ncde-table-1": ncdeTable1,
   "warp-lotka-volterra": lotkaVolterra,
+  recall,
 };
 
 /** A line of a file of `deno task reproduce`: a run and one of its columns. */
 type RunLine = Readonly<Record<string, string>>;
+
+/** The test accuracies of a line of recall.jsonl. */
+interface RecallTests {
+  readonly rule: string;
+  readonly tests: readonly { readonly length: number; readonly accuracy: number }[];
+}
 
 /** Reads a file that `deno task reproduce` wrote. */
 async function readRuns(name: string): Promise<RunLine[]> {
@@ -62,10 +70,32 @@ async function readRuns(name: string): Promise<RunLine[]> {
   return rows.map((row) => Object.fromEntries(head.map((title, i) => [title, row[i]])));
 }
 
+/** Mean and standard deviation of values, with a number of digits. */
+function meanText(values: readonly number[], digits: number): string {
+  const { mean, standardDeviation } = statistics(values);
+  return `${mean.toFixed(digits)} ± ${standardDeviation.toFixed(digits)}`;
+}
+
 /** Mean and standard deviation of the values of runs, with a number of digits. */
 function meanOf(lines: readonly RunLine[], digits: number): string {
-  const { mean, standardDeviation } = statistics(lines.map(({ value }) => Number(value)));
-  return `${mean.toFixed(digits)} ± ${standardDeviation.toFixed(digits)}`;
+  return meanText(lines.map(({ value }) => Number(value)), digits);
+}
+
+/** Test accuracies in percent of each rule on the long recall task, from the runs of `deno task bench recall`. */
+async function recall(): Promise<string> {
+  const runs = await readJsonLines<RecallTests>(`${recordedFolder}/recall.jsonl`);
+  const rules = [...new Set(runs.map(({ rule }) => rule))];
+  const lengths = runs[0].tests.map(({ length }) => length);
+  return markdownTable([
+    ["rule", ...lengths.map((length) => `${length.toLocaleString("en")} observations`)],
+    ...rules.map((rule) => {
+      const ofRule = runs.filter((run) => run.rule === rule);
+      return [
+        rule,
+        ...lengths.map((_, i) => meanText(ofRule.map(({ tests }) => 100 * tests[i].accuracy), 1)),
+      ];
+    }),
+  ]);
 }
 
 /** Lotka-Volterra of WARP's table 2 at the small scale, and the errors of forecasts without a model. */
