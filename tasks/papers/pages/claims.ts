@@ -1,14 +1,19 @@
 /** Sentences of the result pages that contain numbers. docs/tables/claims.csv has the origin of each. */
 
 /** Pages whose sentences with numbers are recorded. */
-export const claimPages: readonly string[] = ["docs/research/results.md", "docs/research/warp_results.md"];
+export const claimPages: readonly string[] = [
+  "docs/research/errata.md",
+  "docs/research/model_choice.md",
+  "docs/research/results.md",
+  "docs/research/warp_results.md",
+];
 
-/** Parts of a sentence whose digits are no figures: code, and addresses of links. */
-const withoutFigures = /`[^`]*`|\]\([^)]*\)/g;
+/** Parts of a sentence whose digits are no figures: code, addresses of links, references and years. */
+const withoutFigures = /`[^`]*`|\]\([^)]*\)|\b(?:table|figure|section|equation) [\d.]+|\b(?:19|20)\d\d\b/gi;
 
 /**
  * The sentences of a page that contain a number, with single spaces. Code, comments and generated tables are left
- * out; a row of another table counts as a sentence. The digits of names such as x_0 and ETTh1 are not numbers.
+ * out; a row of another table counts as a sentence. The digits of names such as x_0, ETTh1 and D.2 are not numbers.
  */
 export function claimsOf(text: string): string[] {
   const prose = text
@@ -21,5 +26,5 @@ export function claimsOf(text: string): string[] {
   );
   return blocks.flatMap((block) =>
     block.replaceAll(/\s+/g, " ").trim().split(/(?<=[^.]\.|:|\)\.)\s(?=[A-Z`])/)
-  ).filter((sentence) => /(?<!\w)\d/.test(sentence.replaceAll(withoutFigures, "")));
+  ).filter((sentence) => /(?<![\w.])\d/.test(sentence.replaceAll(withoutFigures, "")));
 }

@@ -54,8 +54,12 @@ Deno.test("each recorded row has a command, and a commit unless its origin is a 
   }
 });
 
-Deno.test("sentences are split at full stops and colons, and code, comments and tables are left out", () => {
+Deno.test("sentences are split at full stops, colons and items; code, comments and tables are left out", () => {
   const text =
-    "A 1 b.\nC has 2.5 of `d`:\n\n```sh\n3\n```\n\n<!-- 4 -->\n\n| a | 5 |\n| - | - |\n\nNo number.\n";
-  assert.deepEqual(claimsOf(text), ["A 1 b.", "C has 2.5 of `d`:", "| a | 5 |"]);
+    "A 1 b.\nC has 2.5 of `d`:\n\n1. E is 6.\n2. No number.\n\n```sh\n3\n```\n\n    y = 2\n\n<!-- 4 -->\n\n| a | 5 |\n";
+  assert.deepEqual(claimsOf(text), ["A 1 b.", "C has 2.5 of `d`:", "E is 6.", "| a | 5 |"]);
+});
+
+Deno.test("digits of code, names, references and years are not numbers of a claim", () => {
+  assert.deepEqual(claimsOf("Table 1 of Nzoyem (2025), appendix D.2, has x_0 on ETTh1, as `--seed 0`."), []);
 });
