@@ -63,7 +63,7 @@ import {
 export interface SeriesProblem<Settings extends SeriesSettings = SeriesSettings>
   extends
     Pick<ModelExperiment, "name" | "summary" | "options">,
-    Pick<SeriesNetworkOptions, "width" | "depth" | "method" | "isStaticFirst" | "models"> {
+    Pick<SeriesNetworkOptions, "width" | "depth" | "method" | "staticWidth" | "models"> {
   /** Reads or generates the series. */
   make(settings: Settings, seed: Key): Promise<SeriesSet> | SeriesSet;
   /** Reads other series of the same kind. */
@@ -111,10 +111,10 @@ export interface SeriesKeys {
 export function seriesExperiment<Settings extends SeriesSettings>(
   problem: SeriesProblem<Settings>,
 ): ModelExperiment<Settings> {
-  const { name, summary, options, width, depth, method, isStaticFirst, models, rules } = problem;
+  const { name, summary, options, width, depth, method, staticWidth, models, rules } = problem;
   const { keys: keysOf = threeKeys, draw = drawChannels, dataSeed = ({ seed }) => seed } = problem;
   const sizesOf = (settings: Settings) => ({
-    ...{ width, depth, method, isStaticFirst, models },
+    ...{ width, depth, method, staticWidth, models },
     fill: problem.fill?.(settings),
   });
   return modelRules({

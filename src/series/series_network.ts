@@ -58,10 +58,10 @@ export interface SeriesNetworkOptions {
   /** Default number of hidden layers of the vector field. */
   depth: number;
   /**
-   * Whether static channels determine the initial state, for models that support it, instead of being inputs
-   * at each row. False by default.
+   * Features of the hidden layer of a network from the static channels to the initial state, for models that
+   * support it. By default static channels are inputs at each row.
    */
-  isStaticFirst?: boolean;
+  staticWidth?: number;
   /** How models that read observations fill missing values; `"hold"` by default. */
   fill?: "hold" | "spline";
   /** Solver if the settings have none; `"rk4"` by default. */
@@ -169,18 +169,18 @@ export function seriesNetwork(
   }
   const { reads, takesStatic, make } = kind;
   const places = Array.from(channels.keys());
-  const isFirst = ({ role }: typeof channels[number]) =>
-    options.isStaticFirst && takesStatic && role === "static";
-  const [first, read] = [true, false].map((wanted) =>
-    places.filter((i) => !!isFirst(channels[i]) === wanted)
-  );
+  const isFirst = (i: number) => !!options.staticWidth && takesStatic && channels[i].role === "static";
+  const first = places.filter(isFirst);
+  const read = places.filter((i) => !isFirst(i));
   const memberOf = (key: Key) => {
     const member = make({
       ...{ hidden, width, depth: layers ?? depth, method, stepSize, signatureDepth, clipWeights, pace, key },
       fastWeights: { heads, feedForward, layers },
       inputChannels: 1 + (intensity ? 2 : 1) * read.length,
       outputChannels: outputs,
-      ...(first.length > 0 ? { staticFeatures: { channels: first.length, alone: true } } : {}),
+      ...(first.length > 0
+        ? { staticFeatures: { channels: first.length, width: options.staticWidth, alone: true } }
+        : {}),
     }, settings);
     if (pace) shrinkReadouts(member.parameters);
     return member;

@@ -1,234 +1,259 @@
 /**
- * The numbers of the papers' runs, written down from the papers and from the authors' code, independently of
- * tasks/papers/recipes: settings of each row and column of a table at the scale of the paper.
+ * Every value of the recipes, written down from the papers and from the authors' code, independently of
+ * tasks/papers/recipes: by paper, title of the recipe, and name of the value.
  */
 
-/** Settings of a run. */
-type Numbers = Readonly<Record<string, unknown>>;
+/** Values by name. */
+export type Numbers = Readonly<Record<string, string | number | boolean>>;
 
-/** Settings of the runs of a table: by the model's row, then by the titles of columns. */
-export const runNumbers: Readonly<
-  Record<string, Readonly<Record<string, Readonly<Record<string, Numbers>>>>>
-> = {
-  // Kidger et al., appendix D.2; experiments/uea.py.
-  "ncde-table-1": {
-    "gru-ode": {
-      "30 % dropped": { drop: 0.3, hidden: 47, epochs: 1000, batchSize: 32, learningRate: 0.001 },
-    },
-    "gru-dt": { "50 % dropped": { drop: 0.5, hidden: 47, epochs: 1000, batchSize: 32, learningRate: 0.001 } },
-    "gru-d": { "70 % dropped": { drop: 0.7, hidden: 47, epochs: 1000, batchSize: 32, learningRate: 0.001 } },
-    "ode-rnn": { "30 % dropped": { hidden: 32, epochs: 1000, batchSize: 32, learningRate: 0.001 } },
-    "neural-cde": { "30 % dropped": { hidden: 32, epochs: 1000, batchSize: 32, method: "rk4" } },
+/** Kidger et al.: experiments/common.py. */
+const common = {
+  ...{ l2Penalty: 0.03, plateauFactor: 0.1, lossThreshold: 1e-4, accuracyThreshold: 1e-3 },
+  method: "rk4",
+};
+
+/** Kidger et al., appendices D.3 and D.4. */
+const untilLossAndAccuracyStagnate = {
+  plateauOf: "training",
+  plateauPatience: 10,
+  stopAfter: 100,
+  stopBy: "validation accuracy",
+};
+
+const kidger: Readonly<Record<string, Numbers>> = {
+  // Appendix D.2; experiments/uea.py.
+  "CharacterTrajectories": {
+    ...common,
+    ...{ epochs: 1000, batchSize: 32, learningRate: 0.001 },
+    ...{ hidden: 32, recurrentHidden: 47, width: 32, depth: 3, readoutRate: 1 },
+    ...{ plateauOf: "validation loss", plateauPatience: 10, stopAfter: 50, stopBy: "training accuracy" },
   },
   // Appendix D.3; experiments/sepsis.py: lr = 0.0001 * 1024 / 32.
-  "ncde-table-2": {
-    "gru-ode": { "sepsis OI, AUC": { hidden: 187, epochs: 200, batchSize: 1024, learningRate: 0.0032 } },
-    "gru-dt": { "sepsis no OI, AUC": { hidden: 187, epochs: 200, batchSize: 1024, learningRate: 0.0032 } },
-    "gru-d": { "sepsis OI, AUC": { hidden: 187, epochs: 200, batchSize: 1024, positiveWeight: 10 } },
-    "ode-rnn": { "sepsis OI, AUC": { hidden: 128, width: 128, depth: 4, learningRate: 0.0032 } },
-    "neural-cde": {
-      "sepsis OI, AUC": { hidden: 49, width: 49, depth: 4, intensity: true, learningRate: 0.0032 },
-      "sepsis no OI, AUC": { hidden: 49, width: 49, depth: 4, intensity: undefined, learningRate: 0.0032 },
-    },
+  "Sepsis": {
+    ...common,
+    ...untilLossAndAccuracyStagnate,
+    ...{ epochs: 200, batchSize: 1024, learningRate: 0.0032, readoutRate: 1 },
+    ...{ hidden: 49, width: 49, depth: 4, odeRnnHidden: 128, odeRnnWidth: 128, recurrentHidden: 187 },
+    ...{ missingValues: "spline", positiveWeight: 10, staticWidth: 256 },
   },
   // Appendix D.4; experiments/speech_commands.py: lr = 0.00005 * 1024 / 32.
-  "ncde-table-3": {
-    "gru-ode": { "Speech Commands, %": { hidden: 160, epochs: 200, batchSize: 1024, learningRate: 0.0016 } },
-    "gru-dt": { "Speech Commands, %": { hidden: 160, epochs: 200, batchSize: 1024, learningRate: 0.0016 } },
-    "gru-d": { "Speech Commands, %": { hidden: 160, epochs: 200, batchSize: 1024, learningRate: 0.0016 } },
-    "ode-rnn": { "Speech Commands, %": { hidden: 128, width: 64, depth: 4, learningRate: 0.0016 } },
-    "neural-cde": { "Speech Commands, %": { hidden: 90, width: 40, depth: 4, learningRate: 0.0016 } },
+  "Speech Commands": {
+    ...common,
+    ...untilLossAndAccuracyStagnate,
+    ...{ epochs: 200, batchSize: 1024, learningRate: 0.0016, readoutRate: 1 },
+    ...{ hidden: 90, width: 40, depth: 4, odeRnnHidden: 128, odeRnnWidth: 64, recurrentHidden: 160 },
+    ...{ missingValues: "spline", mels: 128 },
   },
-  // Irie et al., table 3, with rates times 1024 / 32; README.md of speech_and_physionet.
-  "fast-weights-table-1": {
-    "gru-ode": {
-      "Speech Commands, %": { hidden: 160, epochs: 200, learningRate: 0.0016 },
-      "sepsis no OI, AUC": { hidden: 187, epochs: 200, learningRate: 0.0032 },
-    },
-    "neural-cde": {
-      "Speech Commands, %": { hidden: 90, width: 40, depth: 4, epochs: 200, learningRate: 0.0016 },
-      "sepsis OI, AUC": { hidden: 49, width: 49, depth: 4, epochs: 200, learningRate: 0.0032 },
-    },
-    "hebb-ode": {
-      "Speech Commands, %": { hidden: 128, heads: 32, feedForward: 512, epochs: 500, learningRate: 0.0016 },
-      "sepsis OI, AUC": { hidden: 160, heads: 32, feedForward: 64, epochs: 200, learningRate: 0.00192 },
-      "sepsis no OI, AUC": { hidden: 32, heads: 8, feedForward: 64, epochs: 200, learningRate: 0.0032 },
-    },
-    "oja-ode": {
-      "Speech Commands, %": { hidden: 128, heads: 32, feedForward: 512, epochs: 500, learningRate: 0.0016 },
-      "sepsis OI, AUC": { hidden: 160, heads: 32, feedForward: 64, learningRate: 0.00192 },
-      "sepsis no OI, AUC": { hidden: 160, heads: 32, feedForward: 64, learningRate: 0.00128 },
-    },
-    "delta-ode": {
-      "Speech Commands, %": { hidden: 160, heads: 16, feedForward: 80, epochs: 500, learningRate: 0.00032 },
-      "sepsis OI, AUC": { hidden: 128, heads: 16, feedForward: 64, learningRate: 0.00064 },
-      "sepsis no OI, AUC": { hidden: 80, heads: 16, feedForward: 64, learningRate: 0.00128 },
-    },
-    "hebb-cde": {
-      "Speech Commands, %": { hidden: 128, heads: 32, feedForward: 512, epochs: 500, learningRate: 0.0016 },
-      "sepsis OI, AUC": { hidden: 32, heads: 8, feedForward: 256, learningRate: 0.00192 },
-      "sepsis no OI, AUC": { hidden: 160, heads: 32, feedForward: 64, learningRate: 0.00128 },
-    },
-    "oja-cde": {
-      "Speech Commands, %": { hidden: 128, heads: 32, feedForward: 512, epochs: 500, learningRate: 0.0016 },
-      "sepsis OI, AUC": { hidden: 80, heads: 16, feedForward: 64, learningRate: 0.00064 },
-      "sepsis no OI, AUC": { hidden: 160, heads: 32, feedForward: 64, learningRate: 0.00192 },
-    },
-    "delta-cde": {
-      "Speech Commands, %": {
-        ...{ hidden: 80, heads: 4, feedForward: 320, epochs: 500, batchSize: 1024, learningRate: 0.0016 },
-        model: "delta-cde",
-      },
-      "sepsis OI, AUC": {
-        ...{ hidden: 80, heads: 16, feedForward: 64, epochs: 200, batchSize: 1024, learningRate: 0.00096 },
-        ...{ model: "delta-cde-post-tanh", intensity: true },
-      },
-      "sepsis no OI, AUC": {
-        ...{ hidden: 160, heads: 32, feedForward: 640, epochs: 200, batchSize: 1024, learningRate: 0.00128 },
-        ...{ model: "delta-cde-value-norm", intensity: undefined },
-      },
-    },
+};
+
+/** Number of values in a row of {@linkcode table3}. */
+const columns = 12;
+
+/**
+ * Irie et al., table 3, as printed: Hebb, Oja and Delta on Speech Commands, on sepsis with and without
+ * intensity, and on EigenWorms.
+ */
+const table3 = {
+  ode: {
+    hidden: [128, 128, 160, 160, 160, 128, 32, 160, 80, 160, 160, 128],
+    heads: [32, 32, 16, 32, 32, 16, 8, 32, 16, 16, 16, 16],
+    feedForward: [512, 512, 80, 64, 64, 64, 64, 64, 64, 128, 128, 64],
+    rate: [5, 5, 1, 6, 6, 2, 10, 4, 4, 30, 30, 10],
   },
-  // The sizes of table 1 on Speech Commands.
-  "fast-weights-ablation": {
-    "hebb-cde": {
-      "Speech Commands, %": { hidden: 128, heads: 32, feedForward: 512, learningRate: 0.0016, epochs: 500 },
-    },
-    "hebb-cde-exchanged": {
-      "Speech Commands, %": { hidden: 128, heads: 32, feedForward: 512, learningRate: 0.0016, epochs: 500 },
-    },
-    "delta-cde-derivative": {
-      "Speech Commands, %": { hidden: 80, heads: 4, feedForward: 320, learningRate: 0.0016, epochs: 500 },
-    },
+  cde: {
+    hidden: [128, 128, 80, 32, 80, 80, 160, 160, 160, 160, 128, 128],
+    heads: [32, 32, 4, 8, 16, 16, 32, 32, 32, 16, 16, 16],
+    feedForward: [512, 512, 320, 256, 64, 64, 64, 64, 64, 128, 64, 64],
+    rate: [5, 5, 5, 6, 2, 3, 4, 6, 4, 30, 30, 10],
   },
-  // Table 3; README.md and main_train.py of eigenworms: --lr is not multiplied.
-  "fast-weights-table-2": {
-    "hebb-rde": {
-      "accuracy, %": { hidden: 160, heads: 16, feedForward: 128, learningRate: 3e-4, window: 4 },
-    },
-    "delta-rde": {
-      "accuracy, %": {
-        ...{ hidden: 128, heads: 16, feedForward: 64, learningRate: 1e-4, window: 4, epochs: 1000 },
-        batchSize: 181,
-      },
-    },
-    "neural-rde": { "accuracy, %": { hidden: 32, width: 64, depth: 3, learningRate: 0.0003125 } },
+};
+
+/** A column of {@linkcode table3}, with the base learning rate. */
+export interface RuleNumbers {
+  readonly hidden: number;
+  readonly heads: number;
+  readonly feedForward: number;
+  readonly baseRate: number;
+}
+
+/** The numbers of a form and a rule, in the order of the problems in {@linkcode table3}. */
+export function ruleNumbers(form: "ode" | "cde", rule: "hebb" | "oja" | "delta"): RuleNumbers[] {
+  const { hidden, heads, feedForward, rate } = table3[form];
+  return Array.from({ length: columns / 3 }, (_, problem) => {
+    const i = 3 * problem + ["hebb", "oja", "delta"].indexOf(rule);
+    return { hidden: hidden[i], heads: heads[i], feedForward: feedForward[i], baseRate: rate[i] / 1e5 };
+  });
+}
+
+/** Recipes of the columns of {@linkcode table3}. On EigenWorms the direct form is along windows, of depth 2. */
+function ofTable3(): Record<string, Numbers> {
+  const recipes: Record<string, Numbers> = {};
+  for (const rule of ["hebb", "oja", "delta"] as const) {
+    for (const form of ["ode", "cde"] as const) {
+      const [speech, withIntensity, without, worms] = ruleNumbers(form, rule);
+      recipes[`${rule}-${form} on Speech Commands`] = { ...speech };
+      recipes[`${rule}-${form} on sepsis with intensity`] = { ...withIntensity };
+      recipes[`${rule}-${form} on sepsis without intensity`] = { ...without };
+      const { hidden, feedForward, baseRate: learningRate } = worms;
+      recipes[`${rule} on EigenWorms, depth ${form === "ode" ? 2 : 1}`] = {
+        hidden,
+        feedForward,
+        learningRate,
+      };
+    }
+  }
+  return recipes;
+}
+
+/** Appendix B; README.md, common.py, speech_commands.py and sepsis.py of speech_and_physionet. */
+const speechAndSepsis = {
+  ...untilLossAndAccuracyStagnate,
+  ...{ batchSize: 1024, method: "rk4", l2Penalty: 0.03, rateFactor: 1024 / 32, readoutRate: 1 },
+};
+
+const irie: Readonly<Record<string, Numbers>> = {
+  "Speech Commands": { ...speechAndSepsis, epochs: 500 },
+  "Sepsis": { ...speechAndSepsis, epochs: 200, positiveWeight: 10, staticWidth: 256 },
+  // The commands of README.md. Without --trafo_ff_dim, metamodel.py has 4 * 160.
+  "Delta, CDE, on sepsis with observational intensity": {
+    ...{ model: "delta-cde-post-tanh", hidden: 80, heads: 16, feedForward: 64, baseRate: 3e-5 },
   },
-  // Nzoyem et al., appendix C.1, tables 7 and 8; cfgs/wsm/mnist/mnist.yaml.
-  "warp-table-1": {
-    gru: {
-      "28 × 28, 100: MSE": { units: 750, epochs: 200, batchSize: 640, learningRate: 1e-4 },
-      "CelebA, 600: MSE": { units: 825, epochs: 250, batchSize: 1256, learningRate: 1e-5 },
-    },
-    lstm: {
-      "28 × 28, 100: MSE": { units: 650, epochs: 200, batchSize: 640, learningRate: 1e-4 },
-      "CelebA, 600: MSE": { units: 700 },
-    },
-    s4d: { "28 × 28, 100: MSE": { units: 512, layers: 6, batchSize: 50, learningRate: 0.001 } },
-    warp: {
-      "28 × 28, 100: MSE": {
-        ...{ hidden: 24, depth: 3, epochs: 200, batchSize: 640, learningRate: 1e-4, clipWeights: 0.5 },
-        ...{ length: 784, samples: 59_500 },
-      },
-      // Appendix C.1, tables 4 and 7; cfgs/wsm/celeba/celeba.yaml.
-      "CelebA, 300: BPD": {
-        ...{ hidden: 24, depth: 3, epochs: 250, batchSize: 1256, learningRate: 1e-5, clipWeights: 0 },
-        ...{ length: 1024, samples: 162_770 },
-      },
-    },
-    // Section 3.1: about 2 M parameters.
-    "conv-cnp": { "CelebA, 100: MSE": { units: 128, layers: 5, epochs: 250, learningRate: 1e-5 } },
+  "Delta, CDE, on sepsis without observational intensity": {
+    ...{ model: "delta-cde-value-norm", hidden: 160, heads: 32, feedForward: 640, baseRate: 4e-5 },
   },
-  "warp-table-9": {
-    warp: { MSE: { hidden: 24, depth: 3, epochs: 200, batchSize: 640, learningRate: 1e-4, length: 784 } },
+  // README.md, main_train.py and trainer.py of eigenworms.
+  "EigenWorms": {
+    ...{ epochs: 1000, batchSize: 181, window: 4, heads: 16, method: "rk4", l2Penalty: 0, readoutRate: 10 },
+    ...{ plateauOf: "validation loss", plateauFactor: 0.1, plateauPatience: 15, plateauThreshold: 1e-6 },
+    ...{ stopAfter: 60, stopBy: "validation accuracy alone" },
   },
-  // Appendix C.4, tables 4, 7 and 8; cfgs/wsm/msd, lotka, sine.
-  "warp-table-2": {
-    gru: {
-      "MSD, MSE (10⁻²)": { units: 2850, epochs: 1000, batchSize: 1024, learningRate: 1e-5 },
-      "LV, MSE (10⁻²)": { units: 2850, epochs: 1500 },
-      "SINE*, MSE (10⁻⁴)": { units: 2280 },
-    },
-    lstm: {
-      "MSD-Zero, MSE (10⁻²)": { units: 2450 },
-      "LV, MSE (10⁻²)": { units: 2450 },
-      "SINE*, MSE (10⁻⁴)": { units: 2280 },
-    },
-    transformer: { "MSD, MSE (10⁻²)": { learningRate: 6e-4 } },
-    warp: {
-      "MSD, MSE (10⁻²)": {
-        ...{ hidden: 48, depth: 3, epochs: 1000, batchSize: 1024, learningRate: 1e-5 },
-        ...{ samples: 20_480, length: 256, context: 100 },
-      },
-      "LV, MSE (10⁻²)": {
-        ...{ hidden: 48, depth: 3, epochs: 1500, batchSize: 1024, learningRate: 1e-5 },
-        ...{ samples: 15_000, length: 256 },
-      },
-      // 20 epochs of 50 visits are 1,000 steps of all ten waves.
-      "SINE*, MSE (10⁻⁴)": { hidden: 48, depth: 3, epochs: 20, batchSize: 10, learningRate: 1e-5 },
-    },
-    "warp-phys": {
-      "MSD, MSE (10⁻²)": { epochs: 2500 },
-      "MSD-Zero, MSE (10⁻²)": { epochs: 5000 },
-      "SINE*, MSE (10⁻⁴)": { epochs: 20 },
-    },
+  "NRDE and NCDE on EigenWorms": { learningRate: 0.01 * 32 / 1024, hidden: 32, width: 32 * 2, depth: 3 },
+  ...ofTable3(),
+};
+
+/** Nzoyem et al., appendix C; the optimizer of each file in cfgs/wsm/. */
+const warp = {
+  ...{ optimizer: "AdaBelief", clipValue: 1e-7 },
+  ...{ plateauFactor: 0.5, plateauPatience: 20, plateauMinimum: 0.01, plateauThreshold: 1e-4 },
+  plateauAverage: 50,
+};
+
+/** Appendix C.1, tables 4 and 7; cfgs/wsm/mnist/mnist.yaml and fashion_mnist.yaml. */
+const digits = {
+  ...warp,
+  ...{ samples: 60_000 - 500, length: 784, epochs: 200, batchSize: 640, learningRate: 1e-4 },
+  ...{ hidden: 24, depth: 3, activation: "relu", rootInputs: "tau alone", stateSize: 1298 },
+  ...{ clipWeights: 0.5, initial: "learned", bound: "dynamicTanh" },
+  ...{ forcing: 0.15, leastDeviation: 0.5, lossSteps: "all" },
+};
+
+/** Appendix C.3, tables 4, 7 and 8; cfgs/wsm/electricity/h1.yaml to m2.yaml. */
+const electricity = {
+  ...warp,
+  ...{ plateauAverage: 10, batchSize: 3600, hidden: 148, depth: 1, activation: "relu" },
+  ...{ rootInputs: "tau alone", time: true, initial: "network", bound: "none", leastDeviation: 1e-4 },
+  ...{ forcing: 0.25, scaling: "range", windowsEvery: 1, units: 920 },
+};
+
+/** Appendix C.4, table 7; cfgs/wsm/msd, lotka and sine. */
+const dynamics = {
+  ...warp,
+  ...{ hidden: 48, depth: 3, activation: "silu", clipWeights: 0, learningRate: 1e-5 },
+};
+
+/** Appendix C.5; cfgs/wsm/uea. */
+const uea = {
+  ...warp,
+  ...{ activation: "relu", initial: "network", clipWeights: 0, logits: "one per class", learningRate: 1e-5 },
+};
+
+const nzoyem: Readonly<Record<string, Numbers>> = {
+  "Completion of MNIST": digits,
+  "Completion of Fashion-MNIST": digits,
+  // Appendix C.1, tables 4 and 7; cfgs/wsm/celeba/celeba.yaml.
+  "Completion of CelebA": {
+    ...warp,
+    ...{ samples: 162_770, length: 32 * 32, epochs: 250, batchSize: 1256, learningRate: 1e-5 },
+    ...{ hidden: 24, depth: 3, activation: "relu", rootInputs: "tau alone", stateSize: 1398, time: true },
+    ...{ clipWeights: 0, initial: "learned", bound: "dynamicTanh" },
+    ...{ forcing: 0.15, leastDeviation: 1e-4, lossSteps: "all" },
+    ...{ resizing: "Lanczos, without a crop", validation: "partition 1" },
   },
-  // Appendix C.5, table 7; cfgs/wsm/uea.
-  "warp-table-3": {
-    warp: {
-      Worms: { hidden: 128, depth: 1, epochs: 800, batchSize: 40, learningRate: 1e-6 },
-      SCP1: { hidden: 48, depth: 2, epochs: 5000, batchSize: 561, learningRate: 1e-5 },
-      SCP2: { hidden: 48, depth: 2, epochs: 5000, batchSize: 380, learningRate: 1e-5 },
-      Ethanol: { hidden: 32, depth: 2, epochs: 6500, batchSize: 524, learningRate: 1e-5 },
-      Heartbeat: { hidden: 72, depth: 2, epochs: 1500, batchSize: 286, learningRate: 1e-5 },
-      Motor: { hidden: 32, depth: 2, epochs: 100, batchSize: 128, learningRate: 1e-5 },
-    },
+  // Table 8 and appendix C.1; cfgs/gru, cfgs/lstm.
+  "Recurrent networks on image completion": {
+    ...{ gruUnits: 750, lstmUnits: 650, celebaGruUnits: 825, celebaLstmUnits: 700 },
   },
-  "warp-table-10": {
-    warp: {
-      "accuracy, %": { hidden: 24, epochs: 4000, batchSize: 10_000, samples: 10_000, learningRate: 1e-5 },
-    },
+  // Section 3.1: about 2 M parameters; appendix B.2.
+  "ConvCNP on CelebA": { units: 128, layers: 5, shots: 100, shotsOf: 1024 },
+  // Appendix C, "TST and S4 baselines setup".
+  "S4 on image completion": {
+    ...{ layers: 6, units: 512, learningRate: 1e-3, batchSize: 50, optimizer: "AdamW", weightDecay: 0.05 },
   },
-  // cfgs/wsm/mnist/mnist_classif_14.yaml: 3,000 epochs of 20 batches are 60,000 steps.
-  "warp-sequential-mnist": {
-    warp: {
-      "accuracy, %": {
-        ...{ hidden: 24, depth: 3, epochs: 3000, batchSize: 3072, learningRate: 1e-4, clipWeights: 0 },
-        ...{ samples: 60_000, length: 196 },
-      },
-    },
+  // Appendices C.2 and D.1; cfgs/wsm/mnist/mnist_classif_14.yaml.
+  "WARP on sequential MNIST": {
+    ...warp,
+    ...{ length: 14 * 14, samples: 60_000, epochs: 3000, batchSize: 3072, learningRate: 1e-4 },
+    ...{ hidden: 24, depth: 3, activation: "relu", clipWeights: 0, initial: "learned", stateSize: 1498 },
   },
-  // Appendix C.3, tables 7 and 8; cfgs/wsm/electricity.
-  "warp-figure-2": {
-    warp: {
-      ETTh1: { hidden: 148, depth: 1, epochs: 500, batchSize: 3600, learningRate: 1e-5 },
-      ETTm2: { hidden: 148, depth: 1, epochs: 250, batchSize: 3600, learningRate: 1e-4 },
-    },
-    gru: { ETTh2: { units: 920 } },
-    lstm: { ETTm1: { units: 920 } },
-    transformer: { ETTh1: { learningRate: 6e-4 } },
+  "ETTh1, ETTh2": { ...electricity, epochs: 500, learningRate: 1e-5 },
+  "ETTm1, ETTm2": { ...electricity, epochs: 250, learningRate: 1e-4 },
+  // Tables 4 and 7; cfgs/wsm/msd/original.yaml, zero.yaml and *_physics.yaml.
+  "Mass-spring-damper": {
+    ...dynamics,
+    ...{ samples: 20_480, length: 256, context: 100, epochs: 1000, batchSize: 1024, forcing: 0.25 },
+    ...{ rootInputs: "tau alone; with the previous input in WARP-Phys", stateSize: 4898 },
+    ...{ initial: "network", scaling: "range", bound: "dynamicTanh" },
   },
-  "warp-figure-5": {
-    warp: {
-      "huge, 10,000": { hidden: 48, depth: 3, batchSize: 10_000, samples: 10_000, learningRate: 1e-5 },
-    },
+  "WARP-Phys on mass-spring-damper": { epochs: 2500, zeroEpochs: 5000 },
+  // cfgs/wsm/lotka/lotka.yaml.
+  "Lotka-Volterra": {
+    ...dynamics,
+    ...{ samples: 15_000, length: 256, epochs: 1500, batchSize: 1024, forcing: 1 },
+    ...{ rootInputs: "tau alone", initial: "learned", bound: "dynamicTanh", ranges: "code" },
   },
-  "warp-figure-5-mape": {
-    warp: {
-      "small, 10": { hidden: 48, depth: 3, batchSize: 10, samples: 10, epochs: 20, learningRate: 1e-5 },
-    },
+  // cfgs/wsm/sine/sine_small.yaml: 1,000 epochs of all ten waves.
+  "SINE": {
+    ...dynamics,
+    ...{ epochs: 1000 / 50, visits: 50, batchSize: 10, forcing: 0.25, context: 1 },
+    ...{ initial: "network", bound: "none" },
   },
-  "warp-figure-15": {
-    warp: {
-      "ETTh1, samples fed: MSE": { hidden: 148, depth: 1, epochs: 500, batchSize: 3600, learningRate: 1e-5 },
-      "ETTm1, means fed: MSE": { epochs: 250, learningRate: 1e-4, noSampling: true },
-    },
+  // Table 8 and appendix C, "TST and S4 baselines setup".
+  "Other models on dynamical systems": {
+    ...{ gruUnits: 2850, lstmUnits: 2450, sineUnits: 2280, transformerRate: 6e-4 },
+    ...{ transformerBeta1: 0.9, transformerBeta2: 0.95, transformerWeightDecay: 0.1 },
   },
-  "warp-ablations": {
-    "warp-low-rank": { ETTm1: { hidden: 148, depth: 1, epochs: 250, batchSize: 3600, learningRate: 1e-4 } },
-    "warp-no-initial": { "MSD-Zero": { hidden: 48, depth: 3, epochs: 1000, batchSize: 1024 } },
-    "warp-phys": { "MSD-Zero": { epochs: 5000 } },
+  // Appendix C.5 and table 7; the files of cfgs/wsm/uea.
+  "WARP on EigenWorms": {
+    ...{ ...uea, epochs: 800, batchSize: 40, learningRate: 1e-6, hidden: 128, depth: 1, scaling: "none" },
   },
+  "WARP on SelfRegulationSCP1": {
+    ...{ ...uea, epochs: 5000, batchSize: 561, hidden: 48, depth: 2, scaling: "range" },
+  },
+  "WARP on SelfRegulationSCP2": {
+    ...{ ...uea, epochs: 5000, batchSize: 380, hidden: 48, depth: 2, scaling: "range" },
+  },
+  "WARP on EthanolConcentration": {
+    ...{ ...uea, epochs: 6500, batchSize: 524, hidden: 32, depth: 2, scaling: "range" },
+  },
+  "WARP on Heartbeat": {
+    ...{ ...uea, epochs: 1500, batchSize: 286, hidden: 72, depth: 2, scaling: "range" },
+  },
+  "WARP on MotorImagery": {
+    ...{ ...uea, epochs: 100, batchSize: 128, hidden: 32, depth: 2, scaling: "none" },
+  },
+  // Appendix C.5, tables 4 and 7; cfgs/wsm/spirals/spirals.yaml.
+  "Spirals": {
+    ...warp,
+    ...{ samples: 10_000, epochs: 4000, batchSize: 10_000, learningRate: 1e-5 },
+    ...{ hidden: 24, depth: 1, activation: "silu", initial: "network" },
+  },
+};
+
+/** The values of the recipes, by paper and title. */
+export const recipeNumbers: Readonly<Record<string, Readonly<Record<string, Numbers>>>> = {
+  "Kidger et al., 2020": kidger,
+  "Irie et al., 2022": irie,
+  "Nzoyem et al., 2025": nzoyem,
 };
 
 /** D, the number of weights of WARP's root network, and whether a network phi makes theta_0. */

@@ -6,18 +6,19 @@ import type { Series, SeriesSet } from "../../../src/data/series.ts";
 import { gunzipped } from "../../../src/data/table/bytes.ts";
 import { tarEntries } from "./tar.ts";
 import { parseWav } from "../../../src/data/wav.ts";
+import { speechCommands } from "../recipes/neural_cde.ts";
 
 /** The ten words that Kidger et al., 2020, section 4.3 classify. All have similar numbers of recordings. */
 const words = ["yes", "no", "up", "down", "left", "right", "on", "off", "stop", "go"];
 /** Audio samples of a recording of one second. Shorter recordings are skipped, as in the authors' code. */
 const samples = 16000;
-/** Settings of the coefficients: Kidger et al., 2020, appendix D.4. Their code has 64 mel filters. */
+/** Settings of the coefficients: Kidger et al., 2020, appendix D.4. */
 const settings = {
   sampleRate: 16000,
   coefficients: 20,
   windowLength: 200,
   hopLength: 100,
-  mels: 128,
+  mels: speechCommands.rules.mels.value,
 } as const;
 /** Number of recordings per batch when computing features. */
 const batchSize = 64;

@@ -25,14 +25,12 @@ export const celebaCompletion: ModelExperiment = imageCompletion({
   data: "data/celeba",
   channels: ["red", "green", "blue"],
   length: 256,
-  paperLength: 1024,
-  settings: celeba.settings,
+  recipe: celeba,
   ofModels: {
     "gru": { units: celebaGruUnits },
     "lstm": { units: celebaLstmUnits },
     "conv-cnp": valuesOf(convCnp.settings),
   },
-  leastDeviation: paper.leastDeviation,
   sideOf,
   model({ model, depth = 1, clipWeights, recipe }) {
     return recipe === "paper"

@@ -8,56 +8,51 @@ import { isWarp, type ModelExperiment } from "../../../src/series/model_kind.ts"
 import { seriesExperiment, type SeriesProblem } from "../../../src/series/series_experiment.ts";
 import type { PaperSeriesSettings } from "./options.ts";
 import { learning, type LearningOptions } from "./recipe.ts";
-import { type Recipe, valuesOf } from "../recipes/recipe.ts";
+import { speechCommands } from "../recipes/neural_cde.ts";
+import { valuesOf } from "../recipes/recipe.ts";
 
 /** Rules of the recipe `"paper"` of a problem: see tasks/papers/recipes. */
-interface PaperRules {
-  /** Factor on the learning rate of the readout, 1 by default. */
-  readoutRate?: number;
-  /** Factor of the norms of the regularised parameters in the loss, 0.03 by default (Kidger et al.'s code). */
-  l2Penalty?: number;
-  /** Loss that drives the learning rate schedule: the `"training"` loss of an epoch by default. */
-  plateauOf?: "training" | "validation loss";
-  /** Number of epochs without improvement after which the rate is divided by ten, 10 by default. */
-  plateauPatience?: number;
-  /** Relative change of the loss that counts as an improvement, 1e-4 by default. */
-  plateauThreshold?: number;
-  /** Number of epochs without improvement after which training ends, 100 by default. */
-  stopAfter?: number;
-  /**
-   * Metric that must improve: `"validation accuracy"` by default. The training loss must improve too, unless
-   * the metric is alone.
-   */
-  stopBy?: "training accuracy" | "validation accuracy" | "validation accuracy alone";
+export interface PaperRules {
+  /** Factor on the learning rate of the readout. */
+  readonly readoutRate: number;
+  /** Factor of the norms of the regularised parameters in the loss. */
+  readonly l2Penalty: number;
+  /** Loss that drives the learning rate schedule: the `"training"` loss of an epoch, or that of validation. */
+  readonly plateauOf: "training" | "validation loss";
+  /** Factor on the learning rate after `plateauPatience` epochs without improvement. */
+  readonly plateauFactor: number;
+  readonly plateauPatience: number;
+  /** Relative change of the loss that counts as an improvement, by default that of PyTorch. */
+  readonly plateauThreshold?: number;
+  /** Number of epochs without improvement after which training ends. */
+  readonly stopAfter: number;
+  /** Metric that must improve. The training loss must improve too, unless the metric is alone. */
+  readonly stopBy: "training accuracy" | "validation accuracy" | "validation accuracy alone";
+  /** Relative changes of the training loss and of the accuracy that count as improvements; 0 by default. */
+  readonly lossThreshold?: number;
+  readonly accuracyThreshold?: number;
 }
 
-/** The rules of a recipe that {@linkcode classificationLearning} knows. */
-export function paperRules({ rules }: Pick<Recipe, "rules">): PaperRules {
-  const { readoutRate, l2Penalty, plateauOf, plateauPatience, plateauThreshold, stopAfter, stopBy } =
-    valuesOf(
-      rules,
-    ) as PaperRules;
-  return { readoutRate, l2Penalty, plateauOf, plateauPatience, plateauThreshold, stopAfter, stopBy };
-}
-
-/** Default of {@linkcode PaperRules.l2Penalty}. */
-const defaultPenalty = 0.03;
+/** Rules of a problem without a recipe. */
+const defaultRules: PaperRules = valuesOf(speechCommands.rules);
 
 /**
  * Optimizer, gradient clipping and stopping rule of a model that classifies series. `"short"`, for runs of
  * minutes: Adam, with gradients clipped to a norm of 1. `"paper"`, by default as Kidger et al., 2020, appendix
- * D: Adam, whose rate is divided by ten when the training loss of an epoch has not improved for ten epochs.
- * Training stops when that loss or the accuracy has not improved for `stopAfter` epochs.
+ * D.4: Adam, whose rate falls when the loss has not improved for `plateauPatience` epochs. Training stops when
+ * the loss or the accuracy has not improved for `stopAfter` epochs.
  *
  * @param options `steps`: number of steps per epoch; `paper`: rules of the recipe `"paper"`.
  */
 export function classificationLearning(
-  { parameters, settings, steps, paper = {} }: Omit<LearningOptions, "average"> & { paper?: PaperRules },
+  { parameters, settings, steps, paper = defaultRules }: Omit<LearningOptions, "average"> & {
+    paper?: PaperRules;
+  },
 ): Pick<Task, "optimizer" | "plateau" | "plateauOf" | "clipNorm" | "stop"> {
   const { learningRate, recipe = "short" } = settings;
   if (recipe === "short") return { optimizer: Adam(parameters, { learningRate }), clipNorm: 1 };
-  const { readoutRate = 1, plateauOf = "training", plateauPatience = 10, plateauThreshold } = paper;
-  const { stopAfter = 100, stopBy = "validation accuracy" } = paper;
+  const { readoutRate, plateauOf, plateauFactor, plateauPatience, plateauThreshold } = paper;
+  const { stopAfter, stopBy, lossThreshold = 0, accuracyThreshold = 0 } = paper;
   // In an ensemble each model has a readout.
   const readouts = treeFlatten(parameters).flatMap(([name]) =>
     /^(\d+\.)?readout(?=\.)/.exec(name)?.[0] ?? []
@@ -69,11 +64,12 @@ export function classificationLearning(
     part: stopBy === "training accuracy" ? "train" : "validation",
     measure: "accuracy",
     mode: "max",
+    threshold: accuracyThreshold,
   } as const;
   return {
     optimizer: Adam(parameters, { learningRate, multipliers }),
     plateau: reduceOnPlateau({
-      factor: 0.1,
+      factor: plateauFactor,
       patience: plateauPatience,
       threshold: plateauThreshold,
       average: plateauOf === "training" ? steps : 1,
@@ -81,9 +77,9 @@ export function classificationLearning(
     plateauOf,
     stop: {
       after: stopAfter,
-      unless: stopBy === "validation accuracy alone" ? [{ ...accuracy, threshold: 0 }] : [
-        { part: "train", measure: "loss", mode: "min", threshold: 1e-4 },
-        { ...accuracy, threshold: 1e-3 },
+      unless: stopBy === "validation accuracy alone" ? [accuracy] : [
+        { part: "train", measure: "loss", mode: "min", threshold: lossThreshold },
+        accuracy,
       ],
     },
   };
@@ -120,7 +116,7 @@ export function paperExperiment(
 
 function rulesOf(
   settings: PaperSeriesSettings,
-  paper: PaperRules | undefined,
+  paper: PaperRules = defaultRules,
   metric: Task["metric"] = { name: "accuracy", mode: "max" },
 ): ClassificationRules {
   if (settings.recipe !== "paper") {
@@ -134,7 +130,7 @@ function rulesOf(
   return {
     // WARP's code has a logit for each of two classes.
     isBinary: !ofWarp,
-    l2Penalty: ofWarp ? undefined : paper?.l2Penalty ?? defaultPenalty,
+    l2Penalty: ofWarp ? undefined : paper.l2Penalty,
     metric: { name: "accuracy", mode: "max" },
     learning: (parameters, steps) =>
       ofWarp

@@ -11,7 +11,6 @@ import { mnist, recurrent, s4 } from "../recipes/warp_images.ts";
 import { type CompletedImages, imageCompletion, type ImageProblem } from "./image_completion.ts";
 import { fromTestImagesOption, readImages, readLearningImages, squareOf } from "./images.ts";
 
-const paper = valuesOf(mnist.rules);
 const { gruUnits, lstmUnits } = valuesOf(recurrent.rules);
 /** Numbers of images. Settings can change the number of training images. */
 const counts = { train: 4000, validation: 500, test: 1000 };
@@ -20,17 +19,14 @@ const counts = { train: 4000, validation: 500, test: 1000 };
 const digits: Omit<ImageProblem, "name" | "summary" | "data"> = {
   channels: ["grey"],
   length: 100,
-  paperLength: 784,
   options: fromTestImagesOption,
-  settings: mnist.settings,
+  recipe: mnist,
   ofModels: { gru: { units: gruUnits }, lstm: { units: lstmUnits }, s4d: valuesOf(s4.settings) },
-  // Unusually large, as in the paper.
-  leastDeviation: paper.leastDeviation,
   sideOf: (length) => squareOf(length).side,
-  model({ depth = 1, clipWeights = 0.5, recipe }) {
+  model({ depth = 1, clipWeights = mnist.settings.clipWeights.value, recipe }) {
     return {
       root: recipe === "paper"
-        ? { depth, activation: paper.activation }
+        ? { depth, activation: mnist.rules.activation.value }
         : { depth, activation: "silu", frequencies: 5, previousInput: true },
       clipWeights,
     };

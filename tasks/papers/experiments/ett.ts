@@ -43,7 +43,10 @@ const ofModels = {
 const windows = { context: 96, horizon: 96 };
 /** As in the paper's appendix C.3: samples are fed back, but in the ablation of figure 15. */
 const trainingOf = ({ smooth, noSampling = false }: ForecastSettings) =>
-  ({ context: windows.context, forcing: 0.25, sample: !noSampling, smooth, deviations: true }) as const;
+  ({
+    ...{ context: windows.context, forcing: paper.forcing, sample: !noSampling, smooth },
+    deviations: true,
+  }) as const;
 
 /** Forecasts a transformer's load and oil temperature with uncertainty: 96 rows from the previous 96. */
 function ettExperiment(file: string, summary: string): ModelExperiment {
@@ -160,10 +163,7 @@ function modelOf(
       // In standard deviations of the training months.
       bound: { low: -4, high: 4 },
     }),
-    // As in the paper's appendix C.3. Only the authors' code has a time channel.
-    leastDeviation: 1e-4,
-    time: true,
-    clipWeights,
+    ...{ leastDeviation: paper.leastDeviation, time: paper.time, clipWeights },
     key: key(seed),
   });
 }

@@ -20,11 +20,12 @@ import { forecastOptions, type ForecastSettings } from "./options.ts";
 import { pickOptions } from "../../../src/train/option.ts";
 import { kindNamed, type ModelKind } from "../../../src/series/model_kind.ts";
 import { recipeDefaults } from "./recipe_defaults.ts";
+import { valuesOf } from "../recipes/recipe.ts";
 import { spirals as spiralsRecipe } from "../recipes/warp_uea.ts";
 import { learning } from "./recipe.ts";
 import { drawSpiral } from "./spirals.ts";
 
-/** Numbers of spirals. The paper trains on 10,000. */
+/** Default numbers of spirals. */
 const series = { train: 2000, validation: 500, test: 1000 };
 
 /** x and y `(batch, length, 2)`, and the class int32 `(batch)`. */
@@ -41,12 +42,10 @@ function kind(make: SpiralsModelKind["make"]): SpiralsModelKind {
 
 const models: Readonly<Record<string, SpiralsModelKind>> = {
   warp: kind((width, key) => {
+    const { depth, activation, initial } = valuesOf(spiralsRecipe.rules);
     const model = WARP({
-      inputChannels: 2,
-      outputChannels: 2,
-      output: "logits",
-      root: { width, depth: 1, activation: "silu" },
-      key,
+      ...{ inputChannels: 2, outputChannels: 2, output: "logits", initial, key },
+      root: { width, depth, activation },
     });
     return layer(model.parameters, (x: Tensor) => model(x));
   }),

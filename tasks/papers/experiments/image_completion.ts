@@ -16,15 +16,13 @@ import { type Key, key, splitKey } from "../../../src/tensor/random.ts";
 import type { OptionSchema } from "../../../src/train/option.ts";
 import type { Task } from "../../../src/train/task.ts";
 import type { Trajectories } from "../data/trajectories.ts";
-import type { CitedValues } from "../recipes/recipe.ts";
+import { valuesOf } from "../recipes/recipe.ts";
+import type { celeba, mnist } from "../recipes/warp_images.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
 import { imageModel, imageModels } from "./image_models.ts";
 import type { ImageSettings } from "./images.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
 import { recipeDefaults } from "./recipe_defaults.ts";
-
-/** As in the paper's appendix C.1: means are fed back, in training too. */
-const training = { forcing: 0.15, deviations: true };
 
 /** Settings of a run. */
 export type CompletionSettings = ForecastSettings & ImageSettings;
@@ -46,15 +44,11 @@ export interface ImageProblem {
   readonly channels: readonly string[];
   /** Default number of pixels of an image. */
   readonly length: number;
-  /** Number of pixels of the paper's images. Its contexts are 100, 300 and 600 of them. */
-  readonly paperLength: number;
   /** Further options. */
   readonly options?: OptionSchema;
-  /** Settings of the recipe, and those of single models. */
-  readonly settings: CitedValues;
+  /** The recipe of the paper, and the settings of single models. */
+  readonly recipe: typeof mnist | typeof celeba;
   readonly ofModels: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** Lower bound of standard deviations. */
-  readonly leastDeviation: number;
   /** Rows of an image with `length` pixels. @throws {OptionError} If there is no such image. */
   sideOf(length: number): number;
   /** Sizes and options of the model that differ between data sets. */
@@ -89,7 +83,7 @@ function gridOf(problem: ImageProblem, settings: CompletionSettings): Grid {
 
 /** An experiment that completes images from their first pixels: by default from the upper half. */
 export function imageCompletion(problem: ImageProblem): ModelExperiment {
-  const { name, summary, data, settings, ofModels, options = {} } = problem;
+  const { name, summary, data, recipe, ofModels, options = {} } = problem;
   return modelRules({
     name,
     summary,
@@ -104,7 +98,12 @@ export function imageCompletion(problem: ImageProblem): ModelExperiment {
     models: () => imageModels,
     prepare: (settings: CompletionSettings, earlier?: DataRecord) => prepare(problem, settings, earlier),
     open: (settings: CompletionSettings, record: DataRecord) => open(problem, settings, record),
-  }, recipeDefaults(settings, ofModels));
+  }, recipeDefaults(recipe.settings, ofModels));
+}
+
+/** As in the paper's appendix C.1: means are fed back, in training too. */
+function trainingOf({ recipe }: ImageProblem) {
+  return { forcing: recipe.rules.forcing.value, deviations: true } as const;
 }
 
 async function prepare(
@@ -112,19 +111,20 @@ async function prepare(
   settings: CompletionSettings,
   earlier?: DataRecord,
 ): Promise<Task> {
-  const { channels, paperLength, leastDeviation } = problem;
+  const { channels, recipe } = problem;
   const [dataKey, modelKey] = splitKey(key(settings.seed));
   const grid = gridOf(problem, settings);
   const { splits, notice } = await problem.read(settings, grid.side, dataKey);
   const recorded = mapSplits(splits, ({ recorded }) => recorded);
   if (earlier) requireSame(settings.data!, Object.values(recorded).flat(), earlier);
   // Training does not depend on the context, because it feeds pixels at random positions.
+  const paperLength = recipe.settings.length.value;
   const contexts = [100, 300, 600].map((given) =>
     [`after ${given}/${paperLength}`, Math.round(grid.side ** 2 * given / paperLength)] as const
   );
   const task = forecasting({
-    ...training,
-    leastDeviation,
+    ...trainingOf(problem),
+    leastDeviation: recipe.rules.leastDeviation.value,
     context: grid.context,
     otherContexts: Object.fromEntries(contexts),
     splits: mapSplits(splits, ({ series }) => series),
@@ -179,7 +179,7 @@ function open(problem: ImageProblem, settings: CompletionSettings, record: DataR
   const { side, context } = gridOf(problem, settings);
   const model = modelOf(problem, settings, splitKey(key(settings.seed))[1]);
   return {
-    ...forecaster({ ...training, context, model }),
+    ...forecaster({ ...trainingOf(problem), context, model }),
     async samples(path: string) {
       const { recorded, series } = await problem.readTest(path, side);
       return {
@@ -194,13 +194,11 @@ function open(problem: ImageProblem, settings: CompletionSettings, record: DataR
 
 function modelOf(problem: ImageProblem, settings: CompletionSettings, key: Key): ForecastModel {
   const { model, hidden, units, layers } = settings;
+  const { leastDeviation, initial, bound } = valuesOf(problem.recipe.rules);
   return imageModel(model!, {
     channels: problem.channels.length,
     length: gridOf(problem, settings).side ** 2,
-    ...{ hidden, units, layers, key, leastDeviation: problem.leastDeviation },
-    // As in the paper.
-    initial: "learned",
-    bound: "dynamicTanh",
+    ...{ hidden, units, layers, key, leastDeviation, initial, bound },
     ...problem.model(settings),
   });
 }

@@ -12,10 +12,10 @@ import { valuesOf } from "../recipes/recipe.ts";
 import { baselines, lotkaVolterra as recipe } from "../recipes/warp_dynamics.ts";
 import { forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
 
-/** Number of training series and of observations. The paper uses 15,000 and 256. */
+/** Default numbers of training series and of observations. */
 const sizes = { samples: 1024, length: 64 };
 
-const { ranges: defaultRanges } = valuesOf(recipe.rules);
+const paper = valuesOf(recipe.rules);
 const { gruUnits, lstmUnits, transformerRate } = valuesOf(baselines.rules);
 const recurrentUnits = {
   gru: { units: gruUnits },
@@ -47,7 +47,7 @@ export const lotkaVolterra: ModelExperiment = modelRules({
       {
         group: "data",
         help: "ranges of the parameters: those of the paper's table 6, or of the authors' code",
-        implied: defaultRanges,
+        implied: paper.ranges,
       },
       ["paper", "code"],
     ),
@@ -56,12 +56,12 @@ export const lotkaVolterra: ModelExperiment = modelRules({
   async prepare(settings: ForecastSettings & { readonly ranges?: "paper" | "code" }) {
     const { samples = sizes.samples, length = sizes.length, depth = 1 } = settings;
     // At the short recipe's learning rate, unclipped weights diverge. The paper's rate is 100 times smaller.
-    const { clipWeights = settings.recipe === "paper" ? 0 : 1 } = settings;
+    const { clipWeights = settings.recipe === "paper" ? paper.clipWeights : 1 } = settings;
     const task = taskOf(length);
     const [trainKey, validationKey, testKey, modelKey] = splitKey(key(settings.seed), 4);
     // By default the ranges of the authors' code. With the ranges of table 6, the mean of the training series
     // as a forecast has a smaller error than every model of the paper.
-    const { ranges = defaultRanges } = settings;
+    const { ranges = paper.ranges } = settings;
     const options = { length, ranges };
     const made = {
       train: await makeTrajectories(samples, trainKey, options),
@@ -87,10 +87,9 @@ export const lotkaVolterra: ModelExperiment = modelRules({
       length,
       hidden: settings.hidden,
       units: settings.units,
-      root: { depth, activation: "silu" },
-      // As in the paper: theta_0 without phi (appendix C), a dynamic tanh, and all inputs given (appendix
-      // C.4).
-      initial: "learned",
+      root: { depth, activation: paper.activation },
+      initial: paper.initial,
+      // A dynamic tanh, as in the paper's appendix C.4.
       bound: { a: maxAbsolute(splits.train), alpha: maxAbsolute(splits.train) },
       clipWeights,
       key: modelKey,
@@ -101,7 +100,7 @@ export const lotkaVolterra: ModelExperiment = modelRules({
       model,
       settings,
       context: length,
-      forcing: 1,
+      forcing: paper.forcing,
       draw: drawForecast("test series", ["prey", "predators"], 1),
     });
   },

@@ -13,11 +13,10 @@ import { recipeDefaults } from "./recipe_defaults.ts";
 import { forecasting } from "./forecasting.ts";
 import { forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
 
-/**
- * Number of training series, of observations and of context observations. The paper uses 20,480, 256 and 100.
- */
+/** Default numbers of training series, of observations and of context observations. */
 const sizes = { samples: 2048, length: 64, context: 25 };
 
+const paper = valuesOf(recipe.rules);
 const { gruUnits, lstmUnits, transformerRate } = valuesOf(baselines.rules);
 const { epochs, zeroEpochs } = valuesOf(physics.rules);
 
@@ -59,6 +58,7 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Mo
     models: () => forecastModels,
     async prepare(settings: ForecastSettings) {
       const { samples = sizes.samples, length = sizes.length, context = sizes.context, depth = 1 } = settings;
+      const { clipWeights = paper.clipWeights } = settings;
       const [trainKey, validationKey, testKey, modelKey] = splitKey(key(settings.seed), 4);
       const made = {
         train: await makeTrajectories(samples, trainKey, { length, variesInitial }),
@@ -91,12 +91,12 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Mo
         hidden: settings.hidden,
         units: settings.units,
         // In the published settings, only the root network of WARP-Phys reads the previous input.
-        root: { depth, activation: "silu", previousInput: !isPaper || isPhysical },
+        root: { depth, activation: paper.activation, previousInput: !isPaper || isPhysical },
         physics: linearFlow(2, largest),
         // As in the paper's appendix A.3: a dynamic tanh initialized with the largest value of the training
         // data; in the runs as in appendix C.4, with 1.
-        bound: isPaper ? "dynamicTanh" : { a: bound, alpha: bound },
-        clipWeights: settings.clipWeights,
+        bound: isPaper ? paper.bound : { a: bound, alpha: bound },
+        clipWeights,
         key: modelKey,
       });
       return forecasting({
@@ -104,7 +104,7 @@ function oscillations(name: string, summary: string, variesInitial: boolean): Mo
         model,
         settings,
         context,
-        forcing: 0.25,
+        forcing: paper.forcing,
         isZeroForecast: true,
         draw: drawForecast(
           "test oscillation",

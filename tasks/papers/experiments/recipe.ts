@@ -4,6 +4,10 @@ import { Adam } from "../../../src/optim/adam.ts";
 import { AdamW } from "../../../src/optim/adamw.ts";
 import { cosineDecay, multiplySchedules, reduceOnPlateau, warmup } from "../../../src/optim/schedules.ts";
 import type { Task } from "../../../src/train/task.ts";
+import { valuesOf } from "../recipes/recipe.ts";
+import { baselines } from "../recipes/warp_dynamics.ts";
+import { s4 } from "../recipes/warp_images.ts";
+import { optimizer } from "../recipes/warp_optimizer.ts";
 
 /**
  * Optimizer, schedule and stopping rule: `"short"`, for runs of minutes, or `"paper"`, the recipe of
@@ -25,14 +29,18 @@ export interface LearningOptions {
   settings: { readonly learningRate: number; readonly model?: string; readonly recipe?: Recipe };
   /** Number of steps of the whole training, or of an epoch if the function says so. */
   steps: number;
-  /** Number of training losses that `"paper"` averages, 50 by default. The authors use 10 for electricity. */
+  /** Number of training losses that `"paper"` averages, by default that of most problems. */
   average?: number;
 }
 
+const { clipValue, plateauFactor, plateauPatience, plateauMinimum, plateauThreshold, plateauAverage } =
+  valuesOf(optimizer);
+const { transformerBeta1, transformerBeta2, transformerWeightDecay } = valuesOf(baselines.rules);
+
 /** Options of AdamW in the recipe `"paper"`, by model. */
 const decayed: Readonly<Record<string, { weightDecay: number; betas?: [number, number] }>> = {
-  transformer: { betas: [0.9, 0.95], weightDecay: 0.1 },
-  s4d: { weightDecay: 0.05 },
+  transformer: { betas: [transformerBeta1, transformerBeta2], weightDecay: transformerWeightDecay },
+  s4d: { weightDecay: s4.rules.weightDecay.value },
 };
 
 const learningOf: Readonly<Record<Recipe, (options: LearningOptions) => Learning>> = {
@@ -46,16 +54,22 @@ const learningOf: Readonly<Record<Recipe, (options: LearningOptions) => Learning
     ),
     clipNorm: 1,
   }),
-  paper: ({ parameters, settings, average = 50 }) =>
+  paper: ({ parameters, settings, average = plateauAverage }) =>
     Object.hasOwn(decayed, settings.model ?? "")
       ? { optimizer: AdamW(parameters, { learningRate: settings.learningRate, ...decayed[settings.model!] }) }
       : {
         optimizer: AdaBelief(parameters, { learningRate: settings.learningRate }),
-        // The authors' library lowers the rate at the twentieth average without improvement, reduceOnPlateau
-        // one later.
-        plateau: reduceOnPlateau({ factor: 0.5, patience: 19, minimum: 0.01, threshold: 1e-4, average }),
+        // After `patience` averages without improvement, the authors' library lowers the rate at the last of
+        // them, and reduceOnPlateau at the next one.
+        plateau: reduceOnPlateau({
+          factor: plateauFactor,
+          patience: plateauPatience - 1,
+          minimum: plateauMinimum,
+          threshold: plateauThreshold,
+          average,
+        }),
         plateauOf: "training",
-        clipValue: 1e-7,
+        clipValue,
       },
 };
 
@@ -65,11 +79,9 @@ export const recipes: readonly Recipe[] = ["short", "paper"];
 /**
  * Optimizer, schedule and gradient clipping of a forecasting model. `"short"`, for runs of minutes: Adam, a
  * warm-up, half a cosine, gradients clipped to a norm of 1. `"paper"`, as WARP's authors (Nzoyem et al.,
- * 2025, appendices A.3 and C): AdaBelief, each element of the gradients clipped to 1e-7 (the paper mentions
- * norms, the code clips elements), and the learning rate halved, down to a hundredth, after 20 averages of 50
- * training losses without improvement. For most problems the initial rate is 1e-5. The Transformer uses AdamW
- * with betas of 0.9 and 0.95, a weight decay of 0.1 and a constant rate, which is 6e-4 in the paper; S4 uses
- * AdamW with a weight decay of 0.05.
+ * 2025, appendices A.3 and C): AdaBelief, each element of the gradients clipped (the paper mentions norms, the
+ * code clips elements), and a learning rate that falls when an average of training losses does not improve.
+ * The Transformer and S4 use AdamW with a constant rate. The numbers are those of tasks/papers/recipes.
  *
  * @throws {RangeError} If the recipe is unknown.
  */

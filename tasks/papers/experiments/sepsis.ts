@@ -2,9 +2,13 @@ import { readSepsis } from "../data/sepsis.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
 import { seriesOptions } from "./options.ts";
 import { kidgerSizes, recipeDefaults, ruleSettings } from "./recipe_defaults.ts";
-import { paperExperiment, paperRules } from "./classification_recipe.ts";
+import { paperExperiment } from "./classification_recipe.ts";
 import { sepsis as recipe } from "../recipes/neural_cde.ts";
+import { valuesOf } from "../recipes/recipe.ts";
 import { someSeries } from "../../../src/series/series_experiment.ts";
+
+const rules = valuesOf(recipe.rules);
+const { hidden, width, depth, positiveWeight, staticWidth } = rules;
 
 /**
  * Predicts whether a patient in intensive care gets sepsis (Kidger et al., 2020, section 4.2 and appendix
@@ -15,8 +19,7 @@ export const sepsis: ModelExperiment = paperExperiment({
   name: "sepsis",
   summary: "sepsis from 72 hours of mostly missing data",
   options: seriesOptions({
-    // A weight of 10 for positives, as in the authors' code.
-    ...{ epochs: 20, batchSize: 128, learningRate: 0.001, hidden: 49, positiveWeight: 10 },
+    ...{ epochs: 20, batchSize: 128, learningRate: 0.001, hidden, positiveWeight },
     ...{ model: "neural-cde", data: "data/sepsis" },
   }, ["data", "drop", "samples"]),
   async make({ data, samples, intensity }, key) {
@@ -28,10 +31,8 @@ export const sepsis: ModelExperiment = paperExperiment({
     return await readSepsis(path, { marks: intensity });
   },
   timeScale: () => 1,
-  width: 49,
-  depth: 4,
-  isStaticFirst: true,
-  paper: paperRules(recipe),
+  ...{ width, depth, staticWidth },
+  paper: rules,
   ...recipeDefaults(
     recipe.settings,
     ({ intensity }) => ({ ...kidgerSizes(recipe.rules), ...ruleSettings(intensity ? 1 : 2) }),

@@ -10,11 +10,12 @@ import { recipeDefaults } from "./recipe_defaults.ts";
 import { forecasting } from "./forecasting.ts";
 import { forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
 
+const paper = valuesOf(recipe.rules);
 /**
  * Number of visits of an epoch to each series. With one visit to each of ten series, validation and
- * checkpoints would take longer than training. The paper's epochs have one visit.
+ * checkpoints would take longer than training.
  */
-const visits = { short: 100, paper: 50 };
+const visits = { short: 100, paper: paper.visits };
 
 const { sineUnits: units, transformerRate: learningRate } = valuesOf(baselines.rules);
 const ofModels = { gru: { units }, lstm: { units }, transformer: { learningRate } };
@@ -30,15 +31,16 @@ export const sine: ModelExperiment = modelRules({
   models: () => forecastModels,
   prepare(settings: ForecastSettings) {
     const { depth = 2, samples = sineSizes.small, length = 16, recipe = "short" } = settings;
+    const { clipWeights = paper.clipWeights } = settings;
     const [trainKey, validationKey, testKey, modelKey] = splitKey(key(settings.seed), 4);
     const model = forecastModel(settings.model!, {
       channels: 1,
       length,
       hidden: settings.hidden,
       units: settings.units,
-      root: { depth, activation: "silu" },
+      root: { depth, activation: paper.activation },
       physics: sinePhase(),
-      clipWeights: settings.clipWeights,
+      clipWeights,
       key: modelKey,
     });
     const splits = {
@@ -50,11 +52,11 @@ export const sine: ModelExperiment = modelRules({
       splits,
       model,
       settings,
-      context: 1,
-      forcing: 0.25,
+      context: paper.context,
+      forcing: paper.forcing,
       percentage: true,
       visits: visits[recipe],
-      draw: drawForecast("test wave", ["value"], 1),
+      draw: drawForecast("test wave", ["value"], paper.context),
     });
   },
 }, recipeDefaults(recipe.settings, ofModels));

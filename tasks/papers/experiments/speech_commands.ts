@@ -2,9 +2,13 @@ import { readSpeechCommands } from "../data/speech_commands.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
 import { seriesOptions } from "./options.ts";
 import { kidgerSizes, recipeDefaults, ruleSettings } from "./recipe_defaults.ts";
-import { paperExperiment, paperRules } from "./classification_recipe.ts";
+import { paperExperiment } from "./classification_recipe.ts";
 import { speechCommands as recipe } from "../recipes/neural_cde.ts";
+import { valuesOf } from "../recipes/recipe.ts";
 import { someSeries } from "../../../src/series/series_experiment.ts";
+
+const rules = valuesOf(recipe.rules);
+const { hidden, width, depth } = rules;
 
 /**
  * Classifies ten spoken words by their cepstral coefficients (Kidger et al., 2020, section 4.3 and appendix
@@ -14,7 +18,7 @@ export const speechCommands: ModelExperiment = paperExperiment({
   name: "speech-commands",
   summary: "ten spoken words from cepstral coefficients",
   options: seriesOptions({
-    ...{ epochs: 20, batchSize: 32, learningRate: 0.001, hidden: 90, model: "neural-cde" },
+    ...{ epochs: 20, batchSize: 32, learningRate: 0.001, hidden, model: "neural-cde" },
     data: "data/speech_commands_v0.02.tar.gz",
   }, ["data", "drop", "samples"]),
   async make({ data, samples }, key) {
@@ -28,8 +32,7 @@ export const speechCommands: ModelExperiment = paperExperiment({
     return await readSpeechCommands(path);
   },
   timeScale: () => 1,
-  width: 40,
-  depth: 4,
-  paper: paperRules(recipe),
+  ...{ width, depth },
+  paper: rules,
   ...recipeDefaults(recipe.settings, { ...kidgerSizes(recipe.rules), ...ruleSettings(0) }, "neural-cde"),
 });

@@ -6,7 +6,7 @@ import type { DataRecord } from "../../../src/series/data_record.ts";
 import type { TargetKind } from "../../../src/series/series_source.ts";
 import { drawPath } from "./draw_path.ts";
 import { seriesOptions } from "./options.ts";
-import { paperExperiment, type PaperProblem, paperRules } from "./classification_recipe.ts";
+import { paperExperiment, type PaperProblem } from "./classification_recipe.ts";
 import { characterTrajectories } from "../recipes/neural_cde.ts";
 import * as warp from "../recipes/warp_uea.ts";
 import { eigenworms, eigenwormsNrde, wormSizes } from "../recipes/fast_weights.ts";
@@ -21,7 +21,8 @@ interface UeaProblem
   problem: string;
   /** Defaults of this problem that differ from {@linkcode defaultSettings}. */
   defaults?: Partial<typeof defaultSettings>;
-  /** Number of hidden layers of a vector field, 1 by default. */
+  /** Features and number of hidden layers of a vector field, 32 and 1 by default. */
+  width?: number;
   depth?: number;
   /** Names of the classes in the archive's order. By default the archive's names. */
   classes?: readonly string[];
@@ -32,7 +33,7 @@ interface UeaProblem
 /** Default settings, for runs of minutes. */
 const defaultSettings = { epochs: 50, batchSize: 32, learningRate: 0.003, hidden: 32, model: "neural-cde" };
 
-const { recurrentHidden } = valuesOf(characterTrajectories.rules);
+const { recurrentHidden, width, depth } = valuesOf(characterTrajectories.rules);
 const recurrentSizes = Object.fromEntries(
   ["gru-ode", "gru-dt", "gru-d"].map((model) => [model, { hidden: recurrentHidden }]),
 );
@@ -58,8 +59,8 @@ const problems: readonly UeaProblem[] = [
     summary: "20 letters from the movement of a pen",
     // The archive's classes 1 to 20 are the letters that are written in one stroke.
     classes: [..."abcdeghlmnopqrsuvwyz"],
-    depth: 3,
-    paper: paperRules(characterTrajectories),
+    ...{ width, depth },
+    paper: valuesOf(characterTrajectories.rules),
     defaultsFor: recipeDefaults(characterTrajectories.settings, recurrentSizes).defaultsFor,
     // Time in units of ten observations. In units of one, the state of an untrained model would grow large
     // along a series.
@@ -86,8 +87,8 @@ const problems: readonly UeaProblem[] = [
     summary: "five kinds of worms from 17,984 frames each",
     // Along log-signatures of windows, because there are too many single observations.
     defaults: { model: "neural-rde" },
-    depth: 3,
-    paper: paperRules(eigenworms),
+    depth: eigenwormsNrde.settings.depth.value,
+    paper: valuesOf(eigenworms.rules),
     defaultsFor: recipeDefaults({}, wormSettings, "neural-rde").defaultsFor,
     timeScale: 0.001,
   },
@@ -134,14 +135,16 @@ const problems: readonly UeaProblem[] = [
 ];
 
 /** The experiment of a problem. */
-function ueaExperiment({ problem, summary, defaults, classes, timeScale, depth = 1, ...rest }: UeaProblem) {
+function ueaExperiment(
+  { problem, summary, defaults, classes, timeScale, width = 32, depth = 1, ...rest }: UeaProblem,
+) {
   const read = async (path: string, { targets }: { targets: TargetKind }): Promise<SeriesSet> => {
     // The papers merge the parts of the archive and split the series anew.
     const set = { ...await readSeries(path, { targets, problem }), testFrom: undefined };
     return classes?.length === set.classes.length ? { ...set, classes } : set;
   };
   return paperExperiment({
-    ...{ ...rest, width: 32, depth, read },
+    ...{ ...rest, width, depth, read },
     summary: `${summary} (UEA)`,
     options: seriesOptions({ ...defaultSettings, ...defaults, drop: 0, data: `data/${problem}.zip` }, [
       "data",

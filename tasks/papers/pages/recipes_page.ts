@@ -1,12 +1,7 @@
 /** The page docs/research/recipes.md: all recipes with their sources. */
 import { markdownTable } from "../../markdown.ts";
-import { fastWeightsRecipes } from "../recipes/fast_weights.ts";
-import { neuralCdeRecipes } from "../recipes/neural_cde.ts";
+import { papers } from "../recipes/papers.ts";
 import type { Cited, PaperRecipes, Recipe } from "../recipes/recipe.ts";
-import { warpRecipes } from "../recipes/warp_ett.ts";
-
-/** The recipes of all papers. */
-const papers: readonly PaperRecipes[] = [neuralCdeRecipes, fastWeightsRecipes, warpRecipes];
 
 const introduction = `# Recipes
 

@@ -99,16 +99,17 @@ export const sine = {
   settings: {
     ...root,
     learningRate: rate,
-    epochs: cited(
-      20,
-      "C.4: 1000 epochs of one step",
-      "sine_small.yaml: 1000",
-      "in Weft, an epoch visits each wave 50 times",
-    ),
+    epochs: cited(20, "C.4: 1000", "sine_small.yaml: 1000", "20 epochs with 50 visits are the same steps"),
     batchSize: cited(10, "C.4: all waves of the data set", "sine_small.yaml: 10000"),
   },
   rules: {
     ...rootRules,
+    visits: cited(
+      50,
+      "C.4: 1, an epoch is a single batch",
+      undefined,
+      "an epoch of a single step takes less time than its validation",
+    ),
     forcing: cited(0.25, "C.4", "sine_small.yaml: forcing_prob"),
     context: cited(1, "C.4", "sine_small.yaml: inference_start"),
     initial: cited("network", "C", "sine_small.yaml: init_state_layers: 2"),
@@ -125,6 +126,8 @@ export const baselines = {
     lstmUnits: cited(2450, "table 8: MSD, LV", "lstm/msd.yaml, lstm/lotka.yaml: rnn_hidden_size"),
     sineUnits: cited(2280, "table 8: SINE", "gru/sine_tiny.yaml, lstm/sine_tiny.yaml: rnn_hidden_size"),
     transformerRate: cited(6e-4, "C"),
+    transformerBeta1: cited(0.9, "C"),
+    transformerBeta2: cited(0.95, "C"),
     transformerWeightDecay: cited(0.1, "C"),
   },
 } as const satisfies Recipe;

@@ -8,6 +8,9 @@ import { treeFlatten, treeMap } from "../../../src/tensor/tree.ts";
 import { takeSamples } from "../../../src/data/batches.ts";
 import type { ParameterTree } from "../../../src/nn/layer.ts";
 import { classificationLearning } from "../../../tasks/papers/experiments/classification_recipe.ts";
+import { eigenworms } from "../../../tasks/papers/recipes/fast_weights.ts";
+import { speechCommands } from "../../../tasks/papers/recipes/neural_cde.ts";
+import { valuesOf } from "../../../tasks/papers/recipes/recipe.ts";
 import type { SeriesBatch } from "../../../src/series/classification.ts";
 import type { PaperSeriesSettings } from "../../../tasks/papers/experiments/options.ts";
 import { spirals } from "../../../tasks/papers/experiments/spirals.ts";
@@ -26,7 +29,7 @@ Deno.test("the paper's recipe multiplies the readout's learning rate, and has a 
     parameters,
     settings: paper,
     steps: 3,
-    paper: { readoutRate: 100 },
+    paper: { ...valuesOf(speechCommands.rules), readoutRate: 100 },
   });
   const before = treeFlatten(parameters).map(([name, x]) => [name, x.add(0)] as const);
   optimizer!.step({
@@ -54,7 +57,12 @@ Deno.test("the paper's recipe multiplies the readout's learning rate, and has a 
 Deno.test("in a mean of models, the factor applies to the readout of each model", async () => {
   const { parameters } = await spirals.prepare({ ...paper, model: "delta" });
   const { optimizer, plateauOf } = classificationLearning({
-    ...{ parameters, settings: paper, steps: 1, paper: { readoutRate: 100 } },
+    ...{
+      parameters,
+      settings: paper,
+      steps: 1,
+      paper: { ...valuesOf(speechCommands.rules), readoutRate: 100 },
+    },
   });
   const before = treeFlatten(parameters).map(([name, x]) => [name, x.add(0)] as const);
   optimizer!.step(treeMap(parameters, (x) => ones(x.shape)));
@@ -123,10 +131,7 @@ Deno.test("in the paper's recipe, two classes have one output and a positive cla
 Deno.test("a rule of the accuracy alone stops training whatever the loss does", () => {
   const { stop, plateau, plateauOf } = classificationLearning({
     ...{ parameters: { x: zeros([1]) }, settings: paper, steps: 1 },
-    paper: {
-      ...{ stopBy: "validation accuracy alone", stopAfter: 60, plateauOf: "validation loss" },
-      ...{ plateauPatience: 15, plateauThreshold: 1e-6 },
-    },
+    paper: valuesOf(eigenworms.rules),
   });
   assert.deepEqual(stop, {
     after: 60,
