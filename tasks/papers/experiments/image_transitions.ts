@@ -15,7 +15,7 @@ import { numberOption, pickOptions, textOption } from "../../../src/train/option
 import { trainingOptions } from "../../../src/train/experiment.ts";
 import { dataOptions, modelOptions } from "../../../src/series/settings.ts";
 import { imageSeries } from "./image_classes.ts";
-import { readImages } from "./images.ts";
+import { readImages, readLearningImages } from "./images.ts";
 
 /** Settings of {@linkcode imageTransitions}. */
 interface TransitionSettings extends SeriesSettings {
@@ -79,8 +79,9 @@ export const imageTransitions: ModelExperiment = seriesExperiment<TransitionSett
   },
   models,
   async make({ data, samples }, key) {
-    const { test } = await readImages(data!);
-    return setOf(data!, someSeries(imageSeries("t10k", test, length), samples, key));
+    const { test, notice } = await readLearningImages(data!, { fromTestImages: true });
+    const series = someSeries(imageSeries("t10k", test, length), samples, key);
+    return { ...setOf(data!, series), notices: [notice!] };
   },
   async read(path) {
     if (typeof path !== "string") throw new Error("mnist-transitions reads a folder of images");

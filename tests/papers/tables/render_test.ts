@@ -22,7 +22,7 @@ const table: PaperTable = {
   },
 };
 
-const summary = (loss: number): RunOutcome => ({
+const summary = (loss: number, notices?: readonly string[]): RunOutcome => ({
   summary: {
     ...{
       experiment: "sine",
@@ -33,7 +33,7 @@ const summary = (loss: number): RunOutcome => ({
       seconds: 10,
       seed: 0,
     },
-    ...{ peakMemory: 5e7, device: "cpu", deviceDescription: "a processor" },
+    ...{ peakMemory: 5e7, device: "cpu", deviceDescription: "a processor", notices },
   },
 });
 
@@ -57,6 +57,16 @@ Deno.test("a table has means, standard deviations, seeds, published numbers, sig
   assert(lines.some((line) => line.includes("4 of 4 runs have ended. Scale small: All.")));
   assert(lines.includes("| WARP | waves | 1,234 | 4 | 2.5 seconds | 50 MB | a processor |"));
   assert(lines.includes("| GRU | 1 | the loss is NaN | 0123456789 | deno task train sine, again |"));
+});
+
+Deno.test("a table has each notice of its runs once", async () => {
+  const made = await filled();
+  const notice = "The model learns from test images.";
+  const runs = made.runs.map((run, i) => i < 2 ? { ...run, outcome: summary(0.02, [notice]) } : run);
+  for (const rendered of [tableMarkdown({ ...made, runs }), tablePage({ ...made, runs })]) {
+    assert(rendered.includes(`Scale small: All. ${notice}`));
+    assert.equal(rendered.split(notice).length, 2);
+  }
 });
 
 Deno.test("two rows are compared by a paired test if both have two values, and a correction counts the comparisons", async () => {
