@@ -46,9 +46,6 @@ const kidger: Readonly<Record<string, Numbers>> = {
   },
 };
 
-/** Number of values in a row of {@linkcode table3}. */
-const columns = 12;
-
 /**
  * Irie et al., table 3, as printed: Hebb, Oja and Delta on Speech Commands, on sepsis with and without
  * intensity, and on EigenWorms.
@@ -79,7 +76,7 @@ export interface RuleNumbers {
 /** The numbers of a form and a rule, in the order of the problems in {@linkcode table3}. */
 export function ruleNumbers(form: "ode" | "cde", rule: "hebb" | "oja" | "delta"): RuleNumbers[] {
   const { hidden, heads, feedForward, rate } = table3[form];
-  return Array.from({ length: columns / 3 }, (_, problem) => {
+  return [0, 1, 2, 3].map((problem) => {
     const i = 3 * problem + ["hebb", "oja", "delta"].indexOf(rule);
     return { hidden: hidden[i], heads: heads[i], feedForward: feedForward[i], baseRate: rate[i] / 1e5 };
   });
