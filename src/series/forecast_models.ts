@@ -120,11 +120,11 @@ function warpStateSize({ channels, hidden, root, physics, leastDeviation }: Fore
  *
  * @throws {OptionError} If no number fits.
  */
-function blocksOf(size: number): number {
+export function blocksOf(size: number): number {
   for (let blocks = Math.min(16, size - 1); blocks > 1; blocks--) if (size % blocks === 0) return blocks;
   throw new OptionError(
     "invalid-option",
-    `warp-block-diagonal: no number of blocks from 2 to 16 divides the state's ${size} weights`,
+    `WARP: no number of blocks from 2 to 16 divides the state's ${size} weights`,
     { option: "hidden", fixes: [(write) => `choose another ${write("hidden")}`] },
   );
 }
@@ -251,6 +251,7 @@ export const forecastModels: Readonly<Record<string, ForecastModelKind>> = {
   // Extensions of the paper.
   "warp-rotation": ofWarp(() => ({ transition: { initialization: "rotation" } })),
   "warp-planes": ofWarp(() => ({ transition: "planes" })),
+  "warp-planes-low-rank": ofWarp(() => ({ transition: { diagonal: "planes", rank: 16 } })),
   // The ablations of the paper's section 3.4.
   "warp-no-initial": ofWarp(() => ({ initial: "learned" })),
   "warp-fixed-tau": ofWarp(({ root }) => ({ root: fixTau(root) })),

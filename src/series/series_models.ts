@@ -335,6 +335,7 @@ export const seriesModels: Readonly<Record<string, SeriesModelKind>> = {
   "warp": warp("dense"),
   "warp-rotation": warp({ initialization: "rotation" }),
   "warp-planes": warp("planes"),
+  "warp-planes-low-rank": warp({ diagonal: "planes", rank: 16 }),
   "s4d": stateSpace(S4D),
   "lru": stateSpace(LRU),
   "s5": stateSpace(S5),

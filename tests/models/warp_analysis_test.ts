@@ -50,7 +50,11 @@ Deno.test("the diagonal of the read-out matrix equals the model's outputs", asyn
 });
 
 Deno.test("the matrix A is returned as a dense matrix for every form of A", async () => {
-  for (const transition of ["dense", "diagonal", "planes", { blocks: 2 }, { rank: 4 }] as const) {
+  const forms = ["dense", "diagonal", "planes", { blocks: 2 }, { rank: 4 }, {
+    diagonal: "planes",
+    rank: 2,
+  }] as const;
+  for (const transition of forms) {
     const model = disturbed({ transition });
     model.parameters.B.assign(model.parameters.B.mul(0));
     const states = model.weights(x);

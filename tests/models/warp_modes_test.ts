@@ -169,6 +169,7 @@ const forms: WARPTransitionOptions[] = [
   { blocks: 2, initialization: "rotation" },
   { blocks: 2 },
   { rank: 3 },
+  { diagonal: "planes", rank: 2 },
 ];
 for (const form of forms) {
   const name = JSON.stringify(form);

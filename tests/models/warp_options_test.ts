@@ -68,6 +68,7 @@ const designs: Record<string, Partial<WARPOptions>> = {
   "a transition of rotations": { transition: { initialization: "rotation" } },
   "a transition of blocks": { transition: { blocks: 2 } },
   "a transition of low rank": { transition: { rank: 4 } },
+  "a transition of planes plus low rank": { transition: { diagonal: "planes", rank: 2 } },
 };
 for (const [name, design] of Object.entries(designs)) {
   Deno.test(`gradients of a WARP with ${name} agree with central differences`, async () => {

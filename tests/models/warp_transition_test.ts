@@ -39,6 +39,7 @@ const initial: [WARPTransitionOptions, number, number[][]][] = [
   [{ initialization: "identity" }, 2, [[1, 0], [0, 1]]],
   ["planes", 6, rotations(6, [[0, 3, 2 * part], [1, 4, 6 * part], [2, 5, 10 * part]])],
   ["planes", 5, rotations(5, [[0, 2, 3 * part], [1, 3, 9 * part]], [4])],
+  [{ diagonal: "planes", rank: 2 }, 5, rotations(5, [[0, 2, 3 * part], [1, 3, 9 * part]], [4])],
   [
     { blocks: 2, initialization: "rotation" },
     6,
@@ -62,6 +63,37 @@ Deno.test("the core of a transition of low rank starts with rotations", async ()
   assert.deepEqual(
     [...await core.data()].map((value) => value.toFixed(12)),
     expected.map((v) => v.toFixed(12)),
+  );
+});
+
+Deno.test("the initial A of low rank is a projection onto as many directions", async () => {
+  const { first, apply } = makeTransition({ rank: 3 }, 7, key(0), dtype);
+  const A = apply(eye(7, { dtype }), first);
+  assert.ok(await A.matmul(A).sub(A).abs().max().item() < 1e-14);
+  assert.ok(Math.abs(await A.mul(eye(7, { dtype })).sum().item() - 3) < 1e-14);
+});
+
+Deno.test("the square of planes plus low rank has twice the rank, and applies A twice", async () => {
+  for (const size of [6, 7]) {
+    const { first, apply, square } = makeTransition({ diagonal: "planes", rank: 2 }, size, key(0), dtype);
+    first.assign(normal(key(1), first.shape, { dtype }));
+    const squared = square(first);
+    assert.deepEqual(squared.shape, [size, 1 + 2 * 4]);
+    const rows = normal(key(2), [3, size], { dtype });
+    const expected = apply(apply(rows, first), first);
+    assert.ok(await apply(rows, squared).sub(expected).abs().max().item() < 1e-12);
+  }
+});
+
+Deno.test("WARP rejects another diagonal than planes, and an initialization of planes", () => {
+  const make = (transition: object) => disturbed({ transition: transition as never });
+  assert.throws(
+    () => make({ diagonal: "ones", rank: 2 }),
+    /WARP: transition.diagonal is "ones", expected .*planes/,
+  );
+  assert.throws(
+    () => make({ diagonal: "planes", rank: 2, initialization: "identity" }),
+    /WARP: transition: .*initialization/,
   );
 });
 

@@ -2,7 +2,7 @@ import { checkOptions, type OptionNames } from "../../device/options.ts";
 import type { DType } from "../../device/dtype.ts";
 import { checkCount, parameterOf, type ParameterTree } from "../../nn/layer.ts";
 import { checkWord } from "../../tensor/checks.ts";
-import { eye, ones, tensor } from "../../tensor/creation.ts";
+import { eye, ones, tensor, zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { type Key, normal } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -10,6 +10,11 @@ import type { Tensor } from "../../tensor/tensor.ts";
 const transitionOptionNames: OptionNames<
   { blocks?: number; rank?: number; initialization?: WARPTransitionInitialization }
 > = { blocks: "optional", rank: "optional", initialization: "optional" };
+
+const planesPlusLowRankNames: OptionNames<{ diagonal: "planes"; rank: number }> = {
+  diagonal: "required",
+  rank: "required",
+};
 
 /**
  * The initial A. `"identity"` (default) is the paper's. `"rotation"` extends the paper: plane rotations by
@@ -30,8 +35,11 @@ export type WARPTransitionInitialization = "identity" | "rotation";
  *   multiplications. The paper does not have this form.
  * - `{ blocks, initialization }`: this number of equal blocks on the diagonal, initially identities. The
  *   number must divide D.
- * - `{ rank, initialization }`: P A~ Q with P (D, rank), A~ (rank, rank) and Q (rank, D). Initially A~ is the
- *   identity, so A is close to the projection onto `rank` random directions.
+ * - `{ rank, initialization }`: P A~ Q with P (D, rank), A~ (rank, rank) and Q (rank, D). Initially P = Q^T,
+ *   the rows of Q are orthonormal, and A~ is the identity, so A is the projection onto `rank` random
+ *   directions.
+ * - `{ diagonal: "planes", rank }`: planes plus P Q with P (D, rank) and Q (rank, D). Initially P is zero. A
+ *   step costs 2 D (1 + rank) multiplications. The paper does not have this form.
  *
  * `initialization` is that of A, of each block, or of A~.
  */
@@ -41,7 +49,8 @@ export type WARPTransitionOptions =
   | "planes"
   | { initialization: WARPTransitionInitialization }
   | { blocks: number; initialization?: WARPTransitionInitialization }
-  | { rank: number; initialization?: WARPTransitionInitialization };
+  | { rank: number; initialization?: WARPTransitionInitialization }
+  | { diagonal: "planes"; rank: number };
 
 /**
  * A linear map of states, and its powers. Each form has a tensor that represents a power A^p, so algorithms
@@ -84,8 +93,13 @@ export function makeTransition(
   if (typeof form !== "object") {
     throw new RangeError(
       `WARP: transition is "${form}", expected "dense", "diagonal", "planes", { initialization }, ` +
-        "{ blocks } or { rank }",
+        "{ blocks }, { rank } or { diagonal, rank }",
     );
+  }
+  if ("diagonal" in form) {
+    checkOptions("WARP: transition", form, planesPlusLowRankNames);
+    checkWord("WARP", "transition.diagonal", form.diagonal, ["planes"]);
+    return makePlanesPlusLowRank(form.rank, size, key, dtype);
   }
   checkOptions("WARP: transition", form, transitionOptionNames);
   const { initialization = "identity" } = form;
@@ -208,8 +222,7 @@ function makeLowRank(
   if (rank > size) {
     throw new RangeError(`WARP: transition.rank is ${rank}, expected at most the state's ${size} weights`);
   }
-  // Random directions are nearly orthogonal, so Q P is close to the identity.
-  const Q = parameterOf(() => normal(key, [rank, size], { standardDeviation: size ** -0.5, dtype }));
+  const Q = parameterOf(() => orthonormalRows(rank, size, key, dtype));
   const P = parameterOf(() => Q.mT);
   const core = parameterOf(() => initialBlocks(initialization, 1, rank, dtype).squeeze(0));
   return {
@@ -219,6 +232,54 @@ function makeLowRank(
     square: (power) => power.matmul(Q.matmul(P)).matmul(power),
     applyCost: 2 * rank * size + rank ** 2,
     squareCost: rank ** 2 * size + 2 * rank ** 3,
+  };
+}
+
+/** Rows of a cosine transform whose columns have random signs: `(rows, columns)`. */
+function orthonormalRows(rows: number, columns: number, key: Key, dtype: DType): Tensor {
+  const values = Float64Array.from({ length: rows * columns }, (_, i) => {
+    const [row, column] = [Math.floor(i / columns), i % columns];
+    return Math.sqrt(2 / columns) * Math.cos(Math.PI * (row + 0.5) * (column + 0.5) / columns);
+  });
+  return tensor(values, { shape: [rows, columns], dtype }).mul(normal(key, [columns], { dtype }).sign());
+}
+
+/**
+ * L + P Q with planes L. A power of rank R is a tensor `(D, 1 + 2 R)`: the numbers of the planes, the columns of P
+ * and the rows of Q. (L + P Q)^2 = L^2 + (L P + P Q P) Q + P (Q L), so each squaring doubles the rank.
+ */
+function makePlanesPlusLowRank(rank: number, size: number, key: Key, dtype: DType): Transition {
+  checkCount("WARP", "transition.rank", rank);
+  const planes = makePlanes(size, dtype);
+  const a = parameterOf(() =>
+    concatenate([
+      planes.first.expandDims(1),
+      zeros([size, rank], { dtype }),
+      normal(key, [size, rank], { standardDeviation: size ** -0.5, dtype }),
+    ], 1)
+  );
+  const partsOf = (power: Tensor) => {
+    const end = (power.shape[1] + 1) / 2;
+    return [power.select(1, 0), power.slice(1, 1, end), power.slice(1, end)];
+  };
+  const reals = Math.ceil(size / 2);
+  return {
+    parameters: a,
+    first: a,
+    apply(rows, power) {
+      const [L, P, Q] = partsOf(power);
+      return planes.apply(rows, L).add(rows.matmul(Q).matmul(P.mT));
+    },
+    square(power) {
+      const [L, P, Q] = partsOf(power);
+      const transposed = concatenate([L.slice(0, 0, reals), L.slice(0, reals).neg()]);
+      const LP = planes.apply(P.mT, L).mT;
+      const QL = planes.apply(Q.mT, transposed).mT;
+      return concatenate([planes.square(L).expandDims(1), LP.add(P.matmul(Q.mT.matmul(P))), P, Q, QL], 1);
+    },
+    applyCost: 2 * size * (1 + rank),
+    // Repeated application of A is cheaper than any power of larger rank. Costs multiply this by 0, so it is finite.
+    squareCost: Number.MAX_VALUE,
   };
 }
 

@@ -1,9 +1,11 @@
 import type { Series, SeriesSet } from "../../../src/data/series.ts";
 import { WARP } from "../../../src/models/warp/warp.ts";
+import { makeRoot } from "../../../src/models/warp/root.ts";
 import type { WARPTransitionOptions } from "../../../src/models/warp/transition.ts";
 import { type Layer, layer } from "../../../src/nn/layer.ts";
 import { Adam } from "../../../src/optim/adam.ts";
 import { cosineDecay, multiplySchedules, warmup } from "../../../src/optim/schedules.ts";
+import { blocksOf } from "../../../src/series/forecast_models.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
 import { seriesExperiment, someSeries } from "../../../src/series/series_experiment.ts";
 import { openRows } from "../../../src/series/series_reading.ts";
@@ -27,22 +29,26 @@ interface TransitionSettings extends SeriesSettings {
 const length = 196;
 
 /**
- * WARP with a form of A. Its state starts from a learned theta_0, and the root network decodes the last state
+ * WARP with a form of A, which can depend on the number of weights. Its state starts from a learned theta_0, and the root network decodes the last state
  * alone, at tau = 1.
  */
-function warpWith(transition: WARPTransitionOptions): SeriesModelKind {
+function warpWith(
+  form: WARPTransitionOptions | ((size: number) => WARPTransitionOptions),
+): SeriesModelKind {
   return {
     takes: ["hidden", "depth"],
     reads: "observations",
     takesStatic: false,
-    make({ outputChannels, hidden: width, depth, key }, settings): Layer<[form: Tensor, call: SeriesCall]> {
+    make({ outputChannels, hidden: width, depth, key }, settings): Layer<[series: Tensor, call: SeriesCall]> {
       const { noise } = settings as TransitionSettings;
+      const root = { width, depth, activation: "silu" } as const;
+      const transition = typeof form === "function" ? form(makeRoot(1, outputChannels, root).size) : form;
       const model = WARP({
         ...{ inputChannels: 1, outputChannels, output: "logits", initial: "learned", transition, key },
-        root: { width, depth, activation: "silu" },
+        root,
       });
-      return layer(model.parameters, (form, { key }) => {
-        const pixels = openRows(form).values.slice(-1, 1);
+      return layer(model.parameters, (series, { key }) => {
+        const pixels = openRows(series).values.slice(-1, 1);
         if (!key || noise === 0) return model(pixels);
         return model(
           pixels.add(normal(key, pixels.shape, { standardDeviation: noise, dtype: pixels.dtype })),
@@ -56,6 +62,9 @@ const models = {
   "warp": warpWith("dense"),
   "warp-rotation": warpWith({ initialization: "rotation" }),
   "warp-planes": warpWith("planes"),
+  "warp-planes-low-rank": warpWith({ diagonal: "planes", rank: 16 }),
+  "warp-rotation-blocks": warpWith((size) => ({ blocks: blocksOf(size), initialization: "rotation" })),
+  "warp-rotation-low-rank": warpWith({ rank: 32, initialization: "rotation" }),
 };
 
 /**

@@ -12,7 +12,7 @@ export const warpTransitions: PaperTable = {
   name: "warp-transitions",
   title:
     "WARP with the identity, rotations and planes as initial A: test accuracy in percent, or test error " +
-    "(MSD-Zero, LV: 10⁻², SINE*: 10⁻⁴)",
+    "(MSD, MSD-Zero, LV: 10⁻², SINE*: 10⁻⁴)",
   source: "Weft's own, docs/research/warp.md",
   columns: [
     { ...digits, ...accuracy },
@@ -24,10 +24,12 @@ export const warpTransitions: PaperTable = {
       digits: 1,
       better: "small",
     },
+    error("MSD", "mass-spring-damper", 100, { settings: { epochs: 30 } }),
     error("MSD-Zero", "mass-spring-damper-zero", 100, { settings: { epochs: 30 } }),
     error("LV", "lotka-volterra", 100, {}),
     error("SINE*", "sine", 10_000, {}),
     error("ETTh1", "etth1", 1, { measure: "mse", digits: 3, settings: { epochs: 40 } }),
+    error("ETTh2", "etth2", 1, { measure: "mse", digits: 3, settings: { epochs: 40 } }),
     error("completion, 14 × 14, 300", "mnist-completion", 1, {
       ...{ measure: "mse after 300/784", digits: 3 },
       settings: { epochs: 4, samples: 8500, length: 196, learningRate: 0.00002, fromTestImages: true },
@@ -39,6 +41,7 @@ export const warpTransitions: PaperTable = {
     { title: "identity", model: "warp" },
     { title: "rotation", model: "warp-rotation" },
     { title: "planes", model: "warp-planes" },
+    { title: "planes plus rank 16", model: "warp-planes-low-rank" },
   ],
   reference: "warp",
   scales: {

@@ -284,7 +284,7 @@ testOnCpu("the ablations of WARP are separate models", async () => {
   // 3 * 2 + 1 weights are a prime number.
   assert.throws(
     () => parametersOf("warp-block-diagonal", { hidden: 2, root: { depth: 1 }, channels: 1 }),
-    /warp-block-diagonal: no number of blocks from 2 to 16 divides the state's 7 weights; choose another hidden/,
+    /WARP: no number of blocks from 2 to 16 divides the state's 7 weights; choose another hidden/,
   );
   assert.deepEqual(parametersOf("warp-low-rank")["A.core"], [16, 16]);
   assert.deepEqual(parametersOf("warp-phys-no-root").A, [1, 1]);
