@@ -36,6 +36,8 @@ const noise = 0.4;
 const learningRate = 0.001;
 const [folder = "data/mnist", epochCount = "30"] = Deno.args;
 const epochs = Number(epochCount);
+/** Epochs after which the figure has the eigenvalues of A. */
+const shownEpochs = [Math.round(epochs / 10), Math.round(epochs / 3), epochs];
 
 /** Values of a model in the figure. */
 interface Course {
@@ -69,7 +71,7 @@ async function train(initialization: WARPTransitionInitialization): Promise<Cour
   const steps = epochs * perEpoch;
   const schedule = multiplySchedules(warmup({ steps: Math.min(100, steps / 10) }), cosineDecay({ steps }));
   const course: Course = { name: initialization, accuracies: [], spectra: new Map(), cosines: new Map() };
-  const first = await spectrumOf(model);
+  course.spectra.set("first", await spectrumOf(model));
   const [testX, testLabels] = [x, labels].map((all) => all.slice(0, trained, trained + tested));
   for (let epoch = 0; epoch < epochs; epoch++) {
     const order = randperm(foldIn(key(1), epoch), trained);
@@ -87,12 +89,13 @@ async function train(initialization: WARPTransitionInitialization): Promise<Cour
     const right = await tidy(() => accuracy(model(testX), testLabels)).item();
     course.accuracies.push(right);
     console.log(`${initialization}, epoch ${epoch + 1}: ${(100 * right).toFixed(1)} %`);
+    if (shownEpochs.includes(epoch + 1)) {
+      course.spectra.set(`after ${epoch + 1} epochs`, await spectrumOf(model));
+    }
     // Before the first epoch B is zero.
     if (epoch === 0) course.cosines.set("after 1 epoch", await kernelCosines(model, x.shape[1]));
   }
-  const last = `after ${epochs} epochs`;
-  course.cosines.set(last, await kernelCosines(model, x.shape[1]));
-  course.spectra.set("first", first).set(last, await spectrumOf(model));
+  course.cosines.set(`after ${epochs} epochs`, await kernelCosines(model, x.shape[1]));
   return course;
 }
 
