@@ -3,6 +3,7 @@
 /** Pages whose sentences with numbers are recorded. */
 export const claimPages: readonly string[] = [
   "docs/research/errata.md",
+  "docs/research/fast_weights.md",
   "docs/research/model_choice.md",
   "docs/research/results.md",
   "docs/research/warp_results.md",
