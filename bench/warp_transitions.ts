@@ -132,20 +132,18 @@ function accuracyChart(courses: readonly Course[]): Chart {
 }
 
 function spectrumChart({ name, spectra }: Course): Chart {
-  const circle = Array.from({ length: 201 }, (_, i) => Math.PI * i / 100);
   return {
     title: `Eigenvalues of A, ${name}`,
     panels: [{
-      x: { title: "real part", includes: [-1.2, 1.2] },
-      y: { title: "imaginary part", includes: [-1.2, 1.2] },
-      isPlane: true,
+      x: { title: "angle, in radians", includes: [0, Math.PI] },
+      y: { title: "modulus", includes: [0.6, 1.1] },
       marks: [
-        {
-          ...{ kind: "line", name: "unit circle", style: "reference" },
-          ...{ x: circle.map(Math.cos), y: circle.map(Math.sin) },
-        },
+        { kind: "line", name: "unit circle", style: "reference", x: [0, Math.PI], y: [1, 1] },
         ...Array.from(spectra, ([name, { re, im }]): Mark => ({
-          ...{ kind: "points", name, x: re, y: im },
+          ...{ kind: "points", name },
+          // Complex eigenvalues come in pairs, with angles of both signs.
+          x: re.map((real, i) => Math.abs(Math.atan2(im[i], real))),
+          y: re.map((real, i) => Math.hypot(real, im[i])),
         })),
       ],
     }],
