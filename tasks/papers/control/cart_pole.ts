@@ -10,11 +10,14 @@ const totalMass = 1.1;
 /** Half the length of the pole. */
 const halfLength = 0.5;
 const force = 10;
+/** Springs stop the cart at this distance from the middle of the track, in m, with this stiffness in N/m. */
+const track = { end: 3, stiffness: 100 };
 
 /**
  * The cart-pole of Gym's CartPole-v1 (Barto, Sutton, Anderson, 1983) with a continuous force and a quadratic cost.
  * The state is the position of the cart, the angle of the pole from the upright position, and their velocities. The
- * pole starts at up to 0.5 rad, and episodes do not end when it falls.
+ * pole starts at up to 0.5 rad. Episodes do not end when it falls, and springs stop the cart at the
+ * ends of the track.
  */
 export const cartPole: Environment = {
   states: [
@@ -29,14 +32,16 @@ export const cartPole: Environment = {
   featuresOf(state) {
     const [position, angle, velocity, turning] = [0, 1, 2, 3].map((i) => component(state, i));
     return concatenate(
-      [position.div(2).tanh(), angle.cos(), angle.sin(), velocity.div(3), turning.div(4)],
+      [position, angle.cos(), angle.sin().mul(2), velocity.div(2), turning.div(3)],
       -1,
     );
   },
   field(state, action) {
-    const [, angle, velocity, turning] = [0, 1, 2, 3].map((i) => component(state, i));
+    const [position, angle, velocity, turning] = [0, 1, 2, 3].map((i) => component(state, i));
     const [sine, cosine] = [angle.sin(), angle.cos()];
-    const pull = turning.square().mul(sine).mul(poleMass * halfLength).add(action.mul(force)).div(totalMass);
+    const beyond = position.sub(position.clip(-track.end, track.end));
+    const push = action.mul(force).sub(beyond.mul(track.stiffness));
+    const pull = turning.square().mul(sine).mul(poleMass * halfLength).add(push).div(totalMass);
     const inertia = cosine.square().mul(-poleMass / totalMass).add(4 / 3).mul(halfLength);
     const angular = sine.mul(gravity).sub(cosine.mul(pull)).div(inertia);
     const linear = pull.sub(angular.mul(cosine).mul(poleMass * halfLength / totalMass));

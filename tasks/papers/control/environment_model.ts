@@ -83,9 +83,10 @@ export interface EnvironmentModel {
    * Simulates transitions from states `(batch, states)`, starting from zero fast weights. The state is complete, so
    * the model needs no history. Transitions are stacked along a new first axis.
    *
-   * @param actions Actions `(length, batch, 1)`.
+   * @param rows Actions `(length, batch, 1)`, or the inputs of a policy.
+   * @param act A policy: the action in a state.
    */
-  rollout(state: Tensor, actions: Tensor): Transition;
+  rollout(state: Tensor, rows: Tensor, act?: (state: Tensor, row: Tensor) => Tensor): Transition;
   /**
    * Mean squared errors: of states after 1, 2, 3 ... real actions and time gaps, in units of typical changes, and of
    * time gaps, in time units.
@@ -149,16 +150,17 @@ function make<S extends Tree>(
   return {
     parameters: { ...cell.parameters, decoder: decoder.parameters, timer: timer.parameters },
     predict,
-    rollout(state, actions) {
+    rollout(state, rows, act = (_state, action) => action) {
       const [, transitions] = scan(
-        (carry: Carry, action: Tensor): [Carry, Transition] => {
+        (carry: Carry, row: Tensor): [Carry, Transition] => {
+          const action = act(carry.state, row);
           const input = inputOf(carry.state, action);
           const gap = gapAfter(input);
           const next = step(carry, input, gap);
           return [next, { state: carry.state, action, gap, next: next.state }];
         },
         { memory: cell.start(state), state },
-        actions,
+        rows,
       );
       return transitions;
     },

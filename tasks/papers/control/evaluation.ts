@@ -5,6 +5,7 @@ import { key } from "../../../src/tensor/random.ts";
 import { tidy } from "../../../src/tensor/scope.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";
 import type { Evaluation } from "../../../src/train/task.ts";
+import type { ActorCritic } from "./actor_critic.ts";
 import type { EnvironmentModel, Segments } from "./environment_model.ts";
 import type { Environment, GapKind } from "./environments.ts";
 import { type Controller, explorer, Player, reactive } from "./episodes.ts";
@@ -22,36 +23,50 @@ import {
 /** Random key of test episodes. */
 export const testKey = key(1);
 
-/** Standard deviation of the noise of actions in training episodes. */
-const explorationNoise = 0.1;
+/** Standard deviation of the noise of the planner's actions in training episodes. */
+const plannerNoise = 0.1;
+
+/** Factor of the noise of the actor's actions in training episodes, relative to random actions. */
+const actorNoise = 0.2;
 
 /** Number of decisions of a drawn prediction. */
 const predictedDecisions = 20;
 
 /** Players of episodes by controller. */
 export type Players = Readonly<
-  Record<"random" | "exploration" | "planner" | "hand-written controller", Player>
+  Record<
+    "random" | "noisy planner" | "noisy actor" | "planner" | "actor" | "hand-written controller",
+    Player
+  >
 >;
 
 /** Makes the players of an environment. */
 export function playersOf(
   environment: Environment,
   gaps: GapKind,
-  { horizon, plan }: { horizon: number; plan: Planner },
+  { act, plan }: { act: ActorCritic["act"]; plan: Planner },
 ): Players {
   const playerOf = (controller: Controller) => Player(environment, gaps, controller);
   const planning = (standardDeviation: number) =>
     playerOf({
-      memory: horizon,
-      decide(state, memory, { noise, key }) {
-        const planned = plan(state, memory, key);
-        return { action: planned.slice(1, 0, 1).add(noise.mul(standardDeviation)), memory: planned };
-      },
+      memory: 1,
+      decide: (state, memory, { noise, key }) => ({
+        action: plan(state, key).slice(1, 0, 1).add(noise.mul(standardDeviation)),
+        memory,
+      }),
     });
   return {
     random: playerOf(explorer),
-    exploration: planning(explorationNoise),
+    "noisy planner": planning(plannerNoise),
+    "noisy actor": playerOf({
+      ...explorer,
+      decide(state, memory, drawn) {
+        const explored = explorer.decide(state, memory, drawn);
+        return { ...explored, action: act(state).add(explored.action.mul(actorNoise)) };
+      },
+    }),
     planner: planning(0),
+    actor: playerOf(reactive(act)),
     "hand-written controller": playerOf(reactive(environment.controller)),
   };
 }
@@ -70,13 +85,14 @@ interface Controlled {
 export async function measureControl(controlled: Controlled): Promise<Evaluation> {
   const { play, start } = controlled;
   const meanReturn = (name: keyof Players) => tidy(() => play[name](start, testKey).returns.mean()).item();
-  const [reference, random] = await Promise.all(
-    (["hand-written controller", "random"] as const).map(meanReturn),
+  const [reference, actor, random] = await Promise.all(
+    (["hand-written controller", "actor", "random"] as const).map(meanReturn),
   );
   return {
     measures: {},
     baselines: {
       "hand-written controller": { return: reference },
+      "actor without planner": { return: actor },
       "random actions": { return: random },
     },
     sections: () => sectionsOf(controlled),

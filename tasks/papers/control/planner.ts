@@ -1,9 +1,9 @@
 /** Model predictive control by the cross-entropy method. */
-import { tensor } from "../../../src/tensor/creation.ts";
-import { concatenate } from "../../../src/tensor/functions.ts";
+import { tensor, zeros } from "../../../src/tensor/creation.ts";
 import { type Key, normal, splitKey } from "../../../src/tensor/random.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";
 import { topK } from "../../../src/tensor/top_k.ts";
+import type { ActorCritic } from "./actor_critic.ts";
 import type { EnvironmentModel } from "./environment_model.ts";
 import type { Environment } from "./environments.ts";
 import { discountAfter, returnOf } from "./rewards.ts";
@@ -12,6 +12,7 @@ import { discountAfter, returnOf } from "./rewards.ts";
 export interface PlannerOptions {
   readonly environment: Environment;
   readonly model: EnvironmentModel;
+  readonly agent: Pick<ActorCritic, "act" | "value">;
   /** Number of decisions of a plan. */
   readonly horizon: number;
   /** Number of plans of a round. */
@@ -20,31 +21,29 @@ export interface PlannerOptions {
   readonly discount: number;
 }
 
-/**
- * Improves plans `(batch, horizon)` for states `(batch, states)` and returns them. The first action of a plan is the
- * next decision.
- *
- * @param previous Plans of the previous decisions.
- */
-export type Planner = (state: Tensor, previous: Tensor, key: Key) => Tensor;
+/** Plans `(batch, horizon)` for states `(batch, states)`. The first action of a plan is the next decision. */
+export type Planner = (state: Tensor, key: Key) => Tensor;
 
 /** Number of rounds of a decision. */
 const rounds = 3;
 /** Fraction of the candidates that determine the next distribution. */
 const eliteShare = 1 / 8;
-/** Fraction of the candidates of the first round that are independent of the previous plan. */
+/** Fraction of the candidates of the first round that are independent of the actor. */
 const freshShare = 1 / 4;
-/** Standard deviations of candidates: around the previous plan, around zeros, and the least one later. */
-const deviations = { plan: 0.7, fresh: 1, least: 0.1 };
+/** Standard deviations of candidates: around the actor's plan, around zeros, and the least one later. */
+const deviations = { plan: 0.7, fresh: 1, least: 0.02 };
 /** Correlation of the noise of successive decisions. */
 const correlation = 0.8;
 
 /**
- * Makes a planner. A candidate is a sequence of actions. Its worth is the discounted reward of the model's rollout,
- * with that of the last state. The best candidates of a round are the distribution of the next. The noise is
- * correlated in time (Pinneri et al., "Sample-efficient cross-entropy method for real-time planning", 2020).
+ * Makes a planner. A candidate is a sequence of actions. The first candidates are around the plan that the actor
+ * follows in the model. The worth of a candidate is the discounted reward of the model's rollout, with the critic's
+ * value of the last state. The best candidates of a round are the distribution of the next. The noise is correlated
+ * in time (Pinneri et al., "Sample-efficient cross-entropy method for real-time planning", 2020).
  */
-export function Planner({ environment, model, horizon, candidates, discount }: PlannerOptions): Planner {
+export function Planner(
+  { environment, model, agent, horizon, candidates, discount }: PlannerOptions,
+): Planner {
   const elites = Math.max(1, Math.round(candidates * eliteShare));
   const fresh = Math.round(candidates * freshShare);
 
@@ -52,12 +51,12 @@ export function Planner({ environment, model, horizon, candidates, discount }: P
   const worthOf = (state: Tensor, actions: Tensor) => {
     const transitions = model.rollout(state, actions.transpose(0, 1).expandDims(-1));
     const { rewards, time } = returnOf(environment, transitions, discount);
-    const rest = actions.slice(-1, 0, 1).zerosLike();
-    const last = environment.reward(transitions.next.select(0, -1), rest);
+    const end = transitions.next.select(0, -1);
+    const last = agent.value(end, agent.act(end));
     return rewards.add(last.mul(discountAfter(time, discount)));
   };
 
-  return (state, previous, key) => {
+  return (state, key) => {
     const [batch, count] = state.shape;
     const all = batch * candidates;
     const states = state.expandDims(1).broadcastTo([batch, candidates, count]).reshape([all, count]);
@@ -69,9 +68,10 @@ export function Planner({ environment, model, horizon, candidates, discount }: P
       tensor(Float32Array.from({ length: candidates }, (_, i) => i < fresh ? ofFresh : ofPlan), {
         shape: [candidates, 1],
       });
-    // The previous plan without its first action, and zero as the last one.
-    const shifted = concatenate([previous.slice(1, 1), previous.slice(1, 0, 1).zerosLike()], 1);
-    let means = shifted.expandDims(1).mul(byOrigin(0, 1));
+    // The model reads the actor's actions. The rows only give the length.
+    const rows = zeros([horizon, batch, 1]);
+    const { action } = model.rollout(state, rows, agent.act);
+    let means = action.squeeze(-1).transpose(0, 1).expandDims(1).mul(byOrigin(0, 1));
     let spread = byOrigin(deviations.fresh, deviations.plan);
     for (const roundKey of splitKey(key, rounds)) {
       const noise = normal(roundKey, [batch, candidates, horizon]).matmul(correlate(horizon));

@@ -4,7 +4,7 @@ import { tensor, zeros } from "../../../src/tensor/creation.ts";
 import { foldIn, type Key, uniform } from "../../../src/tensor/random.ts";
 import { tidy } from "../../../src/tensor/scope.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";
-import type { Segments } from "./environment_model.ts";
+import type { Segments, Transition } from "./environment_model.ts";
 import { decisions } from "./environments.ts";
 import type { Episodes } from "./episodes.ts";
 
@@ -45,6 +45,12 @@ export function store(replay: Replay, episodes: Episodes, at: number): void {
   });
 }
 
+/** Transitions of zeros, `(count, perSample, ...)`, to be filled by {@linkcode drawTransitions}. */
+export function emptyTransitions(count: number, perSample: number, states: number): Transition {
+  const empty = (channels: number) => parameterOf(() => zeros([count, perSample, channels]));
+  return { state: empty(states), action: empty(1), gap: empty(1), next: empty(states) };
+}
+
 /**
  * Fills segments with random parts of the stored episodes.
  *
@@ -57,26 +63,55 @@ export async function drawSegments(
   key: Key,
 ): Promise<void> {
   const [count, length] = segments.actions.shape;
-  const draw = async (n: number, limit: number) =>
-    (await uniform(foldIn(key, n), [count]).data()).map((part) => Math.floor(part * limit));
-  const [episodes, offsets] = await Promise.all([
-    draw(0, Math.min(stored, capacity)),
-    draw(1, decisions - length + 1),
-  ]);
-  const fill = (to: Tensor, from: Tensor) => {
-    const [, rows, channels] = to.shape;
-    const perEpisode = from.shape[1];
-    const places = Int32Array.from(
-      { length: count * rows },
-      (_, i) => episodes[Math.floor(i / rows)] * perEpisode + offsets[Math.floor(i / rows)] + i % rows,
-    );
-    to.assign(
-      from.reshape([capacity * perEpisode, channels]).take(tensor(places, { dtype: "int32" })).reshape(
-        to.shape,
-      ),
-    );
-  };
+  const drawn = await drawDecisions(count, decisions - length + 1, stored, key);
   tidy(() => {
-    for (const name of ["states", "actions", "gaps"] as const) fill(segments[name], replay[name]);
+    for (const name of ["states", "actions", "gaps"] as const) fill(segments[name], replay[name], drawn);
   });
+}
+
+/**
+ * Fills transitions with random decisions of the stored episodes.
+ *
+ * @param stored Number of episodes stored so far.
+ */
+export async function drawTransitions(
+  transitions: Transition,
+  replay: Replay,
+  stored: number,
+  key: Key,
+): Promise<void> {
+  const [count, perSample] = transitions.action.shape;
+  const drawn = await drawDecisions(count * perSample, decisions, stored, key);
+  const one = (to: Tensor) => to.reshape([count * perSample, 1, to.shape[2]]);
+  tidy(() => {
+    fill(one(transitions.state), replay.states, drawn);
+    fill(one(transitions.action), replay.actions, drawn);
+    fill(one(transitions.gap), replay.gaps, drawn);
+    fill(one(transitions.next), replay.states, { ...drawn, first: drawn.first.map((i) => i + 1) });
+  });
+}
+
+/** Episodes, and decisions in them before a limit. */
+interface Drawn {
+  readonly episode: Int32Array;
+  readonly first: Int32Array;
+}
+
+async function drawDecisions(count: number, limit: number, stored: number, key: Key): Promise<Drawn> {
+  const draw = async (n: number, limit: number) =>
+    Int32Array.from(await uniform(foldIn(key, n), [count]).data(), (part) => Math.floor(part * limit));
+  const [episode, first] = await Promise.all([draw(0, Math.min(stored, capacity)), draw(1, limit)]);
+  return { episode, first };
+}
+
+/** Copies rows `(count, rows, channels)` of stored episodes that start at the drawn decisions. */
+function fill(to: Tensor, from: Tensor, { episode, first }: Drawn): void {
+  const [count, rows, channels] = to.shape;
+  const perEpisode = from.shape[1];
+  const places = Int32Array.from({ length: count * rows }, (_, i) => {
+    const sample = Math.floor(i / rows);
+    return episode[sample] * perEpisode + first[sample] + i % rows;
+  });
+  const all = from.reshape([capacity * perEpisode, channels]);
+  to.assign(all.take(tensor(places, { dtype: "int32" })).reshape(to.shape));
 }

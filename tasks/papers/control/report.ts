@@ -31,15 +31,15 @@ export function drawReturns(agent: readonly number[], reference: readonly number
     kind: "charts",
     title: "Returns of training episodes",
     text:
-      "The first episodes have random actions. The controller starts in the same states. The best return from a " +
-      "state near the goal is close to 0.",
+      "The first episodes have random actions. Each later epoch has an episode with the planner and two with the " +
+      "actor alone. The controller starts in the same states. The best return from a state near the goal is close to 0.",
     charts: [{
       title: "return of each episode",
       panels: [{
         x: { title: "episode", isWhole: true },
         y: { title: "return" },
         marks: [
-          { kind: "line", name: "planner", x, y: agent },
+          { kind: "line", name: "training", x, y: agent },
           { kind: "line", name: "hand-written controller", style: "dashed", x, y: reference },
         ],
       }],

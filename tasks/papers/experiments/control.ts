@@ -1,10 +1,23 @@
+import { ActorCritic, actorCriticErrors, withTarget } from "../control/actor_critic.ts";
 import { cartPole } from "../control/cart_pole.ts";
-import { environmentModels, type MakeEnvironmentModel, type Segments } from "../control/environment_model.ts";
+import {
+  environmentModels,
+  type MakeEnvironmentModel,
+  type Segments,
+  type Transition,
+} from "../control/environment_model.ts";
 import { duration, type Environment, type GapKind, gapKinds } from "../control/environments.ts";
-import { measureControl, playersOf, testKey } from "../control/evaluation.ts";
+import { measureControl, type Players, playersOf, testKey } from "../control/evaluation.ts";
 import { pendulum } from "../control/pendulum.ts";
 import { Planner } from "../control/planner.ts";
-import { drawSegments, emptyReplay, emptySegments, store } from "../control/replay.ts";
+import {
+  drawSegments,
+  drawTransitions,
+  emptyReplay,
+  emptySegments,
+  emptyTransitions,
+  store,
+} from "../control/replay.ts";
 import { parameterOf } from "../../../src/nn/layer.ts";
 import { Adam } from "../../../src/optim/adam.ts";
 import { cosineDecay } from "../../../src/optim/schedules.ts";
@@ -34,17 +47,29 @@ interface ControlSettings extends RunSettings {
   readonly segments: number;
 }
 
-/** Real decisions in training, initial states of episodes in the test. */
-type Batch = Segments | { readonly start: Tensor };
+/** Real decisions in training, for the model and for the actor and the critic. */
+interface TrainingBatch {
+  readonly segments: Segments;
+  readonly transitions: Transition;
+}
+
+/** In the test, initial states of episodes. */
+type Batch = TrainingBatch | { readonly start: Tensor };
 
 /** Number of episodes of the test. Their initial states do not depend on the seed. */
 const testEpisodes = 16;
 /** Number of episodes with random actions before the first training. */
 const randomEpisodes = 10;
+/** Numbers of episodes with the planner and with the actor before each later training. */
+const [plannerEpisodes, actorEpisodes] = [1, 2];
 /** Number of decisions of a training segment. */
 const segmentLength = 15;
+/** Transitions of the actor and the critic for each training segment of the model. */
+const transitionsPerSegment = 32;
 /** Discount factor for the time unit. */
 const discount = 0.98;
+/** Fraction by which each step moves the target networks toward the learned ones. */
+const targetFraction = 0.01;
 
 interface ControlModelKind extends ModelKind {
   readonly make: MakeEnvironmentModel;
@@ -54,7 +79,7 @@ const models: Readonly<Record<string, ControlModelKind>> = Object.fromEntries(
   Object.entries(environmentModels).map(([name, make]) => [name, { takes: ["hidden"], make }]),
 );
 
-function control(name: string, summary: string, environment: Environment): ModelExperiment {
+function control(name: string, summary: string, environment: Environment, epochs: number): ModelExperiment {
   return modelRules({
     name,
     summary,
@@ -65,9 +90,9 @@ function control(name: string, summary: string, environment: Environment): Model
         gapKinds,
       ),
       segments: sizeOption({ group: "data", help: "training segments of an epoch", default: 3200 }),
-      planLength: sizeOption({ help: "decisions of a plan", default: 30 }),
+      planLength: sizeOption({ help: "decisions of a plan", default: 10 }),
       candidates: sizeOption({ help: "plans of a round of the planner", default: 64 }),
-      ...trainingOptions({ epochs: 10, batchSize: 32, learningRate: 0.002 }),
+      ...trainingOptions({ epochs, batchSize: 8, learningRate: 0.001 }),
     },
     models: () => models,
     prepare: (settings: ControlSettings) => controlTask(environment, settings),
@@ -76,47 +101,69 @@ function control(name: string, summary: string, environment: Environment): Model
 
 function controlTask(environment: Environment, settings: ControlSettings): Task<Batch> {
   const { gaps, planLength: horizon, candidates, hidden } = settings;
-  const [modelKey, episodeKey, segmentKey] = splitKey(key(settings.seed), 3);
+  const [modelKey, episodeKey, segmentKey, agentKey] = splitKey(key(settings.seed), 4);
   const model = kindNamed(models, settings.model).make(environment, { hidden, key: modelKey });
-  const { parameters } = model;
-  const plan = Planner({ environment, model, horizon, candidates, discount });
-  const play = playersOf(environment, gaps, { horizon, plan });
+  const [learned, target] = [0, 1].map(() => ActorCritic(environment, discount, agentKey));
+  const parameters = { ...model.parameters, ...learned.parameters };
+  const plan = Planner({ environment, model, agent: learned, horizon, candidates, discount });
+  const play = playersOf(environment, gaps, { act: learned.act, plan });
 
   const count = environment.states.length;
   const replay = emptyReplay(count);
-  const train = emptySegments(settings.segments, segmentLength, count);
+  const segments = emptySegments(settings.segments, segmentLength, count);
+  const transitions = emptyTransitions(settings.segments, transitionsPerSegment, count);
   const episodeReturn = parameterOf(() => zeros([1]));
   const start = environment.start(testEpisodes, key(0));
   return {
     parameters,
-    state: { replay: { ...replay }, train: { ...train }, episodeReturn },
-    optimizer: Adam(parameters, { learningRate: settings.learningRate }),
+    state: {
+      ...{ replay: { ...replay }, segments: { ...segments }, transitions: { ...transitions } },
+      ...{ target: target.parameters, episodeReturn },
+    },
+    optimizer: withTarget(
+      Adam(parameters, { learningRate: settings.learningRate }),
+      { learned, target },
+      targetFraction,
+    ),
     schedule: cosineDecay({ steps: settings.epochs * Math.ceil(settings.segments / settings.batchSize) }),
-    clipNorm: 10,
-    data: { train, test: { start } },
+    data: { train: { segments, transitions }, test: { start } },
     testSize: `${testEpisodes} episodes of ${duration} s`,
     metric: { name: "return", mode: "max" },
     async collect(epoch) {
       const [startKey, noiseKey] = splitKey(foldIn(episodeKey, epoch));
-      const stored = randomEpisodes + epoch - 1;
+      const players: [keyof Players, number][] = epoch === 1
+        ? [["random", randomEpisodes]]
+        : [["noisy planner", plannerEpisodes], ["noisy actor", actorEpisodes]];
+      let stored = epoch === 1 ? 0 : randomEpisodes + (epoch - 2) * (plannerEpisodes + actorEpisodes);
       tidy(() => {
-        const [player, count] = epoch === 1 ? [play.random, randomEpisodes] : [play.exploration, 1];
-        const episodes = player(environment.start(count, startKey), noiseKey);
-        store(replay, episodes, stored - count);
-        episodeReturn.assign(episodes.returns.mean(0, { keepDims: true }));
+        for (const [i, [name, count]] of players.entries()) {
+          const episodes = play[name](environment.start(count, foldIn(startKey, i)), foldIn(noiseKey, i));
+          store(replay, episodes, stored);
+          stored += count;
+          if (i === 0) episodeReturn.assign(episodes.returns.mean(0, { keepDims: true }));
+        }
       });
-      await drawSegments(train, replay, stored, foldIn(segmentKey, epoch));
+      const [drawKey, transitionKey] = splitKey(foldIn(segmentKey, epoch));
+      await drawSegments(segments, replay, stored, drawKey);
+      await drawTransitions(transitions, replay, stored, transitionKey);
     },
     evaluate(batch): Measures {
       if ("start" in batch) {
         const planned = play.planner(batch.start, testKey).returns.mean();
         return { loss: planned.neg(), return: planned };
       }
-      const errors = model.errors(batch);
+      const errors = model.errors(batch.segments);
+      const { actor, critic } = actorCriticErrors(
+        environment,
+        discount,
+        { learned, target },
+        batch.transitions,
+      );
       return {
-        loss: errors.states.add(errors.gaps),
+        loss: errors.states.add(errors.gaps).add(critic).add(actor),
         "state error": errors.states,
         "gap error": errors.gaps,
+        "critic error": critic,
         return: episodeReturn.mean(),
       };
     },
@@ -129,6 +176,7 @@ export const pendulumControl: ModelExperiment = control(
   "pendulum-control",
   "swing up a pendulum by planning",
   pendulum,
+  10,
 );
 
 /** Balances a pole on a cart. */
@@ -136,4 +184,5 @@ export const cartPoleControl: ModelExperiment = control(
   "cart-pole-control",
   "balance a pole on a cart by planning",
   cartPole,
+  20,
 );

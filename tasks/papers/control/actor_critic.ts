@@ -1,0 +1,87 @@
+/**
+ * Deep deterministic policy gradient (DDPG; Lillicrap et al., "Continuous control with deep reinforcement learning",
+ * 2016), with the time gaps of a semi-Markov decision process.
+ */
+import type { ParameterTree } from "../../../src/nn/layer.ts";
+import { MLP } from "../../../src/nn/mlp.ts";
+import type { Optimizer } from "../../../src/optim/optimizer.ts";
+import { concatenate, stopGradient } from "../../../src/tensor/functions.ts";
+import { type Key, splitKey } from "../../../src/tensor/random.ts";
+import { tidy } from "../../../src/tensor/scope.ts";
+import type { Tensor } from "../../../src/tensor/tensor.ts";
+import { treeLeaves } from "../../../src/tensor/tree.ts";
+import type { Transition } from "./environment_model.ts";
+import type { Environment } from "./environments.ts";
+import { discountAfter, rewardOf } from "./rewards.ts";
+
+/** An actor and a critic. States are `(..., states)`, actions and values `(..., 1)`. */
+export interface ActorCritic {
+  readonly parameters: { readonly actor: ParameterTree; readonly critic: ParameterTree };
+  /** The actor's actions, from -1 to 1. */
+  act(state: Tensor): Tensor;
+  /** The critic's estimate of all discounted rewards after an action, if the actor decides from then on. */
+  value(state: Tensor, action: Tensor): Tensor;
+}
+
+/** Features of the hidden layers. */
+const width = 64;
+
+/** Makes an actor and a critic. @param discount Discount factor for the time unit. */
+export function ActorCritic(
+  { features, featuresOf }: Pick<Environment, "features" | "featuresOf">,
+  discount: number,
+  key: Key,
+): ActorCritic {
+  const [actorKey, criticKey] = splitKey(key);
+  const layers = { outputs: 1, width, depth: 2, activation: "tanh" } as const;
+  const actor = MLP({ ...layers, inputs: features, finalActivation: "tanh", key: actorKey });
+  const critic = MLP({ ...layers, inputs: features + 1, key: criticKey });
+  return {
+    parameters: { actor: actor.parameters, critic: critic.parameters },
+    act: (state) => actor(featuresOf(state)),
+    // The network estimates the mean reward, since a constant reward r has the value r / (1 - discount).
+    value: (state, action) => critic(concatenate([featuresOf(state), action], -1)).div(1 - discount),
+  };
+}
+
+/**
+ * Losses of real transitions `(..., channels)`, in mean rewards per time unit. The critic's is the squared error of
+ * Bellman's equation, Q(s, a) = r + discount^(gap / unit) Q'(s', actor'(s')), with Q' and actor' of the target. The
+ * actor's is -Q'(s, actor(s)). A gap of zero is no transition.
+ *
+ * @param target Networks without gradients, which follow the learned ones.
+ */
+export function actorCriticErrors(
+  environment: Environment,
+  discount: number,
+  { learned, target }: { learned: ActorCritic; target: ActorCritic },
+  { state, action, gap, next }: Transition,
+): { actor: Tensor; critic: Tensor } {
+  const known = gap.greater(0).cast(gap.dtype);
+  const meanOf = (x: Tensor) => x.mul(known).sum().div(known.sum().maximum(1));
+  const rest = target.value(next, target.act(next)).mul(discountAfter(gap, discount));
+  const chosen = learned.act(state);
+  const error = learned.value(state, action).sub(rewardOf(environment, { state, action, gap })).sub(rest);
+  return {
+    critic: meanOf(error.mul(1 - discount).square()),
+    actor: meanOf(
+      learned.value(state, stopGradient(chosen)).sub(learned.value(state, chosen)).mul(1 - discount),
+    ),
+  };
+}
+
+/** Makes an optimiser whose steps also move the target's parameters by a fraction toward the learned ones. */
+export function withTarget(
+  optimizer: Optimizer,
+  { learned, target }: { learned: ActorCritic; target: ActorCritic },
+  fraction: number,
+): Optimizer {
+  const from = treeLeaves(learned.parameters);
+  const to = treeLeaves(target.parameters);
+  const step = optimizer.step.bind(optimizer);
+  optimizer.step = (gradients) => {
+    step(gradients);
+    tidy(() => to.forEach((x, i) => x.assign(x.add(from[i].sub(x).mul(fraction)))));
+  };
+  return optimizer;
+}
