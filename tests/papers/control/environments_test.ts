@@ -52,7 +52,7 @@ Deno.test("the reward of a pendulum is Gym's, with the angle from -pi to pi", as
 });
 
 Deno.test("a cart-pole without force conserves horizontal momentum and energy", async () => {
-  const start = tensor([[0.2, 0.5, 0.3, -1], [0, 3, 0, 0.5], [1, -2, -1, 2]], float64);
+  const start = tensor([[0.2, 0.5, 0.3, -1], [0, 3, 0, 0.5], [1, -2, -0.4, 2]], float64);
   let state = start;
   for (let i = 0; i < 100; i++) state = advance(cartPole, state, rest, gap);
   /** Total mass 1.1, pole mass 0.1, half its length 0.5, moment of inertia 4/3 m l^2 at its end. */
@@ -66,6 +66,18 @@ Deno.test("a cart-pole without force conserves horizontal momentum and energy", 
     const [found, wanted] = [after, before].map((values) => conserved(values.slice(4 * i, 4 * i + 4)));
     found.forEach((value, j) => assert.ok(Math.abs(value - wanted[j]) < 1e-4, `${found} ${wanted}`));
   }
+});
+
+Deno.test("springs at the ends of the track send the cart back", async () => {
+  // The pole hangs, at first at rest, and the cart is pushed by no force.
+  let state = tensor([[2, Math.PI, 3, 0]], float64);
+  let far = 0;
+  for (let i = 0; i < 20; i++) {
+    state = advance(cartPole, state, zeros([1, 1], float64), tensor([[0.05]], float64));
+    far = Math.max(far, (await state.data())[0]);
+  }
+  const [position, , velocity] = await state.data();
+  assert.ok(far > 3 && far < 3.5 && position < 2.9 && velocity < -2, `${far} ${position} ${velocity}`);
 });
 
 Deno.test("irregular time gaps are a function of the angular velocity between half and one and a half units", async () => {

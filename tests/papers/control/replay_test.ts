@@ -3,8 +3,10 @@ import { decisions } from "../../../tasks/papers/control/environments.ts";
 import {
   capacity,
   drawSegments,
+  drawTransitions,
   emptyReplay,
   emptySegments,
+  emptyTransitions,
   store,
 } from "../../../tasks/papers/control/replay.ts";
 import { concatenate, key, linspace, zeros } from "../../../mod.ts";
@@ -46,6 +48,22 @@ Deno.test("segments are contiguous parts of different stored episodes, without t
     assert.equal(states[7 * i + 6], first + 6);
   });
   assert.deepEqual(new Set(firsts.map((first) => Math.floor(first / 1000))), new Set([1, 2, 3]));
+});
+
+Deno.test("transitions are decisions of different stored episodes, with the states before and after them", async () => {
+  const replay = emptyReplay(1);
+  for (const number of [1, 2, 3]) store(replay, episode(number), number - 1);
+  const transitions = emptyTransitions(16, 8, 1);
+  await drawTransitions(transitions, replay, 3, key(0));
+  const { state, action, gap, next } = transitions;
+  const [states, actions, gaps, ends] = await Promise.all([state, action, gap, next].map((x) => x.data()));
+  states.forEach((value, i) => {
+    assert.equal(actions[i], value);
+    assert.equal(ends[i], value + 1);
+    assert.equal(gaps[i], value % 1000 === decisions - 1 ? 0 : value + 1);
+  });
+  assert.deepEqual(new Set(states.map((value) => Math.floor(value / 1000))), new Set([1, 2, 3]));
+  assert.ok(new Set(states).size > 64);
 });
 
 Deno.test("an episode beyond the capacity replaces the first one", async () => {

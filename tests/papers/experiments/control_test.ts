@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { key } from "../../../mod.ts";
-import type { Segments } from "../../../tasks/papers/control/environment_model.ts";
+import type { Segments, Transition } from "../../../tasks/papers/control/environment_model.ts";
 import { pendulumControl } from "../../../tasks/papers/experiments/control.ts";
 import { defaultsOf } from "../../../src/train/option.ts";
 import { evaluate } from "../../../src/train/evaluate.ts";
@@ -16,14 +16,14 @@ const tiny = { hidden: 4, segments: 64, planLength: 3, candidates: 8, epochs: 2,
 const prepare = async (settings: object = {}) =>
   await pendulumControl.prepare({ ...defaultsOf(pendulumControl.options), ...tiny, ...settings });
 
-Deno.test("an epoch stores an episode and fills the training segments from it", async () => {
+Deno.test("an epoch stores an episode and fills the training data from it", async () => {
   const task = await prepare();
   const { replay } = task.state as unknown as { replay: { gaps: Segments["gaps"] } };
   await task.collect!(1);
   const [episode] = await replay.gaps.sum([1, 2]).data();
   assert.ok(Math.abs(episode - 9.95) < 1e-4);
-  const { gaps } = task.data.train as Segments;
-  assert.ok(await gaps.mean().item() > 0.045);
+  const { segments, transitions } = task.data.train as { segments: Segments; transitions: Transition };
+  for (const gaps of [segments.gaps, transitions.gap]) assert.ok(await gaps.mean().item() > 0.045);
 });
 
 testLong("a resumed run of the control task equals an uninterrupted one, bit for bit", async () => {
@@ -44,13 +44,13 @@ testLong("a short training swings the pendulum up, which random actions do not",
     const settings = {
       hidden: 16,
       segments: 1600,
-      planLength: 20,
+      planLength: 10,
       candidates: 48,
       epochs: 5,
       gaps: "irregular",
     };
     const task = await prepare(settings);
-    await train(task, { batchSize: 32, key: key(0), epochs: 5, folder });
+    await train(task, { batchSize: 8, key: key(0), epochs: 5, folder });
     const { return: planned } = await evaluate(task, task.data.test, 32);
     const { baselines, sections } = await task.evaluatePredictions!();
     assert.ok(planned > baselines["random actions"].return / 2, `${planned}`);
