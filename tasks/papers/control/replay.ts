@@ -9,7 +9,7 @@ import { decisions } from "./environments.ts";
 import type { Episodes } from "./episodes.ts";
 
 /** Maximum number of episodes. Later episodes replace the first ones. */
-export const capacity = 100;
+export const capacity = 200;
 
 /** Stored episodes, along the first axis. */
 export type Replay = Episodes;

@@ -92,7 +92,7 @@ function control(name: string, summary: string, environment: Environment): Model
       segments: sizeOption({ group: "data", help: "training segments of an epoch", default: 3200 }),
       planLength: sizeOption({ help: "decisions of a plan", default: 10 }),
       candidates: sizeOption({ help: "plans of a round of the planner", default: 64 }),
-      ...trainingOptions({ epochs: 20, batchSize: 8, learningRate: 0.001 }),
+      ...trainingOptions({ epochs: 40, batchSize: 8, learningRate: 0.001 }),
     },
     models: () => models,
     prepare: (settings: ControlSettings) => controlTask(environment, settings),
