@@ -47,7 +47,8 @@ export function ActorCritic(
 /**
  * Losses of real transitions `(..., channels)`, in mean rewards per time unit. The critic's is the squared error of
  * Bellman's equation, Q(s, a) = r + discount^(gap / unit) Q'(s', actor'(s')), with Q' and actor' of the target. The
- * actor's is -Q'(s, actor(s)). A gap of zero is no transition.
+ * actor's has the gradient of -Q(s, actor(s)) with respect to the actor alone, and the value zero. A gap of zero is no
+ * transition.
  *
  * @param target Networks without gradients, which follow the learned ones.
  */
@@ -65,6 +66,7 @@ export function actorCriticErrors(
   return {
     critic: meanOf(error.mul(1 - discount).square()),
     actor: meanOf(
+      // The difference cancels the gradient of the critic's parameters.
       learned.value(state, stopGradient(chosen)).sub(learned.value(state, chosen)).mul(1 - discount),
     ),
   };
