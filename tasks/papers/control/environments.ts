@@ -67,14 +67,15 @@ export function timeGap({ angularVelocity }: Environment, kind: GapKind, state: 
   return variation.add(1).mul(timeUnit);
 }
 
-/** The state after an action was applied for a time gap `(batch, 1)` in seconds, by four steps of `rk4`. */
+/** The state after an action was applied for a time gap `(batch, 1)` in seconds, by equal steps of `rk4`. */
 export function advance(
   { field }: Pick<Environment, "field">,
   state: Tensor,
   action: Tensor,
   gap: Tensor,
+  steps = 4,
 ): Tensor {
   // Scale every gap to length 1, so that one solve serves all states.
   const scaled = (_t: Tensor, y: Tensor) => field(y, action).mul(gap);
-  return odeint(scaled, state, [0, 1], { method: "rk4", stepSize: 0.25 }).select(0, 1);
+  return odeint(scaled, state, [0, 1], { method: "rk4", stepSize: 1 / steps }).select(0, 1);
 }

@@ -57,7 +57,8 @@ export function Player(environment: Environment, gaps: GapKind, controller: Cont
     return {
       now: {
         ...{ memory: decided.memory, time: time.add(gap) },
-        state: advance(environment, state, action, gap),
+        // The last gap can be seconds long.
+        state: advance(environment, state, action, gap, isLast ? decisions : undefined),
       },
       ...{ action, gap, reward: rewardOf(environment, { state, action, gap }) },
     };

@@ -79,7 +79,8 @@ const models: Readonly<Record<string, ControlModelKind>> = Object.fromEntries(
   Object.entries(environmentModels).map(([name, make]) => [name, { takes: ["hidden"], make }]),
 );
 
-function control(name: string, summary: string, environment: Environment): ModelExperiment {
+/** @param epochs Default number of epochs. */
+function control(name: string, summary: string, environment: Environment, epochs: number): ModelExperiment {
   return modelRules({
     name,
     summary,
@@ -92,7 +93,7 @@ function control(name: string, summary: string, environment: Environment): Model
       segments: sizeOption({ group: "data", help: "training segments of an epoch", default: 3200 }),
       planLength: sizeOption({ help: "decisions of a plan", default: 10 }),
       candidates: sizeOption({ help: "plans of a round of the planner", default: 64 }),
-      ...trainingOptions({ epochs: 40, batchSize: 8, learningRate: 0.001 }),
+      ...trainingOptions({ epochs, batchSize: 8, learningRate: 0.001 }),
     },
     models: () => models,
     prepare: (settings: ControlSettings) => controlTask(environment, settings),
@@ -176,6 +177,7 @@ export const pendulumControl: ModelExperiment = control(
   "pendulum-control",
   "swing up a pendulum by planning",
   pendulum,
+  40,
 );
 
 /** Balances a pole on a cart. */
@@ -183,4 +185,5 @@ export const cartPoleControl: ModelExperiment = control(
   "cart-pole-control",
   "balance a pole on a cart by planning",
   cartPole,
+  20,
 );

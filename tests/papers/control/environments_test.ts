@@ -7,7 +7,7 @@ import {
   timeGap,
   timeUnit,
 } from "../../../tasks/papers/control/environments.ts";
-import { Player, reactive } from "../../../tasks/papers/control/episodes.ts";
+import { explorer, Player, reactive } from "../../../tasks/papers/control/episodes.ts";
 import { energy, pendulum } from "../../../tasks/papers/control/pendulum.ts";
 import { key, tensor, zeros } from "../../../mod.ts";
 import { cpu, useDevice } from "../../devices.ts";
@@ -118,4 +118,11 @@ Deno.test("random actions do not reach the upright position", async () => {
   const player = Player(pendulum, "regular", reactive((_state, noise) => noise));
   const { states } = player(pendulum.start(32, key(5)), key(0));
   assert.ok(await states.slice(1, decisions - 10).slice(-1, 0, 1).cos().min().item() < 0);
+});
+
+Deno.test("a cart that random actions send beyond its track has finite states, also after a long last gap", async () => {
+  const player = Player(cartPole, "irregular", explorer);
+  const { states, gaps } = player(cartPole.start(16, key(5)), key(0));
+  assert.ok(await gaps.slice(1, decisions - 1).max().item() > 0.2);
+  assert.ok((await states.data()).every(Number.isFinite));
 });
