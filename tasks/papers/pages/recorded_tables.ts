@@ -143,7 +143,7 @@ async function ncdeTable1(): Promise<string> {
   return markdownTable([["", ...columns, "epochs", "MiB of memory"], ...table]);
 }
 
-const block = /(<!-- table: ([\w-]+) -->\n)[^]*?(\n<!-- end of table -->)/g;
+const block = /(<!-- table: ([\w-]+) -->\n)[^]*?(<!-- end of table -->)/g;
 
 /** Replaces the tables of a page by those of docs/tables/. */
 export async function withRecordedTables(text: string): Promise<string> {
@@ -155,5 +155,5 @@ export async function withRecordedTables(text: string): Promise<string> {
       ),
     ),
   );
-  return text.replaceAll(block, (_, start, name, end) => `${start}\n${tables.get(name)}\n${end}`);
+  return text.replaceAll(block, (_, start, name, end) => `${start}\n${tables.get(name)}\n\n${end}`);
 }
