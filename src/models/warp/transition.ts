@@ -96,7 +96,7 @@ export function makeTransition(
         "{ blocks }, { rank } or { diagonal, rank }",
     );
   }
-  if ("diagonal" in form) {
+  if (form !== null && "diagonal" in form) {
     checkOptions("WARP: transition", form, planesPlusLowRankNames);
     checkWord("WARP", "transition.diagonal", form.diagonal, ["planes"]);
     return makePlanesPlusLowRank(form.rank, size, key, dtype);
