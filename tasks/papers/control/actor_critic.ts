@@ -10,7 +10,7 @@ import { type Key, splitKey } from "../../../src/tensor/random.ts";
 import { tidy } from "../../../src/tensor/scope.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";
 import { treeLeaves } from "../../../src/tensor/tree.ts";
-import type { Transition } from "./environment_model.ts";
+import { meanOfDecisions, type Transition } from "./environment_model.ts";
 import type { Environment } from "./environments.ts";
 import { discountAfter, rewardOf } from "./rewards.ts";
 
@@ -58,16 +58,15 @@ export function actorCriticErrors(
   { learned, target }: { learned: ActorCritic; target: ActorCritic },
   { state, action, gap, next }: Transition,
 ): { actor: Tensor; critic: Tensor } {
-  const known = gap.greater(0).cast(gap.dtype);
-  const meanOf = (x: Tensor) => x.mul(known).sum().div(known.sum().maximum(1));
   const rest = target.value(next, target.act(next)).mul(discountAfter(gap, discount));
   const chosen = learned.act(state);
   const error = learned.value(state, action).sub(rewardOf(environment, { state, action, gap })).sub(rest);
   return {
-    critic: meanOf(error.mul(1 - discount).square()),
-    actor: meanOf(
+    critic: meanOfDecisions(error.mul(1 - discount).square(), gap),
+    actor: meanOfDecisions(
       // The difference cancels the gradient of the critic's parameters.
       learned.value(state, stopGradient(chosen)).sub(learned.value(state, chosen)).mul(1 - discount),
+      gap,
     ),
   };
 }

@@ -76,6 +76,12 @@ export interface Transition {
   readonly next: Tensor;
 }
 
+/** Mean of values `(..., channels)` over the decisions, summed over channels. A gap of zero is no decision. */
+export function meanOfDecisions(x: Tensor, gaps: Tensor): Tensor {
+  const known = gaps.greater(0).cast(gaps.dtype);
+  return x.mul(known).sum().div(known.sum().maximum(1));
+}
+
 /** A learned model of an environment. */
 export interface EnvironmentModel {
   readonly parameters: { readonly [name: string]: ParameterTree };
@@ -166,14 +172,12 @@ function make<S extends Tree>(
     },
     errors(segments) {
       const { states, actions, gaps } = segments;
-      const known = gaps.greater(0).cast(gaps.dtype);
       const length = actions.shape[1];
       const predictedGaps = gapAfter(inputOf(states.slice(1, 0, length), actions));
       const wrong = predict(segments).sub(states.slice(1, 1)).div(scale());
-      const meanOf = (x: Tensor) => x.square().mul(known).sum().div(known.sum().maximum(1));
       return {
-        states: meanOf(wrong).div(states.shape[2]),
-        gaps: meanOf(predictedGaps.sub(gaps).div(timeUnit)),
+        states: meanOfDecisions(wrong.square(), gaps).div(states.shape[2]),
+        gaps: meanOfDecisions(predictedGaps.sub(gaps).div(timeUnit).square(), gaps),
       };
     },
   };

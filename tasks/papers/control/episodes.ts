@@ -27,8 +27,8 @@ export interface Controller {
 }
 
 /** A controller without memory. */
-export function reactive(act: (state: Tensor, noise: Tensor) => Tensor): Controller {
-  return { memory: 1, decide: (state, memory, { noise }) => ({ action: act(state, noise), memory }) };
+export function reactive(act: (state: Tensor, drawn: { noise: Tensor; key: Key }) => Tensor): Controller {
+  return { memory: 1, decide: (state, memory, drawn) => ({ action: act(state, drawn), memory }) };
 }
 
 /** Finished episodes, with the return of each, `(batch)`. */

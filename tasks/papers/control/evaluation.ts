@@ -48,13 +48,9 @@ export function playersOf(
 ): Players {
   const playerOf = (controller: Controller) => Player(environment, gaps, controller);
   const planning = (standardDeviation: number) =>
-    playerOf({
-      memory: 1,
-      decide: (state, memory, { noise, key }) => ({
-        action: plan(state, key).slice(1, 0, 1).add(noise.mul(standardDeviation)),
-        memory,
-      }),
-    });
+    playerOf(
+      reactive((state, { noise, key }) => plan(state, key).slice(1, 0, 1).add(noise.mul(standardDeviation))),
+    );
   return {
     random: playerOf(explorer),
     "noisy planner": planning(plannerNoise),
@@ -89,10 +85,9 @@ export async function measureControl(controlled: Controlled): Promise<Evaluation
     (["hand-written controller", "actor", "random"] as const).map(meanReturn),
   );
   return {
-    measures: {},
+    measures: { "return of the actor alone": actor },
     baselines: {
       "hand-written controller": { return: reference },
-      "actor without planner": { return: actor },
       "random actions": { return: random },
     },
     sections: () => sectionsOf(controlled),

@@ -68,7 +68,7 @@ const segmentLength = 15;
 const transitionsPerSegment = 32;
 /** Discount factor for the time unit. */
 const discount = 0.98;
-/** Fraction by which each step moves the target networks toward the learned ones. */
+/** Step size of the target networks: a fraction of the distance to the learned networks. */
 const targetFraction = 0.01;
 
 interface ControlModelKind extends ModelKind {

@@ -29,8 +29,8 @@ interface TransitionSettings extends SeriesSettings {
 const length = 196;
 
 /**
- * WARP with a form of A, which can depend on the number of weights. Its state starts from a learned theta_0, and the root network decodes the last state
- * alone, at tau = 1.
+ * WARP with a form of A, which can depend on the number of weights. The state starts from a learned theta_0, and
+ * the root network decodes the last state alone, at tau = 1.
  */
 function warpWith(
   form: WARPTransitionOptions | ((size: number) => WARPTransitionOptions),

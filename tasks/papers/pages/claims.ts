@@ -1,6 +1,6 @@
 /** Sentences of the result pages that contain numbers. docs/tables/claims.csv has the origin of each. */
 
-/** Pages whose sentences with numbers are recorded. */
+/** Pages whose tables come from docs/tables, and whose sentences with numbers are recorded there. */
 export const claimPages: readonly string[] = [
   "docs/research/errata.md",
   "docs/research/fast_weights.md",

@@ -1,4 +1,5 @@
 /** The pages and parts of pages in docs/ that `deno task reproduce --pages` writes. */
+import { claimPages } from "./claims.ts";
 import { withRecordedTables } from "./recorded_tables.ts";
 import { recipesPage } from "./recipes_page.ts";
 
@@ -13,16 +14,5 @@ export interface GeneratedPage {
 /** All generated pages. */
 export const generatedPages: readonly GeneratedPage[] = [
   { path: "docs/research/recipes.md", render: recipesPage },
-  ...[
-    "docs/research/errata.md",
-    "docs/research/fast_weights.md",
-    "docs/research/model_choice.md",
-    "docs/research/results.md",
-    "docs/research/warp.md",
-    "docs/research/warp_results.md",
-  ]
-    .map((path) => ({
-      path,
-      render: withRecordedTables,
-    })),
+  ...claimPages.map((path) => ({ path, render: withRecordedTables })),
 ];

@@ -115,7 +115,7 @@ for (const gaps of ["regular", "irregular"] as const) {
 }
 
 Deno.test("random actions do not reach the upright position", async () => {
-  const player = Player(pendulum, "regular", reactive((_state, noise) => noise));
+  const player = Player(pendulum, "regular", reactive((_state, { noise }) => noise));
   const { states } = player(pendulum.start(32, key(5)), key(0));
   assert.ok(await states.slice(1, decisions - 10).slice(-1, 0, 1).cos().min().item() < 0);
 });
