@@ -62,6 +62,7 @@ export {
   uniform,
   type UniformOptions,
 } from "./src/tensor/random.ts";
+export { einsum } from "./src/tensor/einsum.ts";
 export * from "./src/tensor/functions.ts";
 export { type Figure, image, type ImageOptions, plot, type PlotOptions } from "./src/tensor/figures.ts";
 export { topK, type TopKOptions } from "./src/tensor/top_k.ts";

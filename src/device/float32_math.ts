@@ -5,7 +5,7 @@
  *
  * Polynomials are minimax fits of the relative error. The results are correct with and without fused
  * multiply-add, and if numbers below 2^-126 are flushed to zero. Shader compilers reorder sums and products
- * as if they were exact: Mesa combines x - n * a - n * b into one product. {@link opaque} prevents this where
+ * as if they were exact: Mesa combines x - n * a - n * b into one product. {@linkcode s.opaque} prevents this where
  * the order of a sum matters. Special values are detected by their bits or by comparisons that are false for
  * NaN, because shader compilers may assume that all numbers are finite.
  */
@@ -25,7 +25,7 @@ export function lower(root: Scalar): Scalar {
 }
 
 const builders: Record<Transcendental, (...args: Scalar[]) => Scalar> = {
-  ...{ exp, log, log1p, sin, cos, tanh, erf, pow },
+  ...{ exp, log, log1p, sin, cos, tanh, erf, pow, normalTail },
 };
 
 const float = (value: number) => s.constant(value, "float32");
@@ -43,23 +43,22 @@ const isSpecial = (x: Scalar) => s.ge(s.and(bits(x), 0x7fffffff), infinityBits);
  */
 const wholeBits = (n: Scalar) => bits(s.add(n, 12582912));
 
-/**
- * The same number, opaque to the compiler: it adds the sign bit of `wholeBits`, which are positive, so the
- * bit is zero.
- */
-function opaque(x: Scalar, wholeBits: Scalar): Scalar {
-  const zero = s.shr(s.bitcast(wholeBits, "uint32"), 31);
-  return fromBits(s.xor(s.bitcast(x, "uint32"), zero));
-}
-
 /** Error at most 1.5 ulp. Results below 2^-126 are zero on devices that flush such numbers. */
 function exp(any: Scalar): Scalar {
   // Outside this range the result is zero or infinity.
-  const x = s.min(s.max(any, -105), 89);
-  // x = n log 2 + r. log 2 is split into two parts: the first has nine bits, so that n times it is exact.
+  const { whole, r } = reducedExponent(s.min(s.max(any, -105), 89));
+  return timesPowerOfTwo(s.add(growth(r), 1), whole);
+}
+
+/** x = n log 2 + r, with {@linkcode wholeBits} of n. log 2 has two parts: the first has nine bits, so that n times it is exact. */
+function reducedExponent(x: Scalar): { whole: Scalar; r: Scalar } {
   const n = s.round(s.mul(x, Math.LOG2E));
   const whole = wholeBits(n);
-  const r = s.fma(n, -log2Low, opaque(s.fma(n, -log2High, x), whole));
+  return { whole, r: s.fma(n, -log2Low, s.opaque(s.fma(n, -log2High, x), whole)) };
+}
+
+/** exp(r) - 1 for |r| up to 0.35. */
+function growth(r: Scalar): Scalar {
   const p = s.polynomial(r, [
     0.0013814466845338245,
     0.008368780418567411,
@@ -67,7 +66,7 @@ function exp(any: Scalar): Scalar {
     0.1666652010773978,
     0.49999993412480775,
   ]);
-  return timesPowerOfTwo(s.add(s.fma(s.mul(r, r), p, r), 1), whole);
+  return s.fma(s.mul(r, r), p, r);
 }
 
 /** x 2^n for n from -152 to 129. The argument is {@linkcode wholeBits} of n. */
@@ -181,11 +180,11 @@ function sinOfQuadrants(x: Scalar, quadrants: number): Scalar {
   const near = s.fma(many, -turns[0], x);
   const n = s.round(s.fma(many, -turns[1] * 2 / Math.PI, s.mul(near, 2 / Math.PI)));
   const whole = wholeBits(n);
-  const take = (rest: Scalar, count: Scalar, part: number) => s.fma(count, -part, opaque(rest, whole));
+  const take = (rest: Scalar, count: Scalar, part: number) => s.fma(count, -part, s.opaque(rest, whole));
   // The largest parts are subtracted first. Only the smallest parts and their difference are rounded.
   const coarse = take(take(take(near, n, halfPi[0]), many, turns[1]), n, halfPi[1]);
   const fine = s.fma(n, halfPi[2], s.mul(many, turns[2]));
-  const remainder = take(s.sub(opaque(coarse, whole), fine), n, halfPi[3]);
+  const remainder = take(s.sub(s.opaque(coarse, whole), fine), n, halfPi[3]);
   // For larger |x| the remainder is arbitrary, so it is limited.
   const r = s.min(s.max(remainder, -0.8), 0.8);
   const square = s.mul(r, r);
@@ -247,33 +246,112 @@ function doubleAngle(numerator: Scalar, denominator: Scalar): Scalar {
   return s.div(s.add(product, product), squares);
 }
 
+/**
+ * factor times the probability that a standard normal number is above t, for t >= 0. Error at most 3 ulp, for tiny probabilities
+ * too: the probability is exp(-t^2 / 2) times a smooth function, and t^2 is the sum of two numbers.
+ */
+function normalTail(any: Scalar, factor: Scalar): Scalar {
+  // For larger t the result is zero, also times t.
+  const t = s.min(any, 14.5);
+  const high = leadingBits(t);
+  const { whole, r } = reducedExponent(s.mul(s.mul(high, high), -0.5));
+  const rest = s.mul(s.mul(s.sub(t, high), s.add(t, high)), -0.5);
+  // (1 + 0.8 t) exp(t^2 / 2) times the probability, which is between 0.35 and 0.51.
+  //  -27.797985147557004
+  const v = s.div(s.sub(t, 4.0), s.add(t, 4.0));
+  const ratio = s.polynomial(v, [
+    -5.772684977777454e-05,
+    -6.383667086945117e-05,
+    0.0005181949482306278,
+    -0.00011061142675561761,
+    -0.003901053828885204,
+    0.01265265073453172,
+    -0.019585181004933283,
+    0.008538599685348544,
+    0.03607555445713692,
+    -0.11144232031758018,
+    0.3965246934414506,
+  ]);
+  const scaled = s.div(s.mul(factor, ratio), s.fma(t, 0.8, 1));
+  return timesPowerOfTwo(s.fma(scaled, growth(s.add(r, rest)), scaled), whole);
+}
+
+/** The number without its twelve low bits. Products of two such numbers are exact. */
+function leadingBits(x: Scalar): Scalar {
+  return fromBits(s.and(bits(x), ~0xfff));
+}
+
 /** The largest integer exponent of a base other than a power of two whose power fits 24 bits: 3^15. */
 const largestWholeExponent = 15;
 
 /**
  * C's `pow`. Exact for integer exponents if the result is representable: for powers of two, or by repeated
- * multiplication. Otherwise the relative error grows with |p log x|, which is rounded
- * before the exponential: 1e-7 for small powers, 1e-5 for results near 1e35 or 1e-35.
+ * multiplication. Otherwise the error is at most 2 ulp.
  */
 function pow(x: Scalar, p: Scalar): Scalar {
   const size = s.abs(x);
   const isWhole = s.eq(s.floor(p), p);
-  const parts = partsOf(size);
-  const exponent = s.min(s.max(s.mul(p, parts.e), -152), 129);
-  const ofPowerOfTwo = timesPowerOfTwo(float(1), wholeBits(exponent));
-  const isPowerOfTwo = s.and(s.eq(parts.f, 0), s.lt(bits(size), infinityBits));
-  const magnitude = s.select(
-    s.and(isWhole, isPowerOfTwo),
-    ofPowerOfTwo,
-    exp(s.mul(p, withLimitsOfLog(size, logOfParts(parts)))),
-  );
+  const isLimit = s.and(s.or(s.eq(size, 0), s.eq(size, Infinity)), s.not(s.isNaN(p)));
+  const limit = s.select(s.eq(s.gt(p, 0), s.gt(size, 1)), float(Infinity), float(0));
+  const magnitude = s.select(isLimit, limit, powerOfSize(size, p));
   const ofUnit = s.select(s.eq(size, 1), 1, magnitude);
   const half = s.mul(p, 0.5);
   const isOdd = s.and(isWhole, s.not(s.eq(s.floor(half), half)));
   const signed = s.select(s.and(isOdd, s.lt(bits(x), 0)), s.neg(ofUnit), ofUnit);
   const isNegative = s.and(s.lt(x, 0), s.lt(bits(x), negativeInfinityBits));
-  const general = s.select(s.and(isNegative, s.not(isWhole)), NaN, signed);
-  const isSmall = s.and(isWhole, s.and(s.ge(p, 0), s.le(p, largestWholeExponent)));
+  const isInvalid = s.or(s.isNaN(x), s.and(isNegative, s.not(isWhole)));
+  const general = s.select(isInvalid, NaN, signed);
+  // Fourth and higher powers are only representable if the base has at most six bits.
+  const isExact = s.or(s.le(p, 3), s.eq(s.and(bits(x), 0x3ffff), 0));
+  const isSmall = s.and(s.and(isWhole, isExact), s.and(s.ge(p, 0), s.le(p, largestWholeExponent)));
   const small = s.convert(s.min(s.max(p, 0), largestWholeExponent), "int32");
   return s.select(isSmall, s.wholePower(x, small, 4), general);
+}
+
+/** 2 / (3 log 2) as a number with twelve bits and a rest. */
+const scaleHigh = 0.9619140625;
+const scaleLow = 2 / (3 * Math.LN2) - scaleHigh;
+
+/**
+ * x^p = 2^(p log2 x) for positive x, as `powf` of FreeBSD: the logarithm and the product are sums of two numbers, since the
+ * product can be 128 times as large as its error may be. The first number has twelve bits.
+ */
+function powerOfSize(x: Scalar, anyPower: Scalar): Scalar {
+  // For larger powers the result is zero or infinity, unless x is 1.
+  const p = s.min(s.max(anyPower, -(2 ** 40)), 2 ** 40);
+  const { e, f } = partsOf(x);
+  const key = wholeBits(e);
+  // ratio = f / (2 + f) = high + low, so log(1 + f) = 2 atanh(ratio).
+  const sum = s.add(f, 2);
+  const inverse = s.div(float(1), sum);
+  const ratio = s.mul(f, inverse);
+  const high = leadingBits(ratio);
+  const sumHigh = leadingBits(sum);
+  const sumLow = s.sub(f, s.opaque(s.sub(sumHigh, 2), key));
+  const remainder = s.sub(s.opaque(s.sub(f, s.mul(high, sumHigh)), key), s.mul(high, sumLow));
+  const low = s.mul(inverse, remainder);
+  // 3 atanh(ratio) / ratio = 3 + ratio^2 + tail = seriesHigh + seriesLow.
+  const square = s.mul(ratio, ratio);
+  const polynomial = s.polynomial(square, [0.34572781648561807, 0.42843344792901844, 0.6000002260649142]);
+  const tail = s.fma(s.mul(square, square), polynomial, s.mul(low, s.add(high, ratio)));
+  const squareHigh = s.mul(high, high);
+  const seriesHigh = leadingBits(s.add(s.add(squareHigh, 3), tail));
+  const seriesLow = s.sub(tail, s.sub(s.opaque(s.sub(seriesHigh, 3), key), squareHigh));
+  // 3 atanh(ratio) = product + rest, then times 2 / (3 log 2).
+  const product = s.mul(high, seriesHigh);
+  const rest = s.fma(low, seriesHigh, s.mul(seriesLow, ratio));
+  const thirds = leadingBits(s.add(product, rest));
+  const thirdsLow = s.sub(rest, s.opaque(s.sub(thirds, product), key));
+  const scaled = s.mul(thirds, scaleHigh);
+  const scaledLow = s.fma(thirds, scaleLow, s.mul(thirdsLow, scaleHigh + scaleLow));
+  // log2 x = logHigh + logLow.
+  const logHigh = leadingBits(s.add(s.add(scaled, scaledLow), e));
+  const logLow = s.sub(scaledLow, s.sub(s.opaque(s.sub(logHigh, e), key), scaled));
+  const pHigh = leadingBits(p);
+  const large = s.mul(pHigh, logHigh);
+  const small = s.fma(s.sub(p, pHigh), logHigh, s.mul(p, logLow));
+  const n = s.min(s.max(s.round(s.add(large, small)), -152), 129);
+  // Where n is limited, the fraction is arbitrary.
+  const fraction = s.min(s.max(s.add(s.opaque(s.sub(large, n), key), small), -0.6), 0.6);
+  return timesPowerOfTwo(s.add(growth(s.mul(fraction, Math.LN2)), 1), wholeBits(n));
 }

@@ -10,7 +10,7 @@ import { postOrder } from "./post_order.ts";
  * Functions that {@link ./float32_math.ts} replaces by arithmetic for float32. For float64 the CPU calls
  * `Math`.
  */
-export type Transcendental = "exp" | "log" | "log1p" | "sin" | "cos" | "tanh" | "erf" | "pow";
+export type Transcendental = "exp" | "log" | "log1p" | "sin" | "cos" | "tanh" | "erf" | "pow" | "normalTail";
 
 /** Operation of a node on its arguments. */
 export type Op =
@@ -43,6 +43,7 @@ export type Op =
   | "select" // condition ? a : b
   | "bitcast" // between float32, int32 and uint32
   | "convert" // by value; floats to integers towards zero
+  | "opaque" // a: float32, hidden from compilers that reorder arithmetic; b: an int32 >= 0, unknown to them
   | Transcendental;
 
 /** A node of a scalar expression. */
@@ -175,6 +176,15 @@ export function pow(x: Scalar, p: ScalarLike): Scalar {
   return node("pow", x.type, args);
 }
 
+/** `factor` times the probability that a standard normal number is above `t`, for t >= 0. */
+export function normalTail(t: Scalar, factor: ScalarLike): Scalar {
+  const args = pair("normalTail", t, factor);
+  if (!isFloat(t.type)) {
+    throw new TypeError(`normalTail: takes float32 or float64, got ${t.type}; cast first`);
+  }
+  return node("normalTail", t.type, args);
+}
+
 export const lt: (a: ScalarLike, b: ScalarLike) => Scalar = order("lt");
 export const le: (a: ScalarLike, b: ScalarLike) => Scalar = order("le");
 export const eq = (a: ScalarLike, b: ScalarLike): Scalar => node("eq", "bool", pair("eq", a, b));
@@ -208,6 +218,15 @@ export function select(condition: Scalar, a: ScalarLike, b: ScalarLike): Scalar 
 /** The same 32 bits as another type. */
 export function bitcast(a: Scalar, type: "float32" | "int32" | "uint32"): Scalar {
   return a.type === type ? a : node("bitcast", type, [a]);
+}
+
+/**
+ * The same float32 number, as a value of which a shader compiler knows nothing, so that it does not reorder sums across it.
+ *
+ * @param positive An int32 that is not negative, which the compiler cannot know.
+ */
+export function opaque(a: Scalar, positive: Scalar): Scalar {
+  return node("opaque", a.type, [a, positive]);
 }
 
 /** Converts to another type. Floats are truncated to integers; nonzero numbers become true. */

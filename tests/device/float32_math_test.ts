@@ -57,7 +57,7 @@ function rounded(value: string, type: DType): string {
 const flush = (x: number) => Math.abs(x) < 2 ** -126 ? 0 : x;
 
 function isFlushed({ type, op }: Scalar, { flush }: Arithmetic): boolean {
-  const isMove = op === "input" || op === "bitcast" || op === "select" || op === "constant";
+  const isMove = op === "input" || op === "bitcast" || op === "select" || op === "constant" || op === "opaque";
   return flush && type === "float32" && !isMove;
 }
 
@@ -96,6 +96,8 @@ function rule({ op, type, value, args }: Scalar, [a, b, c]: string[], { fused }:
       return `(${a} <= ${b})`;
     case "eq":
       return `(${a} === ${b})`;
+    case "isNaN":
+      return `(${a} !== ${a})`;
     case "and":
       return `(${a} & ${b})`;
     case "or":
@@ -112,6 +114,8 @@ function rule({ op, type, value, args }: Scalar, [a, b, c]: string[], { fused }:
       return `(${a} ? ${b} : ${c})`;
     case "convert":
       return args[0].type === "float32" && type !== "bool" ? `Math.trunc(${a})` : a;
+    case "opaque":
+      return a;
     case "bitcast":
       return `(${args[0].type}[0] = ${a}, ${type}[0])`;
     default:
@@ -314,11 +318,11 @@ Deno.test("float32 softplus is within 1e-6 relative on [-87.33, 88]", () => {
   );
 });
 
-Deno.test("float32 pow is within 1e-5 relative while |p log x| < 80", () => {
+Deno.test("float32 pow is within 3e-7 relative while |p log x| < 80", () => {
   const x = logarithmic(1e-30, 1e30, 20_000);
   for (const share of [-79.5, -40, -10, -1, -0.1, 0.1, 1, 10, 40, 79.5]) {
     const p = x.map((value) => Math.max(-1e6, Math.min(1e6, share / Math.log(value))));
-    assertRelative(pow.fn, [x, p], Math.pow, 1e-5);
+    assertRelative(pow.fn, [x, p], Math.pow, 3e-7);
   }
 });
 
@@ -358,7 +362,7 @@ Deno.test("float32 pow is correct for zeros, infinities, NaN and negative bases"
       const expected = isUnit(x[i], p[i]) ? 1 : x[i] ** p[i];
       // The sign of 0 is lost if small numbers are flushed to zero.
       const isSame = Object.is(y, expected) || arithmetic.flush && y === expected;
-      const isClose = isSame || Math.abs(y / expected - 1) <= 1e-5;
+      const isClose = isSame || Math.abs(y / expected - 1) <= 3e-7;
       assert.ok(isClose, `${x[i]} ** ${p[i]} is ${y}, expected ${expected}`);
     });
   }

@@ -144,7 +144,33 @@ const cases: [string, () => unknown, RegExp][] = [
     () => einsum("ij,jk->ik", ones([2, 2])),
     /einsum: "ij,jk->ik" does not describe 1 operands/,
   ],
-  ["einsum with a letter twice", () => einsum("ii->i", ones([2, 2])), /einsum: "ii->i"/],
+  [
+    "einsum with a letter of two lengths in an operand",
+    () => einsum("ii->i", ones([2, 3])),
+    /einsum: axis "i" has lengths 2 and 3 in an operand of shape \(2, 3\)/,
+  ],
+  [
+    "einsum with a letter twice in the result",
+    () => einsum("i->ii", ones([2])),
+    /einsum: the result of "i->ii" has axis "i" twice/,
+  ],
+  [
+    "einsum with an ellipsis that the result lacks",
+    () => einsum("...i->i", ones([2, 3])),
+    /einsum: the result of "\.\.\.i->i" lacks "\.\.\.", which stands for 1 axes/,
+  ],
+  [
+    "einsum with axes of an ellipsis that do not broadcast",
+    () => einsum("...i,...i", ones([2, 3]), ones([4, 3])),
+    /einsum: an axis of "\.\.\." has lengths 2 and 4/,
+  ],
+  [
+    "einsum with too many letters beside an ellipsis",
+    () => einsum("...ij", ones([2])),
+    /einsum: "\.\.\.ij" names 2 axes, operand 0 has 1/,
+  ],
+  ["einsum with two arrows", () => einsum("i->i->i", ones([2])), /einsum: "i->i->i" does not describe/],
+  ["einsum with two dots", () => einsum("..i", ones([2])), /einsum: "\.\.i" does not describe/],
   [
     "einsum with the wrong number of axes",
     () => einsum("ij->i", ones([2])),

@@ -101,13 +101,15 @@ const equations: [string, ...number[][]][] = [
   ["ij , jk -> ik", [2, 3], [3, 2]],
 ];
 
-/** The sum over every letter that the result lacks, by definition. */
+/** The sum over every letter that the result lacks, by definition. Axes of length one broadcast. */
 function einsumByLoops(equation: string, operands: Nd[]): Nd {
   const [left, output] = equation.replaceAll(" ", "").split("->");
   const terms = left.split(",");
   const lengths = new Map<string, number>();
   terms.forEach((term, i) =>
-    [...term].forEach((letter, axis) => lengths.set(letter, operands[i].shape[axis]))
+    [...term].forEach((letter, axis) =>
+      lengths.set(letter, Math.max(operands[i].shape[axis], lengths.get(letter) ?? 1))
+    )
   );
   const summed = [...lengths.keys()].filter((letter) => !output.includes(letter));
   const lengthsOf = (letters: Iterable<string>) => [...letters].map((letter) => lengths.get(letter)!);
@@ -115,12 +117,62 @@ function einsumByLoops(equation: string, operands: Nd[]): Nd {
     sum([...positions(lengthsOf(summed))].map((inner) => {
       const where = new Map([...output].map((letter, i) => [letter, outer[i]]));
       summed.forEach((letter, i) => where.set(letter, inner[i]));
-      return terms.reduce(
-        (p, term, i) => p * at(operands[i], [...term].map((letter) => where.get(letter)!)),
-        1,
-      );
+      return terms.reduce((p, term, i) => {
+        const { shape } = operands[i];
+        return p *
+          at(operands[i], [...term].map((letter, axis) => shape[axis] === 1 ? 0 : where.get(letter)!));
+      }, 1);
     })));
 }
+
+/** Equations in other notations, with the same equation as a list of the letters of all axes. */
+const notations: [equation: string, explicit: string, ...number[][]][] = [
+  ["ij,jk", "ij,jk->ik", [2, 3], [3, 4]],
+  ["ji", "ji->ij", [2, 3]],
+  ["ba,cb", "ba,cb->ac", [2, 3], [4, 2]],
+  ["i,i", "i,i->", [4], [4]],
+  ["Ab,bc", "Ab,bc->Ac", [2, 3], [3, 2]],
+  ["ii", "ii->", [3, 3]],
+  ["ii->i", "ii->i", [3, 3]],
+  ["iij->ji", "iij->ji", [3, 3, 2]],
+  ["iii->i", "iii->i", [3, 3, 3]],
+  ["ijij->ij", "ijij->ij", [2, 3, 2, 3]],
+  ["ijji,j->i", "ijji,j->i", [2, 3, 3, 2], [3]],
+  ["bii,bi->b", "bii,bi->b", [2, 3, 3], [2, 3]],
+  ["...ij,...jk->...ik", "ij,jk->ik", [2, 3], [3, 4]],
+  ["...ij,...jk->...ik", "xyij,xyjk->xyik", [2, 3, 2, 3], [2, 3, 3, 4]],
+  ["...ij,jk->...ik", "xij,jk->xik", [2, 2, 3], [3, 4]],
+  ["...ij,...jk", "xij,xjk->xik", [2, 2, 3], [2, 3, 4]],
+  ["...i,...i->...", "xyi,yi->xy", [2, 3, 4], [3, 4]],
+  ["...i,...i->...", "xyi,xyi->xy", [2, 1, 4], [1, 3, 4]],
+  ["i...,...->i...", "ix,x->ix", [2, 3], [3]],
+  ["i...j->j...i", "ixyj->jxyi", [2, 3, 2, 4]],
+  ["...", "xy->xy", [2, 3]],
+  ["...ii->...i", "xii->xi", [2, 3, 3]],
+  ["...,...", "x,yx->yx", [3], [2, 3]],
+  ["ij,jk->ik", "ij,jk->ik", [2, 1], [3, 4]],
+  ["i,i->i", "i,i->i", [1], [3]],
+  [" ... i j -> ... j i ", "xij->xji", [2, 3, 4]],
+];
+
+testOnDevices(
+  "einsum takes implicit results, ellipses, diagonals and axes of length one as NumPy",
+  async () => {
+    for (const [equation, explicit, ...shapes] of notations) {
+      const arrays = shapes.map((shape, i) => random(shape, 7 + i));
+      const found = einsum(equation, ...arrays.map((array) => toTensor(array)));
+      await assertTensor(found, einsumByLoops(explicit, arrays), 1e-5, equation);
+    }
+  },
+);
+
+Deno.test("gradients of einsum in other notations agree with central differences", async () => {
+  setCurrentDevice(cpu);
+  for (const [equation, , ...shapes] of notations) {
+    const args = shapes.map((shape, i) => toTensor(random(shape, 7 + i), "float64"));
+    await checkGradients((...x: Tensor[]) => einsum(equation, ...x), args, { elements: 3 });
+  }
+});
 
 testOnDevices("einsum agrees with its definition", async () => {
   for (const [equation, ...shapes] of equations) {

@@ -136,6 +136,9 @@ function expression({ op, type, args }: Scalar, a: readonly string[]): string {
       return `select(${a[2]}, ${a[1]}, ${a[0]})`;
     case "bitcast":
       return `bitcast<${valueType(type)}>(${a[0]})`;
+    case "opaque":
+      // Adds the sign bit of a positive number: zero.
+      return `bitcast<f32>(bitcast<u32>(${a[0]}) ^ (bitcast<u32>(${a[1]}) >> 31u))`;
     case "convert":
       return `${valueType(type)}(${a[0]})`;
     default:

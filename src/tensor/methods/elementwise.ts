@@ -61,9 +61,7 @@ export const elementwiseMethods = {
   silu() {
     return this.mul(this.sigmoid());
   },
-  gelu() {
-    return this.mul(this.mul(Math.SQRT1_2).erf().add(1)).mul(0.5);
-  },
+  gelu: unary(elementwise.gelu),
 
   less: binary(elementwise.less),
   lessEqual: binary(elementwise.lessEqual),

@@ -84,20 +84,20 @@ export const reductionMethods = {
   },
   logsumexp(axes, options = {}) {
     const list = checkedAxes("logsumexp", this, axes, options);
-    const max = stopGradient(this.max(list, { keepDims: true }));
+    const max = constantMax(this, list);
     // If the maximum is infinite, it is the result: Infinity - Infinity would be NaN.
-    const largest = max.abs().equal(Infinity).where(0, max);
-    const result = this.sub(largest).exp().sum(list, { keepDims: true }).log().add(largest);
+    const result = logOfSum(this, list, max.abs().equal(Infinity).where(0, max));
     return options.keepDims ? result : result.squeeze(list);
   },
   softmax(axis = -1) {
-    normalizeAxis(axis, this.rank, "softmax");
-    const powers = this.sub(stopGradient(this.max(axis, { keepDims: true }))).exp();
-    return powers.div(powers.sum(axis, { keepDims: true }));
+    const list = [normalizeAxis(axis, this.rank, "softmax")];
+    const powers = this.sub(constantMax(this, list)).exp();
+    return powers.div(powers.sum(list, { keepDims: true }));
   },
   logSoftmax(axis = -1) {
-    normalizeAxis(axis, this.rank, "logSoftmax");
-    return this.sub(this.logsumexp(axis, { keepDims: true }));
+    const list = [normalizeAxis(axis, this.rank, "logSoftmax")];
+    // If the maximum is infinite, all results are NaN, as those of softmax.
+    return this.sub(logOfSum(this, list, constantMax(this, list)));
   },
 } satisfies Partial<Tensor> & ThisType<Tensor>;
 
@@ -111,6 +111,18 @@ function reduce(primitive: typeof reduction.sum, x: Tensor, axes?: Axes, options
   const list = checkedAxes(primitive.name, x, axes, options);
   const reduced = list.length === 0 ? x : apply(primitive, [x], { axes: list });
   return options?.keepDims ? reduced.expandDims(list) : reduced;
+}
+
+/** The maximum along axes, which get length one, as a constant; 0 if there are no elements. */
+function constantMax(x: Tensor, axes: readonly number[]): Tensor {
+  const isEmpty = axes.some((axis) => x.shape[axis] === 0);
+  const max = isEmpty ? x.sum(axes, { keepDims: true }) : x.max(axes, { keepDims: true });
+  return stopGradient(max);
+}
+
+/** log(sum(exp(x))) along axes, which get length one, from the sum of exp(x - shift). */
+function logOfSum(x: Tensor, axes: readonly number[], shift: Tensor): Tensor {
+  return x.sub(shift).exp().sum(axes, { keepDims: true }).log().add(shift);
 }
 
 /** The product along axes, which get length one. Products of pairs have exact gradients at zeros. */

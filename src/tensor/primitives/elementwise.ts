@@ -7,7 +7,7 @@ import * as s from "../../device/scalar.ts";
 import type { Scalar, ScalarFunction } from "../../device/scalar.ts";
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import { allocateView } from "../../device/view.ts";
-import type { Primitive, TensorSpec } from "../primitive.ts";
+import { apply, type Primitive, type TensorSpec } from "../primitive.ts";
 import { forEachInput } from "../reverse.ts";
 import type { Tensor } from "../tensor.ts";
 
@@ -153,6 +153,34 @@ export const softplus: Elementwise = elementwise(
   (x) => s.add(s.max(x, 0), s.log1p(s.exp(s.neg(s.abs(x))))),
   [(g, [x]) => g.mul(x.sigmoid())],
 );
+/** x times the probability that a standard normal number is below x. The sum of 1 and `erf` would cancel for negative x. */
+export const gelu: Elementwise = elementwise(
+  "gelu",
+  (x) => {
+    const t = normalDistance(x);
+    return s.sub(s.max(x, 0), s.normalTail(t, t));
+  },
+  [(g, [x]) => g.mul(apply(normalBelow, [x], undefined).add(x.mul(normalDensity(x))))],
+);
+/** The probability that a standard normal number is below x. */
+export const normalBelow: Elementwise = elementwise(
+  "normalBelow",
+  (x) => {
+    const tail = s.normalTail(normalDistance(x), 1);
+    return s.select(s.gt(x, 0), s.sub(s.constant(1, x.type), tail), tail);
+  },
+  [(g, [x]) => g.mul(normalDensity(x))],
+);
+
+/** |x|, at most 40: further tails are 0, and an infinite x would give 0 times infinity. */
+function normalDistance(x: Scalar): Scalar {
+  return s.min(s.abs(x), 40);
+}
+
+function normalDensity(x: Tensor): Tensor {
+  return x.clip(-40, 40).square().mul(-0.5).exp().mul(1 / Math.sqrt(2 * Math.PI));
+}
+
 /** The gradient is 0 at 0, and the cotangent at NaN. */
 export const relu: Elementwise = elementwise("relu", (x) => s.max(x, 0), [
   // Reads only the result, so that the input is not a residual.

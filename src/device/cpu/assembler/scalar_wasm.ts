@@ -258,6 +258,7 @@ export class ScalarEmitter {
         return f.op(width === 64 ? "i64x2.relaxed_laneselect" : "i32x4.relaxed_laneselect");
       }
       case "bitcast":
+      case "opaque": // Compilers of WebAssembly do not reorder arithmetic.
         return this.#push(args[0]);
       case "convert":
         return this.#convert(args[0], type);
@@ -269,6 +270,7 @@ export class ScalarEmitter {
       case "tanh":
       case "erf":
       case "pow":
+      case "normalTail":
         return this.#callPerLane(op, type, args);
     }
   }

@@ -21,5 +21,18 @@ export function hostFunctions(): Record<string, (x: number, p: number) => number
   function pow(x: number, p: number): number {
     return x === 1 || x === -1 && Math.abs(p) === Infinity ? 1 : Math.pow(x, p);
   }
-  return { exp, log, log1p, sin, cos, tanh, erf, pow };
+  /** factor times the probability that a standard normal number is above t, for t >= 0. */
+  function normalTail(t: number, factor: number): number {
+    if (t < 2) return factor * (1 - erf(t * Math.SQRT1_2)) / 2;
+    const near = Math.min(t, 40);
+    const x = near * Math.SQRT1_2;
+    // erfc x = exp(-x^2) / sqrt(pi) / (x + 1/2 / (x + 1 / (x + 3/2 / ...))).
+    let fraction = 0;
+    for (let n = Math.ceil(10 + 220 / (x * x)); n > 0; n--) fraction = n / 2 / (x + fraction);
+    // The square of a float32 number is exact.
+    const high = Math.fround(near);
+    const power = Math.exp(-high * high / 2) * Math.exp(-(near - high) * (near + high) / 2);
+    return factor * power / (2 * Math.sqrt(Math.PI) * (x + fraction));
+  }
+  return { exp, log, log1p, sin, cos, tanh, erf, pow, normalTail };
 }
