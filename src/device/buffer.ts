@@ -33,8 +33,8 @@ class DeviceBuffer implements Buffer {
   get memory(): unknown {
     if (this.#isFreed) {
       throw new Error(
-        "this tensor was freed when the scope that made it ended (grad, valueAndGrad, jit and scope free what they do not " +
-          "return): return the tensor from the function, or wrap it in keep(...)",
+        "this tensor was freed when the function that made it ended (tidy, grad, valueAndGrad and jit free the tensors that " +
+          "their functions make and do not return): return the tensor from the function, or wrap it in keep(...)",
       );
     }
     registerUse(this);

@@ -6,13 +6,15 @@ import { vjp } from "../autodiff/grad.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkResolution } from "../paths/times.ts";
 import { hostTimes } from "../tensor/host.ts";
-import { derivativeOrder, withoutRecording } from "../tensor/primitive.ts";
+import { derivativeOrder, hasValues, withoutRecording } from "../tensor/primitive.ts";
+import { NoValuesError } from "../tensor/symbolic.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { findEvent } from "./adaptive/adaptive.ts";
 import { isAdaptive, methodOf, withStageTolerances } from "./methods.ts";
 import { checkAdaptiveOptions, checkField } from "./check_arguments.ts";
 import { odeDefaults } from "./defaults.ts";
+import { NoProgressError } from "./divergence.ts";
 import { rk4 } from "./methods/rk4.ts";
 import { solvePacked } from "./odeint.ts";
 import { packField, packState } from "./packed_state.ts";
@@ -55,14 +57,16 @@ const eventOptionNames: OptionNames<EventOptions> = { ...solveOptionNames, rever
  *
  * @param y0 The state at `t0`: a tensor or a tree of tensors, as in {@linkcode odeint}.
  * @param t0 The time of `y0`.
- * @param event Returns numbers that are not zero at the start. The first sign change of any of them ends the solve.
+ * @param event Returns numbers that are not zero at the start. The first sign change of any of them ends the solve. Signs are
+ * compared at the ends of steps: two sign changes within one step are not seen, unless `jumpTimes` end a step between them.
  * @param options The method must be adaptive; `"dopri5"` by default.
  * @returns The time as a scalar, and the state at this time, of the structure and shapes of `y0`.
  * @throws {RangeError} If the method is not adaptive, `steps` or `norm: "sample"` is given, `t0` is infinite or NaN, the event
- * function is zero at the start, no event occurs within `maxSteps` steps, or the type of the state cannot distinguish the time
+ * function is zero at the start, no event is found within `maxSteps` steps, or the type of the state cannot distinguish the time
  * of the event from the start.
  * @throws {ShapeError} If the event function returns an empty tensor, or `t0` is not a single time.
- * @throws {Error} If gradients of an order above four are requested.
+ * @throws {TypeError} If the event function returns bool.
+ * @throws {Error} If gradients of an order above four are requested, or inside `vmap`.
  */
 export function odeintEvent<S extends Tree>(
   f: VectorField<S>,
@@ -90,6 +94,9 @@ export function odeintEvent<S extends Tree>(
   }
   const state = packState(y0, "odeintEvent");
   const { dtype } = state.y0;
+  if (![state.y0, ...typeof t0 === "number" ? [] : [t0]].every(hasValues)) {
+    throw new NoValuesError(whyNoSearch);
+  }
   const starts = typeof t0 === "number" ? [t0] : hostTimes(t0, "odeintEvent: t0");
   if (starts.length !== 1) {
     throw new ShapeError(
@@ -102,6 +109,13 @@ export function odeintEvent<S extends Tree>(
   }
   const first = withoutRecording(() => event(scalar(start, dtype), y0));
   checkTensor("odeintEvent: the result of the event function", first);
+  if (!hasValues(first)) throw new NoValuesError(whyNoSearch);
+  if (first.dtype === "bool") {
+    throw new TypeError(
+      "odeintEvent: the event function returned bool, expected numbers that cross zero; return a difference, such as " +
+        "y.sub(0.5), instead of a comparison, such as y.less(0.5)",
+    );
+  }
   const signs = withoutRecording(() => first.sign());
   if (signs.size === 0) {
     throw new ShapeError(
@@ -124,15 +138,21 @@ export function odeintEvent<S extends Tree>(
   const nearest = (t: Tensor, y: Tensor) => event(t, state.unpack(y)).mul(signs).min();
   const field = packField(state, f);
   const adaptive = checkAdaptiveOptions(options, state.y0, 0, odeDefaults);
-  const found = findEvent(
-    withStageTolerances(tableau, adaptive),
-    checkField(field),
-    state.y0,
-    start,
-    reverseTime ? -1 : 1,
-    adaptive,
-    (t, y) => readNumber(nearest(scalar(t, dtype), y)),
-  );
+  const ends: { t: number; value: number }[] = [];
+  const found = explainingErrors(ends, () =>
+    findEvent(
+      withStageTolerances(tableau, adaptive),
+      checkField(field),
+      state.y0,
+      start,
+      reverseTime ? -1 : 1,
+      adaptive,
+      (t, y) => {
+        const value = readNumber(nearest(scalar(t, dtype), y));
+        ends.push({ t, value });
+        return value;
+      },
+    ));
   const end = found.lists[0].ends.at(-1)!;
   checkResolution([start, end], dtype, "odeintEvent: the start and the event");
   const t = scalar(end, dtype);
@@ -142,6 +162,31 @@ export function odeintEvent<S extends Tree>(
   const y = solvePacked(shifted, state, times, { ...others, method, steps }, odeDefaults).select(0, 1);
   const moved = derivativeOrder() > 0 ? followEvent(field, nearest, t, y) : { t, y };
   return { t: moved.t, y: state.unpack(moved.y) };
+}
+
+const whyNoSearch =
+  "odeintEvent: the time of an event depends on values, which are not known inside vmap and in the body of a compiled loop; call " +
+  "odeintEvent for each example, outside";
+
+/**
+ * Runs the search of an event. Its errors state that no event was found.
+ *
+ * @param ends Receives the times at which the search evaluates the event function, and the number that is positive until the event.
+ */
+function explainingErrors<T>(ends: readonly { t: number; value: number }[], search: () => T): T {
+  try {
+    return search();
+  } catch (error) {
+    if (error instanceof NoValuesError) throw new NoValuesError(whyNoSearch);
+    if (!(error instanceof NoProgressError) || ends.length === 0) throw error;
+    const closest = ends.reduce((best, end) => end.value < best.value ? end : best);
+    throw new NoProgressError(
+      `odeintEvent: no event was found: the event function has the same sign at the ends of all steps up to t = ${
+        ends.at(-1)!.t
+      }, and is closest to zero at t = ${closest.t}, by ${closest.value}; check its sign, and note that two sign changes ` +
+        `within one step are not seen: jumpTimes end steps at given times. The solve stopped: ${error.message}`,
+    );
+  }
 }
 
 /** The highest order of gradients of {@linkcode followEvent}: the order of the method of its step. */

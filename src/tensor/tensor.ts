@@ -136,7 +136,7 @@ export interface Tensor {
   softplus(): Tensor;
   /** x sigmoid(x), also known as swish. */
   silu(): Tensor;
-  /** x Phi(x) with the exact normal distribution function Phi. */
+  /** x Phi(x) with the exact normal distribution function Phi; 0 at minus infinity. */
   gelu(): Tensor;
 
   /** Whether a < b, element by element, as bool; false where either is NaN. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { checkGradients, odeintEvent, stack, type Tensor, tensor } from "../../mod.ts";
+import { checkGradients, odeintEvent, stack, type Tensor, tensor, vmap } from "../../mod.ts";
 
 const gravity = 9.81;
 const fall = (_t: Tensor, y: Tensor) => stack([y.select(0, 1), y.select(0, 1).zerosLike().add(-gravity)]);
@@ -72,7 +72,51 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   [
     "no event",
     () => odeintEvent((_t, y) => y.neg(), thrown(1), 0, (_t, y) => y.select(0, 0).add(1), { maxSteps: 50 }),
-    /50 steps of dopri5 from t = 0 reached t = [\d.]+, expected the event/,
+    /^NoProgressError: odeintEvent: no event was found: .* up to t = ([\d.]+), .*50 steps of dopri5 from t = 0 reached t = \1/,
+  ],
+  [
+    "no event before the state becomes infinite",
+    () => odeintEvent((_t, y) => y, thrown(1), 0, (_t, y) => y.select(0, 0).add(20)),
+    /odeintEvent: no event was found: .* closest to zero at t = .*the state is not finite there/,
+  ],
+  [
+    "two sign changes within a step",
+    () =>
+      odeintEvent((_t, y) => y.zerosLike(), thrown(1), 0, (t, _y) => t.sub(5).square().sub(1e-4), {
+        maxSteps: 50,
+      }),
+    /no event was found: .*two sign changes within one step are not seen: jumpTimes end steps/,
+  ],
+  [
+    "an event of bool",
+    () => odeintEvent(fall, thrown(0), 0, (_t, y) => y.select(0, 0).greater(0)),
+    /^TypeError: odeintEvent: the event function returned bool, expected numbers that cross zero/,
+  ],
+  [
+    "a state of vmap",
+    () => vmap((y: Tensor) => odeintEvent(fall, y, 0, height).t)(stack([thrown(0), thrown(1)])),
+    /odeintEvent: the time of an event depends on values, .* inside vmap/,
+  ],
+  [
+    "a time of vmap",
+    () => vmap((t: Tensor) => odeintEvent(fall, thrown(0), t, height).t)(tensor([0, 1])),
+    /odeintEvent: the time of an event depends on values, .* inside vmap/,
+  ],
+  [
+    "an event function that reads a tensor of vmap",
+    () =>
+      vmap((c: Tensor) => odeintEvent(fall, thrown(0), 0, (_t, y) => y.select(0, 0).sub(c)).t)(
+        tensor([5, 6], { dtype: "float64" }),
+      ),
+    /odeintEvent: the time of an event depends on values, .* inside vmap/,
+  ],
+  [
+    "a vector field that reads a tensor of vmap",
+    () =>
+      vmap((c: Tensor) => odeintEvent((_t, y) => fall(_t, y).mul(c), thrown(0), 0, height).t)(
+        tensor([1, 2], { dtype: "float64" }),
+      ),
+    /odeintEvent: the time of an event depends on values, .* inside vmap/,
   ],
 ];
 for (const [name, call, message] of wrong) {

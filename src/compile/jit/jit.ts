@@ -30,8 +30,9 @@ const maxTraces = 16;
 const manyTraces = 64;
 
 /**
- * Traces a function once per structure, shapes and types of its arguments. Later calls replay the computation without running
- * the function. A traced function can be a whole training step, with gradients and optimiser.
+ * Traces a function by running it once per structure, shapes and types of its arguments. Later calls replay the computation
+ * without running the function. The first call that passes other tensors than the call before traces once more: from then on,
+ * each call copies these arguments. A traced function can be a whole training step, with gradients and optimiser.
  *
  * - Tensors and random keys of the arguments may differ from call to call, anywhere in plain objects and arrays. All other
  *   values (numbers, strings, other objects) are static: each value has a separate trace, as with `static_argnums` of JAX. Pass
