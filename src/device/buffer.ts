@@ -1,6 +1,7 @@
 /** Buffers: memory of a device with its lifetime. */
 import { deferRelease, isAllocationDeferred, isCapturing, registerBuffer, registerUse } from "./capture.ts";
-import { forgetBuffer, trackBuffer } from "./buffer_scope.ts";
+import { reviveBuffer, trackBuffer } from "./buffer_scope.ts";
+import { takeFromCollector } from "./collector.ts";
 import type { Buffer, KernelDevice } from "./device.ts";
 import { currentAccount, type MemoryAccount } from "./memory_account.ts";
 
@@ -16,6 +17,7 @@ class DeviceBuffer implements Buffer {
   readonly byteLength: number;
   readonly serial: number = buffersMade++;
   isLeftToCollector = false;
+  isUnreturned = false;
   /** Undefined until the first use, if allocation is deferred. */
   #memory: unknown;
   /** The account that counts the memory. */
@@ -37,6 +39,7 @@ class DeviceBuffer implements Buffer {
           "their functions make and do not return): return the tensor from the function, or wrap it in keep(...)",
       );
     }
+    if (this.isUnreturned) reviveBuffer(this);
     registerUse(this);
     return this.#memory ??= this.#allocate();
   }
@@ -55,7 +58,8 @@ class DeviceBuffer implements Buffer {
   free(): void {
     if (this.#isFreed) return;
     this.#isFreed = true;
-    if (this.isLeftToCollector) forgetBuffer(this);
+    this.isUnreturned = false;
+    if (this.isLeftToCollector) takeFromCollector(this);
     if (!deferRelease(this)) this.release();
   }
 

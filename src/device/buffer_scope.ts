@@ -1,15 +1,14 @@
 /**
  * Lifetime of buffers. The garbage collector sees a tensor as an object of a hundred bytes, so unused tensors
  * would occupy gigabytes of device memory before a collection. A scope therefore frees its buffers at its
- * end, except those that its function returns. The garbage collector frees buffers outside any scope; an
- * unused `ArrayBuffer` of the same size, the ballast, makes it account for their memory.
+ * end, except those that its function returns. The garbage collector frees buffers outside any scope.
  */
+import { leaveToCollector } from "./collector.ts";
 import type { Buffer } from "./device.ts";
 
 /**
- * Smallest size of a large buffer, in bytes. Smaller buffers have no ballast, since the objects of a tensor are large enough
- * for the garbage collector. A reverse pass frees smaller buffers at its end, since freeing each of them early would take
- * longer than the kernels of small tensors.
+ * Smallest size of a large buffer, in bytes. A reverse pass frees smaller buffers at its end, since freeing each of them early
+ * would take longer than the kernels of small tensors.
  */
 const largeBytes = 16 * 1024;
 
@@ -17,9 +16,6 @@ const largeBytes = 16 * 1024;
 export function isLarge({ byteLength }: Buffer): boolean {
   return byteLength >= largeBytes;
 }
-
-const collected = new FinalizationRegistry<() => void>((release) => release());
-const ballast = new WeakMap<Buffer, ArrayBuffer>();
 
 let current: Set<Buffer> | undefined;
 let largeBuffers: Buffer[] | undefined;
@@ -29,19 +25,6 @@ export function trackBuffer(buffer: Buffer): void {
   if (largeBuffers && isLarge(buffer)) largeBuffers.push(buffer);
   if (current) current.add(buffer);
   else leaveToCollector(buffer);
-}
-
-function leaveToCollector(buffer: Buffer): void {
-  const { device, memory, byteLength } = buffer;
-  collected.register(buffer, () => device.release(memory, byteLength), buffer);
-  buffer.isLeftToCollector = true;
-  if (isLarge(buffer)) ballast.set(buffer, new ArrayBuffer(byteLength));
-}
-
-/** Unregisters a buffer that was freed explicitly. */
-export function forgetBuffer(buffer: Buffer): void {
-  collected.unregister(buffer);
-  ballast.delete(buffer);
 }
 
 /** Removes a buffer from the current scope, so that the garbage collector frees it. */
@@ -72,6 +55,58 @@ export function bufferScope<T>(
     for (const buffer of outliving) if (made.delete(buffer) && !buffer.freed) trackBuffer(buffer);
     for (const buffer of made) buffer.free();
   }
+}
+
+/** Buffers that the last call of {@linkcode callScope} made and did not return. */
+let unreturned = new Set<Buffer>();
+
+/** Bytes of unreturned buffers that are kept until the next call. */
+const keptBytes = 64 * 2 ** 20;
+
+/**
+ * Runs `body`, a call of a model outside any scope, and frees the buffers created in it, except those that `survivors` returns.
+ * A function may store a tensor for later, such as a mask that it makes once. So buffers are kept until the next call has
+ * ended, the smallest ones if there are many bytes; a buffer that is used before is left to the garbage collector.
+ *
+ * @param survivors Returns undefined if the result can contain any of the buffers.
+ */
+export function callScope<T>(body: () => T, survivors: (result: T) => Iterable<Buffer> | undefined): T {
+  if (current) return body();
+  const made = current = new Set<Buffer>();
+  let outliving: Iterable<Buffer> | undefined = [];
+  try {
+    const result = body();
+    outliving = survivors(result);
+    return result;
+  } finally {
+    current = undefined;
+    for (const buffer of outliving ?? [...made]) {
+      if (made.delete(buffer) && !buffer.freed) trackBuffer(buffer);
+    }
+    for (const buffer of unreturned) if (buffer.isUnreturned) buffer.free();
+    unreturned = smallestOf(made);
+  }
+}
+
+/** Frees buffers, except the smallest ones. Returns those. */
+function smallestOf(made: Set<Buffer>): Set<Buffer> {
+  let bytes = 0;
+  for (const { byteLength } of made) bytes += byteLength;
+  const largest = bytes > keptBytes ? [...made].sort((a, b) => b.byteLength - a.byteLength) : [];
+  for (const buffer of largest) {
+    if (bytes <= keptBytes) break;
+    bytes -= buffer.byteLength;
+    made.delete(buffer);
+    buffer.free();
+  }
+  for (const buffer of made) buffer.isUnreturned = true;
+  return made;
+}
+
+/** Leaves a buffer to the garbage collector that was not returned, but stored and used. */
+export function reviveBuffer(buffer: Buffer): void {
+  buffer.isUnreturned = false;
+  leaveToCollector(buffer);
 }
 
 /** Runs `body` and returns the large buffers created in it. A buffer can be listed twice. */

@@ -17,6 +17,8 @@ export interface Buffer {
   readonly serial: number;
   /** Whether the garbage collector frees the buffer. */
   isLeftToCollector: boolean;
+  /** Whether a call of a model made the buffer and did not return it. The end of the next call frees it unless it is used before. */
+  isUnreturned: boolean;
   /**
    * The device's handle: a block on the CPU, a buffer of the pool on a GPU.
    *

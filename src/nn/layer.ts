@@ -9,7 +9,7 @@ import { formatLayer } from "./format_layer.ts";
 import { copy, uploadView } from "../device/view.ts";
 import type { Key } from "../tensor/random.ts";
 import { checkDevice, checkFunction, checkTensor } from "../tensor/checks.ts";
-import { keep, tidy } from "../tensor/scope.ts";
+import { keep, tidy, tidyCall } from "../tensor/scope.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import { treeFlatten, treeLeaves } from "../tensor/tree.ts";
 
@@ -50,6 +50,9 @@ export type Layer<Args extends unknown[] = [x: Tensor], P extends ParameterTree 
  * Makes a layer from a function and the parameters that it closes over. `console.log` prints the names and shapes of the
  * parameters.
  *
+ * A call frees the tensors that `apply` makes and does not return, as functions of `grad` and `jit` do. Outside of those, it frees
+ * them when the next call of a layer ends, unless they were used before. Wrap a tensor that `apply` stores in {@linkcode keep}.
+ *
  * @example
  * ```ts
  * import { layer, ones, parameter, type Tensor } from "@weft/weft";
@@ -63,13 +66,14 @@ export function layer<Args extends unknown[], P extends ParameterTree>(
   apply: (...args: Args) => Tensor,
 ): Layer<Args, P> {
   checkFunction("layer", "apply", apply);
+  const call = (...args: Args) => tidyCall(() => apply(...args));
   const text = () => formatLayer(parameters);
-  printAs(apply, text);
-  displayAs(apply, async () => {
+  printAs(call, text);
+  displayAs(call, async () => {
     const { displayParameters } = await import("./display_parameters.ts");
     return displayParameters(parameters, text());
   });
-  return Object.assign(apply, { parameters });
+  return Object.assign(call, apply, { parameters });
 }
 
 /**

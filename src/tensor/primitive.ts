@@ -266,6 +266,11 @@ export function withCommonSubexpressions<T>(body: () => T): T {
   }
 }
 
+/** Whether the body of a loop is being traced. */
+export function isTracingLoop(): boolean {
+  return shared !== undefined;
+}
+
 /**
  * Checks that a tensor may take over the values of another, and reports it to the watcher.
  *

@@ -1,11 +1,11 @@
 import { checkFunction } from "./checks.ts";
 import type { Buffer } from "../device/device.ts";
-import { bufferScope, keepBuffer } from "../device/buffer_scope.ts";
+import { bufferScope, callScope, keepBuffer } from "../device/buffer_scope.ts";
 import { hasBuffer } from "../device/view.ts";
-import { isRecording } from "./primitive.ts";
+import { currentTransformation, isRecording, isTracingLoop } from "./primitive.ts";
 import { Symbolic } from "./symbolic.ts";
-import type { Tensor } from "./tensor.ts";
-import { treeLeaves } from "./tree.ts";
+import { Tensor } from "./tensor.ts";
+import { entries, treeLeaves } from "./tree.ts";
 
 /** The buffers of the tensors in a tree. */
 export function* buffersOf(tree: unknown): Generator<Buffer> {
@@ -50,6 +50,23 @@ export function tidyLater<T>(body: () => T): { result: T; release: (wanted: unkn
     for (const buffer of survivors) if (!kept.has(buffer)) buffer.free();
   };
   return { result, release };
+}
+
+/**
+ * Runs `body`, a call of a layer. Outside of gradients, transformations, loops and scopes, the tensors made in it that it does not
+ * return are freed when the next such call ends, unless they are used before.
+ */
+export function tidyCall<T>(body: () => T): T {
+  if (isRecording() || currentTransformation() || isTracingLoop()) return body();
+  return callScope(body, buffersOfResult);
+}
+
+/** The buffers of a result; undefined if it has other objects than containers of tensors, which may refer to tensors. */
+function buffersOfResult(result: unknown): Iterable<Buffer> | undefined {
+  if (result instanceof Tensor) return buffersOf(result);
+  const isOpaque = (value: unknown) =>
+    typeof value === "function" || typeof value === "object" && value !== null && !(value instanceof Tensor);
+  return entries(result).some(([, value]) => isOpaque(value)) ? undefined : buffersOf(result);
 }
 
 /** Excludes a tensor from the enclosing {@linkcode tidy}, which then does not free it. */

@@ -31,7 +31,10 @@ testOnDevices("using a freed tensor throws an error that says how to keep it", a
     kept = keep(ones([3]).add(2));
     return undefined;
   });
-  assert.throws(() => lost!.add(1), /was freed when the function that made it ended \(tidy,.*return.*keep\(/s);
+  assert.throws(
+    () => lost!.add(1),
+    /was freed when the function that made it ended \(tidy,.*return.*keep\(/s,
+  );
   await assert.rejects(lost!.data(), /was freed/);
   assert.deepEqual([...await kept!.data()], [3, 3, 3]);
 });

@@ -199,6 +199,7 @@ function plannedBuffer(device: KernelDevice, { byteLength, serial }: Buffer): Bu
     serial,
     memory,
     isLeftToCollector,
+    isUnreturned: false,
     freed: false,
     free: nothing,
     reopen: nothing,

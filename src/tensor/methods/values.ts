@@ -1,5 +1,6 @@
 /** Methods of tensors that read or write values. */
 import { keepBuffer } from "../../device/buffer_scope.ts";
+import { turnForCollector } from "../../device/collector.ts";
 import { kernelDevice, outsideCapture } from "../../device/capture.ts";
 import type { Device } from "../../device/device.ts";
 import { toHostArray, type TypedArray } from "../../device/dtype.ts";
@@ -20,6 +21,7 @@ export const valueMethods = {
     const { memoryDevice: device } = this;
     const [words] = await device.read([makeContiguous(device, this.view)]);
     await awaitChecks(device);
+    await turnForCollector();
     return toHostArray(words, this.dtype);
   },
   async toArray(): Promise<NestedNumbers> {

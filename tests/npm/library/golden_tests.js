@@ -4,7 +4,7 @@
  */
 export const goldenTests = {
   device: ["cpu", "elementwise_kernels", "float32_math", "cyclic_reduction", "scatter_add", "webgpu_matmul"],
-  tensor: ["primitives", "products", "random"],
+  tensor: ["primitives", "products", "random", "eager_memory", "float32_sweep"],
   autodiff: ["primitives", "grad"],
   compile: ["scan", "loop", "jit", "plan"],
   paths: ["golden", "signature", "path"],
