@@ -52,16 +52,16 @@ function count(bytes: number): void {
   } else pressAt = Math.min(pressAt, next);
 }
 
-/** What presses the collector: the last one is reachable, so that the engine allocates it. */
-let pressure: ArrayBuffer | undefined;
+/** The pressing `ArrayBuffer` while it is allocated, so that no compiler can omit the allocation. */
+const pressure: { last?: ArrayBuffer } = {};
 
 function press(): void {
   try {
-    pressure = new ArrayBuffer(pressBytes);
+    pressure.last = new ArrayBuffer(pressBytes);
   } catch {
     // The address space is limited.
   }
-  pressure = undefined;
+  pressure.last = undefined;
 }
 
 /** Lets the event loop turn if many bytes were left to the collector since its last turn. */

@@ -8,7 +8,7 @@ import { checkResolution } from "../paths/times.ts";
 import { hostTimes } from "../tensor/host.ts";
 import { derivativeOrder, hasValues, withoutRecording } from "../tensor/primitive.ts";
 import { NoValuesError } from "../tensor/symbolic.ts";
-import type { Tensor } from "../tensor/tensor.ts";
+import { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { findEvent } from "./adaptive/adaptive.ts";
 import { isAdaptive, methodOf, withStageTolerances } from "./methods.ts";
@@ -94,9 +94,7 @@ export function odeintEvent<S extends Tree>(
   }
   const state = packState(y0, "odeintEvent");
   const { dtype } = state.y0;
-  if (![state.y0, ...typeof t0 === "number" ? [] : [t0]].every(hasValues)) {
-    throw new NoValuesError(whyNoSearch);
-  }
+  if ([state.y0, t0].some((x) => x instanceof Tensor && !hasValues(x))) throw new NoValuesError(whyNoSearch);
   const starts = typeof t0 === "number" ? [t0] : hostTimes(t0, "odeintEvent: t0");
   if (starts.length !== 1) {
     throw new ShapeError(

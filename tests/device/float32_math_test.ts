@@ -57,7 +57,8 @@ function rounded(value: string, type: DType): string {
 const flush = (x: number) => Math.abs(x) < 2 ** -126 ? 0 : x;
 
 function isFlushed({ type, op }: Scalar, { flush }: Arithmetic): boolean {
-  const isMove = op === "input" || op === "bitcast" || op === "select" || op === "constant" || op === "opaque";
+  const isMove = op === "input" || op === "bitcast" || op === "select" || op === "constant" ||
+    op === "opaque";
   return flush && type === "float32" && !isMove;
 }
 

@@ -12,6 +12,7 @@ import * as sorting from "../../src/tensor/primitives/sorting.ts";
 import * as structural from "../../src/tensor/primitives/structural.ts";
 import * as cubicPieces from "../../src/paths/cubic_pieces.ts";
 import * as naturalCubic from "../../src/paths/natural_cubic.ts";
+import { exactGelu } from "./float32_sweep.ts";
 import { at, build, map, permute, random } from "./nd.ts";
 import {
   appliedCase,
@@ -154,6 +155,13 @@ export const cases: Record<string, readonly Case[]> = {
     unary("tanh", Math.tanh, 0, floats([64], 1, { low: -20, high: 20 })),
   ],
   "elementwise.erf": [unary("erf", erf), unary("erf", erf, 0, floats([64], 1, { low: -5, high: 5 }))],
+  "elementwise.gelu": [
+    unary("gelu", exactGelu),
+    unary("gelu", exactGelu, 0, floats([64], 1, { low: -12, high: 12 })),
+  ],
+  "elementwise.normalBelow": [
+    appliedCase(elementwise.normalBelow, (x) => (1 + erf(x * Math.SQRT1_2)) / 2),
+  ],
   "elementwise.sigmoid": [
     unary("sigmoid", (x) => 1 / (1 + Math.exp(-x))),
     unary("sigmoid", (x) => 1 / (1 + Math.exp(-x)), 0, floats([64], 1, { low: -80, high: 80 })),
