@@ -1,6 +1,7 @@
 /** Checks random programs of fixed seeds, and tests the generator and the checks of `deno task fuzz`. */
 import assert from "node:assert/strict";
 import { stopGradient, Tensor, tensor } from "../../mod.ts";
+import * as einsums from "../../src/tensor/einsum.ts";
 import * as functions from "../../src/tensor/functions.ts";
 import { valueMethods } from "../../src/tensor/methods/values.ts";
 import { checkProgram } from "./check.ts";
@@ -26,7 +27,7 @@ Deno.test("random programs have a rule for exactly the public tensor operations"
     .filter(([, { get }]) => get && get.call(x) instanceof Tensor).map(([name]) => name);
   // Methods are assigned to the prototype. Members that the class itself defines are not enumerable.
   const methods = Object.keys(Tensor.prototype).filter((name) => !(name in valueMethods));
-  const apart = Object.keys(functions).filter((name) => !methods.includes(name));
+  const apart = Object.keys({ ...functions, ...einsums }).filter((name) => !methods.includes(name));
   assert.deepEqual(Object.keys(rules).sort(), [...properties, ...methods, ...apart].sort());
   for (const name of apart) {
     assert.ok(!isMethod(name), `${name} is a function, and would be called as a method`);
