@@ -19,6 +19,7 @@ export * from "./batches.ts";
 export * from "../device/errors.ts";
 export { DataFormatError, type FormatErrorDetails, type TimeKind, type TimeUnit } from "./format.ts";
 export * from "./mfcc.ts";
+export * from "./scaling.ts";
 export * from "./series.ts";
 export * from "./spirals.ts";
 export type { ReadOptions, TableOptions } from "./table/options.ts";

@@ -4,7 +4,7 @@ import { largest } from "../device/min_max.ts";
 import { checkCount } from "../nn/layer.ts";
 import { checkWord } from "../tensor/checks.ts";
 import { type Key, randpermArray, splitKey as splitKey } from "../tensor/random.ts";
-import { quantileOf } from "./quantile.ts";
+import type { ChannelStatistics } from "./scaling.ts";
 import type { TimeKind, TimeUnit } from "./format.ts";
 import { DataError } from "../device/errors.ts";
 
@@ -210,66 +210,6 @@ export function dropObservations(set: SeriesSet, share: number, key: Key): Serie
       return { ...series, values };
     }),
   };
-}
-
-/**
- * Location and scale of the values of a channel: mean and standard deviation, or robust estimates of them.
- */
-export interface ChannelStatistics {
-  /** Mean of the values, which scaling subtracts. */
-  readonly mean: number;
-  /** Standard deviation of the values, above 0, which scaling divides by. */
-  readonly standardDeviation: number;
-}
-
-/**
- * How channels are scaled: by mean and standard deviation, by median and quartiles, which outliers do not
- * change, or from their smallest and largest value to -1 and 1.
- */
-export type Scaling = "standard" | "robust" | "range";
-
-/**
- * Mean and standard deviation of each channel's observed values. A constant channel has standard deviation 1.
- *
- * @param scaling `"robust"` uses the median and the interquartile range divided by 1.349, which equal mean
- * and standard deviation for normally distributed values. It falls back to the standard deviation if the
- * quartiles are equal. `"range"` uses the middle of the range and half its width.
- */
-export function channelStatistics(
-  series: readonly Pick<Series, "values">[],
-  channels: number,
-  scaling: Scaling = "standard",
-): ChannelStatistics[] {
-  checkWord("channelStatistics", "scaling", scaling, ["standard", "robust", "range"]);
-  return Array.from({ length: channels }, (_, channel) => {
-    let [count, sum, squares, min, max] = [0, 0, 0, Infinity, -Infinity];
-    const visit = (f: (value: number) => void) => {
-      for (const { values } of series) {
-        for (let i = channel; i < values.length; i += channels) if (!Number.isNaN(values[i])) f(values[i]);
-      }
-    };
-    visit((value) => {
-      count++;
-      sum += value;
-      min = Math.min(min, value);
-      max = Math.max(max, value);
-    });
-    // Constant values: the standard deviation from a rounded mean would be a rounding error.
-    if (min === max) return { mean: min, standardDeviation: 1 };
-    if (scaling === "range" && count > 0) {
-      return { mean: (min + max) / 2, standardDeviation: (max - min) / 2 };
-    }
-    const mean = count ? sum / count : 0;
-    visit((value) => squares += (value - mean) ** 2);
-    const standardDeviation = count && squares > 0 ? Math.sqrt(squares / count) : 1;
-    if (scaling === "standard" || count === 0) return { mean, standardDeviation };
-    const sorted = new Float64Array(count);
-    let at = 0;
-    visit((value) => sorted[at++] = value);
-    sorted.sort();
-    const [low, median, high] = [0.25, 0.5, 0.75].map((share) => quantileOf(sorted, share));
-    return { mean: median, standardDeviation: high > low ? (high - low) / 1.349 : standardDeviation };
-  });
 }
 
 /** Scales every channel to zero mean and unit standard deviation, using the given statistics. */

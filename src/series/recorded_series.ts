@@ -5,7 +5,8 @@
 import { digestOf } from "../files/digest.ts";
 import { listed, type TimeUnit } from "../data/format.ts";
 import { monthsSince1970 } from "../data/months.ts";
-import { channelStatistics, type Scaling, type Series, type SeriesSet } from "../data/series.ts";
+import { channelStatistics, type Scaling } from "../data/scaling.ts";
+import type { Series, SeriesSet } from "../data/series.ts";
 import type { ReadOptions, TableOptions } from "../data/table/options.ts";
 import type { SeriesSettings } from "./settings.ts";
 import {

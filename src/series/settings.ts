@@ -1,5 +1,5 @@
 /** Settings of experiments on series, and their options. */
-import type { Scaling } from "../data/series.ts";
+import type { Scaling } from "../data/scaling.ts";
 import { timeUnits } from "../data/format.ts";
 import { delimiters, duplicateRules, encodings, layouts, type TableOptions } from "../data/table/options.ts";
 import type { MethodName } from "../solvers/methods.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
+import { channelStatistics } from "../../src/data/scaling.ts";
 import {
-  channelStatistics,
   dropObservations,
   normalise,
   type Series,
@@ -70,6 +70,28 @@ Deno.test("normalized channels have mean 0 and standard deviation 1 over observe
 Deno.test("a constant channel has its value as mean and standard deviation 1 in spite of rounding", () => {
   const values = Array.from({ length: 100 }, () => [0.1]);
   assert.deepEqual(channelStatistics([series(values)], 1), [{ mean: 0.1, standardDeviation: 1 }]);
+});
+
+Deno.test("rounding errors of a constant channel are not amplified, whatever its scale", () => {
+  for (const constant of [0.3, -7, 1e6 / 3, 1e30 / 3, 1e-30]) {
+    const one = series(Array.from({ length: 30 }, (_, i) => [constant * (1 + (i % 3) * Number.EPSILON)]));
+    for (const scaling of ["standard", "robust", "range"] as const) {
+      const [{ values }] = normalise([one], channelStatistics([one], 1, scaling));
+      assert.ok(values.every((value) => Math.abs(value) < 1e-5), `${scaling} of ${constant}: ${values[1]}`);
+    }
+  }
+  const mostly = series(
+    Array.from({ length: 99 }, (_, i) => [i < 9 ? 5 : 0.3 * (1 + (i % 2) * Number.EPSILON)]),
+  );
+  assert.ok(channelStatistics([mostly], 1, "robust")[0].standardDeviation > 0.1);
+});
+
+Deno.test("channels of every scale have standard deviation 1 after scaling", () => {
+  for (const unit of [1e-300, 1e-30, 1e-3, 1, 1e30, 1e300]) {
+    const one = series(Array.from({ length: 50 }, (_, i) => [unit * (3 + i % 7)]));
+    const [{ standardDeviation }] = channelStatistics(normalise([one], channelStatistics([one], 1)), 1);
+    assert.ok(Math.abs(standardDeviation - 1) < 1e-12, `${unit}: ${standardDeviation}`);
+  }
 });
 
 Deno.test("stacked series have time as first channel, keep missing values and repeat their last row", () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { CubicSpline, naturalCubicCoeffs, stack, tensor } from "../../mod.ts";
-import type { ChannelStatistics } from "../../src/data/series.ts";
+import type { ChannelStatistics } from "../../src/data/scaling.ts";
 import { openRows, seriesForm } from "../../src/series/series_reading.ts";
 import { parameterCount } from "../../src/nn/layer.ts";
 import { forecastModel, type ForecastModelSizes } from "../../src/series/forecast_models.ts";

@@ -1,11 +1,6 @@
 import { DataFormatError, decodeUtf8, readBytes } from "../../../src/data/format.ts";
-import {
-  type ChannelStatistics,
-  channelStatistics,
-  mapSplits,
-  type Scaling,
-  type Splits,
-} from "../../../src/data/series.ts";
+import { type ChannelStatistics, channelStatistics, type Scaling } from "../../../src/data/scaling.ts";
+import { mapSplits, type Splits } from "../../../src/data/series.ts";
 import { parseCsv } from "../../../src/data/table/read_table.ts";
 import type { Trajectories } from "./trajectories.ts";
 

@@ -1,6 +1,6 @@
 import { Adam } from "../../../src/optim/adam.ts";
 import { reduceOnPlateau } from "../../../src/optim/schedules.ts";
-import type { Scaling } from "../../../src/data/series.ts";
+import type { Scaling } from "../../../src/data/scaling.ts";
 import { treeFlatten } from "../../../src/tensor/tree.ts";
 import type { Task } from "../../../src/train/task.ts";
 import type { ClassificationRules } from "../../../src/series/classification.ts";

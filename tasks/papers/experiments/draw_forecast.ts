@@ -1,7 +1,7 @@
 import type { Chart } from "../../../src/charts/chart.ts";
 import { forecastPanel } from "../../../src/charts/forecast.ts";
 import type { Section } from "../../../src/charts/section.ts";
-import type { ChannelStatistics } from "../../../src/data/series.ts";
+import type { ChannelStatistics } from "../../../src/data/scaling.ts";
 import type { ForecastExample } from "./forecasting.ts";
 
 /**
