@@ -37,10 +37,11 @@ export async function evaluate(args: string[], experiments: readonly Experiment[
     program.error(`error: ${flag(given)} describes another table; set --data to its path`);
   }
   if (testPart && data !== undefined) await requireOwnData(data);
-  const { measures, baselines, verdict } =
+  const { measures, baselines, verdict, warnings = [] } =
     await (data === undefined || testPart
       ? measureTestSet(experiment, { ...config, data: data ?? config.data }, folder)
       : measureAll(experiment, config, folder, data, table));
+  for (const warning of warnings) console.error(`warning: ${warning}`);
   if (verdict !== undefined) console.log(verdict);
   for (const [name, value] of measuresInWords(measures)) console.log(`test ${name} ${value}`);
   for (const [baseline, baselineMeasures] of Object.entries(baselines)) {
@@ -51,7 +52,7 @@ export async function evaluate(args: string[], experiments: readonly Experiment[
   return 0;
 }
 
-type Measured = Pick<Evaluation, "measures" | "baselines" | "verdict">;
+type Measured = Pick<Evaluation, "measures" | "baselines" | "verdict" | "warnings">;
 
 async function measureTestSet(
   experiment: Experiment,

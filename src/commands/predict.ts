@@ -1,5 +1,6 @@
 import { Option } from "commander";
 import { noticesOf } from "../data/table/describe.ts";
+import { describeWarnings } from "../series/learned_ranges.ts";
 import { predictionsAsCsv } from "../series/prediction_table.ts";
 import { requirePredictions } from "../series/trained_model.ts";
 import { readRunConfig, type RunConfig } from "../train/config.ts";
@@ -41,6 +42,7 @@ export async function predict(args: string[], experiments: readonly Experiment[]
   const set = await model.series(file, table);
   for (const notice of noticesOf(set)) console.error(`${file}: ${notice}`);
   const predictions = await model.predict(set);
+  for (const warning of describeWarnings(predictions)) console.error(`warning: ${warning}`);
   if (format === "csv") console.log(predictionsAsCsv(predictions));
   else for (const prediction of predictions) console.log(JSON.stringify(prediction));
   return 0;

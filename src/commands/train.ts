@@ -349,13 +349,14 @@ async function finish(
       );
       return undefined;
     }
-    const { test, baselines = {}, verdict, bestEpoch, seconds } = summary!;
+    const { test, baselines = {}, verdict, warnings = [], bestEpoch, seconds } = summary!;
     log?.test(test, position.step);
     console.log(`test ${measuresText(test)}  best epoch ${bestEpoch}, ${formatDuration(seconds)}`);
     for (const [name, measures] of Object.entries(baselines)) {
       console.log(`${name}: ${measuresText(measures)}`);
     }
     if (verdict !== undefined) console.log(verdict);
+    for (const warning of warnings) console.error(`warning: ${warning}`);
     console.log(`report ${folder.report}`);
     if (log) console.log(`tensorboard --logdir ${quoted(folder.path)}`);
     return summary;

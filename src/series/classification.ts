@@ -12,6 +12,7 @@ import { argmax } from "./metrics/classes.ts";
 import { coolest, fitTemperature, hottest } from "./temperature.ts";
 import { classExamples } from "./report_sections.ts";
 import type { Calibration, Samples, Task } from "../train/task.ts";
+import { type CheckedSeries, rangeWarnings, withWarnings } from "./learned_ranges.ts";
 import { selectEvenly } from "./select_evenly.ts";
 import { meanLogit, meanOutput, meanProbability } from "./ensemble.ts";
 import { closedForm, settling } from "./learning.ts";
@@ -108,9 +109,18 @@ export function classifier(options: ClassifierOptions): Classifier {
       probabilities: Object.fromEntries(classes.map((name, label) => [name, probabilities[label]])),
     };
   };
+  const outputRange = { low: -1, high: 1, mean: 0, standardDeviation: 1 };
+  /** Outputs of a model in closed form, which are regressions on -1 and 1. */
+  const regressed = (outputs: ArrayLike<number>) =>
+    network.fit ? classes.map((column, k) => ({ column, values: [outputs[k]], range: outputRange })) : [];
+  const checkedPrediction = (series: CheckedSeries, outputs: ArrayLike<number>) =>
+    withWarnings(
+      predictionOf(series.name, outputs),
+      rangeWarnings(options.record, series, regressed(outputs)),
+    );
   const predict: Classifier["predict"] = async (series) => {
     const rows = await network.read(series);
-    return series.map(({ name }, i) => predictionOf(name, rows[i]));
+    return series.map((one, i) => checkedPrediction(one, rows[i]));
   };
   const classScores: Classifier["classScores"] = async (series) => (await network.read(series)).map(scores);
   const toBatch = (series: readonly Series[]): SeriesBatch => ({
@@ -144,7 +154,7 @@ export function classifier(options: ClassifierOptions): Classifier {
       : undefined,
     predict,
     classScores,
-    stream: networkStreams(network, options.record, predictionOf),
+    stream: networkStreams(network, options.record, checkedPrediction),
     onLoad: network.onLoad,
     fit: network.fit && ((series) => {
       const targets = series.flatMap(({ label }) => classes.map((_, k) => k === label ? 1 : -1));

@@ -6,14 +6,8 @@
 import { formatSteps } from "../charts/format.ts";
 import { describeTime, listed, type TimeKind, type TimeUnit } from "../data/format.ts";
 import { DataError, WeftError } from "../device/errors.ts";
-import {
-  type ChannelKind,
-  type ChannelStatistics,
-  isUnnamed,
-  mapSplits,
-  type SeriesSet,
-  type Splits,
-} from "../data/series.ts";
+import type { ChannelStatistics } from "../data/scaling.ts";
+import { type ChannelKind, isUnnamed, mapSplits, type SeriesSet, type Splits } from "../data/series.ts";
 
 /** Record of a model's training data. */
 export interface DataRecord {
@@ -57,6 +51,32 @@ export interface DataRecord {
   readonly ignored: readonly string[];
   /** Content of each column of the table, so that another table is read in the same way. */
   readonly columns?: SeriesSet["columns"];
+  /** Ranges of the data that the model learned from. Without them, predictions have no warnings. */
+  readonly ranges?: RecordedRanges;
+}
+
+/** Range of some numbers, with their mean and standard deviation. The standard deviation of a constant is 1. */
+export interface RecordedRange extends ChannelStatistics {
+  /** Smallest number. */
+  readonly low: number;
+  /** Largest number. */
+  readonly high: number;
+}
+
+/** Ranges of the training and the validation set; null without a known number. */
+export interface RecordedRanges {
+  /** Values of each channel; null for the channels of a category. */
+  readonly channels: readonly (RecordedRange | null)[];
+  /** Values of each target. */
+  readonly targets?: readonly (RecordedRange | null)[];
+  /** First and last times of the series. */
+  readonly times: RecordedRange | null;
+  /** Times from the first to the last observation. */
+  readonly durations: RecordedRange | null;
+  /** Numbers of observations. */
+  readonly lengths: RecordedRange | null;
+  /** Median times between two observations. */
+  readonly gaps: RecordedRange | null;
 }
 
 /** Equidistant times. */

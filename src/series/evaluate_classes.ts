@@ -3,6 +3,7 @@ import type { TimeKind } from "../data/format.ts";
 import type { Series } from "../data/series.ts";
 import type { ClassPrediction } from "./predictions.ts";
 import { channelImportance, seriesWithChannel } from "./importance.ts";
+import { describeWarnings } from "./learned_ranges.ts";
 import {
   argmax,
   classMeasures,
@@ -57,7 +58,8 @@ export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evalu
   const rowsOf = (predictions: readonly ClassPrediction[]) =>
     predictions.map(({ probabilities }) => classes.map((name) => probabilities[name]));
   const labels = series.map(({ label }) => label);
-  const rows = rowsOf(await predict(series));
+  const predictions = await predict(series);
+  const rows = rowsOf(predictions);
   const measures = classMeasures(rows, labels);
   const baselines = { [mostFrequent]: classMeasures(rows.map(() => [...shares]), labels) };
   const matrix = confusionMatrix(rows, labels, classes.length);
@@ -74,6 +76,7 @@ export async function evaluateClasses(options: ClassesToEvaluate): Promise<Evalu
     measures,
     baselines,
     verdictMeasure: "accuracy",
+    warnings: describeWarnings(predictions),
     verdict: accuracyVerdict(measures.accuracy, baselines[mostFrequent].accuracy),
     sections: async () => [
       ...confusionSection(classes, matrix),

@@ -8,9 +8,11 @@ import { levels } from "./error_quantiles.ts";
 import { forecastVerdict, lastValue, seasonBefore } from "./forecast_verdict.ts";
 import { describeTime } from "../data/format.ts";
 import { coverage, quantileCrps } from "./metrics/forecasts.ts";
+import { describeWarnings, forecastColumns, rangeWarnings } from "./learned_ranges.ts";
 import { numberMeasures } from "./metrics/numbers.ts";
 import { selectEvenly } from "./select_evenly.ts";
 import { channelImportance, withChannel } from "./importance.ts";
+import type { ForecastPrediction } from "./predictions.ts";
 import { importanceSection, timeAxis } from "./report_sections.ts";
 import type { Evaluation } from "../train/task.ts";
 
@@ -56,7 +58,12 @@ function baselinesOf(
 export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<Evaluation> {
   const { windows, record } = options;
   const { channels } = record;
-  const { measures, baselines } = await measuresOf(options);
+  const checked: Pick<ForecastPrediction, "warnings">[] = [];
+  const { measures, baselines } = await measuresOf(options, ({ series, past }, found) => {
+    checked.push({
+      warnings: rangeWarnings(record, { ...past, name: series }, forecastColumns(record, found)),
+    });
+  });
   const importanceOf = async () => {
     const some = selectEvenly(windows, permuted);
     const errorOf = async (windows: readonly ForecastWindow[]) =>
@@ -88,6 +95,7 @@ export async function evaluateForecasts(options: ForecastsToEvaluate): Promise<E
     baselines,
     verdict: forecastVerdict(measures, baselines),
     verdictMeasure: "mase",
+    warnings: describeWarnings(checked),
     sections: async () => [
       ...importanceSection("scaled squared error", await importanceOf(), "window"),
     ],
@@ -101,9 +109,14 @@ function seasonalErrorsOf({ split, windows }: DataRecord): (series: string, chan
   return (series, channel) => errorsByName.get(series)?.[channel] ?? seasonalErrors[channel];
 }
 
-/** Measures of the forecasts and of the baselines. */
+/**
+ * Measures of the forecasts and of the baselines.
+ *
+ * @param onForecast Called with each window and its forecast.
+ */
 async function measuresOf(
   { windows, record, forecast }: ForecastsToEvaluate,
+  onForecast?: (window: ForecastWindow, forecast: WindowForecast) => void,
 ): Promise<Pick<Evaluation, "measures" | "baselines">> {
   const { channels } = record;
   const baselines = baselinesOf(record);
@@ -113,6 +126,7 @@ async function measuresOf(
   for (let start = 0; start < windows.length; start += batchSize) {
     const part = windows.slice(start, start + batchSize);
     const forecasts = await forecast(part);
+    if (onForecast) part.forEach((window, i) => onForecast(window, forecasts[i]));
     for (const channel of continuedOf(channels)) {
       const { mean, standardDeviation } = channels[channel];
       const scaled = (value: number) => (value - mean) / standardDeviation;

@@ -1,8 +1,8 @@
 import { formatNumber, formatPercent } from "../charts/format.ts";
-import type { Series } from "../data/series.ts";
 import type { NumberPrediction } from "./predictions.ts";
 import { type SeriesToEvaluate, worstShown } from "./evaluate_classes.ts";
 import { channelImportance, seriesWithChannel } from "./importance.ts";
+import { describeWarnings } from "./learned_ranges.ts";
 import { numberMeasures } from "./metrics/numbers.ts";
 import { importanceSection, scatterSection, worstSection } from "./report_sections.ts";
 import type { Evaluation } from "../train/task.ts";
@@ -21,10 +21,8 @@ export async function evaluateNumbers(
   { series, channels, times, targets, predict }: NumbersToEvaluate,
 ): Promise<Evaluation> {
   const truth = targets.map((_, k) => series.map(({ targets: seriesTargets }) => seriesTargets?.[k] ?? NaN));
-  const answersTo = async (asked: readonly Series[]) => {
-    const predictions = await predict(asked);
-    return targets.map(({ name }) => predictions.map(({ numbers }) => numbers[name]));
-  };
+  const numbersOf = (predictions: readonly NumberPrediction[]) =>
+    targets.map(({ name }) => predictions.map(({ numbers }) => numbers[name]));
   const measuresOf = (predicted: readonly (readonly number[])[]) =>
     Object.fromEntries(
       targets.flatMap(({ name }, k) =>
@@ -43,7 +41,8 @@ export async function evaluateNumbers(
       }, 0)
     );
   const total = (errors: readonly number[]) => errors.reduce((sum, error) => sum + error, 0) / errors.length;
-  const predicted = await answersTo(series);
+  const predictions = await predict(series);
+  const predicted = numbersOf(predictions);
   const measures = measuresOf(predicted);
   const baselines = { "the mean": measuresOf(targets.map(({ mean }) => series.map(() => mean))) };
   const errors = errorsOf(predicted);
@@ -52,13 +51,14 @@ export async function evaluateNumbers(
       series,
       channels,
       seriesWithChannel(channels.length),
-      async (changed) => total(errorsOf(await answersTo(changed))) - total(errors),
+      async (changed) => total(errorsOf(numbersOf(await predict(changed)))) - total(errors),
     );
   const worst = Array.from(series.keys()).sort((a, b) => errors[b] - errors[a]).slice(0, worstShown);
   const share = total(errors) / total(errorsOf(targets.map(({ mean }) => series.map(() => mean))));
   return {
     measures,
     baselines,
+    warnings: describeWarnings(predictions),
     verdictMeasure: targets.length > 1 ? undefined : "mse",
     verdict: share < 1
       ? `The mean squared error is ${formatPercent(share, 1)} of the baseline's, which predicts the mean.`

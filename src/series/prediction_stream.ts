@@ -5,6 +5,7 @@ import type { SeriesStreams, SeriesStreamState, StreamedOutputs } from "../model
 import { BlockMean, type BlockSums } from "./block_mean.ts";
 import type { DataRecord } from "./data_record.ts";
 import { continuedOf, presentOf, startOf } from "./forecast_windows.ts";
+import type { CheckedSeries } from "./learned_ranges.ts";
 import type { FollowedState, Prediction, PredictionStreamState, RowsState } from "./predictions.ts";
 import { requireFiniteOutputs, type SeriesNetwork } from "./series_network.ts";
 import type { TrainedModel } from "./trained_model.ts";
@@ -77,13 +78,13 @@ function streamsOf<State extends PredictionStreamState>(
  * If the model reads means of blocks, the mean of an incomplete block is read after each of its rows, from the
  * state after the last complete block. A prediction so equals that of the whole series up to its observation.
  *
- * @param predictionOf Converts a network's outputs to a prediction.
+ * @param predictionOf Converts a network's outputs to a prediction, with warnings about the latest observation.
  * @returns Undefined if the network has no streams.
  */
 export function networkStreams(
   network: Pick<SeriesNetwork, "streams">,
   { channels, time: { scale, origin }, condensing }: Pick<DataRecord, "channels" | "time" | "condensing">,
-  predictionOf: (series: string, outputs: ArrayLike<number>) => Prediction,
+  predictionOf: (observed: CheckedSeries, outputs: ArrayLike<number>) => Prediction,
 ): TrainedModel["stream"] {
   if (!network.streams) return undefined;
   const { rows } = condensing ?? { rows: 1 };
@@ -118,7 +119,13 @@ export function networkStreams(
       const next = block.rows < rows
         ? { first, held: before?.held ?? channels.map(() => 0), model: before?.model, block: block.save() }
         : { first, held, model };
-      return [predictionOf(series, outputs), { ...next, last: time }];
+      // The times of the first and the latest observation, with the values of the latest.
+      const observed = {
+        name: series,
+        times: Float64Array.of(first, time),
+        values: Float64Array.from([...channels.map(() => NaN), ...values]),
+      };
+      return [predictionOf(observed, outputs), { ...next, last: time }];
     },
     check(series, { count, first, last, held, model, block }) {
       const isSaved = isCount(count, 1) && isNumber(first) && isNumber(last) && first <= last &&

@@ -2,8 +2,48 @@
 import type { BlockSums } from "./block_mean.ts";
 import { exp } from "./elementary.ts";
 
+/** Kinds of {@linkcode RangeWarning}. */
+export const rangeCodes = [
+  "value-outside",
+  "time-outside",
+  "duration-outside",
+  "length-outside",
+  "gap-outside",
+  "prediction-outside",
+] as const;
+
+/** Kind of a {@linkcode RangeWarning}. */
+export type RangeCode = typeof rangeCodes[number];
+
+/** An input or a prediction far outside the range of the data that the model learned from. */
+export interface RangeWarning {
+  /**
+   * The quantity that is far outside: a value of a channel, a time, the duration of the series, its number of observations, its
+   * median time between observations, or a predicted value.
+   */
+  readonly code: RangeCode;
+  /** Name of the series. */
+  readonly series: string;
+  /** Name of the channel or of the target. For classes that a ridge regression predicts, the name of the class. */
+  readonly column?: string;
+  /** The value that is farthest outside. */
+  readonly value: number;
+  /** Smallest value in the training and the validation set. */
+  readonly low: number;
+  /** Largest value in the training and the validation set. */
+  readonly high: number;
+  /** Unit of times that are dates or months. */
+  readonly unit?: "seconds" | "months";
+}
+
+/** Members of the predictions of every task. */
+interface CheckedPrediction {
+  /** Inputs and predictions far outside the training data; undefined without any. */
+  readonly warnings?: readonly RangeWarning[];
+}
+
 /** The class of a series. */
-export interface ClassPrediction {
+export interface ClassPrediction extends CheckedPrediction {
   /** Name of the series. */
   readonly series: string;
   /** The most probable class. */
@@ -15,7 +55,7 @@ export interface ClassPrediction {
 }
 
 /** Predicted numeric targets of a series. */
-export interface NumberPrediction {
+export interface NumberPrediction extends CheckedPrediction {
   /** Name of the series. */
   readonly series: string;
   /** Predicted value of each target, by name. */
@@ -23,7 +63,7 @@ export interface NumberPrediction {
 }
 
 /** Forecast of a series. */
-export interface ForecastPrediction {
+export interface ForecastPrediction extends CheckedPrediction {
   /** Name of the series. */
   readonly series: string;
   /** Times of the forecast: dates in ISO 8601, or numbers. */

@@ -39,6 +39,8 @@ interface ConvolutionSizes {
   operators: number;
   /** Random key of the channels that convolutions add up, and of the series that determine the biases. */
   key: Key;
+  /** Whether values that exceed a bias by a rounding error count as not above the bias; true by default. */
+  ignoresRounding?: boolean;
 }
 
 /** Number of biases in total. */
@@ -122,7 +124,7 @@ export interface ConvolutionFeatures {
 
 /** Makes the features of series with these sizes. */
 export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeatures {
-  const { channels, points, biases, operators, key } = sizes;
+  const { channels, points, biases, operators, key, ignoresRounding = true } = sizes;
   const [seriesKey, ...keys] = splitKey(key, 1 + representations);
   const convolutions = Array.from(
     { length: representations },
@@ -131,6 +133,12 @@ export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeature
   const [sum, output] = [new Float64Array(points), new Float64Array(points)];
   const pooled = new Float64Array(4);
   const forms = (series: Float64Array) => [series, differences(series, channels, points)];
+  /** Largest absolute value of each channel. */
+  const magnitudesOf = (series: Float64Array) =>
+    Array.from(
+      { length: channels },
+      (_, c) => largestAbsolute(series.subarray(c * points, (c + 1) * points)),
+    );
   return {
     thresholds(count, series) {
       const found = new Float32Array(biasCount(sizes));
@@ -155,17 +163,36 @@ export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeature
       return found;
     },
     write(series, thresholds, into) {
+      const magnitudes = magnitudesOf(series);
       forms(series).forEach((form, r) => {
         for (const convolution of convolutions[r]) {
+          const magnitude = convolution.channels.reduce((sum, channel) => sum + magnitudes[channel], 0);
+          const rounding = ignoresRounding ? roundingShare * magnitude : 0;
           const count = convolve(form, points - r, convolution, sum, output);
           for (let b = convolution.first; b < convolution.end; b++) {
-            pool(output, count, thresholds[b], pooled);
+            // A bias may equal values of the series up to its rounding to float32.
+            const biasRounding = ignoresRounding ? float32Rounding * Math.abs(thresholds[b]) : 0;
+            pool(output, count, thresholds[b], pooled, rounding + biasRounding);
             for (let o = 0; o < operators; o++) into[operators * b + o] = pooled[o];
           }
         }
       });
     },
   };
+}
+
+/**
+ * Largest rounding error of a convolution, as a fraction of the largest absolute value of its input. The weights of
+ * a kernel add up to 0, so the convolution of a constant stretch is 0 up to this error.
+ */
+const roundingShare = 2 ** -40;
+/** Largest rounding error of a number in float32, as a fraction of the number. */
+const float32Rounding = 2 ** -23;
+
+function largestAbsolute(values: Float64Array): number {
+  let most = 0;
+  for (let i = 0; i < values.length; i++) most = Math.max(most, Math.abs(values[i]));
+  return most;
 }
 
 /** Fractional part of the golden ratio. */
@@ -241,17 +268,19 @@ export function convolve(
  * Positions and stretches are divided by the number of values.
  *
  * @param into Receives the four features.
+ * @param rounding Largest rounding error of a value. A value is above the bias if it exceeds the bias by more.
  */
 export function pool(
   values: Float64Array,
   count: number,
   bias: number,
   into: Float64Array,
+  rounding = 0,
 ): void {
   let [above, excess, positions, longest, last] = [0, 0, 0, 0, -1];
   for (let t = 0; t < count; t++) {
     const value = values[t] - bias;
-    if (value > 0) {
+    if (value > rounding) {
       above++;
       excess += value;
       positions += t;

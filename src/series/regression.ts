@@ -4,6 +4,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { NumberPrediction } from "./predictions.ts";
 import { evaluateNumbers } from "./evaluate_numbers.ts";
 import type { Measures, Samples, Task } from "../train/task.ts";
+import { type CheckedSeries, rangeWarnings, withWarnings } from "./learned_ranges.ts";
 import { networkStreams } from "./prediction_stream.ts";
 import { meanOutput } from "./ensemble.ts";
 import { closedForm, settling } from "./learning.ts";
@@ -36,13 +37,20 @@ export function regressor(options: SeriesNetworkOptions): Regressor {
   const network = seriesNetwork(options, targets.length);
   const unscaled = (outputs: ArrayLike<number>) =>
     targets.map(({ mean, standardDeviation }, k) => outputs[k] * standardDeviation + mean);
-  const predictionOf = (series: string, outputs: ArrayLike<number>): NumberPrediction => ({
-    series,
-    numbers: Object.fromEntries(targets.map(({ name }, k) => [name, unscaled(outputs)[k]])),
-  });
+  const predictionOf = (series: CheckedSeries, outputs: ArrayLike<number>): NumberPrediction => {
+    const numbers = unscaled(outputs);
+    const predicted = targets.map(({ name: column }, k) => ({
+      ...{ column, values: [numbers[k]] },
+      range: options.record.ranges?.targets?.[k] ?? null,
+    }));
+    return withWarnings<NumberPrediction>({
+      series: series.name,
+      numbers: Object.fromEntries(targets.map(({ name }, k) => [name, numbers[k]])),
+    }, rangeWarnings(options.record, series, predicted));
+  };
   const predict: Regressor["predict"] = async (series) => {
     const rows = await network.read(series);
-    return series.map(({ name }, i) => predictionOf(name, rows[i]));
+    return series.map((one, i) => predictionOf(one, rows[i]));
   };
   /** Scaled targets; NaN is unknown. Shape (series, targets). */
   const targetsOf = (series: readonly Series[]) =>

@@ -94,15 +94,28 @@ function featureMeans(features: readonly Float32Array[]): Float64Array {
   return mean;
 }
 
-/** Inverse standard deviations of features; 0 for a constant feature. */
-export function inverseDeviations(features: readonly Float32Array[]): Float64Array {
+/** Largest standard deviation of a feature that is a rounding error of float32, as a fraction of its magnitude. */
+const roundingShare = 1e-6;
+
+/**
+ * Inverse standard deviations of features; 0 for a feature that is constant up to rounding, which would otherwise
+ * be amplified without bound.
+ *
+ * @param magnitudesOf Magnitudes of the numbers that the features are computed from, from the means of the features.
+ */
+export function inverseDeviations(
+  features: readonly Float32Array[],
+  magnitudesOf = (mean: Float64Array) => mean.map(Math.abs),
+): Float64Array {
   const mean = featureMeans(features);
+  const magnitudes = magnitudesOf(mean);
   const scale = new Float64Array(mean.length);
   for (const row of features) {
     for (let f = 0; f < mean.length; f++) scale[f] += (row[f] - mean[f]) ** 2 / features.length;
   }
-  // A standard deviation in the last digits of the mean is a rounding error.
-  return scale.map((square, f) => square > (1e-7 * mean[f]) ** 2 ? 1 / Math.sqrt(square) : 0);
+  return scale.map((square, f) =>
+    Math.sqrt(square) > roundingShare * magnitudes[f] ? 1 / Math.sqrt(square) : 0
+  );
 }
 
 /** Centres and scales of features. */

@@ -21,7 +21,7 @@ import {
   type SeriesNetwork,
   type SeriesNetworkOptions,
 } from "./series_network.ts";
-import { globalFeatureCount, writeGlobalFeatures } from "./global_features.ts";
+import { globalFeatureCount, globalMagnitudes, writeGlobalFeatures } from "./global_features.ts";
 
 /** Maximum number of points of a resampled series. */
 const maxPoints = 2000;
@@ -73,6 +73,8 @@ function ridgeNetwork(
 ): Omit<SeriesNetwork, "members" | "memberOutputs"> {
   const { channels, time, split } = record;
   const convolved = convolvedChannels(record);
+  // Earlier versions, whose records have no ranges, fitted their weights to features with rounding errors.
+  const ignoresRounding = record.ranges !== undefined;
   const sizes = sizesFor(split.train.length);
   const convolutionCount = convolutionFeatureCount(sizes);
   const count = convolutionCount + globalFeatureCount(channels.length);
@@ -94,6 +96,7 @@ function ridgeNetwork(
       channels: convolved.length,
       points: grid.points,
       key,
+      ignoresRounding,
     });
     known = new WeakMap();
     form = { grid, thresholds: thresholdsOf(convolutions), convolutions };
@@ -106,7 +109,13 @@ function ridgeNetwork(
     const [scaled] = normalise([series], channels);
     const features = new Float32Array(count);
     convolutions.write(resampled(scaled, grid), thresholds, features);
-    writeGlobalFeatures(scaled, channels.length, time.scale, features.subarray(convolutionCount));
+    writeGlobalFeatures(
+      scaled,
+      channels.length,
+      time.scale,
+      features.subarray(convolutionCount),
+      ignoresRounding,
+    );
     known.set(series, features);
     return features;
   };
@@ -147,7 +156,12 @@ function ridgeNetwork(
     },
     fit(series, targets) {
       const features = series.map(featuresOf);
-      const scales = inverseDeviations(features);
+      const scales = inverseDeviations(features, (mean) => {
+        const magnitudes = mean.map(Math.abs);
+        const global = mean.subarray(convolutionCount);
+        magnitudes.set(globalMagnitudes(global, channels.length), convolutionCount);
+        return magnitudes;
+      });
       // All classes share one penalty. Each numeric target has a separate penalty.
       const isShared = record.targets === undefined;
       const fitWith = (scale: Float64Array) => fitOutputs(features, scale, targets, { outputs, isShared });

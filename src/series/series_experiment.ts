@@ -1,6 +1,7 @@
 /** Experiments that classify labelled series. */
 import { largest } from "../device/min_max.ts";
-import { dropObservations, mapSplits, type Scaling, type Series, type SeriesSet } from "../data/series.ts";
+import type { Scaling } from "../data/scaling.ts";
+import { dropObservations, mapSplits, type Series, type SeriesSet } from "../data/series.ts";
 import { describeSeries, noticesOf } from "../data/table/describe.ts";
 import type { ReadOptions, TableOptions } from "../data/table/options.ts";
 import { foldIn, type Key, key, randpermArray, splitKey as splitKey } from "../tensor/random.ts";
@@ -25,6 +26,7 @@ import {
 } from "./classification.ts";
 import { condense, condensingOf, describeCondensing } from "./condense.ts";
 import type { CandidateProblem, SeriesTask } from "./cross_validation.ts";
+import { rangesOf } from "./learned_ranges.ts";
 import { drawChannels } from "./draw_channels.ts";
 import { splitSeries } from "./split_series.ts";
 import { paceFor } from "./pace.ts";
@@ -150,13 +152,14 @@ export function seriesExperiment<Settings extends SeriesSettings>(
           condense(onGrid(one, time.grid), set.channels.length, blockRows)
         );
         const channels = scaledChannels(set, train, settings, problem.scaling?.(settings));
+        const targets = set.targets && settings.task === "regress"
+          ? recordTargets(train, set.targets)
+          : undefined;
         const pace = rules ? undefined : await paceFor(kind, train, { channels, time, condensing }, settings);
         return {
           version: 2,
           channels,
-          ...(set.targets && settings.task === "regress"
-            ? { targets: recordTargets(train, set.targets) }
-            : {}),
+          ...(targets ? { targets } : {}),
           time,
           length: largest(set.series.map((one) => onGrid(one, time.grid).times.length)),
           classes: set.classes,
@@ -166,6 +169,9 @@ export function seriesExperiment<Settings extends SeriesSettings>(
           split,
           ignored: set.ignored ?? [],
           ...(set.columns ? { columns: set.columns } : {}),
+          ...(rules
+            ? {}
+            : { ranges: rangesOf({ channels, targets }, seriesOf([...split.train, ...split.validation])) }),
         };
       };
       const taskOf = (given: Settings, record: DataRecord): SeriesTask => {

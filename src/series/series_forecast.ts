@@ -34,6 +34,7 @@ import {
 import { windowForecaster } from "./window_forecaster.ts";
 import { type SeriesSettings, sourcesOf } from "./settings.ts";
 import type { SeriesSource } from "./series_source.ts";
+import { rangesOf } from "./learned_ranges.ts";
 import { stepsOf } from "./horizon.ts";
 import { settling, trainingMemory } from "./learning.ts";
 import { kindNamed, withoutEffect } from "./model_kind.ts";
@@ -260,6 +261,7 @@ async function recordOf(
     split: { train: recorded, validation: [], test: [] },
     ignored: set.ignored ?? [],
     ...(set.columns ? { columns: set.columns } : {}),
+    ranges: rangesOf({ channels }, set.series.map((one) => upTo(until.validation, one, width))),
   };
 }
 

@@ -99,6 +99,8 @@ export interface NewMeasures {
   readonly kind: SampleKind;
   /** Lines about ignored columns and the notices of the reader. */
   readonly notices: readonly string[];
+  /** Lines about inputs and predictions far outside the training data, one for each kind. */
+  readonly warnings: readonly string[];
 }
 
 /**
@@ -128,5 +130,6 @@ export async function measureNew(
     seen,
     kind,
     notices,
+    warnings: evaluated?.warnings ?? [],
   };
 }

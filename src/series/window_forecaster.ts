@@ -29,6 +29,7 @@ import {
 } from "./forecast_windows.ts";
 import type { SeriesSettings } from "./settings.ts";
 import { kindNamed } from "./model_kind.ts";
+import { forecastColumns, rangeWarnings, withWarnings } from "./learned_ranges.ts";
 import { knownErrors } from "./regression.ts";
 import { groupsOfOneLength, predicting, readAlike, seriesNetwork } from "./series_network.ts";
 import { aheadOf, scalesOf, type WindowBatch, windowBatches } from "./window_batches.ts";
@@ -225,19 +226,21 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
       const windows = series.map((one, i) => windowAt(one, presents[i], width, sizes));
       const at = times.map((seriesTimes, i) => seriesTimes.map((time) => (time - windows[i].present) / gap));
       const forecasts = await predicting(series.map(({ name }) => name), forecast(windows, at));
-      return series.map(({ name }, i): ForecastPrediction => ({
-        series: name,
-        times: record.time.kind === "number"
-          ? times[i]
-          : times[i].map((time) => formatTime(time, record.time.kind)),
-        channels: Object.fromEntries(continued.map((channel) => {
-          const { mean, quantiles } = forecasts[i][channel];
-          return [channels[channel].name, {
-            mean,
-            quantiles: Object.fromEntries(quantiles.map((line, level) => [`${levels[level]}`, line])),
-          }];
-        })),
-      }));
+      return series.map((one, i) =>
+        withWarnings<ForecastPrediction>({
+          series: one.name,
+          times: record.time.kind === "number"
+            ? times[i]
+            : times[i].map((time) => formatTime(time, record.time.kind)),
+          channels: Object.fromEntries(continued.map((channel) => {
+            const { mean, quantiles } = forecasts[i][channel];
+            return [channels[channel].name, {
+              mean,
+              quantiles: Object.fromEntries(quantiles.map((line, level) => [`${levels[level]}`, line])),
+            }];
+          })),
+        }, rangeWarnings(record, one, forecastColumns(record, forecasts[i])))
+      );
     },
     load,
     async refresh(batches, windows) {

@@ -11,6 +11,7 @@ import type {
   NumberPrediction,
   Prediction,
 } from "../series/predictions.ts";
+import { describeWarnings } from "../series/learned_ranges.ts";
 import { timeAxis } from "../series/report_sections.ts";
 import type { GivenAnswer } from "./service.ts";
 
@@ -38,7 +39,9 @@ export function htmlPart(html: string): Response {
 export function answersPart(answers: readonly Prediction[], notices: readonly string[]): string {
   const table = tableOf(answers);
   const more = table.rows.length - mostRows;
+  const warnings = describeWarnings(answers);
   const sections: Section[] = [
+    ...(warnings.length > 0 ? [{ kind: "text", title: "Warnings", lines: warnings } as const] : []),
     {
       ...{ kind: "table", title: "Answers", ...table, rows: table.rows.slice(0, mostRows) },
       ...(more > 0 ? { text: `The first ${mostRows} of ${table.rows.length} rows.` } : {}),

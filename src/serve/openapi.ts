@@ -1,6 +1,7 @@
 /** OpenAPI 3.1 description of a server (https://spec.openapis.org/oas/v3.1.0). */
 import type { DataRecord } from "../series/data_record.ts";
 import { continuedOf } from "../series/forecast_windows.ts";
+import { rangeCodes } from "../series/predictions.ts";
 import { tableNotations } from "./notations.ts";
 import { linesType, tableTypes } from "./predict.ts";
 import { type ProblemFields, type ProblemStatus, problemStatuses, problemType } from "./problem.ts";
@@ -190,6 +191,7 @@ function schemasOf({ record, config }: Pick<Service, "record" | "config">): Reco
       })),
     }),
     Answer: answerOf(config.task, record),
+    RangeWarning: rangeWarning,
     Answers: objectOf({ answers: listOf(reference("Answer")), notices: listOf(text), ignored: listOf(text) }),
     Latest: objectOf({
       latest: listOf(objectOf({ at: { type: "string", format: "date-time" }, answer: reference("Answer") })),
@@ -222,19 +224,29 @@ function schemasOf({ record, config }: Pick<Service, "record" | "config">): Reco
   };
 }
 
+/** An input or a prediction far outside the training data. */
+const rangeWarning: Schema = objectOf({
+  code: { enum: rangeCodes },
+  ...{ series: text, column: text, value: number, low: number, high: number },
+  unit: { enum: ["seconds", "months"] },
+}, ["code", "series", "value", "low", "high"]);
+
 function answerOf(task: Service["config"]["task"], { classes, targets = [], channels }: DataRecord): Schema {
+  /** An answer with these members, and its warnings if there are any. */
+  const answer = (members: Readonly<Record<string, Schema>>) =>
+    objectOf({ ...members, warnings: listOf(reference("RangeWarning")) }, Object.keys(members));
   const share: Schema = { type: "number", minimum: 0, maximum: 1 };
   const each = (names: readonly string[], schema: Schema) =>
     objectOf(Object.fromEntries(names.map((name) => [name, schema])));
   if (task === "regress") {
-    return objectOf({ series: text, numbers: each(targets.map(({ name }) => name), number) });
+    return answer({ series: text, numbers: each(targets.map(({ name }) => name), number) });
   }
   if (task === "forecast") {
     const continued = continuedOf(channels).map((channel) => channels[channel].name);
     const forecast = objectOf({ mean: listOf(number), quantiles: mapOf(listOf(number)) });
-    return objectOf({ series: text, times: listOf(time), channels: each(continued, forecast) });
+    return answer({ series: text, times: listOf(time), channels: each(continued, forecast) });
   }
-  return objectOf({
+  return answer({
     ...{ series: text, label: { type: "string", enum: classes }, probability: share },
     probabilities: each(classes, share),
   });

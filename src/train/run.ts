@@ -300,6 +300,7 @@ export async function execute(
     ...(Object.keys(tested.baselines).length > 0 ? { baselines: tested.baselines } : {}),
     ...(tested.verdict === undefined ? {} : { verdict: tested.verdict }),
     ...(task.notices?.length ? { notices: task.notices } : {}),
+    ...(tested.warnings?.length ? { warnings: tested.warnings } : {}),
     bestEpoch: best.epoch,
     epochs: result.position.epoch,
     parameters: parameterCount(task.parameters),
@@ -319,7 +320,11 @@ export async function execute(
       verdictMeasure: tested?.verdictMeasure,
       metrics: result.metrics,
       summary,
-      sections: [...await task.examples?.() ?? [], ...await tested?.sections() ?? []],
+      sections: [
+        ...(summary?.warnings ? [{ kind: "text", title: "Warnings", lines: summary.warnings } as const] : []),
+        ...await task.examples?.() ?? [],
+        ...await tested?.sections() ?? [],
+      ],
     }),
   );
   return displayResult({ ...result, summary }, task);
@@ -385,6 +390,7 @@ export async function testBest({ task, folder, config }: Omit<Run, "resume">): P
     baselines: evaluated?.baselines ?? {},
     verdict: evaluated?.verdict,
     verdictMeasure: evaluated?.verdictMeasure,
+    warnings: evaluated?.warnings,
     sections: async () => await evaluated?.sections() ?? [],
   };
 }

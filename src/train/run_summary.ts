@@ -14,6 +14,8 @@ export interface RunSummary {
   readonly verdict?: string;
   /** Lines about the data that a reader of the results must know. */
   readonly notices?: readonly string[];
+  /** Lines about test inputs and predictions far outside the training data. */
+  readonly warnings?: readonly string[];
   /** Epoch of the best weights, from 1. */
   readonly bestEpoch: number;
   /** Number of complete epochs. */

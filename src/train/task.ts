@@ -21,6 +21,8 @@ export interface Evaluation {
   readonly verdict?: string;
   /** Name of the measure that the verdict compares. Reports show it before the others. */
   readonly verdictMeasure?: string;
+  /** Lines about inputs and predictions far outside the training data. */
+  readonly warnings?: readonly string[];
   /** Measures of the predictions by name. */
   readonly measures: Readonly<Record<string, number>>;
   /** Measures of each baseline, by the name of the baseline. */

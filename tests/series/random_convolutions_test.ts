@@ -89,6 +89,22 @@ Deno.test("thresholds are quantiles of convolutions, and the features are their 
   });
 });
 
+Deno.test("a constant series has no values above a bias, in spite of rounding", () => {
+  const sizes = { channels: 3, points: 30, biases: 4, operators: 4, key: key(2) };
+  const convolutions = convolutionFeatures(sizes);
+  const constant = (value: number) => Float64Array.from({ length: 90 }, (_, i) => value * (1 + (i % 3) / 7));
+  const thresholds = convolutions.thresholds(1, () => constant(0.7));
+  const features = new Float32Array(convolutionFeatureCount(sizes));
+  const excesses = (value: number) => {
+    convolutions.write(constant(value), thresholds, features);
+    return features.filter((_, f) => f % 4 === 1 && features[f] > 0);
+  };
+  // A padded convolution is not 0 at the ends of a series.
+  for (const value of [0.7, 0.7000001, 1.1, -2.3]) {
+    assert.ok(excesses(value).every((excess) => excess > 1e-8), `${value}: ${Math.min(...excesses(value))}`);
+  }
+});
+
 Deno.test("equal keys give equal features, and different keys give features of different channels", () => {
   const featuresOf = (seed: number) => {
     const sizes = { channels: 4, points: 12, biases: 2, operators: 1, key: key(seed) };

@@ -123,6 +123,16 @@ Deno.test("the penalty with the smallest leave-one-out error is chosen: a small 
   assert.ok(fitRidge({ features, scale, targets: noise }).penalty >= 10);
 });
 
+Deno.test("features that are constant up to the rounding of float32 have no weight", () => {
+  const features = Array.from({ length: 20 }, (_, i) =>
+    Float32Array.of(
+      ...[7 * (1 + (i % 2) * 2 ** -23), 1e-8 * (i % 3), 1e-8 * (i % 3), 1e-30 * (i % 3)],
+      ...[1e30 * (i % 3), 5 + 1e-4 * (i % 3)],
+    ));
+  const scale = inverseDeviations(features, (mean) => mean.map(Math.abs).with(2, 1));
+  assert.deepEqual(Array.from(scale, (one) => one > 0), [false, true, false, true, true, true]);
+});
+
 Deno.test("constant features have no weight, and constant targets are predicted exactly", () => {
   const features = [1, 2, 4].map((x) => Float32Array.of(x, 0.1, 7));
   const scale = inverseDeviations(features);

@@ -35,6 +35,34 @@ Deno.test(
 );
 
 Deno.test(
+  "answers about data far outside the training data have the warnings of the description",
+  withFolder(async (folder) => {
+    const handler = handlerOf(serviceOf(await trainedRun(folder)));
+    const predict = async (accept: string) =>
+      await handler(
+        new Request(`${address}/predict`, {
+          method: "POST",
+          headers: { "content-type": "text/csv", accept },
+          body: "series,time,x,ward\ns0,0,1,er\ns0,1,1e6,er\ns1,0,1,er\n",
+        }),
+      );
+    const { answers: [outside, inside] } = await (await predict("application/json")).json();
+    assert.equal(inside.warnings, undefined);
+    const { components: { schemas: { RangeWarning, Answer } } } = await description(folder);
+    assert.ok("warnings" in Answer.properties && !Answer.required.includes("warnings"));
+    for (const warning of outside.warnings) {
+      for (const name of Object.keys(warning)) assert.ok(name in RangeWarning.properties, name);
+      for (const name of RangeWarning.required) assert.ok(name in warning, name);
+      assert.ok(RangeWarning.properties.code.enum.includes(warning.code));
+    }
+    const [{ code, column, value }] = outside.warnings;
+    assert.deepEqual([code, column, value], ["value-outside", "x", 1e6]);
+    const html = await (await predict("text/html")).text();
+    assert.match(html, /Warnings[^]*values of &#34;x&#34; far outside the training data/);
+  }),
+);
+
+Deno.test(
   "the page shows the model and its answers, loads nothing from other hosts, and shows no local path",
   withFolder(async (folder) => {
     const handler = handlerOf(serviceOf(await trainedRun(folder, { online: true })));
