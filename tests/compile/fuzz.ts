@@ -8,6 +8,7 @@ import { asCode, type RandomBody, randomBody, shrink } from "./random_body.ts";
 import { difference, optionsOf, tolerances } from "./run_body.ts";
 import { hardwareLayouts, withLayouts } from "./check_loops.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
+import { fuzzTables } from "../series/fuzz_tables.ts";
 import { command, main, number, wholeFrom } from "../../src/commands/command.ts";
 import { Option } from "commander";
 
@@ -19,6 +20,7 @@ const program = command(
   .addOption(
     new Option("--kind <kind>", "kind of cases").choices(["both", "loops", "programs"]).default("both"),
   )
+  .option("--tables", "instead: every model on random tables that leave the range of the training table")
   .option("--cases <number>", "cases of each kind", wholeFrom(1), 100)
   .option("--seed <number>", "seed of the first case; later cases use the next seeds", wholeFrom(0), 0)
   .option("--device <name>", "device of the loops: cpu or webgpu", "cpu")
@@ -33,6 +35,7 @@ const maxFailures = 5;
 await main(async (args) => {
   program.parse(args, { from: "user" });
   const { kind, ...options } = program.opts<Options & { kind: string }>();
+  if (options.tables) return await fuzzTables(options);
   const codes: number[] = [];
   if (kind !== "programs") codes.push(await fuzzLoops(options));
   if (kind !== "loops") codes.push(await fuzzPrograms(options));
@@ -42,6 +45,7 @@ await main(async (args) => {
 interface Options {
   readonly cases: number;
   readonly seed: number;
+  readonly tables?: true;
   readonly device: "cpu" | "webgpu";
   readonly implementation: "native" | "dawn";
   readonly hardware: boolean;
