@@ -63,6 +63,7 @@ export { ownSeries } from "./own_series.ts";
 export * from "./prediction_table.ts";
 export {
   type ChannelForecast,
+  type CheckedPrediction,
   type ClassPrediction,
   type FollowedState,
   type ForecastPrediction,
@@ -71,6 +72,7 @@ export {
   type PredictionStream,
   type PredictionStreamState,
   type RangeCode,
+  rangeCodes,
   type RangeWarning,
   type RowsState,
   type TaskKind,

@@ -37,7 +37,7 @@ export interface RangeWarning {
 }
 
 /** Members of the predictions of every task. */
-interface CheckedPrediction {
+export interface CheckedPrediction {
   /** Inputs and predictions far outside the training data; undefined without any. */
   readonly warnings?: readonly RangeWarning[];
 }
