@@ -231,30 +231,3 @@ function onGrid(
   }
   return grid;
 }
-
-/** Where the parts of a table end. */
-interface SplitOptions {
-  /** Time of a horizon. */
-  span: number;
-  /** Ends of the training and validation period that the user gave. */
-  given?: Partial<RecordedWindows["until"]>;
-}
-
-/**
- * Ends of the training and validation period. By default the first 60 % of the observations in order of time
- * are for training, the next 20 % for validation, and the rest for testing. With a given test period, 75 % of
- * the observations before it are for training. If there are few observations, training ends earlier:
- * validation and test period each have at least one horizon.
- */
-export function untilOf(
-  series: readonly Series[],
-  { span, given = {} }: SplitOptions,
-): RecordedWindows["until"] {
-  const { validation: end = Infinity } = given;
-  const all = Float64Array.from(series.flatMap(({ times }) => Array.from(times)))
-    .filter((time) => time <= end).sort();
-  const at = (share: number) => all[Math.max(0, Math.floor(share * all.length) - 1)];
-  if (end < Infinity) return { train: given.train ?? Math.min(at(0.75), end - span), validation: end };
-  const validation = Math.min(at(0.8), all[all.length - 1] - span);
-  return { train: Math.min(at(0.6), validation - span), validation };
-}

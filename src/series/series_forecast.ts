@@ -27,10 +27,10 @@ import {
   lastObserved,
   longestPast,
   presentsOf,
-  untilOf,
   upTo,
   windowsOf,
 } from "./forecast_windows.ts";
+import { requireTargets, untilOf } from "./forecast_split.ts";
 import { windowForecaster } from "./window_forecaster.ts";
 import { type SeriesSettings, sourcesOf } from "./settings.ts";
 import type { SeriesSource } from "./series_source.ts";
@@ -139,6 +139,7 @@ async function forecastTask(
       },
     );
   }
+  requireTargets(set, windows, record);
   const { gap, season, until } = record.windows!;
   const data = mapSplits(windows, forecaster.toBatch);
   // Runs with version 1 of the record were trained with gradients, whatever their model.
@@ -220,20 +221,21 @@ async function recordOf(
   const kind = kindNamed(windowModels, settings.model ?? "linear");
   const gap = set.times === "month" ? Math.max(1, Math.round(typicalGap(set))) : typicalGap(set);
   const horizon = stepsOf(chosenHorizon, gap, set.times);
-  const until = untilOf(set.series, { span: horizon * gap, given });
   const width = set.channels.length;
-  const train = set.series.map((one) => upTo(until.train, one, width));
-  const rows = largest(train.map(({ times }) => times.length));
-  const channels = recordChannels(set, train, settings);
-  const continued = continuedOf(channels);
-  const season = chosen.season ??
-    seasonOf({ gap, times: set.times, series: train, channels: width, continued });
-  const { context = kind.contextOf?.(season) ?? contextOf(rows, horizon, season) } = chosen;
+  const continued = set.channels.keys().filter((i) => (set.kinds?.[i].role ?? "observed") === "observed")
+    .toArray();
   if (continued.length === 0) {
     throw new Error(
       `${set.name}: no column is left to forecast: all are known ahead of time, or one value for a series`,
     );
   }
+  const until = untilOf(set.series, { span: horizon * gap, width, continued, given });
+  const train = set.series.map((one) => upTo(until.train, one, width));
+  const rows = largest(train.map(({ times }) => times.length));
+  const channels = recordChannels(set, train, settings);
+  const season = chosen.season ??
+    seasonOf({ gap, times: set.times, series: train, channels: width, continued });
+  const { context = kind.contextOf?.(season) ?? contextOf(rows, horizon, season) } = chosen;
   // Falls back to the standard deviation if there are no values one season apart, or if all differences are
   // 0.
   const scaledErrors = (series: readonly Series[]) =>
