@@ -2,10 +2,12 @@
 import { formatDuration } from "../charts/format.ts";
 import type { Section } from "../charts/section.ts";
 import { formatMeasure, measureName } from "../train/measure_names.ts";
+import { wordsOf } from "../train/report_settings.ts";
 import type { PlanOptions, Task } from "../train/task.ts";
 import type { Splits } from "../data/series.ts";
 import { autoBudget, searchBudget, secondsOfBudget } from "./budget.ts";
 import { type CandidateProblem, crossValidate, type CrossValidation } from "./cross_validation.ts";
+import { notFinished, notStarted } from "./candidate_failure.ts";
 import type { ComparedModel, RecordedTraining } from "./data_record.ts";
 import { kindNamed, type ModelKind, type ModelSetting } from "./model_kind.ts";
 import { meanWithError } from "./score.ts";
@@ -80,20 +82,21 @@ export function choiceOf(
   return { model, ...kindNamed(kinds, model).defaults };
 }
 
-/** Models for classes and numbers that accept the given settings. */
+/** Models for classes and numbers. A model that does not accept the given settings has a reason to be left out. */
 export function modelCandidates(
   kinds: Readonly<Record<string, ModelKind>>,
   settings: SeriesSettings,
 ): Candidate[] {
   const given = settings as unknown as Readonly<Record<string, unknown>>;
   const optional = ["balance", "positiveWeight", "intensity"];
-  const usable = wholeSeriesCandidates.filter((name) => {
-    if (!Object.hasOwn(kinds, name)) return false;
-    const { takes, rejects = [] } = kindNamed(kinds, name);
-    if (settings.online && !takes.includes("online")) return false;
-    return !optional.some((option) => given[option] !== undefined && rejects.includes(option));
+  return wholeSeriesCandidates.filter((name) => Object.hasOwn(kinds, name)).map((model) => {
+    const { takes, rejects = [] } = kindNamed(kinds, model);
+    const unusable = settings.online && !takes.includes("online")
+      ? "online"
+      : optional.find((option) => given[option] !== undefined && rejects.includes(option));
+    const reason = unusable && `left out: ${model} cannot use ${wordsOf(unusable)}`;
+    return { label: model, chosen: choiceOf(kinds, model), ...(reason ? { reason } : {}) };
   });
-  return usable.map((model) => ({ label: model, chosen: choiceOf(kinds, model) }));
 }
 
 /** Time at which a comparison ends, as `performance.now()`. Prints the time limit. */
@@ -113,6 +116,8 @@ export interface Candidate {
   /** Name in the comparison. */
   readonly label: string;
   readonly chosen: NonNullable<RecordedTraining["chosen"]>;
+  /** Why the model is left out. */
+  readonly reason?: string;
 }
 
 /** Options of {@linkcode compareWholeSeries}. */
@@ -136,18 +141,32 @@ interface ChosenModel {
 /**
  * Compares candidates for classes or numbers by their accuracy or squared error. A later candidate replaces an
  * earlier one if it is clearly better. The first candidate is always scored; the others within the time
- * limit. No further candidate is tried after one without an error.
+ * limit. No further candidate is tried after one without an error. A candidate without a score has a reason.
  *
  * @returns Undefined if the signal ended the comparison.
  */
 export async function compareWholeSeries<Settings extends SeriesSettings>(
   options: WholeSeriesComparison<Settings>,
 ): Promise<ChosenModel | undefined> {
-  const { problem, settings, candidates, folds, steps, signal, onLine } = options;
+  const { problem, settings, folds, steps, signal, onLine } = options;
   const deadline = deadlineOf(settings, options);
   const compared: ComparedModel[] = [];
   let best: { score: CrossValidation; candidate: Candidate } | undefined;
+  const add = (entry: ComparedModel) => {
+    compared.push(entry);
+    onLine?.(`  ${lineOf(entry)}`);
+  };
+  const candidates = options.candidates.filter(({ reason }) => reason === undefined);
+  for (const { label, reason } of options.candidates) if (reason) add({ model: label, reason, seconds: 0 });
   for (const [place, candidate] of candidates.entries()) {
+    if (best?.score.accuracy === 1) {
+      add({
+        model: candidate.label,
+        reason: `not started: ${best.candidate.label} makes no error`,
+        seconds: 0,
+      });
+      continue;
+    }
     const start = performance.now();
     // Candidates share the rest of the time, so that one slow model does not keep the others from being scored.
     const share = start + Math.max(0, deadline - start) / (candidates.length - place);
@@ -157,11 +176,9 @@ export async function compareWholeSeries<Settings extends SeriesSettings>(
     });
     if (signal?.aborted) return undefined;
     const seconds = (performance.now() - start) / 1000;
-    const entry: ComparedModel = { model: candidate.label, seconds, ...(score ? measuresOf(score) : {}) };
-    compared.push(entry);
-    onLine?.(`  ${lineOf(entry)}`);
+    const outOfTime = { reason: start < deadline ? notFinished : notStarted };
+    add({ model: candidate.label, seconds, ...(score ? measuresOf(score) : outOfTime) });
     if (score && (!best || isBetter(score, best.score))) best = { score, candidate };
-    if (score?.accuracy === 1) break;
   }
   const { candidate, score } = best ??
     { candidate: candidates[0], score: { steps: steps.at(-1)!, temperature: 1 } };
@@ -191,7 +208,8 @@ function isBetter(one: CrossValidation, earlier: CrossValidation): boolean {
   return mean > standardError;
 }
 
-function measuresOf({ loss, accuracy, r2, steps }: CrossValidation): Partial<ComparedModel> {
+function measuresOf({ loss, accuracy, r2, steps, reason }: CrossValidation): Partial<ComparedModel> {
+  if (reason !== undefined) return { reason };
   const measures = Object.entries({ accuracy, r2, loss }).filter(([, value]) => Number.isFinite(value));
   return {
     measures: Object.fromEntries(measures) as Record<string, number>,
@@ -200,9 +218,9 @@ function measuresOf({ loss, accuracy, r2, steps }: CrossValidation): Partial<Com
 }
 
 /** A compared model as a line of text. */
-export function lineOf({ model, measures, steps, seconds }: ComparedModel): string {
+export function lineOf({ model, measures, reason = notFinished, steps, seconds }: ComparedModel): string {
   const time = formatDuration(seconds);
-  if (!measures) return `${model}: not finished within the time limit, ${time}`;
+  if (!measures) return `${model}: ${reason}${seconds > 0 ? `, ${time}` : ""}`;
   const values = Object.entries(measures).map(([name, value]) =>
     `${measureName(name)} ${formatMeasure(name, value)}`
   );
@@ -233,18 +251,22 @@ function comparisonSection(training: RecordedTraining): Section[] {
   if (!compared || !chosen) return [];
   const names = [...new Set(compared.flatMap(({ measures = {} }) => Object.keys(measures)))];
   const hasSteps = compared.some(({ steps }) => steps !== undefined);
+  const hasReasons = compared.some(({ measures }) => !measures);
+  const head = ["model", ...names.map(measureName), ...hasSteps ? ["steps"] : [], "time"];
   return [{
     kind: "table",
     title: "Compared models",
     text: `The models were compared on data that they did not learn from. Chosen: ${
       chosen.label ?? chosen.model
     }; ${names.includes("mae") ? "its error is the smallest" : replacementRule}.`,
-    head: ["model", ...names.map(measureName), ...hasSteps ? ["steps"] : [], "time"],
-    rows: compared.map(({ model, measures, steps, seconds }) => [
+    head: [...head, ...hasReasons ? ["why there is no score"] : []],
+    texts: hasReasons ? [0, head.length] : [0],
+    rows: compared.map(({ model, measures, reason = notFinished, steps, seconds }) => [
       model === (chosen.label ?? chosen.model) ? { text: model, mark: "best" } : model,
       ...names.map((name) => measures?.[name] === undefined ? "" : formatMeasure(name, measures[name])),
       ...hasSteps ? [`${steps ?? ""}`] : [],
-      measures ? formatDuration(seconds) : "not finished",
+      seconds > 0 ? formatDuration(seconds) : "",
+      ...hasReasons ? [measures ? "" : reason] : [],
     ]),
   }];
 }

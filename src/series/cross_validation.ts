@@ -1,12 +1,10 @@
 /** Cross-validation of a candidate: its settings, scored on series outside the training folds. */
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { foldSplit, type Series, type Splits } from "../data/series.ts";
-import { NonFiniteLossError } from "../train/loop.ts";
 import { trainInMemory } from "../train/in_memory.ts";
 import type { Task } from "../train/task.ts";
 import { foldIn, type Key, key } from "../tensor/random.ts";
-import { DataError } from "../device/errors.ts";
-import { DivergenceError } from "../solvers/divergence.ts";
+import { failureOf } from "./candidate_failure.ts";
 import { meanOf, meanWithError, type Score, scoreOutputs } from "./score.ts";
 import type { SeriesSettings } from "./settings.ts";
 
@@ -66,6 +64,8 @@ export interface CrossValidation extends Score {
    * scores, or numbers in the units of the data. Undefined for a series outside the validation sets.
    */
   readonly outputs: readonly (ArrayLike<number> | undefined)[];
+  /** Why the loss is infinite, if training or prediction failed. */
+  readonly reason?: string;
 }
 
 /**
@@ -150,8 +150,9 @@ async function scoreLength<Settings extends SeriesSettings>(
       const predicted = await task.predictValidation();
       split.validation.forEach((place, i) => outputs[place] = predicted[i]);
     } catch (error) {
-      if (!hasDiverged(error)) throw error;
-      return { loss: Infinity, losses: [], errors: [], temperature: 1, steps, outputs };
+      const reason = failureOf(error);
+      if (reason === undefined) throw error;
+      return { loss: Infinity, losses: [], errors: [], temperature: 1, steps, outputs, reason };
     }
   }
   const places = splits.flatMap(({ validation }) => validation);
@@ -161,12 +162,6 @@ async function scoreLength<Settings extends SeriesSettings>(
     { classes: problem.classes, balance: settings.balance },
   );
   return { ...score, steps: done, outputs };
-}
-
-/** Whether training or prediction failed because values grew without bound. */
-function hasDiverged(error: unknown): boolean {
-  return error instanceof NonFiniteLossError || error instanceof DivergenceError ||
-    error instanceof DataError;
 }
 
 /** Splits of cross-validation. Each series is in exactly one validation set. */

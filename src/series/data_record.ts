@@ -109,8 +109,10 @@ export interface RecordedTarget extends ChannelStatistics {
 export interface ComparedModel {
   /** Name of the model. */
   readonly model: string;
-  /** Measures on data that the model did not learn from. Undefined if the time limit ended the training. */
+  /** Measures on data that the model did not learn from. Undefined if there are none. */
   readonly measures?: Readonly<Record<string, number>>;
+  /** Why there are no measures, such as `not finished within the time limit`. */
+  readonly reason?: string;
   /**
    * Number of optimiser steps of the best length of training. For forecasts, that of a training that the time
    * limit shortened.

@@ -136,9 +136,11 @@ function requireNothingAhead(name: string, ahead: number): void {
   if (ahead === 0) return;
   throw new OptionError(
     "unusable-option",
-    (write) =>
-      `${name} uses no values known ahead of time: choose another model, or leave out ${write("known")}`,
-    { option: "known" },
+    `${name} uses no values known ahead of time`,
+    {
+      option: "known",
+      fixes: [(write) => `choose another model, or leave out ${write("known")}`],
+    },
   );
 }
 

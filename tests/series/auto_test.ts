@@ -1,5 +1,6 @@
 /** The automatic choice of a model. */
 import assert from "node:assert/strict";
+import { modelCandidates } from "../../src/series/auto.ts";
 import { secondsOfBudget } from "../../src/series/budget.ts";
 import type { DataRecord } from "../../src/series/data_record.ts";
 import { ownSeries } from "../../src/series/own_series.ts";
@@ -85,7 +86,10 @@ testLong(
     const record: DataRecord = JSON.parse(await Deno.readTextFile(run.folder.data));
     assert.equal(record.training!.chosen!.model, "random-convolutions");
     // Nothing can be better than a model without an error.
-    assert.deepEqual(record.training!.compared!.map(({ model }) => model), ["random-convolutions"]);
+    assert.deepEqual(
+      record.training!.compared!.map(({ reason }) => reason),
+      [undefined, ...Array<string>(3).fill("not started: random-convolutions makes no error")],
+    );
     const report = await Deno.readTextFile(run.folder.report);
     assert.match(report, /<h2>Compared models<\/h2>/);
     assert.match(report, /Chosen: random-convolutions; a later model replaces an earlier one only if/);
@@ -195,3 +199,17 @@ testLong(
     assert.ok(summary);
   }),
 );
+
+Deno.test("auto says which models cannot use the given settings", () => {
+  const reasons = (given: object) =>
+    modelCandidates(ownSeries.models("classify"), given as SeriesSettings).flatMap(({ label, reason }) =>
+      reason === undefined ? [] : [`${label}: ${reason}`]
+    );
+  assert.deepEqual(reasons({}), []);
+  assert.deepEqual(reasons({ online: true }), [
+    "random-convolutions: left out: random-convolutions cannot use online",
+  ]);
+  assert.deepEqual(reasons({ positiveWeight: 3 }), [
+    "random-convolutions: left out: random-convolutions cannot use positive weight",
+  ]);
+});

@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { compareForecasts, type ForecastTask } from "../../src/series/compare_forecasts.ts";
 import { isIrregular } from "../../src/series/pace.ts";
 import type { SeriesSettings } from "../../src/series/settings.ts";
+import { DataError, OptionError } from "../../src/device/errors.ts";
+import { NonFiniteLossError } from "../../src/train/loop.ts";
 import { Adam } from "../../src/optim/adam.ts";
 import { ones } from "../../src/tensor/creation.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
@@ -114,5 +116,91 @@ Deno.test(
       "exponential-smoothing",
       "autoregression",
     ]);
+  }),
+);
+
+/** A task whose training fails with an error. */
+const failing = (error: Error) => taskWith(0, { fit: () => Promise.reject(error) });
+
+const failures: Readonly<Record<string, { error: Error; reason: RegExp }>> = {
+  "cannot use an option": {
+    error: new OptionError("unusable-option", "m uses no known values", { fixes: ["choose another model"] }),
+    reason: /^left out: m uses no known values$/,
+  },
+  "cannot read the data": {
+    error: new DataError("too-small", "the series are too short"),
+    reason: /^left out: the series are too short$/,
+  },
+  "diverges": {
+    error: new NonFiniteLossError(1, 2, NaN, "the loss"),
+    reason: /^diverged: the loss is NaN in/,
+  },
+};
+
+for (const [what, { error, reason }] of Object.entries(failures)) {
+  const compare = (taskOf: (model: string) => ForecastTask, lines: string[] = []) =>
+    compareForecasts(
+      { ...settings, budget: "1m" },
+      [{ model: "linear" }, { model: "second" }],
+      ({ model }) => Promise.resolve(taskOf(model!)),
+      { onLine: (line) => lines.push(line) },
+    );
+
+  Deno.test(`a candidate that ${what} is left out with the reason, and is not late`, async () => {
+    const lines: string[] = [];
+    for (const bad of ["linear", "second"]) {
+      const found = await compare((model) => model === bad ? failing(error) : closed(0.8), lines);
+      assert.notEqual(found!.chosen!.model, bad);
+      const entry = found!.compared!.find(({ model }) => model === bad)!;
+      assert.match(entry.reason!, reason);
+      assert.ok(lines.some((line) => line.startsWith(`  ${bad}: ${entry.reason}, `)), lines.join("\n"));
+    }
+  });
+
+  Deno.test(`a comparison whose only result is a candidate that ${what} ends with its error`, async () => {
+    await assert.rejects(compare(() => failing(error)), error);
+  });
+}
+
+Deno.test("a defect of a candidate ends the comparison", async () => {
+  const defect = new TypeError("undefined is not a function");
+  const found = compareForecasts(
+    settings,
+    [{ model: "linear" }, { model: "second" }],
+    ({ model }) => Promise.resolve(model === "linear" ? closed(0.8) : failing(defect)),
+    {},
+  );
+  await assert.rejects(found, defect);
+});
+
+Deno.test("candidates after the time limit say that they were not started", async () => {
+  const late = taskWith(0.8, { fit: () => new Promise((resolve) => setTimeout(resolve, 60)) });
+  const found = await compareForecasts(
+    { ...settings, budget: "0.05s" },
+    [{ model: "linear" }, { model: "second" }],
+    () => Promise.resolve(late),
+    {},
+  );
+  assert.equal(found!.compared![1].reason, "not started: the time limit had passed");
+});
+
+Deno.test(
+  "models that use no known columns say so in the record and in the report",
+  withFolder(async (folder) => {
+    const rows = Array.from({ length: 60 }, (_, i) => `${i},${Math.sin(i).toFixed(3)},${i % 5}`);
+    await Deno.writeTextFile(`${folder}/known.csv`, ["time,x,z", ...rows].join("\n"));
+    const settings = configOf(ownSeries, {
+      ...{ device: "cpu", data: `${folder}/known.csv`, task: "forecast", horizon: 4, budget: "5s" },
+      table: { known: ["z"] },
+    });
+    const run = await startRun(settings, folder);
+    await execute(run);
+    const { training }: DataRecord = JSON.parse(await Deno.readTextFile(run.folder.data));
+    const report = await Deno.readTextFile(run.folder.report);
+    for (const model of ["exponential-smoothing", "autoregression"]) {
+      const entry = training!.compared!.find((one) => one.model === model)!;
+      assert.equal(entry.reason, `left out: ${model} uses no values known ahead of time`);
+      assert.ok(report.includes(entry.reason!), `${model} in the report`);
+    }
   }),
 );
