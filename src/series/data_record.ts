@@ -12,8 +12,9 @@ import { type ChannelKind, isUnnamed, mapSplits, type SeriesSet, type Splits } f
 /** Record of a model's training data. */
 export interface DataRecord {
   /**
-   * Version of this format. Version 1 has no `training` and no `pace`: its models have one member and a slope
-   * scale of 1. Such a run can be used, but not resumed.
+   * Version of this format; new runs write {@linkcode recordVersion}. Version 1 has no `training` and no `pace`:
+   * its models have one member and a slope scale of 1. Such a run of a user's own series can be used, but not
+   * resumed.
    */
   readonly version: 1 | 2;
   /** Channels of the model, in the order of its inputs. */
@@ -205,7 +206,10 @@ export interface RecordedForm {
   readonly time: Pick<DataRecord["time"], "kind">;
 }
 
-const versions: readonly unknown[] = [1, 2];
+/** Version of the records that new runs write. */
+export const recordVersion = 2;
+
+const versions: readonly unknown[] = [1, recordVersion];
 
 /**
  * Rejects a record of another version of the format.

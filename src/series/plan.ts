@@ -32,19 +32,22 @@ export function isPlanned(
 }
 
 /**
- * Finds the length of training by cross-validation.
+ * Finds the length of training by cross-validation. A model that is fitted in closed form has no length; it is only
+ * measured.
  *
+ * @param isClosedForm Whether the model is fitted in closed form.
  * @returns Undefined if the signal ended the search.
  */
 export async function planTraining<Settings extends SeriesSettings>(
   problem: CandidateProblem<Settings>,
   settings: Settings,
-  { signal, onLine }: PlanOptions,
+  { signal, onLine, isClosedForm }: PlanOptions & { isClosedForm: boolean },
 ): Promise<RecordedTraining | undefined> {
   const { series } = problem;
   const repetitions = repetitionsFor(series.length);
   const folds = foldsFor(series);
-  onLine?.(`cross-validation with ${folds} folds finds the length of training`);
+  const aim = isClosedForm ? `measures ${settings.model ?? "the model"}` : "finds the length of training";
+  onLine?.(`cross-validation with ${folds} folds ${aim}`);
   const found = await crossValidate(problem, settings, {
     ...{ folds, signal },
     steps: lengthsFor(series.length, settings),
@@ -53,7 +56,7 @@ export async function planTraining<Settings extends SeriesSettings>(
         .flatMap(([name, value]) =>
           value === undefined ? [] : `${measureName(name)} ${formatMeasure(name, value)}`
         );
-      onLine?.(`  ${steps} steps: ${measures.join(", ")}`);
+      onLine?.(`  ${isClosedForm ? "" : `${steps} steps: `}${measures.join(", ")}`);
     },
   });
   if (!found) return undefined;

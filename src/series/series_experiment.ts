@@ -12,6 +12,7 @@ import {
   describeRecord,
   type RecordedSeries,
   type RecordedTraining,
+  recordVersion,
   requireSame,
 } from "./data_record.ts";
 import type { Task } from "../train/task.ts";
@@ -157,7 +158,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
           : undefined;
         const pace = rules ? undefined : await paceFor(kind, train, { channels, time, condensing }, settings);
         return {
-          version: 2,
+          version: recordVersion,
           channels,
           ...(targets ? { targets } : {}),
           time,
@@ -240,7 +241,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
           );
           const found = isCompared
             ? await planModel({ problem, settings, candidates, split, isSmall, ...options })
-            : await planTraining(problem, settings, options);
+            : await planTraining(problem, settings, { ...options, isClosedForm: task.fit !== undefined });
           if (!found) return undefined;
           const isRefit = found.found !== undefined && isSmall;
           const final = isRefit ? { ...split, train: learned, validation: [] } : split;

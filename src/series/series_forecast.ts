@@ -13,6 +13,7 @@ import {
   describeRecord,
   type RecordedTraining,
   type RecordedWindows,
+  recordVersion,
   requireSame,
   windowsInWords,
 } from "./data_record.ts";
@@ -243,7 +244,7 @@ async function recordOf(
       .map((error, channel) => error / channels[channel].standardDeviation);
   const seasonalErrors = scaledErrors(train).map((error) => error || 1);
   return {
-    version: 2,
+    version: recordVersion,
     channels,
     time: recordTimes(set, 0.1 / gap),
     // Inputs have the same length in training and in forecasts: a spline depends on how far a series is

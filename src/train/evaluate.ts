@@ -1,5 +1,6 @@
 /** Measures of a task on data, without training. */
 import { sampleCount, takeSamples } from "../data/batches.ts";
+import { DataError } from "../device/errors.ts";
 import { MemoryLimitError, withMemoryLimit } from "../device/memory_limit.ts";
 import { averagePrecision, rocAuc } from "../nn/ranking.ts";
 import { tidyLater } from "../tensor/scope.ts";
@@ -19,7 +20,7 @@ const evaluationShare = 1 / 4;
  *
  * @param batchSize Batch size of training. Evaluation uses batches four times as large, or smaller ones if a
  * batch takes more than a quarter of `memory`.
- * @throws {Error} If no value is known.
+ * @throws {DataError} If no value is known.
  */
 export async function evaluate<Batch extends Tree>(
   task: Pick<Task<Batch>, "parameters" | "evaluate" | "scores" | "weights" | "memory">,
@@ -81,7 +82,10 @@ export async function evaluateBatches<Batch extends Tree>(
   await pipeline.finish(read);
   const { sums } = meter;
   if (sums.weights?.loss === 0) {
-    throw new Error("evaluate: all true values are missing; expected at least one known value");
+    const expected = "at least one known value";
+    throw new DataError("empty-series", `evaluate: all true values are missing; expected ${expected}`, {
+      expected,
+    });
   }
   return { ...means(sums), ...rankingOf(scored) };
 }

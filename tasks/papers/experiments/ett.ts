@@ -18,6 +18,7 @@ import {
   countSeen,
   type DataRecord,
   type RecordedSeries,
+  recordVersion,
   requireSame,
   takeColumns,
 } from "../../../src/series/data_record.ts";
@@ -87,7 +88,7 @@ async function prepare(settings: ForecastSettings, earlier?: DataRecord): Promis
   const parts = await recordParts(series);
   if (earlier) requireSame(settings.data!, Object.values(parts).flat(), earlier);
   const record: DataRecord = earlier ?? {
-    version: 1,
+    version: recordVersion,
     channels: series.columns.map((name, i) => ({
       name,
       kind: "number",

@@ -7,6 +7,7 @@ import {
   countSeen,
   type DataRecord,
   type RecordedSeries,
+  recordVersion,
   requireSame,
 } from "../../../src/series/data_record.ts";
 import type { ForecastModel, ForecastModelSizes } from "../../../src/series/forecast_models.ts";
@@ -129,7 +130,7 @@ async function prepare(
     otherContexts: Object.fromEntries(contexts),
     splits: mapSplits(splits, ({ series }) => series),
     record: earlier ?? {
-      version: 1,
+      version: recordVersion,
       // Maps pixels from 0 ... 255 to -1 ... 1.
       channels: channels.map((name) => ({ name, kind: "number", mean: 127.5, standardDeviation: 127.5 })),
       time: { kind: "number", origin: "first observation of each series", scale: 1 },

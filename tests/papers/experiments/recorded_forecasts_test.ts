@@ -1,6 +1,6 @@
 /** Data records of runs that forecast series. */
 import type { Task } from "../../../src/train/task.ts";
-import type { DataRecord } from "../../../src/series/data_record.ts";
+import { type DataRecord, recordVersion } from "../../../src/series/data_record.ts";
 import assert from "node:assert/strict";
 import { init, key, type Tensor, type Tree } from "../../../mod.ts";
 import { ettExperiments } from "../../../tasks/papers/experiments/ett.ts";
@@ -36,6 +36,9 @@ Deno.test(
     const config = { ...settings, data: path };
     const { record, data }: { record?: DataRecord; data: Task["data"] } = await etth1.prepare(config);
     assert.deepEqual(record!.channels.map(({ name }) => name), ["load", "oil"]);
+    assert.equal(record!.version, recordVersion);
+    // Runs of earlier versions of Weft keep their record.
+    assert.equal((await etth1.prepare(config, { ...record!, version: 1 })).record!.version, 1);
     assert.deepEqual(
       Object.values(record!.split).flat().map(({ name }) => name),
       ["rows 1 to 8640", "rows 8641 to 11520", "rows 11521 to 14400"],
