@@ -1,6 +1,10 @@
 /** `deno task serve`. */
 import { main } from "../src/commands/command.ts";
+import { narrowPermissions } from "../src/commands/permissions.ts";
 import { serve } from "../src/commands/serve.ts";
-import { experiments } from "./experiments.ts";
+import { experimentsOfRun } from "./run_experiments.ts";
 
-if (import.meta.main) await main((args) => serve(args, experiments));
+if (import.meta.main) {
+  narrowPermissions();
+  await main((args) => serve(args, experimentsOfRun));
+}

@@ -1,6 +1,7 @@
 /** A single program with the commands for users. `deno task compile` makes an executable of it. */
 import config from "../deno.json" with { type: "json" };
 import { experimentCommands } from "../src/commands/mod.ts";
+import { narrowPermissions } from "../src/commands/permissions.ts";
 import { callAs, command, type CommandBody, main, showsView } from "../src/commands/command.ts";
 
 /** A command of the program. */
@@ -87,4 +88,7 @@ export async function weft(args: string[]): Promise<number> {
   return code;
 }
 
-if (import.meta.main) await main(weft);
+if (import.meta.main) {
+  narrowPermissions();
+  await main(weft);
+}

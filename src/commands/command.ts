@@ -26,7 +26,7 @@ export function callOf(name: string): string {
  */
 export const trainWords: readonly string[] = Deno.build.standalone
   ? ["train"]
-  : ["run", "--quiet", "-P=train", "--no-lock", "tasks/train.ts"];
+  : ["run", "--quiet", "--no-prompt", "-P=train", "--no-lock", "tasks/train.ts"];
 
 /**
  * Makes a command. Unknown options throw an error with a one-line message; {@linkcode outcome} handles the
@@ -112,7 +112,9 @@ export async function requireOwnData(path: string): Promise<void> {
  * Sets XDG_RUNTIME_DIR if the session has none (container, service). This silences a harmless Mesa warning.
  */
 export function prepareDrivers(): void {
-  if (!Deno.env.get("XDG_RUNTIME_DIR")) Deno.env.set("XDG_RUNTIME_DIR", "/tmp");
+  const variable = "XDG_RUNTIME_DIR";
+  const { state } = Deno.permissions.querySync({ name: "env", variable });
+  if (state === "granted" && !Deno.env.get(variable)) Deno.env.set(variable, "/tmp");
 }
 
 /** Signals that stop a command. Windows does not support listening to SIGTERM. */

@@ -1,21 +1,23 @@
 import { plural } from "../data/format.ts";
 import type { TableOptions } from "../data/table/options.ts";
 import { measureNew } from "../series/trained_model.ts";
-import { readRunConfig, type RunConfig } from "../train/config.ts";
-import { type Experiment, experimentNamed } from "../train/experiment.ts";
+import { dataPaths, type RunConfig } from "../train/config.ts";
+import type { Experiment } from "../train/experiment.ts";
 import { flag } from "../train/option.ts";
 import { measuresInWords } from "../train/measure_names.ts";
 import { openRun, testBest } from "../train/run.ts";
-import { findRun, type RunFolder } from "../train/run_folder.ts";
+import type { RunFolder } from "../train/run_folder.ts";
 import type { Evaluation } from "../train/task.ts";
 import { openBest } from "../train/trained_run.ts";
 import { command, deviceOption, path, prepareDrivers, requireOwnData } from "./command.ts";
+import { keepPaths } from "./permissions.ts";
+import { type KnownExperiments, runOf } from "./run_of.ts";
 import { addTableOptions, tableOf } from "./table_options.ts";
 
 type Options = { device: RunConfig["device"]; data?: string; testPart?: true };
 
 /** `deno task evaluate`: measures a run's best weights. @param experiments Known experiments. */
-export async function evaluate(args: string[], experiments: readonly Experiment[]): Promise<number> {
+export async function evaluate(args: string[], experiments: KnownExperiments): Promise<number> {
   const program = command(
     "evaluate",
     "Measure a run's best weights: on its test set, or on other data with --data, with the scaling and the classes " +
@@ -27,10 +29,10 @@ export async function evaluate(args: string[], experiments: readonly Experiment[
     .option("--test-part", "measure only the test set of --data, which is the new path of the run's data");
   addTableOptions(program).parse(args, { from: "user" });
   prepareDrivers();
-  const folder = await findRun(program.processedArgs[0]);
+  const { folder, config: recorded, experiment } = await runOf(program.processedArgs[0], experiments);
   const { device, data, testPart } = program.opts<Options>();
-  const config = { ...await readRunConfig(folder, experiments), device };
-  const experiment = experimentNamed(experiments, config.experiment);
+  const config = { ...recorded, device };
+  await keepPaths({ read: [folder.path, data, ...dataPaths.map((name) => config[name])] });
   const table = tableOf(program, experiment);
   const [given] = Object.keys(table);
   if (given && (data === undefined || testPart)) {

@@ -2,26 +2,31 @@ import { Option } from "commander";
 import { noticesOf } from "../data/table/describe.ts";
 import { describeWarnings } from "../series/learned_ranges.ts";
 import { predictionsAsCsv } from "../series/prediction_table.ts";
-import { requirePredictions } from "../series/trained_model.ts";
-import { readRunConfig, type RunConfig } from "../train/config.ts";
-import { type Experiment, experimentNamed } from "../train/experiment.ts";
-import { findRun } from "../train/run_folder.ts";
+import type { DataRecord } from "../series/data_record.ts";
+import { requirePredictions, type TrainedModel } from "../series/trained_model.ts";
+import { DataError } from "../device/errors.ts";
+import { listed } from "../data/format.ts";
+import type { RunConfig } from "../train/config.ts";
 import { openBest } from "../train/trained_run.ts";
 import { command, deviceOption, path, prepareDrivers } from "./command.ts";
+import { keepPaths } from "./permissions.ts";
+import { type KnownExperiments, runOf } from "./run_of.ts";
 import { addTableOptions, tableOf } from "./table_options.ts";
 
 type Options = { device: RunConfig["device"]; format: "json" | "csv" };
 
 /** `deno task predict`: predicts the series of a table. @param experiments Known experiments. */
-export async function predict(args: string[], experiments: readonly Experiment[]): Promise<number> {
+export async function predict(args: string[], experiments: KnownExperiments): Promise<number> {
   const program = command(
     "predict",
     "Print a run's predictions about each series of a table: its class, its numbers, or a forecast. The training " +
       "data are not needed.",
   )
+    // A run whose model predicts no tables is rejected without a table, too.
+    .usage("[options] <run> <table>")
     .argument("<run>", "folder of a run, or of several runs (uses the newest)", path)
     .argument(
-      "<table>",
+      "[table]",
       "a table with the columns that the run was trained on, in any order; targets are not read",
       path,
     )
@@ -33,12 +38,13 @@ export async function predict(args: string[], experiments: readonly Experiment[]
   addTableOptions(program).parse(args, { from: "user" });
   prepareDrivers();
   const [run, file] = program.processedArgs;
-  const folder = await findRun(run);
+  const { folder, config, experiment } = await runOf(run, experiments);
+  await keepPaths({ read: [folder.path, file] });
   const { device, format } = program.opts<Options>();
-  const config = await readRunConfig(folder, experiments);
-  const experiment = experimentNamed(experiments, config.experiment);
   const table = tableOf(program, experiment);
-  const model = requirePredictions(await openBest(experiment, { ...config, device }, folder));
+  const opened = await openBest<TrainedModel, DataRecord>(experiment, { ...config, device }, folder);
+  const model = requirePredictions(opened);
+  if (file === undefined) throw missingTable(opened.record);
   const set = await model.series(file, table);
   for (const notice of noticesOf(set)) console.error(`${file}: ${notice}`);
   const predictions = await model.predict(set);
@@ -46,4 +52,11 @@ export async function predict(args: string[], experiments: readonly Experiment[]
   if (format === "csv") console.log(predictionsAsCsv(predictions));
   else for (const prediction of predictions) console.log(JSON.stringify(prediction));
   return 0;
+}
+
+/** Error of a call without a table. Only now is it known that the model can predict a table. */
+function missingTable({ channels }: DataRecord): DataError {
+  const columns = new Set(channels.map(({ name, column = name }) => column));
+  const expected = `the path of a table with the columns ${listed([...columns])} of the series`;
+  return new DataError("missing-option", `predict: no table; expected ${expected}`, { expected });
 }

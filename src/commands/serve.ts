@@ -3,16 +3,16 @@ import { Option } from "commander";
 import { isLoopback, loopbackNames, serviceOf, startServer } from "../serve/mod.ts";
 import type { DataRecord } from "../series/data_record.ts";
 import type { TrainedModel } from "../series/trained_model.ts";
-import { readRunConfig, type RunConfig } from "../train/config.ts";
-import { type Experiment, experimentNamed } from "../train/experiment.ts";
-import { findRun } from "../train/run_folder.ts";
+import type { RunConfig } from "../train/config.ts";
 import { openBest } from "../train/trained_run.ts";
 import { command, deviceOption, number, path, prepareDrivers, stopSignals } from "./command.ts";
+import { keepPaths } from "./permissions.ts";
+import { type KnownExperiments, runOf } from "./run_of.ts";
 
 type Options = { device: RunConfig["device"]; host: string; port: number; origin: string[] };
 
 /** `deno task serve`: serves predictions of a run's best weights. @param experiments Known experiments. */
-export async function serve(args: string[], experiments: readonly Experiment[]): Promise<number> {
+export async function serve(args: string[], experiments: KnownExperiments): Promise<number> {
   const program = command(
     "serve",
     "Serve predictions of a run's best weights until Ctrl-C: for whole series in tables and JSON, and for observations of many " +
@@ -36,11 +36,11 @@ export async function serve(args: string[], experiments: readonly Experiment[]):
     .addOption(deviceOption())
     .parse(args, { from: "user" });
   prepareDrivers();
-  const folder = await findRun(program.processedArgs[0]);
+  const { folder, config: recorded, experiment } = await runOf(program.processedArgs[0], experiments);
+  await keepPaths({ read: [folder.path] });
   const { device, host, port, origin } = program.opts<Options>();
   const origins = origin.map(originOf);
-  const config = { ...await readRunConfig(folder, experiments), device };
-  const experiment = experimentNamed(experiments, config.experiment);
+  const config = { ...recorded, device };
   const run = await openBest<TrainedModel, DataRecord>(experiment, config, folder);
   const hosts = isLoopback(host)
     ? [...loopbackNames, host, ...origins.map((address) => new URL(address).hostname)]

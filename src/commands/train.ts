@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { checkoutCommit } from "../files/commit.ts";
 import { makeFolder, writeAtomically } from "../files/disk.ts";
 import { key } from "../tensor/random.ts";
-import { changeable, configOf, readRunConfig, type RunConfig } from "../train/config.ts";
+import { changeable, configOf, dataPaths, readRunConfig, type RunConfig } from "../train/config.ts";
 import {
   type Experiment,
   experimentNamed,
@@ -19,13 +19,14 @@ import { formatMeasure, measuresInWords } from "../train/measure_names.ts";
 import { execute, prepareNew, resumeRun, type Run, startRun } from "../train/run.ts";
 import type { RunSummary } from "../train/run_summary.ts";
 import { runFolder } from "../train/run_folder.ts";
-import { runOnce } from "./run_once.ts";
+import { keepPaths, type KeptPaths } from "./permissions.ts";
+import { runOnce, type Start } from "./run_once.ts";
 import { statistics } from "../train/statistics.ts";
 import { callOf, command, number, path, prepareDrivers, quoted, requireOwnData } from "./command.ts";
 import { addOptions, chosenOptions } from "./experiment_options.ts";
 import { measuresText, progressDisplay } from "./progress.ts";
 import { speedHint } from "./speed_hint.ts";
-import { startViewThread } from "../view/thread.ts";
+import { startViewThread, viewCode } from "../view/thread.ts";
 import { tensorBoardLog } from "./tensorboard.ts";
 
 /** Options of the command that are not settings of the run. */
@@ -243,8 +244,10 @@ export async function train(args: string[], experiments: readonly Experiment[]):
   const { signal } = interruptions;
   const parsed = await parse(args, experiments);
   const { resume, profile, run, tensorboard, view } = parsed.places;
+  const start = run === undefined ? undefined : await startOf(args);
+  await keepPaths(await pathsOf(parsed, experiments));
   if (profile) return await profileTraining(parsed);
-  if (run !== undefined) return await trainOnce(parsed, args, signal);
+  if (start) return await trainOnce(parsed, start, signal);
   const { folds, fold } = parsed.chosen as { folds?: number; fold?: number };
   if (folds === undefined || fold !== undefined || resume !== undefined) {
     return await finish(await prepare(parsed), { signal, tensorboard, view }) ? 0 : 130;
@@ -268,8 +271,31 @@ export async function train(args: string[], experiments: readonly Experiment[]):
   return 0;
 }
 
+/** This start of the command, for the folder of the run. */
+async function startOf(args: readonly string[]): Promise<Start> {
+  return {
+    command: [callOf("train"), ...args.map(quoted)].join(" "),
+    commit: await checkoutCommit("."),
+    time: new Date().toISOString(),
+  };
+}
+
+/** Paths that a training reads and writes: its data, its folder, and the code of the thread that shows it. */
+async function pathsOf(
+  { experiment, places, chosen }: Parsed,
+  experiments: readonly Experiment[],
+): Promise<KeptPaths> {
+  const { out = runsFolder, run, resume, view } = places;
+  const config = resume === undefined
+    ? configOf(experiment, { ...(chosen.folds === undefined ? {} : { fold: 0 }), ...chosen })
+    : { ...await readRunConfig(runFolder(resume), experiments), ...chosen } as RunConfig;
+  const folders = [run ?? resume ?? out];
+  const code = view === undefined ? [] : [viewCode];
+  return { read: [...dataPaths.map((name) => config[name]), ...folders, ...code], write: folders };
+}
+
 /** Starts or resumes the run in the given folder, or reads its outcome if it has ended. */
-async function trainOnce({ experiment, places, chosen }: Parsed, args: string[], signal: AbortSignal) {
+async function trainOnce({ experiment, places, chosen }: Parsed, start: Start, signal: AbortSignal) {
   if (places.resume !== undefined || chosen.folds !== undefined) {
     throw new OptionError(
       "conflicting-options",
@@ -280,11 +306,6 @@ async function trainOnce({ experiment, places, chosen }: Parsed, args: string[],
     );
   }
   const folder = runFolder(places.run!);
-  const start = {
-    command: [callOf("train"), ...args.map(quoted)].join(" "),
-    commit: await checkoutCommit("."),
-    time: new Date().toISOString(),
-  };
   let isTrained = false;
   const outcome = await runOnce(experiment, configOf(experiment, chosen), folder, start, (run) => {
     isTrained = true;

@@ -1,5 +1,6 @@
 import { command, number, path, stopSignals } from "./command.ts";
 import { whyNoFolder } from "../files/disk.ts";
+import { keepPaths } from "./permissions.ts";
 import { startView } from "../view/server.ts";
 
 /** `deno task view`: shows the runs of a folder in a browser until Ctrl-C. */
@@ -18,6 +19,7 @@ export async function view(args: string[]): Promise<number> {
   const folder: string = program.processedArgs[0];
   const reason = await whyNoFolder(folder);
   if (reason) throw new Error(`${folder}: ${reason}; expected a folder of runs`);
+  await keepPaths({ read: [folder] });
   const { port } = program.opts<{ port?: number }>();
   await using running = startView(folder, port);
   for (const name of ["write", "net", "run", "env", "sys", "ffi"] as const) {

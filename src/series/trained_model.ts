@@ -1,5 +1,6 @@
 /** A trained model for new series, which `open` of an experiment returns. */
 import { checkOptions } from "../device/options.ts";
+import { WeftError } from "../device/errors.ts";
 import type { SeriesSet } from "../data/series.ts";
 import { tableOptionNames, type TableOptions } from "../data/table/options.ts";
 import type { Tree } from "../tensor/tree.ts";
@@ -73,14 +74,16 @@ export interface TrainedModel<Batch extends Tree = Tree> extends MeasuredModel<B
 /**
  * A model that predicts new series.
  *
- * @throws {Error} If the model of the run has no predictions.
+ * @throws {WeftError} If the model of the run has no predictions.
  */
 export function requirePredictions(
   { model, config, folder }: TrainedRun<TrainedModel>,
 ): TrainedModel & Required<Pick<TrainedModel, "series" | "predict">> {
   const { series, predict } = model;
   if (series && predict) return { ...model, series, predict };
-  throw new Error(`${folder.path}: ${config.experiment} cannot predict other series`);
+  throw new WeftError("unusable-option", `${folder.path}: ${config.experiment} cannot predict other series`, {
+    fixes: ["measure its model on other data with evaluate"],
+  });
 }
 
 /** Measures of a model on data other than its training set. */

@@ -7,7 +7,6 @@ import { isRecord, parseJson } from "../files/json.ts";
 import {
   checkValues,
   type Experiment,
-  experimentNamed,
   optionsOf,
   type RunSettings,
   settingsOf,
@@ -89,12 +88,22 @@ export async function readRunConfig(
       `${folder.config}: damaged: ${option} is ${shortJson(value)}, expected ${expected}`,
       { option, expected },
     );
-  const names = experiments.map(({ name }) => name);
-  if (!names.includes(config.experiment as string)) {
-    throw damaged("experiment", config.experiment, `one of ${names.join(", ")}`);
-  }
   const { experiment: name, ...settings } = config;
-  const experiment = experimentNamed(experiments, name as string);
+  const names = experiments.map(({ name }) => name).join(", ");
+  if (typeof name !== "string") throw damaged("experiment", name, `one of ${names}`);
+  const experiment = experiments.find((experiment) => experiment.name === name);
+  if (!experiment) {
+    throw new WeftError(
+      "unknown-experiment",
+      `${folder.config}: experiment is ${shortJson(name)}, and this program has no such experiment`,
+      {
+        expected: names,
+        fixes: [
+          "use the commands of the program that trained the run, such as deno run -A <program> predict <run>",
+        ],
+      },
+    );
+  }
   try {
     checkValues(experiment, settings);
   } catch (error) {

@@ -2,6 +2,7 @@
 import { init } from "../compile/init.ts";
 import { trainedOn } from "./arithmetic.ts";
 import { keptDevice } from "./choose_device.ts";
+import { WeftError } from "../device/errors.ts";
 import type { RunConfig } from "./config.ts";
 import type { Experiment } from "./experiment.ts";
 import { missingBest, missingRecord, readRecord } from "./record.ts";
@@ -37,8 +38,10 @@ export async function openBest<Model extends WeightedModel, Record = any>(
 ): Promise<TrainedRun<Model, Record>> {
   const { name, open } = experiment;
   if (!open) {
-    throw new Error(
-      `${folder.path}: ${name} generates its data from the seed; its models cannot be used on other data`,
+    throw new WeftError(
+      "unusable-option",
+      `${folder.path}: ${name} generates its data from the seed, and its models cannot be used on other data`,
+      { fixes: ["measure the run with evaluate without other data"] },
     );
   }
   const record = await readRecord(folder.data);

@@ -1,4 +1,5 @@
 /** Starts the view of a folder in another thread. */
+import { fileURLToPath } from "node:url";
 import { OptionError } from "../device/errors.ts";
 import type { View } from "./server.ts";
 
@@ -13,6 +14,11 @@ export type ViewReply =
   | { readonly kind: "started"; readonly url: string }
   | { readonly kind: "failed"; readonly error: string }
   | { readonly kind: "stopped" };
+
+const code = new URL("../", import.meta.url);
+
+/** Folder with the code of the thread, which must be readable. Undefined if the code is not on the disk. */
+export const viewCode: string | undefined = code.protocol === "file:" ? fileURLToPath(code) : undefined;
 
 /**
  * Starts the view of a folder in another thread; see `startView`.

@@ -327,7 +327,7 @@ Deno.test("a metric that is NaN is an error", () => {
 Deno.test("an experiment with generated data rejects other data", async () => {
   await assert.rejects(
     () => openTrained({ ...settings, experiment: "sine" }, runFolder("runs/sine/one")),
-    /runs\/sine\/one: sine generates its data from the seed; its models cannot be used on other data/,
+    /runs\/sine\/one: sine generates its data from the seed, and its models cannot be used on other data; measure /,
   );
 });
 

@@ -44,7 +44,11 @@ const settings: [name: string, value: unknown, message: RegExp][] = [
   ["epochs", 2.5, /epochs is 2.5, expected a whole number of at least 1/],
   ["drop", 1, /drop is 1, expected a number of at least 0 and below 1/],
   ["learningRate", "fast", /learningRate is "fast", expected a number above 0/],
-  ["experiment", "spiral", /experiment is "spiral", expected one of spirals, /],
+  [
+    "experiment",
+    "spiral",
+    /experiment is "spiral", and this program has no such experiment; use the commands of the program/,
+  ],
   ["device", "gpu", /device is "gpu", expected one of auto, webgpu, cpu/],
   ["model", 3, /model is 3, expected a text/],
 ];

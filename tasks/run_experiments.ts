@@ -1,0 +1,13 @@
+/** The experiment of a run. The experiments of the papers are loaded only for their runs. */
+import type { ModelExperiment } from "../src/series/model_kind.ts";
+import { ownSeries } from "../src/series/own_series.ts";
+
+/** Not a literal at the import: Deno would load the papers for every command. */
+const papers = "./papers/experiments/registry.ts";
+
+/** Experiments among which a run's experiment is. @param name Name of the run's experiment. */
+export async function experimentsOfRun(name?: string): Promise<readonly ModelExperiment[]> {
+  if (name === ownSeries.name) return [ownSeries];
+  const { paperExperiments }: { paperExperiments: readonly ModelExperiment[] } = await import(papers);
+  return [ownSeries, ...paperExperiments];
+}
