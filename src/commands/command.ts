@@ -135,11 +135,17 @@ export function quoted(word: string): string {
 /** Runs a command with its arguments, and returns the exit code. */
 export type CommandBody = (args: string[]) => Promise<number>;
 
+/** The first of several errors: a failure, and not the failures of cleaning up after it. */
+function firstError(error: unknown): unknown {
+  return error instanceof SuppressedError ? firstError(error.suppressed) : error;
+}
+
 /** Runs a command, and returns the exit code. User errors are printed in one line. */
 export async function outcome(body: CommandBody, args: string[]): Promise<number> {
   try {
     return await body(args);
-  } catch (error) {
+  } catch (thrown) {
+    const error = firstError(thrown);
     // Commander has already printed the message.
     if (error instanceof CommanderError) return error.exitCode;
     const isDefect = !(error instanceof Error) || error instanceof TypeError ||

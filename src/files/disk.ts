@@ -62,7 +62,12 @@ export async function appendText(path: string, text: string): Promise<void> {
 
 /** Error with the path, which the message of the operating system lacks. */
 function notWritten(path: string, error: unknown): Error {
-  return new Error(`${path}: cannot be written (${error instanceof Error ? error.message : error})`);
+  const reason = isAbsent(error)
+    ? "its folder does not exist any more"
+    : error instanceof Error
+    ? error.message
+    : `${error}`;
+  return new Error(`${path}: cannot be written (${reason})`);
 }
 
 /** Whether an error means that a path does not exist. A parent of the path may be a file. */
@@ -96,12 +101,23 @@ export async function readTextIfPresent(path: string): Promise<string | undefine
   return bytes && new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
 }
 
+/**
+ * Bytes of a file of a run. Opening a pipe would wait for a writer, and a device may have no end.
+ *
+ * @throws {Error} As the platform does, and if the path is neither a file nor a folder.
+ */
+export async function readRegularFile(path: string): Promise<Uint8Array<ArrayBuffer>> {
+  const disk = diskOf(path);
+  if (await disk.kindOf(path) === "other") throw new Error("a pipe or a device, not a file");
+  return await disk.read(path);
+}
+
 /** Bytes of a file; undefined if the file does not exist. */
 export async function readBytesIfPresent(path: string): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const inMemory = memoryFile(path);
   if (inMemory) return inMemory.read();
   try {
-    return await diskOf(path).read(path);
+    return await readRegularFile(path);
   } catch (error) {
     if (isAbsent(error)) return undefined;
     throw new Error(`${path}: ${whyUnread(error)}`);

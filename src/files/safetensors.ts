@@ -9,7 +9,7 @@ import type { DType, TypedArray } from "../device/dtype.ts";
 import { formatShape, type Shape, sizeOf } from "../device/shape.ts";
 import { type ErrorCode, WeftError } from "../device/errors.ts";
 import { sha256 } from "./digest.ts";
-import { diskOf, whyUnread, writeAtomically } from "./disk.ts";
+import { readRegularFile, whyUnread, writeAtomically } from "./disk.ts";
 import { memoryFile } from "./memory.ts";
 import { isCount, isRecord, parseJson } from "./json.ts";
 
@@ -110,7 +110,7 @@ export async function readCheckedSafetensors(path: string): Promise<SafetensorsF
 }
 
 async function readFile(path: string): Promise<Uint8Array> {
-  return memoryFile(path)?.read() ?? await diskOf(path).read(path).catch((error) => {
+  return memoryFile(path)?.read() ?? await readRegularFile(path).catch((error) => {
     throw new SafetensorsError(path, whyUnread(error), "unreadable-file");
   });
 }

@@ -107,6 +107,12 @@ function kindOf(status: { isFile(): boolean; isDirectory(): boolean }): "file" |
   return status.isFile() ? "file" : status.isDirectory() ? "folder" : "other";
 }
 
+/** @throws {Error} If a path is a pipe: opening it would wait for a reader. */
+async function rejectPipe(path: string): Promise<void> {
+  const status = await moduleOf("node:fs/promises").stat(path).catch(() => undefined);
+  if (status?.isFIFO()) throw new Error("a pipe, not a file");
+}
+
 const disk: Disk = {
   async read(path) {
     const { buffer, byteOffset, byteLength } = await moduleOf("node:fs/promises").readFile(path);
@@ -126,6 +132,7 @@ const disk: Disk = {
     }
   },
   async write(path, chunks) {
+    await rejectPipe(path);
     const file = await moduleOf("node:fs/promises").open(path, "w");
     try {
       for (const chunk of chunks) await file.writeFile(chunk);
@@ -134,7 +141,10 @@ const disk: Disk = {
       await file.close();
     }
   },
-  append: (path, text) => moduleOf("node:fs/promises").appendFile(path, text),
+  async append(path, text) {
+    await rejectPipe(path);
+    await moduleOf("node:fs/promises").appendFile(path, text);
+  },
   rename: (from, to) => moduleOf("node:fs/promises").rename(from, to),
   remove: (path) => moduleOf("node:fs/promises").unlink(path),
   kindOf: async (path) => kindOf(await moduleOf("node:fs/promises").stat(path)),

@@ -364,10 +364,12 @@ export function deviceOf(operation: string, inputs: readonly Tensor[], device?: 
   for (const { view: { source } } of inputs) {
     if (typeof source === "number" || source.device === device) continue;
     if (device) {
-      throw new Error(
-        `${operation}: one tensor is on ${device.info.kind}, another on ${source.device.info.kind}; ` +
-          "move one with await x.to(device)",
-      );
+      const [kind, other] = [device.info.kind, source.device.info.kind];
+      const problem = kind === other
+        ? `the tensors are on two devices of the kind ${kind}, because init was called with other options ` +
+          "between them; make all tensors after the same init, or move"
+        : `one tensor is on ${kind}, another on ${other}; move`;
+      throw new Error(`${operation}: ${problem} one with await x.to(device)`);
     }
     device = source.device;
   }

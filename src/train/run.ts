@@ -311,7 +311,6 @@ export async function execute(
     deviceDescription: device.description,
     seed: config.seed,
   };
-  if (summary) await writeJson(folder.summary, summary);
   await writeAtomically(
     folder.report,
     renderReport({
@@ -327,6 +326,8 @@ export async function execute(
       ],
     }),
   );
+  // The last file: a run with a summary has ended, and has all of its files.
+  if (summary) await writeJson(folder.summary, summary);
   return displayResult({ ...result, summary }, task);
 }
 

@@ -5,6 +5,7 @@ import {
   makeFolder,
   namesIn,
   readTextIfPresent,
+  removeIfPresent,
   whyNoFolder,
   writeAtomically,
 } from "../files/disk.ts";
@@ -126,6 +127,9 @@ export async function lockRun(
 ): Promise<AsyncDisposable> {
   const lock = `${path}/lock`;
   for (;;) {
+    const existing = await Deno.stat(lock).catch(() => undefined);
+    // Opening a pipe would wait for a reader.
+    if (existing && !existing.isFile) throw new Error(`${lock}: not a file; remove it`);
     const file = await Deno.open(lock, { write: true, create: true });
     if (wait) await file.lock(true);
     else if (!await file.tryLock(true)) {
@@ -138,8 +142,12 @@ export async function lockRun(
     if (now?.ino === (await file.stat()).ino) {
       return {
         async [Symbol.asyncDispose]() {
-          await Deno.remove(lock);
-          file.close();
+          try {
+            // The folder may have been deleted while the run trained.
+            await removeIfPresent(lock);
+          } finally {
+            file.close();
+          }
         },
       };
     }

@@ -299,3 +299,97 @@ Deno.test(
     );
   }),
 );
+
+/** Trains in a process, and calls a function at the first line about an epoch. Returns the exit code and the errors. */
+async function trainUntil(args: readonly string[], onEpoch: () => Promise<void>) {
+  const child = task("train", [...args]).spawn();
+  const errors = new Response(child.stderr).text();
+  let text = "";
+  for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
+    if (!/^epoch /m.test(text) && /^epoch /m.test(text += chunk)) await onEpoch();
+  }
+  return { code: (await child.status).code, stderr: await errors };
+}
+
+Deno.test(
+  "the error of a run whose folder is deleted while it trains names the missing folder",
+  withFolder(async (folder) => {
+    const run = `${folder}/run`;
+    const settings = [
+      "--epochs",
+      "1000",
+      "--samples",
+      "40",
+      "--hidden",
+      "2",
+      "--device",
+      "cpu",
+      "--run",
+      run,
+    ];
+    const { code, stderr } = await trainUntil(
+      ["sine", ...settings],
+      () => Deno.remove(run, { recursive: true }),
+    );
+    assert.equal(code, 1);
+    assert.match(stderr, /^error: .*run\/\S+: cannot be written \(its folder does not exist any more\)$/m);
+    assert.doesNotMatch(stderr, /suppressed/i);
+  }),
+);
+
+Deno.test(
+  "a run whose report does not fit on the disk has not ended, and a later start writes the report",
+  withFolder(async (folder) => {
+    const run = runFolder(`${folder}/run`);
+    await Deno.mkdir(run.path);
+    const link = `Deno.symlinkSync("/dev/full", ${JSON.stringify(`${run.report}.tmp`)})`;
+    await new Deno.Command(Deno.execPath(), { args: ["eval", link] }).output();
+    const settings = ["--epochs", "1", "--samples", "40", "--hidden", "2", "--device", "cpu"];
+    const train = () =>
+      new Deno.Command(Deno.execPath(), {
+        args: ["run", "-A", "--quiet", "tasks/train.ts", "sine", ...settings, "--run", run.path],
+        cwd: new URL("../..", import.meta.url),
+      }).output();
+    const first = await train();
+    assert.equal(first.code, 1);
+    const message = /^error: .*report\.html: cannot be written \(ENOSPC: no space left on device/m;
+    assert.match(new TextDecoder().decode(first.stderr), message);
+    // The temporary file was removed after the error, as on a disk that is no longer full.
+    const second = await train();
+    assert.equal(second.code, 0, new TextDecoder().decode(second.stderr));
+    assert.match(await Deno.readTextFile(run.report), /<h1>/);
+    assert.match(new TextDecoder().decode((await train()).stdout), /run has ended: test /);
+  }),
+);
+
+/** Makes a named pipe. Tests have no permission to run mkfifo. */
+async function makePipe(path: string): Promise<void> {
+  const code = `await new Deno.Command("mkfifo", { args: [${JSON.stringify(path)}] }).output()`;
+  await new Deno.Command(Deno.execPath(), { args: ["eval", code] }).output();
+  assert.ok((await Deno.stat(path)).isFifo);
+}
+
+Deno.test(
+  "pipes in place of a run's files are rejected instead of waiting for another process",
+  withFolder(async (folder) => {
+    for (const name of ["config.json", "data.json", "best.safetensors"]) {
+      await Deno.mkdir(`${folder}/${name}`);
+      const { folder: run } = await makeRun(`${folder}/${name}`);
+      await Deno.remove(`${run.path}/${name}`);
+      await makePipe(`${run.path}/${name}`);
+      await assert.rejects(
+        () => evaluateRun(run.path),
+        (error: Error) =>
+          error.message.includes(`${name}: `) && /a pipe or a device, not a file/.test(error.message),
+      );
+    }
+    await Deno.mkdir(`${folder}/locked`);
+    const { folder: run } = await makeRun(`${folder}/locked`);
+    for (const name of ["lock", "last.safetensors.tmp"]) {
+      await Deno.remove(`${run.path}/${name}`).catch(() => {});
+      await makePipe(`${run.path}/${name}`);
+      await assert.rejects(() => resume(run.path, { epochs: 3 }), /lock: not a file|a pipe, not a file/);
+      await Deno.remove(`${run.path}/${name}`).catch(() => {});
+    }
+  }),
+);
