@@ -156,9 +156,10 @@ export const modelOptions: OptionSchema = {
   model: textOption({ help: "model" }, "name"),
   hidden: sizeOption({ help: "channels of the hidden state" }),
   width: sizeOption({ help: "features of each hidden layer of a vector field" }),
-  depth: sizeOption({
+  // Each layer is compiled, so that thousands of layers would take all of the processor.
+  depth: numberOption({
     help: "hidden layers of a vector field or of WARP's root network, or layers of fast weights",
-  }),
+  }, { from: 1, below: 33, whole: true }),
   heads: sizeOption({ help: "heads of fast weights" }),
   feedForward: sizeOption({ help: "features of the feedforward block of fast weights" }),
   method: textOption({ help: "method of the solver: rk4, midpoint, euler, ..." }, "name"),
@@ -206,6 +207,9 @@ export const dataOptions: OptionSchema = {
   ),
 };
 
+/** Bound of the steps of a context or a season: each window has as many values. */
+const maxSteps = 100_000;
+
 /** Options of the task, for experiments on users' own series. */
 export const taskOptions: OptionSchema = {
   task: choiceOption(
@@ -216,13 +220,22 @@ export const taskOptions: OptionSchema = {
   context: {
     ...numberOption({ group: "data", help: "length of the past that a forecast reads" }, {
       from: 2,
+      below: maxSteps,
       whole: true,
     }),
     placeholder: "steps",
   },
-  season: { ...sizeOption({ group: "data", help: "season of forecasts" }), placeholder: "steps" },
+  season: {
+    ...numberOption({ group: "data", help: "season of forecasts" }, {
+      from: 1,
+      below: maxSteps,
+      whole: true,
+    }),
+    placeholder: "steps",
+  },
   search: numberOption({ group: "training", help: "number of settings of the model to compare" }, {
     from: 2,
+    below: 10_000,
     whole: true,
   }),
   budget: {
@@ -242,11 +255,11 @@ export const taskOptions: OptionSchema = {
     group: "training",
     help: "epochs without a better validation loss before training ends",
   }),
-  ensemble: sizeOption({
+  ensemble: numberOption({
     group: "training",
     help: "models whose predictions are averaged",
     implied: "5 for small tables, 3 up to 1,000 series, else 1",
-  }),
+  }, { from: 1, below: 101, whole: true }),
   noRefit: switchOption({
     group: "training",
     help: "keep the validation set out of training: its loss chooses the epoch",

@@ -213,3 +213,18 @@ Deno.test("auto says which models cannot use the given settings", () => {
     "random-convolutions: left out: random-convolutions cannot use positive weight",
   ]);
 });
+
+Deno.test("options whose size decides the time of a step have a bound", () => {
+  for (
+    const [name, given] of Object.entries({
+      depth: { model: "delta", depth: 1e6 },
+      ensemble: { model: "delta", ensemble: 1e6 },
+      search: { model: "delta", search: 1e6 },
+      context: { task: "forecast", context: 1e9 },
+      season: { task: "forecast", season: 1e9 },
+    })
+  ) {
+    const message = new RegExp(`${name} is \\d+, expected a whole number of at least \\d and below`);
+    assert.throws(() => settingsFor(given), message, name);
+  }
+});

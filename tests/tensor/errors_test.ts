@@ -367,13 +367,26 @@ testOnBoth("operations on tensors of two devices throw, and to() moves a tensor"
   assert.equal(await a.to(cpu), a);
 });
 
+Deno.test("tensors of two devices of one kind are rejected with the reason and the remedy", async () => {
+  setCurrentDevice(createCpuDevice({ threads: 1 }));
+  const a = tensor([1, 2]);
+  const second = createCpuDevice({ threads: 1 });
+  setCurrentDevice(second);
+  const b = tensor([3, 4]);
+  assert.throws(
+    () => a.add(b),
+    /add: the tensors are on two devices of the kind cpu, because init was called .* x\.to\(device\)/,
+  );
+  assert.deepEqual([...await (await a.to(second)).add(b).data()], [4, 6]);
+});
+
 Deno.test("loops and assign reject tensors of two devices", () => {
   setCurrentDevice(createCpuDevice({ threads: 1 }));
   const a = tensor([1, 2]);
   setCurrentDevice(cpu);
   const b = tensor([1, 2]);
   for (const mix of [() => scan((h) => [h.mul(a), 0], b, b), () => a.assign(b)]) {
-    assert.throws(mix, /one tensor is on cpu/);
+    assert.throws(mix, /the tensors are on two devices of the kind cpu/);
   }
 });
 

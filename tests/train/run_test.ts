@@ -51,6 +51,7 @@ const settings: [name: string, value: unknown, message: RegExp][] = [
   ],
   ["device", "gpu", /device is "gpu", expected one of auto, webgpu, cpu/],
   ["model", 3, /model is 3, expected a text/],
+  ["depth", 1e6, /depth is 1000000, expected a whole number of at least 1 and below 33/],
 ];
 
 for (const [name, value, message] of settings) {
