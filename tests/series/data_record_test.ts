@@ -396,16 +396,3 @@ Deno.test(
     }
   }),
 );
-
-Deno.test("every experiment writes the newest version of the record", async () => {
-  const root = new URL("../../", import.meta.url);
-  const found: string[] = [];
-  for (const folder of ["src/series/", "tasks/papers/experiments/"]) {
-    for await (const { name, isFile } of Deno.readDir(new URL(folder, root))) {
-      const text = isFile ? await Deno.readTextFile(new URL(`${folder}${name}`, root)) : "";
-      for (const [, version] of text.matchAll(/\bversion: ([\w.]+),/g)) found.push(version);
-    }
-  }
-  assert.ok(found.length >= 4);
-  assert.deepEqual([...new Set(found)], ["recordVersion"]);
-});

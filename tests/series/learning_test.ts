@@ -62,3 +62,16 @@ Deno.test("WARP's learning rate falls with the length of a long series, also if 
   assert.ok(Math.abs(short / long - 5000) < 5, `${short / long}`);
   assert.equal(await changeFor(2048), short);
 });
+
+Deno.test("every experiment writes the newest version of the record", async () => {
+  const root = new URL("../../", import.meta.url);
+  const found: string[] = [];
+  for (const folder of ["src/series/", "tasks/papers/experiments/"]) {
+    for await (const { name, isFile } of Deno.readDir(new URL(folder, root))) {
+      const text = isFile ? await Deno.readTextFile(new URL(`${folder}${name}`, root)) : "";
+      for (const [, version] of text.matchAll(/\bversion: ([\w.]+),/g)) found.push(version);
+    }
+  }
+  assert.ok(found.length >= 4);
+  assert.deepEqual([...new Set(found)], ["recordVersion"]);
+});
