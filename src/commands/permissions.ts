@@ -7,8 +7,8 @@ const root = "/";
 let isNarrowing = false;
 
 /**
- * Makes the commands of this process keep permissions only for the files that they were given. Not for programs
- * with experiments of their own, which may read other files.
+ * Makes the commands of this process keep permissions only for the files that they were given. Programs
+ * of users do not call it, because their experiments may read other files.
  */
 export function narrowPermissions(): void {
   isNarrowing = true;

@@ -67,7 +67,7 @@ export async function compareForecasts(
   return { ensemble: 1, chosen: candidates[compared.indexOf(best)], compared };
 }
 
-/** Measures of a candidate, or the reason why there are none. */
+/** Measures of a candidate, or the reason why the candidate has no measures. */
 type Scored = Pick<ComparedModel, "measures" | "steps" | "reason">;
 
 /**

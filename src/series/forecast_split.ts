@@ -24,7 +24,7 @@ interface SplitOptions {
 const [trainShare, validationShare] = [0.6, 0.8];
 /** Share of the rows before a given test period that is for training. */
 const givenTrainShare = 0.75;
-/** Other shares, for tables in which a channel has no values in one of the periods. */
+/** Other shares. They are tried if a channel has no values in one of the periods. */
 const otherShares = Array.from({ length: 33 }, (_, i) => 0.3 + 0.02 * i);
 
 /**
@@ -48,15 +48,15 @@ export function untilOf(series: readonly Series[], options: SplitOptions): Until
     const end = isGiven ? givenEnd : Math.min(at(validation), all[all.length - 1] - span);
     return { train: given.train ?? Math.min(at(train), end - span), validation: end };
   };
-  const usual = ends(isGiven ? givenTrainShare : trainShare, validationShare);
+  const byDefault = ends(isGiven ? givenTrainShare : trainShare, validationShare);
   /** Number of pairs of a channel and a period without a value. */
   const missingIn = ({ train, validation }: Until) =>
     observed.reduce((sum, times) => {
       const [first, next] = [countUpTo(times, train), countUpTo(times, validation)];
       return sum + [first, next - first, times.length - next].filter((count) => count === 0).length;
     }, 0);
-  let best = { until: usual, missing: missingIn(usual), distance: 0 };
-  if (best.missing === 0) return usual;
+  let best = { until: byDefault, missing: missingIn(byDefault), distance: 0 };
+  if (best.missing === 0) return byDefault;
   for (const train of otherShares) {
     for (const validation of isGiven ? [validationShare] : otherShares) {
       if (validation <= train && !isGiven) continue;
@@ -96,7 +96,7 @@ function countUpTo(times: Float64Array, time: number): number {
 const partNames: Splits<string> = { train: "training", validation: "validation", test: "test" };
 
 /**
- * Rejects data in which a part has no value to forecast.
+ * Checks that each part has a value to forecast.
  *
  * @throws {DataError} The message names the part, and how to correct it.
  */
