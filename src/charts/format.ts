@@ -53,6 +53,13 @@ export function formatSteps(steps: number, gap: number, kind: "number" | "date" 
   return gap % 12 === 0 ? counted(steps * gap / 12, "year") : counted(steps * gap, "month");
 }
 
+/** Formats a number of time steps with the length of one: `2 steps of 1 day`, or `3 steps of 0.5`. */
+export function countedSteps(steps: number, gap: number, kind: "number" | "date" | "month"): string {
+  return kind === "number"
+    ? formatSteps(steps, gap, kind)
+    : `${counted(steps, "step")} of ${formatSteps(1, gap, kind)}`;
+}
+
 /** Formats a time in seconds since 1970 as a date in UTC. Omits seconds of 0, and a time of 00:00. */
 export function formatDate(seconds: number): string {
   const text = new Date(1000 * seconds).toISOString();

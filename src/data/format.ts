@@ -179,13 +179,24 @@ export const timeUnits: readonly TimeUnit[] = [
   "nanoseconds",
 ];
 
-const hyphenated =
-  /^(\d{4}-\d\d-\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d(?:[.,]\d+)?))?\s?(Z|UTC|[+-]\d\d(?::?\d\d)?)?)?$/;
+const writtenDate =
+  /^(?:(\d{4})-(\d\d)-(\d\d)|(\d{4})\/(\d\d?)\/(\d\d?))(?:[ T](\d\d):(\d\d)(?::(\d\d(?:[.,]\d+)?))?\s?(Z|UTC|[+-]\d\d(?::?\d\d)?)?)?$/;
 const eightDigits = /^((?:19|20)\d\d)(\d\d)(\d\d)$/;
 
-/** Whether a text has the form of a date with hyphens. Does not check that the day exists. */
-export function isHyphenated(text: string): boolean {
-  return hyphenated.test(text);
+/** Whether a text has the form of a date with hyphens or slashes, the year first. Does not check that the day exists. */
+export function isWrittenDate(text: string): boolean {
+  return writtenDate.test(text);
+}
+
+/** Whether a number has six digits that form a month from 1900 to 2099, such as 201801. */
+export function isSixDigitMonth(value: number): boolean {
+  return Number.isInteger(value) && value >= 190001 && value <= 209912 && !Number.isNaN(sixDigitMonth(value));
+}
+
+/** Months since January 1970 of a number such as 201801; NaN if its last two digits are no month. */
+export function sixDigitMonth(value: number): number {
+  const month = value % 100;
+  return month >= 1 && month <= 12 ? 12 * (Math.floor(value / 100) - 1970) + month - 1 : NaN;
 }
 
 /** Whether a number has eight digits that form a day from 1900 to 2099. */
@@ -194,12 +205,12 @@ export function isEightDigitDay(value: number): boolean {
 }
 
 /**
- * Returns the notation of the times of a column. The times are dates if one of them has hyphens, as in
- * `2024-05-31`, or if all of them are eight digits that form a day from 1900 to 2099, as in `20240531`.
+ * Returns the notation of the times of a column. The times are dates if one of them is written as
+ * `2024-05-31` or `2024/05/31`, or if all of them are eight digits that form a day from 1900 to 2099, as in `20240531`.
  * Otherwise they are numbers.
  */
 export function timeKindOf(texts: readonly string[]): TimeKind {
-  if (texts.some(isHyphenated)) return "date";
+  if (texts.some(isWrittenDate)) return "date";
   return texts.length > 0 && texts.every((text) => isEightDigitDay(numberOf(text))) ? "date" : "number";
 }
 
@@ -209,18 +220,19 @@ export function timeKindOf(texts: readonly string[]): TimeKind {
  * back, an ambiguous time is the earlier of the two times. If they are set forward, a skipped time counts as
  * one hour later.
  *
- * @param text For example `2.5`, or `2004-10-01`, `20041001`, `2004-10-01 18:00:00` or
- * `2004-10-01T18:00:00+01:00`.
+ * @param text For example `2.5`, or `2004-10-01`, `2004/10/01`, `20041001`, `2004-10-01 18:00:00` or
+ * `2004-10-01T18:00:00+01:00`. `24:00` is the midnight at the end of the day (ISO 8601).
  * @param zone Time zone of dates without a zone, such as `Europe/Berlin`.
  */
 export function timeOf(text: string, kind: TimeKind, zone = "UTC"): number {
   if (kind === "number") return numberOf(text);
   if (kind === "month") return monthOf(text);
-  const match = hyphenated.exec(text) ?? hyphenated.exec(text.replace(eightDigits, "$1-$2-$3"));
+  const match = writtenDate.exec(text) ?? writtenDate.exec(text.replace(eightDigits, "$1-$2-$3"));
   if (!match) return NaN;
-  const [, day, hours = "0", minutes = "0", seconds = "0", offset] = match;
+  const [, y, mo, d, slashY, slashMo, slashD, hours = "0", minutes = "0", seconds = "0", offset] = match;
+  const day = y ? `${y}-${mo}-${d}` : `${slashY}-${slashMo.padStart(2, "0")}-${slashD.padStart(2, "0")}`;
   const [h, m, s] = [+hours, +minutes, +seconds.replace(",", ".")];
-  if (h > 23 || m > 59 || s >= 60) return NaN;
+  if (h > 23 && (h > 24 || m > 0 || s > 0) || m > 59 || s >= 60) return NaN;
   const local = midnightOf(day) + 3600 * h + 60 * m + s;
   if (offset === undefined) return instantOf(local, zone);
   if (offset === "Z" || offset === "UTC") return local;
@@ -260,7 +272,24 @@ export function instantOf(local: number, zone = "UTC"): number {
   return zone === "UTC" ? local : local - zoneOffset(local, zone);
 }
 
+/** Converts UTC to local time. Both are in seconds since 1970. */
+export function localOf(instant: number, zone = "UTC"): number {
+  if (zone === "UTC") return instant;
+  // Offsets change at full quarters of an hour.
+  const quarter = Math.floor(instant / 900);
+  if (!localOffsets.has(zone)) localOffsets.set(zone, new Map());
+  const known = localOffsets.get(zone)!;
+  const found = known.get(quarter);
+  if (found !== undefined || Number.isNaN(instant)) return instant + (found ?? NaN);
+  const { offsetNanoseconds } = Temporal.Instant.fromEpochMilliseconds(quarter * 900_000)
+    .toZonedDateTimeISO(zone);
+  if (known.size > 1e5) known.clear();
+  known.set(quarter, offsetNanoseconds / 1e9);
+  return instant + offsetNanoseconds / 1e9;
+}
+
 const offsets = new Map<string, Map<number, number>>();
+const localOffsets = new Map<string, Map<number, number>>();
 
 /** Offset of a zone's local time from UTC, in seconds. `local` is in seconds since 1970. */
 function zoneOffset(local: number, zone: string): number {

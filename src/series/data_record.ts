@@ -4,7 +4,8 @@
  * data have changed.
  */
 import { formatSteps } from "../charts/format.ts";
-import { describeTime, listed, type TimeKind, type TimeUnit } from "../data/format.ts";
+import { listed, type TimeKind, type TimeUnit } from "../data/format.ts";
+import { describeRecordedTime, type RecordedCalendar } from "./calendar.ts";
 import { DataError, WeftError } from "../device/errors.ts";
 import type { ChannelStatistics } from "../data/scaling.ts";
 import { type ChannelKind, isUnnamed, mapSplits, type SeriesSet, type Splits } from "../data/series.ts";
@@ -29,6 +30,8 @@ export interface DataRecord {
     readonly scale: number;
     /** Grid of the times, if models along splines read a row at each of its points. */
     readonly grid?: RecordedGrid;
+    /** Calendar of the steps of a forecast. Without it, a step is a fixed duration, or a share of a month. */
+    readonly calendar?: RecordedCalendar;
   };
   /** Number of observations of the longest series. Shorter series are padded to this length. */
   readonly length: number;
@@ -203,7 +206,7 @@ export interface RecordedSeries {
 /** Channels and times of a record, in which another file must be written. */
 export interface RecordedForm {
   readonly channels: readonly Pick<RecordedChannel, "name" | "column">[];
-  readonly time: Pick<DataRecord["time"], "kind">;
+  readonly time: Pick<DataRecord["time"], "kind" | "calendar">;
 }
 
 /** Version of the records that new runs write. */
@@ -324,7 +327,7 @@ export function describeRecord(record: DataRecord): string {
   const { channels, time, classes, targets = [], windows, split, training } = record;
   const { train, validation, test } = mapSplits(split, ({ length }) => length);
   const names = channels.map(({ name }) => name);
-  const timeOf = (value: number) => describeTime(value, time.kind);
+  const timeOf = (value: number) => describeRecordedTime(value, time);
   return [
     windows
       ? `${train} series, up to ${timeOf(windows.until.train)} to train, up to ${

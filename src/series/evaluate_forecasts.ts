@@ -6,7 +6,7 @@ import { type DataRecord, takeColumns } from "./data_record.ts";
 import { continuedOf, type ForecastWindow, gridValue, type WindowForecast } from "./forecast_windows.ts";
 import { levels } from "./error_quantiles.ts";
 import { forecastVerdict, lastValue, seasonBefore } from "./forecast_verdict.ts";
-import { describeTime } from "../data/format.ts";
+import { describeRecordedTime, instantOfTime } from "./calendar.ts";
 import { coverage, quantileCrps } from "./metrics/forecasts.ts";
 import { describeWarnings, forecastColumns, rangeWarnings } from "./learned_ranges.ts";
 import { numberMeasures } from "./metrics/numbers.ts";
@@ -183,12 +183,12 @@ export async function forecastExamples(
   const [name, of] = Object.entries(baselinesOf(record)).at(-1)!;
   const from = Math.max(0, context - shownHorizons * horizon);
   const charts = chosen.map((window, i): Chart => {
-    const timeOf = (step: number) => window.present + gap * step;
+    const timeOf = (step: number) => instantOfTime(window.present + gap * step, time);
     const past = Array.from({ length: context - from }, (_, step) => timeOf(from + step - context + 1));
     const ahead = Array.from(window.at, timeOf);
     const { present } = window;
     return {
-      title: `${window.series} after ${describeTime(present, time.kind)}`,
+      title: `${window.series} after ${describeRecordedTime(present, time)}`,
       panels: continuedOf(channels).map((channel) => {
         const { mean, quantiles } = forecasts[i][channel];
         const column = (rows: Float64Array) => Array.from(takeColumns(rows, channels.length, [channel]));
@@ -204,7 +204,7 @@ export async function forecastExamples(
             ? { interval: { name: "80 % interval", low: quantiles[0], high: quantiles.at(-1)! } }
             : {}),
           baseline: { name, x: ahead, y: Array.from(window.at, (at) => of(window, channel, at)) },
-        }, [past[0], present]);
+        }, [past[0], timeOf(0)]);
       }),
     };
   });

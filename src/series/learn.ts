@@ -63,7 +63,7 @@ export interface ClassifyOptions extends RegressOptions, Pick<SeriesSettings, "b
 
 /** Options of {@linkcode forecast}. */
 export interface ForecastOptions
-  extends LearnOptions, Pick<SeriesSettings, "horizon" | "context" | "season"> {}
+  extends LearnOptions, Pick<SeriesSettings, "horizon" | "context" | "season" | "calendar"> {}
 
 const learnNames: OptionNames<LearnOptions> = {
   model: "optional",
@@ -120,6 +120,7 @@ const forecastNames: OptionNames<ForecastOptions> = {
   horizon: "optional",
   context: "optional",
   season: "optional",
+  calendar: "optional",
 };
 
 /** A trained model of {@linkcode classify}, {@linkcode regress} or {@linkcode forecast}. */

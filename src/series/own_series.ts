@@ -159,6 +159,7 @@ const tasksOf: Readonly<Record<string, readonly TaskKind[]>> = {
   horizon: ["forecast"],
   context: ["forecast"],
   season: ["forecast"],
+  calendar: ["forecast"],
   balance: ["classify"],
   positiveWeight: ["classify"],
   drop: ["classify", "regress"],

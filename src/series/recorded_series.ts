@@ -4,10 +4,10 @@
  */
 import { digestOf } from "../files/digest.ts";
 import { listed, type TimeUnit } from "../data/format.ts";
-import { monthsSince1970 } from "../data/months.ts";
 import { channelStatistics, type Scaling } from "../data/scaling.ts";
 import type { Series, SeriesSet } from "../data/series.ts";
 import type { ReadOptions, TableOptions } from "../data/table/options.ts";
+import { inRecordedTimes } from "./calendar.ts";
 import type { SeriesSettings } from "./settings.ts";
 import {
   channelPlaces,
@@ -36,7 +36,7 @@ export function tableOptions(
  * Notation of numeric times. Undefined if the record has written dates (with hyphens, or of eight digits) or
  * months.
  */
-function numericTimesOf({ time }: DataRecord): TimeUnit | undefined {
+export function numericTimesOf({ time }: DataRecord): TimeUnit | undefined {
   return time.unit === "date" || time.unit === "month" ? undefined : time.unit ?? "number";
 }
 
@@ -86,14 +86,14 @@ export function requireValues(set: SeriesSet): SeriesSet {
 }
 
 /**
- * Reorders the channels of a set to match the record, by name. Dates become months if the record has months.
+ * Reorders the channels of a set to match the record, by name. Dates become times of the record's calendar.
  *
  * @throws {DataError} If a channel is missing or unknown, or if only one of set and record has dates as
  * times.
  */
 export function inRecordedOrder(read: SeriesSet, record: RecordedForm): SeriesSet {
   const { time } = record;
-  const set = time.kind === "month" ? inMonths(read) : read;
+  const set = inRecordedTimes(read, time);
   const places = channelPlaces(set.name, set.channels, record, set.kinds);
   if (set.times !== time.kind) {
     throw new DataError(
@@ -107,13 +107,6 @@ export function inRecordedOrder(read: SeriesSet, record: RecordedForm): SeriesSe
     channels: places.map((place) => set.channels[place]),
     series: set.series.map((one) => ({ ...one, values: takeColumns(one.values, places.length, places) })),
   };
-}
-
-/** Converts dates to calendar months since January 1970. Other times stay. */
-export function inMonths(set: SeriesSet): SeriesSet {
-  if (set.times !== "date") return set;
-  const series = set.series.map((one) => ({ ...one, times: one.times.map(monthsSince1970) }));
-  return { ...set, times: "month", series };
 }
 
 /**

@@ -4,6 +4,8 @@ import { plural } from "../data/format.ts";
 import type { Series, SeriesSet } from "../data/series.ts";
 import { selectEvenly } from "./select_evenly.ts";
 import { historyOf, wholePast } from "./histories.ts";
+import { openSeconds } from "./calendar.ts";
+import type { RecordedCalendar } from "./data_record.ts";
 
 /** Seconds of a day. */
 const day = 86_400;
@@ -21,6 +23,8 @@ const clearlyStronger = 0.1;
 interface SeasonData {
   gap: number;
   times: SeriesSet["times"];
+  /** Calendar of the times. Closed hours have no steps. */
+  calendar?: RecordedCalendar;
   /** Series up to the end of the training period. */
   series: readonly Series[];
   /** Number of channels. */
@@ -40,21 +44,34 @@ export function seasonOf(data: SeasonData): number {
   if (season === undefined) return peakOf(autocorrelations(data));
   const rows = longest(data);
   if (season === 1 || 2 * season > rows) return 1;
-  if (times === "month" || gap === day) return season;
-  const [daily, weekly] = [season, 7 * season];
+  const weekly = weekOf(data);
+  if (times === "month" || season === weekly || weekly === undefined) return season;
+  const daily = season;
   if (2 * weekly > rows || weekly > maxLag) return daily;
   const correlation = autocorrelations(data);
   return correlation[weekly] > correlation[daily] + clearlyStronger ? weekly : daily;
 }
 
 /**
- * Season that the calendar suggests for the time step: 12 months, a week for days, a day for shorter steps. 1 if the
+ * Season that the calendar suggests for the time step: 12 months, a week for days, a day for shorter steps, in steps of the calendar. 1 if the
  * season is not a whole number of steps. Undefined if times are numbers, or steps are longer than a day.
  */
-function calendarSeason({ gap, times }: Pick<SeasonData, "gap" | "times">): number | undefined {
+function calendarSeason(data: Pick<SeasonData, "gap" | "times" | "calendar">): number | undefined {
+  const { gap, times, calendar } = data;
   if (times !== "month" && (times !== "date" || gap > day)) return undefined;
-  const season = times === "month" ? 12 / gap : gap === day ? 7 : day / gap;
+  // Days with different open hours have no season of a day.
+  const days = calendar?.open ? calendar.equalDays : 7;
+  const daily = days === undefined ? 1 : openSeconds(calendar ?? {}) / days / gap;
+  const season = times === "month" ? 12 / gap : daily === 1 ? weekOf(data) ?? 1 : daily;
   return Number.isInteger(season) ? season : 1;
+}
+
+/** Steps of a week, or undefined if a week is not a whole number of steps. */
+function weekOf(
+  { gap, times, calendar }: Pick<SeasonData, "gap" | "times" | "calendar">,
+): number | undefined {
+  const steps = times === "date" ? openSeconds(calendar ?? {}) / gap : NaN;
+  return Number.isInteger(steps) ? steps : undefined;
 }
 
 /** Number of rows of the longest series. */
@@ -69,7 +86,7 @@ const longest = ({ series }: Pick<SeasonData, "series">): number =>
  * @param given Whether the season is an option of the user.
  */
 export function describeShortSeason(
-  data: Pick<SeasonData, "gap" | "times" | "series">,
+  data: Pick<SeasonData, "gap" | "times" | "calendar" | "series">,
   season: number,
   given: boolean,
 ): string[] {

@@ -3,11 +3,11 @@ import { DataError } from "../device/errors.ts";
 import { digestOf } from "../files/digest.ts";
 import type { TableOptions } from "../data/table/options.ts";
 import { describeSeries, noticesOf } from "../data/table/describe.ts";
+import { countedSteps } from "../charts/format.ts";
 import { mapSplits, type Series, type SeriesSet } from "../data/series.ts";
 import { evaluateForecasts, forecastExamples } from "./evaluate_forecasts.ts";
 import { largest } from "../device/min_max.ts";
 import { listed, plural } from "../data/format.ts";
-import { calendarMonths } from "../data/months.ts";
 import {
   type DataRecord,
   describeRecord,
@@ -52,8 +52,8 @@ import {
 import { compareForecasts, type ForecastTask } from "./compare_forecasts.ts";
 import { knownCounts } from "./regression.ts";
 import {
-  inMonths,
   inRecordedOrder,
+  numericTimesOf,
   recordChannels,
   recordSeries,
   recordTimes,
@@ -64,6 +64,8 @@ import { closedFormOf, windowsOfParts } from "./closed_form.ts";
 import { historyWindows } from "./histories.ts";
 import { isIrregular, typicalGap } from "./pace.ts";
 import { readSeries } from "./read_series.ts";
+import { inRecordedTimes } from "./calendar.ts";
+import { describeCalendar, findCalendar } from "./find_calendar.ts";
 
 /**
  * Makes the task of training a forecaster on the series of a table. The model `auto` is chosen in `plan` of the
@@ -92,38 +94,56 @@ export async function prepareForecast(settings: SeriesSettings, earlier?: DataRe
 
 /** Series of a table, and the record of an earlier run. */
 interface ForecastData {
+  /** The series with the times of the calendar. */
   readonly set: SeriesSet;
+  /** Lines about the series of the table. */
+  readonly described: readonly string[];
+  readonly time: Pick<DataRecord["time"], "kind" | "calendar">;
   readonly recorded: DataRecord["split"]["train"];
   readonly given: ContinuedSet["until"];
   readonly earlier?: DataRecord;
 }
 
 async function readForecastData(settings: SeriesSettings, earlier?: DataRecord): Promise<ForecastData> {
-  const options = { ...tableOptions(settings), targets: "channels" as const };
+  const options = {
+    ...tableOptions(settings),
+    ...(earlier ? { numericTimes: numericTimesOf(earlier) } : {}),
+    targets: "channels" as const,
+  };
   const sources = sourcesOf(settings);
   const read = await readSeries(sources.data!, options);
   requireValues(read);
-  // Months differ in length, so a fixed step in seconds would drift.
-  const calendarSet = calendarMonths(typicalGap(read)) ? inMonths(read) : read;
-  const { set: made, until: given } = await withLaterRows(
-    calendarSet,
+  const { set: made, until } = await withLaterRows(
+    read,
     sources,
     (source, columns) => readSeries(source, { ...options, ...columns }),
   );
-  const set = earlier ? inRecordedOrder(made, earlier) : made;
+  const time = earlier?.time ?? findCalendar(made, settings.calendar);
+  const set = earlier ? inRecordedOrder(made, earlier) : inRecordedTimes(made, time);
   const recorded = await recordSeries(set);
   if (earlier) requireSame(set.name, recorded, earlier);
-  return { set, recorded, given, earlier };
+  const given = Object.fromEntries(
+    Object.entries(until).map(([part, end]) => [part, lastTimeBy(end, made, time)]),
+  );
+  const described = [...describeSeries({ ...made, notices: set.notices }), ...describeCalendar(time)];
+  return { set, described, time, recorded, given, earlier };
+}
+
+/** Last time of the rows of a set up to an end, in the times of a record. */
+function lastTimeBy(end: number, set: SeriesSet, time: ForecastData["time"]): number {
+  const series = set.series.map((one) => upTo(end, one, set.channels.length))
+    .filter(({ times }) => times.length > 0);
+  return largest(inRecordedTimes({ ...set, series }, time).series.map(({ times }) => times.at(-1)!));
 }
 
 /** Task of a model. @param training The choice of the model, for the record. */
 async function forecastTask(
   settings: SeriesSettings,
-  { set, recorded, given, earlier }: ForecastData,
+  { set, described, time, recorded, given, earlier }: ForecastData,
   training?: RecordedTraining,
 ): Promise<ForecastTask> {
   const record = earlier ??
-    { ...await recordOf(set, recorded, settings, given), ...(training ? { training } : {}) };
+    { ...await recordOf({ set, time, recorded, given }, settings), ...(training ? { training } : {}) };
   const forecaster = windowForecaster(settings, record);
   const { parameters, history } = forecaster.model;
   const windows = windowsOfParts(set.series, record, history !== undefined);
@@ -132,8 +152,8 @@ async function forecastTask(
     throw new DataError(
       "too-small",
       `${set.name}: the ${part} part of no series is long enough for a forecast of ${
-        plural(record.windows!.horizon, "step")
-      } of ${record.windows!.gap}`,
+        countedSteps(record.windows!.horizon, record.windows!.gap, record.time.kind)
+      }`,
       {
         option: "horizon",
         fixes: [(write) => `lower ${write("horizon")}, or give longer series`],
@@ -151,7 +171,7 @@ async function forecastTask(
     record,
     description: [
       describeRecord(record),
-      ...describeSeries(set),
+      ...described,
       ...(closed && until.validation > until.train
         ? ["the final model learns from the training and the validation part"]
         : []),
@@ -159,6 +179,7 @@ async function forecastTask(
         {
           gap,
           times: set.times,
+          calendar: record.time.calendar,
           series: set.series.map((one) => upTo(until.train, one, set.channels.length)),
         },
         season,
@@ -213,10 +234,8 @@ function describeUnused(series: readonly Series[], windows: RecordedWindows): st
 }
 
 async function recordOf(
-  set: SeriesSet,
-  recorded: DataRecord["split"]["train"],
+  { set, time: { calendar }, recorded, given }: Pick<ForecastData, "set" | "time" | "recorded" | "given">,
   settings: SeriesSettings,
-  given: ContinuedSet["until"],
 ): Promise<DataRecord> {
   const { horizon: chosenHorizon = 24, ...chosen } = settings;
   const kind = kindNamed(windowModels, settings.model ?? "linear");
@@ -235,7 +254,7 @@ async function recordOf(
   const rows = largest(train.map(({ times }) => times.length));
   const channels = recordChannels(set, train, settings);
   const season = chosen.season ??
-    seasonOf({ gap, times: set.times, series: train, channels: width, continued });
+    seasonOf({ gap, times: set.times, calendar, series: train, channels: width, continued });
   const { context = kind.contextOf?.(season) ?? contextOf(rows, horizon, season) } = chosen;
   // Falls back to the standard deviation if there are no values one season apart, or if all differences are
   // 0.
@@ -246,7 +265,7 @@ async function recordOf(
   return {
     version: recordVersion,
     channels,
-    time: recordTimes(set, 0.1 / gap),
+    time: { ...recordTimes(set, 0.1 / gap), ...(calendar ? { calendar } : {}) },
     // Inputs have the same length in training and in forecasts: a spline depends on how far a series is
     // padded.
     length: Math.max(context, longestPast(set.series, { gap, context, horizon })),
@@ -303,7 +322,9 @@ export function openForecast(given: SeriesSettings, record: DataRecord): Trained
     const windows = windowsOf(series, record.channels.length, record.windows!, span, most);
     if (windows.length > 0) return { windows, series, notices: noticesOf(set) };
     throw new Error(
-      `${set.name}: no series is long enough for a forecast of ${record.windows!.horizon} steps`,
+      `${set.name}: no series is long enough for a forecast of ${
+        countedSteps(record.windows!.horizon, record.windows!.gap, record.time.kind)
+      }`,
     );
   };
   return {

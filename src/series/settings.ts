@@ -15,6 +15,7 @@ import {
   textOption,
 } from "../train/option.ts";
 import { type Horizon, horizonForms, isHorizon } from "./horizon.ts";
+import { calendarForms, parseCalendar } from "./calendar_notation.ts";
 import { secondsOfBudget } from "./budget.ts";
 import type { SeriesSource } from "./series_source.ts";
 import { type TaskKind, taskKinds } from "./predictions.ts";
@@ -121,6 +122,11 @@ export interface SeriesSettings extends SeriesModelSettings, RunSettings {
   readonly context?: number;
   /** Season in steps; by default a day, or a week for daily series. */
   readonly season?: number;
+  /**
+   * Calendar of the steps of a forecast: `"auto"` recognises it, `"none"` has all days and hours; or days and hours, such
+   * as `"weekdays"`, `"hours 8-17"` or `"mon-fri hours 9-17; sat hours 9-12"`; `"auto"` by default.
+   */
+  readonly calendar?: string;
   /**
    * Number of epochs without a better validation loss after which training stops, at least 1. By default, training
    * never stops early.
@@ -232,6 +238,12 @@ export const taskOptions: OptionSchema = {
       whole: true,
     }),
     placeholder: "steps",
+  },
+  calendar: {
+    ...textOption({ group: "data", help: "calendar of forecasts", implied: "auto" }, "days and hours"),
+    expected: calendarForms,
+    range: calendarForms,
+    accepts: (value) => typeof value === "string" && parseCalendar(value) !== undefined,
   },
   search: numberOption({ group: "training", help: "number of settings of the model to compare" }, {
     from: 2,

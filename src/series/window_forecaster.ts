@@ -7,7 +7,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { ForecastPrediction } from "./predictions.ts";
 import type { DataRecord } from "./data_record.ts";
 import type { Calibration, Task } from "../train/task.ts";
-import { formatTime, latestTime } from "../data/format.ts";
+import { formatRecordedTime, formatTimeAfter, latestRecordedTime } from "./calendar.ts";
 import { DataError } from "../device/errors.ts";
 import { calibrateWindows, type CalibrationFold, type ErrorUnit } from "./calibrate_windows.ts";
 import {
@@ -184,10 +184,12 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
 
   /** @throws {DataError} If the steps of a forecast cannot be represented as distinct times. */
   const requireSteps = (name: string, now: number) => {
-    if (now + gap > now && now + horizon * gap <= latestTime(record.time.kind)) return;
+    if (now + gap > now && now + horizon * gap <= latestRecordedTime(record.time)) return;
     throw new DataError(
       "no-prediction",
-      `series "${name}": no forecast after time ${now}: the next times are too large to represent`,
+      `series "${name}": no forecast after time ${
+        formatRecordedTime(now, record.time)
+      }: the next times are too large to represent`,
     );
   };
 
@@ -219,19 +221,21 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
           );
         }
         requireSteps(name, now);
+        const steps = Array.from({ length: horizon }, (_, step) => (step + 1) * gap);
         return asked.length > 0
-          ? asked
-          : Array.from({ length: horizon }, (_, step) => now + (step + 1) * gap);
+          ? { times: asked, texts: asked.map((time) => formatRecordedTime(time, record.time)) }
+          : {
+            times: steps.map((duration) => now + duration),
+            texts: steps.map((duration) => formatTimeAfter(now, duration, record.time)),
+          };
       });
       const windows = series.map((one, i) => windowAt(one, presents[i], width, sizes));
-      const at = times.map((seriesTimes, i) => seriesTimes.map((time) => (time - windows[i].present) / gap));
+      const at = times.map(({ times }, i) => times.map((time) => (time - windows[i].present) / gap));
       const forecasts = await predicting(series.map(({ name }) => name), forecast(windows, at));
       return series.map((one, i) =>
         withWarnings<ForecastPrediction>({
           series: one.name,
-          times: record.time.kind === "number"
-            ? times[i]
-            : times[i].map((time) => formatTime(time, record.time.kind)),
+          times: record.time.kind === "number" ? times[i].times : times[i].texts,
           channels: Object.fromEntries(continued.map((channel) => {
             const { mean, quantiles } = forecasts[i][channel];
             return [channels[channel].name, {

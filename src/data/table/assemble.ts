@@ -305,7 +305,7 @@ function labelsOf({ label, options, fail }: TableColumns) {
  * Returns a function that merges the rows of a series that have the same time. If a channel has different
  * values at one time, the option `duplicates` decides.
  */
-function mergeRule(table: TableColumns, { values: times, kind }: Times) {
+function mergeRule(table: TableColumns, { values: times, kind, areRounded }: Times) {
   const { options: { duplicates = "refuse", zone, wide }, fail, notices } = table;
   let [merged, differing] = [0, 0];
   const combine = (
@@ -318,7 +318,24 @@ function mergeRule(table: TableColumns, { values: times, kind }: Times) {
     differing++;
     if (duplicates === "mean") return values.reduce((sum, value) => sum + value / values.length, 0);
     if (duplicates !== "refuse") return values.at(duplicates === "first" ? 0 : -1)!;
-    const second = rows.find((row, i) => i > 0 && !Number.isNaN(at(row)) && at(row) !== values[0])!;
+    const first = rows.find((row) => !Number.isNaN(at(row)))!;
+    const second = rows.find((row) => !Number.isNaN(at(row)) && at(row) !== values[0])!;
+    if (areRounded(first, second)) {
+      throw fail(
+        second,
+        `series ${quoted(name)} has two times that differ in the file and are equal in float64, ${
+          formatTime(times[first], kind)
+        }: float64 has 53 bits, and is exact up to 9,007,199,254,740,992`,
+        {
+          code: "invalid-cell",
+          option: "time",
+          fixes: [
+            "subtract the first time from all times of the table",
+            (write) => `or merge such rows with ${write("duplicates")} mean, first or last`,
+          ],
+        },
+      );
+    }
     const again = zone && kind === "date" ? shownAgain(times[rows[0]], zone) : undefined;
     const fixes: ErrorText[] = [(write) => `set ${write("duplicates")} to mean, first or last`];
     if (!table.series && !wide) {

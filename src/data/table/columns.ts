@@ -5,19 +5,21 @@ import {
   type FormatErrorDetails,
   formatTime,
   isEightDigitDay,
-  isHyphenated,
+  isSixDigitMonth,
+  isWrittenDate,
   latestDate,
   latestTime,
   listed,
   maxValue,
   numberOf,
   quoted,
+  sixDigitMonth,
   type TimeKind,
   timeOf,
   type TimeUnit,
 } from "../format.ts";
 import { monthOf } from "../months.ts";
-import { growing } from "./growing.ts";
+import { type Growing, growing } from "./growing.ts";
 import { type Cell, EscapedText, FileDate, type MissingRule, textOf } from "./options.ts";
 
 /** Makes an error about a row. */
@@ -257,6 +259,8 @@ export interface Times {
   readonly unit: TimeUnit;
   /** Whether the column has integers that were recognised as epochs because of their size. */
   readonly isRecognised: boolean;
+  /** Whether the times of two rows differ in the file, although they are equal in float64. */
+  areRounded(row: number, other: number): boolean;
 }
 
 /** Units per second of each epoch notation. Numbers are epochs if all of them are from 2001 to 2100. */
@@ -277,8 +281,9 @@ function notationOf(unit: TimeUnit): number {
 }
 
 /**
- * Makes a column of times. Times are dates if one has hyphens, or if all are eight digits that form a day from
- * 1900 to 2099. They are months if one is written as a month or a quarter. They are epochs if all are integers
+ * Makes a column of times. Times are dates if one has hyphens or slashes, or if all are eight digits that form a
+ * day from 1900 to 2099. They are months if one is written as a month or a quarter, or if all are six digits that
+ * form a month from 1900 to 2099. They are epochs if all are integers
  * and, read as epochs, lie between 2001 and 2100. All other times are numbers.
  *
  * @param unit Notation of the times, if it is given.
@@ -298,22 +303,37 @@ export function timeColumn(
   const { name, zone, decimal } = options;
   const values = growing(Float64Array);
   const notations = growing(Uint8Array);
-  let [dates, months, days] = [0, 0, 0];
+  /** Differences of integers in the file from their values in float64, from the first such difference on. */
+  let roundings: Growing<Float64Array> | undefined;
+  let [dates, months, days, sixDigits] = [0, 0, 0, 0];
   let wrong: { row: number; text: string } | undefined;
   const push = (value: number, notation: number) => {
     values.push(value);
     notations.push(notation);
     if (notation === numeric && isEightDigitDay(value)) days++;
+    if (notation === numeric && isSixDigitMonth(value)) sixDigits++;
+  };
+  const pushInteger = (integer: bigint, row: number) => {
+    const value = Number(integer);
+    const rounding = Number(integer - BigInt(value));
+    if (rounding !== 0) roundings ??= growing(Float64Array);
+    roundings?.fill(0, row);
+    roundings?.push(rounding);
+    push(value, numeric);
   };
   return {
     add(cell, row) {
-      if (typeof cell === "number" || typeof cell === "bigint") return push(Number(cell), numeric);
+      if (typeof cell === "number") return push(cell, numeric);
+      if (typeof cell === "bigint") return pushInteger(cell, row);
       if (cell instanceof FileDate) {
         dates++;
         return push(cell.in(zone), written);
       }
       const text = textOf(cell);
       const number = numberIn(text, decimal());
+      if (Math.abs(number) > Number.MAX_SAFE_INTEGER && /^[+-]?\d+$/.test(text)) {
+        return pushInteger(BigInt(text.replace("+", "")), row);
+      }
       if (!Number.isNaN(number)) return push(number, numeric);
       const date = timeOf(text, "date", zone);
       const month = Number.isNaN(date) ? monthOf(text) : NaN;
@@ -322,17 +342,18 @@ export function timeColumn(
         return push(month, calendar);
       }
       if (Number.isNaN(date)) wrong ??= { row, text: ownText(text) };
-      if (!Number.isNaN(date) || isHyphenated(text)) dates++;
+      if (!Number.isNaN(date) || isWrittenDate(text)) dates++;
       push(date, written);
     },
     finish() {
       const all = values.view();
       const flags = notations.view();
       const isDates = dates > 0 || days === all.length;
+      const isMonths = months > 0 || sixDigits === all.length && options.numericTimes === undefined;
       const epoch = isDates ? undefined : epochOf(all);
       const recognised = all.every(Number.isInteger) ? epoch : undefined;
       const unit = options.unit ??
-        (isDates ? "date" : months > 0 ? "month" : options.numericTimes ?? recognised ?? "number");
+        (isDates ? "date" : isMonths ? "month" : options.numericTimes ?? recognised ?? "number");
       const scale = perSecond[unit];
       if (!options.unit && scale && epoch && epoch !== unit) {
         throw fail(
@@ -353,7 +374,8 @@ export function timeColumn(
       const most = scale ? latestDate * scale : latestTime(unit as TimeKind);
       const isNotation = (row: number) =>
         Math.abs(all[row]) <= most &&
-        (flags[row] === notationOf(unit) || unit === "date" && isEightDigitDay(all[row]));
+        (flags[row] === notationOf(unit) || unit === "date" && isEightDigitDay(all[row]) ||
+          unit === "month" && isSixDigitMonth(all[row]));
       for (let row = 0; row < all.length; row++) {
         if (!isNotation(row)) {
           const text = wrong?.row === row
@@ -378,12 +400,17 @@ export function timeColumn(
         }
         if (scale) all[row] /= scale;
         else if (unit === "date" && flags[row] === numeric) all[row] = timeOf(`${all[row]}`, "date", zone);
+        else if (unit === "month" && flags[row] === numeric) all[row] = sixDigitMonth(all[row]);
       }
       return {
         values: all,
         kind: scale ? "date" : unit as TimeKind,
         unit,
         isRecognised: !options.unit && unit === recognised,
+        areRounded(row, other) {
+          const roundingOf = (row: number) => roundings?.view()[row] ?? 0;
+          return all[row] === all[other] && roundingOf(row) !== roundingOf(other);
+        },
       };
     },
   };

@@ -1,7 +1,7 @@
 /** Typed arrays that grow. */
 
 /** A growing list of numbers. */
-interface Growing<T extends Float64Array | Int32Array | Uint8Array> {
+export interface Growing<T extends Float64Array | Int32Array | Uint8Array> {
   /** Appends a number. */
   push(value: number): void;
   /** Appends a number until the list has the given length. */
