@@ -10,6 +10,7 @@ import {
   latestTime,
   localOf,
   plural,
+  type TimeKind,
 } from "../data/format.ts";
 import {
   commonMonthDay,
@@ -21,7 +22,30 @@ import {
 } from "../data/months.ts";
 import type { Series, SeriesSet } from "../data/series.ts";
 import { DataError } from "../device/errors.ts";
-import type { DataRecord, RecordedCalendar } from "./data_record.ts";
+
+/**
+ * Calendar of dates. Its times are local: months since January 1970 with the fraction (day - 1) / 31, or seconds since
+ * 1970 in which closed hours take no time.
+ */
+export interface RecordedCalendar {
+  /** Notation of the open hours, such as `weekdays hours 9-17`. */
+  readonly name?: string;
+  /** Time zone of the calendar; UTC by default. */
+  readonly zone?: string;
+  /**
+   * Open hours of a week, in seconds since Monday 00:00: intervals that ascend and do not overlap. By default, all hours
+   * are open.
+   */
+  readonly open?: readonly (readonly [from: number, to: number])[];
+  /** Number of open days of a week, if all of them have equally many open hours. */
+  readonly equalDays?: number;
+  /** Seconds since midnight of all observations, if they are equal. */
+  readonly timeOfDay?: number;
+  /** Day of the month of most series. Shorter months replace the day with their last one. */
+  readonly monthDay?: number;
+  /** Day of the month of each series with another one, by its name. */
+  readonly monthDays?: Readonly<Record<string, number>>;
+}
 
 /** Seconds of a day and of a week. */
 export const [daySeconds, weekSeconds] = [86_400, 604_800];
@@ -113,8 +137,11 @@ function calendarTimeOf(instant: number, calendar: RecordedCalendar): number {
   return openTimeOf(writtenLocal(instant, zone, isExpected), calendar);
 }
 
-/** Times and kind of a record. */
-type RecordedTime = Pick<DataRecord["time"], "kind" | "calendar">;
+/** Kind and calendar of the times of a record. */
+interface RecordedTime {
+  readonly kind: TimeKind;
+  readonly calendar?: RecordedCalendar;
+}
 
 /**
  * Seconds since 1970 of a time of a record with dates. Times of other records stay: numbers, or months.

@@ -1,22 +1,11 @@
 /** Recognises the calendar of dates: months on a day of the month, open days and hours, or local days. */
-import { gcd } from "./gcd.ts";
 import { localOf } from "../data/format.ts";
 import { calendarMonths, commonMonthDay } from "../data/months.ts";
 import type { Series, SeriesSet } from "../data/series.ts";
-import { OptionError } from "../device/errors.ts";
-import { dayOf, daySeconds, weekdayOf, weekOf, weekSeconds, writtenLocal } from "./calendar.ts";
-import {
-  calendarForms,
-  calendarName,
-  type GivenCalendar,
-  type GivenDays,
-  type HourRange,
-  type OpenCells,
-  parseCalendar,
-} from "./calendar_notation.ts";
-import type { RecordedCalendar } from "./data_record.ts";
+import { daySeconds, type RecordedCalendar, weekdayOf, writtenLocal } from "./calendar.ts";
+import { parseCalendar } from "./calendar_notation.ts";
+import { openCells, recordCells, unusable } from "./open_cells.ts";
 import { typicalGap } from "./pace.ts";
-import { selectEvenly } from "./select_evenly.ts";
 
 /** Kind and calendar of the times of a record. */
 export interface FoundCalendar {
@@ -43,9 +32,6 @@ export function describeCalendar({ kind, calendar }: FoundCalendar): string[] {
 
 /** Minimum step of months, in seconds: 27 days and a half, since clocks may be put forward in February. */
 const leastMonth = 27.5 * daySeconds;
-
-/** Maximum number of series to recognise a calendar in. */
-const maxSeries = 200;
 
 /**
  * Finds the calendar of a set with dates.
@@ -74,14 +60,6 @@ export function findCalendar(set: SeriesSet, option = "auto"): FoundCalendar {
   const cells = given === "none" ? undefined : openCells(local, given, option);
   if (cells) return { kind: "date", calendar: { ...common, ...recordCells(cells) } };
   return hasLocalSteps(observed, local, zone) ? { kind: "date", calendar: common } : { kind: "date" };
-}
-
-function unusable(option: string, reason: string, fix: string): OptionError {
-  return new OptionError(
-    "unusable-option",
-    (write) => `${write("calendar")} ${option} cannot be used: ${reason}`,
-    { option: "calendar", expected: calendarForms, fixes: [fix] },
-  );
 }
 
 /** Times of the rows of each series that have a value to forecast. */
@@ -167,235 +145,4 @@ function hasLocalSteps(
   if (gaps.length === 0 || gaps.some((gap) => gap <= 0)) return false;
   if (onlyTimeOfDay(local) !== undefined) return true;
   return areMultiples(gaps) && !areMultiples(gapsOf(observed));
-}
-
-/** Minimum length of a cell in seconds. */
-const leastCell = 60;
-
-/** Cells with fewer observations, as a fraction of their weeks or days, count as closed. */
-const rare = 0.05;
-
-/** Maximum fraction of the rows outside of a recognised calendar, and minimum fraction of its cells with rows. */
-const [mostOutside, leastFilled] = [0.02, 0.5];
-
-/** Maximum probability that a cell that is always missing is open. */
-const leastProbable = 0.02;
-
-/** Open cells of a week, or undefined if all are open. */
-function openCells(
-  all: readonly Float64Array[],
-  given: GivenCalendar,
-  option: string,
-): OpenCells | undefined {
-  const local = selectEvenly(all.filter(({ length }) => length > 0), maxSeries);
-  const isGiven = typeof given !== "string";
-  const parts: readonly GivenDays[] = isGiven ? given : [{}];
-  const step = cellOf(local);
-  const hasHours = parts.some(({ hours }) => hours !== undefined);
-  if (step === undefined || step === daySeconds && hasHours) {
-    if (hasHours) {
-      const found = step === undefined ? "steps of less than a minute or without a grid" : "steps of a day";
-      throw unusable(
-        option,
-        `its hours need steps of 1 minute to 12 hours, and the series have ${found}`,
-        "leave it out",
-      );
-    }
-    if (!isGiven) return undefined;
-  }
-  const length = step ?? daySeconds;
-  const first = local.find((times) => times.length > 0)?.[0] ?? 0;
-  const grid = { step: length, phase: length === daySeconds ? 0 : weekdayOf(first).time % length };
-  const counts = new CellCounts(local, grid);
-  const days = parts[0].days ?? (hasHours && parts.length > 1 ? allDays : openDays(counts));
-  const isOpen = parts.length > 1
-    ? allDays.map((day) => {
-      const part = parts.find((part) => part.days!.includes(day));
-      return part ? cellsIn(part.hours!, grid) : cellsIn([], grid);
-    })
-    : product(days, parts[0].hours ? cellsIn(parts[0].hours, grid) : openHours(counts, days));
-  if (!hasHours) closeRareCells(counts, isOpen, days);
-  if (isOpen.every((cells) => cells.every(Boolean))) return undefined;
-  if (!isOpen.some((cells) => cells.includes(true))) {
-    throw unusable(option, "no time of the series is within it", "choose other days or hours");
-  }
-  if (isGiven) return { ...grid, isOpen };
-  const inside = counts.countIn(isOpen);
-  return counts.rows - inside <= mostOutside * counts.rows ? { ...grid, isOpen } : undefined;
-}
-
-const allDays = [0, 1, 2, 3, 4, 5, 6] as const;
-
-function product(days: readonly number[], cells: readonly boolean[]): boolean[][] {
-  return allDays.map((day) => cells.map((isOpen) => isOpen && days.includes(day)));
-}
-
-/** Cells of a day whose start is within some hours. */
-function cellsIn(hours: readonly HourRange[], { step, phase }: Pick<OpenCells, "step" | "phase">): boolean[] {
-  return Array.from({ length: Math.round(daySeconds / step) }, (_, cell) => {
-    const start = phase + cell * step;
-    return hours.some(([from, to]) => start >= from - 1e-6 && start <= to + 1e-6);
-  });
-}
-
-/**
- * Length of a cell: a day if all times are at one time of the day, or else the greatest common divisor of the times of
- * the day. Undefined if it is below a minute.
- */
-function cellOf(local: readonly Float64Array[]): number | undefined {
-  const millisecond = (time: number) => Math.round(1000 * weekdayOf(time).time);
-  let [first, step] = [NaN, 1000 * daySeconds];
-  for (const times of local) {
-    for (const time of times) {
-      const at = millisecond(time);
-      if (Number.isNaN(first)) first = at;
-      step = gcd(step, Math.abs(at - first));
-      if (step < 1000 * leastCell) return undefined;
-    }
-  }
-  return step / 1000;
-}
-
-/** Counts of observations in the cells of a week. */
-class CellCounts {
-  /** Number of cells of a day. */
-  readonly cells: number;
-  /** Number of rows. */
-  rows = 0;
-  /** Days between the first and the last row, in weeks with rows; days with rows. By weekday. */
-  readonly possible = allDays.map(() => 0);
-  readonly active = allDays.map(() => 0);
-  /** Rows of each cell. Shape (7, cells). */
-  readonly #counts: Float64Array[];
-
-  constructor(local: readonly Float64Array[], { step, phase }: Pick<OpenCells, "step" | "phase">) {
-    this.cells = Math.round(daySeconds / step);
-    this.#counts = allDays.map(() => new Float64Array(this.cells));
-    for (const times of local) {
-      // A cell that begins before midnight belongs to that day.
-      const days = new Set<number>();
-      for (const time of times) {
-        const start = time - (step === daySeconds ? 0 : phase);
-        const { weekday, time: inDay } = weekdayOf(start);
-        this.#counts[weekday][Math.min(this.cells - 1, Math.floor(inDay / step + 1e-9))]++;
-        days.add(dayOf(start));
-      }
-      this.rows += times.length;
-      const sorted = [...days].sort((a, b) => a - b);
-      for (const day of sorted) this.active[(day + 3) % 7]++;
-      const weeks = new Set(sorted.map(weekOf));
-      for (let week = weekOf(sorted[0]); week <= weekOf(sorted[sorted.length - 1]); week++) {
-        if (!weeks.has(week)) continue;
-        for (const weekday of allDays) {
-          const day = 7 * week - 3 + weekday;
-          if (day >= sorted[0] && day <= sorted[sorted.length - 1]) this.possible[weekday]++;
-        }
-      }
-    }
-  }
-
-  /** Number of rows of a cell of a weekday. */
-  at(weekday: number, cell: number): number {
-    return this.#counts[weekday][cell];
-  }
-
-  /** Number of rows in open cells. */
-  countIn(isOpen: OpenCells["isOpen"]): number {
-    return sum(
-      allDays,
-      (day) => this.#counts[day].reduce((sum, count, cell) => sum + (isOpen[day][cell] ? count : 0), 0),
-    );
-  }
-}
-
-function sum(list: readonly number[], of: (one: number) => number): number {
-  return list.reduce((total, one) => total + of(one), 0);
-}
-
-/**
- * Whether cells without observations are closed, and not missing by chance.
- *
- * @param possible Number of possible observations in the other cells.
- * @param seen Number of observations in the other cells.
- * @param times Number of times that the cells were missing.
- * @param choices Number of calendars that are as probable.
- */
-function areClosed(possible: number, seen: number, times: number, choices: number): boolean {
-  const missing = Math.max(0, possible - seen);
-  return seen >= leastFilled * possible &&
-    choices * ((missing + 1) / (possible + 2)) ** times < leastProbable;
-}
-
-/** Closed days that are more probable than others, with the number of calendars of their kind. */
-const usualClosed: Readonly<Record<string, number>> = { "5,6": 1, "6": 10, "4,5": 10 };
-
-/** Minimum number of weeks without observations on unusual closed days. */
-const leastWeeks = 2;
-
-/** Weekdays with observations; all of them unless the others are clearly closed. */
-function openDays({ possible, active }: CellCounts): readonly number[] {
-  const isClosed = (day: number) => possible[day] > 0 && active[day] <= rare * possible[day];
-  const closed = allDays.filter(isClosed);
-  const open = allDays.filter((day) => !isClosed(day));
-  if (closed.length === 0 || open.length < 2) return allDays;
-  const choices = usualClosed[closed.join()] ?? 100;
-  const weeks = Math.min(...closed.map((day) => possible[day]));
-  const isClear = areClosed(
-    sum(open, (day) => possible[day]),
-    sum(open, (day) => active[day]),
-    sum(closed, (day) => possible[day]),
-    choices,
-  );
-  return isClear && (choices === 1 || weeks >= leastWeeks) ? open : allDays;
-}
-
-/** Cells of a day with observations; all of them unless the others are clearly closed. */
-function openHours(counts: CellCounts, days: readonly number[]): readonly boolean[] {
-  const cells = Array.from({ length: counts.cells }, (_, cell) => cell);
-  const whole = cells.map(() => true);
-  const active = sum(days, (day) => counts.active[day]);
-  const seen = cells.map((cell) => sum(days, (day) => counts.at(day, cell)));
-  const isOpen = seen.map((count) => count > rare * active);
-  const open = cells.filter((cell) => isOpen[cell]);
-  if (open.length === cells.length || active < 3) return whole;
-  const isClear = areClosed(active * open.length, sum(open, (cell) => seen[cell]), active, cells.length);
-  return isClear ? isOpen : whole;
-}
-
-/** Closes the cells of single weekdays that have no observations, such as the afternoons of Saturdays. */
-function closeRareCells(counts: CellCounts, isOpen: boolean[][], days: readonly number[]): void {
-  const cells = days.flatMap((day) => isOpen[day].flatMap((open, cell) => open ? [{ day, cell }] : []));
-  const isRare = ({ day, cell }: { day: number; cell: number }) =>
-    counts.at(day, cell) <= rare * counts.active[day];
-  const rareCells = cells.filter(isRare);
-  if (rareCells.length === 0 || counts.cells === 1) return;
-  const others = cells.filter((cell) => !isRare(cell));
-  const possible = others.reduce((total, { day }) => total + counts.active[day], 0);
-  const seen = others.reduce((total, { day, cell }) => total + counts.at(day, cell), 0);
-  for (const { day, cell } of rareCells) {
-    if (areClosed(possible, seen, counts.active[day], cells.length)) isOpen[day][cell] = false;
-  }
-}
-
-/** Open hours of a week, for a record. */
-function recordCells(cells: OpenCells): Pick<RecordedCalendar, "name" | "open" | "equalDays"> {
-  const { step, phase, isOpen } = cells;
-  const starts = isOpen.flatMap((day, weekday) =>
-    day.flatMap((open, cell) => open ? [weekday * daySeconds + phase + cell * step] : [])
-  );
-  const open: [number, number][] = [];
-  const add = (from: number, to: number) => {
-    if (open.at(-1)?.[1] === from) open.at(-1)![1] = to;
-    else open.push([from, to]);
-  };
-  // The last cell of Sunday may end on Monday.
-  const late = starts.filter((start) => start + step > weekSeconds);
-  for (const start of late) add(Math.max(0, start - weekSeconds), start + step - weekSeconds);
-  for (const start of starts) if (start < weekSeconds) add(start, Math.min(weekSeconds, start + step));
-  const counts = isOpen.map((day) => day.filter(Boolean).length).filter((count) => count > 0);
-  return {
-    name: calendarName(cells),
-    open,
-    ...(new Set(counts).size === 1 ? { equalDays: counts.length } : {}),
-  };
 }

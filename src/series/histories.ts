@@ -37,6 +37,31 @@ export function historyOf(
   return history;
 }
 
+/**
+ * Fills the steps of a season that were never observed, such as the nights of a shop: linear between the values before
+ * and after. Otherwise a model would forecast these steps from nothing.
+ *
+ * @param history Values at equal time steps `(steps)`; NaN is missing.
+ * @returns The history itself if each step of the season was observed, or if it has fewer than two seasons.
+ */
+export function withAllPhases(history: Float64Array, season: number): Float64Array {
+  if (season < 2 || history.length < 2 * season) return history;
+  const isSeen = new Uint8Array(season);
+  for (let t = 0; t < history.length; t++) if (!Number.isNaN(history[t])) isSeen[t % season] = 1;
+  if (isSeen.every((seen) => seen === 1)) return history;
+  const filled = history.slice();
+  let last = -1;
+  for (let t = 0; t < history.length; t++) {
+    if (Number.isNaN(history[t])) continue;
+    for (let between = last + 1; last >= 0 && between < t; between++) {
+      if (isSeen[between % season]) continue;
+      filled[between] = history[last] + (history[t] - history[last]) * (between - last) / (t - last);
+    }
+    last = t;
+  }
+  return filled;
+}
+
 /** Rows of a series up to its last observation in the channels to forecast, as the past of a window. */
 export function wholePast(
   series: Series,

@@ -2,7 +2,7 @@
 import { layer, parameter } from "../nn/layer.ts";
 import { tensor, zeros } from "../tensor/creation.ts";
 import type { ForecastWindow } from "./forecast_windows.ts";
-import { historyOf, wholePast } from "./histories.ts";
+import { historyOf, wholePast, withAllPhases } from "./histories.ts";
 import { countKnown, type HistoryForecast } from "./smoothed_forecast.ts";
 import { selectEvenly } from "./select_evenly.ts";
 import type { FitData, HistoryModel, WindowInputs, WindowModel, WindowModelSizes } from "./window_model.ts";
@@ -36,7 +36,7 @@ const turnInterval = 50;
  * Parameters: `(series + 1, channels, size)`, the last row for new series.
  */
 export function historyModel<Form>(
-  { channels, continued, context, gap, horizon, names }: WindowModelSizes,
+  { channels, continued, context, gap, horizon, names, season }: WindowModelSizes,
   method: HistoryMethod<Form>,
 ): WindowModel {
   const { size } = method;
@@ -51,6 +51,9 @@ export function historyModel<Form>(
     return method.decode(Float64Array.from({ length: size }, (_, i) => host![at + i]));
   };
 
+  const historyIn = (window: Pick<ForecastWindow, "past" | "present">, channel: number): Float64Array =>
+    withAllPhases(historyOf(window, channel, channels, { gap, context }), season);
+
   let forecasts = new WeakMap<ForecastWindow, readonly HistoryForecast[]>();
   const load = async () => {
     host = await forms.data();
@@ -61,8 +64,7 @@ export function historyModel<Form>(
       if (!host || !continued.includes(channel)) {
         return { steps: new Float64Array(horizon), standardDeviations: new Float64Array(horizon) };
       }
-      const past = historyOf(window, channel, channels, { gap, context });
-      return method.forecast(formOf(window.series, channel), past, horizon);
+      return method.forecast(formOf(window.series, channel), historyIn(window, channel), horizon);
     });
   const history: HistoryModel = {
     load,
@@ -86,7 +88,7 @@ export function historyModel<Form>(
     for (const channel of continued) {
       const fits: { row: number; y: Float64Array; form: Form }[] = [];
       for (const { row, past } of pasts) {
-        const y = historyOf(past, channel, channels, { gap, context });
+        const y = historyIn(past, channel);
         if (countKnown(y) === 0) continue;
         fits.push({ row, y, form: method.fit(y) });
         if (performance.now() - turned > turnInterval) {

@@ -2,6 +2,7 @@
 import { OptionError } from "../device/errors.ts";
 import { formatSteps } from "../charts/format.ts";
 import type { TimeKind } from "../data/format.ts";
+import { openSeconds, type RecordedCalendar } from "./calendar.ts";
 import { isWithin } from "../train/bounds.ts";
 
 /** Length of a forecast: a number of steps, at least 1, or a time such as `"36h"` for series with dates. */
@@ -37,11 +38,19 @@ export function isHorizon(value: unknown): value is Horizon {
   return isWithin(value, { from: 1, whole: true }) || typeof value === "string" && secondsOf(value) > 0;
 }
 
-/** Parses a time with its unit. Returns seconds, or NaN for any other text. */
-function secondsOf(text: string): number {
+/**
+ * Parses a time with its unit. Returns seconds, or NaN for any other text. In a calendar with open hours, a day has the
+ * hours of an open day, and a week, a month or a year the hours of its open days.
+ */
+function secondsOf(text: string, calendar: RecordedCalendar = {}): number {
   const [, count, unit = ""] = /^(\d{1,9}(?:\.\d{1,9})?) ?([a-z]+)$/.exec(text) ?? [];
   const singular = unit.length > 1 ? unit.replace(/s$/, "") : unit;
-  return Object.hasOwn(unitSeconds, singular) ? Number(count) * unitSeconds[singular] : NaN;
+  if (!Object.hasOwn(unitSeconds, singular)) return NaN;
+  const seconds = Number(count) * unitSeconds[singular];
+  const { open, equalDays = 7 } = calendar;
+  if (!open || unitSeconds[singular] < unitSeconds.day) return seconds;
+  return seconds * openSeconds(calendar) / unitSeconds.week *
+    (unitSeconds[singular] === unitSeconds.day ? 7 / equalDays : 1);
 }
 
 /**
@@ -50,7 +59,12 @@ function secondsOf(text: string): number {
  * @param gap Time step: seconds if the times are dates, months if they are months.
  * @throws {OptionError} If the horizon is a time and the series have no dates, or if it is shorter than a step.
  */
-export function stepsOf(horizon: Horizon, gap: number, times: TimeKind): number {
+export function stepsOf(
+  horizon: Horizon,
+  gap: number,
+  times: TimeKind,
+  calendar?: RecordedCalendar,
+): number {
   if (typeof horizon === "number") return horizon;
   if (times === "number") {
     throw new OptionError(
@@ -60,7 +74,7 @@ export function stepsOf(horizon: Horizon, gap: number, times: TimeKind): number 
     );
   }
   const step = times === "month" ? gap * unitSeconds.month : gap;
-  const steps = Math.round(secondsOf(horizon) / step);
+  const steps = Math.round(secondsOf(horizon, calendar) / step);
   if (steps >= 1) return steps;
   const length = formatSteps(1, gap, times);
   throw new OptionError(

@@ -4,8 +4,7 @@ import { plural } from "../data/format.ts";
 import type { Series, SeriesSet } from "../data/series.ts";
 import { selectEvenly } from "./select_evenly.ts";
 import { historyOf, wholePast } from "./histories.ts";
-import { openSeconds } from "./calendar.ts";
-import type { RecordedCalendar } from "./data_record.ts";
+import { openSeconds, type RecordedCalendar } from "./calendar.ts";
 
 /** Seconds of a day. */
 const day = 86_400;
@@ -39,7 +38,7 @@ interface SeasonData {
  * the autocorrelation. 1 for no season, or if no series has two seasons.
  */
 export function seasonOf(data: SeasonData): number {
-  const { gap, times } = data;
+  const { times } = data;
   const season = calendarSeason(data);
   if (season === undefined) return peakOf(autocorrelations(data));
   const rows = longest(data);

@@ -40,6 +40,7 @@ import { stepsOf } from "./horizon.ts";
 import { settling, trainingMemory } from "./learning.ts";
 import { kindNamed, withoutEffect } from "./model_kind.ts";
 import { describeShortSeason, seasonOf } from "./season.ts";
+import { seasonalErrorsOf } from "./seasonal_errors.ts";
 import { windowModels } from "./window_models.ts";
 import {
   autoModel,
@@ -240,7 +241,7 @@ async function recordOf(
   const { horizon: chosenHorizon = 24, ...chosen } = settings;
   const kind = kindNamed(windowModels, settings.model ?? "linear");
   const gap = set.times === "month" ? Math.max(1, Math.round(typicalGap(set))) : typicalGap(set);
-  const horizon = stepsOf(chosenHorizon, gap, set.times);
+  const horizon = stepsOf(chosenHorizon, gap, set.times, calendar);
   const width = set.channels.length;
   const continued = set.channels.keys().filter((i) => (set.kinds?.[i].role ?? "observed") === "observed")
     .toArray();
@@ -384,29 +385,3 @@ function contextOf(rows: number, horizon: number, season: number): number {
 
 /** Maximum default number of past steps. With more, thousands of windows would need gigabytes. */
 const maxContext = 1024;
-
-/**
- * Mean absolute difference of each channel's values one season apart, with a tolerance of half a step. NaN if
- * there are no such values. Compares times, not positions, since rows may be missing.
- */
-function seasonalErrorsOf(
-  series: readonly Series[],
-  width: number,
-  { gap, season }: Pick<RecordedWindows, "gap" | "season">,
-): number[] {
-  return Array.from({ length: width }, (_, channel) => {
-    let [sum, count] = [0, 0];
-    for (const { times, values } of series) {
-      const value = (row: number) => values[row * width + channel];
-      const known = Array.from(times.keys()).filter((row) => !Number.isNaN(value(row)));
-      let nearest = 0;
-      for (const row of known) {
-        const distance = (i: number) => Math.abs(times[row] - season * gap - times[known[i]]);
-        while (nearest + 1 < known.length && distance(nearest + 1) <= distance(nearest)) nearest++;
-        if (distance(nearest) > gap / 2) continue;
-        [sum, count] = [sum + Math.abs(value(row) - value(known[nearest])), count + 1];
-      }
-    }
-    return sum / count;
-  });
-}

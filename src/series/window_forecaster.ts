@@ -28,6 +28,7 @@ import {
   type WindowForecast,
 } from "./forecast_windows.ts";
 import type { SeriesSettings } from "./settings.ts";
+import { leastWidthOf, withLeastWidth } from "./least_width.ts";
 import { kindNamed } from "./model_kind.ts";
 import { forecastColumns, rangeWarnings, withWarnings } from "./learned_ranges.ts";
 import { knownErrors } from "./regression.ts";
@@ -166,15 +167,18 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
               : expected[i][(step - 1) * width + channel],
         );
         const at = (values: readonly number[]) => Array.from(times[i], (time) => between(values, time));
+        const least = leastWidthOf(window, channel, width);
+        /** Quantiles of the errors at each step, in the units of the data. Step 0 is the present. */
+        const offsets = hasErrors(errors?.[channel])
+          ? errors![channel].map((quantiles, i) =>
+            withLeastWidth(quantiles.map((error) => error * unit(channel, i + 1)), least)
+          )
+          : undefined;
         return {
           mean: at(line),
-          quantiles: hasErrors(errors?.[channel])
+          quantiles: offsets
             ? levels.map((_, level) =>
-              at(
-                line.map((value, step) =>
-                  step === 0 ? value : value + errors![channel][step - 1][level] * unit(channel, step)
-                ),
-              )
+              at(line.map((value, step) => step === 0 ? value : value + offsets[step - 1][level]))
             )
             : [],
         };

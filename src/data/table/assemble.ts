@@ -2,7 +2,8 @@
 import { formatTime, plural, quoted, shownAgain } from "../format.ts";
 import type { ChannelKind, Series, SeriesSet } from "../series.ts";
 import type { ErrorText } from "../../device/errors.ts";
-import { maxCategories, type Times, type Values } from "./columns.ts";
+import { maxCategories, type Values } from "./columns.ts";
+import type { Times } from "./time_column.ts";
 import { missingRule } from "./options.ts";
 import type { NamedColumn, TableColumns } from "./table_columns.ts";
 

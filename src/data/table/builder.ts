@@ -2,14 +2,8 @@
 import { DataFormatError, type FormatErrorDetails, listed, plural, quoted, requireZone } from "../format.ts";
 import type { ErrorText } from "../../device/errors.ts";
 import type { SeriesSet } from "../series.ts";
-import {
-  type RowError,
-  type TextColumn,
-  textColumn,
-  type TimeColumn,
-  timeColumn,
-  valueColumn,
-} from "./columns.ts";
+import { type RowError, type TextColumn, textColumn, valueColumn } from "./columns.ts";
+import { timeColumn, type TimeColumn } from "./time_column.ts";
 import { growing } from "./growing.ts";
 import { longSeries, wideSeries } from "./assemble.ts";
 import {

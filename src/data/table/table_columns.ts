@@ -1,4 +1,5 @@
-import type { RowError, TextColumn, TimeColumn, ValueColumn } from "./columns.ts";
+import type { RowError, TextColumn, ValueColumn } from "./columns.ts";
+import type { TimeColumn } from "./time_column.ts";
 import type { ReadOptions, TableOptions } from "./options.ts";
 import type { Role } from "./roles.ts";
 
