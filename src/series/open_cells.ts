@@ -108,9 +108,12 @@ class CellCounts {
   readonly cells: number;
   /** Number of rows. */
   rows = 0;
-  /** Days between the first and the last row, in weeks with rows; days with rows. By weekday. */
+  /** Days between the first and the last row, in weeks with rows; days with rows. By weekday, over all series. */
   readonly possible = allDays.map(() => 0);
   readonly active = allDays.map(() => 0);
+  /** As `possible` and `active`, of the series with the most: series are often missing at the same times. */
+  readonly mostPossible = allDays.map(() => 0);
+  readonly mostActive = allDays.map(() => 0);
   /** Rows of each cell. Shape (7, cells). */
   readonly #counts: Float64Array[];
 
@@ -120,6 +123,7 @@ class CellCounts {
     for (const times of local) {
       // A cell that begins before midnight belongs to that day.
       const days = new Set<number>();
+      const [possible, active] = [allDays.map(() => 0), allDays.map(() => 0)];
       for (const time of times) {
         const start = time - (step === daySeconds ? 0 : phase);
         const { weekday, time: inDay } = weekdayOf(start);
@@ -128,14 +132,20 @@ class CellCounts {
       }
       this.rows += times.length;
       const sorted = [...days].sort((a, b) => a - b);
-      for (const day of sorted) this.active[(day + 3) % 7]++;
+      for (const day of sorted) active[weekdayOf(day * daySeconds).weekday]++;
       const weeks = new Set(sorted.map(weekOf));
       for (let week = weekOf(sorted[0]); week <= weekOf(sorted[sorted.length - 1]); week++) {
         if (!weeks.has(week)) continue;
         for (const weekday of allDays) {
           const day = 7 * week - 3 + weekday;
-          if (day >= sorted[0] && day <= sorted[sorted.length - 1]) this.possible[weekday]++;
+          if (day >= sorted[0] && day <= sorted[sorted.length - 1]) possible[weekday]++;
         }
+      }
+      for (const weekday of allDays) {
+        this.possible[weekday] += possible[weekday];
+        this.active[weekday] += active[weekday];
+        this.mostPossible[weekday] = Math.max(this.mostPossible[weekday], possible[weekday]);
+        this.mostActive[weekday] = Math.max(this.mostActive[weekday], active[weekday]);
       }
     }
   }
@@ -179,21 +189,24 @@ const usualClosed: Readonly<Record<string, number>> = { "5,6": 1, "6": 10, "4,5"
 const leastWeeks = 2;
 
 /** Weekdays with observations; all of them unless the others are clearly closed. */
-function openDays({ possible, active }: CellCounts): readonly number[] {
+function openDays({ possible, active, mostPossible }: CellCounts): readonly number[] {
   const isClosed = (day: number) => possible[day] > 0 && active[day] <= rare * possible[day];
   const closed = allDays.filter(isClosed);
   const open = allDays.filter((day) => !isClosed(day));
   if (closed.length === 0 || open.length < 2) return allDays;
   const choices = usualClosed[closed.join()] ?? 100;
-  const weeks = Math.min(...closed.map((day) => possible[day]));
+  const weeks = Math.min(...closed.map((day) => mostPossible[day]));
   const isClear = areClosed(
     sum(open, (day) => possible[day]),
     sum(open, (day) => active[day]),
-    sum(closed, (day) => possible[day]),
+    sum(closed, (day) => mostPossible[day]),
     choices,
   );
   return isClear && (choices === 1 || weeks >= leastWeeks) ? open : allDays;
 }
+
+/** Minimum number of days, or weeks, on which a closed hour is missing. */
+const leastTimes = 3;
 
 /** Cells of a day with observations; all of them unless the others are clearly closed. */
 function openHours(counts: CellCounts, days: readonly number[]): readonly boolean[] {
@@ -203,8 +216,9 @@ function openHours(counts: CellCounts, days: readonly number[]): readonly boolea
   const seen = cells.map((cell) => sum(days, (day) => counts.at(day, cell)));
   const isOpen = seen.map((count) => count > rare * active);
   const open = cells.filter((cell) => isOpen[cell]);
-  if (open.length === cells.length || active < 3) return whole;
-  const isClear = areClosed(active * open.length, sum(open, (cell) => seen[cell]), active, cells.length);
+  const times = sum(days, (day) => counts.mostActive[day]);
+  if (open.length === cells.length || times < leastTimes) return whole;
+  const isClear = areClosed(active * open.length, sum(open, (cell) => seen[cell]), times, cells.length);
   return isClear ? isOpen : whole;
 }
 
@@ -219,7 +233,8 @@ function closeRareCells(counts: CellCounts, isOpen: boolean[][], days: readonly 
   const possible = others.reduce((total, { day }) => total + counts.active[day], 0);
   const seen = others.reduce((total, { day, cell }) => total + counts.at(day, cell), 0);
   for (const { day, cell } of rareCells) {
-    if (areClosed(possible, seen, counts.active[day], cells.length)) isOpen[day][cell] = false;
+    const times = counts.mostActive[day];
+    if (times >= leastTimes && areClosed(possible, seen, times, cells.length)) isOpen[day][cell] = false;
   }
 }
 
