@@ -178,6 +178,11 @@ export interface RecordedWindows {
   /** Length of a season in steps; 1 for no season. */
   readonly season: number;
   /**
+   * Whether models of histories interpolate the steps of a season that were never observed. Runs of earlier commits
+   * forecast such steps from nothing.
+   */
+  readonly fillsSeason?: boolean;
+  /**
    * Mean absolute difference of values one season apart in the training set, for each channel, in units of
    * its standard deviation: the denominator of MASE.
    */

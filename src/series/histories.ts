@@ -44,7 +44,7 @@ export function historyOf(
  * @param history Values at equal time steps `(steps)`; NaN is missing.
  * @returns The history itself if each step of the season was observed, or if it has fewer than two seasons.
  */
-export function withAllPhases(history: Float64Array, season: number): Float64Array {
+export function withWholeSeason(history: Float64Array, season: number): Float64Array {
   if (season < 2 || history.length < 2 * season) return history;
   const isSeen = new Uint8Array(season);
   for (let t = 0; t < history.length; t++) if (!Number.isNaN(history[t])) isSeen[t % season] = 1;

@@ -2,7 +2,7 @@
 import { layer, parameter } from "../nn/layer.ts";
 import { tensor, zeros } from "../tensor/creation.ts";
 import type { ForecastWindow } from "./forecast_windows.ts";
-import { historyOf, wholePast, withAllPhases } from "./histories.ts";
+import { historyOf, wholePast, withWholeSeason } from "./histories.ts";
 import { countKnown, type HistoryForecast } from "./smoothed_forecast.ts";
 import { selectEvenly } from "./select_evenly.ts";
 import type { FitData, HistoryModel, WindowInputs, WindowModel, WindowModelSizes } from "./window_model.ts";
@@ -36,7 +36,7 @@ const turnInterval = 50;
  * Parameters: `(series + 1, channels, size)`, the last row for new series.
  */
 export function historyModel<Form>(
-  { channels, continued, context, gap, horizon, names, season }: WindowModelSizes,
+  { channels, continued, context, gap, horizon, names, season, fillsSeason }: WindowModelSizes,
   method: HistoryMethod<Form>,
 ): WindowModel {
   const { size } = method;
@@ -51,8 +51,10 @@ export function historyModel<Form>(
     return method.decode(Float64Array.from({ length: size }, (_, i) => host![at + i]));
   };
 
-  const historyIn = (window: Pick<ForecastWindow, "past" | "present">, channel: number): Float64Array =>
-    withAllPhases(historyOf(window, channel, channels, { gap, context }), season);
+  const historyIn = (window: Pick<ForecastWindow, "past" | "present">, channel: number): Float64Array => {
+    const history = historyOf(window, channel, channels, { gap, context });
+    return fillsSeason ? withWholeSeason(history, season) : history;
+  };
 
   let forecasts = new WeakMap<ForecastWindow, readonly HistoryForecast[]>();
   const load = async () => {

@@ -276,6 +276,7 @@ async function recordOf(
       context,
       horizon,
       season,
+      fillsSeason: true,
       seasonalErrors,
       errorsOfSeries: train.map((one) => scaledErrors([one]).map((error) => error || null)),
       until,

@@ -82,6 +82,7 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
       continued,
       gap,
       season: sizes.season,
+      fillsSeason: sizes.fillsSeason,
       names: record.split.train.map(({ name }) => name),
     },
     network: (outputs) =>

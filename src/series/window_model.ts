@@ -66,6 +66,8 @@ export interface WindowModelSizes {
   gap: number;
   /** Length of a season in steps; 1 for no season. */
   season: number;
+  /** Whether a model of histories interpolates the steps of a season that were never observed. */
+  fillsSeason?: boolean;
   /** Names of the training series. */
   names: readonly string[];
   /** Number of channels known ahead of time. */

@@ -1,4 +1,7 @@
-/** Compares random loops and random programs of tensor operations with their expected results. */
+/**
+ * Compares random loops and random programs of tensor operations with their expected results, and forecasts of random
+ * calendars with their true times.
+ */
 import { init } from "../../mod.ts";
 import { checkProgram } from "../programs/check.ts";
 import { asCode as asCodeOfProgram } from "../programs/print.ts";
@@ -10,17 +13,23 @@ import { hardwareLayouts, withLayouts } from "./check_loops.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { fuzzTables } from "../series/fuzz_tables.ts";
 import { command, main, number, wholeFrom } from "../../src/commands/command.ts";
+import { checkForecasts, checkTimes, modelOf } from "../calendars/check_calendar.ts";
+import { randomCalendar } from "../calendars/random_calendar.ts";
 import { Option } from "commander";
 
 const program = command(
   "fuzz",
   "Compares random loops, compiled and step by step, and, in float64 on the CPU, random programs of tensor operations with " +
-    "naive loops and central differences, at once, under jit, vmap and jvp, in loops and in solves.",
+    "naive loops and central differences, at once, under jit, vmap and jvp, in loops and in solves. With --kind calendars, " +
+    "compares forecasts of tables of weekdays, opening hours, months and other steps with their true times. With --kind tables, trains every model on random tables that leave the " +
+    "range of the training table.",
 )
   .addOption(
-    new Option("--kind <kind>", "kind of cases").choices(["both", "loops", "programs"]).default("both"),
+    new Option("--kind <kind>", "kind of cases").choices(["both", "loops", "programs", "calendars", "tables"]).default(
+      "both",
+    ),
   )
-  .option("--tables", "instead: every model on random tables that leave the range of the training table")
+  .option("--models <number>", "a model is fitted to every n-th calendar", wholeFrom(1), 4)
   .option("--cases <number>", "cases of each kind", wholeFrom(1), 100)
   .option("--seed <number>", "seed of the first case; later cases use the next seeds", wholeFrom(0), 0)
   .option("--device <name>", "device of the loops: cpu or webgpu", "cpu")
@@ -35,17 +44,18 @@ const maxFailures = 5;
 await main(async (args) => {
   program.parse(args, { from: "user" });
   const { kind, ...options } = program.opts<Options & { kind: string }>();
-  if (options.tables) return await fuzzTables(options);
   const codes: number[] = [];
-  if (kind !== "programs") codes.push(await fuzzLoops(options));
-  if (kind !== "loops") codes.push(await fuzzPrograms(options));
+  if (kind === "both" || kind === "loops") codes.push(await fuzzLoops(options));
+  if (kind === "both" || kind === "programs") codes.push(await fuzzPrograms(options));
+  if (kind === "calendars") codes.push(await fuzzCalendars(options));
+  if (kind === "tables") codes.push(await fuzzTables(options));
   return Math.max(...codes);
 });
 
 interface Options {
   readonly cases: number;
+  readonly models: number;
   readonly seed: number;
-  readonly tables?: true;
   readonly device: "cpu" | "webgpu";
   readonly implementation: "native" | "dawn";
   readonly hardware: boolean;
@@ -115,4 +125,25 @@ async function fuzzPrograms({ cases, seed }: Options): Promise<number> {
       `${loops} loops compiled, ${failures} cases failed`,
   );
   return failures > 0 || loops === 0 || derivatives === 0 ? 1 : 0;
+}
+
+async function fuzzCalendars({ cases, seed, models }: Options): Promise<number> {
+  let [failures, tried] = [0, 0];
+  const fitted = new Map<string, number>();
+  while (tried < cases && failures < maxFailures) {
+    const place = tried++;
+    const one = randomCalendar(seed * 1_000_000 + place);
+    const model = place % models === 0 ? modelOf(place / models) : undefined;
+    if (model) fitted.set(model, (fitted.get(model) ?? 0) + 1);
+    const failure = await checkTimes(one).catch((error: Error) => error.stack) ??
+      (model && await checkForecasts(one, model).catch((error: Error) => error.stack));
+    if (!failure) continue;
+    failures++;
+    const { kind, zone = "UTC", calendar = "auto", rows } = one;
+    console.error(`calendar ${place}, ${kind}, ${zone}, --calendar ${calendar}: ${failure}`);
+    console.error(rows.map(({ series, time, x }) => `${series},${time},${x ?? ""}`).join("\n"));
+  }
+  const counts = [...fitted].map(([model, count]) => `${model} ${count}`).join(", ");
+  console.log(`${tried} random calendars, models fitted: ${counts}; ${failures} cases failed`);
+  return failures > 0 ? 1 : 0;
 }
