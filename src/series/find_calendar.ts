@@ -13,8 +13,12 @@ export interface FoundCalendar {
   readonly calendar?: RecordedCalendar;
 }
 
-/** Returns a line about the calendar of a record with dates. */
-export function describeCalendar({ kind, calendar }: FoundCalendar): string[] {
+/**
+ * Returns a line about the calendar of a record with dates.
+ *
+ * @param option The option `calendar`.
+ */
+export function describeCalendar({ kind, calendar }: FoundCalendar, option = "auto"): string[] {
   if (!calendar) return [];
   const { name, zone = "UTC", monthDay } = calendar;
   const day = monthDay === undefined
@@ -26,7 +30,7 @@ export function describeCalendar({ kind, calendar }: FoundCalendar): string[] {
     ? `months ${day}`
     : name === undefined
     ? `local time of ${zone}`
-    : `${name}; other times have no steps`;
+    : `${name}${option === "auto" ? ", recognised" : ""}; other times have no steps`;
   return [`calendar: ${steps}`];
 }
 
@@ -47,8 +51,8 @@ export function findCalendar(set: SeriesSet, option = "auto"): FoundCalendar {
     }
     return { kind: set.times };
   }
-  const { zone } = set;
   const observed = observedTimes(set);
+  const zone = zoneOf(observed, set.zone);
   const local = localTimes(observed, zone);
   const timeOfDay = onlyTimeOfDay(local);
   const common = { ...(zone ? { zone } : {}), ...(timeOfDay === undefined ? {} : { timeOfDay }) };
@@ -71,9 +75,18 @@ function observedTimes({ series, channels, kinds }: SeriesSet): Float64Array[] {
   );
 }
 
+/** Zone in which the observations are at fewer times of the day: the given one, or undefined for UTC. */
+function zoneOf(observed: readonly Float64Array[], zone: string | undefined): string | undefined {
+  if (zone === undefined || zone === "UTC") return undefined;
+  const [inZone, inUtc] = [localTimes(observed, zone), observed].map((all) =>
+    new Set(all.flatMap((times) => Array.from(times, (time) => weekdayOf(time).time))).size
+  );
+  return inZone <= inUtc ? zone : undefined;
+}
+
 /** Local times. Of the times that clocks skipped, those at the time of the day of more rows. */
 function localTimes(observed: readonly Float64Array[], zone: string | undefined): Float64Array[] {
-  if (zone === undefined || zone === "UTC") return [...observed];
+  if (zone === undefined) return [...observed];
   const counts = new Map<number, number>();
   const timeOf = (local: number) => weekdayOf(local).time;
   for (const times of observed) {
@@ -140,7 +153,7 @@ function hasLocalSteps(
   local: readonly Float64Array[],
   zone: string | undefined,
 ): boolean {
-  if (zone === undefined || zone === "UTC") return false;
+  if (zone === undefined) return false;
   const gaps = gapsOf(local);
   if (gaps.length === 0 || gaps.some((gap) => gap <= 0)) return false;
   if (onlyTimeOfDay(local) !== undefined) return true;

@@ -22,7 +22,7 @@ const leastCell = 60;
 const rare = 0.05;
 
 /** Maximum fraction of the rows outside of a recognised calendar, and minimum fraction of its cells with rows. */
-const [mostOutside, leastFilled] = [0.02, 0.5];
+const [mostOutside, leastFilled] = [0.02, 0.6];
 
 /** Maximum probability that a cell that is always missing is open. */
 const leastProbable = 0.02;
@@ -62,11 +62,11 @@ export function openCells(
     : product(days, parts[0].hours ? cellsIn(parts[0].hours, grid) : openHours(counts, days));
   if (!hasHours) closeRareCells(counts, isOpen, days);
   if (isOpen.every((cells) => cells.every(Boolean))) return undefined;
-  if (!isOpen.some((cells) => cells.includes(true))) {
+  const inside = counts.countIn(isOpen);
+  if (inside === 0) {
     throw unusable(option, "no time of the series is within it", "choose other days or hours");
   }
   if (isGiven) return { ...grid, isOpen };
-  const inside = counts.countIn(isOpen);
   return counts.rows - inside <= mostOutside * counts.rows ? { ...grid, isOpen } : undefined;
 }
 

@@ -2,6 +2,8 @@ import type { Series } from "../data/series.ts";
 import { DataError } from "../device/errors.ts";
 import { isCount, isNumber, isRecord } from "../files/json.ts";
 import type { SeriesStreams, SeriesStreamState, StreamedOutputs } from "../models/series_streams.ts";
+import { countedSteps } from "../charts/format.ts";
+import { formatRecordedTime } from "./calendar.ts";
 import { BlockMean, type BlockSums } from "./block_mean.ts";
 import type { DataRecord } from "./data_record.ts";
 import { continuedOf, presentOf, startOf } from "./forecast_windows.ts";
@@ -13,6 +15,8 @@ import type { TrainedModel } from "./trained_model.ts";
 /** How a model predicts from a state and an observation. A state is plain JSON, and is never modified. */
 interface StreamRules<State> {
   readonly channels: DataRecord["channels"];
+  /** Formats a time for a message. */
+  readonly textOf?: (time: number) => string;
   /** Time that the next observation must be later than. */
   lastTime(series: string, state: State): number;
   /** Predicts a series from its state, undefined before the first observation, and its next observation. */
@@ -28,7 +32,7 @@ interface StreamRules<State> {
 
 /** Makes streams whose observations take effect in order. A rejected observation does not change the state. */
 function streamsOf<State extends PredictionStreamState>(
-  { channels, lastTime, step, check }: StreamRules<State>,
+  { channels, textOf = String, lastTime, step, check }: StreamRules<State>,
 ): NonNullable<TrainedModel["stream"]> {
   return (series, saved) => {
     if (saved) check(series, saved as State);
@@ -44,8 +48,9 @@ function streamsOf<State extends PredictionStreamState>(
       }
       const last = known ? lastTime(series, known) : -Infinity;
       if (!Number.isFinite(time) || time <= last) {
-        const expected = `a time later than ${last}`;
-        throw new DataError("invalid-observation", `series "${series}": time ${time}, expected ${expected}`, {
+        const expected = `a time later than ${Number.isFinite(last) ? textOf(last) : last}`;
+        const text = Number.isFinite(time) ? textOf(time) : `${time}`;
+        throw new DataError("invalid-observation", `series "${series}": time ${text}, expected ${expected}`, {
           expected,
         });
       }
@@ -192,7 +197,7 @@ const mostPerStep = 16;
  * @param predict Returns the forecast of a series.
  */
 export function forecastStreams(
-  { channels, windows }: Pick<DataRecord, "channels" | "windows">,
+  { channels, time: times, windows }: Pick<DataRecord, "channels" | "time" | "windows">,
   predict: (series: Series) => Promise<Prediction>,
 ): NonNullable<TrainedModel["stream"]> {
   const sizes = windows!;
@@ -209,6 +214,7 @@ export function forecastStreams(
     rows[presentOf(seriesOf(name, rows), width, continued)][0]!;
   return streamsOf<RowsState>({
     channels,
+    ...(times.calendar ? { textOf: (time: number) => formatRecordedTime(time, times) } : {}),
     lastTime: (series, { rows }) => present(series, rows),
     async step(series, time, values, { rows } = { count: 0, rows: [] }) {
       const row = [time, ...values.map((value) => Number.isNaN(value) ? null : value)];
@@ -218,7 +224,9 @@ export function forecastStreams(
       if (kept.length > most) {
         throw new DataError(
           "too-large",
-          `series "${series}": more than ${most} observations among the ${sizes.context} steps of ${sizes.gap} that the model ` +
+          `series "${series}": more than ${most} observations among the ${
+            countedSteps(sizes.context, sizes.gap, times.kind)
+          } that the model ` +
             `reads and the ${sizes.horizon} after them`,
           { fixes: ["send fewer, such as means of several"] },
         );

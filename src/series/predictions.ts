@@ -93,8 +93,8 @@ export interface PredictionStream {
    * A row without values requests the forecast at its time, as in a table. Later observations may precede
    * that time.
    *
-   * @param time Time of the observation, later than the previous observation. Dates are in seconds since
-   * 1970.
+   * @param time Time of the observation, later than the previous observation, in the times of the model's series:
+   * seconds since 1970 for dates, without the closed hours of a calendar.
    * @param values Value of each channel of the model, in order; NaN if not observed.
    * @throws {DataError} If the time is not later, the number of values is wrong, a window has too many
    * observations, or the prediction is not finite. After this or any other error, the stream is as if the

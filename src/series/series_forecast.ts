@@ -126,7 +126,10 @@ async function readForecastData(settings: SeriesSettings, earlier?: DataRecord):
   const given = Object.fromEntries(
     Object.entries(until).map(([part, end]) => [part, lastTimeBy(end, made, time)]),
   );
-  const described = [...describeSeries({ ...made, notices: set.notices }), ...describeCalendar(time)];
+  const described = [
+    ...describeSeries({ ...made, notices: set.notices }),
+    ...describeCalendar(time, settings.calendar),
+  ];
   return { set, described, time, recorded, given, earlier };
 }
 

@@ -1,7 +1,15 @@
 /** Months, quarters and calendar steps. */
 import assert from "node:assert/strict";
 import { parseCsv } from "../../src/data/table/read_table.ts";
-import { calendarMonths, formatMonth, monthOf, monthsSince1970 } from "../../src/data/months.ts";
+import {
+  calendarMonths,
+  commonMonthDay,
+  formatMonth,
+  fromMonthShares,
+  monthOf,
+  monthsOf,
+  monthsSince1970,
+} from "../../src/data/months.ts";
 
 const months: Record<string, number> = {
   "1949-01": -252,
@@ -33,18 +41,57 @@ Deno.test("formatting a month reverses parsing", () => {
   for (const month of [-253, -12, -1, 0, 1, 11, 258, 959]) assert.equal(monthOf(formatMonth(month)), month);
 });
 
-Deno.test("dates on the same day of consecutive months differ by 1 month and keep their day", () => {
-  const at = (date: string) => monthsSince1970(Date.parse(date) / 1000);
-  assert.equal(at("2024-02-01") - at("2024-01-01"), 1);
-  assert.ok(Math.abs(at("2024-02-29") - at("2024-01-31") - 1) < 0.01);
-  assert.equal(formatMonth(at("2024-02-15")), "2024-02-15");
-  assert.equal(formatMonth(at("1960-12-01")), "1960-12");
-  assert.equal(formatMonth(at("2023-12-31")), "2023-12-31");
+const secondsOf = (date: string) => Date.parse(date) / 1000;
+
+Deno.test("each day of a month, some months later, is the same day or the last one of a shorter month", () => {
+  for (let day = 1; day <= 31; day++) {
+    for (const start of ["2023-01", "2023-12", "1960-01"]) {
+      const from = monthsOf(secondsOf(`${start}-${`${day}`.padStart(2, "0")}`));
+      for (const months of [1, 2, 3, 6, 12, 13, 24, 48]) {
+        const last = new Date(Date.UTC(1970, Math.floor(from) + months + 1, 0)).getUTCDate();
+        const expected = new Date(Date.UTC(1970, Math.floor(from) + months, Math.min(day, last)))
+          .toISOString();
+        assert.equal(formatMonth(from + months), expected.slice(0, day === 1 ? 7 : 10));
+      }
+    }
+  }
+});
+
+Deno.test("the time of the day stays", () => {
+  assert.equal(formatMonth(monthsOf(secondsOf("2024-01-28T18:30Z")) + 1), "2024-02-28T18:30");
+  assert.equal(formatMonth(monthsOf(secondsOf("2024-01-31T23:59:59Z")) + 1), "2024-02-29T23:59:59");
+});
+
+Deno.test("the day of the month of a series is that of its longer months; 31 for the last day", () => {
+  const dayOf = (...dates: string[]) => commonMonthDay(dates.map(secondsOf));
+  assert.equal(dayOf("2023-01-15", "2023-02-15"), 15);
+  assert.equal(dayOf("2023-01-30", "2023-02-28", "2023-03-30"), 30);
+  assert.equal(dayOf("2023-01-29", "2023-02-28", "2024-02-29"), 29);
+  assert.equal(dayOf("2023-01-28", "2023-02-28", "2023-03-28"), 28);
+  assert.equal(dayOf("2023-02-28", "2023-04-30", "2023-06-30"), 31);
+  assert.equal(dayOf("2023-01-31", "2023-02-27"), undefined);
+  const [first, second] = ["2023-02-28", "2023-03-30"].map((date) => monthsOf(secondsOf(date), 30));
+  assert.ok(Math.abs(second - first - 1) < 1e-9);
+});
+
+Deno.test("months of earlier runs, with the elapsed share of a month, are formatted as their day", () => {
+  for (const date of ["2024-02-15", "1960-12-02", "2023-12-31", "2019-01-28"]) {
+    assert.equal(formatMonth(fromMonthShares(monthsSince1970(secondsOf(date)))), date);
+  }
+  assert.equal(formatMonth(fromMonthShares(monthsSince1970(secondsOf("2019-01-28"))) + 1), "2019-02-28");
 });
 
 Deno.test("steps of months, quarters and years follow the calendar; weeks do not", () => {
   const day = 86_400;
-  assert.deepEqual([28, 31, 91, 365, 366].map((days) => calendarMonths(days * day)), [1, 1, 3, 12, 12]);
+  assert.deepEqual([28, 31, 91, 181, 184, 365, 366].map((days) => calendarMonths(days * day)), [
+    1,
+    1,
+    3,
+    6,
+    6,
+    12,
+    12,
+  ]);
   assert.deepEqual([1, 7, 14, 60].map((days) => calendarMonths(days * day)), [
     undefined,
     undefined,

@@ -3,7 +3,7 @@ import { DataFormatError, type FormatErrorDetails, listed, plural, quoted, requi
 import type { ErrorText } from "../../device/errors.ts";
 import type { SeriesSet } from "../series.ts";
 import { type RowError, type TextColumn, textColumn, valueColumn } from "./columns.ts";
-import { timeColumn, type TimeColumn } from "./time_column.ts";
+import { type TimeColumn, timeColumn } from "./time_column.ts";
 import { growing } from "./growing.ts";
 import { longSeries, wideSeries } from "./assemble.ts";
 import {

@@ -1,7 +1,7 @@
 /** Forecasts of random tables of calendars; `deno task fuzz --kind calendars` has more of them. */
 import assert from "node:assert/strict";
-import { checkForecasts, checkTimes } from "./check_calendar.ts";
-import { randomCalendar } from "./random_calendar.ts";
+import { checkForecasts, checkTimes } from "../calendars/check_calendar.ts";
+import { randomCalendar } from "../calendars/random_calendar.ts";
 
 /** Kind of a case, for messages. */
 function nameOf({ seed, kind, zone = "UTC", calendar = "auto" }: ReturnType<typeof randomCalendar>): string {
