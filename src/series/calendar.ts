@@ -1,6 +1,6 @@
 /**
- * Times of series in steps of a calendar. Weekends and the hours of the night of such a calendar take no time: the
- * Monday is one day after the Friday.
+ * Times of series in steps of a calendar. Closed days and hours take no time: in a calendar of weekdays, Monday is one
+ * day after Friday.
  */
 import {
   describeTime,
@@ -24,8 +24,8 @@ import type { Series, SeriesSet } from "../data/series.ts";
 import { DataError } from "../device/errors.ts";
 
 /**
- * Calendar of dates. Its times are local: months since January 1970 with the fraction (day - 1) / 31, or seconds since
- * 1970 in which closed hours take no time.
+ * Calendar of dates. Times of a calendar are local: months since January 1970 with the fraction (day - 1) / 31, or
+ * open seconds since 1970.
  */
 export interface RecordedCalendar {
   /** Notation of the open hours, such as `weekdays hours 9-17`. */
@@ -216,7 +216,7 @@ function inCalendar(set: SeriesSet, calendar: RecordedCalendar): SeriesSet {
     const times = one.times.map((time) => calendarTimeOf(time, calendar));
     let last = -Infinity;
     const kept = Array.from(times.keys()).filter((row) => {
-      // Clocks that are put back show an hour twice: its second rows have no step of their own.
+      // Clocks that are put back show an hour twice. The calendar has this hour once.
       const isKept = times[row] > last;
       if (isKept) last = times[row];
       return isKept;

@@ -75,7 +75,7 @@ function observedTimes({ series, channels, kinds }: SeriesSet): Float64Array[] {
   );
 }
 
-/** Zone in which the observations are at fewer times of the day: the given one, or undefined for UTC. */
+/** The given zone, or undefined for UTC: the one with fewer different times of the day. */
 function zoneOf(observed: readonly Float64Array[], zone: string | undefined): string | undefined {
   if (zone === undefined || zone === "UTC") return undefined;
   const [inZone, inUtc] = [localTimes(observed, zone), observed].map((all) =>

@@ -25,6 +25,7 @@ export {
   type RecordedTraining,
   type RecordedWindows,
 } from "./data_record.ts";
+export type { RecordedCalendar } from "./calendar.ts";
 export type { ClassificationOptions, ClassificationRules, ClassifierOptions } from "./classification.ts";
 export {
   type ForecastModel,

@@ -50,8 +50,28 @@ export function openCells(
     if (!isGiven) return undefined;
   }
   const length = step ?? daySeconds;
-  const first = local.find((times) => times.length > 0)?.[0] ?? 0;
+  const first = local[0]?.[0] ?? 0;
   const grid = { step: length, phase: length === daySeconds ? 0 : weekdayOf(first).time % length };
+  const cells = cellsOf(local, grid, parts);
+  // One time of the day, and few rows at others: the steps are days.
+  const areDays = !hasHours && cells.isOpen.every((day) => day.filter(Boolean).length <= 1);
+  const { isOpen, inside, ...found } = areDays
+    ? cellsOf(local, { step: daySeconds, phase: 0 }, parts)
+    : cells;
+  if (isOpen.every((day) => day.every(Boolean))) return undefined;
+  if (isGiven && inside === 0) {
+    throw unusable(option, "no time of the series is within it", "choose other days or hours");
+  }
+  return isGiven || found.rows - inside <= mostOutside * found.rows ? { ...found.grid, isOpen } : undefined;
+}
+
+/** Open cells of a grid, and the number of rows in them and of all rows. */
+function cellsOf(
+  local: readonly Float64Array[],
+  grid: Pick<OpenCells, "step" | "phase">,
+  parts: readonly GivenDays[],
+): { grid: Pick<OpenCells, "step" | "phase">; isOpen: boolean[][]; inside: number; rows: number } {
+  const hasHours = parts.some(({ hours }) => hours !== undefined);
   const counts = new CellCounts(local, grid);
   const days = parts[0].days ?? (hasHours && parts.length > 1 ? allDays : openDays(counts));
   const isOpen = parts.length > 1
@@ -61,13 +81,7 @@ export function openCells(
     })
     : product(days, parts[0].hours ? cellsIn(parts[0].hours, grid) : openHours(counts, days));
   if (!hasHours) closeRareCells(counts, isOpen, days);
-  if (isOpen.every((cells) => cells.every(Boolean))) return undefined;
-  const inside = counts.countIn(isOpen);
-  if (inside === 0) {
-    throw unusable(option, "no time of the series is within it", "choose other days or hours");
-  }
-  if (isGiven) return { ...grid, isOpen };
-  return counts.rows - inside <= mostOutside * counts.rows ? { ...grid, isOpen } : undefined;
+  return { grid, isOpen, inside: counts.countIn(isOpen), rows: counts.rows };
 }
 
 const allDays = [0, 1, 2, 3, 4, 5, 6] as const;

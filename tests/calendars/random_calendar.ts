@@ -63,7 +63,7 @@ interface Steps {
   readonly at: (step: number) => Temporal.PlainDateTime;
   /** Number of rows that is enough to recognise the calendar. */
   readonly rows: readonly [number, number];
-  /** Number of steps of a season, if there is one. */
+  /** Number of steps of a season. */
   readonly season?: number;
   readonly isMonths?: boolean;
   /** Whether the times are instants in UTC, whatever the zone. */

@@ -1,7 +1,7 @@
 /** Recognition and notation of calendars. */
 import assert from "node:assert/strict";
 import { parseCsv } from "../../src/data/table/read_table.ts";
-import { formatRecordedTime, inRecordedTimes } from "../../src/series/calendar.ts";
+import { formatRecordedTime, formatTimeAfter, inRecordedTimes } from "../../src/series/calendar.ts";
 import { parseCalendar } from "../../src/series/calendar_notation.ts";
 import { findCalendar } from "../../src/series/find_calendar.ts";
 
@@ -29,6 +29,14 @@ const recognised: Record<string, [times: string[], name: string | undefined]> = 
   "one Saturday in a year of weekdays": [
     hoursOf(52, (d, h, w) => noon(d, h) || w === 20 && d === 5 && h === 12),
     "weekdays",
+  ],
+  "weekdays with one row at another time": [
+    [...hoursOf(12, noon), ...hoursOf(13, (d, h, w) => w === 12 && d === 0 && h === 13)],
+    "weekdays",
+  ],
+  "days with one row at another time": [
+    [...hoursOf(12, (_, h) => h === 12), ...hoursOf(13, (d, h, w) => w === 12 && d === 0 && h === 13)],
+    undefined,
   ],
   "Sundays to Thursdays": [hoursOf(4, (d, h) => h === 0 && (d < 4 || d === 6)), "sun-thu"],
   "Mondays, Wednesdays and Fridays": [hoursOf(4, (d, h) => h === 0 && [0, 2, 4].includes(d)), "mon,wed,fri"],
@@ -85,7 +93,7 @@ Deno.test("rows with empty values on weekends do not open the weekend", () => {
 
 Deno.test("in the times of a calendar, all steps are equal, and each time is formatted as its date", () => {
   for (const [title, [times, name]] of Object.entries(recognised)) {
-    if (!name || /holidays|one Saturday/.test(title)) continue;
+    if (!name || /holidays|one Saturday|one row/.test(title)) continue;
     const time = findCalendar(tableOf(times));
     const [{ times: found }] = inRecordedTimes(tableOf(times), time).series;
     assert.equal(found.length, times.length, title);
@@ -145,4 +153,43 @@ Deno.test("a calendar that does not fit the series is rejected with the reason",
   assert.throws(() => findCalendar(numbers, "weekdays"), /these times are numbers/);
   const nights = tableOf(hoursOf(2, (_, h) => h < 5));
   assert.throws(() => findCalendar(nights, "hours 8-17"), /no time of the series is within it/);
+});
+
+Deno.test("records without a calendar keep their times; forecasts of their months keep the day", () => {
+  const set = tableOf(["2018-12-15", "2019-01-28"]);
+  assert.equal(inRecordedTimes(set, { kind: "date" }), set);
+  const months = inRecordedTimes(set, { kind: "month" });
+  assert.deepEqual([...months.series[0].times], [587 + 14 / 31, 588 + 27 / 31]);
+  const after = (step: number) => formatTimeAfter(months.series[0].times[1], step, { kind: "month" });
+  assert.deepEqual([1, 2, 3].map(after), ["2019-02-28", "2019-03-28", "2019-04-28"]);
+});
+
+Deno.test("days stay at local midnight over changes of clocks, also where midnight is skipped", () => {
+  for (
+    const [zone, from] of [["Europe/Berlin", "2024-03-20"], ["America/Sao_Paulo", "2017-10-05"]] as const
+  ) {
+    const start = Temporal.PlainDate.from(from);
+    const dates = Array.from({ length: 40 }, (_, i) => `${start.add({ days: i })}`);
+    const rows = dates.slice(0, 30).map((date, i) => `${date},${i}`);
+    const set = parseCsv(["time,x", ...rows].join("\n"), "t.csv", { targets: "channels", zone });
+    const time = findCalendar(set);
+    const { times } = inRecordedTimes(set, time).series[0];
+    for (let i = 1; i < 30; i++) assert.equal(times[i] - times[i - 1], 86_400, `${zone} ${dates[i]}`);
+    dates.forEach((date, i) => {
+      const instant = Temporal.PlainDate.from(date).toZonedDateTime(zone).toInstant();
+      assert.equal(formatTimeAfter(times[0], i * 86_400, time), `${instant}`);
+    });
+  }
+});
+
+Deno.test("days at midnight in UTC do not follow the clocks of the zone", () => {
+  const rows = Array.from(
+    { length: 40 },
+    (_, i) => `${new Date(Date.UTC(2024, 2, 10 + i)).toISOString()},${i}`,
+  );
+  const set = parseCsv(["time,x", ...rows].join("\n"), "t.csv", {
+    targets: "channels",
+    zone: "Europe/Berlin",
+  });
+  assert.deepEqual(findCalendar(set), { kind: "date" });
 });
