@@ -25,9 +25,10 @@ const program = command(
     "range of the training table.",
 )
   .addOption(
-    new Option("--kind <kind>", "kind of cases").choices(["both", "loops", "programs", "calendars", "tables"]).default(
-      "both",
-    ),
+    new Option("--kind <kind>", "kind of cases").choices(["both", "loops", "programs", "calendars", "tables"])
+      .default(
+        "both",
+      ),
   )
   .option("--models <number>", "a model is fitted to every n-th calendar", wholeFrom(1), 4)
   .option("--cases <number>", "cases of each kind", wholeFrom(1), 100)

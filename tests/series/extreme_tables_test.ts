@@ -1,4 +1,4 @@
-/** Columns that are constant within series, and a sample of `deno task fuzz --tables`. */
+/** Columns that are constant within series, and a sample of `deno task fuzz --kind tables`. */
 import assert from "node:assert/strict";
 import { init } from "../../mod.ts";
 import type { SeriesSet } from "../../src/data/series.ts";

@@ -1,4 +1,4 @@
-/** `deno task fuzz --tables`: compares predictions of all models on random tables that leave the training range. */
+/** `deno task fuzz --kind tables`: compares predictions of all models on random tables that leave the training range. */
 import { init } from "../../mod.ts";
 import { checkCase, drawCase } from "./extreme_tables.ts";
 
