@@ -160,11 +160,9 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     const { body, closedOver, outputs } = traced;
     const constants = closedOver.map(({ tensor }) => tensor);
     const trace = traceOf([...given, ...constants]) as Transformation;
-    const run: RunParts = (body, carry, rows, gradients) => {
-      const options = { ...this.#options, gradients, settled: undefined };
-      return new Loop(body, carry, rows, options).run(carry, steps);
-    };
-    const result = runTransformed(trace, body, closedOver, { initial, sequences, constants }, run);
+    const nodes = closedOver.map(({ node }) => node);
+    const run = runPartsOf({ ...this.#options, settled: undefined }, steps);
+    const result = runTransformed(trace, body, nodes, { initial, sequences, constants }, run);
     return result ? asTrees(carry, outputs, result) : this.#runBody(carry, steps);
   }
 
@@ -243,6 +241,12 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
   }
 }
 
+/** Runs loops over the parts of symbols. */
+function runPartsOf(options: ScanOptions, steps: number): RunParts {
+  return (body, carry, rows, gradients) =>
+    new Loop(body, carry, rows, { ...options, gradients }).run(carry, steps);
+}
+
 /** Results of a loop, with the structure of the caller's state and outputs. */
 function asTrees<C, Y>(carry: C, outputs: Y, result: LoopResult): LoopRun<C, Y> {
   return {
@@ -269,8 +273,9 @@ function runTraced(
   { sequences, constants, ...given }: Given,
   steps: number,
   executor: Executor,
-  { checkpoint = false, memory: wanted = executor.memory }: ScanOptions,
+  options: ScanOptions,
 ): LoopResult {
+  const { checkpoint = false, memory: wanted = executor.memory } = options;
   const memory = wanted === "constant" ? executor.constantMemory : wanted;
   const { graph } = structure;
   const residualBytes = executor.keepsProducts && !checkpoint
@@ -280,7 +285,7 @@ function runTraced(
   const run: RunSteps = (initial, sequences, steps) => {
     const values = structure.values(sequences, constants);
     const hoistedLoop = structure.hoist(values, residualBytes);
-    return runRecorded(bindLoop(hoistedLoop, values, steps), initial, executor, graph.outputs);
+    return runRecorded(bindLoop(hoistedLoop, values, steps), initial, executor, graph.outputs, options);
   };
   const values = structure.values(sequences, constants);
   try {
@@ -307,6 +312,7 @@ function runRecorded(
   initial: readonly Tensor[],
   executor: Executor,
   returned: readonly Node[],
+  { compile, executor: kind }: ScanOptions,
 ): LoopResult {
   const { hoistedLoop, steps } = loop;
   const result = runLoop(loop, initial, executor);
@@ -351,7 +357,7 @@ function runRecorded(
           outputs: ofOutputs,
           sums: sums.map((sum) => sum && ofTotals[totals.indexOf(sum)]),
           wanted: read.map(([node]) => node).filter((_, i) => wanted[state.length + i]),
-        }, executor);
+        }, executor, (steps) => runPartsOf({ compile, executor: kind }, steps));
         return [...state, ...read.map(([node]) => node)].map((node) => gradients.get(node));
       });
     } catch (error) {

@@ -2,14 +2,16 @@
 import { isFloat } from "../../device/dtype.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { concatenate } from "../../tensor/functions.ts";
-import type { Batched } from "../../tensor/primitive.ts";
+import { Transformation } from "../../autodiff/transformation.ts";
+import { type Batched, traceOf } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { reverse } from "../trace/gradient.ts";
 import { type ClosedOver, type Node, topological } from "../trace/graph.ts";
-import { bindLoop, type GraphLoop, outputsOf, runLoop } from "./graph_loop.ts";
+import { bindLoop, type GraphLoop, type LoopResult, outputsOf, runLoop } from "./graph_loop.ts";
 import { chunksOf, runChunks } from "./chunks.ts";
 import type { Executor } from "../executors/run.ts";
 import { hoist, type HoistedLoop } from "./hoisted_loop.ts";
+import { type RunParts, runTransformed } from "./transformed_loop.ts";
 
 /** Cotangents of a loop's results, residuals, and the wanted gradients. */
 interface LoopCotangents {
@@ -164,12 +166,14 @@ const summedSteps = 1024;
  * Gradients of a loop's initial states and of the wanted nodes. Each step is computed again from the saved state and the
  * residuals, and then reversed.
  *
+ * @param runParts Makes and runs the loop if cotangents are symbols of `jvp` or `vmap`, from the number of steps.
  * @throws {Uncompilable} If the reverse loop cannot be compiled.
  */
 export function reverseLoop(
   loop: GraphLoop,
   arriving: LoopCotangents,
   execute: Executor,
+  runParts: (steps: number) => RunParts,
 ): Map<Node, Tensor | undefined> {
   const { hoistedLoop, outputs, sums, rows, invariants, transposed, closedOver } = reversed(loop, arriving);
   const { steps } = loop;
@@ -199,7 +203,8 @@ export function reverseLoop(
     const rows = new Map(
       Array.from(backward.rows, ([node, tensor]) => [node, tensor.slice(0, start, start + count)]),
     );
-    return runLoop({ ...backward, steps: count, rows }, from, execute);
+    const part = { ...backward, steps: count, rows };
+    return runOnSymbols(part, from, runParts(count)) ?? runLoop(part, from, execute);
   });
   const ofRows = outputsOf(backward, hoistedLoop.graph.outputs, result.outputs);
   return new Map([
@@ -210,4 +215,21 @@ export function reverseLoop(
       return [node, transposed.includes(node) ? sum?.mT : sum] as const;
     }),
   ]);
+}
+
+/** Runs a backward loop whose cotangents are symbols of `jvp` or `vmap`. Returns `undefined` if none is. */
+function runOnSymbols(
+  { hoistedLoop, rows, invariants }: GraphLoop,
+  initial: readonly Tensor[],
+  run: RunParts,
+): LoopResult | undefined {
+  const constants = hoistedLoop.invariants.map((node) => invariants.get(node)!);
+  const trace = traceOf([...initial, ...rows.values(), ...constants]);
+  if (!(trace instanceof Transformation)) return undefined;
+  const { graph, outputs } = hoistedLoop;
+  const body = { ...graph, outputs, rows: hoistedLoop.rows };
+  // The last row is the first step.
+  const sequences = hoistedLoop.rows.map((node) => rows.get(node)!.flip(0));
+  const result = runTransformed(trace, body, hoistedLoop.invariants, { initial, sequences, constants }, run);
+  return result && { ...result, outputs: result.outputs.map((x) => x.flip(0)) };
 }

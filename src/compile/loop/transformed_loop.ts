@@ -7,7 +7,6 @@ import { liftTogether } from "../../tensor/broadcast.ts";
 import { beneath, transforming } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import {
-  type ClosedOver,
   dependingOn,
   evaluate,
   type LoopNodes,
@@ -45,13 +44,13 @@ export type RunParts = (
 /**
  * Runs a loop on symbols of a transformation.
  *
- * @param given Inputs of the loop; `constants` are the tensors of `closedOver`.
+ * @param constantNodes Nodes of `given.constants`.
  * @returns `undefined` if a gradient of the loop cannot be recorded, so that its operations must run one by one.
  */
 export function runTransformed(
   trace: Transformation,
   body: TransformedBody,
-  closedOver: readonly ClosedOver[],
+  constantNodes: readonly Node[],
   given: Given,
   run: RunParts,
 ): LoopResult | undefined {
@@ -67,7 +66,7 @@ export function runTransformed(
   };
   let result!: LoopResult;
   const results = trace.applyFunction([...initial, ...sequences, ...constants], (trace, inputs) => {
-    result = runOnParts(trace, body, closedOver.map(({ node }) => node), listsOf(inputs), run);
+    result = runOnParts(trace, body, constantNodes, listsOf(inputs), run);
     const sums = result.sums.filter((sum) => sum !== undefined);
     return [...result.finals, ...result.outputs, ...sums];
   });
@@ -91,7 +90,7 @@ function runOnParts(
   const among = (nodes: readonly Node[], tensors: readonly Tensor[]) =>
     nodes.filter((_, i) => isSymbol(tensors[i]));
   const { state, next, outputs, sums, rows, gradients } = body;
-  const nodes = topological([...next, ...outputs, ...sums]);
+  const nodes = topological([...next, ...outputs, ...sums], new Set([...state, ...rows, ...constantNodes]));
   const given = [...among(rows, sequences), ...among(constantNodes, constants)];
   const symbols = symbolsOf(trace, [...given, ...among(state, initial)], body, nodes);
 
