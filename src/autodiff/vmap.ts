@@ -7,7 +7,8 @@ import { checkFunction } from "../tensor/checks.ts";
 import { beneath, type Primitive, type TensorSpec, transforming } from "../tensor/primitive.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { type Tree, treeMap } from "../tensor/tree.ts";
+import { isKey, type Key, tensorOfKeys } from "../tensor/random.ts";
+import { foldTree, rebuild, type Tree, treeMap } from "../tensor/tree.ts";
 import { recordedWithin } from "./recorded_within.ts";
 import { type OnSymbols, Transformation } from "./transformation.ts";
 
@@ -35,6 +36,11 @@ export interface VmapOptions {
   outAxes?: MappedAxes;
 }
 
+/** Arguments of a mapped function: a key may be an array of keys, one for each example. */
+export type WithKeyBatches<A extends readonly unknown[]> = {
+  [I in keyof A]: readonly [number, number] extends A[I] ? A[I] | readonly Key[] : A[I];
+};
+
 const optionNames: OptionNames<VmapOptions> = { inAxes: "optional", outAxes: "optional" };
 
 /**
@@ -52,8 +58,17 @@ const optionNames: OptionNames<VmapOptions> = { inAxes: "optional", outAxes: "op
  * console.log(perExample(tensor([1, 2]), tensor([[1, 0], [0, 1], [1, 1]]))); // [[2, 0], [0, 4], [6, 6]]
  * ```
  *
+ * @example A random key for each example
+ * ```ts
+ * import { key, normal, splitKey, vmap } from "@weft/weft";
+ *
+ * const draws = vmap((key) => normal(key, [2]))(splitKey(key(0), 3));
+ * console.log(draws.shape); // [3, 2]: normal(splitKey(key(0), 3)[i], [2]) in row i
+ * ```
+ *
  * @param f Takes and returns tensors, or plain objects and arrays of them. Tensors that `f` closes over are the same for all
- * examples, and so are random numbers: draw them outside and pass them as an argument. `f` cannot read values of mapped tensors.
+ * examples, and so are random numbers of a key that is not mapped. An array of keys is mapped over its keys. `f` cannot read
+ * values of mapped tensors.
  * @returns A function of the arguments with the additional axis, whose results have the axis of `outAxes`.
  * @throws {ShapeError} If no argument is mapped, or the mapped axes differ in length.
  * @throws {Error} If `f` reads values, or has an operation that cannot be mapped: the message says why.
@@ -61,11 +76,12 @@ const optionNames: OptionNames<VmapOptions> = { inAxes: "optional", outAxes: "op
 export function vmap<A extends Tree[], T>(
   f: (...args: A) => T,
   options: VmapOptions = {},
-): (...args: A) => T {
+): (...args: WithKeyBatches<A>) => T {
   checkFunction("vmap", "f", f);
   checkOptions("vmap", options, optionNames);
   const { inAxes = 0, outAxes = 0 } = options;
-  return (...args) => {
+  return (...given) => {
+    const args = given.map((arg, i) => withKeyTensors(arg, axesOf(inAxes, i))) as A;
     const size = sizeOfAxes(args, inAxes);
     const trace = new BatchTrace(size);
     const mapped = mapAxes(
@@ -139,7 +155,24 @@ export class BatchTrace extends Transformation {
   }
 }
 
-/** Replaces tensors of a tree, each with its mapped axis. @param option Name for error messages. */
+/** The mapped axes of a member of a tree. */
+function axesOf(axes: MappedAxes, name: string | number): MappedAxes {
+  return typeof axes === "object" && axes !== null ? (axes as Record<string, MappedAxes>)[name] ?? null : axes;
+}
+
+/** Replaces mapped arrays of keys by tensors of keys. */
+function withKeyTensors(tree: unknown, axes: MappedAxes): unknown {
+  if (axes === null) return tree;
+  if (typeof axes === "number") {
+    const isBatch = (value: unknown) => !isKey(value) && tensorOfKeys(value) !== undefined;
+    return foldTree<unknown>(tree, (value) => isBatch(value) ? tensorOfKeys(value) : value, rebuild, isBatch);
+  }
+  if (typeof tree !== "object" || tree === null || tree instanceof Tensor) return tree;
+  const members = Object.entries(tree).map(([name, member]) => withKeyTensors(member, axesOf(axes, name)));
+  return rebuild(tree, Object.keys(tree), members);
+}
+
+/** Replaces tensors of a tree, each with its mapped axis. A key is the same for all examples. @param option Name for error messages. */
 function mapAxes<T>(
   tree: T,
   axes: MappedAxes,
@@ -148,7 +181,8 @@ function mapAxes<T>(
   path = "",
 ): T {
   if (axes === null || typeof axes === "number") {
-    return treeMap(tree, (x: Tensor, name) => replace(x, axes, [path, name].filter(Boolean).join(".")));
+    const pathOf = (name: string) => [path, name].filter(Boolean).join(".");
+    return treeMap(tree, (x: Tensor, name) => isSharedKey(x, option) ? x : replace(x, axes, pathOf(name)));
   }
   const isLike = typeof axes === "object" && typeof tree === "object" && tree !== null &&
     !(tree instanceof Tensor) && Array.isArray(axes) === Array.isArray(tree) &&
@@ -168,6 +202,11 @@ function mapAxes<T>(
     ] as const;
   });
   return (Array.isArray(tree) ? members.map(([, member]) => member) : Object.fromEntries(members)) as T;
+}
+
+/** Whether a tensor is a key, which all examples share. */
+function isSharedKey(x: Tensor, option: string): boolean {
+  return option === "inAxes" && isKey(x) && x.rank === 1;
 }
 
 /** The common length of the mapped axes. */

@@ -8,28 +8,44 @@ import { checkOptions, type OptionNames } from "../device/options.ts";
 import { type DType, isFloat } from "../device/dtype.ts";
 import * as s from "../device/scalar.ts";
 import type { Scalar } from "../device/scalar.ts";
-import { checkedShape, type Shape } from "../device/shape.ts";
-import { checkFinite, generate, tensor, type TensorOptions } from "./creation.ts";
+import { checkedShape, sameShape, type Shape } from "../device/shape.ts";
+import { checkFinite, generate, scalar, tensor, type TensorOptions } from "./creation.ts";
+import { stack } from "./functions.ts";
+import { apply } from "./primitive.ts";
+import { type Elementwise, elementwise } from "./primitives/elementwise.ts";
 import { Symbolic } from "./symbolic.ts";
 import { Tensor, type TensorLike } from "./tensor.ts";
 
 /**
- * Source of random numbers. Use a key once, and {@linkcode splitKey} to get more keys. Inside `jit` a key of the arguments is a
- * tensor of two words, since each call may have another key.
+ * Source of random numbers. Use a key once, and {@linkcode splitKey} to get more keys. Inside `jit` and `vmap` a key of the
+ * arguments is a tensor of two words, since each call, or each example, may have another key.
  */
 export type Key = readonly [number, number] | Tensor;
 
-/** Keys of two numbers that this module has made. */
+/** Values that are known to be keys. */
 const keys = new WeakSet<object>();
 
-function made(words: readonly [number, number]): readonly [number, number] {
+/** Marks a value as a key. */
+export function markKey<K extends Key>(words: K): K {
   keys.add(words);
   return words;
 }
 
-/** Whether a value was made by {@linkcode key}, {@linkcode splitKey} or {@linkcode foldIn}. */
+/** Whether a value was made by {@linkcode key}, {@linkcode splitKey} or {@linkcode foldIn}, or is a key inside `jit`. */
 export function isKey(value: unknown): value is Key {
   return typeof value === "object" && value !== null && keys.has(value);
+}
+
+/** The tensor `(..., 2)` of a nonempty array of keys, or of arrays of keys of one length; `undefined` for other values. */
+export function tensorOfKeys(value: unknown): Tensor | undefined {
+  if (isKey(value)) return value instanceof Tensor ? value : tensor(value, { dtype: "uint32" });
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  if (value.every((member) => isKey(member) && !(member instanceof Tensor))) {
+    return tensor(value.flat(), { shape: [value.length, 2], dtype: "uint32" });
+  }
+  const parts = value.map(tensorOfKeys);
+  const isLike = (x: Tensor | undefined): x is Tensor => x !== undefined && sameShape(x.shape, parts[0]!.shape);
+  return parts.every(isLike) ? stack(parts) : undefined;
 }
 
 /** Options of {@linkcode uniform}. */
@@ -118,7 +134,7 @@ const onScalars: Words<Scalar> = {
 export function threefry2x32(key: Key, counter: readonly [number, number]): [number, number] {
   if (key instanceof Tensor) {
     throw new TypeError(
-      "random: the host cannot read a key that is an argument of a jit function; draw numbers for the host outside of it",
+      "random: the host cannot read a key that is an argument of a function of jit or vmap; draw numbers for the host outside of it",
     );
   }
   return threefry(onNumbers, key, counter);
@@ -133,21 +149,15 @@ export function key(seed: number): readonly [number, number] {
   if (!Number.isSafeInteger(seed) || seed < 0) {
     throw new RangeError(`key: seed ${describe(seed)} is not a whole number from 0 to 2^53 - 1`);
   }
-  return made([Math.floor(seed / 2 ** 32), seed >>> 0]);
+  return markKey([Math.floor(seed / 2 ** 32), seed >>> 0]);
 }
 
 /** Rejects values that are not keys. */
 function checkKey(operation: string, key: Key): void {
-  if (key instanceof Tensor && key.storage instanceof Symbolic) {
-    throw new TypeError(
-      `${operation}: random numbers cannot be drawn with a key that vmap or a loop's body makes; draw the numbers outside, and ` +
-        "pass them as an argument",
-    );
-  }
   const isWord = (word: number) => word === word >>> 0;
   if (
     key instanceof Tensor
-      ? key.dtype === "uint32" && key.size === 2
+      ? key.dtype === "uint32" && key.rank === 1 && key.size === 2
       : Array.isArray(key) && key.length === 2 && key.every(isWord)
   ) {
     return;
@@ -182,12 +192,42 @@ export function foldIn<K extends Key>(parent: K, n: number): K {
 
 /** Derives a key from a key and a counter. */
 function derive<K extends Key>(parent: K, counter: readonly [number, number]): K {
-  if (!(parent instanceof Tensor)) return made(threefry2x32(parent, counter)) as K;
-  const kernel = (a: Scalar, b: Scalar, c: Scalar, d: Scalar) => {
+  if (!(parent instanceof Tensor)) return markKey(threefry2x32(parent, counter)) as Key as K;
+  const kernel = (index: Scalar, a: Scalar, b: Scalar, c: Scalar, d: Scalar) => {
     const [first, second] = threefry(onScalars, [a, b], [c, d]);
-    return s.select(s.eq(s.index(), s.constant(0, "uint32")), first, second);
+    return s.select(s.eq(index, s.constant(0, "uint32")), first, second);
   };
-  return generate([2], "uint32", "key", kernel, [...wordsOf(parent), ...counter]) as K;
+  return markKey(drawWith("key", [2], "uint32", kernel, [...wordsOf(parent), ...counter])) as K;
+}
+
+/** The elementwise primitives of draws with keys that are symbols, by name and type. */
+const primitives = new Map<string, Elementwise>();
+
+/**
+ * Makes a tensor from the position of each element and from words. In `vmap`, the position is that within the example.
+ *
+ * @param build Depends on `name` and `dtype` alone.
+ * @param words Numbers, or uint32 tensors that broadcast to the shape.
+ */
+function drawWith(
+  name: string,
+  shape: Shape,
+  dtype: DType,
+  build: (index: Scalar, ...words: Scalar[]) => Scalar,
+  words: readonly TensorLike[],
+): Tensor {
+  const isSymbol = (word: TensorLike) => word instanceof Tensor && word.storage instanceof Symbolic;
+  if (!words.some(isSymbol)) {
+    return generate(shape, dtype, name, (...words) => build(s.index(), ...words), words, "uint32");
+  }
+  const id = `${name} ${dtype}`;
+  let primitive = primitives.get(id);
+  if (!primitive) primitives.set(id, primitive = elementwise(name, build, "zero"));
+  const positions = generate(shape, "uint32", "positions", s.index, []);
+  const operands = words.map((word) =>
+    (word instanceof Tensor ? word : scalar(word, "uint32")).broadcastTo(shape)
+  );
+  return apply(primitive, [positions, ...operands], undefined);
 }
 
 /** The words of a key: numbers, or tensors of no axes. */
@@ -206,9 +246,9 @@ function draw(
   if (!isFloat(dtype)) {
     throw new TypeError(`${name}: draws float32 or float64, got dtype ${dtype}; cast the result`);
   }
-  const kernel = (a: Scalar, b: Scalar) =>
-    build(threefry(onScalars, [a, b], [s.index(), s.constant(0, "uint32")]));
-  return generate(shape, dtype, name, kernel, wordsOf(key), "uint32");
+  const kernel = (index: Scalar, a: Scalar, b: Scalar) =>
+    build(threefry(onScalars, [a, b], [index, s.constant(0, "uint32")]));
+  return drawWith(name, shape, dtype, kernel, wordsOf(key));
 }
 
 /** Random bits as a number in [0, 1): 24 of them for float32, 53 for float64. */
@@ -294,14 +334,14 @@ export function randint(key: Key, shape: Shape, low: number, high: number): Tens
     );
   }
   if (low >= high) throw new RangeError(`randint: low is ${low} and high ${high}, expected low < high`);
-  const kernel = (a: Scalar, b: Scalar, least: Scalar, count: Scalar) => {
-    const [word] = threefry(onScalars, [a, b], [s.index(), s.constant(0, "uint32")]);
+  const kernel = (index: Scalar, a: Scalar, b: Scalar, least: Scalar, count: Scalar) => {
+    const [word] = threefry(onScalars, [a, b], [index, s.constant(0, "uint32")]);
     // A count of 2^32 is 0 here: then the word is the result.
     const position = s.select(s.eq(count, 0), word, highWord(word, count));
     return s.bitcast(s.add(position, least), "int32");
   };
   const range = [low >>> 0, (high - low) >>> 0] as const;
-  return generate(shape, "int32", "randint", kernel, [...wordsOf(key), ...range], "uint32");
+  return drawWith("randint", shape, "int32", kernel, [...wordsOf(key), ...range]);
 }
 
 /** The upper 32 bits of the product of two words, by halves of 16 bits. */

@@ -15,7 +15,7 @@ import { hostSpan, isProfiling } from "../../device/profiler.ts";
 import { allocateView, copy, hasBuffer } from "../../device/view.ts";
 import { collectHostReads, copyHostValues, type HostRead } from "../../tensor/host.ts";
 import { isRecording, type TensorSpec } from "../../tensor/primitive.ts";
-import { isKey, type Key } from "../../tensor/random.ts";
+import { isKey, type Key, markKey } from "../../tensor/random.ts";
 import { buffersOf } from "../../tensor/scope.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
 import { Tensor, watchTensors } from "../../tensor/tensor.ts";
@@ -208,7 +208,7 @@ class Trace<R> {
     this.#copied = [...copied];
     this.#inside = call.tensors.map((x, i) => copied.has(i) ? newTensor(device, x) : x);
     this.#storages = this.#inside.map(({ storage }) => storage);
-    this.#keys = call.keys.map(() => newTensor(device, { shape: [2], dtype: "uint32" }));
+    this.#keys = call.keys.map(() => markKey(newTensor(device, { shape: [2], dtype: "uint32" })));
     this.#fill(call);
 
     const tensors = new Map(call.tensors.map((x, i) => [x, this.#inside[i]]));
