@@ -75,7 +75,14 @@ export { SafetensorsError } from "./src/files/safetensors.ts";
 export * from "./src/autodiff/grad.ts";
 export * from "./src/autodiff/check.ts";
 export * from "./src/autodiff/jvp.ts";
-export { type MappedAxes, vmap, type VmapOptions } from "./src/autodiff/vmap.ts";
+export * from "./src/autodiff/jacobian.ts";
+export {
+  type KeyBatch,
+  type MappedAxes,
+  vmap,
+  type VmapOptions,
+  type WithKeyBatches,
+} from "./src/autodiff/vmap.ts";
 export { jit } from "./src/compile/jit/jit.ts";
 export { JitError } from "./src/device/capture.ts";
 export { scan, type ScanOptions } from "./src/compile/loop/scan.ts";

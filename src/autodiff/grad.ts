@@ -1,6 +1,6 @@
 import { checkFunction, checkTensor } from "../tensor/checks.ts";
-import { eye, zeros } from "../tensor/creation.ts";
-import { stack } from "../tensor/functions.ts";
+import { describe } from "../device/describe.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { isFloat } from "../device/dtype.ts";
 import { bufferScope } from "../device/buffer_scope.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
@@ -21,20 +21,45 @@ import { type Tree, treeLeaves } from "../tensor/tree.ts";
 import { differentiate, gradientsOf, recorded } from "./differentiate.ts";
 import { passMemory } from "./pass_memory.ts";
 
+/** Options of {@linkcode grad} and {@linkcode valueAndGrad}. */
+export interface GradOptions {
+  /** Whether `f` returns `[value, aux]`, where `aux` is any tree of results that are not differentiated. */
+  hasAux?: boolean;
+}
+
+const gradOptionNames: OptionNames<GradOptions> = { hasAux: "optional" };
+
 /**
  * The gradient of a scalar function with respect to its first argument.
  *
  * @param f Returns a tensor of one element. The first argument is a tensor, or plain objects and arrays of tensors. If `f` closes
  * over tensors of the first argument, their gradients include the closed-over use.
- * @returns A function of the same arguments that returns gradients with the structure of the first argument.
+ * @returns A function of the same arguments that returns gradients with the structure of the first argument; with `hasAux`,
+ * `[gradients, aux]`.
  */
 export function grad(f: () => Tensor): <P extends Tree>(parameters: P) => P;
 /** For a function with arguments. */
 export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) => A[0];
-export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) => A[0] {
-  checkFunction("grad", "f", f);
-  const both = valueAndGrad<A>(f);
-  return (...args) => tidy(() => both(...args)[1]);
+/** For a function without arguments that returns other results beside the value. */
+export function grad<X>(
+  f: () => readonly [Tensor, X],
+  options: { hasAux: true },
+): <P extends Tree>(parameters: P) => [gradient: P, aux: X];
+/** For a function that returns other results beside the value. */
+export function grad<A extends Tree[], X>(
+  f: (...args: A) => readonly [Tensor, X],
+  options: { hasAux: true },
+): (...args: A) => [gradient: A[0], aux: X];
+export function grad(
+  f: (...args: Tree[]) => unknown,
+  options: GradOptions = {},
+): (...args: Tree[]) => unknown {
+  const both = gradientFunction("grad", f, options);
+  return (...args) =>
+    tidy(() => {
+      const { value, gradients } = both(args);
+      return options.hasAux ? [gradients, (value as [Tensor, unknown])[1]] : gradients;
+    });
 }
 
 /**
@@ -49,11 +74,22 @@ export function grad<A extends Tree[]>(f: (...args: A) => Tensor): (...args: A) 
  * console.log(value, gradients.a); // 11, [3, 4]
  * ```
  *
+ * @example Other results
+ * ```ts
+ * import { type Tensor, tensor, valueAndGrad } from "@weft/weft";
+ *
+ * const loss = (w: Tensor) => [w.square().sum(), { largest: w.max() }] as const;
+ * const [[value, { largest }], gradient] = valueAndGrad(loss, { hasAux: true })(tensor([1, 2]));
+ * console.log(value, largest, gradient); // 5, 2, [2, 4]
+ * ```
+ *
  * @param f As in {@linkcode grad}; `valueAndGrad(() => loss(model(x)))(model.parameters)` trains a model.
- * @returns A function of the same arguments that returns `[value, gradients]`; the gradients have the structure of the
- * first argument, with zeros for tensors that the value does not depend on. All other tensors that `f` made are freed.
- * @throws {TypeError} If the first argument has no tensor, or a tensor that is not a float.
- * @throws {ShapeError} If `f` does not return a tensor of one element.
+ * @returns A function of the same arguments that returns `[value, gradients]`, or `[[value, aux], gradients]` with `hasAux`. The
+ * gradients have the structure of the first argument, with zeros for tensors that the value does not depend on. All other
+ * tensors that `f` made are freed.
+ * @throws {TypeError} If the first argument has no tensor, or a tensor that is not a float; or if `f` does not return
+ * `[value, aux]` with `hasAux`.
+ * @throws {ShapeError} If the value is not a tensor of one element.
  */
 export function valueAndGrad(
   f: () => Tensor,
@@ -62,17 +98,49 @@ export function valueAndGrad(
 export function valueAndGrad<A extends Tree[]>(
   f: (...args: A) => Tensor,
 ): (...args: A) => [value: Tensor, gradient: A[0]];
-export function valueAndGrad<A extends Tree[]>(
-  f: (...args: A) => Tensor,
-): (...args: A) => [value: Tensor, gradient: A[0]] {
-  checkFunction("valueAndGrad", "f", f);
+/** For a function without arguments that returns other results beside the value. */
+export function valueAndGrad<X>(
+  f: () => readonly [Tensor, X],
+  options: { hasAux: true },
+): <P extends Tree>(parameters: P) => [result: [value: Tensor, aux: X], gradient: P];
+/** For a function that returns other results beside the value. */
+export function valueAndGrad<A extends Tree[], X>(
+  f: (...args: A) => readonly [Tensor, X],
+  options: { hasAux: true },
+): (...args: A) => [result: [value: Tensor, aux: X], gradient: A[0]];
+export function valueAndGrad(
+  f: (...args: Tree[]) => unknown,
+  options: GradOptions = {},
+): (...args: Tree[]) => unknown {
+  const both = gradientFunction("valueAndGrad", f, options);
   return (...args) => {
+    const { value, gradients } = both(args);
+    return [value, gradients];
+  };
+}
+
+/** The function that computes the result of `f`, with other results if it has them, and its gradient. */
+function gradientFunction(
+  operation: string,
+  f: (...args: Tree[]) => unknown,
+  options: GradOptions,
+): (args: Tree[]) => { value: unknown; gradients: Tree } {
+  checkFunction(operation, "f", f);
+  checkOptions(operation, options, gradOptionNames);
+  const { hasAux = false } = options;
+  return (args) => {
     if (treeLeaves(args[0]).length === 0) {
       throw new TypeError(
         "grad: the first argument contains no tensor; convert numbers to tensors, as tensor(2)",
       );
     }
-    const { value, gradients } = differentiate(() => f(...args), args[0], (value) => {
+    return differentiate(() => f(...args), args[0], (result) => {
+      if (hasAux && !(Array.isArray(result) && result.length === 2)) {
+        throw new TypeError(
+          `grad: with hasAux, the function must return [value, aux], got ${describe(result)}`,
+        );
+      }
+      const value = hasAux ? (result as unknown[])[0] : result;
       if (!(value instanceof Tensor) || value.size !== 1) {
         const found = value instanceof Tensor ? `shape ${formatShape(value.shape)}` : typeof value;
         throw new ShapeError(
@@ -81,7 +149,6 @@ export function valueAndGrad<A extends Tree[]>(
       }
       return [scalar(1, value.dtype).broadcastTo(value.shape)];
     });
-    return [value, gradients];
   };
 }
 
@@ -118,40 +185,6 @@ export function vjp<T extends Tree, W extends Tree>(
     );
   };
   return { value, pullback };
-}
-
-/**
- * The Jacobian matrix of a function with respect to its first argument, by one reverse pass for each element of the result.
- * `jacobian(grad(f))` is the Hessian matrix of f.
- *
- * @example
- * ```ts
- * import { jacobian, tensor } from "@weft/weft";
- *
- * jacobian((x) => x.square())(tensor([1, 2])); // [[2, 0], [0, 4]]
- * ```
- *
- * @param f Takes a tensor, and any other arguments, and returns a tensor.
- * @returns A function of the same arguments that returns `(...value.shape, ...x.shape)`.
- * @throws {TypeError} If the first argument or the result is not a float tensor.
- */
-export function jacobian<A extends [x: Tensor, ...rest: Tree[]]>(
-  f: (...args: A) => Tensor,
-): (...args: A) => Tensor {
-  checkFunction("jacobian", "f", f);
-  return (...args) => {
-    const [x] = args;
-    checkTensor("jacobian: the first argument", x);
-    return tidy(() => {
-      const { value, pullback } = vjp<Tensor, Tensor>(() => f(...args), x);
-      checkTensor("jacobian: the result of f", value);
-      const { shape, size, dtype } = value;
-      if (size === 0) return zeros([...shape, ...x.shape], { dtype });
-      const basis = eye(size, { dtype }).reshape([size, ...shape]);
-      const rows = Array.from({ length: size }, (_, i) => pullback(basis.select(0, i)));
-      return stack(rows).reshape([...shape, ...x.shape]);
-    });
-  };
 }
 
 /**

@@ -36,9 +36,12 @@ export interface VmapOptions {
   outAxes?: MappedAxes;
 }
 
+/** Keys of a batch of examples, or of batches of batches. */
+export type KeyBatch = readonly (Key | KeyBatch)[];
+
 /** Arguments of a mapped function: a key may be an array of keys, one for each example. */
 export type WithKeyBatches<A extends readonly unknown[]> = {
-  [I in keyof A]: readonly [number, number] extends A[I] ? A[I] | readonly Key[] : A[I];
+  [I in keyof A]: readonly [number, number] extends A[I] ? A[I] | KeyBatch : A[I];
 };
 
 const optionNames: OptionNames<VmapOptions> = { inAxes: "optional", outAxes: "optional" };
@@ -157,7 +160,9 @@ export class BatchTrace extends Transformation {
 
 /** The mapped axes of a member of a tree. */
 function axesOf(axes: MappedAxes, name: string | number): MappedAxes {
-  return typeof axes === "object" && axes !== null ? (axes as Record<string, MappedAxes>)[name] ?? null : axes;
+  return typeof axes === "object" && axes !== null
+    ? (axes as Record<string, MappedAxes>)[name] ?? null
+    : axes;
 }
 
 /** Replaces mapped arrays of keys by tensors of keys. */

@@ -44,7 +44,8 @@ export function tensorOfKeys(value: unknown): Tensor | undefined {
     return tensor(value.flat(), { shape: [value.length, 2], dtype: "uint32" });
   }
   const parts = value.map(tensorOfKeys);
-  const isLike = (x: Tensor | undefined): x is Tensor => x !== undefined && sameShape(x.shape, parts[0]!.shape);
+  const isLike = (x: Tensor | undefined): x is Tensor =>
+    x !== undefined && sameShape(x.shape, parts[0]!.shape);
   return parts.every(isLike) ? stack(parts) : undefined;
 }
 

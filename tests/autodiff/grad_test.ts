@@ -3,6 +3,7 @@ import {
   checkGradients,
   concatenate,
   grad,
+  jit,
   key,
   normal,
   ones,
@@ -12,6 +13,7 @@ import {
   type Tensor,
   tensor,
   valueAndGrad,
+  vmap,
 } from "../../mod.ts";
 import { vjp } from "../../src/autodiff/grad.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
@@ -212,6 +214,46 @@ testOnDevices("grad rejects a function whose value is not a floating-point scala
   assert.throws(
     () => grad((x: Tensor) => x.sum())(ones([3], { dtype: "int32" })),
     /grad: a int32 tensor has no gradient/,
+  );
+});
+
+testOnDevices("with hasAux, other results come beside the value and have no gradient", async () => {
+  const loss = (w: Tensor, x: Tensor) => {
+    const y = w.mul(x);
+    return [y.square().sum(), { y, isLarge: y.greater(3), name: "y" }] as const;
+  };
+  const [w, x] = [tensor([1, 2]), tensor([3, 4])];
+  const both = valueAndGrad(loss, { hasAux: true });
+  for (const run of [both, jit(both)]) {
+    const [[value, { y, isLarge, name }], gradient] = run(w, x);
+    assert.deepEqual([await value.item(), await y.toArray(), await isLarge.toArray(), name], [
+      73,
+      [3, 8],
+      [0, 1],
+      "y",
+    ]);
+    await assertTensor(gradient, { shape: [2], values: [18, 64] });
+  }
+  const [gradient, aux] = grad(loss, { hasAux: true })(w, x);
+  await assertTensor(gradient, { shape: [2], values: [18, 64] });
+  assert.deepEqual(await aux.y.toArray(), [3, 8]);
+  const [second, { y }] = vmap(grad(loss, { hasAux: true }), { outAxes: 0 })(
+    w.expandDims(0),
+    x.expandDims(0),
+  );
+  await assertTensor(second, { shape: [1, 2], values: [18, 64] });
+  assert.deepEqual(y.shape, [1, 2]);
+  const closed = valueAndGrad(() => [w.mul(x).sum(), x] as const, { hasAux: true })({ w });
+  await assertTensor(closed[1].w, { shape: [2], values: [3, 4] });
+  const ofAux = grad((w: Tensor) => grad(loss, { hasAux: true })(w, x)[1].y.sum())(w);
+  await assertTensor(ofAux, { shape: [2], values: [3, 4] });
+});
+
+Deno.test("with hasAux, a function that returns no pair is rejected", () => {
+  setCurrentDevice(cpu);
+  assert.throws(
+    () => valueAndGrad(((w: Tensor) => w.sum()) as never, { hasAux: true })(tensor([1])),
+    /^TypeError: grad: with hasAux, the function must return \[value, aux\]/,
   );
 });
 

@@ -1,5 +1,17 @@
 import assert from "node:assert/strict";
-import { checkGradients, grad, jacobian, jit, key, normal, type Tensor, tensor } from "../../mod.ts";
+import {
+  checkGradients,
+  grad,
+  jacobian,
+  type JacobianOptions,
+  jit,
+  key,
+  linspace,
+  normal,
+  scan,
+  type Tensor,
+  tensor,
+} from "../../mod.ts";
 import { testOnCpu, testOnDevices } from "../devices.ts";
 import { assertTensor } from "../tensor/nd.ts";
 
@@ -42,4 +54,44 @@ Deno.test("jacobian names what is not a tensor", () => {
     /^TypeError: jacobian: the first argument/,
   );
   assert.throws(() => jacobian((() => 1) as never)(tensor([1])), /^TypeError: jacobian: the result of f/);
+});
+
+testOnDevices("both modes of jacobian agree, for tall and wide matrices and through loops", async () => {
+  const w = normal(key(0), [3, 3]);
+  const functions: [name: string, f: (x: Tensor) => Tensor, x: Tensor][] = [
+    ["tall", (x) => w.matmul(x.expandDims(1)).mul(tensor([1, 2])).sin(), tensor([0.1, 0.2, 0.3])],
+    ["wide", (x) => x.sin().sum(0), normal(key(1), [5, 2])],
+    ["a scalar", (x) => x.square().sum(), tensor([1, 2])],
+    ["of a scalar", (x) => x.mul(tensor([1, 2])).exp(), tensor(0.3)],
+    ["scan", (x) => scan((y: Tensor, r: Tensor) => [y.mul(r).tanh(), y], x, w)[1], tensor([1, 2, 3])],
+    ["more than 128 rows", (x) => x.expandDims(1).mul(linspace(0, 1, 150)).cos(), tensor([1, 2])],
+  ];
+  for (const [name, f, x] of functions) {
+    const [forward, reverse, byDefault] = [{ mode: "forward" }, { mode: "reverse" }, {}].map((options) =>
+      jacobian(f, options as JacobianOptions)(x)
+    );
+    const shape = [...f(x).shape, ...x.shape];
+    for (const found of [forward, byDefault]) {
+      assert.deepEqual(found.shape, shape, name);
+      assert.ok(await found.sub(reverse).abs().max().item() < 1e-5, name);
+    }
+  }
+});
+
+testOnCpu("jacobian runs forward if the result is larger than the argument", () => {
+  const runs = (x: Tensor, factors: Tensor) => {
+    let count = 0;
+    jacobian((x: Tensor) => {
+      count++;
+      return x.sum().mul(factors);
+    })(x);
+    return count;
+  };
+  // The first run finds the size of the result, and is that of the reverse pass.
+  assert.equal(runs(tensor([1]), tensor([1, 2, 3])), 2);
+  assert.equal(runs(tensor([1, 2, 3]), tensor([1])), 1);
+});
+
+Deno.test("jacobian names an unknown mode", () => {
+  assert.throws(() => jacobian((x: Tensor) => x, { mode: "back" as never }), /jacobian: mode is "back"/);
 });

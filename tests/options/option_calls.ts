@@ -120,6 +120,15 @@ export const calls: Readonly<Record<string, Call>> = {
     (options) => weft.observationalIntensity(x, options),
     { per: "row", cumulative: false },
   ],
+  grad: [
+    (options) => weft.grad((x: weft.Tensor) => [x.sum(), x] as const, options as { hasAux: true })(x),
+    { hasAux: true },
+  ],
+  valueAndGrad: [
+    (options) => weft.valueAndGrad((x: weft.Tensor) => [x.sum(), x] as const, options as { hasAux: true })(x),
+    { hasAux: true },
+  ],
+  jacobian: [(options) => weft.jacobian((x: weft.Tensor) => x.neg(), options)(x), { mode: "forward" }],
   vmap: [(options) => weft.vmap((x: weft.Tensor) => x.neg(), options)(x), { inAxes: 1, outAxes: 0 }],
   odeint: [(options) => weft.odeint(decay, y0, [0, 1], options), { method: "rk4", stepSize: 0.1 }],
   "odeint controller": [

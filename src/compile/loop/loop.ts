@@ -161,7 +161,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     const constants = closedOver.map(({ tensor }) => tensor);
     const trace = traceOf([...given, ...constants]) as Transformation;
     const nodes = closedOver.map(({ node }) => node);
-    const run = runPartsOf({ ...this.#options, settled: undefined }, steps);
+    const run = runPartsOf(this.#options, steps);
     const result = runTransformed(trace, body, nodes, { initial, sequences, constants }, run);
     return result ? asTrees(carry, outputs, result) : this.#runBody(carry, steps);
   }
@@ -242,7 +242,14 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
 }
 
 /** Runs loops over the parts of symbols. */
-function runPartsOf(options: ScanOptions, steps: number): RunParts {
+function runPartsOf(
+  { compile, checkpoint, memory, executor, keepsProducts }: Omit<
+    LoopOptions<Tree, Tree>,
+    "gradients" | "settled"
+  >,
+  steps: number,
+): RunParts {
+  const options = { compile, checkpoint, memory, executor, keepsProducts };
   return (body, carry, rows, gradients) =>
     new Loop(body, carry, rows, { ...options, gradients }).run(carry, steps);
 }
@@ -349,15 +356,20 @@ function runRecorded(
     const outputOf = (node: Node): Tensor | undefined => outputs[hoistedLoop.outputs.indexOf(node)];
     try {
       return tidy(() => {
-        const gradients = reverseLoop(loop, {
-          saved: state.map(outputOf),
-          residuals: hoistedLoop.graph.residuals.map((node) => outputOf(node)!),
-          last: finals,
-          finals: finals.map((x, i) => ofFinals[i] ?? x.zerosLike()),
-          outputs: ofOutputs,
-          sums: sums.map((sum) => sum && ofTotals[totals.indexOf(sum)]),
-          wanted: read.map(([node]) => node).filter((_, i) => wanted[state.length + i]),
-        }, executor, (steps) => runPartsOf({ compile, executor: kind }, steps));
+        const gradients = reverseLoop(
+          loop,
+          {
+            saved: state.map(outputOf),
+            residuals: hoistedLoop.graph.residuals.map((node) => outputOf(node)!),
+            last: finals,
+            finals: finals.map((x, i) => ofFinals[i] ?? x.zerosLike()),
+            outputs: ofOutputs,
+            sums: sums.map((sum) => sum && ofTotals[totals.indexOf(sum)]),
+            wanted: read.map(([node]) => node).filter((_, i) => wanted[state.length + i]),
+          },
+          executor,
+          (steps) => runPartsOf({ compile, executor: kind }, steps),
+        );
         return [...state, ...read.map(([node]) => node)].map((node) => gradients.get(node));
       });
     } catch (error) {

@@ -6,13 +6,7 @@ import type { Transformation } from "../../autodiff/transformation.ts";
 import { liftTogether } from "../../tensor/broadcast.ts";
 import { beneath, transforming } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import {
-  dependingOn,
-  evaluate,
-  type LoopNodes,
-  type Node,
-  topological,
-} from "../trace/graph.ts";
+import { dependingOn, evaluate, type LoopNodes, type Node, topological } from "../trace/graph.ts";
 import type { LoopResult } from "./graph_loop.ts";
 import type { Given } from "./segments.ts";
 
