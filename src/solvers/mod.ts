@@ -1,5 +1,5 @@
 /**
- * Solvers of ordinary and controlled differential equations.
+ * Solvers of ordinary, controlled and stochastic differential equations.
  *
  * @example
  * ```ts
@@ -29,4 +29,7 @@ export type { ErrorNorm, StepController } from "./adaptive/step_control.ts";
 export type { SolveStatistics } from "./adaptive/adaptive.ts";
 export { type EventOptions, odeintEvent } from "./odeint_event.ts";
 export { cdeint, type CdeSolveOptions, findCdeintSteps } from "./cdeint.ts";
+export { type SdeAdjoint, sdeint, type SdeOptions } from "./stochastic/sdeint.ts";
+export type { SdeMethodName, SdeNoise } from "./stochastic/sde_methods.ts";
+export { brownianIncrements, type BrownianOptions } from "./stochastic/brownian.ts";
 export { DivergenceError, NoProgressError } from "./divergence.ts";

@@ -127,17 +127,22 @@ function slopesOf(slopes: Tree, leaves: readonly [path: string, leaf: Tensor][])
 }
 
 /** @throws {TypeError | ShapeError} If a slope has another type or shape than the state. */
-export function checkSlope(slope: Tensor, y: Tensor, path = ""): void {
+export function checkSlope(
+  slope: Tensor,
+  y: Tensor,
+  path = "",
+  operation = "odeint: the vector field",
+): void {
   const place = path === "" ? "" : ` at ${path}`;
   if (slope.dtype !== y.dtype) {
     throw new TypeError(
-      `odeint: the vector field returned ${slope.dtype}${place} for a state of ${y.dtype}; they must have the same type`,
+      `${operation} returned ${slope.dtype}${place} for a state of ${y.dtype}; they must have the same type`,
     );
   }
   if (sameShape(slope.shape, y.shape)) return;
   const [found, expected] = [slope, y].map(({ shape }) => formatShape(shape));
   throw new ShapeError(
-    `odeint: the vector field returned ${found}${place} for a state of ${expected}; they must have the same shape`,
+    `${operation} returned ${found}${place} for a state of ${expected}; they must have the same shape`,
   );
 }
 

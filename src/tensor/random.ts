@@ -252,6 +252,25 @@ function draw(
   return drawWith(name, shape, dtype, kernel, wordsOf(key));
 }
 
+/**
+ * Standard normal numbers of a member of a sequence: element i is the number for the counter `(i, member)`. Each member needs its
+ * number alone, so that it can be drawn again at any time.
+ *
+ * @param member uint32, a scalar. It may be a symbol, as in the body of a loop.
+ */
+export function normalOfMember(key: Key, member: Tensor, shape: Shape, dtype: DType): Tensor {
+  checkKey("normal", key);
+  const kernel = (index: Scalar, a: Scalar, b: Scalar, member: Scalar) =>
+    boxMuller(threefry(onScalars, [a, b], [index, member]), dtype);
+  return drawWith("normal of member", shape, dtype, kernel, [...wordsOf(key), member]);
+}
+
+/** A normal number from two words. The radius is computed from (0, 1], so that its logarithm is finite. */
+function boxMuller([a, b]: [Scalar, Scalar], dtype: DType): Scalar {
+  const radius = s.sqrt(s.mul(s.log(s.sub(s.constant(1, dtype), toUnit([a, b], dtype))), -2));
+  return s.mul(radius, s.cos(s.mul(toUnit([b, a], dtype), 2 * Math.PI)));
+}
+
 /** Random bits as a number in [0, 1): 24 of them for float32, 53 for float64. */
 function toUnit([high, low]: [Scalar, Scalar], dtype: DType): Scalar {
   if (dtype !== "float64") return s.mul(s.convert(s.shr(high, 8), "float32"), 2 ** -24);
@@ -304,11 +323,7 @@ export function normal(
   if (standardDeviation < 0) {
     throw new RangeError(`normal: standardDeviation is ${standardDeviation}, expected at least 0`);
   }
-  const standard = draw("normal", key, shape, dtype, ([a, b]) => {
-    // The radius from (0, 1], so that its logarithm is finite.
-    const radius = s.sqrt(s.mul(s.log(s.sub(s.constant(1, dtype), toUnit([a, b], dtype))), -2));
-    return s.mul(radius, s.cos(s.mul(toUnit([b, a], dtype), 2 * Math.PI)));
-  });
+  const standard = draw("normal", key, shape, dtype, (bits) => boxMuller(bits, dtype));
   return mean === 0 && standardDeviation === 1 ? standard : standard.mul(standardDeviation).add(mean);
 }
 

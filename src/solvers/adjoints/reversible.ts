@@ -14,8 +14,13 @@ import type { RungeKutta } from "../tableaus.ts";
 /** The state and the second state, or their gradients. */
 export type Pair = { readonly y: Tensor; readonly other: Tensor };
 
-/** Start, end and size of a step. */
-type StepTimes = { readonly start: Tensor; readonly end: Tensor; readonly dt: Tensor };
+/** Start, end and size of a step. A stochastic equation has the number of the step or its Brownian increments, too. */
+export type StepTimes = {
+  readonly start: Tensor;
+  readonly end: Tensor;
+  readonly dt: Tensor;
+  readonly noise?: Tensor;
+};
 
 /** A vector field and its gradient. */
 interface FieldWithGradient {
@@ -62,6 +67,8 @@ interface ReversibleOptions extends ScanOptions {
   readonly backwards: boolean;
   /** Above 0, and at most 1. By default chosen from the number of steps. */
   readonly coupling?: number;
+  /** {@linkcode StepTimes.noise} of all steps, along the first axis. */
+  readonly noise?: Tensor;
 }
 
 /** Both states of the pair at the end and, if needed, the state after each step. */
@@ -78,10 +85,12 @@ export function solveReversibly(
   y0: Tensor,
   grid: Float64Array,
   keepsStates: boolean,
-  { backwards, coupling = couplingFor(grid.length - 1), ...options }: ReversibleOptions,
+  { backwards, coupling = couplingFor(grid.length - 1), noise, ...options }: ReversibleOptions,
 ): { final: Tensor; states?: Tensor; evaluations: number } {
   const evaluations = method.evaluations(grid.length - 1);
-  const solve = (f: VectorField) => solveForwards(method, f, y0, grid, coupling, keepsStates, options);
+  const rows = { ...rowsOf(grid, y0.dtype), noise };
+  const solve = (f: VectorField) =>
+    solveForwards(method, f, y0, grid[0], rows, coupling, keepsStates, options);
   if (!backwards) return { ...solve(f), evaluations };
   const solution = solveWithAdjoint(
     f,
@@ -89,7 +98,7 @@ export function solveReversibly(
     solve,
     ({ final, states }) => states ? [final, states] : [final],
     (field, { final: y, other }, [atEnd, everywhere], constants) =>
-      reverseSteps(method, field, { y, other }, grid, coupling, { atEnd, everywhere }, constants, options),
+      reverseSteps(method, field, { y, other }, rows, coupling, { atEnd, everywhere }, constants, options),
     true,
   );
   return { ...solution, evaluations };
@@ -107,7 +116,8 @@ function solveForwards(
   method: ReversibleMethod,
   f: VectorField,
   y0: Tensor,
-  grid: Float64Array,
+  start: number,
+  rows: StepTimes,
   coupling: number,
   keepsStates: boolean,
   options: ScanOptions,
@@ -117,8 +127,8 @@ function solveForwards(
       const next = method.step(f, times, pair, coupling);
       return [next, { states: keepsStates ? next.y : undefined }];
     },
-    method.begin(f, tensor(grid[0], { dtype: y0.dtype }), y0),
-    rowsOf(grid, y0.dtype),
+    method.begin(f, tensor(start, { dtype: y0.dtype }), y0),
+    rows,
     scanOptionsOf(options),
   );
   return { final: y, other, ...outputs };
@@ -129,14 +139,14 @@ function reverseSteps(
   method: ReversibleMethod,
   field: TracedFunction,
   last: Pair,
-  grid: Float64Array,
+  rows: StepTimes,
   coupling: number,
   { atEnd, everywhere }: { atEnd: Tensor | undefined; everywhere: Tensor | undefined },
   constants: readonly Tensor[],
   { compile }: ScanOptions,
 ): AdjointSolution {
   const reversed = treeMap(
-    { ...rowsOf(grid, last.y.dtype), cotangents: everywhere ? [everywhere] : [] },
+    { ...rows, cotangents: everywhere ? [everywhere] : [] },
     (x) => x.flip(0),
   );
   let sums: GradientSums = [];
@@ -175,6 +185,6 @@ function reverseSteps(
     gradients: ({ ofY, ofOther }, { cotangents }) => [ofY, ofOther, ...cotangents],
     keepsProducts: false,
   });
-  const { carry: { ofY, ofOther }, sums: totals } = loop.run(initial, grid.length - 1);
+  const { carry: { ofY, ofOther }, sums: totals } = loop.run(initial, rows.dt.shape[0]);
   return { a: ofY.add(ofOther), sums: totals };
 }

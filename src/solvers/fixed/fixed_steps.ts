@@ -35,7 +35,6 @@ export function solveFixedSteps(
   method: ButcherTableau | AdamsMethod | ReversibleMethod,
   { origin, statistics, ...options }: GridOptions,
 ): Tensor {
-  const { dtype } = y0;
   const keepsStates = Boolean(options.check) || times.length > 2;
   const { states, final, evaluations } = method.kind === "adams"
     ? solveByAdams(method, f, y0, grid, options, options)
@@ -47,6 +46,21 @@ export function solveFixedSteps(
   if (check) {
     checkStates(states!, shiftTimes(grid.subarray(1), -origin), locate, check === true ? undefined : check);
   }
+  return statesAt(times, grid, y0, final, states);
+}
+
+/**
+ * The states at the output times, interpolated linearly within steps.
+ *
+ * @param states The states after all steps. Only needed for more than two times.
+ */
+export function statesAt(
+  times: Float64Array,
+  grid: Float64Array,
+  y0: Tensor,
+  final: Tensor,
+  states: Tensor | undefined,
+): Tensor {
   if (times.length === 2) return stack([y0, final]);
 
   const all = concatenate([y0.expandDims(0), states!]);
@@ -55,7 +69,7 @@ export function solveFixedSteps(
   if (places.every(({ fraction }) => fraction === 0 || fraction === 1)) {
     return rows(places.map(({ step, fraction }) => step + fraction));
   }
-  const fractions = tensor(places.map(({ fraction }) => fraction), { dtype })
+  const fractions = tensor(places.map(({ fraction }) => fraction), { dtype: y0.dtype })
     .reshape([-1, ...y0.shape.map(() => 1)]);
   const [before, after] = [0, 1].map((shift) => rows(places.map(({ step }) => step + shift)));
   return before.mul(fractions.neg().add(1)).add(after.mul(fractions));
