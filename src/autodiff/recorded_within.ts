@@ -24,6 +24,8 @@ export function recordedWithin(
       );
       const arrived = [...all.slice(inputs.length)];
       const wrt = watched.filter((_, i) => wanted[i]).map((x) => trace.partsOf(x)!);
+      // The gradient of a part includes all its uses, so a repeated part counts once.
+      const isRepeated = wrt.map(([part], i) => wrt.findIndex(([other]) => other === part) < i);
       const ofOutputs = cotangents.map((x) => x && arrived.shift()!);
       return beneath(trace, () => {
         const { value, pullback } = vjp(() => {
@@ -37,7 +39,7 @@ export function recordedWithin(
         }, wrt);
         const partsOf = ofOutputs.flatMap((x) => x ? [trace.allParts(x)] : []);
         return pullback(partsOf as typeof value);
-      }).map((parts) => trace.symbol(parts));
+      }).map((parts, i) => trace.symbol(isRepeated[i] ? parts.map((part) => part.zerosLike()) : parts));
     });
     const rest = [...found];
     return wanted.map((isWanted) => isWanted ? rest.shift() : undefined);
