@@ -1,7 +1,7 @@
 /** Runs a function on a tape, and its reverse pass. */
 import { isFloat } from "../device/dtype.ts";
 import { bufferScope } from "../device/buffer_scope.ts";
-import { isRecording, recordWith } from "../tensor/primitive.ts";
+import { outliveScopes, recordWith } from "../tensor/primitive.ts";
 import { buffersOf } from "../tensor/scope.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -29,11 +29,11 @@ export function differentiate<T, W extends Tree>(
       const outputs = treeLeaves(value);
       const cotangents = cotangentsOf(value);
       // An outer tape needs all values.
-      const memory = isRecording() ? undefined : passMemory(made);
+      const memory = outliveScopes() ? undefined : passMemory(made);
       for (const output of outputs) memory?.hold(output);
       return { value, gradients: gradientsOf(tape, wrt, outputs, cotangents, memory) };
     },
-    (result, made) => isRecording() ? made : buffersOf(result),
+    (result, made) => outliveScopes() ? made : buffersOf(result),
   );
 }
 

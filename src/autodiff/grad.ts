@@ -9,7 +9,7 @@ import { stopGradient } from "../tensor/functions.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import {
-  isRecording,
+  outliveScopes,
   record,
   type Recorder,
   recordWith,
@@ -180,8 +180,8 @@ export function vjp<T extends Tree, W extends Tree>(
     }
     // The caller may call `pullback` again, so it must not free the values of f.
     return bufferScope(
-      (made) => gradientsOf(tape, wrt, outputs, cotangents, isRecording() ? undefined : passMemory(made)),
-      (gradients, made) => isRecording() ? made : buffersOf(gradients),
+      (made) => gradientsOf(tape, wrt, outputs, cotangents, outliveScopes() ? undefined : passMemory(made)),
+      (gradients, made) => outliveScopes() ? made : buffersOf(gradients),
     );
   };
   return { value, pullback };

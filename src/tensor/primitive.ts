@@ -171,6 +171,25 @@ export function isRecording(): boolean {
   return recorders.length > 0 || isRecordedOutside;
 }
 
+/** Whether the body of a loop, or another function, is being traced as a graph. */
+let isTracing = false;
+
+/** Runs a function that is traced as a graph. */
+export function tracingGraph<T>(body: () => T): T {
+  const before = isTracing;
+  isTracing = true;
+  try {
+    return body();
+  } finally {
+    isTracing = before;
+  }
+}
+
+/** Whether tensors must outlive their scope: a gradient tape may read them, or a graph may have them as constants. */
+export function outliveScopes(): boolean {
+  return isRecording() || isTracing;
+}
+
 /** Whether a gradient or tangent with respect to a tensor, or to tensors that it depends on, is being computed. */
 export function isWatched(x: Tensor): boolean {
   if (recorders.some((recorder) => recorder.watches(x))) return true;

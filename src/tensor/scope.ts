@@ -2,7 +2,7 @@ import { checkFunction } from "./checks.ts";
 import type { Buffer } from "../device/device.ts";
 import { bufferScope, callScope, keepBuffer } from "../device/buffer_scope.ts";
 import { hasBuffer } from "../device/view.ts";
-import { currentTransformation, isRecording, isTracingLoop } from "./primitive.ts";
+import { currentTransformation, isRecording, isTracingLoop, outliveScopes } from "./primitive.ts";
 import { Symbolic } from "./symbolic.ts";
 import { Tensor } from "./tensor.ts";
 import { entries, treeLeaves } from "./tree.ts";
@@ -31,8 +31,7 @@ export function* buffersOf(tree: unknown): Generator<Buffer> {
  */
 export function tidy<T>(body: () => T): T {
   checkFunction("tidy", "body", body);
-  // A gradient tape outside still reads the tensors made here.
-  return bufferScope(body, (result, made) => isRecording() ? made : buffersOf(result));
+  return bufferScope(body, (result, made) => outliveScopes() ? made : buffersOf(result));
 }
 
 /**
@@ -42,8 +41,8 @@ export function tidy<T>(body: () => T): T {
 export function tidyLater<T>(body: () => T): { result: T; release: (wanted: unknown) => void } {
   let survivors = new Set<Buffer>();
   const result = bufferScope(body, (result, made) => {
-    survivors = isRecording() ? new Set() : new Set(buffersOf(result)).intersection(made);
-    return isRecording() ? made : survivors;
+    survivors = outliveScopes() ? new Set() : new Set(buffersOf(result)).intersection(made);
+    return outliveScopes() ? made : survivors;
   });
   const release = (wanted: unknown) => {
     const kept = new Set(buffersOf(wanted));

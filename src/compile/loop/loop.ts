@@ -8,7 +8,13 @@ import { scalar } from "../../tensor/creation.ts";
 import { stack } from "../../tensor/functions.ts";
 import { peekHostValues } from "../../tensor/host.ts";
 import { Transformation } from "../../autodiff/transformation.ts";
-import { isRecording, record, traceOf, withCommonSubexpressions } from "../../tensor/primitive.ts";
+import {
+  isRecording,
+  record,
+  traceOf,
+  tracingGraph,
+  withCommonSubexpressions,
+} from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -220,7 +226,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       withLeaves(carry, state.map(({ tensor }) => tensor)),
       withLeaves(this.#sequences, rows.map(({ tensor }) => tensor)),
     ] as const;
-    const step = withCommonSubexpressions(() => this.#body(...symbols));
+    const step = tracingGraph(() => withCommonSubexpressions(() => this.#body(...symbols)));
     const nodesOf = (tree: unknown) => treeLeaves(tree).map((x) => trace.nodeOf(x));
     const body: LoopBody = {
       trace,

@@ -1,6 +1,6 @@
 import { isFloat } from "../../device/dtype.ts";
 import { liftTogether } from "../../tensor/broadcast.ts";
-import type { TensorSpec } from "../../tensor/primitive.ts";
+import { type TensorSpec, tracingGraph } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { reverse } from "./gradient.ts";
 import {
@@ -26,7 +26,7 @@ export class TracedFunction {
   constructor(f: (...inputs: Tensor[]) => Tensor, ...like: TensorSpec[]) {
     const trace = new GraphTrace();
     const inputs = like.map((spec) => trace.input(spec));
-    this.#output = trace.nodeOf(f(...inputs.map(({ tensor }) => tensor)));
+    this.#output = trace.nodeOf(tracingGraph(() => f(...inputs.map(({ tensor }) => tensor))));
     this.#inputs = inputs.map(({ node }) => node);
     this.#nodes = topological([this.#output]);
     const used = new Set(this.#nodes);

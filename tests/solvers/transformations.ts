@@ -1,0 +1,308 @@
+/**
+ * Solves and transformations as data: every transformation of every kind of solve has the values of a loop over
+ * samples, or of central differences.
+ */
+import {
+  cdeint,
+  CubicSpline,
+  type DType,
+  grad,
+  GRU,
+  jacobian,
+  jvp,
+  key,
+  naturalCubicCoeffs,
+  normal,
+  odeint,
+  scan,
+  sdeint,
+  type SdeOptions,
+  type SolveOptions,
+  stack,
+  type Tensor,
+  tensor,
+  vjp,
+  vmap,
+} from "../../mod.ts";
+
+/** The axes of a state: samples and channels. */
+const shape = [2, 2];
+
+/** Solves from the state of a batch of samples `(2, 2)`, with weights `(2, 2)`. Returns a tensor of any shape. */
+type Solve = (w: Tensor, x: Tensor) => Tensor;
+
+/** A kind of solve. */
+interface Kind {
+  readonly name: string;
+  readonly solve: Solve;
+  /** Transformations that throw an error instead, and a part of its message. */
+  readonly except?: Readonly<Record<string, RegExp>>;
+  /** Largest relative difference. Default: 1e-7. */
+  readonly tolerance?: number;
+  /** Whether the table runs on a GPU too. */
+  readonly onGpu?: boolean;
+}
+
+function ode(name: string, options: SolveOptions, more: Partial<Kind> = {}): Kind {
+  return {
+    name,
+    solve: (w, x) => odeint((t, y) => y.matmul(w).sin().add(t), x, [0, 0.3, 1], options),
+    ...more,
+  };
+}
+
+function sde(options: SdeOptions, more: Partial<Kind> = {}): Kind {
+  const { method, noise = "diagonal", adjoint = "direct" } = options;
+  return {
+    name: `sdeint: ${method}, ${noise}, ${adjoint}`,
+    solve: (w, x) =>
+      sdeint(
+        (_t, y) => y.matmul(w).sin(),
+        (t, y) => {
+          const g = y.matmul(w).cos().mul(0.3).add(t);
+          return noise === "general" ? stack([g, y.sin(), g.square()], -1) : g;
+        },
+        x,
+        [0, 0.3, 1],
+        key(7),
+        { stepSize: 0.2, ...options },
+      ),
+    ...more,
+  };
+}
+
+/** Made once, because a layer cannot be made in the function of `jit`. */
+let gru: ReturnType<typeof GRU> | undefined;
+
+/** All kinds of solves. A new kind is one entry. */
+export const kinds: readonly Kind[] = [
+  {
+    name: "scan",
+    solve: (w, x) =>
+      scan(
+        (y: Tensor, c: Tensor) => {
+          const next = y.matmul(w).add(c).tanh();
+          return [next, next];
+        },
+        x,
+        w,
+      )[1],
+    onGpu: true,
+  },
+  {
+    name: "GRU",
+    solve(w, x) {
+      gru ??= GRU({ inputs: 2, hidden: 2, key: key(0), dtype: w.dtype });
+      return gru(stack([x, x.matmul(w), x.sin()], 1));
+    },
+  },
+  ode("rk4", { method: "rk4", stepSize: 0.25 }, { onGpu: true }),
+  ode("rk4, checkpoint", { method: "rk4", stepSize: 0.25, adjoint: "checkpoint" }),
+  ode("rk4, stepped", { method: "rk4", stepSize: 0.5, executor: "stepped" }),
+  ode("rk4, not compiled", { method: "rk4", stepSize: 0.5, compile: false }),
+  ode("reversible_rk4, reversible", { method: "reversible_rk4", stepSize: 0.25, adjoint: "reversible" }),
+  ode("reversible_heun, reversible", { method: "reversible_heun", stepSize: 0.25, adjoint: "reversible" }),
+  ode("reversible_heun, direct", { method: "reversible_heun", stepSize: 0.25 }),
+  ode("rk4, continuous", { method: "rk4", stepSize: 0.05, adjoint: "continuous" }, { tolerance: 1e-5 }),
+  ode("explicit_adams", { method: "explicit_adams", stepSize: 0.1 }),
+  {
+    name: "cdeint: rk4",
+    solve(w, x) {
+      const observations = normal(key(3), [2, 4, 2], { dtype: w.dtype });
+      const X = CubicSpline(naturalCubicCoeffs(observations));
+      return cdeint(X, (_t, z) => stack([z.matmul(w).tanh(), z.sin()], -1), x, X.interval, {
+        method: "rk4",
+        stepSize: 1,
+      });
+    },
+  },
+  sde({ method: "euler_maruyama" }, { onGpu: true }),
+  sde({ method: "milstein", noise: "scalar" }),
+  sde({ method: "stratonovich_milstein" }),
+  sde({ method: "euler_heun" }),
+  sde({ method: "heun", noise: "general", adjoint: "checkpoint" }),
+  sde({ method: "reversible_heun", noise: "general" }),
+  sde({ method: "reversible_heun", noise: "scalar", adjoint: "reversible" }),
+  sde({ method: "reversible_heun", adjoint: "reversible" }),
+];
+
+/** Arguments of a transformed solve: weights, states `(3, 2, 2)` of three batches, and a direction like them. */
+export interface Arguments {
+  readonly w: Tensor;
+  readonly xs: Tensor;
+  readonly directions: Tensor;
+}
+
+export function makeArguments(dtype: DType): Arguments {
+  return {
+    w: normal(key(1), shape, { dtype }).mul(0.5),
+    xs: normal(key(2), [3, ...shape], { dtype }),
+    directions: normal(key(4), [3, ...shape], { dtype }),
+  };
+}
+
+/** A transformation of a solve. */
+interface Transformation {
+  readonly run: (solve: Solve, args: Arguments) => Tensor;
+  /** The same values by other means. */
+  readonly expected: (solve: Solve, args: Arguments) => Tensor | Promise<Tensor>;
+}
+
+/** A solve as a number, whose gradients differ between the elements. */
+function lossOf(solve: Solve): Solve {
+  return (w, x) => {
+    const y = solve(w, x);
+    return y.square().mul(tensor(Float64Array.from({ length: y.size }, (_, i) => 1 + i % 3), {
+      shape: y.shape,
+      dtype: y.dtype,
+    })).sum();
+  };
+}
+
+/** The gradients of weights and state as one tensor. */
+function gradientsOf(solve: Solve, w: Tensor, x: Tensor): Tensor {
+  const loss = lossOf(solve);
+  const gradients = grad(({ w, x }: { w: Tensor; x: Tensor }) => loss(w, x))({ w, x });
+  return stack([gradients.w, gradients.x]);
+}
+
+/** Stacks the results of a function of each of the three batches. */
+function each({ xs, directions }: Arguments, f: (x: Tensor, direction: Tensor) => Tensor): Tensor {
+  return stack([0, 1, 2].map((i) => f(xs.select(0, i), directions.select(0, i))));
+}
+
+/** The Jacobian matrix of a function by central differences, `(...f(x).shape, ...x.shape)`. */
+async function differences(f: (x: Tensor) => Tensor, x: Tensor): Promise<Tensor> {
+  const values = Float64Array.from(await x.data());
+  const at = (i: number, shift: number) =>
+    f(tensor(values.with(i, values[i] + shift), { shape: x.shape, dtype: "float64" }));
+  const columns = Array.from(values, (_, i) => at(i, 1e-5).sub(at(i, -1e-5)).div(2e-5));
+  return stack(columns, -1).reshape([...columns[0].shape, ...x.shape]);
+}
+
+const tangent = (solve: Solve, w: Tensor, x: Tensor, direction: Tensor) =>
+  jvp((w: Tensor, x: Tensor) => solve(w, x))([w, x], [w.sin(), direction])[1];
+
+/** A solve in the body of a loop, after another operation on the state of the loop. */
+function inScan(solve: Solve): (w: Tensor, xs: Tensor) => Tensor {
+  return (w, xs) =>
+    scan(
+      (carry: Tensor, x: Tensor) => {
+        const y = solve(w, x.add(carry.mul(0.5)));
+        return [y.reshape([-1, ...shape]).mean(0), y];
+      },
+      w,
+      xs,
+    )[1];
+}
+
+function inHostLoop(solve: Solve): (w: Tensor, xs: Tensor) => Tensor {
+  return (w, xs) => {
+    let carry = w;
+    return stack([0, 1, 2].map((i) => {
+      const y = solve(w, xs.select(0, i).add(carry.mul(0.5)));
+      carry = y.reshape([-1, ...shape]).mean(0);
+      return y;
+    }));
+  };
+}
+
+/** All transformations. A new one is one entry. */
+export const transformations: Readonly<Record<string, Transformation>> = {
+  vmap: {
+    run: (solve, { w, xs }) => vmap(solve, { inAxes: [null, 0] })(w, xs),
+    expected: (solve, args) => each(args, (x) => solve(args.w, x)),
+  },
+  "vmap over weights and states": {
+    run: (solve, { directions, xs }) => vmap(solve)(directions, xs),
+    expected: (solve, args) => each(args, (x, w) => solve(w, x)),
+  },
+  "vmap(vmap)": {
+    run: (solve, { w, xs, directions }) => vmap(vmap((x: Tensor) => solve(w, x)))(stack([xs, directions])),
+    expected: (solve, args) =>
+      stack([each(args, (x) => solve(args.w, x)), each(args, (_x, direction) => solve(args.w, direction))]),
+  },
+  grad: {
+    run: (solve, { w, xs }) => gradientsOf(solve, w, xs.select(0, 0)),
+    async expected(solve, { w, xs }) {
+      const loss = lossOf(solve);
+      const x = xs.select(0, 0);
+      return stack([await differences((w) => loss(w, x), w), await differences((x) => loss(w, x), x)]);
+    },
+  },
+  "vmap(grad)": {
+    run: (solve, { w, xs }) => vmap((x: Tensor) => gradientsOf(solve, w, x))(xs),
+    expected: (solve, args) => each(args, (x) => gradientsOf(solve, args.w, x)),
+  },
+  "grad(vmap)": {
+    run: (solve, { w, xs }) => grad((w: Tensor) => vmap((x: Tensor) => lossOf(solve)(w, x))(xs).sum())(w),
+    expected: (solve, args) => each(args, (x) => gradientsOf(solve, args.w, x).select(0, 0)).sum(0),
+  },
+  jvp: {
+    run: (solve, { w, xs, directions }) => tangent(solve, w, xs.select(0, 0), directions.select(0, 0)),
+    async expected(solve, { w, xs, directions }) {
+      const x = xs.select(0, 0);
+      const ofX = (await differences((x) => solve(w, x), x)).mul(directions.select(0, 0)).sum([-1, -2]);
+      return ofX.add((await differences((w) => solve(w, x), w)).mul(w.sin()).sum([-1, -2]));
+    },
+  },
+  "vmap(jvp)": {
+    run: (solve, { w, xs, directions }) =>
+      vmap((x: Tensor, direction: Tensor) => tangent(solve, w, x, direction))(xs, directions),
+    expected: (solve, args) => each(args, (x, direction) => tangent(solve, args.w, x, direction)),
+  },
+  "jvp(vmap)": {
+    run: (solve, { w, xs, directions }) =>
+      tangent((w, xs) => vmap((x: Tensor) => solve(w, x))(xs), w, xs, directions),
+    expected: (solve, args) => each(args, (x, direction) => tangent(solve, args.w, x, direction)),
+  },
+  "vmap(pullback)": {
+    run(solve, { w, xs }) {
+      const { value, pullback } = vjp(() => solve(w, xs.select(0, 0)), w);
+      return vmap(pullback)(stack([value, value.sin(), value.cos()]));
+    },
+    expected(solve, { w, xs }) {
+      const { value, pullback } = vjp(() => solve(w, xs.select(0, 0)), w);
+      return stack([value, value.sin(), value.cos()].map(pullback));
+    },
+  },
+  "jvp(pullback)": {
+    run(solve, { w, xs }) {
+      const { value, pullback } = vjp(() => solve(w, xs.select(0, 0)), w);
+      return jvp(pullback)([value], [value.sin()])[1];
+    },
+    expected(solve, { w, xs }) {
+      const { value, pullback } = vjp(() => solve(w, xs.select(0, 0)), w);
+      return pullback(value.sin());
+    },
+  },
+  "jacobian, reverse": {
+    run: (solve, { w, xs }) => jacobian((w: Tensor) => solve(w, xs.select(0, 0)), { mode: "reverse" })(w),
+    expected: (solve, { w, xs }) => differences((w) => solve(w, xs.select(0, 0)), w),
+  },
+  "jacobian, forward": {
+    run: (solve, { w, xs }) => jacobian((w: Tensor) => solve(w, xs.select(0, 0)), { mode: "forward" })(w),
+    expected: (solve, { w, xs }) => differences((w) => solve(w, xs.select(0, 0)), w),
+  },
+  "second gradients": {
+    run: (solve, { w, xs }) =>
+      grad((w: Tensor) => gradientsOf(solve, w, xs.select(0, 0)).mul(tensor(3, { dtype: w.dtype })).sum())(w),
+    expected: (solve, { w, xs }) =>
+      differences((w) => gradientsOf(solve, w, xs.select(0, 0)).mul(3).sum(), w),
+  },
+  "jvp(grad)": {
+    run: (solve, { w, xs, directions }) =>
+      jvp((x: Tensor) => gradientsOf(solve, w, x))([xs.select(0, 0)], [directions.select(0, 0)])[1],
+    expected: async (solve, { w, xs, directions }) =>
+      (await differences((x) => gradientsOf(solve, w, x), xs.select(0, 0)))
+        .mul(directions.select(0, 0)).sum([-1, -2]),
+  },
+  "inside scan": {
+    run: (solve, { w, xs }) => inScan(solve)(w, xs),
+    expected: (solve, { w, xs }) => inHostLoop(solve)(w, xs),
+  },
+  "grad of scan": {
+    run: (solve, { w, xs }) => grad((w: Tensor) => inScan(solve)(w, xs).square().sum())(w),
+    expected: (solve, { w, xs }) => grad((w: Tensor) => inHostLoop(solve)(w, xs).square().sum())(w),
+  },
+};
