@@ -140,6 +140,14 @@ export const calls: Readonly<Record<string, Call>> = {
     (options) => weft.odeintEvent((_t, y) => y.zerosLike().sub(1), y0, 0, (_t, y) => y.select(0, 0), options),
     { rtol: 1e-3, reverseTime: false },
   ],
+  sdeint: [
+    (options) => weft.sdeint(decay, decay, y0, [0, 1], weft.key(0), options),
+    { method: "heun", noise: "scalar" },
+  ],
+  brownianIncrements: [
+    (options) => weft.brownianIncrements(weft.key(0), [0, 1], [2], options),
+    { refine: 1 },
+  ],
   cdeint: [(options) => weft.cdeint(spline, field, z0, [0, 1], options), { method: "rk4", stepsPerPiece: 1 }],
   findCdeintSteps: [(options) => weft.findCdeintSteps(spline, field, z0, [0, 1], options), { rtol: 1e-3 }],
   MLP: [weft.MLP, { inputs: 2, outputs: 3, ...layers, ...random, activation: "tanh", bias: false }],
