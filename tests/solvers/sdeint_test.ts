@@ -23,7 +23,7 @@ import {
   zeros,
 } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
-import { testOnBoth, testOnCpu, testOnDevices } from "../devices.ts";
+import { longOnSoftware, testOnBoth, testOnCpu, testOnDevices } from "../devices.ts";
 
 const float64 = { dtype: "float64" } as const;
 
@@ -186,7 +186,7 @@ testOnCpu("the gradient of increments agrees with central differences", async ()
   }
 });
 
-testOnDevices("a key gives the same path however the solve runs", async () => {
+testOnDevices("a key gives the same path however the solve runs", longOnSoftware, async () => {
   const [w, y0, t] = [normal(key(1), [2, 2]).mul(0.5), normal(key(2), [3, 2]), [0, 0.5, 1]];
   const shapes = { diagonal: [3, 2], scalar: [3, 1], general: [3, 3] };
   for (const options of choices) {
@@ -207,7 +207,7 @@ testOnDevices("a key gives the same path however the solve runs", async () => {
   }
 });
 
-testOnDevices("vmap over keys solves along a path for each key", async () => {
+testOnDevices("vmap over keys solves along a path for each key", longOnSoftware, async () => {
   const [w, y0] = [normal(key(1), [2, 2]).mul(0.5), normal(key(2), [3, 2])];
   const keys = splitKey(key(9), 3);
   for (const { method, noise } of choices.filter(({ method }) => /^milstein|reversible/.test(method))) {
@@ -227,7 +227,7 @@ testOnDevices("vmap over keys solves along a path for each key", async () => {
   }
 });
 
-testOnBoth("sdeint follows the same path on both devices", async (cpu, webgpu) => {
+testOnBoth("sdeint follows the same path on both devices", longOnSoftware, async (cpu, webgpu) => {
   for (const options of choices.filter(({ method }) => method !== "euler_heun")) {
     const [found, expected] = [webgpu, cpu].map((device) => {
       setCurrentDevice(device);

@@ -77,11 +77,18 @@ export class Builder {
     }
     return {
       kind: "input",
-      input: node.kind === "constant" ? node.sameAs ?? node : node,
+      input: node.kind === "constant" ? this.#firstLike(node) : node,
       shape: node.shape,
       strides: contiguousStrides(node.shape),
       offset: 0,
     };
+  }
+
+  /** The first invariant of the loop with the elements of a constant: an earlier constant may be read outside of the loop only. */
+  #firstLike(node: Node & { kind: "constant" }): Node {
+    const original = node.sameAs ?? node;
+    const isLike = (other: Node) => other.kind === "constant" && (other.sameAs ?? other) === original;
+    return this.loop.invariants.find(isLike) ?? node;
   }
 
   /** A view of an input, for one sample. */
