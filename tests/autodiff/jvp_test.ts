@@ -1,26 +1,32 @@
 /** Jacobian-vector products by forward-mode differentiation. */
 import assert from "node:assert/strict";
 import {
+  checkGradients,
   grad,
   jit,
   jvp,
+  key,
+  normal,
   odeint,
+  scan,
   type SolveOptions,
   type Tensor,
   tensor,
+  tidy,
   type Tree,
   valueAndGrad,
   vmap,
 } from "../../mod.ts";
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
-import { cpu } from "../devices.ts";
+import { cpu, testOnCpu } from "../devices.ts";
 import { assertTensor, fromTensor, random, toTensor } from "../tensor/nd.ts";
 import { cases } from "../tensor/primitive_cases.ts";
 import { differentiable, differentiableCases } from "./differentiable.ts";
 import { recurrent } from "./recurrent.ts";
 
 const step = 1e-5;
+const float64 = { dtype: "float64" } as const;
 
 /** Directions in which the arguments change. */
 const directionsOf = (args: readonly Tensor[]): Tensor[] =>
@@ -227,4 +233,45 @@ Deno.test("loops in jvp and vmap, and in gradients for each example, are compile
   assert.deepEqual(compiledLoops(() => jvp(f)([weights, state, rows], [weights, state, rows])), ["forward"]);
   assert.deepEqual(compiledLoops(() => vmap((h: Tensor) => f(weights, h, rows))(batch)), ["forward"]);
   assert.deepEqual(compiledLoops(() => vmap(gradient)(batch)), ["forward", "backward"]);
+});
+
+testOnCpu("tensors made in the body of a loop by grad, jvp and solves outlive their scopes", async () => {
+  const bodies: Record<string, (y: Tensor) => Tensor> = {
+    grad: (y) => grad((z: Tensor) => z.mul(tensor([1, 2], float64)).square().sum())(y),
+    jvp: (y) => jvp((z: Tensor) => z.mul(tensor([1, 2], float64)).sin())([y], [y.cos()])[1],
+    tidy: (y) => tidy(() => y.mul(tensor([1, 2], float64))),
+    reversible: (y) =>
+      odeint((t, y) => y.mul(tensor([1, 2], float64)).add(t), y, [0, 1], {
+        method: "reversible_heun",
+        adjoint: "reversible",
+      }).select(0, 1),
+  };
+  const rows = tensor([0.1, 0.2, 0.3], float64);
+  for (const [name, body] of Object.entries(bodies)) {
+    const solve = (compile: boolean) => (y0: Tensor) =>
+      scan((y: Tensor, r: Tensor) => [y.sub(body(y).mul(r)), {}], y0, rows, { compile })[0];
+    const y0 = tensor([0.5, -0.3], float64);
+    const [compiled, plain] = [true, false].map((compile) => solve(compile)(y0));
+    assert.ok(await compiled.sub(plain).abs().max().item() < 1e-12, name);
+    await checkGradients(solve(true), [y0]);
+  }
+});
+
+testOnCpu("a loop whose body has the jvp of matrix products has a gradient", async () => {
+  const [a, b] = [normal(key(0), [3, 4], float64), normal(key(1), [4, 3], float64)];
+  const rows = tensor([0.1, 0.2], float64);
+  const fields: Record<string, (y: Tensor) => Tensor> = {
+    product: (y) => y.matmul(a.matmul(b)),
+    layers: (y) => y.matmul(a).tanh().matmul(b),
+    transposed: (y) => y.matmul(b.mT).sin().matmul(a.mT),
+  };
+  for (const field of Object.values(fields)) {
+    const solve = () =>
+      scan(
+        (y: Tensor, r: Tensor) => [y.add(jvp(field)([y], [field(y)])[1].mul(r)), {}],
+        normal(key(2), [5, 3], float64),
+        rows,
+      )[0];
+    await checkGradients(solve, [a, b]);
+  }
 });

@@ -81,12 +81,13 @@ const adjoints: readonly SdeAdjoint[] = ["direct", "checkpoint", "reversible"];
 
 /**
  * Solves the stochastic differential equation dy = f(t, y) dt + g(t, y) dW, in the sense of Ito or of Stratonovich, as the method
- * says.
+ * says. Steps are fixed.
  *
  * The increments dW of a step depend on the key and the number of the step alone: the same key gives the same path on each
- * device, and for each adjoint. They are drawn in one pass before the loop, or in one pass for each segment of a loop whose
- * increments would not fit into memory. The gradient of such a loop draws them again. With another step size, a key gives another
- * path; {@linkcode brownianIncrements} with `refine` gives the increments of one path for several step sizes.
+ * device, and for each adjoint. They are drawn in one pass before the loop and kept for the gradient. If they would not fit into
+ * memory, and with the adjoints `"checkpoint"` and `"reversible"`, they are drawn in one pass for each segment of steps, and
+ * again for its gradient. With another step size, a key gives another path; {@linkcode brownianIncrements} with `refine` gives
+ * the increments of one path for several step sizes.
  *
  * @example An Ornstein-Uhlenbeck process, 1,000 samples
  * ```ts
@@ -152,7 +153,11 @@ export function sdeint<S extends Tree>(
 
   const source = noiseSource(key, equation.g, state.y0, grid, noise);
   const keepsStates = Boolean(check) || times.length > 2;
-  const scanOptions = { compile, executor, checkpoint: adjoint === "checkpoint" };
+  const scanOptions: ScanOptions = {
+    ...{ compile, executor },
+    checkpoint: adjoint === "checkpoint",
+    memory: adjoint === "reversible" ? "constant" : undefined,
+  };
   const { final, states } = method.step
     ? solveInSteps(method.step, equation, source, noise, state.y0, grid, keepsStates, scanOptions)
     : solveByReversibleHeun(equation, source, noise, state.y0, grid, keepsStates, {
