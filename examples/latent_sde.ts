@@ -60,7 +60,7 @@ const step = jit((key: Key) => {
 });
 for (let i = 0; i <= 600; i++) {
   const value = step(key(100 + i));
-  if (i % 200 === 0) console.log(`step ${i}, loss ${(await value.item()).toFixed(1)}`);
+  if (i % 200 === 0) console.log(`step ${i}, negative bound ${(await value.item()).toFixed(2)}`);
 }
 const samples = sdeint((_t, z) => prior(z), (_t, z) => g(z), start, t, key(5), options);
 for (const [name, y] of Object.entries({ data: path, samples })) {

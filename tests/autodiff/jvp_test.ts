@@ -266,7 +266,7 @@ testOnCpu("a loop whose body has the jvp of matrix products has a gradient", asy
     transposed: (y) => y.matmul(b.mT).sin().matmul(a.mT),
   };
   for (const field of Object.values(fields)) {
-    const solve = () =>
+    const solve = (_a: Tensor, _b: Tensor) =>
       scan(
         (y: Tensor, r: Tensor) => [y.add(jvp(field)([y], [field(y)])[1].mul(r)), {}],
         normal(key(2), [5, 3], float64),
