@@ -3,29 +3,16 @@
  * prior is dz = f(z) dt + g dW, and the posterior has the drift h(t, z, x). The loss is the negative evidence lower bound: the
  * errors at the observations, and the integral of |(h - f) / g|^2 / 2.
  */
-import {
-  Adam,
-  concatenate,
-  GRU,
-  jit,
-  type Key,
-  key,
-  LinearInterpolation,
-  MLP,
-  normal,
-  ones,
-} from "../mod.ts";
-import { sdeint, splitKey, type Tensor, tensor, valueAndGrad, zeros } from "../mod.ts";
+import { Adam, concatenate, GRU, jit, type Key, key, LinearInterpolation, MLP } from "../mod.ts";
+import { normal, ones, sdeint, splitKey, type Tensor, tensor, valueAndGrad, zeros } from "../mod.ts";
 
 const [series, length, noise] = [128, 21, 0.2];
 const t = Array.from({ length }, (_, i) => i / 10);
 const options = { method: "euler_maruyama", stepSize: 0.05 } as const;
-
 // The data: Ornstein-Uhlenbeck processes, which move from -1 to 1.
 const start = ones([series, 1]).neg();
 const path = sdeint((_t, y) => y.sub(1).mul(-2), (_t, y) => y.mul(0).add(0.5), start, t, key(0), options);
 const x = path.add(normal(key(1), path.shape).mul(noise)); // (length, series, 1)
-
 const keys = splitKey(key(2), 3);
 const encoder = GRU({ inputs: 1, hidden: 16, key: keys[0] });
 const drift = MLP({ inputs: 18, outputs: 1, width: 32, depth: 1, activation: "softplus", key: keys[1] });
@@ -44,12 +31,9 @@ function loss(key: Key): Tensor {
     },
     (_t, { z, cost }) => ({ z: g(z), cost: cost.mul(0) }),
     { z: start, cost: zeros([series, 1]) },
-    t,
-    key,
-    options,
+    ...[t, key, options] as const,
   );
-  const errors = x.sub(z).div(noise).square().mul(0.5).sum(0);
-  return errors.add(cost.select(0, -1)).mean();
+  return x.sub(z).div(noise).square().mul(0.5).sum(0).add(cost.select(0, -1)).mean();
 }
 
 const optimizer = Adam(parameters, { learningRate: 0.01 });
@@ -63,8 +47,6 @@ for (let i = 0; i <= 600; i++) {
   if (i % 200 === 0) console.log(`step ${i}, negative bound ${(await value.item()).toFixed(2)}`);
 }
 const samples = sdeint((_t, z) => prior(z), (_t, z) => g(z), start, t, key(5), options);
-for (const [name, y] of Object.entries({ data: path, samples })) {
-  const last = y.select(0, -1); // OU: mean 0.96, standard deviation 0.25
-  const [mean, std] = [await last.mean().item(), await last.std().item()];
-  console.log(`${name} at t = 2: mean ${mean.toFixed(2)}, standard deviation ${std.toFixed(2)}`);
+for (const [name, y] of Object.entries({ data: path.select(0, -1), samples: samples.select(0, -1) })) {
+  console.log(`${name} at t = 2: mean ${await y.mean().item()}, standard deviation ${await y.std().item()}`);
 }
