@@ -8,7 +8,7 @@
  * Everything here can also be imported in parts, beside tensors, gradients and {@linkcode jit}, which are here alone:
  *
  * - {@link [paths] | `@weft/weft/paths`}: controls through observations, signatures.
- * - {@link [solvers] | `@weft/weft/solvers`}: ordinary and controlled differential equations.
+ * - {@link [solvers] | `@weft/weft/solvers`}: ordinary, controlled and stochastic differential equations.
  * - {@link [nn] | `@weft/weft/nn`}: layers, initialisation, losses.
  * - {@link [optim] | `@weft/weft/optim`}: optimisers, schedules, clipping.
  * - {@link [models] | `@weft/weft/models`}: Neural CDEs, fast weight programmers, WARP, and models to compare them with.

@@ -63,9 +63,9 @@ const optionNames: OptionNames<VmapOptions> = { inAxes: "optional", outAxes: "op
  *
  * @example A random key for each example
  * ```ts
- * import { key, normal, splitKey, vmap } from "@weft/weft";
+ * import { type Key, key, normal, splitKey, vmap } from "@weft/weft";
  *
- * const draws = vmap((key) => normal(key, [2]))(splitKey(key(0), 3));
+ * const draws = vmap((key: Key) => normal(key, [2]))(splitKey(key(0), 3));
  * console.log(draws.shape); // [3, 2]: normal(splitKey(key(0), 3)[i], [2]) in row i
  * ```
  *

@@ -45,7 +45,7 @@ export function stepNumbers(count: number): Tensor {
  *
  * @example
  * ```ts
- * import { brownianIncrements, cumulativeSum, key } from "@weft/weft";
+ * import { brownianIncrements, key } from "@weft/weft";
  *
  * const dw = brownianIncrements(key(0), [0, 0.5, 1], [2]); // (2, 2): two steps of two motions
  * const finer = brownianIncrements(key(0), [0, 0.5, 1], [2], { refine: 1 }); // (4, 2): the same path in four steps

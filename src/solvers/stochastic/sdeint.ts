@@ -91,7 +91,7 @@ const adjoints: readonly SdeAdjoint[] = ["direct", "checkpoint", "reversible"];
  *
  * @example An Ornstein-Uhlenbeck process, 1,000 samples
  * ```ts
- * import { key, sdeint, zeros } from "@weft/weft";
+ * import { key, sdeint, type Tensor, zeros } from "@weft/weft";
  *
  * const drift = (_t: Tensor, y: Tensor) => y.neg();
  * const diffusion = (_t: Tensor, y: Tensor) => y.zerosLike().add(0.5);
