@@ -17,12 +17,14 @@ interface Member {
  *
  * @param path A zip file or a folder with `<name>_TRAIN.ts` and `<name>_TEST.ts`.
  * @param name Name of the problem, if the path contains several.
+ * @param maxUnpacked Largest size in MiB that a zip file may unpack to: 100 times its size, at least 128 MiB and at
+ * most 2 GiB.
  * @throws {DataFormatError} If a file is malformed, with its line.
  * @throws {Error} If the path does not exist.
  * @throws {WeftError} If the path does not contain the two files.
  */
-export async function readUea(path: string, name?: string): Promise<SeriesSet> {
-  return await mergeParts(await readMembers(path), path, name);
+export async function readUea(path: string, name?: string, maxUnpacked?: number): Promise<SeriesSet> {
+  return await mergeParts(await readMembers(path, maxUnpacked), path, name);
 }
 
 /**
@@ -31,9 +33,15 @@ export async function readUea(path: string, name?: string): Promise<SeriesSet> {
  * @param bytes Content of the zip file.
  * @param file Name of the file, for messages.
  * @param name Name of the problem, if the zip file contains several.
+ * @param maxUnpacked As in {@linkcode readUea}.
  */
-export async function parseUea(bytes: Uint8Array, file: string, name?: string): Promise<SeriesSet> {
-  return await mergeParts(unzip(bytes, file), file, name);
+export async function parseUea(
+  bytes: Uint8Array,
+  file: string,
+  name?: string,
+  maxUnpacked?: number,
+): Promise<SeriesSet> {
+  return await mergeParts(unzip(bytes, file, maxUnpacked), file, name);
 }
 
 async function mergeParts(members: readonly Member[], path: string, name?: string): Promise<SeriesSet> {
@@ -50,10 +58,13 @@ async function mergeParts(members: readonly Member[], path: string, name?: strin
         : ["add the file, or name a single .ts file"],
     });
   };
-  const [train, test] = await Promise.all([part("TRAIN"), part("TEST")].map(async ({ name: file, read }) => ({
+  const parsed = async ({ name: file, read }: Member) => ({
     file,
     set: parseTs(await read(), `${path}/${file}`),
-  })));
+  });
+  const [trainFile, testFile] = [part("TRAIN"), part("TEST")];
+  // One after the other, so that only one text is in memory.
+  const [train, test] = [await parsed(trainFile), await parsed(testFile)];
   const differs = train.set.channels.length !== test.set.channels.length
     ? `${test.set.channels.length} channels, expected ${train.set.channels.length}`
     : train.set.times !== test.set.times
@@ -78,7 +89,7 @@ async function mergeParts(members: readonly Member[], path: string, name?: strin
   };
 }
 
-async function readMembers(path: string): Promise<Member[]> {
+async function readMembers(path: string, maxUnpacked?: number): Promise<Member[]> {
   if (!await exists(path)) {
     throw new Error(
       `${path}: no such file or folder; expected a zip file or a folder of an archive's problem`,
@@ -89,11 +100,11 @@ async function readMembers(path: string): Promise<Member[]> {
     const names = await namesIn(path);
     return names.filter(isText).map((name) => ({ name, read: () => read(`${path}/${name}`) }));
   }
-  return unzip(await read(path), path);
+  return unzip(await read(path), path, maxUnpacked);
 }
 
-function unzip(bytes: Uint8Array, path: string): Member[] {
-  return zipEntries(bytes, path).filter(({ name }) => isText(name));
+function unzip(bytes: Uint8Array, path: string, maxUnpacked?: number): Member[] {
+  return zipEntries(bytes, path, maxUnpacked).filter(({ name }) => isText(name));
 }
 
 /** Whether a file is a `.ts` file. Excludes macOS metadata, files named `._<file>`. */

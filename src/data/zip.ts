@@ -4,6 +4,7 @@
  * the CRC-32 are checked when a file is read.
  */
 import { concatenateBytes } from "../files/memory.ts";
+import { type UnpackBudget, unpackBudget } from "./unpack.ts";
 import { zlib } from "./zlib.ts";
 
 /** A file in an archive. */
@@ -13,6 +14,8 @@ interface ZipEntry {
   /**
    * Decompresses the content of the file.
    *
+   * @throws {DataError} With the code `"too-large"`, if the files read so far unpack to more than the limit of the
+   * archive.
    * @throws {Error} If the content is damaged, encrypted or too long, or the compression method is not
    * supported.
    */
@@ -36,9 +39,11 @@ const methods = { stored: 0, deflated: 8 };
  *
  * @param bytes The archive.
  * @param path Name of the archive, for messages.
+ * @param maxUnpacked Limit in MiB of the size that all read files unpack to; see {@linkcode unpackBudget}.
  * @throws {Error} If the bytes are not a zip archive, or its directory is damaged.
  */
-export function zipEntries(bytes: Uint8Array, path: string): ZipEntry[] {
+export function zipEntries(bytes: Uint8Array, path: string, maxUnpacked?: number): ZipEntry[] {
+  const budget = unpackBudget(path, bytes.length, maxUnpacked);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const { count, start, end } = findDirectory(view, path);
   const isEntry = (at: number) => at + lengths.entry <= end && view.getUint32(at, true) === signatures.entry;
@@ -62,7 +67,7 @@ export function zipEntries(bytes: Uint8Array, path: string): ZipEntry[] {
       start: view.getUint32(at + 42, true),
     };
     at += lengths.entry + nameLength + view.getUint16(at + 30, true) + view.getUint16(at + 32, true);
-    entries.push({ name, read: () => unpack(view, entry, `${path}/${name}`) });
+    entries.push({ name, read: () => unpack(view, entry, `${path}/${name}`, budget) });
   }
   return entries;
 }
@@ -121,6 +126,7 @@ async function unpack(
   view: DataView,
   { isEncrypted, method, checksum, packed, size, start }: Entry,
   name: string,
+  budget: UnpackBudget,
 ): Promise<Uint8Array> {
   if (isEncrypted) throw new Error(`${name}: encrypted; unpack the archive and name the folder`);
   if (size > maxBytes) throw new Error(`${name}: ${size} bytes, expected ${maxBytes} at most`);
@@ -132,7 +138,7 @@ async function unpack(
   const bytes = method === methods.stored
     ? content
     : method === methods.deflated
-    ? await inflate(content, size, name)
+    ? await inflate(content, size, name, budget)
     : undefined;
   if (!bytes) {
     throw new Error(
@@ -146,7 +152,14 @@ async function unpack(
   return bytes;
 }
 
-async function inflate(content: Uint8Array, size: number, name: string): Promise<Uint8Array> {
+async function inflate(
+  content: Uint8Array,
+  size: number,
+  name: string,
+  budget: UnpackBudget,
+): Promise<Uint8Array> {
+  // The decompression stops at the size that the directory claims.
+  budget.take(size);
   try {
     return await zlib.inflateRaw(content, Math.max(1, size));
   } catch (error) {

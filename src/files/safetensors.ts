@@ -116,7 +116,7 @@ async function readFile(path: string): Promise<Uint8Array> {
 }
 
 /**
- * Decodes a safetensors file.
+ * Decodes a safetensors file. The tensors are views of the bytes where the bytes are aligned.
  *
  * @param file Name of the file, for messages.
  * @param options `requiresChecksum`: reject a file without a checksum; files of other writers have none.
@@ -163,6 +163,17 @@ function parseHeader(text: string, fail: (message: string) => never): Record<str
   return isRecord(header) ? header : fail("not a safetensors file: its header is not a JSON object");
 }
 
+/** An entry of the header. */
+interface TensorEntry {
+  readonly name: string;
+  readonly dtype: DType;
+  readonly shape: Shape;
+  /** Offset of the first byte in the values, and of the byte after the last one. */
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** Reads the tensors. Checks all entries before the first tensor is made, so that overlapping entries cost no memory. */
 function readTable(
   header: Record<string, unknown>,
   bytes: Uint8Array,
@@ -170,41 +181,60 @@ function readTable(
   fail: (message: string) => never,
 ): Record<string, HostTensor> {
   const size = bytes.length - start;
-  const tensors: [name: string, tensor: HostTensor][] = [];
-  const spans: [begin: number, end: number][] = [];
-  for (const [name, entry] of Object.entries(header)) {
-    if (name === "__metadata__") continue;
-    const { dtype: format, shape, data_offsets: offsets } = isRecord(entry)
-      ? entry
-      : fail(`no entry ${name}`);
-    if (!isLengths(shape) || !isLengths(offsets) || offsets.length !== 2 || typeof format !== "string") {
-      return fail(`damaged: tensor ${name} has an invalid entry ${JSON.stringify(entry)}`);
-    }
-    const dtype = dtypes.get(format);
-    if (!dtype) {
-      return fail(`tensor ${name} has type ${format}, expected one of ${[...dtypes.keys()].join(", ")}`);
-    }
-    const { array: Values } = formats[dtype];
-    const [begin, end] = offsets;
-    const expected = sizeOf(shape) * Values.BYTES_PER_ELEMENT;
-    if (end - begin !== expected) {
-      fail(
-        `damaged: tensor ${name} has ${end - begin} bytes, ${format} ${formatShape(shape)} takes ${expected}`,
-      );
-    }
-    if (end > size) fail(`truncated: tensor ${name} ends at byte ${end} of ${size}`);
-    spans.push([begin, end]);
-    const values = new Values(bytes.slice(start + begin, start + end).buffer);
-    tensors.push([name, { dtype, shape, values }]);
-  }
+  const entries = Object.entries(header).filter(([name]) => name !== "__metadata__")
+    .map(([name, entry]) => entryOf(name, entry, size, fail));
   let covered = 0;
-  for (const [begin, end] of spans.sort((a, b) => a[0] - b[0] || a[1] - b[1])) {
+  for (const { begin, end } of entries.toSorted((a, b) => a.begin - b.begin || a.end - b.end)) {
     if (begin !== covered) fail("damaged: its tensors overlap or leave gaps");
     covered = end;
   }
   if (covered !== size) fail(`damaged: ${size - covered} bytes follow its last tensor`);
   // Object.fromEntries, since assignment has side effects for names such as `__proto__`.
-  return Object.fromEntries(tensors);
+  return Object.fromEntries(entries.map(({ name, dtype, shape, begin, end }) => {
+    return [name, { dtype, shape, values: valuesOf(bytes.subarray(start + begin, start + end), dtype) }];
+  }));
+}
+
+function entryOf(
+  name: string,
+  entry: unknown,
+  size: number,
+  fail: (message: string) => never,
+): TensorEntry {
+  const shown = shortened(name);
+  const { dtype: format, shape, data_offsets: offsets } = isRecord(entry) ? entry : fail(`no entry ${shown}`);
+  if (!isLengths(shape) || !isLengths(offsets) || offsets.length !== 2 || typeof format !== "string") {
+    return fail(`damaged: tensor ${shown} has an invalid entry ${shortened(JSON.stringify(entry))}`);
+  }
+  const dtype = dtypes.get(format);
+  if (!dtype) {
+    const expected = [...dtypes.keys()].join(", ");
+    return fail(`tensor ${shown} has type ${shortened(format)}, expected one of ${expected}`);
+  }
+  const [begin, end] = offsets;
+  const expected = sizeOf(shape) * formats[dtype].array.BYTES_PER_ELEMENT;
+  if (end - begin !== expected) {
+    fail(
+      `damaged: tensor ${shown} has ${end - begin} bytes, ${format} ${
+        shortened(formatShape(shape))
+      } takes ${expected}`,
+    );
+  }
+  if (end > size) fail(`truncated: tensor ${shown} ends at byte ${end} of ${size}`);
+  return { name, dtype, shape, begin, end };
+}
+
+/** A view of the values of a tensor, or a copy if the bytes are not aligned. */
+function valuesOf(bytes: Uint8Array, dtype: DType): TypedArray {
+  const { array: Values } = formats[dtype];
+  const isAligned = bytes.byteOffset % Values.BYTES_PER_ELEMENT === 0;
+  const { buffer, byteOffset, byteLength } = isAligned ? bytes : bytes.slice();
+  return new Values(buffer as ArrayBuffer, byteOffset, byteLength / Values.BYTES_PER_ELEMENT);
+}
+
+/** A text of the header, for a message. */
+function shortened(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}...` : text;
 }
 
 function isLengths(value: unknown): value is number[] {

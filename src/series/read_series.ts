@@ -53,8 +53,10 @@ export async function readSeries(
   }
   const set = source.toLowerCase().endsWith(".ts")
     ? parseTs(await readBytes(source, "a .ts file"), source)
-    : await (await import("../data/uea.ts")).readUea(source, problem);
-  const unread = Object.keys(options).filter((name) => Object.hasOwn(tableOptionNames, name));
+    : await (await import("../data/uea.ts")).readUea(source, problem, options.maxUnpacked);
+  const unread = Object.keys(options).filter((name) =>
+    name !== "maxUnpacked" && Object.hasOwn(tableOptionNames, name)
+  );
   requireTargets(source, set, options.targets);
   if (unread.length === 0) return { ...set, name: source };
   throw new OptionError(

@@ -332,6 +332,14 @@ export const tableOptions: OptionSchema = within("table", {
     range: "'.' or ','",
   },
   query: textOption({ group: "data", help: "query on a SQLite file that returns the table" }, "sql"),
+  maxUnpacked: {
+    ...numberOption({
+      group: "data",
+      help: "largest size that a compressed file may unpack to",
+      implied: "100 times its size, from 128 to 2048",
+    }, { above: 0 }),
+    placeholder: "MiB",
+  },
 });
 
 function column(help: string, implied?: string): Option<string> {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { withFolder } from "../tasks/command_line.ts";
 import {
+  decodeSafetensors,
   readCheckedSafetensors,
   readSafetensors,
   SafetensorsError,
@@ -145,3 +146,27 @@ for (const [name, file, message] of rejected) {
     }),
   );
 }
+
+Deno.test("tensors that overlap are rejected before any of them is made", async () => {
+  const size = 2 ** 24;
+  const entry = { dtype: "BOOL", shape: [size], data_offsets: [0, size] };
+  const header = Object.fromEntries(Array.from({ length: 4000 }, (_, i) => [`${i}`, entry]));
+  // The copies of 4,000 tensors would need 64 GiB.
+  await assert.rejects(
+    decodeSafetensors(foreign(header, new Uint8Array(size)), "x.safetensors"),
+    /x\.safetensors: damaged: its tensors overlap or leave gaps/,
+  );
+});
+
+Deno.test("tensors are views of the bytes if the bytes are aligned, and copies otherwise", async () => {
+  const header = { a: { dtype: "F32", shape: [2], data_offsets: [0, 8] } };
+  const padded = (blanks: number) =>
+    foreign(JSON.stringify(header) + " ".repeat(blanks), new Uint8Array(Float32Array.of(1, 2).buffer));
+  const areViews = await Promise.all([0, 1, 2, 3].map(async (blanks) => {
+    const bytes = padded(blanks);
+    const { tensors: { a } } = await decodeSafetensors(bytes, "x.safetensors");
+    assert.deepEqual([...a.values], [1, 2]);
+    return a.values.buffer === bytes.buffer;
+  }));
+  assert.equal(areViews.filter(Boolean).length, 1);
+});

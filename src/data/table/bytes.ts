@@ -1,7 +1,7 @@
 /** Reads the bytes of a table file and recognises its format. */
-import { zlib } from "../zlib.ts";
 import { diskOf, whyUnread } from "../../files/disk.ts";
 import { DataFormatError } from "../format.ts";
+import { gunzipped, unpackBudget } from "../unpack.ts";
 import { DataError, type ErrorDetails, WeftError } from "../../device/errors.ts";
 
 /** Maximum number of bytes of a row. Longer rows are rejected. */
@@ -59,16 +59,21 @@ const expectedTable: Pick<ErrorDetails, "expected" | "fixes"> = {
 /**
  * Opens a file, or a table in memory in the same way.
  *
+ * @param maxUnpacked Limit of the unpacked size in MiB; see {@linkcode unpackBudget}.
  * @throws {Error} If the file cannot be read, or is empty.
  */
-export async function openFile(source: string | TableContent): Promise<OpenFile> {
+export async function openFile(source: string | TableContent, maxUnpacked?: number): Promise<OpenFile> {
   return typeof source === "string"
-    ? await recognised(source, partsOf(source))
-    : await recognised(source.name, once(source.bytes));
+    ? await recognised(source, partsOf(source), maxUnpacked)
+    : await recognised(source.name, once(source.bytes), maxUnpacked);
 }
 
 /** Recognises the format of some bytes. */
-async function recognised(path: string, raw: AsyncGenerator<Uint8Array>): Promise<OpenFile> {
+async function recognised(
+  path: string,
+  raw: AsyncGenerator<Uint8Array>,
+  maxUnpacked?: number,
+): Promise<OpenFile> {
   const close = async () => void await raw.return(undefined);
   const closing: AsyncDisposable = { [Symbol.asyncDispose]: close };
   try {
@@ -87,7 +92,7 @@ async function recognised(path: string, raw: AsyncGenerator<Uint8Array>): Promis
         ...closing,
       };
     }
-    const plain = gunzipped(joined(head, raw), path);
+    const plain = gunzipped(joined(head, raw), path, unpackBudget(path, 0, maxUnpacked));
     const inner = await first(plain);
     if (inner.length === 0) {
       throw new DataFormatError(path, 1, "the gzip file is empty", { code: "empty-table", ...expectedTable });
@@ -132,26 +137,4 @@ async function first(chunks: AsyncGenerator<Uint8Array>): Promise<Uint8Array> {
 async function* joined(head: Uint8Array, rest: AsyncGenerator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield head;
   yield* rest;
-}
-
-/** Decompresses gzip. Files of several gzip members, such as concatenated files, are read completely. */
-export async function* gunzipped(
-  chunks: AsyncIterable<Uint8Array>,
-  path: string,
-): AsyncGenerator<Uint8Array> {
-  try {
-    yield* zlib.gunzip(chunks);
-  } catch (error) {
-    // Errors of zlib have a code, and those of browsers are TypeErrors.
-    if (
-      error instanceof WeftError || !(error instanceof TypeError || error instanceof Error && "code" in error)
-    ) {
-      throw error;
-    }
-    throw new DataError(
-      "damaged-file",
-      `${path}: incomplete: the gzip file is truncated or damaged (${error.message})`,
-      { fixes: ["fetch it again"] },
-    );
-  }
 }

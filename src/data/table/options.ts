@@ -70,6 +70,11 @@ export interface TableOptions {
   decimal?: "." | ",";
   /** SQL query for the table of a SQLite file. */
   query?: string;
+  /**
+   * Largest size in MiB that a compressed file may unpack to: 100 times its size, at least 128 MiB and at most
+   * 2 GiB.
+   */
+  maxUnpacked?: number;
 }
 
 export const tableOptionNames: OptionNames<TableOptions> = {
@@ -91,6 +96,7 @@ export const tableOptionNames: OptionNames<TableOptions> = {
   delimiter: "optional",
   decimal: "optional",
   query: "optional",
+  maxUnpacked: "optional",
 };
 
 /** Options of a program that reads a table. */

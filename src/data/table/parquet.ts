@@ -1,21 +1,25 @@
 /** Parquet files. */
 import { DataError, WeftError } from "../../device/errors.ts";
 import { DataFormatError, quoted } from "../format.ts";
+import { unpackBudget } from "../unpack.ts";
 import { type Cell, FileDate, type RowSink } from "./options.ts";
+import { checkedPages } from "./parquet_pages.ts";
 
 /**
  * Reads a Parquet file and passes its rows to a sink, one row group at a time. The file may be compressed by
  * Snappy, gzip, Brotli or Zstandard.
  *
  * @param wanted Whether a column is read.
- * @throws {DataError} If the file is damaged, or a column contains lists or objects.
+ * @param maxUnpacked Limit of the unpacked size in MiB; see {@linkcode unpackBudget}.
+ * @throws {DataError} If the file is damaged, unpacks to more than the limit, or a column contains lists or objects.
  */
 export async function readParquet(
   path: string,
   sink: RowSink,
   wanted: (name: string) => boolean,
+  maxUnpacked?: number,
 ): Promise<void> {
-  const { parquetMetadataAsync, parquetRead } = await import("hyparquet");
+  const { parquetMetadataAsync, parquetRead, snappyUncompress } = await import("hyparquet");
   const [zlib, fs] = await Promise.all([import("node:zlib"), import("node:fs")]);
   const descriptor = fs.openSync(path, "r");
   using _closing = { [Symbol.dispose]: () => fs.closeSync(descriptor) };
@@ -23,6 +27,7 @@ export async function readParquet(
   const file = {
     byteLength: size,
     slice(start: number, end = size): ArrayBuffer {
+      if (!(start >= 0 && end <= size)) throw new Error("cut short");
       const bytes = new Uint8Array(Math.max(0, end - start));
       for (let at = 0; at < bytes.length;) {
         const count = fs.readSync(descriptor, bytes, at, bytes.length - at, start + at);
@@ -32,11 +37,19 @@ export async function readParquet(
       return bytes.buffer;
     },
   };
-  const compressors = {
-    GZIP: (input: Uint8Array) => new Uint8Array(zlib.gunzipSync(input)),
-    BROTLI: (input: Uint8Array) => new Uint8Array(zlib.brotliDecompressSync(input)),
-    ZSTD: (input: Uint8Array) => new Uint8Array(zlib.zstdDecompressSync(input)),
+  type Decompress = (input: Uint8Array, length: number) => Uint8Array;
+  const limited = (length: number) => ({ maxOutputLength: Math.max(1, length) });
+  const compressors: Readonly<Record<string, Decompress>> = {
+    GZIP: (input, length) => new Uint8Array(zlib.gunzipSync(input, limited(length))),
+    BROTLI: (input, length) => new Uint8Array(zlib.brotliDecompressSync(input, limited(length))),
+    ZSTD: (input, length) => new Uint8Array(zlib.zstdDecompressSync(input, limited(length))),
+    SNAPPY(input, length) {
+      const page = new Uint8Array(length);
+      snappyUncompress(input, page);
+      return page;
+    },
   };
+  const budget = unpackBudget(path, size, maxUnpacked);
   // The parsers of the library have a resolution of milliseconds.
   const parsers = {
     timestampFromMilliseconds: (time: bigint) => new FileDate(Number(time)),
@@ -62,22 +75,69 @@ export async function readParquet(
     );
     const all = schema.slice(0, root.num_children).map(({ name }) => name);
     const columns = all.filter(wanted);
+    const sizes = metadata.row_groups.flatMap((group) =>
+      group.columns.map(({ meta_data }) => Number(meta_data?.total_compressed_size))
+    );
+    if (!(sizes.reduce((sum, one) => sum + one, 0) <= size)) throw new Error("its columns overlap");
     sink.header(all);
     const places = columns.map((name) => all.indexOf(name));
     const cells: Cell[] = new Array(all.length).fill(undefined);
     let start = 0;
+    /** Reads a column of a row group. */
+    const readColumn = async (
+      name: string,
+      group: typeof metadata.row_groups[number],
+    ): Promise<ArrayLike<unknown>[]> => {
+      const chunk = group.columns.find(({ meta_data }) => meta_data?.path_in_schema.join() === name);
+      if (!chunk?.meta_data) throw new Error(`no values of the column ${quoted(name)}`);
+      const { codec, type, dictionary_page_offset, data_page_offset, total_compressed_size } =
+        chunk.meta_data;
+      if (codec !== "UNCOMPRESSED" && !Object.hasOwn(compressors, codec)) {
+        throw new DataError("unsupported-format", `${path}: compressed by ${codec}`, {
+          fixes: [`compress it by ${Object.keys(compressors).join(", ")}`],
+        });
+      }
+      const start = Number(dictionary_page_offset || data_page_offset);
+      const bytes = file.slice(start, start + Number(total_compressed_size));
+      const element = schema[all.indexOf(name)];
+      const rows = Number(group.num_rows);
+      const pages = checkedPages(new Uint8Array(bytes), {
+        rows,
+        type,
+        typeLength: element.type_length,
+        isOptional: element.repetition_type !== "REQUIRED",
+        decompress: codec === "UNCOMPRESSED" ? undefined : compressors[codec],
+      }, budget);
+      const data: ArrayLike<unknown>[] = [];
+      await parquetRead({
+        file: { byteLength: size, slice: () => bytes },
+        // A part of the metadata: the library looks through all of them in each call.
+        metadata: {
+          ...metadata,
+          schema: [{ ...root, num_children: 1 }, element],
+          row_groups: [{ ...group, columns: [chunk] }],
+        },
+        columns: [name],
+        // The pages are already decompressed.
+        compressors: { [codec]: () => pages.shift()! },
+        parsers,
+        rowStart: 0,
+        rowEnd: rows,
+        onChunk: ({ columnData }) => data.push(columnData),
+      });
+      return data;
+    };
     for (const group of metadata.row_groups) {
       const end = start + Number(group.num_rows);
-      const data = columns.map((): ArrayLike<unknown>[] => []);
-      await parquetRead({
-        ...{ file, metadata, columns, compressors, parsers, rowStart: start, rowEnd: end },
-        onChunk: ({ columnName, columnData }) => data[columns.indexOf(columnName)].push(columnData),
-      });
+      const data: ArrayLike<unknown>[][] = [];
+      for (const name of columns) data.push(await readColumn(name, group));
       const readers = data.map(valuesOf);
       for (let row = start + 1; row <= end; row++) {
         readers.forEach((next, i) => {
           const cell = cellOf(next(), path, columns[i], row);
           if (cell instanceof FileDate) cell.isLocal = isLocal[places[i]];
+          // A dictionary holds a text once, however often it occurs.
+          if (typeof cell === "string" && cell.length > longText) budget.take(cell.length);
           cells[places[i]] = cell;
         });
         sink.row(cells, row);
@@ -89,6 +149,9 @@ export async function readParquet(
     throw new DataError("damaged-file", `${path}: not read as Parquet (${error.message}); is it complete?`);
   }
 }
+
+/** Number of letters above which every occurrence of a text counts, even if the file has the text once. */
+const longText = 1000;
 
 function timestampFromMicroseconds(time: bigint): FileDate {
   return new FileDate(Number(time / 1000n), Number(time) / 1e6);

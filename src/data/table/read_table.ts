@@ -178,7 +178,7 @@ async function addFile(
   builder: TableBuilder,
   options: TableOptions,
 ): Promise<void> {
-  await using file = await openFile(source);
+  await using file = await openFile(source, options.maxUnpacked);
   const { kind, isCompressed, file: path } = file;
   if (typeof source !== "string" && (kind === "parquet" || kind === "sqlite")) {
     throw new DataError("unsupported-format", `${path}: ${kind}, which is only read from files`, {
@@ -197,7 +197,7 @@ async function addFile(
   }
   switch (kind) {
     case "parquet":
-      return await readParquet(path, builder.file(path, "row"), builder.isWanted);
+      return await readParquet(path, builder.file(path, "row"), builder.isWanted, options.maxUnpacked);
     case "sqlite":
       return await readSqlite(path, options.query, builder.file(path, "row"));
     case "zip":

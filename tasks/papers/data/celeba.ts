@@ -46,7 +46,8 @@ export async function openFaces(folder: string): Promise<Faces> {
   const names = parsePartition(new TextDecoder().decode(list), `${folder}/${partitionFile}`);
   const archive = `${folder}/${photographs}.zip`;
   const zipped = await readBytesIfPresent(archive);
-  const entries = zipped && new Map(zipEntries(zipped, archive).map((entry) => [entry.name, entry]));
+  const entries = zipped &&
+    new Map(zipEntries(zipped, archive, Infinity).map((entry) => [entry.name, entry]));
   const { default: decoder }: { default: Decoder } = await import(decoderPackage);
   return {
     names,

@@ -3,7 +3,7 @@ import { readSafetensors, writeSafetensors } from "../../../src/files/safetensor
 import { tensor } from "../../../src/tensor/creation.ts";
 import { mfcc } from "../../../src/data/mfcc.ts";
 import type { Series, SeriesSet } from "../../../src/data/series.ts";
-import { gunzipped } from "../../../src/data/table/bytes.ts";
+import { gunzipped, unpackBudget } from "../../../src/data/unpack.ts";
 import { tarEntries } from "./tar.ts";
 import { parseWav } from "../../../src/data/wav.ts";
 import { speechCommands } from "../recipes/neural_cde.ts";
@@ -112,7 +112,8 @@ async function computeFeatures(path: string): Promise<Features> {
     waiting = [];
   };
   const isWanted = (name: string) => words.includes(name.split("/")[0]) && name.endsWith(".wav");
-  for await (const { name, bytes } of tarEntries(gunzipped(file.readable, path), path, isWanted)) {
+  const unpacked = gunzipped(file.readable, path, unpackBudget(path, 0, Infinity));
+  for await (const { name, bytes } of tarEntries(unpacked, path, isWanted)) {
     const recording = parseWav(bytes, `${path}/${name}`);
     if (recording.samples.length !== samples) continue;
     names.push(name.replace(/\.wav$/, ""));
