@@ -7,6 +7,7 @@ import { type Bounds, describeBounds, isWithin } from "../train/bounds.ts";
 import { flag } from "../train/option.ts";
 import { WeftError } from "../device/errors.ts";
 import { exists } from "../files/disk.ts";
+import { printError, printLines } from "./print.ts";
 
 let caller = "deno task";
 
@@ -42,8 +43,8 @@ export function command(name: string, description: string): Command {
     .configureOutput({
       getOutHasColors: () => false,
       getErrHasColors: () => false,
-      writeOut: (text) => console.log(text.trimEnd()),
-      writeErr: (text) => console.error(text.trimEnd()),
+      writeOut: (text) => printLines(text.trimEnd()),
+      writeErr: (text) => printLines(text.trimEnd(), "error"),
       outputError: (text, write) =>
         write(`${oneLine(text).replace(/\.$/, "")}; ${callOf(name)} --help lists the options`),
     });
@@ -151,7 +152,8 @@ export async function outcome(body: CommandBody, args: string[]): Promise<number
     const isDefect = !(error instanceof Error) || error instanceof TypeError ||
       error instanceof ReferenceError;
     const text = error instanceof WeftError ? error.writtenWith(flag).message : (error as Error).message;
-    console.error(isDefect ? error : `error: ${oneLine(text)}`);
+    if (isDefect) printLines(error instanceof Error ? error.stack ?? `${error}` : `${error}`, "error");
+    else printError(`error: ${oneLine(text)}`);
     return 1;
   }
 }

@@ -13,6 +13,7 @@ import { command, deviceOption, path, prepareDrivers, requireOwnData } from "./c
 import { keepPaths } from "./permissions.ts";
 import { type KnownExperiments, runOf } from "./run_of.ts";
 import { addTableOptions, tableOf } from "./table_options.ts";
+import { print, printError } from "./print.ts";
 
 type Options = { device: RunConfig["device"]; data?: string; testPart?: true };
 
@@ -43,12 +44,12 @@ export async function evaluate(args: string[], experiments: KnownExperiments): P
     await (data === undefined || testPart
       ? measureTestSet(experiment, { ...config, data: data ?? config.data }, folder)
       : measureAll(experiment, config, folder, data, table));
-  for (const warning of warnings) console.error(`warning: ${warning}`);
-  if (verdict !== undefined) console.log(verdict);
-  for (const [name, value] of measuresInWords(measures)) console.log(`test ${name} ${value}`);
+  for (const warning of warnings) printError(`warning: ${warning}`);
+  if (verdict !== undefined) print(verdict);
+  for (const [name, value] of measuresInWords(measures)) print(`test ${name} ${value}`);
   for (const [baseline, baselineMeasures] of Object.entries(baselines)) {
     for (const [name, value] of measuresInWords(baselineMeasures)) {
-      console.log(`${baseline}: ${name} ${value}`);
+      print(`${baseline}: ${name} ${value}`);
     }
   }
   return 0;
@@ -65,7 +66,7 @@ async function measureTestSet(
   const tested = await testBest(run);
   const source = config.data ?? `the data generated with seed ${config.seed}`;
   const { testSize } = run.task;
-  console.log(`the test part of ${source}${testSize === undefined ? "" : `: ${testSize}`}`);
+  print(`the test part of ${source}${testSize === undefined ? "" : `: ${testSize}`}`);
   return tested;
 }
 
@@ -78,8 +79,8 @@ async function measureAll(
 ): Promise<Measured> {
   const run = await openBest(experiment, config, folder);
   const { count, seen, kind, notices, ...measured } = await measureNew(run, data, table);
-  for (const notice of notices) console.error(`${data}: ${notice}`);
-  console.log(`all of ${data}: ${plural(count, kind)}`);
-  if (seen > 0) console.log(`the model was trained on ${seen} of them: it knows their answers`);
+  for (const notice of notices) printError(`${data}: ${notice}`);
+  print(`all of ${data}: ${plural(count, kind)}`);
+  if (seen > 0) print(`the model was trained on ${seen} of them: it knows their answers`);
   return measured;
 }

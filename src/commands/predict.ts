@@ -11,6 +11,7 @@ import { openBest } from "../train/trained_run.ts";
 import { command, deviceOption, path, prepareDrivers } from "./command.ts";
 import { keepPaths } from "./permissions.ts";
 import { type KnownExperiments, runOf } from "./run_of.ts";
+import { print, printData, printError } from "./print.ts";
 import { addTableOptions, tableOf } from "./table_options.ts";
 
 type Options = { device: RunConfig["device"]; format: "json" | "csv" };
@@ -46,11 +47,11 @@ export async function predict(args: string[], experiments: KnownExperiments): Pr
   const model = requirePredictions(opened);
   if (file === undefined) throw missingTable(opened.record);
   const set = await model.series(file, table);
-  for (const notice of noticesOf(set)) console.error(`${file}: ${notice}`);
+  for (const notice of noticesOf(set)) printError(`${file}: ${notice}`);
   const predictions = await model.predict(set);
-  for (const warning of describeWarnings(predictions)) console.error(`warning: ${warning}`);
-  if (format === "csv") console.log(predictionsAsCsv(predictions));
-  else for (const prediction of predictions) console.log(JSON.stringify(prediction));
+  for (const warning of describeWarnings(predictions)) printError(`warning: ${warning}`);
+  if (format === "csv") printData(predictionsAsCsv(predictions));
+  else for (const prediction of predictions) print(JSON.stringify(prediction));
   return 0;
 }
 

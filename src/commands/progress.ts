@@ -1,13 +1,15 @@
 import type { EpochMetrics, Progress } from "../train/mod.ts";
 import { formatDuration } from "../charts/format.ts";
+import { printable } from "../device/printable.ts";
 import { measuresInWords } from "../train/measure_names.ts";
+import { print } from "./print.ts";
 
 const barWidth = 24;
 const eraseLine = "\r\x1b[2K";
 
 const write = (text: string) => Deno.stdout.writeSync(new TextEncoder().encode(text));
 /** Overwrites the current line of the terminal. */
-const show = (line: string) => write(eraseLine + line.slice(0, Deno.consoleSize().columns - 1));
+const show = (line: string) => write(eraseLine + printable(line).slice(0, Deno.consoleSize().columns - 1));
 
 /**
  * Prints the progress of training to standard output: a line per epoch, and on a terminal also a bar for the
@@ -21,7 +23,7 @@ export function progressDisplay(isTerminal = Deno.stdout.isTerminal()) {
     onEpochs: (count: number) => void (epochs = count),
     onEpoch: (metrics: EpochMetrics) => {
       end();
-      console.log(epochLine(metrics, epochs));
+      print(epochLine(metrics, epochs));
     },
     onProgress: isTerminal ? (progress: Progress) => show(progressLine(progress, epochs)) : undefined,
   };

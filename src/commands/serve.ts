@@ -8,6 +8,7 @@ import { openBest } from "../train/trained_run.ts";
 import { command, deviceOption, number, path, prepareDrivers, stopSignals } from "./command.ts";
 import { keepPaths } from "./permissions.ts";
 import { type KnownExperiments, runOf } from "./run_of.ts";
+import { print } from "./print.ts";
 
 type Options = { device: RunConfig["device"]; host: string; port: number; origin: string[] };
 
@@ -47,9 +48,9 @@ export async function serve(args: string[], experiments: KnownExperiments): Prom
     : undefined;
   const server = await startServer(serviceOf(run, { access: { hosts, origins } }), { host, port });
   await revokePermissions();
-  console.log(`serving ${folder.path} on ${server.url}`);
+  print(`serving ${folder.path} on ${server.url}`);
   if (!hosts) {
-    console.log(
+    print(
       `anyone who can connect to ${host} can send requests and see the latest predictions: there is no password; ` +
         "docs/guides/serving.md describes how to add a proxy",
     );

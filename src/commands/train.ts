@@ -28,6 +28,7 @@ import { measuresText, progressDisplay } from "./progress.ts";
 import { speedHint } from "./speed_hint.ts";
 import { startViewThread, viewCode } from "../view/thread.ts";
 import { tensorBoardLog } from "./tensorboard.ts";
+import { print, printError, printLines } from "./print.ts";
 
 /** Options of the command that are not settings of the run. */
 interface PlaceOptions {
@@ -217,14 +218,14 @@ async function profileTraining(parsed: Parsed): Promise<number> {
   const { config, task, device, deviceReason } = resume === undefined
     ? await prepareNew(experiment, configOf(experiment, chosen))
     : await prepareResumed(parsed, resume);
-  console.log(`a training step of ${config.experiment} on ${device.description}`);
-  if (deviceReason) console.log(chosenDevice(deviceReason));
+  print(`a training step of ${config.experiment} on ${device.description}`);
+  if (deviceReason) print(chosenDevice(deviceReason));
   const measured = await profileStep(task, { batchSize: config.batchSize, key: key(config.seed) });
   const folder = resume ?? join(out, experiment.name);
   await makeFolder(folder);
   const file = join(folder, "profile.json");
   await writeAtomically(file, JSON.stringify(measured.trace()));
-  console.log(`${measured.table()}\nopen ${file} in speedscope, Perfetto or about:tracing`);
+  printLines(`${measured.table()}\nopen ${file} in speedscope, Perfetto or about:tracing`);
   return 0;
 }
 
@@ -236,7 +237,7 @@ async function profileTraining(parsed: Parsed): Promise<number> {
  */
 export async function train(args: string[], experiments: readonly Experiment[]): Promise<number> {
   if (/^(--help|-h)$/.test(args[0] ?? "")) {
-    console.log(overview(experiments));
+    printLines(overview(experiments));
     return 0;
   }
   prepareDrivers();
@@ -254,7 +255,7 @@ export async function train(args: string[], experiments: readonly Experiment[]):
   }
   const tested: Record<string, number>[] = [];
   for (let fold = 0; fold < folds; fold++) {
-    console.log(`fold ${fold + 1} of ${folds}`);
+    print(`fold ${fold + 1} of ${folds}`);
     const summary = await finish(await prepare(parsed, fold), { signal, tensorboard });
     if (!summary) return 130;
     tested.push(summary.test);
@@ -267,7 +268,7 @@ export async function train(args: string[], experiments: readonly Experiment[]):
     const [metric, { standardDeviation }] = found[i];
     return `${name} ${mean} ± ${formatMeasure(metric, standardDeviation)}`;
   });
-  console.log(`test of ${folds} folds ${shown.join(", ")}`);
+  print(`test of ${folds} folds ${shown.join(", ")}`);
   return 0;
 }
 
@@ -314,7 +315,7 @@ async function trainOnce({ experiment, places, chosen }: Parsed, start: Start, s
   });
   if (!outcome) return 130;
   if ("failure" in outcome) throw new Error(outcome.failure);
-  if (!isTrained) console.log(`${folder.path} has ended: test ${measuresText(outcome.summary.test)}`);
+  if (!isTrained) print(`${folder.path} has ended: test ${measuresText(outcome.summary.test)}`);
   return 0;
 }
 
@@ -335,27 +336,27 @@ async function finish(
   { tensorboard, view, ...options }: FinishOptions,
 ): Promise<RunSummary | undefined> {
   const { config, folder, device, deviceReason } = run;
-  console.log(
+  print(
     `${config.experiment} on ${device.description}, ${
       run.resume ? "resuming in" : "writing to"
     } ${folder.path}`,
   );
-  if (deviceReason) console.log(chosenDevice(deviceReason));
+  if (deviceReason) print(chosenDevice(deviceReason));
   const [first, ...others] = run.task.description ?? [];
-  if (first !== undefined) console.log(config.data ? `${basename(config.data)}: ${first}` : first);
-  for (const line of others) console.log(`  ${line}`);
+  if (first !== undefined) print(config.data ? `${basename(config.data)}: ${first}` : first);
+  for (const line of others) print(`  ${line}`);
   const hint = speedHint(device, run.task.parameters);
-  if (hint) console.log(hint);
+  if (hint) print(hint);
   await using viewed = view === undefined
     ? undefined
     : await startViewThread(folder.path, view === true ? undefined : view);
-  if (viewed) console.log(`view ${viewed.url}`);
+  if (viewed) print(`view ${viewed.url}`);
   const { end, ...display } = progressDisplay();
   using log = tensorboard && tensorBoardLog(folder);
   try {
     const { interrupted, position, summary } = await execute(run, {
       ...{ ...display, ...options, showsExamples: viewed !== undefined },
-      onPlan: (line) => console.log(line),
+      onPlan: print,
       onLoss: log?.onLoss,
       onEpoch(metrics) {
         display.onEpoch(metrics);
@@ -364,7 +365,7 @@ async function finish(
     });
     if (interrupted) {
       end();
-      console.log(
+      print(
         `stopped in epoch ${position.epoch + 1} after ${position.step} steps; resume with ` +
           `${callOf("train")} --resume ${folder.path}`,
       );
@@ -372,14 +373,14 @@ async function finish(
     }
     const { test, baselines = {}, verdict, warnings = [], bestEpoch, seconds } = summary!;
     log?.test(test, position.step);
-    console.log(`test ${measuresText(test)}  best epoch ${bestEpoch}, ${formatDuration(seconds)}`);
+    print(`test ${measuresText(test)}  best epoch ${bestEpoch}, ${formatDuration(seconds)}`);
     for (const [name, measures] of Object.entries(baselines)) {
-      console.log(`${name}: ${measuresText(measures)}`);
+      print(`${name}: ${measuresText(measures)}`);
     }
-    if (verdict !== undefined) console.log(verdict);
-    for (const warning of warnings) console.error(`warning: ${warning}`);
-    console.log(`report ${folder.report}`);
-    if (log) console.log(`tensorboard --logdir ${quoted(folder.path)}`);
+    if (verdict !== undefined) print(verdict);
+    for (const warning of warnings) printError(`warning: ${warning}`);
+    print(`report ${folder.report}`);
+    if (log) print(`tensorboard --logdir ${quoted(folder.path)}`);
     return summary;
   } finally {
     end();

@@ -2,6 +2,7 @@ import { command, number, path, stopSignals } from "./command.ts";
 import { whyNoFolder } from "../files/disk.ts";
 import { keepPaths } from "./permissions.ts";
 import { startView } from "../view/server.ts";
+import { print } from "./print.ts";
 
 /** `deno task view`: shows the runs of a folder in a browser until Ctrl-C. */
 export async function view(args: string[]): Promise<number> {
@@ -25,7 +26,7 @@ export async function view(args: string[]): Promise<number> {
   for (const name of ["write", "net", "run", "env", "sys", "ffi"] as const) {
     await Deno.permissions.revoke({ name });
   }
-  console.log(`the runs of ${folder} on ${running.url}`);
+  print(`the runs of ${folder} on ${running.url}`);
   await new Promise<void>((resolve) => {
     for (const signal of stopSignals) Deno.addSignalListener(signal, resolve);
   });

@@ -1,4 +1,5 @@
 /** Errors with a code and fields for programs. */
+import { printable } from "./printable.ts";
 
 /** Code of a {@linkcode WeftError}. Codes do not change between versions; messages may. */
 export type ErrorCode =
@@ -162,7 +163,7 @@ function written(
   };
 }
 
-/** A text without control characters, which quoted names and values may contain. */
+/** A text whose control characters are escaped. Quoted names and values may contain them. */
 function render(text: ErrorText, write: OptionWriter): string {
-  return (typeof text === "string" ? text : text(write)).replaceAll(/\p{Cc}/gu, "\uFFFD");
+  return printable(typeof text === "string" ? text : text(write));
 }

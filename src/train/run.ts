@@ -3,6 +3,7 @@ import { platform } from "../platform/current.ts";
 import { parameterCount } from "../nn/layer.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { WeftError } from "../device/errors.ts";
+import { printable } from "../device/printable.ts";
 import type { DeviceInfo } from "../device/device.ts";
 import { foldIn, key } from "../tensor/random.ts";
 import { arithmeticMetadata, arithmeticOf, arithmeticWarning, trainedOn } from "./arithmetic.ts";
@@ -234,7 +235,7 @@ export async function execute(
   const {
     isLocked = false,
     showsExamples = false,
-    onWarning = (line: string) => console.warn(line),
+    onWarning = (line: string) => console.warn(printable(line)),
     onPlan,
     onEpochs,
     ...callbacks

@@ -1,4 +1,5 @@
 /** Serves the runs of a folder as pages, on this machine only. */
+import { printableLines } from "../device/printable.ts";
 import { OptionError } from "../device/errors.ts";
 import { readTextIfPresent } from "../files/disk.ts";
 import { loopbackNames, requireAccess } from "../serve/access.ts";
@@ -86,7 +87,9 @@ export function viewOf(folder: string): (request: Request) => Promise<Response> 
       return await respond(folder, url, readRun);
     } catch (error) {
       const refusal = refusalOf(error);
-      if (!refusal) console.error(error);
+      if (!refusal) {
+        console.error(printableLines(error instanceof Error ? error.stack ?? error.message : `${error}`));
+      }
       return problem(refusal ?? internalFailure);
     }
   };
