@@ -1,5 +1,4 @@
 /** Small files that claim, or unpack to, far more than their size. */
-import { gzipSync } from "node:zlib";
 import { deltas, encodings, parquetFile, plainTexts, run } from "./parquet_file.ts";
 import { zipFile } from "./zip_file.ts";
 

@@ -130,8 +130,9 @@ const list = (type: number, items: readonly (readonly number[])[]): Field => [
   [0xf0 | type, ...varint(items.length), ...items.flat()],
 ];
 
-function struct(fields: Readonly<Record<number, Field>>): number[] {
-  const parts = Object.entries(fields).map(([number, [type, bytes]], i, all) => {
+function struct(fields: { readonly [number: number]: Field | undefined }): number[] {
+  const given = Object.entries(fields).flatMap(([number, field]) => field ? [[number, field] as const] : []);
+  const parts = given.map(([number, [type, bytes]], i, all) => {
     const delta = Number(number) - (i > 0 ? Number(all[i - 1][0]) : 0);
     return [delta << 4 | type, ...bytes];
   });

@@ -1,6 +1,7 @@
 import { init } from "../../src/compile/init.ts";
 import { apiCase, endlessCase } from "./api_cases.ts";
 import { type Choices, choicesOf } from "./choices.ts";
+import { bombCase } from "./bomb_cases.ts";
 import { archiveCase, tableCase } from "./data_cases.ts";
 import { folderCase } from "./folder_cases.ts";
 import { companyCase, otherCase } from "./guarantee_cases.ts";
@@ -20,7 +21,8 @@ type Family = (world: World, choices: Choices, scratch: string) => Promise<[what
 
 /** Kinds of cases, with their frequencies in a thousand. */
 const families: readonly [name: string, share: number, Family][] = [
-  ["folder", 300, folderCase],
+  ["folder", 260, folderCase],
+  ["bomb", 40, bombCase],
   ["other", 60, otherCase],
   ["company", 40, companyCase],
   ["archive", 130, archiveCase],
