@@ -11,7 +11,7 @@ import type { DataSources } from "./settings.ts";
 /** Reads a source. `columns` are the content of the columns in the training table. */
 type ReadPart = (
   source: SeriesSource,
-  columns: Pick<ReadOptions, "columns" | "numericTimes">,
+  columns: Pick<ReadOptions, "columns" | "numericTimes" | "classes">,
 ) => Promise<SeriesSet>;
 
 /** Reads the sets of the options `validation` and `test` in the form of a set: the same channels, times and classes. */
@@ -31,7 +31,7 @@ async function readGivenParts(
   const part = async (source: SeriesSource | undefined) =>
     source === undefined
       ? undefined
-      : inOrderOf(set, await read(source, { columns: set.columns, numericTimes }));
+      : inOrderOf(set, await read(source, { columns: set.columns, numericTimes, classes: set.classes }));
   const [validation, test] = [await part(sources.validation), await part(sources.test)];
   return { ...(validation && { validation }), ...(test && { test }) };
 }

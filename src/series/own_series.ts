@@ -1,4 +1,5 @@
 import type { SeriesSet } from "../data/series.ts";
+import type { Key } from "../tensor/random.ts";
 import { type RunSettings, trainingOptions } from "../train/experiment.ts";
 import { DataError, OptionError } from "../device/errors.ts";
 import { pickOptions } from "../train/option.ts";
@@ -216,8 +217,8 @@ function checkTask(settings: SeriesSettings): void {
   }
 }
 
-async function readTargets(settings: SeriesSettings): Promise<SeriesSet> {
-  const options = { ...readingOptions(settings), targets: targetsOf(settings) };
+async function readTargets(settings: SeriesSettings, _key: Key, earlier?: DataRecord): Promise<SeriesSet> {
+  const options = { ...readingOptions(settings, earlier), targets: targetsOf(settings) };
   const sources = sourcesOf(settings);
   const set = await withGivenParts(
     await readSeries(sources.data!, options),

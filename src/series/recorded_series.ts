@@ -19,7 +19,7 @@ import {
 import { DataError } from "../device/errors.ts";
 
 /**
- * Options for reading the table of a run. With a record, options for reading another table in the same way.
+ * Options for reading the table of a run. With a record, options for reading this or another table in the same way.
  *
  * @param other Options that differ for the other table.
  */
@@ -28,7 +28,11 @@ export function tableOptions(
   record?: DataRecord,
   other?: TableOptions,
 ): TableOptions & ReadOptions {
-  const recorded = record && { columns: record.columns ?? {}, numericTimes: numericTimesOf(record) };
+  const recorded = record && {
+    columns: record.columns ?? {},
+    classes: record.classes,
+    numericTimes: numericTimesOf(record),
+  };
   return { ...table, ...other, ...recorded };
 }
 
@@ -36,7 +40,7 @@ export function tableOptions(
  * Notation of numeric times. Undefined if the record has written dates (with hyphens, or of eight digits) or
  * months.
  */
-export function numericTimesOf({ time }: DataRecord): TimeUnit | undefined {
+function numericTimesOf({ time }: DataRecord): TimeUnit | undefined {
   return time.unit === "date" || time.unit === "month" ? undefined : time.unit ?? "number";
 }
 

@@ -68,7 +68,7 @@ export interface SeriesProblem<Settings extends SeriesSettings = SeriesSettings>
     Pick<ModelExperiment, "name" | "summary" | "options">,
     Pick<SeriesNetworkOptions, "width" | "depth" | "method" | "staticWidth" | "models"> {
   /** Reads or generates the series. */
-  make(settings: Settings, seed: Key): Promise<SeriesSet> | SeriesSet;
+  make(settings: Settings, seed: Key, earlier?: DataRecord): Promise<SeriesSet> | SeriesSet;
   /** Reads other series of the same kind. */
   read(
     source: TableSource,
@@ -129,7 +129,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
     async prepare(settings: Settings, earlier?: DataRecord): Promise<Task> {
       const dataKey = key(settings.dataSeed ?? dataSeed(settings));
       const keys = { ...keysOf(dataKey), model: keysOf(key(settings.seed)).model };
-      const made = await problem.make(settings, keys.data);
+      const made = await problem.make(settings, keys.data, earlier);
       requireValues(made);
       const set = earlier ? await asRecorded(made, earlier) : made;
       const split = earlier?.split ?? await splitSeries(set, keys.split, settings);

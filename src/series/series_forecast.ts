@@ -54,7 +54,6 @@ import { compareForecasts, type ForecastTask } from "./compare_forecasts.ts";
 import { knownCounts } from "./regression.ts";
 import {
   inRecordedOrder,
-  numericTimesOf,
   recordChannels,
   recordSeries,
   recordTimes,
@@ -106,11 +105,7 @@ interface ForecastData {
 }
 
 async function readForecastData(settings: SeriesSettings, earlier?: DataRecord): Promise<ForecastData> {
-  const options = {
-    ...tableOptions(settings),
-    ...(earlier ? { numericTimes: numericTimesOf(earlier) } : {}),
-    targets: "channels" as const,
-  };
+  const options = { ...tableOptions(settings, earlier), targets: "channels" as const };
   const sources = sourcesOf(settings);
   const read = await readSeries(sources.data!, options);
   requireValues(read);

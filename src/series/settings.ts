@@ -303,7 +303,14 @@ export const tableOptions: OptionSchema = within("table", {
   known: columns("columns known ahead of time, such as holidays"),
   category: columns("columns of categories that look like numbers"),
   ignore: columns("columns to ignore"),
-  missing: listOption({ group: "data", help: "texts that mark a missing value, such as -999,none" }, "texts"),
+  missing: {
+    ...listOption(
+      { group: "data", help: "texts that mark a missing value, such as -999,none; '' for empty fields only" },
+      "texts",
+    ),
+    // An empty item replaces the default words.
+    parse: (text: string) => text.split(",").map((item) => item.trim()),
+  },
   wide: switchOption({ group: "data", help: "a row is a time, and every other column a series" }),
   layout: choiceOption(
     {

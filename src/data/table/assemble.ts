@@ -4,7 +4,7 @@ import type { ChannelKind, Series, SeriesSet } from "../series.ts";
 import type { ErrorText } from "../../device/errors.ts";
 import { maxCategories, type Values } from "./columns.ts";
 import type { Times } from "./time_column.ts";
-import { missingRule } from "./options.ts";
+import { valueColumn } from "./rows_layout.ts";
 import type { NamedColumn, TableColumns } from "./table_columns.ts";
 
 /** A channel's values in all rows. */
@@ -57,8 +57,14 @@ export function longSeries(table: TableColumns): SeriesSet {
     });
   };
   const merge = mergeRule(table, times);
+  // In a table of a series for each row, a missing value is no observation.
+  const observed = options.layout === "rows"
+    ? channels.find(({ kind }) => kind.column === valueColumn)
+    : undefined;
   const series = names.map((name, i): Series => {
-    const seriesRows = order.subarray(starts[i], starts[i + 1]);
+    const allRows = order.subarray(starts[i], starts[i + 1]);
+    const observedRows = observed ? allRows.filter((row) => !Number.isNaN(observed.at(row))) : allRows;
+    const seriesRows = observedRows.length > 0 ? observedRows : allRows.subarray(0, 1);
     const singleValue = (
       what: string,
       column: string,
@@ -74,16 +80,16 @@ export function longSeries(table: TableColumns): SeriesSet {
             column,
           }),
       );
-    const observed = merge(seriesRows, channels, name);
+    const merged = merge(seriesRows, channels, name);
     channels.forEach(({ name, kind, at }, c) => {
       if (kind.role !== "static") return;
       const format = (value: number) => kind.category === undefined ? `${value}` : value ? "it" : "another";
       const only = singleValue(`the static column ${quoted(name)}`, kind.column, at, format);
-      for (let j = c; j < observed.values.length; j += channels.length) observed.values[j] = only;
+      for (let j = c; j < merged.values.length; j += channels.length) merged.values[j] = only;
     });
     return {
       name,
-      ...observed,
+      ...merged,
       label: labels ? labels.of(seriesRows, name) : -1,
       ...(targets.length > 0
         ? {
@@ -269,11 +275,10 @@ function onlyValue(
 
 /** Classes in alphabetical order, and a function that returns the class index of a series. */
 function labelsOf({ label, options, fail }: TableColumns) {
-  const missing = missingRule(options);
   const codes = label!.codes();
   const texts = label!.texts;
   const column = options.target?.[0] ?? "label";
-  const classes = texts.filter((text) => !missing.isText(text)).toSorted();
+  const classes = texts.toSorted();
   const places = texts.map((text) => classes.indexOf(text));
   return {
     classes,
@@ -281,8 +286,8 @@ function labelsOf({ label, options, fail }: TableColumns) {
       const first = codes[rows[0]];
       for (const row of rows) {
         const code = codes[row];
-        if (code < 0 || places[code] < 0) {
-          throw fail(row, `expected a label, got ${quoted(texts[code] ?? "")}`, {
+        if (code < 0) {
+          throw fail(row, 'expected a label, got ""', {
             code: "invalid-cell",
             column,
             expected: "a label",

@@ -2,8 +2,14 @@
 import { DataFormatError, type FormatErrorDetails, listed, plural, quoted, requireZone } from "../format.ts";
 import type { ErrorText } from "../../device/errors.ts";
 import type { SeriesSet } from "../series.ts";
-import { type RowError, type TextColumn, textColumn, valueColumn } from "./columns.ts";
-import { type TimeColumn, timeColumn } from "./time_column.ts";
+import {
+  cellReader,
+  labelColumn,
+  type RowError,
+  type TextColumn,
+  textColumn,
+  valueColumn,
+} from "./columns.ts";
 import { growing } from "./growing.ts";
 import { longSeries, wideSeries } from "./assemble.ts";
 import {
@@ -13,11 +19,13 @@ import {
   type ReadOptions,
   type RowSink,
   type TableOptions,
+  type TextNotation,
   textOf,
 } from "./options.ts";
 import { rowsLayout } from "./rows_layout.ts";
 import { absent, isUnnamed, type Role, rolesOf } from "./roles.ts";
 import type { NamedColumn, TableColumns } from "./table_columns.ts";
+import { type TimeColumn, timeColumn } from "./time_column.ts";
 
 /** Collects the rows of tables with the same columns. */
 export class TableBuilder {
@@ -49,8 +57,12 @@ export class TableBuilder {
     this.missing = missingRule(options);
   }
 
-  /** Returns a sink for the rows of a file. Its decimal sign must be known when the first row arrives. */
-  file(file: string, unit: "line" | "row", decimal: () => "." | "," = () => "."): RowSink {
+  /**
+   * Returns a sink for the rows of a file.
+   *
+   * @param notation Notation of a text table. Files of other formats mark which values are texts.
+   */
+  file(file: string, unit: "line" | "row", notation?: TextNotation): RowSink {
     this.files.push({ file, unit, firstRow: this.rows });
     const { maxFields } = this;
     const isFirst = this.files.length === 1;
@@ -59,9 +71,9 @@ export class TableBuilder {
     const sink: RowSink = {
       header: (names) => {
         width = names.length;
-        if (isFirst) this.addColumns(names, file, () => this.decimalOf());
+        if (isFirst) this.addColumns(names, file);
         else this.requireColumns(names, file);
-        this.decimalOf = decimal;
+        this.notation = notation;
         order = names.map((name, i) => this.sinks.get(keyOf(name, i)));
       },
       row: (cells, line) => {
@@ -80,10 +92,14 @@ export class TableBuilder {
         for (let i = 0; i < order.length; i++) order[i]?.(cells[i], row);
       },
     };
-    return this.options.layout === "rows" ? rowsLayout(sink, file, this.options, this.missing) : sink;
+    return this.options.layout === "rows"
+      ? rowsLayout(sink, file, this.options, this.missing, notation === undefined)
+      : sink;
   }
 
-  private decimalOf: () => "." | "," = () => ".";
+  /** Notation of the current file. */
+  private notation?: TextNotation;
+  private readonly cells = cellReader(() => this.notation);
 
   /** Names of the columns so far. */
   get columns(): readonly string[] {
@@ -110,7 +126,9 @@ export class TableBuilder {
       });
     }
     this.requireIgnored(file);
-    const { options, notices, fail, rows } = this;
+    const { options, notices, fail, rows, cells } = this;
+    for (const { column } of this.values) notices.push(...column.notices());
+    notices.push(...cells.notices());
     if (this.emptyRows > 0) notices.push(`${plural(this.emptyRows, "empty row")} left out`);
     const ignored = [
       ...this.names.filter((_, i) => this.roles[i] === "ignored").map((name) =>
@@ -161,8 +179,8 @@ export class TableBuilder {
     return column;
   }
 
-  private addColumns(names: readonly string[], file: string, decimal: () => "." | ","): void {
-    const { options, fail } = this;
+  private addColumns(names: readonly string[], file: string): void {
+    const { options, fail, cells, missing } = this;
     this.roles = rolesOf(names, file, options);
     this.names = names;
     names.forEach((name, i) => {
@@ -175,11 +193,13 @@ export class TableBuilder {
           unit: options.timeUnit,
           numericTimes: options.numericTimes,
           zone: options.zone,
-          decimal,
+          cells,
         }, fail);
         this.sinks.set(key, this.times.add);
       } else if (role === "series" || role === "label" || role === "group") {
-        const column = textColumn(name, fail);
+        const column = role === "label"
+          ? labelColumn({ name, cells, missing, classes: options.classes }, fail)
+          : textColumn(name, fail);
         this.texts[role] = column;
         this.sinks.set(key, column.add);
       } else {
@@ -190,8 +210,8 @@ export class TableBuilder {
         const isCategory = options.category?.includes(name) || given !== undefined && given !== "number";
         const column = valueColumn({
           name,
-          decimal,
-          missing: this.missing,
+          cells,
+          missing,
           kind: role === "target" || options.wide && role === "channel"
             ? "number"
             : isCategory

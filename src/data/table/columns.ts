@@ -6,10 +6,18 @@ import {
   listed,
   maxValue,
   numberOf,
+  plural,
   quoted,
 } from "../format.ts";
 import { growing } from "./growing.ts";
-import { type Cell, EscapedText, type MissingRule, textOf } from "./options.ts";
+import {
+  type Cell,
+  EscapedText,
+  type MissingRule,
+  QuotedText,
+  type TextNotation,
+  textOf,
+} from "./options.ts";
 
 /** Makes an error about a row. */
 export type RowError = (row: number, text: ErrorText, details?: FormatErrorDetails) => DataFormatError;
@@ -85,12 +93,52 @@ export function textColumn(name: string, fail: RowError): TextColumn {
   };
 }
 
+/** Options of {@linkcode labelColumn}. */
+interface LabelColumnOptions {
+  /** Name of the column, for messages. */
+  name: string;
+  cells: CellReader;
+  missing: MissingRule;
+  /** Classes of an earlier table. */
+  classes?: readonly string[];
+}
+
+/** Makes a column of classes. */
+export function labelColumn(
+  { name, cells, missing, classes = [] }: LabelColumnOptions,
+  fail: RowError,
+): TextColumn {
+  const column = textColumn(name, fail);
+  return {
+    ...column,
+    add(cell, row) {
+      const text = textOf(cell);
+      const isWord = missing.isWord(text) && !cells.isText(cell);
+      if (text !== "" && (isWord || missing.isText(text)) && !classes.includes(text)) {
+        throw fail(
+          row,
+          `expected a label, got ${quoted(text)}`,
+          cellDetails(
+            name,
+            "a label",
+            "fill in the label, or leave out series without a label",
+            (write) => `if it is a class, write it in quotes, or set ${write("missing")} to ""`,
+          ),
+        );
+      }
+      column.add(cell, row);
+    },
+  };
+}
+
 /** A column of numbers or categories. */
 export interface ValueColumn {
   /** Adds the cell of the next row. */
   add(cell: Cell, row: number): void;
   /** Returns the content of the column after the last row. */
   finish(): Values;
+  /** Remarks on missing values for the user of the table, after the last row. */
+  notices(): string[];
 }
 
 /** Content of a column of values. */
@@ -116,6 +164,47 @@ export function numberIn(text: string, decimal: "." | ","): number {
   return text.includes(".") ? NaN : numberOf(text.replace(",", "."));
 }
 
+/** Reads the cells of the current file. */
+export interface CellReader {
+  /** Whether the file marks a cell as a text: by quotes, or by its type. */
+  isText(cell: Cell): boolean;
+  /** A number of a text. NaN if the text is not a number. */
+  number(text: string): number;
+  /** Remarks on the notation for the user of the table, after the last row. */
+  notices(): string[];
+}
+
+/** Makes a reader of cells. @param notation Notation of the current file; undefined if it has types. */
+export function cellReader(notation: () => TextNotation | undefined): CellReader {
+  /** The first number that may have a thousands separator, until a number has a decimal sign for certain. */
+  let grouped: { text: string; decimal: "." | "," } | undefined;
+  let isCertain = false;
+  return {
+    isText: (cell) => cell instanceof QuotedText || notation() === undefined && typeof cell === "string",
+    number(text) {
+      const { decimal = ".", isUncertain = false } = notation() ?? {};
+      const value = numberIn(text, decimal);
+      if (isUncertain && !isCertain && text.includes(decimal) && !Number.isNaN(value)) {
+        if (/^[+-]?[1-9]\d{0,2}[.,]\d{3}$/.test(text)) grouped ??= { text: ownText(text), decimal };
+        else isCertain = true;
+      }
+      return value;
+    },
+    notices() {
+      if (!grouped || isCertain) return [];
+      const { text, decimal } = grouped;
+      const sign = decimal === "." ? "point" : "comma";
+      return [
+        `${quoted(text)} is read as ${numberIn(text, decimal)}, with a decimal ${sign}, and could be ` +
+        `${
+          text.replace(decimal, "")
+        }: if the ${sign} separates thousands, remove it, otherwise set the option ` +
+        `decimal to "${decimal}"`,
+      ];
+    },
+  };
+}
+
 /** Fixes of a number with the wrong decimal sign. Empty for any other text. */
 export function signFixes(text: string): ErrorText[] {
   const sign = /[.,]/.exec(text)?.[0];
@@ -138,15 +227,14 @@ interface ValueColumnOptions {
   kind?: "number" | "category";
   /** The allowed categories. */
   categories?: readonly string[];
-  /** Decimal sign. */
-  decimal: () => "." | ",";
+  cells: CellReader;
   /** Texts of missing values. */
   missing: MissingRule;
 }
 
 /** Makes a column of numbers, or of categories if none of its texts looks like a number. */
 export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueColumn {
-  const { name, kind, categories, decimal, missing } = options;
+  const { name, kind, categories, cells, missing } = options;
   const numbers = growing(Float64Array);
   const codes = growing(Int32Array);
   const known = new Map((categories ?? []).map((category, code) => [category, code]));
@@ -154,6 +242,11 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
   /** The first row with a text, and the first row with a text that looks like a number. */
   let firstText: { row: number; text: string } | undefined;
   let firstOdd: typeof firstText;
+  /** The first words for missing values that are read as missing values, and as categories, with their numbers. */
+  const words = { missing: { text: "", count: 0 }, category: { text: "", count: 0 } };
+  const addWord = (word: { text: string; count: number }, text: string) => {
+    if (word.count++ === 0) word.text = text;
+  };
   const number = (value: number, text: Cell, row: number) => {
     if (missing.isNumber(value)) return numbers.push(NaN);
     if (Math.abs(value) > maxValue) {
@@ -168,7 +261,8 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
     count++;
   };
   const category = (text: string, cell: Cell, row: number) => {
-    firstText ??= { row, text: ownText(text) };
+    if (missing.isWord(text)) addWord(words.category, text);
+    else firstText ??= { row, text: ownText(text) };
     if (odd.test(text) && !(cell instanceof EscapedText)) firstOdd ??= { row, text: ownText(text) };
     let code = known.get(text);
     if (code === undefined && categories) {
@@ -193,16 +287,23 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
       }
       const text = textOf(cell);
       if (missing.isText(text)) return numbers.push(NaN);
+      // A word in quotes is a category, but not in a column of numbers or of other categories.
+      const isCategory = categories ? known.has(text) : kind !== "number" && cells.isText(cell);
+      if (missing.isWord(text) && !isCategory) {
+        addWord(words.missing, text);
+        return numbers.push(NaN);
+      }
       if (kind === "category") {
         requireExact(cell, name, row, fail);
         return category(text, cell, row);
       }
-      const value = numberIn(text, decimal());
+      const value = cells.number(text);
       if (Number.isNaN(value)) category(text, cell, row);
       else number(value, text, row);
     },
     finish() {
-      const isCategory = kind === "category" || firstText !== undefined && count === 0;
+      const hasTexts = firstText !== undefined || words.category.count > 0;
+      const isCategory = kind === "category" || hasTexts && count === 0;
       const wrong = kind === "category" ? undefined : kind === "number" || count > 0 ? firstText : firstOdd;
       if (wrong) {
         const fixes = signFixes(wrong.text);
@@ -228,6 +329,24 @@ export function valueColumn(options: ValueColumnOptions, fail: RowError): ValueC
       }
       codes.fill(-1, rows);
       return { kind: "category", codes: codes.view(), categories: [...known.keys()] };
+    },
+    notices() {
+      const read = ({ text, count }: { text: string; count: number }, why: string) =>
+        `column ${quoted(name)}: ${quoted(text)} is read as a missing value, in ${
+          plural(count, "row")
+        }${why}`;
+      const isCategory = kind === "category" || count === 0 && firstText !== undefined;
+      if (isCategory && words.missing.count > 0) {
+        return [
+          read(
+            words.missing,
+            categories ? "" : '; if it is a category, write it in quotes, or set the option missing to ""',
+          ),
+        ];
+      }
+      return !isCategory && count > 0 && words.category.count > 0
+        ? [read(words.category, ", because the other values are numbers")]
+        : [];
     },
   };
 }

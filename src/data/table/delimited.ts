@@ -2,7 +2,15 @@
 import { DataFormatError, type FormatErrorDetails, numberOf, quoted } from "../format.ts";
 import { maxRowBytes } from "./bytes.ts";
 import { unescapeFormula } from "./formula.ts";
-import { type Cell, delimiters, EscapedText, type RowSink, type TableOptions } from "./options.ts";
+import {
+  type Cell,
+  delimiters,
+  EscapedText,
+  QuotedText,
+  type RowSink,
+  type TableOptions,
+  textOf,
+} from "./options.ts";
 import type { TextBlock } from "./text.ts";
 
 /** Notation of fields and numbers. */
@@ -111,12 +119,12 @@ export class DelimitedRows {
     }
   }
 
-  private row(fields: string[], row: string, line: number): void {
+  private row(fields: Cell[], row: string, line: number): void {
     if (fields.length === 1 && row.trim() === "") return;
     if (this.width === 0) {
       if (/^sep=.\r?$/i.test(row)) return;
       this.width = fields.length;
-      this.sink.header(fields.map((field) => unescapeFormula(field.trim()) ?? field.trim()));
+      this.sink.header(fields.map((field) => unescapeFormula(textOf(field)) ?? textOf(field)));
       return;
     }
     if (fields.length !== this.width) {
@@ -131,9 +139,9 @@ export class DelimitedRows {
   }
 
   /** Splits a row with quotes, which may span several lines. */
-  private quotedFields(row: string, line: number): string[] {
+  private quotedFields(row: string, line: number): Cell[] {
     const { delimiter } = this.dialect;
-    const fields: string[] = [];
+    const fields: Cell[] = [];
     for (let at = 0;;) {
       while (row[at] === " ") at++;
       let stop: number;
@@ -141,7 +149,7 @@ export class DelimitedRows {
         let close = row.indexOf('"', at + 1);
         while (row[close + 1] === '"') close = row.indexOf('"', close + 2);
         if (close < 0) this.failQuote(line);
-        fields.push(row.slice(at + 1, close).replaceAll('""', '"'));
+        fields.push(new QuotedText(row.slice(at + 1, close).replaceAll('""', '"')));
         stop = row.indexOf(delimiter, close);
         if (stop < 0) stop = row.length;
         const behind = row.slice(close + 1, stop).trim();
@@ -155,8 +163,9 @@ export class DelimitedRows {
       } else {
         stop = row.indexOf(delimiter, at);
         if (stop < 0) stop = row.length;
-        fields.push(row.slice(at, stop));
-        if (fields.at(-1)!.includes('"')) {
+        const field = row.slice(at, stop);
+        fields.push(field);
+        if (field.includes('"')) {
           this.fail(
             line,
             `a quote in field ${fields.length}, which does not begin with one`,
@@ -179,8 +188,9 @@ export class DelimitedRows {
 }
 
 /** The cell of a field. Removes the escaping of texts that look like formulas. */
-function unescaped(field: string): Cell {
-  if (!field.includes("'")) return field;
-  const text = unescapeFormula(field.trim());
+function unescaped(field: Cell): Cell {
+  const escaped = textOf(field);
+  if (!escaped.startsWith("'")) return field;
+  const text = unescapeFormula(escaped);
   return text === undefined ? field : new EscapedText(text);
 }

@@ -47,7 +47,9 @@ export class JsonRows {
     if (!isRecord(value)) {
       throw this.error(line, `expected a complete JSON object in this line, got ${quote(text)}`);
     }
-    this.object(value, line);
+    // JSON allows numbers beyond float64. Their texts are passed on, for the message.
+    const isInfinite = Object.values(value).some((cell) => cell === Infinity || cell === -Infinity);
+    this.object(isInfinite ? JSON.parse(text, finite) : value, line);
   }
 
   /** Reads a row. @param line Number of the line, from 1. */
@@ -89,6 +91,11 @@ export class JsonRows {
   private error(line: number, message: string, details?: FormatErrorDetails): DataFormatError {
     return new DataFormatError(this.file, line, message, { ...details, unit: this.unit });
   }
+}
+
+/** Replaces a number beyond float64 by its text. */
+function finite(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
+  return value === Infinity || value === -Infinity ? context?.source ?? value : value;
 }
 
 function quote(text: string): string {

@@ -60,7 +60,10 @@ export interface TableOptions {
   zone?: string;
   /** Rule for observations of one series with the same time and different values: `"refuse"`. */
   duplicates?: "refuse" | "mean" | "first" | "last";
-  /** Texts of missing values, in addition to the defaults. A number matches its value in any notation. */
+  /**
+   * Texts of missing values, in addition to the defaults. A number matches its value in any notation. With an empty
+   * text the list replaces the defaults: `[""]` leaves only empty cells missing.
+   */
   missing?: readonly string[];
   /** Encoding of a text table: UTF-8, or UTF-16 if the first bytes show it. */
   encoding?: "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
@@ -116,6 +119,8 @@ export interface ReadOptions {
    * rejected.
    */
   numericTimes?: TimeUnit;
+  /** Classes of an earlier table. They are classes even if they are written like a missing value. */
+  classes?: readonly string[];
 }
 
 /** A date from a file format with a type for dates. */
@@ -132,14 +137,24 @@ export class FileDate {
   }
 }
 
-/** A text that was escaped in its file, hence neither a formula nor a number. */
-export class EscapedText {
-  /** The text without escaping. */
+/** A text in quotes. It may be a number, but not a word for a missing value. */
+export class QuotedText {
+  /** The text without quotes. */
   constructor(readonly text: string) {}
 }
 
+/** A text that was escaped in its file, hence neither a formula nor a number. */
+export class EscapedText extends QuotedText {}
+
 /** A cell of a table. A text may also be a number in decimal notation. */
-export type Cell = string | number | bigint | boolean | FileDate | EscapedText | null | undefined;
+export type Cell = string | number | bigint | boolean | FileDate | QuotedText | null | undefined;
+
+/** Notation of the cells of a text table. */
+export interface TextNotation {
+  readonly decimal: "." | ",";
+  /** Whether the decimal sign is recognised, in a table that may have thousands separators. */
+  readonly isUncertain: boolean;
+}
 
 /** Receives a table row by row. */
 export interface RowSink {
@@ -154,24 +169,30 @@ export interface RowSink {
   row(cells: readonly Cell[], line: number): void;
 }
 
-/** Texts of missing values by default, in lower case. */
-const defaultMarkers = ["", "?", "nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "none"];
+/** Words for missing values by default, in lower case. */
+const defaultWords = ["?", "nan", "na", "n/a", "#n/a", "<na>", "nat", "null", "none"];
 
 /** Recognises missing values. */
 export interface MissingRule {
-  /** Whether a text is a missing value, ignoring case. */
+  /** Whether a text is empty, or one of the option `missing`. Ignores case. */
   isText(text: string): boolean;
+  /** Whether a text is a word for a missing value by default. Such a word in quotes is a text. Ignores case. */
+  isWord(text: string): boolean;
   /** Whether a number is a missing value. */
   isNumber(value: number): boolean;
 }
 
-/** The rule for the default texts and those of the option `missing`. */
+/** The rule for the default words and the texts of the option `missing`. */
 export function missingRule({ missing = [] }: Pick<TableOptions, "missing">): MissingRule {
-  const texts = new Set([...defaultMarkers, ...missing.map((text) => text.toLowerCase())]);
+  const texts = new Set(missing.map((text) => text.toLowerCase()));
+  const words = new Set(texts.has("") ? [] : defaultWords);
   const numbers = new Set(missing.map(numberOf).filter((value) => !Number.isNaN(value)));
-  const longest = Math.max(...[...texts].map(({ length }) => length));
+  const longest = Math.max(...[...texts, ...defaultWords].map(({ length }) => length));
+  const isIn = (set: ReadonlySet<string>, text: string) =>
+    text.length <= longest && set.has(text.toLowerCase());
   return {
-    isText: (text) => text === "" || text.length <= longest && texts.has(text.toLowerCase()),
+    isText: (text) => text === "" || isIn(texts, text),
+    isWord: (text) => isIn(words, text),
     isNumber: (value) => numbers.has(value),
   };
 }
@@ -181,5 +202,6 @@ export function textOf(cell: Cell): string {
   if (typeof cell === "string") return cell.trim();
   if (cell === null || cell === undefined) return "";
   if (cell instanceof EscapedText) return cell.text;
+  if (cell instanceof QuotedText) return cell.text.trim();
   return cell instanceof FileDate ? new Date(cell.milliseconds).toISOString() : String(cell);
 }

@@ -8,7 +8,7 @@ import { openFile, type TableContent } from "./bytes.ts";
 import { TableBuilder } from "./builder.ts";
 import { DelimitedRows, dialectOf } from "./delimited.ts";
 import { JsonRows } from "./json_lines.ts";
-import { type ReadOptions, tableOptionNames, type TableOptions } from "./options.ts";
+import { type ReadOptions, tableOptionNames, type TableOptions, type TextNotation } from "./options.ts";
 import { readParquet } from "./parquet.ts";
 import { readSqlite } from "./sqlite.ts";
 import { encodingOf, type TextBlock, textBlocks } from "./text.ts";
@@ -18,6 +18,7 @@ const readTableOptionNames: OptionNames<TableOptions & ReadOptions> = {
   targets: "optional",
   columns: "optional",
   numericTimes: "optional",
+  classes: "optional",
 };
 
 /** Names of the table files in a folder. */
@@ -143,7 +144,7 @@ export function parseCsv(text: string, file: string, options: TableOptions & Rea
   checkOptions("parseCsv", options, readTableOptionNames);
   const builder = new TableBuilder(file, options);
   const dialect = dialectOf(text, options);
-  const rows = new DelimitedRows(dialect, builder.file(file, "line", () => dialect.decimal), file);
+  const rows = new DelimitedRows(dialect, builder.file(file, "line", notationOf(dialect, options)), file);
   rows.block({ text: text.replace(/^\uFEFF/, ""), line: 1 });
   rows.end();
   return builder.finish();
@@ -243,5 +244,13 @@ function rowsOf(file: string, kind: string, text: string, builder: TableBuilder,
     builder.notices.push(`fields are separated by ${JSON.stringify(dialect.delimiter)}`);
   }
   if (dialect.decimal === "," && !options.decimal) builder.notices.push("numbers have a decimal comma");
-  return new DelimitedRows(dialect, builder.file(file, "line", () => dialect.decimal), file);
+  return new DelimitedRows(dialect, builder.file(file, "line", notationOf(dialect, options)), file);
+}
+
+/** Tables with commas between fields have no thousands separators outside quotes, hence decimal points. */
+function notationOf(
+  { delimiter, decimal }: ReturnType<typeof dialectOf>,
+  options: TableOptions,
+): TextNotation {
+  return { decimal, isUncertain: options.decimal === undefined && delimiter !== "," };
 }

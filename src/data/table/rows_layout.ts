@@ -3,6 +3,7 @@ import { DataFormatError, listed, numberOf } from "../format.ts";
 import {
   type Cell,
   type MissingRule,
+  QuotedText,
   type ReadOptions,
   type RowSink,
   type TableOptions,
@@ -10,7 +11,7 @@ import {
 } from "./options.ts";
 
 /** Name of the channel. */
-const valueColumn = "value";
+export const valueColumn = "value";
 
 /**
  * Makes a sink for rows that are whole series. It passes one row per value to the next sink, with the positions
@@ -19,19 +20,23 @@ const valueColumn = "value";
  * The options name the columns of the series' name, its targets, its group and its static values. All other
  * columns are values, in their order. A table without names of columns, such as a `.tsv` file of the UCR
  * archive, has the label in its first column.
+ *
+ * @param isTyped Whether the file marks texts, so that no text is a word for a missing value.
  */
 export function rowsLayout(
   sink: RowSink,
   file: string,
   options: TableOptions & ReadOptions,
   missing: MissingRule,
+  isTyped: boolean,
 ): RowSink {
   const { series = "series", time = "time", target = ["label"], group, static: statics = [] } = options;
   const { ignore = [] } = options;
   const ofSeries = [series, ...target, ...group === undefined ? [] : [group], ...statics, ...ignore];
   const isMissing = (cell: Cell) => {
     const text = textOf(cell);
-    return missing.isText(text) || missing.isNumber(numberOf(text));
+    const isWord = !isTyped && !(cell instanceof QuotedText) && missing.isWord(text);
+    return isWord || missing.isText(text) || missing.isNumber(numberOf(text));
   };
   /** Places of the columns of the whole series, and of the values. */
   let [kept, values]: number[][] = [[], []];

@@ -13,7 +13,7 @@ import {
   type TimeUnit,
 } from "../format.ts";
 import { monthOf } from "../months.ts";
-import { cellDetails, numberIn, ownText, type RowError, signFixes } from "./columns.ts";
+import { cellDetails, type CellReader, ownText, type RowError, signFixes } from "./columns.ts";
 import { type Growing, growing } from "./growing.ts";
 import { type Cell, FileDate, textOf } from "./options.ts";
 
@@ -70,11 +70,11 @@ export function timeColumn(
     unit?: TimeUnit;
     numericTimes?: TimeUnit;
     zone?: string;
-    decimal: () => "." | ",";
+    cells: CellReader;
   },
   fail: RowError,
 ): TimeColumn {
-  const { name, zone, decimal } = options;
+  const { name, zone, cells } = options;
   const values = growing(Float64Array);
   const notations = growing(Uint8Array);
   /** Differences of integers in the file from their values in float64, from the first such difference on. */
@@ -104,7 +104,11 @@ export function timeColumn(
         return push(cell.in(zone), written);
       }
       const text = textOf(cell);
-      const number = numberIn(text, decimal());
+      const number = cells.number(text);
+      if (Math.abs(number) === Infinity) {
+        wrong ??= { row, text: ownText(text) };
+        return push(number, numeric);
+      }
       if (Math.abs(number) > Number.MAX_SAFE_INTEGER && /^[+-]?\d+$/.test(text)) {
         return pushInteger(BigInt(text.replace("+", "")), row);
       }
