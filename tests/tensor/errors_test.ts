@@ -16,7 +16,6 @@ import {
   normal,
   ones,
   randperm,
-  scan,
   splitKey,
   stack,
   tensor,
@@ -24,9 +23,7 @@ import {
   uniform,
   zeros,
 } from "../../mod.ts";
-import { cpu, testOnBoth, testOnDevices } from "../devices.ts";
-import { createCpuDevice } from "../../src/device/cpu/device.ts";
-import { setCurrentDevice } from "../../src/device/current.ts";
+import { testOnDevices } from "../devices.ts";
 
 const cases: [string, () => unknown, RegExp][] = [
   [
@@ -352,53 +349,3 @@ testOnDevices(
     else assert.deepEqual([...await add().data()], [NaN, NaN, NaN, NaN]);
   },
 );
-
-testOnBoth("operations on tensors of two devices throw, and to() moves a tensor", async (cpu, webgpu) => {
-  setCurrentDevice(cpu);
-  const a = tensor([1, 2]);
-  setCurrentDevice(webgpu);
-  const b = tensor([3, 4]);
-  assert.throws(
-    () => a.add(b),
-    /add: one tensor is on cpu, another on webgpu; move one with await x.to\(device\)/,
-  );
-  assert.deepEqual([...await (await a.to(webgpu)).add(b).data()], [4, 6]);
-  assert.deepEqual([...await a.add(await b.to(cpu)).data()], [4, 6]);
-  assert.equal(await a.to(cpu), a);
-});
-
-Deno.test("tensors of two devices of one kind are rejected with the reason and the remedy", async () => {
-  setCurrentDevice(createCpuDevice({ threads: 1 }));
-  const a = tensor([1, 2]);
-  const second = createCpuDevice({ threads: 1 });
-  setCurrentDevice(second);
-  const b = tensor([3, 4]);
-  assert.throws(
-    () => a.add(b),
-    /add: the tensors are on two devices of the kind cpu, because init was called .* x\.to\(device\)/,
-  );
-  assert.deepEqual([...await (await a.to(second)).add(b).data()], [4, 6]);
-});
-
-Deno.test("loops and assign reject tensors of two devices", () => {
-  setCurrentDevice(createCpuDevice({ threads: 1 }));
-  const a = tensor([1, 2]);
-  setCurrentDevice(cpu);
-  const b = tensor([1, 2]);
-  for (const mix of [() => scan((h) => [h.mul(a), 0], b, b), () => a.assign(b)]) {
-    assert.throws(mix, /the tensors are on two devices of the kind cpu/);
-  }
-});
-
-testOnBoth("only the CPU supports float64", (_, webgpu) => {
-  setCurrentDevice(webgpu);
-  assert.throws(() => tensor([1, 2], { dtype: "float64" }).add(1), /float64/);
-  setCurrentDevice(cpu);
-});
-
-Deno.test("a device given by its name is rejected with the call that makes one", async () => {
-  await assert.rejects(
-    ones([2]).to("cpu" as never),
-    /^TypeError: to: the device is "cpu", expected a device, as await init\(\{ device: "cpu" \}\) returns$/,
-  );
-});

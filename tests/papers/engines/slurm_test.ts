@@ -49,7 +49,7 @@ Deno.test("the script of a job array contains the resources, and the list of com
   assert.equal(lines.length, 2);
   assert.match(
     lines[1],
-    /^"\$deno" run --quiet -P=train --no-lock tasks\/train.ts sine .* --seed 2 .* --run 'runs\/made up\/sine-gru-2-.*'$/,
+    /^"\$deno" run --quiet --no-prompt -P=train --no-lock tasks\/train.ts sine .* --seed 2 .* --run 'runs\/made up\/sine-gru-2-.*'$/,
   );
 });
 
