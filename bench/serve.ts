@@ -16,6 +16,7 @@ const program = benchCommand("serve")
   .option("--streams <number>", "series, each observed once a second", wholeFrom(1), 1000)
   .option("--sockets <number>", "number of connections", wholeFrom(1), 100)
   .option("--seconds <number>", "duration", wholeFrom(1), 20)
+  .option("--busy <number>", "processes that use the processor meanwhile", wholeFrom(0), 0)
   .option(
     "--malformed <number>",
     "send this number of malformed requests instead of observations",
@@ -28,6 +29,7 @@ type Options = {
   streams: number;
   sockets: number;
   seconds: number;
+  busy: number;
   hidden: number;
   malformed?: number;
   seed: number;
@@ -41,8 +43,9 @@ await main(async (args) => {
   try {
     const server = await startServer(await trainOnline(folder, options.hidden));
     try {
-      if (options.malformed === undefined) await load(server, options);
-      else faults = await attack(server, folder, options.malformed, options.seed);
+      if (options.malformed === undefined) {
+        faults = await besideBusy(options.busy, () => load(server, options));
+      } else faults = await attack(server, folder, options.malformed, options.seed);
     } finally {
       server.process.kill("SIGTERM");
     }
@@ -79,10 +82,10 @@ async function startServer(run: string): Promise<Server> {
   const process = new Deno.Command(Deno.execPath(), {
     args: [
       "run",
-      "--allow-read",
-      "--allow-net",
-      "--allow-env=XDG_RUNTIME_DIR,DENO_V8_FLAGS,WS_NO_BUFFER_UTIL,WS_NO_UTF_8_VALIDATE",
-      "src/commands/serve.ts",
+      "--quiet",
+      "-P=serve",
+      "--no-check",
+      "tasks/serve.ts",
       run,
       "--port",
       "0",
@@ -128,19 +131,38 @@ async function metricsOf({ url }: Server): Promise<(name: string) => number> {
   return (name) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
 }
 
-/** Sends one observation per second for each series, at different times, and prints response statistics. */
-async function load(server: Server, { streams, sockets: count, seconds }: Options): Promise<void> {
+/** Runs a measurement beside processes that use the processor. */
+async function besideBusy<T>(count: number, measure: () => Promise<T>): Promise<T> {
+  const busy = Array.from(
+    { length: count },
+    () => new Deno.Command(Deno.execPath(), { args: ["eval", "for (;;);"], stdin: "null" }).spawn(),
+  );
+  try {
+    return await measure();
+  } finally {
+    for (const process of busy) process.kill("SIGKILL");
+    await Promise.all(busy.map(({ status }) => status));
+  }
+}
+
+/**
+ * Sends one observation per second for each series, at different times, and prints response statistics. Returns
+ * the number of observations without an answer.
+ */
+async function load(server: Server, { streams, sockets: count, seconds }: Options): Promise<number> {
   const address = `${server.url.replace("http", "ws")}/stream`;
   const sent = new Map<string, number>();
   const latencies: number[] = [];
-  let errors = 0;
+  let [errors, answers] = [0, 0];
   const sockets = await Promise.all(Array.from({ length: count }, async () => {
     const socket = new WebSocket(address);
     await new Promise((resolve, reject) => [socket.onopen, socket.onerror] = [resolve, reject]);
     socket.onmessage = ({ data }) => {
       const { type, answer } = JSON.parse(data);
-      if (type === "answer") latencies.push(performance.now() - sent.get(answer.series)!);
-      else if (errors++ === 0) console.log(`an error: ${data}`);
+      if (type === "answer") {
+        answers++;
+        latencies.push(performance.now() - sent.get(answer.series)!);
+      } else if (errors++ === 0) console.log(`an error: ${data}`);
     };
     return socket;
   }));
@@ -166,7 +188,9 @@ async function load(server: Server, { streams, sockets: count, seconds }: Option
   }
   const used = (await metricsOf(server))(processor) - before.cpu;
   const cores = used / (performance.now() - before.at) * 1000;
-  await new Promise((resolve) => setTimeout(resolve, 500));
+  for (let wait = 0; wait < 50 && answers < next; wait++) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
   const sorted = Float64Array.from(latencies).sort();
   const quantile = (share: number) => sorted[Math.floor(share * (sorted.length - 1))].toFixed(1);
   const metric = await metricsOf(server);
@@ -174,7 +198,7 @@ async function load(server: Server, { streams, sockets: count, seconds }: Option
     `${
       metric("weft_streams")
     } streams of one observation a second each, over ${count} connections, ${seconds} s: ` +
-      `${sorted.length} answers, ${errors} errors`,
+      `${sorted.length} answers, ${errors} errors, ${next - answers} without an answer`,
   );
   console.log(
     `from sending to answer: median ${quantile(0.5)} ms, 95 % ${quantile(0.95)} ms, 99 % ${
@@ -189,4 +213,5 @@ async function load(server: Server, { streams, sockets: count, seconds }: Option
       `${(metric("process_resident_memory_bytes") / 2 ** 20).toFixed(0)} MiB`,
   );
   for (const socket of sockets) socket.close();
+  return next - answers;
 }

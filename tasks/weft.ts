@@ -22,7 +22,7 @@ const needsOf: Readonly<Record<string, readonly Permission[]>> = {
   train: ["read", "write", "net"],
   predict: ["read"],
   evaluate: ["read"],
-  serve: ["read", "net"],
+  serve: ["read", "write", "net"],
   view: ["read", "net"],
 };
 
@@ -50,6 +50,10 @@ export const subcommands: Readonly<Record<string, Subcommand>> = {
 /** A command for the experiments of this program. */
 async function ofExperiments(name: string): Promise<CommandBody> {
   const { experiments } = await import("./experiments.ts");
+  if (name === "serve") {
+    const { serve } = await import("../src/commands/serve.ts");
+    return (args) => serve(args, experiments, new URL("./serve_worker.ts", import.meta.url));
+  }
   const run = await experimentCommands[name].load();
   return (args) => run(args, experiments);
 }

@@ -54,8 +54,6 @@ interface StreamedStep {
   readonly name: string;
   readonly inputChannels: number;
   readonly dtype: DType;
-  /** Batch sizes, ascending. A call uses the smallest sufficient size, so that only a few sizes are traced. */
-  readonly batches: readonly number[];
   /** Reads rows `(batch, inputChannels)`. `known` is the state before, undefined before the first row. */
   step(x: Tensor, known?: StreamKnowledge): StreamKnowledge & { prediction: Tensor };
 }
@@ -89,7 +87,7 @@ export function seriesStreams(model: StreamableModel): SeriesStreams<SeriesStrea
   }
   const { name, inputChannels, dtype } = streamed;
   return stepStreams({
-    ...{ name, inputChannels, dtype, batches: [1, 4, 16] },
+    ...{ name, inputChannels, dtype },
     step(x, known) {
       const times = Array.from({ length: 1 + (known?.observations.length ?? 0) }, (_, t) => t);
       return streamStep(streamed, "hermite", 0, times, x, known);
@@ -97,24 +95,29 @@ export function seriesStreams(model: StreamableModel): SeriesStreams<SeriesStrea
   });
 }
 
-/** Streams of many series by a function for one observation, which `jit` traces once for each batch size. */
+/**
+ * Batch size of all calls; missing series are padding. Kernels for other sizes add in another order, so that the
+ * result for a series would depend on the number of series that arrive at the same time.
+ */
+const batch = 16;
+
+/** Streams of many series by a function for one observation, which `jit` traces once. */
 export function stepStreams(steps: StreamedStep): SeriesStreams<SeriesStreamState> {
-  const { name, inputChannels, dtype, batches } = steps;
-  const maxBatch = batches.at(-1)!;
+  const { name, inputChannels, dtype } = steps;
   const read = (x: Tensor, known: StreamKnowledge | null) => steps.step(x, known ?? undefined);
   const step = jit(read);
   /**
-   * Result tensors by the number of known observations and the batch size. They are reused, since garbage
+   * Result tensors by the number of known observations. They are reused, since garbage
    * collection of new ones would be expensive.
    */
-  const results = new Map<string, Tensor[]>();
+  const results = new Map<number, Tensor[]>();
   let shape: Shape | undefined;
   /** Shape of the state of a series. */
   const stateShape = () =>
     shape ??= withoutRecording(() =>
       tidy(() => {
-        const x = tensor(new Float64Array(maxBatch * inputChannels), {
-          shape: [maxBatch, inputChannels],
+        const x = tensor(new Float64Array(batch * inputChannels), {
+          shape: [batch, inputChannels],
           dtype,
         });
         return read(x, null).state;
@@ -126,7 +129,6 @@ export function stepStreams(steps: StreamedStep): SeriesStreams<SeriesStreamStat
     rows: readonly (readonly number[])[],
     known: readonly (SeriesStreamState | undefined)[],
   ): Promise<StreamedOutputs<SeriesStreamState>[]> => {
-    const batch = batches.find((size) => size >= rows.length)!;
     const stacked = (parts: readonly ArrayLike<number>[], shape: Shape) =>
       stackedRows(parts, batch, shape, dtype);
     const kept = known[0]?.observations.length ?? 0;
@@ -143,13 +145,13 @@ export function stepStreams(steps: StreamedStep): SeriesStreams<SeriesStreamStat
           },
         );
         const outputs = [prediction, state, ...observations];
-        const places = results.get(`${kept} ${batch}`);
+        const places = results.get(kept);
         if (places) places.forEach((place, i) => place.assign(outputs[i]));
-        else results.set(`${kept} ${batch}`, outputs.map((x) => parameter(x)));
+        else results.set(kept, outputs.map((x) => parameter(x)));
       })
     );
     const [prediction, state, ...observations] = await Promise.all(
-      results.get(`${kept} ${batch}`)!.map(async (x) => await x.data()),
+      results.get(kept)!.map(async (x) => await x.data()),
     );
     return rows.map((_, i) => ({
       outputs: Array.from(rowOf(prediction, i, batch)),
@@ -169,8 +171,8 @@ export function stepStreams(steps: StreamedStep): SeriesStreams<SeriesStreamStat
       const results: StreamedOutputs<SeriesStreamState>[] = [];
       const groups = Map.groupBy(rows.keys(), (i) => states[i]?.observations.length ?? 0);
       for (const group of groups.values()) {
-        for (let start = 0; start < group.length; start += maxBatch) {
-          const positions = group.slice(start, start + maxBatch);
+        for (let start = 0; start < group.length; start += batch) {
+          const positions = group.slice(start, start + batch);
           const found = await advance(positions.map((i) => rows[i]), positions.map((i) => states[i]));
           positions.forEach((position, i) => results[position] = found[i]);
         }

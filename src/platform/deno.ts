@@ -1,5 +1,5 @@
 /** Deno. */
-import { nodeAbilities } from "./node.ts";
+import { memoryWithin, nodeAbilities } from "./node.ts";
 import type { Platform } from "./platform.ts";
 import { tryAddressChecks, vectorsPerRegisterOf } from "./vectors_per_register.ts";
 
@@ -35,5 +35,5 @@ function readFlags(): string | undefined {
 
 function machineMemory(): number {
   const { state } = Deno.permissions.querySync({ name: "sys", kind: "systemMemoryInfo" });
-  return state === "granted" ? Deno.systemMemoryInfo().total : Infinity;
+  return state === "granted" ? memoryWithin(Deno.systemMemoryInfo().total) : Infinity;
 }

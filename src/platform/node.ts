@@ -20,6 +20,8 @@ interface Process {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly execArgv: readonly string[];
   resourceUsage(): { readonly maxRSS: number };
+  /** Memory of the group of processes (cgroup) in bytes; 0 or a huge number if it has no limit. */
+  constrainedMemory(): number;
   getBuiltinModule<Name extends keyof Modules>(name: Name): Modules[Name];
 }
 
@@ -58,8 +60,13 @@ export function node(): Platform {
     prefersMemory64: false,
     dawn: { package: "webgpu", needs: "npm install webgpu" },
     hasNativeLibraries: false,
-    machineMemory: () => moduleOf("node:os").totalmem(),
+    machineMemory: () => memoryWithin(moduleOf("node:os").totalmem()),
   };
+}
+
+/** Memory that the process may use: of the machine, or of its group of processes. @param total Memory of the machine. */
+export function memoryWithin(total: number): number {
+  return Math.min(total, process.constrainedMemory() || Infinity);
 }
 
 /** Threads, turns of the event loop, memory in use, files, and decompression. */

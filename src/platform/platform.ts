@@ -86,7 +86,7 @@ export interface Platform {
   readonly webGpu?: string;
   /** The package of Google's Dawn, another WebGPU implementation, and what an import of it needs. */
   readonly dawn?: { readonly package: string; readonly needs: string };
-  /** Memory of the machine in bytes; infinity if unknown. */
+  /** Memory of the machine, or of the process's group if that is less, in bytes; infinity if unknown. */
   machineMemory(): number;
   /** Whether this thread can wait for others without using the processor. A page's main thread cannot. */
   readonly canSleep: boolean;

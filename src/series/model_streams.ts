@@ -7,7 +7,7 @@ import { treeLeaves, withLeaves } from "../tensor/tree.ts";
 /** Streams of a state space model. Each observation is a row; the state is the model's state in one row. */
 export function stateSpaceStreams(model: StateSpaceModel, inputChannels: number): SeriesStreams {
   return stepStreams({
-    ...{ name: "state space model", inputChannels, dtype: "float32", batches: [16] },
+    ...{ name: "state space model", inputChannels, dtype: "float32" },
     step(x, known) {
       const time = x.slice(-1, 0, 1);
       const since = time.sub(known?.observations[0].slice(-1, 0, 1) ?? time);

@@ -159,16 +159,33 @@ function isBlock(value: unknown, channels: number, most: number): boolean {
 
 type Push = (row: number[], known: unknown) => Promise<StreamedOutputs>;
 
-/** Batches the rows that arrive during a computation or in the same iteration of the event loop. */
+/** Rows for which a batch does not wait, and the longest wait for rows in milliseconds. */
+const [fullBatch, gatherTime] = [16, 8];
+
+/**
+ * Batches the rows that arrive during a computation or in the same iteration of the event loop. If several
+ * arrive, the next batch waits for more, since small batches take as much time as large ones.
+ */
 function batched(push: SeriesStreams["push"]): Push {
   let waiting: { row: number[]; known: unknown; done: PromiseWithResolvers<StreamedOutputs> }[] = [];
   let isRunning = false;
+  let onFull = () => {};
+  const gathered = (milliseconds: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      onFull = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   const run = async () => {
     isRunning = true;
+    let size = 0;
     while (waiting.length > 0) {
       // Let the event loop handle messages that have already arrived.
-      await new Promise((resolve) => setTimeout(resolve));
+      await gathered(size > 1 && waiting.length < fullBatch ? gatherTime : 0);
       const batch = waiting;
+      size = batch.length;
       waiting = [];
       try {
         const results = await push(batch.map(({ row }) => row), batch.map(({ known }) => known));
@@ -183,6 +200,7 @@ function batched(push: SeriesStreams["push"]): Push {
     const done = Promise.withResolvers<StreamedOutputs>();
     waiting.push({ row, known, done });
     if (!isRunning) void run();
+    else if (waiting.length >= fullBatch) onFull();
     return done.promise;
   };
 }

@@ -20,7 +20,7 @@ export const loopbackNames: readonly string[] = ["127.0.0.1", "localhost", "[::1
  * @throws {RequestError} 403 for another host or origin.
  */
 export function requireAccess(
-  { host, hostname }: URL,
+  { origin: ownOrigin, hostname }: URL,
   origin: string | null,
   { hosts, origins }: Access,
   advice = "",
@@ -28,6 +28,6 @@ export function requireAccess(
   if (hosts && !hosts.includes(hostname)) {
     throw new RequestError(403, `this host name is not allowed${advice}`);
   }
-  if (origin === null || origins.includes(origin) || URL.parse(origin)?.host === host) return;
+  if (origin === null || origin === ownOrigin || origins.includes(origin)) return;
   throw new RequestError(403, "web pages of other origins may not send requests to this server");
 }

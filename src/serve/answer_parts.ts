@@ -23,17 +23,13 @@ export function wantsHtml(request: Request): boolean {
   return request.headers.get("accept")?.includes("text/html") ?? false;
 }
 
-/** Response with a part of a page. A browser that opens the part itself loads and runs nothing. */
-export function htmlPart(html: string): Response {
-  return new Response(html, {
-    headers: {
-      "content-type": "text/html; charset=utf-8",
-      "content-security-policy": "default-src 'none'",
-      "cache-control": "no-store",
-      "x-content-type-options": "nosniff",
-    },
-  });
-}
+/** Headers of a part of a page. A browser that opens the part itself loads and runs nothing. */
+export const htmlHeaders: Readonly<Record<string, string>> = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": "default-src 'none'",
+  "cache-control": "no-store",
+  "x-content-type-options": "nosniff",
+};
 
 /** Answers as a table, and as charts if they are forecasts. @param notices Lines about how the table was read. */
 export function answersPart(answers: readonly Prediction[], notices: readonly string[]): string {

@@ -1,22 +1,119 @@
 /** The open connections of a server. */
-import type { Server } from "node:http";
-import type { Socket } from "node:net";
+import type { Account } from "./account.ts";
+import { Connection } from "./connection.ts";
+import type { Limits } from "./limits.ts";
 
-/** Tracks the connections of a server. Connections above the maximum are closed immediately. */
-export function connectionsOf(server: Server, most: number) {
-  const open = new Set<Socket>();
+/** Bytes of the account for a connection: its objects, its headers, and the bytes that are read ahead. */
+const connectionBytes = 2 ** 15;
+
+/** Milliseconds without progress after which a client's unread answers are dropped if memory is short. */
+const stalledAfter = 1000;
+
+/** Milliseconds between two attempts to accept a connection, between two logs, and until the attempts end. */
+const [retryAfter, logAfter, giveUpAfter] = [20, 60_000, 10_000];
+
+/** The open connections of a server. */
+export interface Connections {
+  /** Number of open connections. */
+  readonly count: number;
+  /** Rejects if the server can no longer accept connections. */
+  readonly failed: Promise<never>;
+  /** Accepts no more connections, and closes idle ones. */
+  stop(): void;
+  /** Waits until all connections end. After `seconds`, closes the open ones. Returns their number. */
+  end(seconds: number): Promise<number>;
+}
+
+/**
+ * Accepts the connections of a listener. At the maximum, a new connection replaces the one that has been idle
+ * for longest. If none is idle, it is closed immediately.
+ */
+export function connectionsOf(
+  listener: Deno.TcpListener,
+  account: Account,
+  { connections, stalledSeconds }: Limits,
+  onConnection: (connection: Connection) => void,
+  log: (error: unknown) => void,
+): Connections {
+  const open = new Set<Connection>();
+  let isEnding = false;
   let onNone = () => {};
-  server.on("connection", (connection: Socket) => {
-    if (open.size >= most) return connection.destroy();
+  const failed = Promise.withResolvers<never>();
+  // The caller may not wait for a failure.
+  failed.promise.catch(() => {});
+
+  const add = (socket: Deno.TcpConn) => {
+    const isRefused = open.size >= connections && !close(oldest(open, ({ isIdle }) => isIdle));
+    if (isEnding || isRefused) return socket.close();
+    const connection = new Connection(socket, account);
+    try {
+      connection.charge("connections", connectionBytes);
+      socket.setNoDelay();
+    } catch {
+      return connection.destroy();
+    }
     open.add(connection);
     connection.on("close", () => {
       open.delete(connection);
       if (open.size === 0) onNone();
     });
-  });
+    onConnection(connection);
+  };
+
+  /** Accepts connections until the listener is closed. */
+  const accept = async () => {
+    let [failingSince, loggedAt] = [Infinity, -Infinity];
+    while (!isEnding) {
+      const now = performance.now();
+      try {
+        const isFull = open.size >= connections;
+        add(await listener.accept());
+        failingSince = Infinity;
+        // A connection that was closed keeps its file descriptor until the next turn.
+        if (isFull) await turn(0);
+      } catch (error) {
+        if (isEnding) return;
+        // For example, the process can open no more files.
+        const text = `the server cannot accept connections, ${open.size} are open: ${
+          (error as Error).message
+        }`;
+        if (now - loggedAt > logAfter) {
+          log(text);
+          loggedAt = now;
+        }
+        failingSince = Math.min(failingSince, now);
+        if (now - failingSince > giveUpAfter) return failed.reject(new Error(text));
+        close(oldest(open, ({ isIdle }) => isIdle));
+        await turn(retryAfter);
+      }
+    }
+  };
+  const close = (connection: Connection | undefined): boolean => {
+    if (!connection) return false;
+    open.delete(connection);
+    connection.abandon();
+    return true;
+  };
+  const isStalled = (milliseconds: number) => ({ writableLength, activeAt }: Connection) =>
+    writableLength > 0 && performance.now() - activeAt > milliseconds;
+  account.onShort(() => close(oldest(open, isStalled(stalledAfter))));
+  const watch = setInterval(() => {
+    while (close(oldest(open, isStalled(1000 * stalledSeconds))));
+  }, 1000);
+  Deno.unrefTimer(watch);
+  void accept();
   return {
-    /** Waits until all connections end. After `seconds`, closes the open ones. */
-    async end(seconds: number) {
+    get count() {
+      return open.size;
+    },
+    failed: failed.promise,
+    stop() {
+      if (isEnding) return;
+      isEnding = true;
+      listener.close();
+      for (const connection of [...open]) if (connection.isIdle) close(connection);
+    },
+    async end(seconds) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       await new Promise<void>((resolve) => {
         onNone = resolve;
@@ -24,7 +121,26 @@ export function connectionsOf(server: Server, most: number) {
         timer = setTimeout(resolve, 1000 * seconds);
       });
       clearTimeout(timer);
-      for (const connection of open) connection.destroy();
+      clearInterval(watch);
+      const left = open.size;
+      for (const connection of [...open]) close(connection);
+      return left;
     },
   };
+}
+
+/** The connection with the earliest activity among some. */
+function oldest(
+  open: ReadonlySet<Connection>,
+  isCandidate: (connection: Connection) => boolean,
+): Connection | undefined {
+  let found: Connection | undefined;
+  for (const connection of open) {
+    if (isCandidate(connection) && !(found && found.activeAt <= connection.activeAt)) found = connection;
+  }
+  return found;
+}
+
+function turn(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

@@ -47,6 +47,18 @@ export function gauge(
   return { text: () => family(name, type, help, [`${name} ${value()}`]) };
 }
 
+/** Makes a metric of current values, by labels. */
+export function gauges(
+  name: string,
+  help: string,
+  values: () => readonly (readonly [Labels, number])[],
+): Metric {
+  return {
+    text: () =>
+      family(name, "gauge", help, values().map(([labels, value]) => `${name}${labelsText(labels)} ${value}`)),
+  };
+}
+
 /** Makes a histogram of latencies in seconds, by labels. */
 export function histogram(name: string, help: string): Histogram {
   const known = new Map<string, { labels: Labels; counts: number[]; sum: number }>();

@@ -3,7 +3,8 @@ import type { DataRecord } from "../series/data_record.ts";
 import { continuedOf } from "../series/forecast_windows.ts";
 import { rangeCodes } from "../series/predictions.ts";
 import { tableNotations } from "./notations.ts";
-import { linesType, tableTypes } from "./predict.ts";
+import { linesType } from "./compute.ts";
+import { tableTypes } from "./predict.ts";
 import { type ProblemFields, type ProblemStatus, problemStatuses, problemType } from "./problem.ts";
 import type { Service } from "./service.ts";
 
@@ -214,7 +215,10 @@ function schemasOf({ record, config }: Pick<Service, "record" | "config">): Reco
     },
     FromServer: {
       oneOf: [
-        typed("answer", { time, answer: reference("Answer") }),
+        typed("answer", {
+          ...{ time, count: { type: "integer", minimum: 1 }, new: { type: "boolean" } },
+          answer: reference("Answer"),
+        }),
         typed("state", { series: text, state }),
         typed("restored", { series: text }),
         typed("dropped", { series: text, detail: text }, { state }),

@@ -1,6 +1,6 @@
 /** Routes of requests to their handlers. */
 import { requireAccess } from "./access.ts";
-import { htmlPart, latestPart, wantsHtml } from "./answer_parts.ts";
+import { htmlHeaders, latestPart, wantsHtml } from "./answer_parts.ts";
 import { metricsType } from "./metrics.ts";
 import { openApiOf } from "./openapi.ts";
 import { pageOf } from "./page.ts";
@@ -24,9 +24,14 @@ const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
   },
   "/latest": {
     GET: (request, { latest }) =>
-      wantsHtml(request) ? htmlPart(latestPart(latest)) : Response.json({ latest }),
+      wantsHtml(request)
+        ? new Response(latestPart(latest), { headers: htmlHeaders })
+        : Response.json({ latest }),
   },
-  "/openapi.json": { GET: (_, service) => Response.json(openApiOf(service)) },
+  "/openapi.json": {
+    GET: (_, service) =>
+      new Response(descriptionOf(service), { headers: { "content-type": "application/json" } }),
+  },
   "/": { GET: (_, service) => pageOf(service) },
   "/health": {
     GET: (_, { name, config, streams, health: { isFailing } }) =>
@@ -47,6 +52,15 @@ const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
       }),
   },
 };
+
+/** Descriptions in JSON of services. They do not change. */
+const descriptions = new WeakMap<Service, string>();
+
+function descriptionOf(service: Service): string {
+  const description = descriptions.get(service) ?? JSON.stringify(openApiOf(service));
+  descriptions.set(service, description);
+  return description;
+}
 
 /** Handler of all requests to a service. It never throws: every error becomes a response. */
 export function handlerOf(service: Service): Handler {

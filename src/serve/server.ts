@@ -1,24 +1,37 @@
-/** HTTP server of a service. Uses Node's server, since Deno's server cannot close idle connections. */
+/**
+ * HTTP server of a service. Uses the parser of Node's server, since Deno's server cannot close idle connections, and
+ * Deno's listener, since Node's server ends silently when the process can open no more files.
+ */
 import { OptionError } from "../device/errors.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
-import type { Duplex } from "node:stream";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 // Not Deno.upgradeWebSocket: it never releases the sockets of Node's server, and it buffers messages of any
 // length.
 import { WebSocketServer } from "ws";
 import { loopbackNames } from "./access.ts";
+import { addressOf } from "./address.ts";
+import { collectGarbage } from "./collect.ts";
+import type { Connection } from "./connection.ts";
 import { connectionsOf } from "./connections.ts";
 import type { Limits } from "./limits.ts";
 import { problem, refusalOf, RequestError } from "./problem.ts";
 import { type Handler, handlerOf, requireSocket } from "./routes.ts";
 import type { Service } from "./service.ts";
+import type { ServerSocket } from "./sockets.ts";
 
 /** A running server. */
 export interface RunningServer {
   /** URL of the server, such as `"http://127.0.0.1:8000"`. */
   readonly url: string;
-  /** Stops accepting requests, completes running requests, and closes all connections. */
-  shutdown(): Promise<void>;
+  /** Rejects if the server can no longer accept connections. */
+  readonly failed: Promise<never>;
+  /**
+   * Stops accepting requests, completes running requests, and closes all connections.
+   *
+   * @param seconds Time for the requests, 10 by default. Then the remaining connections are closed.
+   * @returns Whether all requests were completed.
+   */
+  shutdown(seconds?: number): Promise<boolean>;
 }
 
 const addressNames: OptionNames<{ host: string; port: number }> = {
@@ -42,71 +55,103 @@ export async function startServer(
   address: { host: string; port: number },
 ): Promise<RunningServer> {
   checkOptions("startServer", address, addressNames);
-  const { host, port } = address;
-  const server = createServer(optionsOf(service.limits));
-  const connections = connectionsOf(server, service.limits.connections);
+  const { limits, log } = service;
+  const server = createServer(optionsOf(limits));
   const handler = handlerOf(service);
   const handshakes = new WebSocketServer({
     noServer: true,
     clientTracking: false,
-    maxPayload: service.limits.messageBytes,
+    maxPayload: limits.messageBytes,
   });
   handshakes.on(
     "wsClientError",
-    (error: Error, socket: Duplex) => void refuse(socket, refusalOfHandshake(error)),
+    (error: Error, connection: Connection) => void refuse(connection, refusalOfHandshake(error)),
   );
-  server.on("request", (message, response) => void serve(handler, message, response, service.limits));
+  server.on("request", (message, response) => {
+    const connection = message.socket as unknown as Connection;
+    connection.answer(message, () => void serve(handler, message, response, connection, limits));
+  });
   server.on("upgrade", (message, socket, head) => {
-    socket.on("error", () => {});
+    const connection = socket as unknown as Connection;
     try {
       requireSocket(requestOf(message), service);
     } catch (error) {
-      return void refuse(socket, refusalOfHandshake(error));
+      return void refuse(connection, refusalOfHandshake(error));
     }
-    handshakes.handleUpgrade(message, socket, head, service.sockets.add);
+    connection.openTunnel();
+    handshakes.handleUpgrade(
+      message,
+      connection,
+      head,
+      (socket: ServerSocket) => service.sockets.add(socket, connection),
+    );
   });
   await warmUp(service);
-  const boundPort = await listen(server, host, port);
+  const listener = listen(address);
+  let isEnding = false;
+  // The connections come from the listener. Without these two lines, Node's server takes itself for closed: it
+  // checks no timeouts, and closes connections after each answer.
+  Object.defineProperty(server, "listening", { get: () => !isEnding });
+  server.emit("listening");
+  const connections = connectionsOf(
+    listener,
+    service.account,
+    limits,
+    (connection) => server.emit("connection", connection),
+    log,
+  );
+  const collecting = setInterval(() => {
+    collectGarbage(connections.count === 0 ? "idle" : "busy");
+  }, 1000 * collectSeconds);
+  Deno.unrefTimer(collecting);
+  const { host } = address;
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${boundPort}`,
-    async shutdown() {
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${listener.addr.port}`,
+    failed: connections.failed,
+    async shutdown(seconds = 10) {
+      isEnding = true;
+      clearInterval(collecting);
+      const end = performance.now() + 1000 * seconds;
       server.close();
-      server.closeIdleConnections();
-      await Promise.all([service.predictions.idle(), service.sockets.close()]);
-      await connections.end(graceSeconds);
+      connections.stop();
+      const ended = connections.end(seconds);
+      await Promise.race([ended, Promise.all([service.predictions.idle(), service.sockets.close()])]);
+      // Clients have some time to read their responses.
+      const left = Math.min(readSeconds, (end - performance.now()) / 1000);
+      return await connections.end(Math.max(left, 0)) === 0 && await ended === 0;
     },
   };
 }
 
 /**
- * Streams two observations before the first request. The first prediction of each kind is slow, since it
- * compiles kernels.
+ * Streams three observations before the first request. The first predictions of a series are slow, since they
+ * compile kernels.
  */
 async function warmUp({ model, record, onFailure }: Service): Promise<void> {
   try {
     const stream = model.stream?.("warm-up");
-    for (const time of [0, 1]) await stream?.push(time, record.channels.map(({ mean }) => mean));
+    for (const time of [0, 1, 2]) await stream?.push(time, record.channels.map(({ mean }) => mean));
   } catch (error) {
     // Ignore errors of the data: the prediction may fail for the channel means and still work for clients.
     if (!refusalOf(error)) onFailure(error);
   }
 }
 
-/** Seconds that clients have to read their responses at shutdown. */
-const graceSeconds = 2;
+/** Seconds that clients have to read their responses at shutdown, and between collections of garbage. */
+const [readSeconds, collectSeconds] = [2, 10];
 
 function refusalOfHandshake(error: unknown): RequestError {
   return error instanceof RequestError ? error : new RequestError(400, "not a WebSocket handshake");
 }
 
 /** Responds to a rejected handshake. */
-async function refuse(socket: Duplex, refusal: RequestError): Promise<void> {
+async function refuse(connection: Connection, refusal: RequestError): Promise<void> {
   const answer = problem(refusal);
   const body = await answer.bytes();
   const headers = [...answer.headers, ["content-length", body.length], ["connection", "close"]]
     .map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.write(`HTTP/1.1 ${answer.status} ${answer.statusText}\r\n${headers.join("")}\r\n`);
-  socket.end(body, () => socket.destroy());
+  connection.write(`HTTP/1.1 ${answer.status} ${answer.statusText}\r\n${headers.join("")}\r\n`);
+  connection.end(body, () => connection.destroy());
 }
 
 function optionsOf({ headerSeconds, headerBytes, bodySeconds, idleSeconds }: Limits) {
@@ -122,36 +167,44 @@ function optionsOf({ headerSeconds, headerBytes, bodySeconds, idleSeconds }: Lim
   };
 }
 
-async function listen(server: Server, host: string, port: number): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once(
-      "error",
-      (error) =>
-        reject(
-          new OptionError("invalid-option", `${host}:${port}: ${error.message}`, {
-            option: "port",
-            fixes: [(write) => `choose another ${write("port")}`],
-          }),
-        ),
-    );
-    server.listen(port, host, resolve);
-  });
-  return (server.address() as { port: number }).port;
+/** Opens the port. @throws {OptionError} */
+function listen({ host, port }: { host: string; port: number }): Deno.TcpListener {
+  try {
+    return Deno.listen({ hostname: host, port });
+  } catch (error) {
+    throw new OptionError("invalid-option", `${host}:${port}: ${(error as Error).message}`, {
+      option: "port",
+      fixes: [(write) => `choose another ${write("port")}`],
+    });
+  }
 }
 
 async function serve(
   handler: Handler,
   message: IncomingMessage,
   response: ServerResponse,
+  connection: Connection,
   { answerSeconds }: Limits,
 ): Promise<void> {
   const gone = new AbortController();
-  response.on("close", () => gone.abort());
+  connection.onGone = () => gone.abort();
+  const charges = new DisposableStack();
+  response.on("close", () => {
+    gone.abort();
+    charges.dispose();
+    connection.answered();
+  });
   message.on("error", () => {});
   response.on("error", () => {});
-  const answer = await answerTo(handler, message, gone.signal);
-  const body = new Uint8Array(await answer.arrayBuffer());
-  if (gone.signal.aborted) return;
+  let answer = await answerTo(handler, message, gone.signal);
+  let body = await answer.bytes();
+  try {
+    if (body.length > smallAnswer) charges.use(connection.charge("answers", body.length));
+  } catch (error) {
+    answer = problem(error as RequestError);
+    body = await answer.bytes();
+  }
+  if (connection.destroyed) return;
   const headers: Record<string, string | number> = {
     ...Object.fromEntries(answer.headers),
     "content-length": body.length,
@@ -159,37 +212,43 @@ async function serve(
     // Close the connection instead of waiting for the rest of a rejected body.
     ...(message.complete ? {} : { connection: "close" }),
   };
-  const late = setTimeout(() => message.socket.destroy(), 1000 * answerSeconds);
-  // A response that is queued behind another one never emits "close" when the connection ends. Do not let its
-  // timer keep the process alive.
-  Deno.unrefTimer(late);
+  const late = setTimeout(() => connection.destroy(), 1000 * answerSeconds);
   response.on("close", () => clearTimeout(late));
   response.writeHead(answer.status, headers);
   response.end(message.method === "HEAD" ? undefined : body, () => {
-    if (!message.complete) message.socket.destroy();
+    if (!message.complete) connection.destroy();
   });
 }
+
+/** Size of an answer that is part of the memory of its connection, in bytes. */
+const smallAnswer = 2 ** 12;
 
 async function answerTo(handler: Handler, message: IncomingMessage, signal: AbortSignal): Promise<Response> {
   let request: Request;
   try {
     request = requestOf(message, signal);
-  } catch {
-    return problem(new RequestError(400, "malformed request: its address or its method is invalid"));
+  } catch (error) {
+    const malformed = "malformed request: its address or its method is invalid";
+    return problem(error instanceof RequestError ? error : new RequestError(400, malformed));
   }
   return await handler(request);
 }
 
-/** Converts a Node message to a request. @throws {TypeError} If the address or the method is invalid. */
+/**
+ * Converts a Node message to a request.
+ *
+ * @throws {RequestError} If the address or the host is invalid.
+ * @throws {TypeError} If the method is invalid.
+ */
 function requestOf(message: IncomingMessage, signal?: AbortSignal): Request {
-  const { method = "GET", url = "/", headers, headersDistinct } = message;
-  const requestHeaders = new Headers();
+  const { method = "GET", headersDistinct } = message;
+  const headers = new Headers();
   for (const [name, values] of Object.entries(headersDistinct)) {
-    for (const value of values ?? []) requestHeaders.append(name, value);
+    for (const value of values ?? []) headers.append(name, value);
   }
   const hasBody = method !== "GET" && method !== "HEAD";
-  return new Request(`http://${headers.host ?? "localhost"}${url}`, {
-    ...{ method, headers: requestHeaders, signal },
+  return new Request(addressOf(message), {
+    ...{ method, headers, signal },
     // Ignoring the rest of a rejected body must not close the connection before the response.
     ...(hasBody
       ? { body: ReadableStream.from(message.iterator({ destroyOnReturn: false })), duplex: "half" }

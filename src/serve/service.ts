@@ -8,12 +8,14 @@ import { columnNames } from "../series/observation_stream.ts";
 import { requirePredictions, type TrainedModel } from "../series/trained_model.ts";
 import type { TrainedRun } from "../train/trained_run.ts";
 import type { Access } from "./access.ts";
-import type { BodyBudget } from "./body.ts";
-import { defaultLimits, limitNames, type Limits } from "./limits.ts";
-import { type Counter, counter, gauge, type Histogram, histogram, type Metric } from "./metrics.ts";
+import { accountOf, memoryUses } from "./account.ts";
+import { computeWith, latestCount } from "./compute.ts";
+import { limitNames, type Limits, limitsOf } from "./limits.ts";
+import { type Counter, counter, gauge, gauges, type Histogram, histogram, type Metric } from "./metrics.ts";
 import { type Sockets, socketsOf } from "./sockets.ts";
 import { type StreamMetrics, type Streams, type StreamService, streamsOf } from "./streams.ts";
-import { type Queue, queueOf } from "./queue.ts";
+import { type Predictions, predictionsOf, type PredictionThreads } from "./predictions.ts";
+import type { StreamStore } from "./stream_store.ts";
 
 /** A past answer, for the page with the latest answers. */
 export interface GivenAnswer {
@@ -31,10 +33,8 @@ export interface Service extends StreamService {
   readonly config: RunConfig;
   /** Model of the run. */
   readonly model: Pick<TrainedModel, "stream"> & Required<Pick<TrainedModel, "series" | "predict">>;
-  /** Memory budget of bodies. */
-  readonly bodyBudget: BodyBudget;
-  /** Queue of prediction requests. */
-  readonly predictions: Queue;
+  /** Requests for predictions. */
+  readonly predictions: Predictions;
   /** Counters. */
   readonly metrics: ServiceMetrics;
   /** The latest answers, newest first. */
@@ -67,16 +67,22 @@ export interface ServiceOptions {
   access?: Access;
   /** Receives internal errors of the server. By default they are printed. */
   log?: (error: unknown) => void;
+  /** Threads that compute predictions. By default they are computed in this thread. */
+  threads?: PredictionThreads;
+  /** Keeps the states of streams over restarts. By default they are lost. */
+  store?: StreamStore;
 }
 
 const serviceOptionNames: OptionNames<ServiceOptions> = {
   limits: "optional",
   access: "optional",
   log: "optional",
+  threads: "optional",
+  store: "optional",
 };
 
-/** Number of answers on the page. */
-const shown = 20;
+/** Longest answer among the latest answers, in characters of JSON. Longer answers are not listed. */
+const listedLength = 2 ** 16;
 
 /**
  * Makes the service of a run.
@@ -92,8 +98,11 @@ export function serviceOf(
   if (options.access !== undefined) checkOptions("serviceOf: access", options.access, accessNames);
   const { config, record, folder } = run;
   const { series, predict, stream } = requirePredictions(run);
-  const limits = { ...defaultLimits, ...options.limits };
-  const predictions = queueOf(limits.predictions);
+  const limits = limitsOf(options.limits);
+  const account = accountOf(limits.memory);
+  const names = columnNames(config);
+  const compute = computeWith({ series, predict }, names, limits);
+  const predictions = predictionsOf(options.threads ?? { small: compute, large: compute }, limits);
   const latest: GivenAnswer[] = [];
   const metrics = serviceMetrics();
   const health: Health = { isFailing: false };
@@ -103,18 +112,20 @@ export function serviceOf(
     config,
     record,
     model: { series, predict, stream },
-    names: columnNames(config),
+    names,
     limits,
-    bodyBudget: { free: limits.bodiesBytes },
+    account,
+    store: options.store,
     predictions,
     metrics,
     latest,
-    onPredictions(answers) {
+    onPredictions(last, count) {
       health.isFailing = false;
-      metrics.answers.add({}, answers.length);
+      metrics.answers.add({}, count);
       const at = new Date().toISOString();
-      latest.unshift(...answers.slice(-shown).reverse().map((answer) => ({ at, answer })));
-      latest.length = Math.min(latest.length, shown);
+      const listed = last.filter((answer) => JSON.stringify(answer).length <= listedLength);
+      latest.unshift(...listed.toReversed().map((answer) => ({ at, answer })));
+      latest.length = Math.min(latest.length, latestCount);
     },
     access: options.access ?? { origins: [] },
     health,
@@ -130,7 +141,7 @@ export function serviceOf(
     ...service,
     streams,
     sockets,
-    metrics: { ...metrics, gauges: gaugesOf({ predictions, streams, sockets }) },
+    metrics: { ...metrics, gauges: gaugesOf({ account, predictions, streams, sockets }) },
   };
 }
 
@@ -161,9 +172,24 @@ function serviceMetrics(): Omit<ServiceMetrics, "gauges"> {
 }
 
 function gaugesOf(
-  { predictions, streams, sockets }: Pick<Service, "predictions" | "streams" | "sockets">,
+  { account, predictions, streams, sockets }: Pick<
+    Service,
+    "account" | "predictions" | "streams" | "sockets"
+  >,
 ): Metric[] {
   return [
+    gauge("weft_memory_limit_bytes", "Memory for everything that clients cause.", () => account.total),
+    gauges(
+      "weft_memory_bytes",
+      "Memory that clients cause, by use.",
+      () => memoryUses.map((use) => [{ use }, account.usedBy(use)]),
+    ),
+    gauge(
+      "weft_memory_refusals_total",
+      "Requests, messages and connections rejected because the memory for clients was exhausted.",
+      () => account.refused,
+      "counter",
+    ),
     gauge("weft_streams", "Open streams.", () => streams.count),
     gauge("weft_sockets", "Open WebSockets.", () => sockets.count),
     gauge(

@@ -178,7 +178,11 @@ Deno.test(
       /series "s0" has 4 observations, more than 3/,
     );
 
-    const crowded = await assertRejected(handlerWith({ bodiesBytes: 10 })(post(csv)), 503, /too many bodies/);
+    const crowded = await assertRejected(
+      handlerWith({ memory: 100 })(post(csv)),
+      503,
+      /the memory for clients is exhausted: try again later/,
+    );
     assert.equal(crowded.headers.get("retry-after"), "1");
     const busy = handlerWith({ predictions: 2 });
     const statuses = await Promise.all(Array.from({ length: 4 }, async () => (await busy(post(csv))).status));

@@ -62,6 +62,22 @@ Deno.test(
 );
 
 Deno.test(
+  "an answer does not depend on the number of series that are observed at the same time",
+  withService({}, async (service) => {
+    const alone = await clientOf(service).send(observation("alone", 0));
+    for (const count of [2, 5, 17, 40]) {
+      const { send } = clientOf(service);
+      const answers = await Promise.all(
+        Array.from({ length: count }, (_, i) => send(observation(`${count} ${i}`, 0))),
+      );
+      for (const answer of answers) {
+        assert.deepEqual({ ...ofClass(answer), series: "alone" }, ofClass(alone), `${count} series`);
+      }
+    }
+  }),
+);
+
+Deno.test(
   "the least recently observed series is evicted with a notice, and continues from the state in the notice",
   withService({ streams: 2 }, async (service) => {
     const [one, other] = [clientOf(service), clientOf(service)];

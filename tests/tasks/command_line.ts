@@ -15,10 +15,23 @@ export interface Outcome {
  * process.
  */
 export function task(name: string, args: string[], env: Record<string, string> = {}): Deno.Command {
+  return commandOf(wordsOf(name, args), env);
+}
+
+/** The executable and the arguments of a task. */
+export function wordsOf(name: string, args: readonly string[]): [executable: string, ...args: string[]] {
   const [deno, ...taskArgs] = tasks[name].command.split(" ");
   if (deno !== "deno") throw new Error(`task ${name} does not start with deno`);
-  return new Deno.Command(Deno.execPath(), {
-    args: [...taskArgs, ...args],
+  return [Deno.execPath(), ...taskArgs, ...args];
+}
+
+/** A process in the folder of the repository, whose output is read. */
+export function commandOf(
+  [executable, ...args]: readonly [string, ...string[]],
+  env: Record<string, string> = {},
+): Deno.Command {
+  return new Deno.Command(executable, {
+    args,
     env,
     cwd: new URL("../..", import.meta.url),
     stdin: "null",

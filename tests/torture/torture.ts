@@ -1,6 +1,8 @@
 /** Attacks the commands and the library. Each case must give the same result, or a one-line error. */
 import { attack } from "./attack.ts";
 import { killTrainings } from "./kills.ts";
+import { killServers } from "./serving/restarts.ts";
+import { describeSoak, soakServer } from "./serving/soak.ts";
 import { command, main, number, wholeFrom } from "../../src/commands/command.ts";
 
 const program = command(
@@ -28,7 +30,10 @@ const program = command(
     "--kills <number>",
     "kills of each of three trainings, on one and on two threads, instead of cases",
     wholeFrom(1),
-  );
+  )
+  .option("--server <seconds>", "attack a server for this time, instead of cases", number({ above: 0 }))
+  .option("--attacks <names...>", "attacks on the server (default: all)")
+  .option("--restarts <number>", "kills of a server that keeps its streams, instead of cases", wholeFrom(1));
 
 type Options = {
   seed: number;
@@ -38,12 +43,29 @@ type Options = {
   processes: number;
   verbose?: true;
   kills?: number;
+  server?: number;
+  attacks?: string[];
+  restarts?: number;
 };
 
 await main(async (args) => {
   program.parse(args, { from: "user" });
-  const { verbose, kills, ...options } = program.opts<Options>();
+  const { verbose, kills, server, attacks, restarts, ...options } = program.opts<Options>();
   if (kills !== undefined) return await killed(kills, options.seed);
+  if (server !== undefined) {
+    return await inFolder(async (folder) => {
+      const soaked = await soakServer(folder, server, attacks);
+      console.log(describeSoak(soaked));
+      return soaked.faults.length > 0 ? 1 : 0;
+    });
+  }
+  if (restarts !== undefined) {
+    return await inFolder(async (folder) => {
+      const { kills, answers, fault } = await killServers(folder, restarts, options.seed);
+      console.log(`${kills} kills of a server, ${answers} answers: ${fault ?? "as without kills"}`);
+      return fault ? 1 : 0;
+    });
+  }
   const counts: Record<string, number> = {};
   let faults = 0;
   const done = await attack({
@@ -74,4 +96,14 @@ async function killed(kills: number, seed: number): Promise<number> {
     );
   });
   return faults > 0 ? 1 : 0;
+}
+
+/** Calls a function with a temporary folder. */
+async function inFolder<T>(body: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await Deno.makeTempDir({ prefix: "torture" });
+  try {
+    return await body(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 }

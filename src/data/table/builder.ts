@@ -46,12 +46,14 @@ export class TableBuilder {
 
   /**
    * @param maxFields Maximum number of fields of all tables together.
+   * @param maxSeries Maximum number of series named in a column.
    * @throws {OptionError} If the time zone in the options does not exist.
    */
   constructor(
     private readonly name: string,
     private readonly options: TableOptions & ReadOptions,
     private readonly maxFields = 2 ** 27,
+    private readonly maxSeries = Infinity,
   ) {
     if (options.zone !== undefined) requireZone(options.zone);
     this.missing = missingRule(options);
@@ -90,6 +92,12 @@ export class TableBuilder {
           });
         }
         for (let i = 0; i < order.length; i++) order[i]?.(cells[i], row);
+        if (this.texts.series && this.texts.series.texts.length > this.maxSeries) {
+          throw this.fail(row, `more than ${this.maxSeries} series`, {
+            code: "too-large",
+            fixes: ["send the series in parts"],
+          });
+        }
       },
     };
     return this.options.layout === "rows"

@@ -15,6 +15,8 @@ export interface TableContent {
   readonly bytes: Uint8Array;
   /** Maximum number of fields of all rows; 134 million by default. */
   readonly maxFields?: number;
+  /** Maximum number of series named in a column; unlimited by default. */
+  readonly maxSeries?: number;
 }
 
 /** Kind of a file. */

@@ -32,6 +32,8 @@ export interface TableRows {
   readonly rows: Iterable<Readonly<Record<string, unknown>>>;
   /** Maximum number of fields of all rows; 134 million by default. */
   readonly maxFields?: number;
+  /** Maximum number of series named in a column; unlimited by default. */
+  readonly maxSeries?: number;
 }
 
 /** A table of columns in memory. */
@@ -89,7 +91,7 @@ export async function readTable(
   if ("rows" in source) return readRows(source, options);
   if ("columns" in source) return readRows({ ...source, rows: rowsOfColumns(source) }, options);
   const content = "text" in source ? { ...source, bytes: new TextEncoder().encode(source.text) } : source;
-  return await readFiles(source.name, [content], options, source.maxFields);
+  return await readFiles(content.name, [content], options, content);
 }
 
 /** Name of a source, for messages. */
@@ -102,15 +104,18 @@ async function readFiles(
   name: string,
   files: readonly (string | TableContent)[],
   options: TableOptions & ReadOptions,
-  maxFields?: number,
+  { maxFields, maxSeries }: Pick<TableContent, "maxFields" | "maxSeries"> = {},
 ): Promise<SeriesSet> {
-  const builder = new TableBuilder(name, options, maxFields);
+  const builder = new TableBuilder(name, options, maxFields, maxSeries);
   for (const file of files) await addFile(file, builder, options);
   return builder.finish();
 }
 
-function readRows({ name, rows, maxFields }: TableRows, options: TableOptions & ReadOptions): SeriesSet {
-  const builder = new TableBuilder(name, { ...options, wide: false }, maxFields);
+function readRows(
+  { name, rows, maxFields, maxSeries }: TableRows,
+  options: TableOptions & ReadOptions,
+): SeriesSet {
+  const builder = new TableBuilder(name, { ...options, wide: false }, maxFields, maxSeries);
   const objects = new JsonRows(builder.file(name, "row"), name, [], "row");
   let count = 0;
   for (const row of rows) objects.object(row, ++count);
