@@ -1,8 +1,8 @@
 /** Signals to a server. */
 import assert from "node:assert/strict";
 import { withFolder } from "../tasks/command_line.ts";
-import { connect, post } from "../torture/serving/client.ts";
-import { sleep, startAttacked } from "../torture/serving/process.ts";
+import { connect, post, sleep } from "../torture/serving/client.ts";
+import { startAttacked } from "../torture/serving/process.ts";
 import { trainedRun } from "./served.ts";
 
 /** A table whose predictions take minutes. */

@@ -3,6 +3,11 @@
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
+/** A pause in milliseconds. */
+export function sleep(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
+}
+
 /** A connection that can be left unread. */
 export interface RawConnection extends Disposable {
   /** Writes as much as the server takes in a time. Never throws. Returns the number of bytes. */

@@ -1,6 +1,7 @@
 /** A server under attack: a process of its own, in a group with limited memory where the system allows it. */
 import { trainedRun } from "../../serve/served.ts";
 import { commandOf, wordsOf } from "../../tasks/command_line.ts";
+import { sleep } from "./client.ts";
 
 /** A server under attack. */
 export interface AttackedServer extends AsyncDisposable {
@@ -72,11 +73,6 @@ export async function startAttacked(run: string, start: ServerStart = {}): Promi
       if (group) await new Deno.Command("rmdir", { args: [group] }).output();
     },
   };
-}
-
-/** A pause in milliseconds. */
-export function sleep(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 /** The same process, started by a shell that sets limits. */

@@ -5,7 +5,8 @@ import { findRun } from "../../../src/train/run_folder.ts";
 import { openTrained, readRunConfig } from "../../runs.ts";
 import { choicesOf } from "../choices.ts";
 import { signal } from "../commands.ts";
-import { type AttackedServer, sleep, startAttacked, trainServed } from "./process.ts";
+import { sleep } from "./client.ts";
+import { type AttackedServer, startAttacked, trainServed } from "./process.ts";
 
 /** Result of the kills. */
 export interface Restarted {

@@ -1,7 +1,7 @@
 /** A server under all attacks at once, with a well-behaved client beside them. */
 import { attacks } from "./attacks.ts";
-import { connect, get, post, smallTable } from "./client.ts";
-import { type AttackedServer, sleep, startAttacked, trainServed } from "./process.ts";
+import { connect, get, post, sleep, smallTable } from "./client.ts";
+import { type AttackedServer, startAttacked, trainServed } from "./process.ts";
 
 /** Limits of the server, and of its answers to a well-behaved client. */
 const bounds = {
