@@ -2,8 +2,8 @@
 import { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
-import { setImmediate } from "node:timers";
 import type { Account, Charge, MemoryUse } from "./account.ts";
+import type { Turns } from "./turns.ts";
 
 /**
  * Maximum number of bytes that are read at once: of headers, of the rest of a body, and of a WebSocket. The
@@ -47,7 +47,12 @@ export class Connection extends Duplex {
   private readonly waiting: { message: IncomingMessage; start: () => void; charge: Charge }[] = [];
   private readonly charges = new Set<Charge>();
 
-  constructor(private readonly socket: Deno.TcpConn, private readonly account: Account) {
+  /** @param turns Turns of all connections that send requests without waiting for answers. */
+  constructor(
+    private readonly socket: Deno.TcpConn,
+    private readonly account: Account,
+    private readonly turns: Turns,
+  ) {
     super({ readableHighWaterMark: 1 });
     this.on("error", () => {});
     this.on("close", () => this.release());
@@ -87,12 +92,12 @@ export class Connection extends Duplex {
     this.current = undefined;
     this.activeAt = performance.now();
     if (this.waiting.length === 0 && !this.received) return this.pass();
-    setImmediate(() => {
-      if (this.destroyed) return;
-      const next = this.waiting.shift();
+    this.turns.ask(() => {
+      const next = this.destroyed ? undefined : this.waiting.shift();
       next?.charge[Symbol.dispose]();
       if (next) this.begin(next.message, next.start);
       this.pass();
+      return { hasMore: false, isLarge: true };
     });
   }
 

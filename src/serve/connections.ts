@@ -2,6 +2,7 @@
 import type { Account } from "./account.ts";
 import { Connection } from "./connection.ts";
 import type { Limits } from "./limits.ts";
+import { turnsOf } from "./turns.ts";
 
 /** Bytes of the account for a connection: its objects, its headers, and the bytes that are read ahead. */
 const connectionBytes = 2 ** 15;
@@ -36,6 +37,7 @@ export function connectionsOf(
   log: (error: unknown) => void,
 ): Connections {
   const open = new Set<Connection>();
+  const turns = turnsOf();
   let isEnding = false;
   let onNone = () => {};
   const failed = Promise.withResolvers<never>();
@@ -45,7 +47,7 @@ export function connectionsOf(
   const add = (socket: Deno.TcpConn) => {
     const isRefused = open.size >= connections && !close(oldest(open, ({ isIdle }) => isIdle));
     if (isEnding || isRefused) return socket.close();
-    const connection = new Connection(socket, account);
+    const connection = new Connection(socket, account, turns);
     try {
       connection.charge("connections", connectionBytes);
       socket.setNoDelay();

@@ -2,6 +2,7 @@
 import type { Charge, MemoryUse } from "./account.ts";
 import type { Limits } from "./limits.ts";
 import type { Client, Streams } from "./streams.ts";
+import { type Turn, turnsOf } from "./turns.ts";
 
 /** Reasons to close a WebSocket (RFC 6455, section 7.4.1). */
 const closing = { goingAway: 1001, noText: 1003, tryAgainLater: 1013 } as const;
@@ -46,9 +47,6 @@ export interface Sockets {
 /** Bytes of the account for a message that waits for its answer, without its text. */
 const messageBytes = 2 ** 8;
 
-/** Milliseconds of work on messages before other events are handled. */
-const slice = 5;
-
 /** Whether a message is not an observation. Such messages have large answers: each waits for those before. */
 const isRare = (text: string) => text.includes('"type"') && !text.includes('"values"');
 
@@ -81,8 +79,8 @@ export function socketsOf(streams: Streams, limits: Limits): Sockets {
         });
       },
     };
-    /** Begins to answer the next message. Returns whether another one can follow. */
-    const next = (): boolean => {
+    /** Begins to answer the next message. */
+    const next = (): Turn => {
       const isRead = socket.bufferedAmount <= limits.unreadBytes;
       const [first] = waiting;
       const canRun = first && isRead && (running === 0 || !isRare(first.text));
@@ -104,7 +102,7 @@ export function socketsOf(streams: Streams, limits: Limits): Sockets {
         if (isFull) socket.pause();
         else socket.resume();
       }
-      return canRun && waiting.length > 0;
+      return { hasMore: canRun && waiting.length > 0, isLarge: canRun && isRare(first.text) };
     };
     const watch = setInterval(() => {
       if (!isAlive && running === 0) return socket.terminate();
@@ -143,37 +141,6 @@ export function socketsOf(streams: Streams, limits: Limits): Sockets {
       for (const socket of open) {
         if (socket.readyState === WebSocket.OPEN) socket.close(closing.goingAway, "the server ends");
       }
-    },
-  };
-}
-
-/** Turns of functions that each do a small part of their work, and return whether they have more. */
-function turnsOf() {
-  const asked = new Set<() => boolean>();
-  let working: Promise<void> | undefined;
-  const work = async () => {
-    await Promise.resolve();
-    let start = performance.now();
-    for (const next of asked) {
-      asked.delete(next);
-      // Adding it again makes it the last one.
-      if (next()) asked.add(next);
-      if (performance.now() - start > slice) {
-        await new Promise((resolve) => setTimeout(resolve));
-        start = performance.now();
-      }
-    }
-    working = undefined;
-  };
-  return {
-    /** Calls a function soon, in turn with others. */
-    ask(next: () => boolean) {
-      asked.add(next);
-      working ??= work();
-    },
-    /** Resolves when no function has work. */
-    async idle() {
-      await working;
     },
   };
 }
