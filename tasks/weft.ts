@@ -14,7 +14,7 @@ interface Subcommand {
 }
 
 /** Permissions of the executable that not every command needs. */
-const permissions = ["read", "write", "net", "run"] as const;
+const permissions = ["read", "write", "net", "run", "sys"] as const;
 type Permission = typeof permissions[number];
 
 /** Permissions of the commands for the experiments of this program. */
@@ -22,7 +22,7 @@ const needsOf: Readonly<Record<string, readonly Permission[]>> = {
   train: ["read", "write", "net"],
   predict: ["read"],
   evaluate: ["read"],
-  serve: ["read", "write", "net"],
+  serve: ["read", "write", "net", "sys"],
   view: ["read", "net"],
 };
 

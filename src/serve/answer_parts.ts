@@ -13,7 +13,14 @@ import type {
 } from "../series/predictions.ts";
 import { describeWarnings } from "../series/learned_ranges.ts";
 import { timeAxis } from "../series/report_sections.ts";
-import type { GivenAnswer } from "./service.ts";
+
+/** A past answer, for the page with the latest answers. */
+export interface GivenAnswer {
+  /** Time of the answer in ISO 8601. */
+  readonly at: string;
+  /** The answer. */
+  readonly answer: Prediction;
+}
 
 /** Maximum number of rows of a table, and of charts. */
 const [mostRows, mostCharts] = [500, 12];

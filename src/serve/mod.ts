@@ -1,4 +1,5 @@
 /** HTTP server for a trained model. */
+export type { GivenAnswer } from "./answer_parts.ts";
 export { type Access, loopbackNames } from "./access.ts";
 export { type Account, type Charge, type MemoryUse, shares } from "./account.ts";
 export type { Compute, ComputedAnswer, PredictionJob } from "./compute.ts";
@@ -10,7 +11,7 @@ export { type Handler, handlerOf } from "./routes.ts";
 export { isLoopback, type RunningServer, startServer } from "./server.ts";
 export * from "./service.ts";
 export type { ServerSocket, SocketConnection, Sockets } from "./sockets.ts";
-export type { Client, Message, StreamMetrics, Streams, StreamService } from "./streams.ts";
+export type { Client, Message, StreamJournal, StreamMetrics, Streams, StreamService } from "./streams.ts";
 export type { Predictions, PredictionThreads } from "./predictions.ts";
 export type { PredictionStart } from "./prediction_messages.ts";
 export { type StartedThreads, startPredictionThreads } from "./prediction_threads.ts";

@@ -8,22 +8,20 @@ import { columnNames } from "../series/observation_stream.ts";
 import { requirePredictions, type TrainedModel } from "../series/trained_model.ts";
 import type { TrainedRun } from "../train/trained_run.ts";
 import type { Access } from "./access.ts";
+import type { GivenAnswer } from "./answer_parts.ts";
 import { accountOf, memoryUses } from "./account.ts";
 import { computeWith, latestCount } from "./compute.ts";
 import { limitNames, type Limits, limitsOf } from "./limits.ts";
 import { type Counter, counter, gauge, gauges, type Histogram, histogram, type Metric } from "./metrics.ts";
 import { type Sockets, socketsOf } from "./sockets.ts";
-import { type StreamMetrics, type Streams, type StreamService, streamsOf } from "./streams.ts";
+import {
+  type StreamJournal,
+  type StreamMetrics,
+  type Streams,
+  type StreamService,
+  streamsOf,
+} from "./streams.ts";
 import { type Predictions, predictionsOf, type PredictionThreads } from "./predictions.ts";
-import type { StreamStore } from "./stream_store.ts";
-
-/** A past answer, for the page with the latest answers. */
-export interface GivenAnswer {
-  /** Time of the answer in ISO 8601. */
-  readonly at: string;
-  /** The answer. */
-  readonly answer: Prediction;
-}
 
 /** A trained run as a service. */
 export interface Service extends StreamService {
@@ -70,7 +68,7 @@ export interface ServiceOptions {
   /** Threads that compute predictions. By default they are computed in this thread. */
   threads?: PredictionThreads;
   /** Keeps the states of streams over restarts. By default they are lost. */
-  store?: StreamStore;
+  store?: StreamJournal;
 }
 
 const serviceOptionNames: OptionNames<ServiceOptions> = {

@@ -9,16 +9,10 @@ import { OptionError } from "../device/errors.ts";
 import { isCount, isNumber, isRecord, parseJson } from "../files/json.ts";
 import { makeFolder } from "../files/disk.ts";
 import type { PredictionStreamState } from "../series/predictions.ts";
-import type { Streams } from "./streams.ts";
+import type { StreamJournal, Streams } from "./streams.ts";
 
-/** Keeps the states of streams. A promise resolves when the change is in the file. */
-export interface StreamStore {
-  /** Keeps an observation. @param count Number of observations of the series, this one included. */
-  observed(series: string, time: number, values: ArrayLike<number>, count: number): Promise<void>;
-  /** Keeps a state that replaces the one of a series. */
-  replaced(series: string, state: PredictionStreamState): Promise<void>;
-  /** Keeps that a series was dropped. */
-  dropped(series: string): Promise<void>;
+/** Keeps the states of streams in files. */
+export interface StreamStore extends StreamJournal {
   /** Loads the kept streams, and keeps all changes from then on. Returns the number of streams. */
   start(streams: Streams, onFailure: (error: unknown) => void): Promise<number>;
   /** Writes all changes, and closes the files. */

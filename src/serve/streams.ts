@@ -9,7 +9,6 @@ import { jsonOf } from "./json.ts";
 import type { Limits } from "./limits.ts";
 import type { Counter, Histogram } from "./metrics.ts";
 import { internalFailure, type ProblemFields, refusalOf, RequestError } from "./problem.ts";
-import type { StreamStore } from "./stream_store.ts";
 
 /** A message to a client. */
 export type Message =
@@ -60,6 +59,16 @@ export interface Streams {
   withState(series: string, take: (state: PredictionStreamState) => void): Promise<void>;
 }
 
+/** Keeps changes of streams. A promise resolves when the change is kept. */
+export interface StreamJournal {
+  /** Keeps an observation. @param count Number of observations of the series, this one included. */
+  observed(series: string, time: number, values: ArrayLike<number>, count: number): Promise<void>;
+  /** Keeps a state that replaces the one of a series. */
+  replaced(series: string, state: PredictionStreamState): Promise<void>;
+  /** Keeps that a series was dropped. */
+  dropped(series: string): Promise<void>;
+}
+
 /** A streamed series. */
 interface Followed {
   readonly stream: PredictionStream;
@@ -93,7 +102,7 @@ export interface StreamService {
   /** Memory of all clients. */
   readonly account: Account;
   /** Keeps the states of streams over restarts. */
-  readonly store?: StreamStore;
+  readonly store?: StreamJournal;
   /**
    * Stores answers for the page, and marks the server as working.
    *
