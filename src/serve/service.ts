@@ -1,7 +1,6 @@
 /** A trained run as a service: its model, limits, streams and counters. */
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { cpuUsage } from "node:process";
-import type { Prediction } from "../series/predictions.ts";
 import type { RunConfig } from "../train/config.ts";
 import type { DataRecord } from "../series/data_record.ts";
 import { columnNames } from "../series/observation_stream.ts";
