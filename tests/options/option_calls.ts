@@ -105,6 +105,11 @@ export const calls: Readonly<Record<string, Call>> = {
     (options) => weft.scan((a: weft.Tensor, b: weft.Tensor) => [a.add(b), a], tensor(0), y0, options),
     { compile: true, checkpoint: true },
   ],
+  whileLoop: [
+    (options) =>
+      weft.whileLoop((a: weft.Tensor) => a.less(0), (a) => a, tensor(0), options as weft.WhileLoopOptions),
+    { maxSteps: 1, compile: true },
+  ],
   linearRecurrence: [(options) => weft.linearRecurrence(y0, y0, options), { axis: 0, initial: tensor(1) }],
   checkGradients: [
     (options) => weft.checkGradients((x: weft.Tensor) => x.tanh(), [tensor([1], float64)], options),

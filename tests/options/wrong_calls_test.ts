@@ -121,6 +121,9 @@ const callsOfSeveral: Record<string, readonly [call: (...args: never[]) => unkno
   odeintEvent: [weft.odeintEvent, decay, x, 0, crossed, {}],
   cdeint: [weft.cdeint, spline, along, normal(key(1), [2, 2]), [0, 3], {}],
   scan: [weft.scan, (a: weft.Tensor, b: weft.Tensor) => [a, b], tensor(0), tensor([1, 2]), {}],
+  whileLoop: [weft.whileLoop, (a: weft.Tensor) => a.less(0), (a: weft.Tensor) => a, tensor(0), {
+    maxSteps: 1,
+  }],
   crossEntropy: [weft.crossEntropy, x, zeros([2], int32), {}],
   binaryCrossEntropy: [weft.binaryCrossEntropy, x, x, {}],
   gaussianNLL: [weft.gaussianNLL, x, x, x],

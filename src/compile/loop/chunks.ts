@@ -56,6 +56,7 @@ export function runChunks(
   return {
     finals,
     outputs: inOrder[0].map((_, i) => concatenate(inOrder.map((own) => own[i]))),
+    steps: chunks.reduce((sum, { count }) => sum + count, 0),
     sums,
   };
 }

@@ -1,17 +1,18 @@
 /** Loops with values, run by an executor or step by step. */
-import { withoutDeferring } from "../../device/capture.ts";
+import { isCapturing, withoutDeferring } from "../../device/capture.ts";
 import { isFloat } from "../../device/dtype.ts";
 import { postOrder } from "../../device/post_order.ts";
 import { span } from "../../device/profiler.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { materialize } from "../../device/view.ts";
 import { stack } from "../../tensor/functions.ts";
-import { apply, type Batched, deviceOf } from "../../tensor/primitive.ts";
+import { apply, type Batched, deviceOf, isRecording } from "../../tensor/primitive.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { evaluate, literal, type LoopNodes, type Node, topological } from "../trace/graph.ts";
 import type { Sum } from "../program/lower/values.ts";
 import type { Executor, Run, RunResult } from "../executors/run.ts";
-import type { HoistedLoop } from "./hoisted_loop.ts";
+import type { HoistedLoop, LoopGraph } from "./hoisted_loop.ts";
+import { areSettled, stepsTaken } from "./ending.ts";
 import { evaluateGroups } from "./stage_groups.ts";
 import { loweredOf } from "./lowered_loop.ts";
 import { alongBatch } from "../../tensor/batching.ts";
@@ -32,6 +33,8 @@ export interface GraphLoop {
 export interface LoopResult {
   readonly finals: readonly Tensor[];
   readonly outputs: readonly Tensor[];
+  /** Number of steps. */
+  readonly steps: number;
   /** Undefined if a sum is zero. */
   readonly sums: readonly (Tensor | undefined)[];
 }
@@ -74,8 +77,8 @@ export function closedOver({ invariants }: GraphLoop): [node: Node, tensor: Tens
  * @throws {Uncompilable} If the loop cannot be compiled. No kernel has run then.
  */
 export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Executor): LoopResult {
-  const { hoistedLoop, steps } = loop;
-  const { state, settled } = hoistedLoop.graph;
+  const { hoistedLoop } = loop;
+  const { state, ending } = hoistedLoop.graph;
   const { batch: samples, program: whole, inputs, outputs, sums } = loweredOf(hoistedLoop);
   const { program, parts } = execute.splitSamples(whole);
   const batch = samples * parts;
@@ -86,21 +89,35 @@ export function runLoop(loop: GraphLoop, initial: readonly Tensor[], execute: Ex
   const tensors = inputs.map(tensorOf);
   const device = deviceOf("scan", tensors, execute.device);
   const views = withoutDeferring(() => tensors.map(({ view }) => materialize(device, view)));
-  // If the whole state is one sample, the flag of the first sample must not end the others.
-  const tellsSettled = settled !== undefined && sizeOf(state[settled].shape) === batch;
-  const run = { program, batch, steps, inputs: views, settled: tellsSettled ? settled : undefined };
+  // If the whole state is one sample, the flag of the first sample must not end the others. A gradient must know the number of
+  // steps.
+  const hasFlags = ending !== undefined && sizeOf(state[ending.settled].shape) === batch;
+  const canRead = device.readSync !== undefined && !isCapturing();
+  const endsEarly = hasFlags && (canRead || !isRecording());
+  const run = {
+    program,
+    batch,
+    steps: loop.steps,
+    inputs: views,
+    settled: endsEarly ? ending.settled : undefined,
+  };
   observer?.(loop, run, execute);
   const direction = hoistedLoop.graph.backward ? "backward" : "forward";
   const result = span(
-    () => ({ kind: "loop", name: `${direction}, ${steps} steps of ${batch} samples` }),
+    () => ({ kind: "loop", name: `${direction}, ${loop.steps} steps of ${batch} samples` }),
     () => withoutDeferring(() => execute(run)),
   );
   const summed = sumsFrom(sums, result, (node) => node.kind === "literal" ? literal(node) : tensorOf(node));
+  const finals = result.finals.map((view, i) => new Tensor(view).reshape(state[i].shape));
+  const taken = ending && stepsTaken(initial[ending.count], finals[ending.count]);
+  const steps = Math.min(loop.steps, taken ?? loop.steps);
   return {
-    finals: result.finals.map((view, i) => new Tensor(view).reshape(state[i].shape)),
-    outputs: outputs.map(({ from, position }, i) =>
-      new Tensor(result[from][position]).reshape([steps, ...hoistedLoop.outputs[i].shape])
-    ),
+    finals,
+    steps,
+    outputs: outputs.map(({ from, position }, i) => {
+      const rows = new Tensor(result[from][position]).reshape([loop.steps, ...hoistedLoop.outputs[i].shape]);
+      return steps < loop.steps ? rows.slice(0, 0, steps) : rows;
+    }),
     sums: sums.map((sum) => sum && summed.get(sum)),
   };
 }
@@ -148,7 +165,7 @@ export function outputsOf(
 
 /** Runs a loop as tensor operations, if it cannot be compiled or its gradient is differentiated. */
 export function runStepByStep(
-  { state, next, outputs, sums }: LoopNodes,
+  { state, next, outputs, sums, ending }: LoopNodes & Pick<LoopGraph, "ending">,
   values: ReadonlyMap<Node, Batched>,
   initial: readonly Tensor[],
   steps: number,
@@ -169,8 +186,14 @@ export function runStepByStep(
     finals = next.map(of);
     produced.push(outputs.map(of));
     sums.forEach((node, i) => totals[i] = totals[i]?.add(of(node)) ?? of(node));
+    if (ending && areSettled(finals[ending.settled])) break;
   }
-  return { finals, outputs: outputs.map((_, i) => stack(produced.map((list) => list[i]))), sums: totals };
+  return {
+    finals,
+    outputs: outputs.map((_, i) => stack(produced.map((list) => list[i]))),
+    steps: produced.length,
+    sums: totals,
+  };
 }
 
 /** Called with every loop before it runs. */

@@ -29,8 +29,8 @@ export interface LoopGraph extends LoopNodes {
   readonly watched: readonly Node[];
   /** Outputs that the gradient reads instead of computing them again. */
   readonly residuals: readonly Node[];
-  /** {@linkcode Run.settled}. */
-  readonly settled?: number;
+  /** Positions of the states that end the loop: see {@linkcode Ending}. */
+  readonly ending?: { readonly settled: number; readonly count: number };
   /** Whether the loop runs from the last row to the first. */
   readonly backward: boolean;
 }

@@ -19,6 +19,7 @@ import { tidy } from "../../tensor/scope.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type Tree, treeLeaves, treeMap, withLeaves } from "../../tensor/tree.ts";
+import { areSettled, type Ending } from "./ending.ts";
 import { nextStateTensors } from "./next_state.ts";
 import { isShiftedByRow } from "./loop_carried.ts";
 import { executorOf } from "../executors/choose_executor.ts";
@@ -35,8 +36,14 @@ import {
 import { type LoopBody, type LoopStructure, structureOf } from "./loop_structure.ts";
 import { reverseLoop } from "./reverse_loop.ts";
 import type { Executor } from "../executors/run.ts";
-import { type Given, gradientsOfInputs, runInSegments, type RunSteps } from "./segments.ts";
-import { type RunParts, runTransformed } from "./transformed_loop.ts";
+import {
+  type Given,
+  gradientsOfInputs,
+  runAgainForGradient,
+  runInSegments,
+  type RunSteps,
+} from "./segments.ts";
+import { type PartLists, type RunParts, runTransformed } from "./transformed_loop.ts";
 import { Uncompilable, warnOnce } from "../trace/uncompilable.ts";
 
 export { TracedFunction } from "../trace/traced_function.ts";
@@ -82,6 +89,8 @@ interface LoopRun<C, Y> {
   /** Outputs of all steps, stacked along a new first axis. */
   readonly outputs: Y;
   readonly sums: readonly (Tensor | undefined)[];
+  /** Number of steps. */
+  readonly steps: number;
 }
 
 /** Options of a {@linkcode Loop}. */
@@ -92,10 +101,11 @@ interface LoopOptions<C extends Tree, X extends Tree> extends ScanOptions {
    */
   readonly gradients?: (carry: C, row: X) => readonly Tensor[];
   /**
-   * Returns the tensor of the state with one number per sample that becomes nonzero when the sample no longer changes. Later
-   * steps may be skipped; their outputs are undefined.
+   * Returns the tensors of the state that end the loop when no sample changes any more. The loop then takes at most the given
+   * number of steps, also fewer to limit its memory, and the outputs have a row for each step. Outputs of settled samples are
+   * undefined. Where the values cannot be read without waiting, as inside `jit`, the loop takes all steps.
    */
-  readonly settled?: (carry: C) => Tensor;
+  readonly ending?: (carry: C) => Ending;
   /** Whether matrix products of each sample stay in the loop even if they could be hoisted. Default: chosen by device. */
   readonly keepsProducts?: boolean;
 }
@@ -145,7 +155,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       hostSpan("tracing of a loop's body", () => this.#trace(carry, this.#executor!));
   }
 
-  /** Returns the state after `steps` steps, the stacked outputs, and the sums, undefined if they are zero. */
+  /** Returns the state after `steps` steps, or at most as many if the loop has an end, the stacked outputs, and the sums, undefined if they are zero. */
   run(carry: C, steps: number): LoopRun<C, Y> {
     const transformed = this.#runTransformed(carry, steps);
     if (transformed) return transformed;
@@ -163,12 +173,17 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     const { compile = true } = this.#options;
     const traced = compile ? unlessUncompilable(() => this.#traceBody(carry)) : undefined;
     if (!traced) return this.#runBody(carry, steps);
-    const { body, closedOver, outputs } = traced;
+    const { closedOver, outputs } = traced;
     const constants = closedOver.map(({ tensor }) => tensor);
     const trace = traceOf([...given, ...constants]) as Transformation;
     const nodes = closedOver.map(({ node }) => node);
-    const run = runPartsOf(this.#options, steps);
-    const result = runTransformed(trace, body, nodes, { initial, sequences, constants }, run);
+    const { ending: ends, state } = traced.body;
+    const ending = this.#options.ending && ((carry: PartLists): Ending => {
+      const [settled, count] = ends.map((node) => carry[state.indexOf(node)][0]);
+      return [settled, count];
+    });
+    const run = runPartsOf(this.#options, steps, ending);
+    const result = runTransformed(trace, traced.body, nodes, { initial, sequences, constants }, run);
     return result ? asTrees(carry, outputs, result) : this.#runBody(carry, steps);
   }
 
@@ -185,7 +200,9 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     );
     const outputs: Y[] = [];
     let sums: readonly Tensor[] = [];
+    const { ending } = this.#options;
     for (let step = 0; step < steps; step++) {
+      if (ending && step > 0 && areSettled(ending(carry)[0])) break;
       // A time that is known on the host stays a number: a path then finds its interval without reading from the device.
       const row = treeMap(this.#sequences, (x: Tensor) => {
         const value = plain.get(x)?.[step];
@@ -199,7 +216,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     }
     const columns = outputs.map(treeLeaves);
     const stacked = columns[0]?.map((_, i) => stack(columns.map((column) => column[i]))) ?? [];
-    return { carry, outputs: withLeaves(outputs[0], stacked), sums };
+    return { carry, outputs: withLeaves(outputs[0], stacked), sums, steps: outputs.length };
   }
 
   /**
@@ -216,7 +233,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
   }
 
   #traceBody(carry: C): { body: LoopBody; closedOver: readonly ClosedOver[]; outputs: Y } {
-    const { gradients, settled } = this.#options;
+    const { gradients, ending } = this.#options;
     const trace = new GraphTrace();
     const sequences = treeLeaves(this.#sequences);
     const inputsFor = (list: readonly Tensor[], drop: number) =>
@@ -236,7 +253,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       outputs: nodesOf(step.outputs),
       sums: nodesOf(step.sums),
       gradients: nodesOf(gradients?.(...symbols)),
-      settled: nodesOf(settled?.(symbols[0])),
+      ending: nodesOf(ending && [...ending(symbols[0])]),
       shiftedRows: rows.flatMap(({ node }, i) =>
         rows.flatMap((other, j) =>
           isShiftedByRow(sequences[i], sequences[j]) ? [[node, other.node] as const] : []
@@ -251,13 +268,14 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
 function runPartsOf(
   { compile, checkpoint, memory, executor, keepsProducts }: Omit<
     LoopOptions<Tree, Tree>,
-    "gradients" | "settled"
+    "gradients" | "ending"
   >,
   steps: number,
+  ending?: (carry: PartLists) => Ending,
 ): RunParts {
   const options = { compile, checkpoint, memory, executor, keepsProducts };
   return (body, carry, rows, gradients) =>
-    new Loop(body, carry, rows, { ...options, gradients }).run(carry, steps);
+    new Loop(body, carry, rows, { ...options, gradients, ending }).run(carry, steps);
 }
 
 /** Results of a loop, with the structure of the caller's state and outputs. */
@@ -266,6 +284,7 @@ function asTrees<C, Y>(carry: C, outputs: Y, result: LoopResult): LoopRun<C, Y> 
     carry: withLeaves(carry, result.finals),
     outputs: withLeaves(outputs, result.outputs),
     sums: result.sums,
+    steps: result.steps,
   };
 }
 
@@ -301,12 +320,18 @@ function runTraced(
     return runRecorded(bindLoop(hoistedLoop, values, steps), initial, executor, graph.outputs, options);
   };
   const values = structure.values(sequences, constants);
+  const floats = constants.filter(({ dtype }) => isFloat(dtype));
   try {
     const fitting = Math.floor(memory / Math.max(1, structure.hoist(values).bytesOfStep));
     const chosen = checkpoint && isRecording() ? Math.min(fitting, Math.ceil(Math.sqrt(steps))) : fitting;
     const segment = Math.max(1, chosen);
+    if (graph.ending) {
+      const most = Math.min(steps, fitting);
+      return checkpoint && isRecording()
+        ? runAgainForGradient(run, { initial, sequences, constants: floats }, most)
+        : run(initial, sequences, most);
+    }
     if (segment >= steps) return run(initial, sequences, steps);
-    const floats = constants.filter(({ dtype }) => isFloat(dtype));
     return runInSegments(run, { initial, sequences, constants: floats }, steps, segment);
   } catch (error) {
     if (!(error instanceof Uncompilable)) throw error;
@@ -327,10 +352,10 @@ function runRecorded(
   returned: readonly Node[],
   { compile, executor: kind }: ScanOptions,
 ): LoopResult {
-  const { hoistedLoop, steps } = loop;
+  const { hoistedLoop } = loop;
   const result = runLoop(loop, initial, executor);
-  const { finals, outputs, sums } = result;
-  const found = { ...result, outputs: outputsOf(loop, returned, outputs) };
+  const { finals, outputs, sums, steps } = result;
+  const found = { ...result, outputs: outputsOf({ ...loop, steps }, returned, outputs) };
   if (!isRecording()) return found;
   const { state } = hoistedLoop.graph;
   const read = [...loop.rows, ...closedOver(loop)];
@@ -363,7 +388,7 @@ function runRecorded(
     try {
       return tidy(() => {
         const gradients = reverseLoop(
-          loop,
+          { ...loop, steps },
           {
             saved: state.map(outputOf),
             residuals: hoistedLoop.graph.residuals.map((node) => outputOf(node)!),

@@ -29,8 +29,8 @@ export interface LoopBody extends LoopNodes {
   readonly rows: readonly Node[];
   /** States and rows that are gradients. */
   readonly gradients: readonly Node[];
-  /** The state that marks samples that no longer change: one node or none. */
-  readonly settled: readonly Node[];
+  /** The states that end the loop, in the order of {@linkcode Ending}; none if the number of steps is given. */
+  readonly ending: readonly Node[];
   readonly shiftedRows: readonly ShiftedRows[];
 }
 
@@ -48,8 +48,8 @@ const structures = new LruCache<string, LoopStructure>(maxStructures);
 
 /** The structure of a body, from the cache if an earlier body had the same graph. */
 export function structureOf(body: TracedBody, constants: readonly Node[]): LoopStructure {
-  const { trace, state, rows, next, outputs, sums, gradients, settled, shiftedRows, keepsProducts } = body;
-  const lists = [state, rows, next, outputs, sums, gradients, settled, shiftedRows.flat()];
+  const { trace, state, rows, next, outputs, sums, gradients, ending, shiftedRows, keepsProducts } = body;
+  const lists = [state, rows, next, outputs, sums, gradients, ending, shiftedRows.flat()];
   const text = `${trace.textOf(...lists)}\n${keepsProducts}`;
   return structures.getOrMake(text, () => new LoopStructure(body, constants));
 }
@@ -65,7 +65,7 @@ export class LoopStructure {
   /** Hoisted loops, or errors, by the inputs that gradient tapes watch. */
   readonly #hoistedLoops = new Map<string, HoistedLoop | Uncompilable>();
 
-  constructor({ shiftedRows, settled, keepsProducts, ...body }: TracedBody, constants: readonly Node[]) {
+  constructor({ shiftedRows, ending, keepsProducts, ...body }: TracedBody, constants: readonly Node[]) {
     const { trace, state, rows } = body;
     const isCostly = (node: OperationNode) => keepsProducts && isProductOfSamples(node, state[0]);
     const { carried, ...all } = makeLoopCarried(trace, body, shiftedRows, isCostly);
@@ -79,7 +79,9 @@ export class LoopStructure {
       gradients: body.gradients,
       watched: [],
       residuals: [],
-      settled: settled.length > 0 ? state.indexOf(settled[0]) : undefined,
+      ending: ending.length > 0
+        ? { settled: state.indexOf(ending[0]), count: state.indexOf(ending[1]) }
+        : undefined,
       backward: false,
     };
     this.#rows = rows;

@@ -9,7 +9,7 @@ import { entries, treeFlatten } from "../../tensor/tree.ts";
  * @throws {ShapeError} If the states differ in structure, or their tensors in shape or type.
  * @throws {TypeError} If anything else in the states differs: only tensors can change in a compiled loop.
  */
-export function nextStateTensors(given: unknown, returned: unknown): Tensor[] {
+export function nextStateTensors(given: unknown, returned: unknown, operation = "scan"): Tensor[] {
   const expected = treeFlatten(given);
   const found = new Map(treeFlatten(returned));
   const next = expected.flatMap(([path, x]) => {
@@ -18,12 +18,12 @@ export function nextStateTensors(given: unknown, returned: unknown): Tensor[] {
   });
   if (next.length !== expected.length || next.length !== found.size) {
     throw new ShapeError(
-      `scan: the body must return a state with the structure, shapes and types of its argument: ${
+      `${operation}: the body must return a state with the structure, shapes and types of its argument: ${
         listOf(given)
       }, got ${listOf(returned)}`,
     );
   }
-  checkOthers(given, returned);
+  checkOthers(given, returned, operation);
   return next;
 }
 
@@ -35,14 +35,16 @@ function listOf(state: unknown): string {
 }
 
 /** @throws {TypeError} If a value that is not a tensor has changed. */
-function checkOthers(given: unknown, returned: unknown): void {
+function checkOthers(given: unknown, returned: unknown, operation: string): void {
   const [before, after] = [othersOf(given), othersOf(returned)];
   for (const path of new Set([...before.keys(), ...after.keys()])) {
     const [old, now] = [before.get(path), after.get(path)];
     if (Object.is(old, now)) continue;
     const place = path === "" ? "the state" : `${path} of the state`;
     throw new TypeError(
-      `scan: the body changes ${place} from ${nameOf(old)} to ${nameOf(now)}, but only tensors may change ` +
+      `${operation}: the body changes ${place} from ${nameOf(old)} to ${
+        nameOf(now)
+      }, but only tensors may change ` +
         "from step to step; make it a tensor, as with tensor(0)",
     );
   }

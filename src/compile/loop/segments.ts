@@ -70,6 +70,17 @@ export function runInSegments(run: RunSteps, given: Given, steps: number, segmen
   return result;
 }
 
+/** Runs a loop. For the gradient, the loop runs again, so that its residuals need no memory until then. */
+export function runAgainForGradient(run: RunSteps, given: Given, steps: number): LoopResult {
+  const result = withoutRecording(() => run(given.initial, given.sequences, steps));
+  record(
+    inputsOf(given),
+    tensorsOf(result),
+    (cotangents, wanted) => tidy(() => gradientsOf(run, given, steps, wanted, cotangents)),
+  );
+  return result;
+}
+
 function inputsOf({ initial, sequences, constants }: Given): Tensor[] {
   return [...initial, ...sequences, ...constants];
 }

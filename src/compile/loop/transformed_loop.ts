@@ -18,7 +18,7 @@ export interface TransformedBody extends LoopNodes {
 }
 
 /** The parts of each tensor of a list. */
-type PartLists = readonly (readonly Tensor[])[];
+export type PartLists = readonly (readonly Tensor[])[];
 
 /** A step of a loop over parts. */
 export interface PartsStep {
@@ -33,7 +33,7 @@ export type RunParts = (
   carry: PartLists,
   rows: PartLists,
   gradients: (carry: PartLists, rows: PartLists) => readonly Tensor[],
-) => { carry: PartLists; outputs: PartLists; sums: readonly (Tensor | undefined)[] };
+) => { carry: PartLists; outputs: PartLists; sums: readonly (Tensor | undefined)[]; steps: number };
 
 /**
  * Runs a loop on symbols of a transformation.
@@ -69,6 +69,7 @@ export function runTransformed(
   return {
     finals: rest.splice(0, result.finals.length),
     outputs: rest.splice(0, result.outputs.length),
+    steps: result.steps,
     sums: result.sums.map((sum) => sum && rest.shift()),
   };
 }
@@ -124,6 +125,7 @@ function runOnParts(
   const joined = (parts: readonly Tensor[], node: Node) => symbols.has(node) ? trace.symbol(parts) : parts[0];
   const totals = [...result.sums];
   return {
+    steps: result.steps,
     finals: result.carry.map((parts, i) => joined(parts, state[i])),
     outputs: beneath(trace, () => result.outputs.map((parts, i) => stepsFirst(parts, outputs[i])))
       .map((parts, i) => joined(parts, outputs[i])),

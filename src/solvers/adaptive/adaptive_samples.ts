@@ -44,6 +44,8 @@ type Samples = {
   readonly restarted: Tensor;
   /** 1 if the sample has reached the end, or its step is too short to advance the time. */
   readonly settled: Tensor;
+  /** Number of attempted steps. */
+  readonly count: Tensor;
   readonly errors: readonly [Tensor, Tensor];
 };
 
@@ -110,13 +112,17 @@ export function* findStepsOfSamples(
     slope: first.result.slope,
     restarted: fill(0),
     settled: fill(0),
+    count: fill(0),
     errors: [fill(1), fill(1)],
   };
   let release = first.release;
   // Times are rounded to the type of the state.
   const round = dtype === "float32" ? Math.fround : (x: number) => x;
   const samples = Array.from({ length: y0.shape[0] }, () => initialProgress(begin));
-  const attempts = new Loop(attempt, state, {}, { settled: ({ settled }: Samples) => settled, compile });
+  const attempts = new Loop(attempt, state, {}, {
+    ending: ({ settled, count }: Samples) => [settled, count],
+    compile,
+  });
   const { first: firstRun, longest } = runs[y0.device.info.kind];
   const maxRunLength = Math.max(1, Math.min(longest, Math.floor(maxNumbers / samples.length)));
   let tried = 0;
@@ -202,6 +208,7 @@ function makeAttempt(
         slope: next(step.stages.at(-1)![0], slope),
         restarted: jumping ? next(jumping.cast(dtype), samples.restarted) : samples.restarted,
         settled: next(end, time).less(finish).and(length.greater(0)).not().cast(dtype),
+        count: samples.count.add(samples.settled.equal(0).cast(dtype)),
         errors: [next(ratio, previous), next(previous, earlier)],
       },
       outputs: {
