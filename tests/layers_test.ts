@@ -26,7 +26,13 @@ const layers = [
 ];
 
 /** The only modules of the compiler that solvers, layers and models may import. */
-const publicModules = ["src/compile/loop/scan.ts", "src/compile/loop/loop.ts", "src/compile/jit/jit.ts"];
+const publicModules = [
+  "src/compile/loop/scan.ts",
+  "src/compile/loop/while_loop.ts",
+  "src/compile/loop/loop.ts",
+  "src/compile/jit/jit.ts",
+  "src/compile/jit/each_call.ts",
+];
 const restrictedFolders = ["src/paths", "src/solvers", "src/nn", "src/optim", "src/models"];
 
 const isIn = (file: string) => (folder: string) => file.startsWith(`${folder}/`);

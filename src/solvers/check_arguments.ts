@@ -2,13 +2,14 @@
 import { ShapeError } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { AdaptiveOptions, Steps } from "./adaptive/adaptive_search.ts";
+import type { AdaptiveOptions, Steps } from "./adaptive/steps.ts";
 import { checkFinite, checkStepSize, shiftTimes } from "./fixed/step_times.ts";
 import { nameOf } from "./methods.ts";
 import type { SolveDefaults } from "./defaults.ts";
 import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";
 import { checkController, type Tolerances } from "./adaptive/step_control.ts";
 import { checkSlope } from "./packed_state.ts";
+import { solveTimes } from "./time_gradients.ts";
 import type { VectorField } from "./runge_kutta.ts";
 
 /** @throws {RangeError} If the steps were found for a different solve. */
@@ -62,7 +63,7 @@ export function checkAdaptiveOptions(
   origin: number,
   defaults: SolveDefaults,
 ): AdaptiveOptions {
-  const { maxSteps = 10_000, stepSize, jumpTimes: jumps, norm = "batch" } = options;
+  const { maxSteps = 10_000, stepSize, jumpTimes, norm = "batch" } = options;
   if (norm !== "batch" && norm !== "sample") {
     throw new RangeError(`odeint: norm "${norm}" is unknown; use "batch" or "sample"`);
   }
@@ -75,12 +76,14 @@ export function checkAdaptiveOptions(
     throw new RangeError(`odeint: maxSteps is ${maxSteps}, expected a whole number of at least 1`);
   }
   if (stepSize !== undefined) checkStepSize(stepSize);
-  if (jumps) checkFinite(jumps, "jumpTimes");
+  const jumps = jumpTimes && solveTimes(jumpTimes, "odeint", "jumpTimes");
+  if (jumps) checkFinite(jumps.host, "jumpTimes");
   return {
     ...checkTolerances(options, defaults),
     maxSteps,
     stepSize,
-    jumps: jumps && shiftTimes(jumps, origin),
+    jumps: jumps && shiftTimes(jumps.host, origin),
+    watchedJumps: jumps?.watched,
     origin,
     norm,
     controller: checkController(options.controller),

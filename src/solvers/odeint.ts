@@ -3,8 +3,8 @@ import { checkOptions } from "../device/options.ts";
 import { hostTimes } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
-import { recordStatistics, searchSteps, solveAdaptively } from "./adaptive/adaptive.ts";
-import { type AdaptiveOptions, runSearchAsync } from "./adaptive/adaptive_search.ts";
+import { findSteps, recordStatistics, runSearchAsync, solveAdaptively } from "./adaptive/adaptive.ts";
+import type { AdaptiveOptions } from "./adaptive/steps.ts";
 import { solveBackwardsAdaptively, solveBackwardsInSteps, solveWithAdjoint } from "./adjoints/adjoint.ts";
 import {
   checkAdaptiveOptions,
@@ -282,11 +282,11 @@ export async function findPackedSteps(
   checkTimeResolution(t, y0.dtype, () => usesTime(normOf(options)));
   const times = shiftTimes(t, origin);
   const adaptive = stopAtOutputTimes(method, times, checkAdaptiveOptions(options, y0, origin, defaults));
-  const search = searchSteps(withStageTolerances(tableau, adaptive), checkField(f), y0, times, {
+  const search = findSteps(withStageTolerances(tableau, adaptive), checkField(f), y0, times, {
     ...adaptive,
     compile,
   });
-  const { steps: found } = await runSearchAsync(search);
+  const found = await runSearchAsync(search);
   recordStatistics(statistics, found);
   return { method, interval: [t[0], t[t.length - 1]], origin, found };
 }

@@ -1,4 +1,4 @@
-import { checkFunction, checkTensor } from "../tensor/checks.ts";
+import { checkFunction, checkTensor, checkWord } from "../tensor/checks.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { scalar } from "../tensor/creation.ts";
 import { stopGradient } from "../tensor/functions.ts";
@@ -6,20 +6,25 @@ import { vjp } from "../autodiff/grad.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkResolution } from "../paths/times.ts";
 import { hostTimes } from "../tensor/host.ts";
-import { derivativeOrder, hasValues, withoutRecording } from "../tensor/primitive.ts";
 import { NoValuesError } from "../tensor/symbolic.ts";
+import { derivativeOrder, hasValues, isWatched, withoutRecording } from "../tensor/primitive.ts";
 import { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
-import { findEvent } from "./adaptive/adaptive.ts";
+import { isCapturing } from "../device/capture.ts";
+import { TracedFunction } from "../compile/loop/loop.ts";
+import { inEachCall } from "../compile/jit/each_call.ts";
+import type { EventGoal } from "./adaptive/adaptive_search.ts";
+import { tableOf } from "./adaptive/adaptive_replay.ts";
+import { cannotRead, findEvent, nearestOf } from "./adaptive/adaptive.ts";
 import { isAdaptive, methodOf, withStageTolerances } from "./methods.ts";
 import { checkAdaptiveOptions, checkField } from "./check_arguments.ts";
 import { odeDefaults } from "./defaults.ts";
-import { NoProgressError } from "./divergence.ts";
 import { rk4 } from "./methods/rk4.ts";
 import { solvePacked } from "./odeint.ts";
 import { packField, packState } from "./packed_state.ts";
 import { solveOptionNames, type SolveOptions } from "./solve_options.ts";
-import { type ErrorNorm, readNumber } from "./adaptive/step_control.ts";
+import type { ErrorNorm } from "./adaptive/step_control.ts";
+import { peekBeneath } from "../compile/loop/while_loop.ts";
 import { rungeKuttaStep, type VectorField } from "./runge_kutta.ts";
 import { usesTime } from "./time_origin.ts";
 
@@ -31,9 +36,20 @@ export interface EventOptions extends SolveOptions {
    * @default {false}
    */
   reverseTime?: boolean;
+  /**
+   * The crossings of zero that are events: of increasing numbers (`"up"`), of decreasing numbers (`"down"`), in the direction of the
+   * solve, or `"both"`. A number that is zero at the start must have a direction: its next crossing in this direction is an event.
+   *
+   * @default {"both"}
+   */
+  direction?: "up" | "down" | "both";
 }
 
-const eventOptionNames: OptionNames<EventOptions> = { ...solveOptionNames, reverseTime: "optional" };
+const eventOptionNames: OptionNames<EventOptions> = {
+  ...solveOptionNames,
+  reverseTime: "optional",
+  direction: "optional",
+};
 
 /**
  * Solves dy/dt = f(t, y) until a function of the state crosses zero, as torchdiffeq's `odeint_event`. Gradients flow through
@@ -56,17 +72,17 @@ const eventOptionNames: OptionNames<EventOptions> = { ...solveOptionNames, rever
  * ```
  *
  * @param y0 The state at `t0`: a tensor or a tree of tensors, as in {@linkcode odeint}.
- * @param t0 The time of `y0`.
- * @param event Returns numbers that are not zero at the start. The first sign change of any of them ends the solve. Signs are
- * compared at the ends of steps: two sign changes within one step are not seen, unless `jumpTimes` end a step between them.
+ * @param t0 The time of `y0`. If it is a tensor, first-order gradients flow to it.
+ * @param event Returns numbers. The first that crosses zero ends the solve. Inside `vmap` each example has its own event. Signs
+ * are compared at the ends of steps: two sign changes within one step are not seen, unless `jumpTimes` end a step between them.
  * @param options The method must be adaptive; `"dopri5"` by default.
  * @returns The time as a scalar, and the state at this time, of the structure and shapes of `y0`.
  * @throws {RangeError} If the method is not adaptive, `steps` or `norm: "sample"` is given, `t0` is infinite or NaN, the event
- * function is zero at the start, no event is found within `maxSteps` steps, or the type of the state cannot distinguish the time
- * of the event from the start.
+ * function is zero at the start and has no `direction`, no event is found within `maxSteps` steps, or the type of the state
+ * cannot distinguish the time of the event from the start.
  * @throws {ShapeError} If the event function returns an empty tensor, or `t0` is not a single time.
  * @throws {TypeError} If the event function returns bool.
- * @throws {Error} If gradients of an order above four are requested, or inside `vmap`.
+ * @throws {Error} If gradients of an order above four are requested, or `t0` differs between examples of `vmap`.
  */
 export function odeintEvent<S extends Tree>(
   f: VectorField<S>,
@@ -78,7 +94,7 @@ export function odeintEvent<S extends Tree>(
   checkFunction("odeintEvent", "f", f);
   checkFunction("odeintEvent", "event", event);
   checkOptions("odeintEvent", options, eventOptionNames);
-  const { reverseTime = false, method = odeDefaults.method, ...others } = options;
+  const { reverseTime = false, direction = "both", method = odeDefaults.method, ...others } = options;
   const tableau = methodOf(method);
   if (!isAdaptive(tableau)) {
     throw new RangeError(
@@ -94,8 +110,14 @@ export function odeintEvent<S extends Tree>(
   }
   const state = packState(y0, "odeintEvent");
   const { dtype } = state.y0;
-  if ([state.y0, t0].some((x) => x instanceof Tensor && !hasValues(x))) throw new NoValuesError(whyNoSearch);
-  const starts = typeof t0 === "number" ? [t0] : hostTimes(t0, "odeintEvent: t0");
+  if (t0 instanceof Tensor && !hasValues(t0)) {
+    throw new NoValuesError(
+      "odeintEvent: t0 has no values inside vmap and in the body of a compiled loop; pass one t0 for all examples",
+    );
+  }
+  const starts = typeof t0 === "number"
+    ? [t0]
+    : hostTimes(t0 instanceof Tensor && isWatched(t0) ? stopGradient(t0) : t0, "odeintEvent: t0");
   if (starts.length !== 1) {
     throw new ShapeError(
       `odeintEvent: t0 has ${starts.length} times, expected one time at which all samples start`,
@@ -105,84 +127,105 @@ export function odeintEvent<S extends Tree>(
   if (!Number.isFinite(start)) {
     throw new RangeError(`odeintEvent: t0 is ${start}, expected a finite time`);
   }
-  const first = withoutRecording(() => event(scalar(start, dtype), y0));
-  checkTensor("odeintEvent: the result of the event function", first);
-  if (!hasValues(first)) throw new NoValuesError(whyNoSearch);
-  if (first.dtype === "bool") {
-    throw new TypeError(
-      "odeintEvent: the event function returned bool, expected numbers that cross zero; return a difference, such as " +
-        "y.sub(0.5), instead of a comparison, such as y.less(0.5)",
+  checkWord("odeintEvent", "direction", direction, ["up", "down", "both"]);
+  const adaptive = checkAdaptiveOptions(options, state.y0, 0, odeDefaults);
+  const move = t0 instanceof Tensor && isWatched(t0)
+    ? t0.reshape([]).sub(stopGradient(t0.reshape([])))
+    : undefined;
+  const valuesOf = (t: Tensor, y: Tensor) => {
+    const values = event(t, state.unpack(y));
+    checkTensor("odeintEvent: the result of the event function", values);
+    if (values.dtype === "bool") {
+      throw new TypeError(
+        "odeintEvent: the event function returned bool, expected numbers that cross zero; return a difference, such as " +
+          "y.sub(0.5), instead of a comparison, such as y.less(0.5)",
+      );
+    }
+    if (values.size === 0) {
+      throw new ShapeError(
+        `odeintEvent: the event function returned ${formatShape(values.shape)} for a state of ${
+          formatShape(state.y0.shape)
+        }, which is empty; expected at least one sample and one number`,
+      );
+    }
+    return values.flatten();
+  };
+  const goal = (values: VectorField): EventGoal => ({
+    values: (t, [y]) => values(t, y),
+    crosses: (before, after) => {
+      const isCrossed = before.equal(0).or(after.mul(before.sign()).greater(0)).not();
+      if (direction === "both") return isCrossed;
+      return isCrossed.and(direction === "up" ? before.less(0) : before.greater(0));
+    },
+  });
+  const solve = (f: VectorField, values: VectorField, y0: Tensor): { t: Tensor; y: Tensor } => {
+    checkStart(stopGradient(withoutRecording(() => values(scalar(start, dtype), y0))), direction);
+    const { steps: found, signs } = findEvent(
+      withStageTolerances(tableau, adaptive),
+      checkField(f),
+      y0,
+      start,
+      reverseTime ? -1 : 1,
+      { ...adaptive, compile: options.compile },
+      goal(values),
     );
-  }
-  const signs = withoutRecording(() => first.sign());
-  if (signs.size === 0) {
-    throw new ShapeError(
-      `odeintEvent: the event function returned ${formatShape(signs.shape)} for a state of ${
-        formatShape(state.y0.shape)
-      }, which is empty; expected at least one sample and one number`,
+    const ends = found.lists.map((list) => list.ends.at(-1)!);
+    for (const end of ends) checkResolution([start, end], dtype, "odeintEvent: the start and the event");
+    // Inside vmap each example has its own event. After it, the state of an example stays the same.
+    const end = ends.reduce((a, b) => Math.abs(b - start) > Math.abs(a - start) ? b : a);
+    const t = tableOf(found, 1, [], (_, __, i) => ends[i], dtype).squeeze(0);
+    const steps = { method, interval: [start, end] as const, origin: 0, found };
+    const shifted = { origin: 0, f, usesTime: (norm: ErrorNorm) => usesTime(f, y0, norm) };
+    const times = Float64Array.of(start, end);
+    const packed = { ...state, y0 };
+    const y = solvePacked(shifted, packed, times, { ...others, method, steps }, odeDefaults).select(0, 1);
+    if (derivativeOrder() === 0) return { t, y };
+    return followEvent(f, (t, y) => nearestOf(values(t, y), signs), t, y);
+  };
+  const field = packField(state, f);
+  // A later start begins at a point that the solution left before.
+  const first = move
+    ? state.y0.sub(stopGradient(field(scalar(start, dtype), state.y0)).mul(move.cast(dtype)))
+    : state.y0;
+  const { t, y } = isCapturing()
+    ? inEachCallOf(field, valuesOf, first, solve)
+    : solve(field, valuesOf, first);
+  return { t, y: state.unpack(y) };
+}
+
+/** Solves in each call of a function of `jit` again. */
+function inEachCallOf(
+  f: VectorField,
+  values: VectorField,
+  y0: Tensor,
+  solve: (f: VectorField, values: VectorField, y0: Tensor) => { t: Tensor; y: Tensor },
+): { t: Tensor; y: Tensor } {
+  const time = { shape: [], dtype: y0.dtype };
+  const [field, numbers] = [f, values].map((f) => new TracedFunction(f, time, y0));
+  const [t, y] = inEachCall([y0, ...field.closedOver, ...numbers.closedOver], ([y0, ...rest]) => {
+    const ofField = rest.splice(0, field.closedOver.length);
+    const found = solve(
+      (t, y) => field.callWith([t, y], ofField),
+      (t, y) => numbers.callWith([t, y], rest),
+      y0,
     );
-  }
-  if (withoutRecording(() => readNumber(signs.isNaN().cast(dtype).max())) === 1) {
+    return [found.t, found.y];
+  });
+  return { t, y };
+}
+
+/** @throws {RangeError} If the numbers of an event at the start do not say which crossing is the first. */
+function checkStart(first: Tensor, direction: string): void {
+  const values = peekBeneath(first);
+  if (!values) throw cannotRead(first);
+  if (values.some(Number.isNaN)) {
     throw new RangeError(
       "odeintEvent: the event function is NaN at the start, expected nonzero numbers; check its result for t0 and y0",
     );
   }
-  if (withoutRecording(() => readNumber(signs.abs().min())) === 0) {
+  if (direction === "both" && values.includes(0)) {
     throw new RangeError(
-      "odeintEvent: the event function is zero at the start; start slightly later, where its sign is known",
-    );
-  }
-  // Positive until one of the numbers changes sign.
-  const nearest = (t: Tensor, y: Tensor) => event(t, state.unpack(y)).mul(signs).min();
-  const field = packField(state, f);
-  const adaptive = checkAdaptiveOptions(options, state.y0, 0, odeDefaults);
-  const ends: { t: number; value: number }[] = [];
-  const found = explainingErrors(ends, () =>
-    findEvent(
-      withStageTolerances(tableau, adaptive),
-      checkField(field),
-      state.y0,
-      start,
-      reverseTime ? -1 : 1,
-      adaptive,
-      (t, y) => {
-        const value = readNumber(nearest(scalar(t, dtype), y));
-        ends.push({ t, value });
-        return value;
-      },
-    ));
-  const end = found.lists[0].ends.at(-1)!;
-  checkResolution([start, end], dtype, "odeintEvent: the start and the event");
-  const t = scalar(end, dtype);
-  const steps = { method, interval: [start, end] as const, origin: 0, found };
-  const shifted = { origin: 0, f: field, usesTime: (norm: ErrorNorm) => usesTime(field, state.y0, norm) };
-  const times = Float64Array.of(start, end);
-  const y = solvePacked(shifted, state, times, { ...others, method, steps }, odeDefaults).select(0, 1);
-  const moved = derivativeOrder() > 0 ? followEvent(field, nearest, t, y) : { t, y };
-  return { t: moved.t, y: state.unpack(moved.y) };
-}
-
-const whyNoSearch =
-  "odeintEvent: the time of an event depends on values, which are not known inside vmap and in the body of a compiled loop; call " +
-  "odeintEvent for each example, outside";
-
-/**
- * Runs the search of an event. Its errors state that no event was found.
- *
- * @param ends Receives the times at which the search evaluates the event function, and the number that is positive until the event.
- */
-function explainingErrors<T>(ends: readonly { t: number; value: number }[], search: () => T): T {
-  try {
-    return search();
-  } catch (error) {
-    if (error instanceof NoValuesError) throw new NoValuesError(whyNoSearch);
-    if (!(error instanceof NoProgressError) || ends.length === 0) throw error;
-    const closest = ends.reduce((best, end) => end.value < best.value ? end : best);
-    throw new NoProgressError(
-      `odeintEvent: no event was found: the event function has the same sign at the ends of all steps up to t = ${
-        ends.at(-1)!.t
-      }, and is closest to zero at t = ${closest.t}, by ${closest.value}; check its sign, and note that two sign changes ` +
-        `within one step are not seen: jumpTimes end steps at given times. The solve stopped: ${error.message}`,
+      'odeintEvent: the event function is zero at the start; choose the direction of its next crossing, "up" or "down"',
     );
   }
 }

@@ -1,8 +1,9 @@
 /** Options of a solve. */
 import type { ScanOptions } from "../compile/loop/scan.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import type { OptionNames } from "../device/options.ts";
 import type { SolveStatistics } from "./adaptive/adaptive.ts";
-import type { Steps } from "./adaptive/adaptive_search.ts";
+import type { Steps } from "./adaptive/steps.ts";
 import type { ErrorNorm, StepController } from "./adaptive/step_control.ts";
 import type { MethodChoice } from "./methods.ts";
 
@@ -63,9 +64,10 @@ export interface SolveOptions {
   /**
    * Times at which the vector field may jump. An adaptive method ends a step at each of them. Add the output times if `bosh3`, or
    * `dopri8` with tight tolerances, must be accurate at them: states interpolated within their steps are less accurate than
-   * states at the ends of steps.
+   * states at the ends of steps. First-order gradients flow to the times of a vector: a later jump moves the state by the
+   * difference of the slopes before and after the jump.
    */
-  jumpTimes?: ArrayLike<number>;
+  jumpTimes?: Tensor | ArrayLike<number>;
   /** `rtol` of the backward solve of the continuous adjoint. By default `rtol`. */
   adjointRtol?: number;
   /** `atol` of the backward solve of the continuous adjoint. By default `atol`. */

@@ -17,16 +17,16 @@ export interface SolveTimes {
  *
  * @throws {Error} If gradients with respect to the times are of an order above one.
  */
-export function solveTimes(t: Tensor | ArrayLike<number>, operation: string): SolveTimes {
-  if (!(t instanceof Tensor) || !isWatched(t)) return { host: hostTimes(t, `${operation}: t`) };
+export function solveTimes(t: Tensor | ArrayLike<number>, operation: string, name = "t"): SolveTimes {
+  if (!(t instanceof Tensor) || !isWatched(t)) return { host: hostTimes(t, `${operation}: ${name}`) };
   const orders = derivativeOrder();
   if (orders > 1) {
     throw new Error(
       `${operation}: gradients of order ${orders} are requested, times have gradients of order 1; ` +
-        "pass stopGradient(t), or do not nest gradients",
+        `pass stopGradient(${name}), or do not nest gradients`,
     );
   }
-  return { host: hostTimes(stopGradient(t), `${operation}: t`), watched: t };
+  return { host: hostTimes(stopGradient(t), `${operation}: ${name}`), watched: t };
 }
 
 /**

@@ -210,10 +210,35 @@ export function derivativeOrder(): number {
   return order;
 }
 
+/** Recorders that see no operation. */
+let hidden: readonly Recorder[] = [];
+const isSeen = (recorder: Recorder) => !hidden.includes(recorder);
+
+/** {@linkcode withoutRecording}, also of operations on the parts of symbols: for values that are constants of every derivative. */
+export function withoutAnyRecording<T>(body: () => T): T {
+  const before = hidden;
+  hidden = [...hidden, ...allRecorders()];
+  try {
+    return withState({ ...recordingState(), isRecordedOutside: false }, body);
+  } finally {
+    hidden = before;
+  }
+}
+
+/** The recorders, and those from outside of transformations whose functions are running. */
+function allRecorders(state = recordingState()): readonly Recorder[] {
+  const { recorders, transformation } = state;
+  return transformation ? [...recorders, ...allRecorders(transformation.outer)] : recorders;
+}
+
 /** Runs `body` under exactly these recorders. */
 function withState<T>(state: RecordingState, body: () => T): T {
   const before = recordingState();
   ({ recorders, isRecordedOutside, transformation } = state);
+  if (hidden.length > 0) {
+    recorders = recorders.filter(isSeen);
+    isRecordedOutside &&= allRecorders().some(isSeen);
+  }
   try {
     return body();
   } finally {
@@ -226,10 +251,7 @@ export function recordWith<T>(recorder: Recorder, body: () => T): T {
   return withState({ ...recordingState(), recorders: [...recorders, recorder] }, body);
 }
 
-/**
- * Runs `body` without its operations being recorded. Operations on symbols of `jvp` and `vmap` consist of operations on other
- * tensors, which recorders from outside the transformation still record.
- */
+/** Runs `body` without recording. Recorders from outside a transformation still record operations on the parts of its symbols. */
 export function withoutRecording<T>(body: () => T): T {
   return withState({ ...recordingState(), recorders: [] }, body);
 }

@@ -343,14 +343,6 @@ Deno.test("vmap says why it cannot map", () => {
     () => vmap(grad((x: Tensor) => solveBy({ adjoint: "continuous" })(x).sum()))(x),
     /vmap cannot do for each example; use the adjoint "direct"/,
   );
-  throws(
-    () => vmap((x: Tensor) => jvp(solveBy({}))([x], [x])[1])(x),
-    /or of jvp inside vmap; use a fixed-step method/,
-  );
-  throws(
-    () => vmap((x: Tensor) => odeint((_t, y) => y, x, [0, 1], { norm: "sample" }))(x),
-    /norm "sample" does not work inside vmap/,
-  );
 });
 
 testOnDevices("per-example gradients and tangents around a compiled scan and a solve", async () => {

@@ -42,12 +42,14 @@ for (const dtype of ["float32", "float64"] as DType[]) {
         };
         const start = { y: zeros([batch, 2], { dtype }), done: zeros([batch, 1], { dtype }) };
         for (const compile of [true, false]) {
-          const loop = new Loop(body, start, {}, { settled: ({ done }) => done, compile });
+          const loop = new Loop(body, start, {}, { ending: ({ y, done }) => [done, y], compile });
           const { carry: early, outputs: first } = solved(compile, () => loop.run(start, 3));
           const { carry: late } = loop.run(early, 40);
           const limits = await limit.data();
+          // A loop whose values can be read has no outputs after its end.
+          const rows = info.kind === "cpu" ? Math.min(3, Math.max(...limits)) : 3;
           (await late.y.data()).forEach((value, i) => assert.equal(value, limits[i >> 1]));
-          assert.deepEqual(first.y.shape, [3, batch, 2]);
+          assert.deepEqual(first.y.shape, [rows, batch, 2]);
           (await first.y.data()).forEach((value, i) => {
             const [step, sample] = [Math.floor(i / (2 * batch)), (i >> 1) % batch];
             if (step < limits[sample]) assert.equal(value, step + 1);

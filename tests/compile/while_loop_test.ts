@@ -222,3 +222,24 @@ for (const [name, call, message] of wrong) {
     assert.throws(call, message);
   });
 }
+
+Deno.test("inside jit on the CPU, whileLoop ends when the samples of the call end", async () => {
+  const options = { maxSteps: 1e9 };
+  const sum = (w: Tensor) => shrink(numbers(xs).mul(1), w, options).sum();
+  for (
+    const [name, f] of Object.entries({
+      grad: grad(sum),
+      "vmap of grad": vmap(grad(sum)),
+      jvp: perRate["vmap of jvp"],
+    })
+  ) {
+    const traced = jit(f);
+    for (const w of [0.5, 0.9, 0.7]) {
+      const at = name === "grad" ? tensor(w, { dtype }) : numbers([w, 0.8]);
+      await assertClose(
+        traced(at),
+        name === "grad" ? [shrunk(xs, w).ofW] : [w, 0.8].map((w) => shrunk(xs, w).ofW),
+      );
+    }
+  }
+});

@@ -7,7 +7,6 @@ import {
   findCdeintSteps,
   findOdeintSteps,
   grad,
-  jit,
   key,
   LinearInterpolation,
   MLP,
@@ -132,11 +131,6 @@ const rejected: [title: string, call: () => unknown, message: RegExp][] = [
     "the reversible adjoint without a method",
     () => solve({ adjoint: "reversible" }),
     /the steps of dopri5, the default method, cannot be undone.*use the method "reversible_rk4", or the adjoint "direct"/,
-  ],
-  [
-    "adaptive steps under jit, with two alternatives",
-    () => jit((y0: Tensor) => odeint(oscillator, y0, [0, 1]))(tensor([1, 0])),
-    /adaptive method, such as the default dopri5, .* jit .*findOdeintSteps.*\{ steps \}.*fixed-step method, such as rk4/,
   ],
 ];
 for (const [title, call, message] of rejected) {

@@ -22,7 +22,7 @@ import {
   zeros,
 } from "../../mod.ts";
 import { embeddedStep } from "../../src/solvers/adaptive/embedded.ts";
-import { interpolate, type StepSupport, supportOf } from "../../src/solvers/adaptive/interpolation.ts";
+import { interpolateAt, supportOf } from "../../src/solvers/adaptive/interpolation.ts";
 import type { Parts } from "../../src/solvers/runge_kutta.ts";
 import { factorize, invertFactorized, solveFactorized } from "../../src/solvers/implicit/linear_systems.ts";
 import { implicitMethods } from "../../src/solvers/methods.ts";
@@ -81,8 +81,8 @@ for (const tableau of implicitMethods) {
       const at = (c: number) => tensor(c * dt, float64);
       const step = embeddedStep(tableau, f, at, dt, y, f(at(0), y));
       const [support] = supportOf(tableau, step, y, dt);
-      const rows = support.map((x) => x.expandDims(0)) as unknown as StepSupport;
-      errors.push(Math.abs(await interpolate(rows, [0.3]).item() - Math.exp(Math.sin(0.3 * dt))));
+      const state = interpolateAt(support, tensor(0.3, float64));
+      errors.push(Math.abs(await state.item() - Math.exp(Math.sin(0.3 * dt))));
     }
     const slope = Math.log2(errors[0] / errors[1]);
     // The error of a single step has one order more.

@@ -41,8 +41,9 @@ const manyTraces = 64;
  * - Tensors that the function closes over, such as parameters that an optimiser changes, have their current values in each call.
  *   An optimiser in the function counts its steps and uses its current learning rate. Other variables keep their values from
  *   the time of tracing.
- * - The function cannot read from the device: no `await x.data()`, no branch on values, no solver that chooses its steps or
- *   iterations from values. Use `condition.where(a, b)`, solvers with fixed steps, or steps from `findOdeintSteps`.
+ * - The function cannot read from the device: no `await x.data()`, no branch on values, no event and no implicit method. Use
+ *   `condition.where(a, b)`. An adaptive solve chooses its steps again in each call; on WebGPU it needs steps from
+ *   `findOdeintSteps`.
  * - Only returned tensors stay valid after a call.
  *
  * Under a gradient tape, in the body of a loop and inside another function of `jit`, the original function runs, so gradients

@@ -21,6 +21,12 @@ export function peekBeneath(x: Tensor): Float64Array | undefined {
   return peekHostValues(values);
 }
 
+/** {@linkcode peekBeneath}, or `undefined` for a symbol in the body of a compiled loop. */
+export function peekIfKnown(x: Tensor): Float64Array | undefined {
+  while (x.storage instanceof Symbolic && x.storage.parts.length > 0) x = x.storage.parts[0] as Tensor;
+  return x.storage instanceof Symbolic ? undefined : peekHostValues(x);
+}
+
 /** The tensor beneath the symbols of transformations, with the axes of the examples in front, and the transformations, outermost first. */
 export function beneathAll(x: Tensor): { values: Tensor; traces: object[] } {
   const traces: object[] = [];

@@ -15,7 +15,7 @@ import {
   tracingGraph,
   withCommonSubexpressions,
 } from "../../tensor/primitive.ts";
-import { tidy } from "../../tensor/scope.ts";
+import { tidy, tidyLater } from "../../tensor/scope.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type Tree, treeLeaves, treeMap, withLeaves } from "../../tensor/tree.ts";
@@ -201,6 +201,8 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     const outputs: Y[] = [];
     let sums: readonly Tensor[] = [];
     const { ending } = this.#options;
+    const given = carry;
+    let release: (wanted: unknown) => void = () => {};
     for (let step = 0; step < steps; step++) {
       if (ending && step > 0 && areSettled(ending(carry)[0])) break;
       // A time that is known on the host stays a number: a path then finds its interval without reading from the device.
@@ -208,11 +210,16 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
         const value = plain.get(x)?.[step];
         return value === undefined ? x.select(0, step) : scalar(value, x.dtype);
       });
-      const result = this.#body(carry, row);
-      nextStateTensors(carry, result.carry);
-      carry = result.carry;
+      const [from, before]: [C, readonly Tensor[]] = [carry, sums];
+      const { result, release: releaseNext } = tidyLater(() => {
+        const result = this.#body(from, row);
+        nextStateTensors(from, result.carry);
+        return { ...result, sums: treeLeaves(result.sums).map((own, i) => before[i]?.add(own) ?? own) };
+      });
+      ({ carry, sums } = result);
       outputs.push(result.outputs as Y);
-      sums = treeLeaves(result.sums).map((own, i) => sums[i]?.add(own) ?? own);
+      release([given, carry, sums, outputs]);
+      release = releaseNext;
     }
     const columns = outputs.map(treeLeaves);
     const stacked = columns[0]?.map((_, i) => stack(columns.map((column) => column[i]))) ?? [];

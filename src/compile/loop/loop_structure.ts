@@ -19,6 +19,7 @@ import {
   type LoopGraph,
   residualCandidates,
 } from "./hoisted_loop.ts";
+import { joinTables } from "./shared_indices.ts";
 import { loweredOf } from "./lowered_loop.ts";
 import { statesForGradient } from "./saved_states.ts";
 import { Uncompilable } from "../trace/uncompilable.ts";
@@ -68,7 +69,9 @@ export class LoopStructure {
   constructor({ shiftedRows, ending, keepsProducts, ...body }: TracedBody, constants: readonly Node[]) {
     const { trace, state, rows } = body;
     const isCostly = (node: OperationNode) => keepsProducts && isProductOfSamples(node, state[0]);
-    const { carried, ...all } = makeLoopCarried(trace, body, shiftedRows, isCostly);
+    const mixes = !state.every(({ shape }) => shape.length > 0 && shape[0] === state[0].shape[0]);
+    const joined = ending.length > 0 && mixes ? joinTables(trace, body) : body;
+    const { carried, ...all } = makeLoopCarried(trace, joined, shiftedRows, isCostly);
     const given = new Map<Node, boolean>(rows.map((node) => [node, true]));
     for (const node of constants) given.set(node, false);
     this.graph = {

@@ -1,3 +1,4 @@
+import { isCapturing } from "../../device/capture.ts";
 import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { isFloat } from "../../device/dtype.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
@@ -8,9 +9,13 @@ import { isRecording } from "../../tensor/primitive.ts";
 import { tidyLater } from "../../tensor/scope.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { type Tree, treeFlatten, treeLeaves, treeMap, withLeaves } from "../../tensor/tree.ts";
-import { areSettled } from "./ending.ts";
+import { peekBeneath } from "./ending.ts";
 import { Loop, type ScanOptions } from "./loop.ts";
+import { TracedTree } from "../trace/traced_tree.ts";
+import { inEachCall } from "../jit/each_call.ts";
 import { nextStateTensors } from "./next_state.ts";
+
+export { beneathAll, peekBeneath, peekIfKnown } from "./ending.ts";
 
 /** Options of {@linkcode whileLoop}. */
 export interface WhileLoopOptions extends ScanOptions {
@@ -37,7 +42,8 @@ const optionNames: OptionNames<WhileLoopOptions> = {
  * ended, on their initial state: their results are dropped, but a NaN in them reaches the gradient if the body gives NaN for an
  * initial state whose condition is false.
  *
- * On a device whose values must be awaited, the loop takes `maxSteps` steps: choose a small number.
+ * Inside `jit` the loop runs again in each call. On a device whose values must be awaited, it takes `maxSteps` steps: choose a small
+ * number.
  *
  * @example
  * ```ts
@@ -69,7 +75,32 @@ export function whileLoop<C extends Tree>(
   if (!(Number.isInteger(maxSteps) && maxSteps >= 0)) {
     throw new RangeError(`whileLoop: maxSteps is ${maxSteps}, expected a whole number of at least 0`);
   }
-  return runWhile(condition, (state) => ({ carry: body(state) }), init, options).carry;
+  const run = (condition: (state: C) => Tensor, body: (state: C) => C, init: C) =>
+    readNow(runWhile(condition, (state) => ({ carry: body(state) }), init, options)).carry;
+  if (!isCapturing() || treeLeaves(init).length === 0) return run(condition, body, init);
+  // Inside jit the loop runs again in each call. Functions of the state and of what they close over are traced for that.
+  const [goes, next] = [condition, body].map((f) => new TracedTree(f as (state: C) => Tree, init));
+  const leaves = treeLeaves(init);
+  const results = inEachCall([...leaves, ...goes.closedOver, ...next.closedOver], (all) => {
+    const ofCondition = all.slice(leaves.length, leaves.length + goes.closedOver.length);
+    const ofBody = all.slice(leaves.length + goes.closedOver.length);
+    return treeLeaves(run(
+      (state) => goes.call(state, ofCondition) as Tensor,
+      (state) => next.call(state, ofBody) as C,
+      withLeaves(init, all.slice(0, leaves.length)),
+    ));
+  });
+  return withLeaves(init, results);
+}
+
+/** A computation that yields tensors and receives their values, `undefined` if they cannot be read without waiting. */
+export type Reading<T> = Generator<Tensor, T, ArrayLike<number> | undefined>;
+
+/** Runs a computation with the values that the host has without waiting. */
+export function readNow<T>(reading: Reading<T>): T {
+  let turn = reading.next();
+  while (!turn.done) turn = reading.next(peekBeneath(turn.value));
+  return turn.value;
 }
 
 /** A step of a loop: the state after the step, and values of the step. */
@@ -88,13 +119,17 @@ interface WhileRun<C, Y> {
 /** Number of steps between reads of the flags: they grow, because each read takes time. */
 const chunkSteps = { first: 64, most: 4096, checkpointed: 32 };
 
-/** {@linkcode whileLoop} with values of every step. */
-export function runWhile<C extends Tree, Y extends Tree = undefined>(
+/**
+ * {@linkcode whileLoop} with values of every step.
+ *
+ * @param keepsEnded Whether `step` itself keeps the state of samples whose condition is false.
+ */
+export function* runWhile<C extends Tree, Y extends Tree = undefined>(
   condition: (state: C) => Tensor,
   step: (state: C) => WhileStep<C, Y>,
   init: C,
-  { maxSteps, ...options }: WhileLoopOptions,
-): WhileRun<C, Y> {
+  { maxSteps, keepsEnded = false, ...options }: WhileLoopOptions & { readonly keepsEnded?: boolean },
+): Reading<WhileRun<C, Y>> {
   if (treeLeaves(init).length === 0) throw new TypeError("whileLoop: the initial state contains no tensor");
   const goes = checkedCondition(condition(init), init);
   const ended = (goes: Tensor) => goes.not().cast(flagType);
@@ -107,7 +142,7 @@ export function runWhile<C extends Tree, Y extends Tree = undefined>(
     // A sample that has ended runs on its initial state: its results are dropped, but must have finite gradients.
     const { carry, outputs } = step(selects ? select(isActive, state, first) : state);
     nextStateTensors(state, carry, "whileLoop");
-    const next = select(isActive, carry, state);
+    const next = keepsEnded ? carry : select(isActive, carry, state);
     const goes = isActive.and(condition(next));
     return {
       carry: { state: next, settled: ended(goes), count: count.add(isActive.cast(flagType)) },
@@ -121,7 +156,9 @@ export function runWhile<C extends Tree, Y extends Tree = undefined>(
   };
   const chunks: Y[] = [];
   let steps = 0;
-  if (maxSteps === 0 || areSettled(carry.settled)) return { carry: init, outputs: undefined, steps };
+  const isEnd = (settled?: ArrayLike<number>) =>
+    settled && Array.prototype.every.call(settled, (value) => value !== 0);
+  if (maxSteps === 0 || isEnd(yield carry.settled)) return { carry: init, outputs: undefined, steps };
   const loop = new Loop<Carry, Record<never, never>, Y>(body, carry, {}, {
     ...options,
     ending: ({ settled, count }) => [settled, count],
@@ -142,7 +179,7 @@ export function runWhile<C extends Tree, Y extends Tree = undefined>(
     release([init, carry, chunks]);
     release = releaseNext;
     length = Math.min(growth(length), chunkSteps.most);
-  } while (steps < maxSteps && !areSettled(carry.settled));
+  } while (steps < maxSteps && !isEnd(yield carry.settled));
   release([carry.state, chunks]);
   return { carry: carry.state, outputs: joined(chunks), steps };
 }

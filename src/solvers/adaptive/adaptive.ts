@@ -1,24 +1,27 @@
-/** Adaptive solves. The steps are found first. If a gradient is recorded, the steps are taken once more. */
+/** Adaptive solves. The steps are found first, and then taken once more, with their sizes as constants, for outputs and derivatives. */
+import { bufferScope } from "../../device/buffer_scope.ts";
+import { isCapturing, JitError } from "../../device/capture.ts";
+import type { Buffer } from "../../device/device.ts";
+import { makeContiguous } from "../../device/view.ts";
+import { peekBeneath } from "../../compile/loop/while_loop.ts";
+import { inEachCall } from "../../compile/jit/each_call.ts";
+import { TracedFunction } from "../../compile/loop/loop.ts";
 import type { ScanOptions } from "../../compile/loop/scan.ts";
-import { scalar } from "../../tensor/creation.ts";
+import type { Reading } from "../../compile/loop/while_loop.ts";
 import { concatenate, stack } from "../../tensor/functions.ts";
-import { hasValues, isRecording, withoutRecording } from "../../tensor/primitive.ts";
+import {
+  derivativeOrder,
+  isRecording,
+  withoutAnyRecording,
+  withoutRecording,
+} from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { replay } from "./adaptive_replay.ts";
-import { findStepsOfSamples } from "./adaptive_samples.ts";
-import {
-  type AdaptiveOptions,
-  findSteps,
-  largestCount,
-  runSearch,
-  type Search,
-  type StepObserver,
-  type Steps,
-} from "./adaptive_search.ts";
+import { type EventGoal, searchSteps } from "./adaptive_search.ts";
+import { type AdaptiveOptions, columnShape, largestCount, type Steps } from "./steps.ts";
 import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
-import { interpolate, interpolateAt, type StepSupport, supportOf } from "./interpolation.ts";
-import { solveExamples } from "./examples.ts";
+import { precisionOf } from "./step_control.ts";
 import { findSignChange } from "../sign_change.ts";
 import type { Parts, PartsField, VectorField } from "../runge_kutta.ts";
 
@@ -42,28 +45,75 @@ type Options = AdaptiveOptions & ScanOptions & { statistics?: SolveStatistics };
 /** Records the cost of a solve. */
 export function recordStatistics(
   statistics: SolveStatistics | undefined,
-  { lists, norm, evaluations }: Steps,
+  { lists, norm, evaluations, examples }: Steps,
 ): void {
   if (!statistics) return;
   const steps = lists.map(({ starts }) => starts.length);
   const rejected = lists.map((list) => list.rejected);
   Object.assign(statistics, { steps: largestCount(steps), rejected: largestCount(rejected), evaluations });
-  if (norm === "sample") Object.assign(statistics, { stepsOfSamples: steps, rejectedOfSamples: rejected });
+  if (norm === "sample" || examples.length > 0) {
+    Object.assign(statistics, { stepsOfSamples: steps, rejectedOfSamples: rejected });
+  }
+}
+
+/**
+ * Runs a search on a device whose values can be read synchronously.
+ *
+ * @throws {Error} On other devices.
+ */
+export function runSearch<T>(search: Reading<T>): T {
+  let turn = search.next();
+  while (!turn.done) {
+    const values = peekBeneath(turn.value);
+    if (!values) throw cannotRead(turn.value);
+    turn = search.next(values);
+  }
+  return turn.value;
+}
+
+/** The error for a solve whose values cannot be read without waiting. */
+export function cannotRead(x: Tensor): Error {
+  const reason = isCapturing()
+    ? "jit traces the solve before the state has values"
+    : `the state is on ${x.device.info.kind}, whose values must be awaited`;
+  return new (isCapturing() ? JitError : Error)(
+    `an adaptive method, such as the default dopri5, computes its step sizes from values, but ${reason}: find the steps ` +
+      "first, with const steps = await findOdeintSteps(f, y0, t, options) or findCdeintSteps, and solve with the option { steps }; or solve on the " +
+      "CPU, or use a fixed-step method, such as rk4, with a stepSize",
+  );
+}
+
+/** Runs a search, awaiting values. Frees all tensors of the search, so its result must not hold tensors. */
+export async function runSearchAsync<T>(search: Reading<T>): Promise<T> {
+  const made: Buffer[] = [];
+  const go = (...values: [] | [ArrayLike<number>]) =>
+    bufferScope(() => withoutRecording(() => search.next(...values)), (_, buffers) => {
+      for (const buffer of buffers) made.push(buffer);
+      return buffers;
+    });
+  try {
+    let turn = go();
+    while (!turn.done) {
+      const { memoryDevice: device, view } = turn.value;
+      const [values] = await device.read([makeContiguous(device, view)]);
+      turn = go(values);
+    }
+    return turn.value;
+  } finally {
+    for (const buffer of made) buffer.free();
+  }
 }
 
 /** Finds steps from the first to the last of the times. */
-export function* searchSteps(
+export function* findSteps(
   tableau: AdaptiveMethod,
   f: VectorField,
   y0: Tensor,
   times: Float64Array,
   options: AdaptiveOptions & ScanOptions,
-): Search<{ steps: Steps; final?: Tensor }> {
-  const ends = [times[0], times[times.length - 1]] as const;
-  if (options.norm === "sample") {
-    return yield* findStepsOfSamples(tableau, f, y0, ends, options, options.compile);
-  }
-  return { steps: yield* findSteps(tableau, ofParts(f), [y0], ends, options) };
+): Reading<Steps> {
+  const interval = [times[0], times[times.length - 1]] as const;
+  return (yield* searchSteps(tableau, ofParts(f), [y0], interval, options)).steps;
 }
 
 function ofParts(f: VectorField): PartsField {
@@ -79,68 +129,48 @@ export function solveAdaptively(
   { statistics, ...options }: Options,
   given?: Steps,
 ): Tensor {
-  const batch = given ? undefined : solveExamples(f, y0, (f, y0) => {
-    const ofExamples = { ...options, norm: "sample", statistics } as const;
-    return solveAdaptively(tableau, f, y0, times, ofExamples);
-  }, options.norm);
-  if (batch) return batch;
-  if (!given && !hasValues(y0)) {
-    throw new Error(
-      `odeint: ${tableau.name} chooses its steps while it runs and cannot be part of a traced loop, or of jvp inside vmap; use a ` +
-        "fixed-step method, such as rk4",
+  if (!given && isCapturing()) {
+    return inEachCallOf(
+      f,
+      y0,
+      options,
+      (f, y0, watchedJumps) =>
+        solveAdaptively(tableau, f, y0, times, { ...options, watchedJumps, statistics }),
     );
-  }
-  const first = y0.expandDims(0);
-  if (!given && !isRecording() && options.norm === "batch") {
-    return concatenate([first, solveAtOnce(tableau, f, y0, times, options, statistics)]);
   }
   let steps = given;
   let final: Tensor | undefined;
   if (!steps) {
-    final = withoutRecording(() =>
-      tidy(() => {
-        const found = runSearch(searchSteps(tableau, f, y0, times, options));
-        steps = found.steps;
-        return found.final;
-      })
-    );
+    const interval = [times[0], times[times.length - 1]] as const;
+    const isFinal = times.length === 2 && derivativeOrder() === 0 && !isRecording();
+    const wantsFinal = isFinal && options.norm === "batch";
+    final = tidy(() => {
+      const found = runSearch(searchSteps(tableau, ofParts(f), [y0], interval, options, { wantsFinal }));
+      steps = found.steps;
+      // With steps per sample, each last step ends at the last time.
+      return isFinal ? (wantsFinal ? found.kept : found.y)[0] : undefined;
+    });
   }
   recordStatistics(statistics, steps!);
-  if (final && times.length === 2 && !isRecording()) return stack([y0, final]);
-  return tidy(() => concatenate([first, replay(tableau, f, y0, times, steps!, options)]));
+  if (final) return stack([y0, final]);
+  return tidy(() => concatenate([y0.expandDims(0), replay(tableau, f, y0, times, steps!, options)]));
 }
 
-/** The states at all output times except the first, computed during the search. */
-function solveAtOnce(
-  tableau: AdaptiveMethod,
+/** Solves in each call of a function of `jit` again. */
+function inEachCallOf(
   f: VectorField,
   y0: Tensor,
-  times: Float64Array,
-  options: AdaptiveOptions,
-  statistics?: SolveStatistics,
+  { norm, watchedJumps }: AdaptiveOptions,
+  solve: (f: VectorField, y0: Tensor, watchedJumps?: Tensor) => Tensor,
 ): Tensor {
-  const [begin, finish] = [times[0], times[times.length - 1]];
-  const direction = Math.sign(finish - begin);
-  const outputs: { support: StepSupport; fraction: number }[] = [];
-  const isReached = (end: number) =>
-    outputs.length + 1 < times.length && direction * (end - times[outputs.length + 1]) >= 0;
-  const watch: StepObserver<StepSupport> = {
-    keep: (step, y, dt) => supportOf(tableau, step, y, dt)[0],
-    wants: (_, end) => isReached(end),
-    take(support, start, end) {
-      while (isReached(end)) {
-        outputs.push({ support, fraction: (times[outputs.length + 1] - start) / (end - start) });
-      }
-    },
-  };
-  return tidy(() => {
-    recordStatistics(
-      statistics,
-      runSearch(findSteps(tableau, ofParts(f), [y0], [begin, finish], options, watch)),
-    );
-    const support = outputs[0].support.map((_, i) => stack(outputs.map(({ support }) => support[i])));
-    return interpolate(support as unknown as StepSupport, outputs.map(({ fraction }) => fraction));
+  const time = { shape: norm === "sample" ? columnShape(y0) : [], dtype: y0.dtype };
+  const field = new TracedFunction(f, time, y0);
+  const jumps = watchedJumps ? [watchedJumps] : [];
+  const [states] = inEachCall([y0, ...jumps, ...field.closedOver], ([y0, ...rest]) => {
+    const [watched] = rest.splice(0, jumps.length);
+    return [solve((t, y) => field.callWith([t, y], rest), y0, watched)];
   });
+  return states;
 }
 
 /**
@@ -156,36 +186,17 @@ export function solveParts(
   options: AdaptiveOptions,
   controlled: number,
 ): Parts {
-  let result: Parts = [];
-  const [begin, finish] = interval;
-  const watch: StepObserver<StepSupport[]> = {
-    keep: (step, y, dt) => supportOf(tableau, step, y, dt),
-    wants: (_, end) => Math.sign(finish - begin) * (end - finish) >= 0,
-    take(supports, start, end) {
-      const fraction = (finish - start) / (end - start);
-      result = supports.map((support) => interpolateAt(support, fraction));
-    },
-  };
-  return withoutRecording(() =>
-    tidy(() => {
-      runSearch(findSteps(tableau, f, y0, interval, options, watch, undefined, controlled));
-      return result;
-    })
+  const goal = { controlled, wantsFinal: true };
+  return tidy(() =>
+    runSearch(searchSteps(tableau, f, y0, interval, { ...options, norm: "batch" }, goal)).kept
   );
 }
 
-/** Data of a step. Shorter steps from the same start, which locate the event, begin with the state and the slope. */
-interface KeptStep {
-  readonly y: Tensor;
-  readonly slope: Tensor;
-  readonly end: Tensor;
-}
-
 /**
- * Finds steps until a function of the state changes its sign. The last step ends at the sign change. A state within a step is
- * computed by a shorter step of the same method: interpolated states are orders of magnitude less accurate.
+ * Finds steps until a number crosses zero. The last step ends at the crossing. A state within a step is computed by a shorter step of
+ * the same method: interpolated states are orders of magnitude less accurate.
  *
- * @param event Returns a number, which must be positive at the start.
+ * @returns The steps, and the sign before the crossing of each number that crosses zero in the last step, 0 for the others.
  */
 export function findEvent(
   tableau: AdaptiveMethod,
@@ -193,37 +204,46 @@ export function findEvent(
   y0: Tensor,
   start: number,
   direction: number,
-  options: AdaptiveOptions,
-  event: (t: number, y: Tensor) => number,
-): Steps {
-  let time = NaN;
-  let evaluations = 0;
-  const watch: StepObserver<KeptStep> = {
-    keep: (step, y) => ({ y: y[0], slope: step.stages[0][0], end: step.y[0] }),
-    wants: () => true,
-    take({ y, slope, end: stateAtEnd }, start, end) {
-      const atEnd = tidy(() => event(end, stateAtEnd));
-      if (atEnd > 0) return false;
-      const dt = end - start;
-      const eventAt = (fraction: number) =>
-        tidy(() => {
-          const at = (c: number) => scalar(start + c * fraction * dt, y0.dtype);
-          const step = embeddedStep(tableau, ofParts(f), at, fraction * dt, [y], [slope]);
-          evaluations += step.evaluations ?? tableau.a.length;
-          return event(start + fraction * dt, step.y[0]);
-        });
-      const atStart = tidy(() => event(start, y));
-      // Leave four bits of float64 for rounding errors.
-      const tolerance = 2 ** -48 * Math.max(Math.abs(start / dt), 1);
-      time = start + findSignChange(eventAt, atStart, atEnd, tolerance) * dt;
-      return true;
-    },
-  };
+  options: AdaptiveOptions & ScanOptions,
+  event: EventGoal,
+): { steps: Steps; signs: Tensor } {
   const ends = [start, direction * Infinity] as const;
-  const steps = withoutRecording(() =>
-    tidy(() => runSearch(findSteps(tableau, ofParts(f), [y0], ends, options, watch, "the event")))
+  return withoutAnyRecording(() =>
+    tidy(() => {
+      const found = runSearch(
+        searchSteps(tableau, ofParts(f), [y0], ends, options, { name: "the event", event }),
+      );
+      const [y, slope, time, length, before] = found.kept;
+      const signs = event.crosses(before, found.values!).where(before.sign(), 0);
+      const [begin, dt] = [time, length].map((x) => direction < 0 ? x.neg() : x);
+      let evaluations = 0;
+      const eventAt = (fraction: Tensor) => {
+        const at = (c: number) => begin.add(fraction.mul(dt).mul(c));
+        const step = embeddedStep(tableau, ofParts(f), at, fraction.mul(dt), [y], [slope]);
+        evaluations += step.evaluations ?? tableau.a.length;
+        return nearestOf(event.values(at(1), step.y), signs);
+      };
+      // Leave four bits for rounding errors.
+      const tolerance = time.div(length).abs().maximum(1).mul(16 * precisionOf(y.dtype)).minimum(0.5);
+      const compile = tableau.kind === "implicit" ? false : options.compile;
+      const [atStart, atEnd] = [before, found.values!].map((values) => nearestOf(values, signs));
+      const { place, tries } = runSearch(findSignChange(eventAt, atStart, atEnd, tolerance, compile));
+      const places = peekBeneath(place)!;
+      const lists = found.steps.lists.map((list, i) => {
+        const [from, to] = [list.starts.at(-1)!, list.ends.at(-1)!];
+        const end = from + places[places.length === 1 ? 0 : i] * (to - from);
+        return { ...list, ends: [...list.ends.slice(0, -1), end] };
+      });
+      const perTry = tableau.kind === "implicit" ? evaluations : tries * tableau.a.length;
+      return { steps: { ...found.steps, lists, evaluations: found.steps.evaluations + perTry }, signs };
+    })
   );
-  const [list] = steps.lists;
-  const found = { ...list, ends: [...list.ends.slice(0, -1), time] };
-  return { ...steps, lists: [found], evaluations: steps.evaluations + evaluations };
 }
+
+/** Positive until the first of the numbers with a sign crosses zero. */
+export function nearestOf(values: Tensor, signs: Tensor): Tensor {
+  return signs.equal(0).where(farAway, values.mul(signs)).min();
+}
+
+/** A number above the values of events. */
+const farAway = 2 ** 120;

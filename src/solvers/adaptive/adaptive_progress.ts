@@ -1,88 +1,107 @@
-/** Progress of an adaptive search with separate steps for each sample. */
+/** The steps that an adaptive search has attempted, and its failures. */
 import type { DType } from "../../device/dtype.ts";
 import { NoProgressError } from "../divergence.ts";
-import type { AdaptiveOptions, StepList } from "./adaptive_search.ts";
+import type { AdaptiveOptions, StepList } from "./steps.ts";
 
-/** The steps of a sample so far. */
+/** The steps of a sample. */
 interface Progress extends StepList {
   time: number;
   /** Size of the last attempted step, in units of time. */
   length: number;
   done: boolean;
+  /** The end of a step that is closest to an event. */
+  closest?: { readonly t: number; readonly distance: number };
   /** Whether the last step was too short to advance the time. */
   stuck: boolean;
 }
 
-/** A sample before its first step. */
-export function initialProgress(time: number): Progress {
-  return { starts: [], ends: [], restarted: [], rejected: 0, time, length: NaN, done: false, stuck: false };
-}
-
-/** The attempted steps of a run, `(steps, samples)` each. Times run forwards. */
-export type Rows = readonly [
-  starts: Float64Array,
-  ends: Float64Array,
-  taken: Float64Array,
-  restarted?: Float64Array,
-];
-
-/** Adds the attempted steps of a run to the progress of each sample. */
+/**
+ * Reads the attempts of a search.
+ *
+ * @param rows `(examples, steps, samples, columns)`. The columns are start, end, in float32 two each, and the flags accepted,
+ * restarted and over; with an event, its distance at the end.
+ * @param shape The shape of an example's rows.
+ */
 export function follow(
-  samples: readonly Progress[],
-  [starts, ends, taken, restarted]: Rows,
+  rows: ArrayLike<number>,
+  [steps, samples, columns]: readonly number[],
   direction: number,
-  finish: number,
-): void {
-  samples.forEach((sample, column) => {
-    for (let i = column; i < starts.length && !sample.done && !sample.stuck; i += samples.length) {
-      const [start, end] = [direction * starts[i], direction * ends[i]];
-      sample.length = Math.abs(end - start);
-      sample.stuck = !(sample.length > 0);
-      sample.time = taken[i] ? end : start;
-      if (taken[i]) {
-        sample.restarted.push(sample.starts.length === 0 || restarted?.[i] === 1);
-        sample.starts.push(start);
-        sample.ends.push(end);
-        sample.done = direction * (end - finish) >= 0;
-      } else sample.rejected++;
+  begin: number,
+  hasEvent: boolean,
+): Progress[] {
+  const parts = (columns - (hasEvent ? 4 : 3)) / 2;
+  const perExample = steps * samples * columns;
+  const count = perExample === 0 ? samples : rows.length / (steps * columns);
+  return Array.from({ length: count }, (_, list) => {
+    const progress: Progress = {
+      ...{ starts: [], ends: [], restarted: [], rejected: 0 },
+      ...{ time: begin, length: NaN, done: false, stuck: false },
+    };
+    const first = Math.floor(list / samples) * perExample + list % samples * columns;
+    for (let step = 0; step < steps && !progress.done && !progress.stuck; step++) {
+      const at = first + step * samples * columns;
+      const timeAt = (i: number) => direction * (rows[at + i] + (parts === 2 ? rows[at + i + 1] : 0));
+      const [start, end] = [timeAt(0), timeAt(parts)];
+      const [taken, restarted, over] = [0, 1, 2].map((i) => rows[at + 2 * parts + i] !== 0);
+      progress.length = Math.abs(end - start);
+      progress.stuck = !(progress.length > 0);
+      progress.time = taken ? end : start;
+      if (taken) {
+        progress.restarted.push(progress.starts.length === 0 || restarted);
+        progress.starts.push(start);
+        progress.ends.push(end);
+        progress.done = over;
+        const distance = rows[at + columns - 1];
+        if (hasEvent && !(distance >= progress.closest?.distance!)) progress.closest = { t: end, distance };
+      } else progress.rejected++;
     }
+    return progress;
   });
 }
 
-/** @throws {NoProgressError} If a sample is stuck. */
-export function checkProgress(
-  samples: readonly Progress[],
-  method: string,
-  dtype: DType,
-  origin: number,
-): void {
-  const stuck = samples.findIndex((sample) => sample.stuck);
-  if (stuck < 0) return;
+/** @throws {NoProgressError} If a sample has not reached the end. */
+export function checkProgress(...given: Parameters<typeof failureOf>): void {
+  const message = failureOf(...given);
+  if (message === undefined) return;
+  const missing = given[0].find(({ done, closest }) => !done && closest);
+  if (!missing) throw new NoProgressError(message);
+  const { t, distance } = missing.closest!;
   throw new NoProgressError(
-    `odeint: ${method} cannot continue sample ${stuck} at ${describe(samples[stuck], origin)}: ` +
-      "the state is not finite there, or rtol and atol are below the precision of " + dtype,
+    `odeintEvent: no event was found: the event function has the same sign at the ends of all steps up to t = ${missing.time}, and ` +
+      `is closest to zero at t = ${t}, by ${distance}; check its sign, and note that two sign changes within one step are not ` +
+      `seen: jumpTimes end steps at given times. The solve stopped: ${message}`,
   );
 }
 
-/** The error for samples that have not reached the end after `maxSteps` steps. It names the sample with the longest remaining time. */
-export function tooManySteps(
-  method: string,
+/** Why the samples have not reached the end. */
+function failureOf(
   samples: readonly Progress[],
+  method: string,
   [begin, finish]: readonly [number, number],
   { maxSteps, origin }: Pick<AdaptiveOptions, "maxSteps" | "origin">,
-): NoProgressError {
-  const left = samples.map(({ done }, i) => done ? -1 : i).filter((i) => i >= 0);
+  goal = `t = ${origin + finish}`,
+  dtype: DType,
+): string | undefined {
+  const stuck = samples.findIndex((sample) => sample.stuck);
+  const isLone = samples.length === 1;
+  if (stuck >= 0) {
+    const place = describe(samples[stuck], origin);
+    return `odeint: ${method} cannot continue ${isLone ? "" : `sample ${stuck} `}at ${place}: ` +
+      "the state is not finite there, or rtol and atol are below the precision of " + dtype;
+  }
+  const left = samples.flatMap(({ done }, i) => done ? [] : [i]);
+  if (left.length === 0) return undefined;
   const distance = (i: number) => Math.abs(finish - samples[i].time);
   const last = left.reduce((a, b) => distance(b) > distance(a) ? b : a);
-  return new NoProgressError(
-    `odeint: ${maxSteps} steps of ${method} from t = ${
-      origin + begin
-    } are not enough for ${left.length} of ${samples.length} samples to ` +
-      `reach t = ${origin + finish}; the farthest from it, sample ${last}, is at ${
-        describe(samples[last], origin)
-      }. Raise maxSteps, rtol or atol; very short ` +
-      "steps indicate a stiff or diverging equation",
-  );
+  const { time, length, rejected } = samples[last];
+  const steps = `odeint: ${maxSteps} steps of ${method} from t = ${origin + begin}`;
+  return (isLone
+    ? `${steps} reached t = ${
+      origin + time
+    }, expected ${goal}; ${rejected} steps were rejected, and the last step size was ${length}. `
+    : `${steps} are not enough for ${left.length} of ${samples.length} samples to reach ${goal}; the farthest from it, sample ` +
+      `${last}, is at ${describe(samples[last], origin)}. `) +
+    "Raise maxSteps, rtol or atol; very short steps indicate a stiff or diverging equation";
 }
 
 function describe({ time, length, starts, rejected }: Progress, origin: number): string {

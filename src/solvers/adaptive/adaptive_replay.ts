@@ -3,12 +3,21 @@
  * times.
  */
 import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
-import { scalar, tensor } from "../../tensor/creation.ts";
+import type { DType } from "../../device/dtype.ts";
+import { scalar, tensor, zeros } from "../../tensor/creation.ts";
+import { concatenate, stopGradient } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { firstTime, justAfter, largestCount, type StepList, type Steps } from "./adaptive_search.ts";
-import { columnShape } from "./adaptive_samples.ts";
+import {
+  type AdaptiveOptions,
+  columnShape,
+  firstTime,
+  justAfter,
+  largestCount,
+  type StepList,
+  type Steps,
+} from "./steps.ts";
 import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
-import { interpolate, type StepSupport, supportOf } from "./interpolation.ts";
+import { interpolate, type StepSupport, supportOf, supportWeights } from "./interpolation.ts";
 import { stageTimes, type VectorField } from "../runge_kutta.ts";
 
 /** The states at the output times except the first, `(times - 1, ...state)`. */
@@ -17,63 +26,116 @@ export function replay(
   f: VectorField,
   y0: Tensor,
   times: Float64Array,
-  { lists, norm, jumping }: Steps,
-  options: ScanOptions,
+  { lists, norm, jumping, examples }: Steps,
+  { jumps, watchedJumps, ...options }: ScanOptions & Pick<AdaptiveOptions, "jumps" | "watchedJumps">,
 ): Tensor {
   const { dtype } = y0;
   const [begin, finish] = [times[0], times[times.length - 1]];
   const direction = Math.sign(finish - begin);
   const column = norm === "sample" ? columnShape(y0) : [];
-  const steps = largestCount(lists.map(({ starts }) => starts.length));
-  /**
-   * Numbers of each step, `(steps, samples)`, or `(steps, 1)` if all samples share their steps. Finished samples take steps of
-   * length zero at the end.
-   */
-  const table = (
-    numbers: (list: StepList) => ArrayLike<number | boolean>,
-    rest: (list: StepList) => number,
-  ) => {
-    const values = new Float64Array(steps * lists.length);
-    lists.forEach((list, i) => {
-      const [row, last] = [numbers(list), rest(list)];
-      for (let step = 0; step < steps; step++) values[step * lists.length + i] = Number(row[step] ?? last);
-    });
-    return values;
+  const perExample = norm === "sample" ? y0.shape[0] : 1;
+  const counts = lists.map(({ starts }) => starts.length);
+  const steps = largestCount(counts);
+  const table = (length: number, shape: readonly number[], number: NumberOf, type = dtype) =>
+    tableOf({ lists, examples }, length, shape, number, type);
+  // A sample that is done takes its first step again, which has finite gradients, and drops the result.
+  const rows = (of: (list: StepList, step: number) => number | boolean) =>
+    table(steps, column, (list, step) => of(list, step < list.starts.length ? step : 0));
+  /** Zeros, whose gradient flows to the jump at the start of each step; the last is for steps without. */
+  const moves = watchedJumps &&
+    concatenate([watchedJumps.sub(stopGradient(watchedJumps)).cast(dtype), zeros([1], { dtype })]);
+  const jumpAt = ({ starts, restarted }: StepList, step: number) => {
+    const among = Array.from(jumps!).slice(0, watchedJumps!.size);
+    const distance = (i: number) => Math.abs(among[i] - starts[step]);
+    return step > 0 && restarted[step]
+      ? [...among.keys()].reduce((best, i) => distance(i) < distance(best) ? i : best, 0)
+      : among.length;
   };
-  const finishOf = ({ ends }: StepList) => ends[ends.length - 1];
-  const [starts, ends] = [table((list) => list.starts, finishOf), table((list) => list.ends, finishOf)];
-  const restarted = table((list) => list.restarted, () => 0);
-  const rows = (values: Float64Array) => tensor(values, { shape: [steps, ...column], dtype });
+  const perStep = steps * (norm === "sample" ? perExample : 1);
+  const jumpOf = (list: StepList, step: number) =>
+    step < list.starts.length ? jumpAt(list, step) : watchedJumps!.size;
   const row = {
-    t: rows(starts),
-    dt: rows(ends.map((end, i) => end - starts[i])),
+    ...(moves
+      ? {
+        move: moves.take(table(steps, column, jumpOf, "int32").reshape([perStep])).reshape([
+          steps,
+          ...column,
+        ]),
+      }
+      : {}),
+    t: rows(({ starts }, i) => starts[i]),
+    dt: rows(({ starts, ends }, i) => ends[i] - starts[i]),
     // The field has different values before and after a jump. Stages at a jump use the side on which the step lies.
-    end: rows(ends.map((end, i) => restarted[i + lists.length] ? justAfter(end, -direction, dtype) : end)),
+    end: rows(({ ends, restarted }, i) => restarted[i + 1] ? justAfter(ends[i], -direction, dtype) : ends[i]),
     ...(jumping
-      ? { begin: rows(starts.map((start) => justAfter(start, direction, dtype))), restarted: rows(restarted) }
+      ? {
+        begin: rows(({ starts }, i) => justAfter(starts[i], direction, dtype)),
+        restarted: rows(({ restarted }, i) => restarted[i]),
+      }
+      : {}),
+    ...(counts.some((count) => count < steps)
+      ? { active: table(steps, column, ({ starts }, step) => step < starts.length) }
       : {}),
   };
   const first = scalar(firstTime(begin, direction, dtype, jumping), dtype).broadcastTo(column);
   // With steps per sample, each last step ends at the last time. Shared steps may end later.
   const isLastState = times.length === 2 && norm === "sample";
-  const body = ([y, carried]: Tensor[], { t, dt, end, begin, restarted }: typeof row) => {
-    const slope = begin && restarted ? restarted.greater(0).where(f(begin, y), carried) : carried;
-    const step = embeddedStep(tableau, (t, [y]) => [f(t, y)], stageTimes(t, dt, end), dt, [y], [slope]);
-    const support = isLastState ? [] : supportOf(tableau, step, [y], dt)[0];
-    return [[step.y[0], step.stages.at(-1)![0]], support] as [Tensor[], StepSupport];
+  const firstSlope = f(first, y0);
+  const [initial, initialSlope] = [y0, firstSlope].map(stopGradient);
+  const body = ([y, carried]: Tensor[], { t, dt, end, begin, restarted, active, move }: typeof row) => {
+    const isActive = active?.greater(0);
+    const keep = (after: Tensor, before: Tensor) => isActive ? isActive.where(after, before) : after;
+    const [start, known] = [keep(y, initial), keep(carried, initialSlope)];
+    const from = begin && move ? start.add(stopGradient(known.sub(f(begin, start))).mul(move)) : start;
+    const slope = begin && restarted ? restarted.greater(0).where(f(begin, from), known) : known;
+    const step = embeddedStep(tableau, (t, [y]) => [f(t, y)], stageTimes(t, dt, end), dt, [from], [slope]);
+    const support = isLastState ? [] : supportOf(tableau, step, [from], dt)[0];
+    return [[keep(step.y[0], y), keep(step.stages.at(-1)![0], carried)], support] as [Tensor[], StepSupport];
   };
-  const [[last], support] = scan(body, [y0, f(first, y0)], row, scanOptionsOf(options));
+  const [[last], support] = scan(body, [y0, firstSlope], row, scanOptionsOf(options));
   if (isLastState) return last.expandDims(0);
 
-  const outputs = lists.map((list) => locate(list, times, direction));
-  const places = Array.from(times.subarray(1), (_, k) => outputs.map((list) => list[k])).flat();
-  const shape = norm === "sample" ? [times.length - 1, ...column] : undefined;
-  const at = tensor(places.map(({ step }, i) => step * lists.length + i % lists.length), { dtype: "int32" });
+  const outputs = times.length - 1;
+  const places = lists.map((list) => locate(list, times, direction));
+  const shape = norm === "sample" ? column : y0.shape.map(() => 1);
+  const at = table(
+    outputs,
+    norm === "sample" ? [perExample] : [],
+    (_, k, i) => places[i][k].step * perExample + i % perExample,
+    "int32",
+  );
   const samples = norm === "sample" ? y0.shape.slice(1) : y0.shape;
   const chosen = support.map((all) =>
-    all.reshape([steps * lists.length, ...samples]).take(at).reshape([times.length - 1, ...y0.shape])
+    all.reshape([steps * perExample, ...samples]).take(at.flatten()).reshape([outputs, ...y0.shape])
   );
-  return interpolate(chosen as unknown as StepSupport, places.map(({ fraction }) => fraction), shape);
+  const weights = supportWeights(0).map((_, j) =>
+    table(outputs, shape, (_, k, i) => supportWeights(places[i][k].fraction)[j])
+  );
+  return interpolate(chosen as unknown as StepSupport, weights);
+}
+
+/** A number of a list, in a row of a table. `position` is that of the list. */
+type NumberOf = (list: StepList, row: number, position: number) => number | boolean;
+
+/** A tensor of numbers of each list, `(length, ...shape)`. Inside `vmap` each example has its own. */
+export function tableOf(
+  { lists, examples }: Pick<Steps, "lists" | "examples">,
+  length: number,
+  shape: readonly number[],
+  number: NumberOf,
+  dtype: DType,
+): Tensor {
+  const sizes = examples.map(([, size]) => size);
+  const perExample = lists.length / sizes.reduce((product, size) => product * size, 1);
+  const values = new Float64Array(length * lists.length);
+  lists.forEach((list, i) => {
+    const [example, sample] = [Math.floor(i / perExample), i % perExample];
+    for (let row = 0; row < length; row++) {
+      values[(example * length + row) * perExample + sample] = Number(number(list, row, i));
+    }
+  });
+  const all = tensor(values, { shape: [...sizes, length, ...shape], dtype });
+  return examples.reduce((x, [trace]) => trace.symbol([x]), all);
 }
 
 /** The step of each output time except the first, and the position in it: 0 at its start, 1 at its end. */

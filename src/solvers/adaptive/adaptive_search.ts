@@ -1,248 +1,255 @@
-/** Finds the steps that tolerances require. All samples share the steps, which equal those of torchdiffeq. */
-import { isCapturing, JitError } from "../../device/capture.ts";
-import type { Buffer } from "../../device/device.ts";
-import { largest } from "../../device/min_max.ts";
-import { bufferScope } from "../../device/buffer_scope.ts";
-import { makeContiguous } from "../../device/view.ts";
-import type { DType } from "../../device/dtype.ts";
+/**
+ * Finds the steps that tolerances require, in a loop that attempts one step at a time. Its state has time, step size and the memory
+ * of the controller: once for all samples, or for each sample. A rejected step, and a sample that is done, change nothing. The
+ * steps are constants of every derivative, and inside `vmap` each example has its own.
+ */
+import { beneathAll, peekIfKnown } from "../../compile/loop/while_loop.ts";
+import { type Reading, runWhile } from "../../compile/loop/while_loop.ts";
+import { Transformation } from "../../autodiff/transformation.ts";
 import { scalar } from "../../tensor/creation.ts";
-import { peekHostValues } from "../../tensor/host.ts";
-import { NoProgressError } from "../divergence.ts";
-import { withoutRecording } from "../../tensor/primitive.ts";
-import { tidy, tidyLater } from "../../tensor/scope.ts";
+import { concatenate, stopGradient } from "../../tensor/functions.ts";
+import { derivativeOrder, withoutAnyRecording } from "../../tensor/primitive.ts";
+import { tidyLater } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
-import { type Parts, type PartsField, type Step, weigh } from "../runge_kutta.ts";
+import { treeMap } from "../../tensor/tree.ts";
+import { type Parts, type PartsField, stageTimes, weigh } from "../runge_kutta.ts";
+import { checkProgress, follow } from "./adaptive_progress.ts";
 import {
-  type ErrorNorm,
-  errorRatio,
-  firstStep,
-  precisionOf,
-  type StepController,
-  stepFactor,
-  type Tolerances,
-} from "./step_control.ts";
+  type AdaptiveOptions,
+  columnShape,
+  firstTime,
+  largestCount,
+  type StepList,
+  type Steps,
+} from "./steps.ts";
+import { type Clock, clockOf, latest, smallestTime } from "./clock.ts";
+import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
+import { interpolateAt, supportOf } from "./interpolation.ts";
+import { errorRatio, firstStep, precisionOf, stepFactor } from "./step_control.ts";
 
-/** Options of the search for steps. */
-export interface AdaptiveOptions extends Tolerances {
-  /** Maximum number of attempted steps. */
-  readonly maxSteps: number;
-  /** Size of the first step. By default estimated from the vector field. */
-  readonly stepSize?: number;
-  /** Times at which the vector field may jump. A step ends at each of them, and the next step evaluates its first slope again. */
-  readonly jumps?: ArrayLike<number>;
-  /** The origin of all other times. Messages add it, so that they contain the user's times. */
-  readonly origin: number;
-  readonly controller: Required<StepController>;
-  readonly norm: ErrorNorm;
+/** The numbers of an event, and the crossings that end a search. */
+export interface EventGoal {
+  /** The numbers, `(n)`. */
+  readonly values: (t: Tensor, y: Parts) => Tensor;
+  /** Whether each number crosses zero, from its values at the start and the end of a step. */
+  readonly crosses: (before: Tensor, after: Tensor) => Tensor;
 }
 
-/** Steps in order, from the first to the last output time. */
-export interface StepList {
-  readonly starts: number[];
-  readonly ends: number[];
-  /** Whether each step evaluates its first slope again. */
-  readonly restarted: boolean[];
-  /** Number of rejected steps. */
-  rejected: number;
+/** What a search finds besides the steps of an equation. */
+interface SearchGoal {
+  /** The end of the search, for messages. */
+  readonly name?: string;
+  /** Number of parts of the state, from the first, whose error is controlled. Default: all. */
+  readonly controlled?: number;
+  /** Whether the state at the last time is needed. */
+  readonly wantsFinal?: boolean;
+  /** Ends the search after the first step in which a number crosses zero. */
+  readonly event?: EventGoal;
 }
 
-/** The steps of a solve. */
-export interface Steps {
-  readonly norm: ErrorNorm;
-  /** The steps of each sample, or one list for all samples. */
-  readonly lists: readonly StepList[];
-  /** Number of evaluations of the vector field; the maximum over samples. */
-  readonly evaluations: number;
-  /** Whether the search knew times at which the vector field may jump. */
-  readonly jumping: boolean;
-}
+/** The state of the search. All members but states and slopes are scalars, or columns `(batch, 1, ...)`. Times run forwards. */
+type Attempt = {
+  readonly time: Clock;
+  /** Size of the next step. */
+  readonly size: Tensor;
+  readonly y: Parts;
+  readonly slope: Parts;
+  /** 1 if the first slope of the next step must be evaluated again, after a jump. */
+  readonly restarted: Tensor;
+  /** 1 if the end is not reached, and the last step advanced the time. */
+  readonly goes: Tensor;
+  /** The errors of the last two accepted steps. */
+  readonly errors: readonly [Tensor, Tensor];
+  /** The state at the last time; or, with an event, the last accepted step: state, slope, time, length, numbers of the event. */
+  readonly kept: Parts;
+  /** The numbers of the event at the end of the last accepted step. */
+  readonly values?: Tensor;
+};
 
-/** The largest count, or 0 for an empty array. */
-export function largestCount(counts: readonly number[]): number {
-  return Math.max(0, largest(counts));
-}
-
-/** A computation that needs numbers. It yields tensors and receives their values. */
-export type Search<T> = Generator<readonly Tensor[], T, readonly Float64Array[]>;
-
-/**
- * Runs a search on a device whose values can be read synchronously.
- *
- * @throws {Error} On other devices.
- */
-export function runSearch<T>(search: Search<T>): T {
-  let turn = search.next();
-  while (!turn.done) turn = search.next(turn.value.map(valuesNow));
-  return turn.value;
-}
-
-function valuesNow(x: Tensor): Float64Array {
-  const values = peekHostValues(x.flatten());
-  if (values) return values;
-  const reason = isCapturing()
-    ? "jit traces the solve before the state has values"
-    : `the state is on ${x.device.info.kind}, whose values must be awaited`;
-  throw new (isCapturing() ? JitError : Error)(
-    `an adaptive method, such as the default dopri5, computes its step sizes from values, but ${reason}: find the steps ` +
-      "first, with const steps = await findOdeintSteps(f, y0, t, options) or findCdeintSteps, and solve with the option { steps }; or solve on the " +
-      "CPU without jit, or use a fixed-step method, such as rk4, with a stepSize",
-  );
-}
-
-/** Runs a search, awaiting values. Frees all tensors of the search, so its result must not hold tensors. */
-export async function runSearchAsync<T>(search: Search<T>): Promise<T> {
-  const made: Buffer[] = [];
-  const go = (...values: [] | [readonly Float64Array[]]) =>
-    bufferScope(() => withoutRecording(() => search.next(...values)), (_, buffers) => {
-      for (const buffer of buffers) made.push(buffer);
-      return buffers;
-    });
-  try {
-    let turn = go();
-    while (!turn.done) {
-      const [{ memoryDevice: device }] = turn.value;
-      const words = await device.read(turn.value.map((x) => makeContiguous(device, x.view)));
-      turn = go(words.map((values) => Float64Array.from(values)));
-    }
-    return turn.value;
-  } finally {
-    for (const buffer of made) buffer.free();
-  }
-}
-
-/** The time after another, one unit of precision of the state later. */
-export function justAfter(t: number, direction: number, dtype: DType): number {
-  return t + direction * precisionOf(dtype) * Math.max(Math.abs(t), smallestTime);
-}
-
-/** Minimum absolute value of a time for {@linkcode justAfter}: the precision at zero would be too fine. */
-export const smallestTime = 2 ** -100;
-
-/** The time of the first slope. It is after a jump at the start. */
-export function firstTime(
-  t: number,
-  direction: number,
-  dtype: DType,
-  jumping: boolean,
-): number {
-  return jumping ? justAfter(t, direction, dtype) : t;
-}
-
-/** The times after the start at which a step must end, in the order of the steps. */
-export function jumpsAfter(start: number, direction: number, { jumps }: AdaptiveOptions): number[] {
-  return [...new Set(Array.from(jumps ?? []))].filter((jump) => direction * (jump - start) > 0)
-    .sort((a, b) => direction * (a - b));
-}
-
-/** An observer of accepted steps. */
-export interface StepObserver<T> {
-  /** Records a step. */
-  readonly keep: (step: Step, y: Parts, dt: number) => T;
-  /** Whether a step between two times must be recorded. */
-  readonly wants: (start: number, end: number) => boolean;
-  /** Receives a record. Returning `true` ends the search. */
-  readonly take: (kept: T, start: number, end: number) => boolean | void;
+/** The result of a search. */
+export interface Found {
+  readonly steps: Steps;
+  /** The state at the end of the last step. */
+  readonly y: Parts;
+  readonly values?: Tensor;
+  readonly kept: Parts;
 }
 
 /**
- * Finds steps that all samples share.
+ * Finds steps.
  *
- * @param goal The end of the search, for messages.
- * @param controlled Number of parts of the state, from the first, whose error is controlled.
+ * @param f The vector field. With the norm `"sample"`, its time is a column `(batch, 1, ...)`.
  */
-export function* findSteps<T>(
+export function* searchSteps(
   tableau: AdaptiveMethod,
   f: PartsField,
   y0: Parts,
   [begin, finish]: readonly [number, number],
-  options: AdaptiveOptions,
-  watch?: StepObserver<T>,
-  goal = `t = ${options.origin + finish}`,
-  controlled = y0.length,
-): Search<Steps> {
+  options: AdaptiveOptions & { readonly compile?: boolean },
+  goal: SearchGoal = {},
+): Reading<Found> {
   const { dtype } = y0[0];
-  const { order } = tableau;
-  const { origin } = options;
-  const direction = Math.sign(finish - begin);
-  const timeAt = (t: number) => scalar(t, dtype);
-  const jumps = jumpsAfter(begin, direction, options);
-  const jumping = options.jumps !== undefined;
+  const { norm, maxSteps, compile } = options;
+  const { controlled = y0.length, event, wantsFinal = false } = goal;
   const control = (parts: Parts) => parts.slice(0, controlled);
-
-  const list: StepList = { starts: [], ends: [], restarted: [], rejected: 0 };
-  let evaluations = 1;
-  let [t, y, restarted] = [begin, y0, true];
-  let slope = tidy(() => f(timeAt(firstTime(t, direction, dtype, jumping)), y));
-  let size = options.stepSize;
-  if (size === undefined) {
-    const later = (distance: Tensor, z: Parts) =>
-      control(f(distance.add(begin), [...z, ...y.slice(controlled)]));
-    const guess = tidyLater(() =>
-      firstStep(later, direction, control(y), control(slope), order, options, "batch")
-    );
-    [[size]] = yield [guess.result];
-    guess.release([]);
+  const direction = Math.sign(finish - begin);
+  const column = norm === "sample" ? columnShape(y0[0]) : [];
+  const fill = (value: number) => scalar(value, dtype).broadcastTo(column);
+  const turned = (x: Tensor) => direction < 0 ? x.neg() : x;
+  // Inside jvp, steps have no tangents.
+  const isDifferentiated = withoutAnyRecording(derivativeOrder) > 0;
+  const stopped = <T>(tree: T): T => isDifferentiated ? treeMap(tree, stopGradient) : tree;
+  let evaluations = 0;
+  const field: PartsField = (time, y) => {
     evaluations++;
-  }
+    return f(turned(time), y);
+  };
+  const jumps = [...new Set(Array.from(options.jumps ?? [], (jump) => direction * jump))]
+    .filter((jump) => jump > direction * begin && !(norm === "sample" && jump >= direction * finish));
+  const clock = clockOf(dtype, fill);
+  const last = clock.constant(Math.min(direction * finish, latest));
 
-  let [previous, earlier] = [1, 1];
-  while (direction * (finish - t) > 0) {
-    const steps = list.starts.length;
-    if (steps + list.rejected === options.maxSteps) {
-      throw new NoProgressError(
-        `odeint: ${options.maxSteps} steps of ${tableau.name} from t = ${origin + begin} reached t = ${
-          origin + t
-        }, expected ${goal}; ${list.rejected} steps were rejected, and the next step size is ${size}. ` +
-          "Raise maxSteps, rtol or atol; very short steps indicate a stiff or diverging equation",
-      );
-    }
-    const lands: boolean = jumps.length > 0 && direction * (jumps[0] - t) <= size;
-    const end: number = lands ? jumps[0] : t + direction * size;
-    const dt = end - t;
-    if (dt === 0 || !Number.isFinite(dt)) {
-      throw new NoProgressError(
-        `odeint: ${tableau.name} cannot continue at t = ${
-          origin + t
-        }, where the step size became ${size} after ${steps} steps: ` +
-          "the state is not finite there, or rtol and atol are below the precision of " + dtype,
-      );
-    }
-    const [start, before, first] = [t, y, slope];
-    const tried = tidyLater(() => {
-      // The slopes on the two sides of a jump differ, so each step evaluates its own side.
-      const near = lands ? timeAt(justAfter(end, -direction, dtype)) : timeAt(end);
-      const at = (c: number) => c === 1 ? near : timeAt(start + c * dt);
-      const step = embeddedStep(tableau, f, at, dt, before, first);
-      const error = weigh(tableau.error, step.stages.map(control), dt);
-      const ratio = errorRatio(error, control(before), control(step.y), options, "batch");
-      const memory = [timeAt(previous), timeAt(earlier)] as const;
-      return { step, ratio, factor: stepFactor(ratio, memory, order, options.controller) };
+  const start = (): Attempt => {
+    const y = stopped(y0);
+    const slope = field(fill(firstTime(direction * begin, 1, dtype, options.jumps !== undefined)), y);
+    const guess = () => {
+      const later = (distance: Tensor, z: Parts) =>
+        control(field(distance.add(direction * begin), [...z, ...y.slice(controlled)]));
+      return firstStep(later, direction, control(y), control(slope), tableau.order, options, norm);
+    };
+    const numbers = event?.values(fill(begin), y);
+    return stopped<Attempt>({
+      time: clock.at(direction * begin),
+      size: options.stepSize === undefined ? guess() : fill(options.stepSize),
+      y,
+      slope,
+      restarted: fill(0),
+      goes: fill(1),
+      errors: [fill(1), fill(1)],
+      kept: numbers ? [...y, ...slope, fill(direction * begin), fill(1), numbers] : wantsFinal ? y : [],
+      values: numbers,
     });
-    const { step, ...numbers } = tried.result;
-    const [[ratio], [factor]] = yield [numbers.ratio, numbers.factor];
-    evaluations += step.evaluations ?? tableau.a.length;
-    size = Math.abs(dt) * factor;
-    if (!(ratio <= 1)) {
-      tried.release([]);
-      list.rejected++;
-      continue;
+  };
+
+  const attempt = (from: Attempt) => {
+    const { time, size, y, errors: [previous, earlier] } = from;
+    const ahead = jumps.length > 0 ? clock.next(time, jumps) : undefined;
+    const target = norm === "sample" ? ahead ? clock.earlier(ahead, last) : last : ahead;
+    const left = target && clock.between(time, target);
+    const lands = left && size.greaterEqual(left);
+    const stepped = clock.add(time, size);
+    const end = lands ? clock.where(lands, target!, stepped) : stepped;
+    const length = lands
+      ? lands.where(left!, clock.lengthOf(time, size, end))
+      : clock.lengthOf(time, size, end);
+    const jumping = ahead && lands!.and(clock.between(end, ahead).equal(0));
+    const neighbour = (at: Tensor, side: number) =>
+      at.add(at.abs().maximum(smallestTime).mul(side * precisionOf(dtype)));
+
+    const restarts = jumping && peekIfKnown(from.restarted)?.every((flag) => flag === 0) !== true;
+    const again = restarts ? field(neighbour(time[0], 1), y) : from.slope;
+    const slope = restarts ? choose(from.restarted.greater(0), again, from.slope) : from.slope;
+    const near = jumping ? jumping.where(neighbour(end[0], -1), end[0]) : end[0];
+    const dt = turned(length);
+    const step = embeddedStep(
+      tableau,
+      (t, z) => field(t, z),
+      stageTimes(time[0], length, near),
+      dt,
+      y,
+      slope,
+    );
+    const error = weigh(tableau.error, step.stages.map(control), dt);
+    const ratio = errorRatio(error, control(y), control(step.y), options, norm);
+    const goes = from.goes.greater(0);
+    const taken = goes.and(ratio.lessEqual(1));
+    const factor = stepFactor(ratio, [previous, earlier], tableau.order, options.controller);
+    const advances = clock.between(time, end).greater(0);
+    const reaches = clock.between(end, last).greater(0).not();
+    let isOver = taken.and(reaches);
+    let kept: Parts = [];
+    let values = from.values;
+    let distance: Parts = [];
+    if (event && values) {
+      const after = event.values(turned(end[0]), step.y);
+      isOver = taken.and(event.crosses(values, after).any());
+      distance = [values.equal(0).where(latest, after.mul(values.sign())).min()];
+      kept = choose(taken, [...y, ...slope, time[0], length, values], from.kept);
+      [values] = choose(taken, [after], [values]);
+    } else if (wantsFinal) {
+      const fraction = clock.between(time, last).div(length);
+      kept = choose(
+        isOver,
+        supportOf(tableau, step, y, dt).map((x) => interpolateAt(x, fraction)),
+        from.kept,
+      );
     }
-    const { after, kept } = tidy(() => ({
-      after: lands ? f(timeAt(justAfter(end, direction, dtype)), step.y) : step.stages.at(-1)!,
-      kept: watch?.wants(start, end) ? { of: watch.keep(step, before, dt) } : undefined,
-    }));
-    tried.release([step.y, after, kept]);
-    list.starts.push(start);
-    list.ends.push(end);
-    list.restarted.push(restarted);
-    if (kept && watch!.take(kept.of, start, end)) break;
-    [t, y, slope, restarted] = [end, step.y, after, lands];
-    [previous, earlier] = [ratio, previous];
-    if (lands) {
-      jumps.shift();
-      evaluations++;
-    }
+    const rows = [...time, ...end, taken.cast(dtype), from.restarted, isOver.cast(dtype), ...distance];
+    return stopped({
+      carry: {
+        time: clock.where(taken, end, time),
+        size: goes.where(length.mul(factor), size),
+        y: choose(taken, step.y, y),
+        slope: choose(taken, step.stages.at(-1)!, restarts ? from.slope : slope),
+        restarted: jumping ? taken.where(jumping.cast(dtype), from.restarted) : from.restarted,
+        goes: goes.and(advances).and(isOver.not()).cast(dtype),
+        errors: [taken.where(ratio, previous), taken.where(previous, earlier)] as const,
+        kept,
+        values,
+      },
+      outputs: concatenate(rows.map((x) => x.reshape([-1, 1])), 1),
+    });
+  };
+
+  const { result: first, release } = tidyLater(() => withoutAnyRecording(start));
+  const perTry = tableau.a.length + (jumps.length > 0 && norm === "sample" ? 1 : 0);
+  const compiled = tableau.kind === "implicit" ? false : compile;
+  const before = evaluations;
+  const search = runWhile(({ goes }: Attempt) => goes.greater(0), attempt, first, {
+    maxSteps,
+    keepsEnded: true,
+    compile: compiled,
+  });
+  const { carry, outputs } = yield* unseen(search);
+  release([carry]);
+  // Without samples there are no steps.
+  const { traces, values: table } = outputs ? beneathAll(outputs) : { traces: [], values: undefined };
+  const values = outputs && (yield outputs);
+  const batches = traces.filter((trace) =>
+    trace instanceof Transformation && trace.isBatch
+  ) as Transformation[];
+  const sizes = table?.shape.slice(0, batches.length) ?? [];
+  const samples = follow(values ?? [], outputs?.shape ?? [0, 0, 0], direction, begin, event !== undefined);
+  checkProgress(samples, tableau.name, [begin, finish], options, goal.name, dtype);
+  const lists: StepList[] = samples;
+  const tried = lists.map(({ starts, rejected, restarted }) =>
+    (starts.length + rejected) * perTry +
+    (norm === "batch" ? restarted.filter((is, i) => is && i > 0).length : 0)
+  );
+  return {
+    y: carry.y,
+    kept: carry.kept,
+    values: carry.values,
+    steps: {
+      norm,
+      lists,
+      examples: batches.map((trace, i) => [trace, sizes[i]] as const),
+      evaluations: tableau.kind === "implicit" ? evaluations : before + largestCount(tried),
+      jumping: options.jumps !== undefined,
+    },
+  };
+}
+
+/** Runs each part of a computation without recorders. */
+function* unseen<T>(reading: Reading<T>): Reading<T> {
+  let turn = withoutAnyRecording(() => reading.next());
+  while (!turn.done) {
+    const values = yield turn.value;
+    turn = withoutAnyRecording(() => reading.next(values));
   }
-  return { norm: "batch", lists: [list], evaluations, jumping };
+  return turn.value;
+}
+
+function choose(isFirst: Tensor, a: Parts, b: Parts): Parts {
+  return a.map((x, i) => isFirst.where(x, b[i]));
 }

@@ -1,5 +1,4 @@
 /** Dense output: states within steps, by a polynomial through both ends and the middle of a step. */
-import { tensor } from "../../tensor/creation.ts";
 import type { Tensor, TensorLike } from "../../tensor/tensor.ts";
 import { type Parts, type Step, weigh } from "../runge_kutta.ts";
 
@@ -31,33 +30,34 @@ export function supportOf(
 }
 
 /**
- * States within steps: the quartic polynomial through the three states with the slopes at both ends, as in torchdiffeq. (Shampine,
- * "Some practical Runge-Kutta formulas", 1986.)
- *
- * @param support Supports of the steps of the outputs, `(outputs, ...state)` each.
- * @param fractions Position of each output in its step: 0 at the start, 1 at the end.
- * @param shape Shape of the fractions, which must broadcast against the support.
+ * Coefficients of the weights of a support, from the constant one: the quartic polynomial through the three states with the slopes at
+ * both ends, as in torchdiffeq. (Shampine, "Some practical Runge-Kutta formulas", 1986.)
  */
-export function interpolate(
-  support: StepSupport,
-  fractions: readonly number[],
-  shape: readonly number[] = [fractions.length, ...Array(support[0].rank - 1).fill(1)],
-): Tensor {
-  const { dtype } = support[0];
-  const basis: ((x: number) => number)[] = [
-    (x) => 1 + x * x * (-11 + x * (18 - 8 * x)),
-    (x) => x * x * (16 + x * (-32 + 16 * x)),
-    (x) => x * x * (-5 + x * (14 - 8 * x)),
-    (x) => x * (1 + x * (-4 + x * (5 - 2 * x))),
-    (x) => x * x * (1 + x * (-3 + 2 * x)),
-  ];
-  return basis
-    .map((weight, i) => support[i].mul(tensor(fractions.map(weight), { shape, dtype })))
-    .reduce((sum, term) => sum.add(term));
+const basis = [
+  [1, 0, -11, 18, -8],
+  [0, 0, 16, -32, 16],
+  [0, 0, -5, 14, -8],
+  [0, 1, -4, 5, -2],
+  [0, 0, 1, -3, 2],
+];
+
+/** The weights of a support at a position in the step: 0 at the start, 1 at the end. */
+export function supportWeights(fraction: number): number[] {
+  return basis.map((row) => row.reduceRight((sum, coefficient) => sum * fraction + coefficient, 0));
 }
 
-/** The state at one position in a step. */
-export function interpolateAt(support: StepSupport, fraction: number): Tensor {
-  const rows = support.map((x) => x.expandDims(0)) as unknown as StepSupport;
-  return interpolate(rows, [fraction]).squeeze(0);
+/** The sum of the members of a support, with weights that broadcast against them. */
+export function interpolate(support: StepSupport, weights: readonly Tensor[]): Tensor {
+  return support.map((x, i) => x.mul(weights[i])).reduce((sum, term) => sum.add(term));
+}
+
+/** The states at positions in steps, as a tensor that broadcasts against the support. */
+export function interpolateAt(support: StepSupport, fraction: Tensor): Tensor {
+  const weights = basis.map((row) =>
+    row.slice(0, -1).reduceRight<Tensor>(
+      (sum, coefficient) => sum.mul(fraction).add(coefficient),
+      fraction.zerosLike().add(row[4]),
+    )
+  );
+  return interpolate(support, weights);
 }

@@ -12,7 +12,7 @@ import { hasValues, isRecording, isWatched, record, withoutRecording } from "../
 import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { solveParts } from "../adaptive/adaptive.ts";
-import type { AdaptiveOptions } from "../adaptive/adaptive_search.ts";
+import type { AdaptiveOptions } from "../adaptive/steps.ts";
 import type { AdaptiveMethod } from "../adaptive/embedded.ts";
 import { type StepChoice, stepTimes } from "../fixed/step_times.ts";
 import { type PartsField, type StageRule, stageTimes, takeStep, type VectorField } from "../runge_kutta.ts";

@@ -4,6 +4,7 @@
  * collects the rows of many steps before it multiplies.
  */
 import type { BufferView, KernelDevice } from "../../../device/device.ts";
+import { isCapturing } from "../../../device/capture.ts";
 import { identity } from "../../../device/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
 import { allocateView } from "../../../device/view.ts";
@@ -43,6 +44,11 @@ export function runStepped(
   const productRows = new ProductRows(device, program, arrays, run, productRowBytes);
   for (const fill of fills) instructionFor(device, fill, arrays)(0);
   const instructions = instructionsOf(device, program, arrays, { productRows, outputs, stepSums });
+  const { readSync } = device;
+  const flags = run.settled !== undefined && readSync && !isCapturing()
+    ? arrays.states[run.settled]
+    : undefined;
+  const ends = flags && (() => device.readSync!(flags).every((flag: number) => flag !== 0));
   for (let start = 0; start < steps; start += productRows.steps) {
     const end = Math.min(steps, start + productRows.steps);
     productRows.begin(backward ? steps - end : start);
@@ -50,7 +56,9 @@ export function runStepped(
     const step = (iteration: number) => {
       for (const instruction of instructions) instruction(first + direction * iteration);
     };
-    device.repeat(end - start, step);
+    if (ends) {
+      for (let iteration = 0; iteration < end - start && !ends(); iteration++) step(iteration);
+    } else device.repeat(end - start, step);
     productRows.multiply(backward ? steps - start : end);
   }
   arrays.free();

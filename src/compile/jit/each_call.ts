@@ -1,0 +1,130 @@
+/**
+ * Computations whose commands depend on values. Inside `jit` on a device whose values can be read without waiting, such a computation
+ * runs again in each call of the compiled function, between the commands that are replayed.
+ */
+import { vjp } from "../../autodiff/grad.ts";
+import { Transformation } from "../../autodiff/transformation.ts";
+import { bufferScope } from "../../device/buffer_scope.ts";
+import { isCapturing, outsideCapture, withoutDeferring } from "../../device/capture.ts";
+import type { Buffer, BufferView, KernelDevice } from "../../device/device.ts";
+import { isFloat } from "../../device/dtype.ts";
+import { identity } from "../../device/scalar.ts";
+import { allocateView, hasBuffer, materialize } from "../../device/view.ts";
+import {
+  beneath,
+  isRecording,
+  isWatched,
+  record,
+  type TensorSpec,
+  traceOf,
+  transforming,
+  withoutAnyRecording,
+} from "../../tensor/primitive.ts";
+import { tidy } from "../../tensor/scope.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+
+type Compute = (inputs: readonly Tensor[]) => readonly Tensor[];
+
+/**
+ * Computes a function of tensors, in each call of a compiled function again.
+ *
+ * @param f Closes over no other tensor. It returns tensors whose shapes do not depend on values.
+ */
+export function inEachCall(inputs: readonly Tensor[], f: Compute): readonly Tensor[] {
+  if (!isCapturing()) return f(inputs);
+  const trace = traceOf(inputs);
+  if (!trace) {
+    const device = inputs[0].memoryDevice;
+    return device.readSync ? replayed(device, inputs, f) : f(inputs);
+  }
+  if (!(trace instanceof Transformation)) return f(inputs);
+  return trace.applyFunction(inputs, (trace, inputs) => {
+    const counts = inputs.map((x) => trace.partsOf(x)?.length);
+    const parts = beneath(trace, () =>
+      inEachCall(inputs.flatMap((x) => trace.partsOf(x) ?? [x]), (parts) => {
+        const [inner, rest] = [trace.again(), [...parts]];
+        const symbols = counts.map((count) =>
+          count === undefined ? rest.shift()! : inner.symbol(rest.splice(0, count))
+        );
+        const results = transforming(inner, () => f(symbols));
+        return results.flatMap((x) => inner.allParts(x));
+      }));
+    return Array.from(
+      { length: parts.length / trace.partCount },
+      (_, i) => trace.symbol(parts.slice(i * trace.partCount, (i + 1) * trace.partCount)),
+    );
+  }) ?? f(inputs);
+}
+
+/** Runs a command now and in each replay, on tensors whose memory stays the same. The command is not recorded. */
+function onHost(device: KernelDevice, command: () => void): void {
+  withoutDeferring(() => device.runOnHost(() => outsideCapture(() => withoutAnyRecording(command))));
+}
+
+/** The same memory, which commands of the capture write before each replay. */
+function pinned(device: KernelDevice, x: Tensor): Tensor {
+  const view = withoutDeferring(() => materialize(device, x.view));
+  if (!hasBuffer(view)) return new Tensor(view);
+  const { memory, byteLength } = view.source;
+  return new Tensor({ ...view, source: { device: view.source.device, memory, byteLength } as Buffer });
+}
+
+function replayed(device: KernelDevice, inputs: readonly Tensor[], f: Compute): readonly Tensor[] {
+  const given = inputs.map((x) => pinned(device, x));
+  const isWanted = inputs.map((x) => isRecording() && isFloat(x.dtype) && isWatched(x));
+  const wrt = given.filter((_, i) => isWanted[i]);
+  const allocate = (specs: readonly TensorSpec[]) =>
+    withoutDeferring(() => specs.map(({ shape, dtype }) => new Tensor(allocateView(device, shape, dtype))));
+  const store = (results: readonly Tensor[], targets: readonly Tensor[]) =>
+    results.forEach((x, i) => device.map(identity, [x.view], targets[i].view as BufferView));
+
+  const specs = outsideCapture(() => withoutAnyRecording(() => tidy(() => f(given).map(specOf))));
+  const outputs = allocate(specs);
+  const targets = outputs.map((x) => pinned(device, x));
+  let pullback: ((cotangents: Tensor[]) => Tensor[]) | undefined;
+  let residuals: Iterable<Buffer> = [];
+  const free = () => {
+    for (const buffer of residuals) if (!buffer.freed) buffer.free();
+    residuals = [];
+  };
+  onHost(device, () => {
+    free();
+    bufferScope(
+      () => {
+        if (wrt.length === 0) return store(f(given), targets);
+        const { value, pullback: pull } = vjp(() => [...f(given)], wrt);
+        store(value, targets);
+        pullback = pull;
+      },
+      (_, made) => residuals = wrt.length === 0 ? [] : [...made],
+    );
+  });
+  if (wrt.length === 0) return outputs;
+  /** The gradients of the wanted inputs, for all inputs. */
+  const forInputs = (gradients: readonly Tensor[]) => {
+    const rest = [...gradients];
+    return isWanted.map((is) => is ? rest.shift() : undefined);
+  };
+  record(inputs, outputs, (cotangents) => {
+    const arrived = outputs.map((x, i) => cotangents[i] ?? x.zerosLike());
+    if (isRecording()) {
+      return forInputs(inEachCall([...inputs, ...arrived], (all) => {
+        const own = all.slice(0, inputs.length);
+        return vjp(() => [...f(own)], own.filter((_, i) => isWanted[i])).pullback(all.slice(inputs.length));
+      }));
+    }
+    const from = arrived.map((x) => pinned(device, x));
+    const gradients = allocate(wrt);
+    const into = gradients.map((x) => pinned(device, x));
+    onHost(device, () => {
+      tidy(() => store(pullback!(from), into));
+      free();
+    });
+    return forInputs(gradients);
+  });
+  return outputs;
+}
+
+function specOf({ shape, dtype }: TensorSpec): TensorSpec {
+  return { shape, dtype };
+}

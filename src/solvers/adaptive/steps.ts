@@ -1,0 +1,66 @@
+/** The steps of an adaptive solve, and the options of the search for them. */
+import type { Transformation } from "../../autodiff/transformation.ts";
+import { largest } from "../../device/min_max.ts";
+import type { DType } from "../../device/dtype.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { smallestTime } from "./clock.ts";
+import { type ErrorNorm, precisionOf, type StepController, type Tolerances } from "./step_control.ts";
+
+/** Options of the search for steps. */
+export interface AdaptiveOptions extends Tolerances {
+  /** Maximum number of attempted steps. */
+  readonly maxSteps: number;
+  /** Size of the first step. By default estimated from the vector field. */
+  readonly stepSize?: number;
+  /** Times at which the vector field may jump. A step ends at each of them, and the next step evaluates its first slope again. */
+  readonly jumps?: ArrayLike<number>;
+  /** The first of the jumps as a tensor, if a gradient with respect to them is being computed. */
+  readonly watchedJumps?: Tensor;
+  /** The origin of all other times. Messages add it, so that they contain the user's times. */
+  readonly origin: number;
+  readonly controller: Required<StepController>;
+  readonly norm: ErrorNorm;
+}
+
+/** Steps in order, from the first to the last output time. */
+export interface StepList {
+  readonly starts: number[];
+  readonly ends: number[];
+  /** Whether each step evaluates its first slope again. */
+  readonly restarted: boolean[];
+  /** Number of rejected steps. */
+  rejected: number;
+}
+
+/** The steps of a solve. */
+export interface Steps {
+  readonly norm: ErrorNorm;
+  /** The steps of each sample, or one list for all samples; for each example of `vmap`. */
+  readonly lists: readonly StepList[];
+  /** The transformations whose examples have their own steps, outermost first, with the numbers of examples. */
+  readonly examples: readonly (readonly [trace: Transformation, size: number])[];
+  /** Number of evaluations of the vector field; the maximum over samples. */
+  readonly evaluations: number;
+  /** Whether the search knew times at which the vector field may jump. */
+  readonly jumping: boolean;
+}
+
+/** The largest count, or 0 for an empty array. */
+export function largestCount(counts: readonly number[]): number {
+  return Math.max(0, largest(counts));
+}
+
+/** The time after another, one unit of precision of the state later. */
+export function justAfter(t: number, direction: number, dtype: DType): number {
+  return t + direction * precisionOf(dtype) * Math.max(Math.abs(t), smallestTime);
+}
+
+/** The time of the first slope. It is after a jump at the start. */
+export function firstTime(t: number, direction: number, dtype: DType, jumping: boolean): number {
+  return jumping ? justAfter(t, direction, dtype) : t;
+}
+
+/** The shape of one number per sample, which broadcasts against states. */
+export function columnShape({ shape: [batch, ...rest] }: Tensor): number[] {
+  return [batch, ...rest.map(() => 1)];
+}
