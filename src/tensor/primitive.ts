@@ -9,7 +9,10 @@ import type { DType } from "../device/dtype.ts";
 import { currentDevice } from "../device/current.ts";
 import type { Shape } from "../device/shape.ts";
 import { Symbolic } from "./symbolic.ts";
+import type { Recorder } from "./recorder.ts";
 import { Tensor, watcher } from "./tensor.ts";
+
+export type { Recorder } from "./recorder.ts";
 
 /** Shape and type of a tensor, known before it is computed. */
 export interface TensorSpec {
@@ -129,23 +132,6 @@ export function hasValues({ storage }: Tensor): boolean {
   return !(storage instanceof Symbolic) || storage.hasValues;
 }
 
-/** Records operations, as gradient tapes do. */
-export interface Recorder {
-  /** Whether gradients flow to a tensor. */
-  watches(x: Tensor): boolean;
-  /** Whether recorded operations read or wrote the memory of a tensor. */
-  reads(x: Tensor): boolean;
-  record(
-    inputs: readonly Tensor[],
-    outputs: readonly Tensor[],
-    /** Gradients with respect to the wanted inputs, from the gradients with respect to the outputs. */
-    reverse: (
-      cotangents: readonly (Tensor | undefined)[],
-      wanted: readonly boolean[],
-    ) => readonly (Tensor | undefined)[],
-  ): void;
-}
-
 let recorders: readonly Recorder[] = [];
 
 /** Whether recorders watch from outside a transformation, such as `vmap`, whose function is running. */
@@ -194,11 +180,6 @@ export function outliveScopes(): boolean {
 export function isWatched(x: Tensor): boolean {
   if (recorders.some((recorder) => recorder.watches(x))) return true;
   return x.storage instanceof Symbolic && x.storage.value !== undefined;
-}
-
-/** The innermost transformation, such as `vmap`, whose function is running. */
-export function currentTransformation(): Trace | undefined {
-  return transformation;
 }
 
 /** The number of derivatives that are being computed: of gradient tapes that are watching, and of `jvp`. */

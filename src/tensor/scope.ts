@@ -2,7 +2,7 @@ import { checkFunction } from "./checks.ts";
 import type { Buffer } from "../device/device.ts";
 import { bufferScope, callScope, keepBuffer } from "../device/buffer_scope.ts";
 import { hasBuffer } from "../device/view.ts";
-import { currentTransformation, isRecording, isTracingLoop, outliveScopes } from "./primitive.ts";
+import { isRecording, isTracingLoop, outliveScopes, recordingState } from "./primitive.ts";
 import { Symbolic } from "./symbolic.ts";
 import { Tensor } from "./tensor.ts";
 import { entries, treeLeaves } from "./tree.ts";
@@ -56,7 +56,7 @@ export function tidyLater<T>(body: () => T): { result: T; release: (wanted: unkn
  * return are freed when the next such call ends, unless they are used before.
  */
 export function tidyCall<T>(body: () => T): T {
-  if (isRecording() || currentTransformation() || isTracingLoop()) return body();
+  if (isRecording() || recordingState().transformation || isTracingLoop()) return body();
   return callScope(body, buffersOfResult);
 }
 
