@@ -21,7 +21,7 @@ import { platform } from "../platform/current.ts";
 import { command, deviceOption, number, path, prepareDrivers, stopSignals } from "./command.ts";
 import { keepPaths } from "./permissions.ts";
 import { type KnownExperiments, runOf } from "./run_of.ts";
-import { print } from "./print.ts";
+import { print, printError } from "./print.ts";
 
 type Options = {
   device: RunConfig["device"];
@@ -109,10 +109,10 @@ export async function serve(
         "docs/guides/serving.md describes how to add a proxy",
     );
   }
-  if (continued) console.log(`${continued} streams continue from ${state}`);
+  if (continued) print(`${continued} streams continue from ${state}`);
   try {
     const isComplete = await Promise.race([untilStopped(server, grace), server.failed, failed.promise]);
-    if (!isComplete) console.error(`requests were running after ${grace} s: their connections were closed`);
+    if (!isComplete) printError(`requests were running after ${grace} s: their connections were closed`);
     return 0;
   } finally {
     await threads?.terminate();

@@ -1,4 +1,4 @@
-import type { OptionNames } from "../device/options.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
 import { shares } from "./account.ts";
 
 /**
@@ -71,6 +71,7 @@ const [fieldBytes, seriesBytes] = [32, 2048];
 
 /** Limits with defaults, and with limits of tables that fit into their share of the memory. */
 export function limitsOf(chosen: Partial<Limits> = {}): Limits {
+  checkOptions("limitsOf", chosen, limitNames);
   const limits = { ...defaultLimits, ...chosen };
   const memory = shares.predictions * limits.memory;
   return {

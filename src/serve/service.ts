@@ -1,5 +1,6 @@
 /** A trained run as a service: its model, limits, streams and counters. */
 import { checkOptions, type OptionNames } from "../device/options.ts";
+import { printableLines } from "../device/printable.ts";
 import { cpuUsage } from "node:process";
 import type { RunConfig } from "../train/config.ts";
 import type { DataRecord } from "../series/data_record.ts";
@@ -103,7 +104,7 @@ export function serviceOf(
   const latest: GivenAnswer[] = [];
   const metrics = serviceMetrics();
   const health: Health = { isFailing: false };
-  const log = options.log ?? ((error: unknown) => console.error(error));
+  const log = options.log ?? ((error: unknown) => console.error(printableLines(Deno.inspect(error))));
   const service: Omit<Service, "streams" | "sockets" | "metrics"> & { metrics: typeof metrics } = {
     name: folder.path.replace(/^.*[\\/]/, ""),
     config,

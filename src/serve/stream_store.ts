@@ -6,6 +6,7 @@
  * files stay open, so that the server needs no permission for files while it runs.
  */
 import { OptionError } from "../device/errors.ts";
+import { checkOptions } from "../device/options.ts";
 import { isCount, isNumber, isRecord, parseJson } from "../files/json.ts";
 import { makeFolder } from "../files/disk.ts";
 import type { PredictionStreamState } from "../series/predictions.ts";
@@ -51,8 +52,10 @@ const [slice, retryAfter] = [5, 10_000];
 export async function openStreamStore(
   folder: string,
   run: string,
-  { longJournal = 2 ** 24 }: { longJournal?: number } = {},
+  options: { longJournal?: number } = {},
 ): Promise<StreamStore> {
+  checkOptions("openStreamStore", options, { longJournal: "optional" });
+  const { longJournal = 2 ** 24 } = options;
   await makeFolder(folder);
   const files = await Promise.all(
     [0, 1].map((i) => Deno.open(`${folder}/streams-${i}.jsonl`, { read: true, write: true, create: true })),

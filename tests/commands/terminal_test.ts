@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { printData } from "../../src/commands/print.ts";
 import { onlyRun, withFolder } from "../tasks/command_line.ts";
 import { callHere } from "../torture/commands.ts";
+import { testLong } from "../devices.ts";
 
 /** Erases the screen, in two forms; begins a title; turns the direction of writing around. */
 const hostile = ["\x1b[2J", "\x9b2J", "\x1b]0;title\x07", "\u202e"];
@@ -25,7 +26,7 @@ function tableOf(text: string, isLabelled = true): string {
 }
 
 for (const text of hostile) {
-  Deno.test(
+  testLong(
     `names with ${JSON.stringify(text)} are printed with escapes`,
     withFolder(async (folder) => {
       const path = `${folder}/data${text}.csv`;

@@ -5,12 +5,12 @@ import { allocateView } from "../../src/device/view.ts";
 import { createCpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { platform } from "../../src/platform/current.ts";
-import { cpu } from "../devices.ts";
+import { cpu, testLong } from "../devices.ts";
 import { type Block, Memory } from "../../src/device/cpu/runtime/memory.ts";
 import * as s from "../../src/device/scalar.ts";
 import { below, randomNumbers, valuesOf, wordsOf } from "./random_views.ts";
 
-Deno.test("allocations are aligned, do not overlap and are joined again when freed", () => {
+testLong("allocations are aligned, do not overlap and are joined again when freed", () => {
   const random = randomNumbers(16);
   const memory = new Memory(2 ** 28);
   const live: { block: Block; bytes: number; mark: number }[] = [];

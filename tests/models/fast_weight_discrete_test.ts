@@ -22,7 +22,7 @@ import {
   valueAndGrad,
   zeros,
 } from "../../mod.ts";
-import { testOnDevices } from "../devices.ts";
+import { testLong, testOnDevices } from "../devices.ts";
 import { countLoops } from "../loops.ts";
 import { apply, assertSame, network } from "./fast_weight_network.ts";
 
@@ -290,7 +290,7 @@ Deno.test("a latent ODE-RFWP forecasts NaN rows from its state", async () => {
   assert.ok(await before.abs().max().item() > 1e-3);
 });
 
-Deno.test("a latent ODE-RFWP learns to predict waves with half of the values missing", async () => {
+testLong("a latent ODE-RFWP learns to predict waves with half of the values missing", async () => {
   const [series, points] = [32, 12];
   const phases = normal(key(5), [series, 1, 1]).mul(3);
   const times = tensor(Array.from({ length: points }, (_, i) => 0.5 * i)).reshape([1, points, 1]);

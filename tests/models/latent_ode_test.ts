@@ -11,6 +11,7 @@ import {
   uniform,
   valueAndGrad,
 } from "../../mod.ts";
+import { testLong } from "../devices.ts";
 
 const t = Array.from({ length: 8 }, (_, i) => i * 0.25);
 const phases = uniform(key(0), [16, 1]).mul(6);
@@ -29,7 +30,7 @@ const makeModel = (noise?: number) =>
     key: key(2),
   });
 
-Deno.test("a latent ODE learns to fill in missing values", async () => {
+testLong("a latent ODE learns to fill in missing values", async () => {
   const model = makeModel();
   const error = () => model(X, t).sub(complete).square().mean().item();
   const optimizer = Adam(model.parameters, { learningRate: 0.02 });

@@ -27,7 +27,7 @@ import {
   tensor,
   tidy,
 } from "../../mod.ts";
-import { cpu, testOnCpu, testOnDevices } from "../devices.ts";
+import { cpu, testLong, testOnCpu, testOnDevices } from "../devices.ts";
 
 const length = 12;
 const times = Array.from({ length }, (_, i) => i + 0.3 * Math.sin(2 * i) + (i > 6 ? 5 : 0));
@@ -178,7 +178,7 @@ Deno.test("a single series can be streamed without a batch axis", async () => {
   assert.equal(one.time, times[length - 1]);
 });
 
-Deno.test("the memory of a stream does not grow with observations", async () => {
+testLong("the memory of a stream does not grow with observations", async () => {
   const model = makeModel({ stepsPerPiece: 1 });
   const stream = model.stream();
   const run = (from: number, to: number) => {

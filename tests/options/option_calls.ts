@@ -298,6 +298,10 @@ export const calls: Readonly<Record<string, Call>> = {
   spirals: [(options) => data.spirals(2, key(0), options), { length: 8, noise: 0 }],
   "spirals decay": [(decay) => data.spirals(2, key(0), { decay }), { rate: 1 }],
   startServer: [(address) => serve.startServer(nothing, address), { host: "127.0.0.1", port: 0 }],
+  limitsOf: [(limits) => serve.limitsOf(limits), { streams: 3 }],
+  openStreamStore: [(options) => serve.openStreamStore("/nonexistent/folder", "run", options), {
+    longJournal: 1,
+  }],
   serviceOf: [(options) => serve.serviceOf({} as never, options), { limits: {} }],
   "Predictor.predict": [
     async (options) => await (await learn()).predict({ name: "rows", rows }, options),

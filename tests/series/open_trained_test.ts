@@ -68,7 +68,7 @@ Deno.test("a stream returns the answers of the server", async () => {
     await streams.take(JSON.stringify({ series: "a", time, values }), {
       send: (one) => void found.push(one),
     });
-    assert.deepEqual(found, [{ type: "answer", time, answer: answers[i] }]);
+    assert.deepEqual(found, [{ type: "answer", time, answer: answers[i], count: i + 1, new: i === 0 }]);
   }
 });
 

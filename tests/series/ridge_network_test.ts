@@ -109,7 +109,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "a table of static channels, single observations and missing channels is learned",
   withFolder(async (folder) => {
     const rows = Array.from(

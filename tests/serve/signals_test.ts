@@ -4,6 +4,7 @@ import { withFolder } from "../tasks/command_line.ts";
 import { connect, post, sleep } from "../torture/serving/client.ts";
 import { startAttacked } from "../torture/serving/process.ts";
 import { trainedRun } from "./served.ts";
+import { testLong } from "../devices.ts";
 
 /** A table whose predictions take minutes. */
 function longTable(): string {
@@ -11,7 +12,7 @@ function longTable(): string {
   return `series,time,x,ward\n${rows.join("")}`;
 }
 
-Deno.test(
+testLong(
   "a server ends after its grace period while it computes, and a second signal ends it at once",
   withFolder(async (folder) => {
     const run = (await trainedRun(folder, { online: true })).folder.path;

@@ -6,6 +6,7 @@ import type { TrainedRun } from "../../src/train/mod.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { copyFolder } from "../torture/world.ts";
 import { trainedRun } from "./served.ts";
+import { testLong } from "../devices.ts";
 
 const fail = (error: unknown) => assert.fail(`${error}`);
 
@@ -104,7 +105,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "the files of the states do not grow with the number of observations",
   withFolder(async (folder) => {
     const run = await trainedRun(folder, { online: true });

@@ -27,7 +27,7 @@ import type { Parts } from "../../src/solvers/runge_kutta.ts";
 import { factorize, invertFactorized, solveFactorized } from "../../src/solvers/implicit/linear_systems.ts";
 import { implicitMethods } from "../../src/solvers/methods.ts";
 import { jacobian } from "../../src/solvers/implicit/newton.ts";
-import { webgpu } from "../devices.ts";
+import { testLong, webgpu } from "../devices.ts";
 
 const float64 = { dtype: "float64" } as const;
 
@@ -163,7 +163,7 @@ Deno.test("every sample has a separate Jacobian, also for states with several ax
   byHand.forEach((value, i) => assert.ok(Math.abs(matrices[3 * 4 + i] - value) < 1e-12));
 });
 
-Deno.test("an implicit method solves along a path and backwards in time", async () => {
+testLong("an implicit method solves along a path and backwards in time", async () => {
   const X = CubicSpline(naturalCubicCoeffs(normal(key(0), [3, 6, 2], float64).cumsum(1)));
   const w = normal(key(1), [4, 8], float64);
   const field = (_t: Tensor, z: Tensor) => z.matmul(w).tanh().reshape([3, 4, 2]);
@@ -192,7 +192,7 @@ Deno.test("an event of a stiff equation is found in the state at the end of a st
   assert.ok(Math.abs(await y.item() - 0.7) < 1e-8, `${y}`);
 });
 
-Deno.test("statistics count every evaluation of an implicit method", () => {
+testLong("statistics count every evaluation of an implicit method", () => {
   const statistics: SolveStatistics = { steps: 0, rejected: 0, evaluations: 0 };
   for (
     const [field, y0, end] of [[spin, ones([3, 2], float64), 1], [

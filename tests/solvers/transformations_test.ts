@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { jit, type Tensor } from "../../mod.ts";
-import { longOnSoftware, testOnBoth, testOnCpu } from "../devices.ts";
+import { cpu, longOnSoftware, testLong, testOnBoth } from "../devices.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { type Arguments, kinds, makeArguments, transformations } from "./transformations.ts";
 
@@ -17,8 +17,10 @@ async function distance(found: Tensor, expected: ArrayLike<number>): Promise<num
   return worst / largest;
 }
 
-for (const { name, solve, except = {}, tolerance = 1e-7 } of kinds) {
-  testOnCpu(`transformations of a solve agree with loops and central differences: ${name}`, async () => {
+for (const { name, solve, onGpu, except = {}, tolerance = 1e-7 } of kinds) {
+  const test = onGpu ? Deno.test : testLong;
+  test(`transformations of a solve agree with loops and central differences: ${name}`, async () => {
+    setCurrentDevice(cpu);
     const args = makeArguments("float64");
     for (const [transformation, { run, expected }] of Object.entries(transformations)) {
       const values = except[transformation] ? [] : await (await expected(solve, args)).data();

@@ -112,7 +112,7 @@ for (
   );
 }
 
-Deno.test(
+testLong(
   "the train command trains log-signature models on a table, with a window and a depth",
   withFolder(async (folder) => {
     const [data, out] = [`${folder}/own.csv`, `${folder}/runs`];
@@ -131,7 +131,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "folds train in sequence, and the mean and standard deviation of their metrics are printed",
   withFolder(async (folder) => {
     const data = `${folder}/own.csv`;
@@ -151,7 +151,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "evaluate prints the windows that it evaluates for a forecasting run",
   withFolder(async (folder) => {
     const [data, run] = [`${folder}/own.csv`, `${folder}/run`];

@@ -1,6 +1,7 @@
 /** Permissions of the commands: each can only reach the files that it was given. */
 import assert from "node:assert/strict";
 import { runTask, task } from "./command_line.ts";
+import { testLong } from "../devices.ts";
 
 const root = new URL("../..", import.meta.url);
 const { tasks } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
@@ -86,7 +87,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "narrower permissions by hand are enough, and too narrow ones end with an error instead of a question",
   withRun(async ({ data, run }) => {
     const commands: Readonly<Record<string, { allow: string[]; args: string[]; last: RegExp }>> = {

@@ -6,6 +6,7 @@ import { execute, type RunConfig, runFolder } from "../../src/train/mod.ts";
 import { readRunConfig, resumeRun, startRun } from "../runs.ts";
 import { zeros } from "../../mod.ts";
 import { makeCharacters, task, withFolder } from "../tasks/command_line.ts";
+import { testLong } from "../devices.ts";
 
 const key = "weft.arithmetic";
 
@@ -26,7 +27,7 @@ async function resume(path: string): Promise<string[]> {
   return warnings;
 }
 
-Deno.test(
+testLong(
   "a run resumed with other arithmetic warns about the difference and records the new arithmetic",
   withFolder(async (folder) => {
     const { folder: run } = await startRun(await configOf(folder), folder).then(async (run) => {

@@ -40,7 +40,7 @@ Deno.test("oscillations agree with the closed form", async () => {
   });
 });
 
-Deno.test("the parameters of mass-spring-dampers are within their range", async () => {
+testLong("the parameters of mass-spring-dampers are within their range", async () => {
   const ranges = massSpringDamperRanges.outOfDistribution;
   const { values } = await massSpringDamper(64, key(0), { regime: "outOfDistribution", length: 4001 });
   // The initial acceleration is -k/m. It stays within the range, and sometimes exceeds the training range.
@@ -50,7 +50,7 @@ Deno.test("the parameters of mass-spring-dampers are within their range", async 
   assert.ok(Math.max(...stiffness) > 16 / 0.02, "no series is outside the training range");
 });
 
-Deno.test("MSD starts at rest at position 1, MSD-Zero close to it", async () => {
+testLong("MSD starts at rest at position 1, MSD-Zero close to it", async () => {
   const starts = async (variesInitial: boolean) => {
     const { values } = await massSpringDamper(50, key(3), { ...small, variesInitial });
     return Array.from({ length: 50 }, (_, i) => [...values.subarray(i * 66, i * 66 + 2)]);
@@ -61,7 +61,7 @@ Deno.test("MSD starts at rest at position 1, MSD-Zero close to it", async () => 
   assert.ok(new Set(varied.map(([x]) => x)).size === 50);
 });
 
-Deno.test("Lotka-Volterra keeps its constant of motion along a trajectory", async () => {
+testLong("Lotka-Volterra keeps its constant of motion along a trajectory", async () => {
   // delta x - gamma ln x + beta y - alpha ln y is constant, so four differences determine the parameters up
   // to a factor. Here the trajectory of known parameters is checked.
   const [alpha, beta, gamma, delta] = lotkaVolterraRanges.paper.train.map(([low]) => low);
