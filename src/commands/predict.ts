@@ -59,5 +59,5 @@ export async function predict(args: string[], experiments: KnownExperiments): Pr
 function missingTable({ channels }: DataRecord): DataError {
   const columns = new Set(channels.map(({ name, column = name }) => column));
   const expected = `the path of a table with the columns ${listed([...columns])} of the series`;
-  return new DataError("missing-option", `predict: no table; expected ${expected}`, { expected });
+  return new DataError("missing-option", `predict: the table is missing; expected ${expected}`, { expected });
 }

@@ -221,7 +221,7 @@ export function bitcast(a: Scalar, type: "float32" | "int32" | "uint32"): Scalar
 }
 
 /**
- * The same float32 number, as a value of which a shader compiler knows nothing, so that it does not reorder sums across it.
+ * The same float32 number, hidden from the shader compiler. The compiler cannot reorder sums across it.
  *
  * @param positive An int32 that is not negative, which the compiler cannot know.
  */

@@ -60,7 +60,11 @@ export function openCells(
     : cells;
   if (isOpen.every((day) => day.every(Boolean))) return undefined;
   if (isGiven && inside === 0) {
-    throw unusable(option, "no time of the series is within it", "choose other days or hours");
+    throw unusable(
+      option,
+      "all times of the series are outside of the calendar",
+      "choose other days or hours",
+    );
   }
   return isGiven || found.rows - inside <= mostOutside * found.rows ? { ...found.grid, isOpen } : undefined;
 }

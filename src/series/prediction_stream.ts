@@ -159,7 +159,7 @@ function isBlock(value: unknown, channels: number, most: number): boolean {
 
 type Push = (row: number[], known: unknown) => Promise<StreamedOutputs>;
 
-/** Rows for which a batch does not wait, and the longest wait for rows in milliseconds. */
+/** Number of rows of a full batch, and the longest wait for more rows in milliseconds. */
 const [fullBatch, gatherTime] = [16, 8];
 
 /**

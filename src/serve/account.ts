@@ -2,8 +2,8 @@
 import { busy } from "./problem.ts";
 
 /**
- * Shares of the total, by use. No use can take the memory of another. The memory of `predictions` is taken from
- * the start.
+ * Shares of the total, by use. No use can take the memory of another. The memory of `predictions` is reserved
+ * from the start.
  */
 export const shares = {
   /** Connections: objects, headers, received bytes, and requests that wait for an earlier answer. */

@@ -65,7 +65,7 @@ Deno.test("the ends of given parts stay", () => {
   });
 });
 
-/** A table of daily rows: an outage of the target, in which another column goes on. */
+/** A table of daily rows. During an outage, the target is missing and another column is not. */
 function rowsWith(isObserved: (row: number, series: string) => boolean, names = ["a"]) {
   return names.flatMap((series) =>
     Array.from({ length: 100 }, (_, row) => ({

@@ -141,7 +141,7 @@ async function untilTrue(condition: () => boolean): Promise<void> {
   assert(condition(), `after ten seconds, not yet: ${condition}`);
 }
 
-/** The answer to a request on a connection of its own. */
+/** The answer to a request on a new connection. */
 async function answerTo(port: number, request: string): Promise<string> {
   using connection = await connect(port);
   await connection!.write(request.replace("\r\n", "\r\nconnection: close\r\n"), 5000);

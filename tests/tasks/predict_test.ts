@@ -1,4 +1,4 @@
-/** What `predict` asks for, if it was given a run alone. */
+/** Messages of `predict` for a run without a table. */
 import assert from "node:assert/strict";
 import { runTask, withFolder } from "./command_line.ts";
 
@@ -39,7 +39,7 @@ Deno.test(
     await Deno.writeTextFile(`${folder}/own.csv`, ["series,time,x,label", ...rows].join("\n"));
     assert.match(
       await errorOf(folder, "own-series", "--data", `${folder}/own.csv`, "--model", "delta", "--hidden", "4"),
-      /^error: predict: no table; expected the path of a table with the columns "x" of the series$/m,
+      /^error: predict: the table is missing; expected the path of a table with the columns "x" of the series$/m,
     );
   }),
 );

@@ -26,7 +26,7 @@ const encodings = { plainDictionary: 2, runs: 3, deltaTexts: 7, runDictionary: 8
 const valueBytes = 8;
 /** Bytes that a text takes while a page is decoded. */
 const textBytes = 128;
-/** Number of values by which writers fill up the last run of a page. */
+/** Number of padding values that writers may add to the last run of a page. */
 const runPadding = 512;
 
 /**

@@ -117,7 +117,7 @@ export function replay(
 /** A number of a list, in a row of a table. `position` is that of the list. */
 type NumberOf = (list: StepList, row: number, position: number) => number | boolean;
 
-/** A tensor of numbers of each list, `(length, ...shape)`. Inside `vmap` each example has its own. */
+/** A tensor of numbers of each list, `(length, ...shape)`. Inside `vmap`, each example has separate numbers. */
 export function tableOf(
   { lists, examples }: Pick<Steps, "lists" | "examples">,
   length: number,

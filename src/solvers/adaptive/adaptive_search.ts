@@ -1,7 +1,7 @@
 /**
  * Finds the steps that tolerances require, in a loop that attempts one step at a time. Its state has time, step size and the memory
  * of the controller: once for all samples, or for each sample. A rejected step, and a sample that is done, change nothing. The
- * steps are constants of every derivative, and inside `vmap` each example has its own.
+ * steps are constants of every derivative, and inside `vmap` each example has separate steps.
  */
 import { beneathAll, peekIfKnown } from "../../compile/loop/while_loop.ts";
 import { type Reading, runWhile } from "../../compile/loop/while_loop.ts";
@@ -35,7 +35,7 @@ export interface EventGoal {
   readonly crosses: (before: Tensor, after: Tensor) => Tensor;
 }
 
-/** What a search finds besides the steps of an equation. */
+/** Optional results and end of a search. */
 interface SearchGoal {
   /** The end of the search, for messages. */
   readonly name?: string;
@@ -43,7 +43,7 @@ interface SearchGoal {
   readonly controlled?: number;
   /** Whether the state at the last time is needed. */
   readonly wantsFinal?: boolean;
-  /** Ends the search after the first step in which a number crosses zero. */
+  /** Ends the search after the first step during which the event function crosses zero. */
   readonly event?: EventGoal;
 }
 

@@ -56,7 +56,7 @@ export function clockOf(dtype: DType, fill: (value: number) => Tensor) {
       const isNone = high.greaterEqual(latest).squeeze(-1);
       return [high.squeeze(-1), ...low ? [isNone.where(0, low)] : []].map((x) => x.reshape(shape));
     },
-    /** The length of a step of a size that ends at a time. */
+    /** Length of a step from `start` to `end`, whose size is known. */
     lengthOf: (start: Clock, size: Tensor, end: Clock): Tensor => isPair ? size : between(start, end),
   };
 }

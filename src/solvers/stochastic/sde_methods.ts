@@ -39,7 +39,7 @@ export interface SdeMethod {
   readonly step?: (step: SdeStep, y: Tensor) => Tensor;
 }
 
-/** The derivative of the diffusion in its own direction, Dg g, and the diffusion. */
+/** The diffusion g, and its derivative in the direction of g, Dg g. */
 function alongItself(g: VectorField, t: Tensor, y: Tensor): [diffusion: Tensor, derivative: Tensor] {
   return jvp((y: Tensor) => g(t, y))([y], [g(t, y)]);
 }

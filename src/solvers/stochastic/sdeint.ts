@@ -104,7 +104,7 @@ const adjoints: readonly SdeAdjoint[] = ["direct", "checkpoint", "reversible"];
  * @param g The diffusion. The option `noise` determines the shape of its result.
  * @param y0 The state at the first time: a float tensor, or plain objects and arrays of float tensors of one type.
  * @param t Output times, at least two, increasing.
- * @param key A random key, or the Brownian increments of all steps, `(steps, ...)`, to which gradients flow. In `vmap`, map an
+ * @param key A random key, or the Brownian increments of all steps, `(steps, ...)`, with gradients. In `vmap`, map an
  * array of keys for a path of each example.
  * @returns `(length(t), ...y0.shape)`, for each tensor of a tree. States within steps are interpolated linearly.
  * @throws {OptionError} If the method does not take the noise or the adjoint, or options conflict.

@@ -1,4 +1,4 @@
-/** A server under attack: a process of its own, in a group with limited memory where the system allows it. */
+/** A server under attack: a separate process, in a group with limited memory where the system allows it. */
 import { trainedRun } from "../../serve/served.ts";
 import { commandOf, wordsOf } from "../../tasks/command_line.ts";
 import { sleep } from "./client.ts";
