@@ -13,6 +13,7 @@ import { experimentNamed, settingsOf } from "../src/train/experiment.ts";
 import { runFolder } from "../src/train/run_folder.ts";
 import { table, trainedRun } from "./serve/served.ts";
 import { runTask, withFolder } from "./tasks/command_line.ts";
+import { testLong } from "./devices.ts";
 
 const csv = (text: string, options = {}) => () => parseCsv(text, "a.csv", options);
 const lines = (text: string) => () => readTable({ name: "a", bytes: new TextEncoder().encode(text) });
@@ -217,7 +218,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "the server answers with a whole message about such a series, and with the code and the fields",
   withFolder(async (folder) => {
     const handler = handlerOf(serviceOf(await trainedRun(folder)));

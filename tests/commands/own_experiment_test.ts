@@ -47,26 +47,29 @@ async function metricsOf(run: string): Promise<unknown[]> {
   return lines.map((line) => ({ ...JSON.parse(line), seconds: 0 }));
 }
 
-Deno.test("a user's program has help for its experiment and option and rejects unknown ones", () =>
-  withProgram(async (folder) => {
-    assert.match(await run(folder, "train", "--help"), /leaky-tones +low and high noisy tones/);
-    const help = await run(folder, "train", "leaky-tones", "--help");
-    assert.match(
-      help.replaceAll(/\s+/g, " "),
-      /--leak <number> .* \(number above 0 and below 1; default: 0.5\)/,
-    );
-    assert.doesNotMatch(help, /--signature-depth/);
-    for (
-      const [args, message] of [
-        [["--leak", "1"], /'1' is invalid.*number above 0 and below 1/],
-        [["--depth", "2"], /unknown option '--depth'/],
-      ] as const
-    ) {
-      const { code, stderr } = await program(folder, "train", "leaky-tones", ...args).output();
-      assert.equal(code, 1);
-      assert.match(new TextDecoder().decode(stderr).replaceAll(/\s+/g, " "), message);
-    }
-  }));
+testLong(
+  "a user's program has help for its experiment and option and rejects unknown ones",
+  () =>
+    withProgram(async (folder) => {
+      assert.match(await run(folder, "train", "--help"), /leaky-tones +low and high noisy tones/);
+      const help = await run(folder, "train", "leaky-tones", "--help");
+      assert.match(
+        help.replaceAll(/\s+/g, " "),
+        /--leak <number> .* \(number above 0 and below 1; default: 0.5\)/,
+      );
+      assert.doesNotMatch(help, /--signature-depth/);
+      for (
+        const [args, message] of [
+          [["--leak", "1"], /'1' is invalid.*number above 0 and below 1/],
+          [["--depth", "2"], /unknown option '--depth'/],
+        ] as const
+      ) {
+        const { code, stderr } = await program(folder, "train", "leaky-tones", ...args).output();
+        assert.equal(code, 1);
+        assert.match(new TextDecoder().decode(stderr).replaceAll(/\s+/g, " "), message);
+      }
+    }),
+);
 
 testLong(
   "a user's experiment can be resumed after a kill, evaluated, used for predictions and served",

@@ -268,7 +268,7 @@ options["the bound of a latent ODE of static features"] = () => {
 };
 
 for (const [name, make] of Object.entries(options)) {
-  Deno.test(`the gradients of ${name} agree with central differences`, async () => {
+  testLong(`the gradients of ${name} agree with central differences`, async () => {
     await check(make());
   });
 }

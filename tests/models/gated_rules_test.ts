@@ -22,7 +22,7 @@ import {
   tensor,
 } from "../../mod.ts";
 import { SlowNetwork } from "../../src/models/fast_weight/slow_network.ts";
-import { testOnDevices } from "../devices.ts";
+import { testLong, testOnDevices } from "../devices.ts";
 
 const dtype = "float64";
 const [steps, rows, columns, bias] = [5, 3, 3, -1.5];
@@ -178,7 +178,7 @@ const models = {
   },
 };
 for (const [name, make] of Object.entries(models)) {
-  Deno.test(`gradients of ${name} with a gated rule agree with central differences`, async () => {
+  testLong(`gradients of ${name} with a gated rule agree with central differences`, async () => {
     const { model, run } = make(gatedOjaRule());
     await checkGradients((_) => run(), [model.parameters], { elements: 3 });
   });

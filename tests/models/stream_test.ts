@@ -124,7 +124,7 @@ for (const path of ["hermite", "rectilinear"] as CausalPath[]) {
     assert.notDeepEqual([...x], [...y]);
   });
 
-  Deno.test(`a stream along a ${path} path continues from a saved state`, async () => {
+  testLong(`a stream along a ${path} path continues from a saved state`, async () => {
     for (const model of [models.NeuralCDE.model(), models["FastWeightCDE of two layers"].model()]) {
       const x = await observations();
       const uninterrupted = await pushAll(model.stream({ path }), x);

@@ -180,7 +180,7 @@ testLong(
   }),
 );
 
-Deno.test("only WARP-Phys reads the previous input on mass-spring-damper", async () => {
+testLong("only WARP-Phys reads the previous input on mass-spring-damper", async () => {
   const { parameters } = await experimentNamed("mass-spring-damper").prepare({
     ...{ model: "warp-phys", recipe: "paper", seed: 0, epochs: 1, batchSize: 8, learningRate: 1e-5 },
     ...{ hidden: 3, depth: 3, samples: 20, length: 12, context: 4 },

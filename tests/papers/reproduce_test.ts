@@ -45,7 +45,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "two processes with the same run train it once, with its settings",
   withFolder(async (out) => {
     const table = tables.find(({ name }) => name === "warp-table-2")!;

@@ -8,17 +8,21 @@ import { checkProgram } from "./check.ts";
 import { asCode, isMethod } from "./print.ts";
 import { type Program, randomProgram, rules } from "./random_program.ts";
 import { shrink } from "./shrink.ts";
+import { testLong } from "../devices.ts";
 
 const firstSeed = 9_000_000;
 
 for (let i = 0; i < 6; i++) {
-  Deno.test(`random programs ${10 * i} to ${10 * i + 9} agree with naive loops, differences and eager operations`, async () => {
-    for (let seed = firstSeed + 10 * i; seed < firstSeed + 10 * (i + 1); seed++) {
-      const program = randomProgram(seed);
-      const { failure } = await checkProgram(program);
-      assert.equal(failure, undefined, `${failure?.check}: ${failure?.message}\n${asCode(program)}`);
-    }
-  });
+  testLong(
+    `random programs ${10 * i} to ${10 * i + 9} agree with naive loops, differences and eager operations`,
+    async () => {
+      for (let seed = firstSeed + 10 * i; seed < firstSeed + 10 * (i + 1); seed++) {
+        const program = randomProgram(seed);
+        const { failure } = await checkProgram(program);
+        assert.equal(failure, undefined, `${failure?.check}: ${failure?.message}\n${asCode(program)}`);
+      }
+    },
+  );
 }
 
 Deno.test("random programs have a rule for exactly the public tensor operations", () => {

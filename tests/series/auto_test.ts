@@ -127,7 +127,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "auto chooses a model for forecasts by its errors in the validation period",
   withFolder(async (folder) => {
     const data = await writeMonths(`${folder}/months.csv`, 96);

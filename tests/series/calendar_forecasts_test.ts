@@ -7,6 +7,7 @@ import { withWholeSeason } from "../../src/series/histories.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { runFolder } from "../../src/train/run_folder.ts";
 import { openTrained, readRunConfig } from "../runs.ts";
+import { testLong } from "../devices.ts";
 
 type Row = Readonly<Record<string, string | number | null>>;
 
@@ -67,7 +68,7 @@ Deno.test("without a calendar, weekends are between the weekdays and not the mea
   }
 });
 
-Deno.test("a duration counts the days of the calendar", async () => {
+testLong("a duration counts the days of the calendar", async () => {
   const horizonOf = async (rows: readonly Row[], horizon: string) =>
     (await forecastOf(rows, { model: "seasonal-naive", horizon })).prediction.times.length;
   assert.equal(await horizonOf(weekdays, "2 weeks"), 10);

@@ -96,7 +96,7 @@ async function trained(folder: string, options: Record<string, unknown>): Promis
 }
 
 for (const model of ["neural-cde", "s5"]) {
-  Deno.test(
+  testLong(
     `predictions of ${model} from blocks are bitwise equal alone and in a table, and its stream predicts each prefix`,
     withFolder(async (folder) => {
       const { model: trainedModel, record } = await trained(folder, { model, online: true, condense: 3 });

@@ -10,6 +10,7 @@ import { evaluateForecasts } from "../../src/series/evaluate_forecasts.ts";
 import { evaluateNumbers } from "../../src/series/evaluate_numbers.ts";
 import type { Evaluation } from "../../src/train/task.ts";
 import { withFolder } from "../tasks/command_line.ts";
+import { testLong } from "../devices.ts";
 
 const settings: RunConfig = {
   experiment: "own-series",
@@ -95,7 +96,7 @@ function assertClose(
 }
 
 for (const model of ["linear", "neural-cde", "delta-rde", "gru-ode", "warp"]) {
-  Deno.test(
+  testLong(
     `the forecast loss of ${model} is the mean squared error for windows of any length`,
     withFolder(async (folder) => {
       const task = { task: "forecast", horizon: 4, context: 8, model } as const;

@@ -30,12 +30,15 @@ function ages(count: number, rises: boolean): SeriesSet {
 
 const options = { model: "random-convolutions", device: "cpu", noRefit: true } as const;
 
-Deno.test("numbers of series with a constant are predicted as well if the constant changes a little", async () => {
-  const model = await regress(ages(60, false), options);
-  const { measures, warnings } = await model.evaluate(ages(20, true));
-  assert.ok(measures.r2 > 0.8, `R² ${measures.r2}`);
-  assert.deepEqual(warnings, []);
-});
+testLong(
+  "numbers of series with a constant are predicted as well if the constant changes a little",
+  async () => {
+    const model = await regress(ages(60, false), options);
+    const { measures, warnings } = await model.evaluate(ages(20, true));
+    assert.ok(measures.r2 > 0.8, `R² ${measures.r2}`);
+    assert.deepEqual(warnings, []);
+  },
+);
 
 Deno.test("classes of series with a constant are predicted as well if the constant changes a little", async () => {
   const model = await classify(ages(60, false), options);
@@ -56,12 +59,15 @@ async function failuresOf(cases: readonly ReturnType<typeof drawCase>[]): Promis
   return failures;
 }
 
-Deno.test("linear forecasts of every kind of column outside its range are close or have a warning", async () => {
-  const cases = Object.keys(channelKinds).map((kind, seed) =>
-    drawCase(seed, { task: "forecast", model: "linear", channels: [kind] })
-  );
-  assert.deepEqual(await failuresOf(cases), []);
-});
+testLong(
+  "linear forecasts of every kind of column outside its range are close or have a warning",
+  async () => {
+    const cases = Object.keys(channelKinds).map((kind, seed) =>
+      drawCase(seed, { task: "forecast", model: "linear", channels: [kind] })
+    );
+    assert.deepEqual(await failuresOf(cases), []);
+  },
+);
 
 for (const task of ["regress", "classify"] as const) {
   testLong(
@@ -85,7 +91,7 @@ for (const task of ["regress", "classify"] as const) {
   );
 }
 
-Deno.test("predictions of some models on some tables are close or have a warning", async () => {
+testLong("predictions of some models on some tables are close or have a warning", async () => {
   const models = [["neural-cde", "regress"], ["gru", "classify"], ["autoregression", "forecast"]] as const;
   const cases = models.flatMap(([model, task]) => [11].map((seed) => drawCase(seed, { task, model })));
   assert.deepEqual(await failuresOf(cases), []);

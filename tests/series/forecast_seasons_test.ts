@@ -4,6 +4,7 @@ import { describeRecord } from "../../src/series/data_record.ts";
 import { startRun } from "../runs.ts";
 import { key, randpermArray } from "../../src/tensor/random.ts";
 import { withFolder } from "../tasks/command_line.ts";
+import { testLong } from "../devices.ts";
 
 /** Starts a run that forecasts rows with a time in seconds since 1970 and a value. */
 async function startOn(
@@ -20,7 +21,7 @@ async function startOn(
   }, `${folder}/runs`);
 }
 
-Deno.test(
+testLong(
   "with missing rows, the MASE of the seasonal baseline is about 1, since it uses values one season apart in time",
   withFolder(async (folder) => {
     const noise = randpermArray(key(0), 960);
@@ -45,7 +46,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "the default season and context are not longer than the training data",
   withFolder(async (folder) => {
     const sizesOf = async (count: number, gap: number, chosen: Partial<RunConfig> = {}) => {

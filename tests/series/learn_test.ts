@@ -8,6 +8,7 @@ import { execute } from "../../src/train/mod.ts";
 import { runFolder } from "../../src/train/run_folder.ts";
 import { openTrained, readRunConfig, startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
+import { testLong } from "../devices.ts";
 
 /** Rows of waves. The class is the frequency, the number its double. */
 const rows = Array.from({ length: 24 * 20 }, (_, i) => {
@@ -54,7 +55,7 @@ Deno.test(
   }),
 );
 
-Deno.test("classify takes a set of series and a separate test set", async () => {
+testLong("classify takes a set of series and a separate test set", async () => {
   const set = await readSeries(waves, { targets: "classes" });
   const test = { ...set, series: set.series.slice(0, 4) };
   const model = await classify({ ...set, series: set.series.slice(4) }, { ...fast, test });
@@ -65,7 +66,7 @@ Deno.test("classify takes a set of series and a separate test set", async () => 
   assert.equal(model.stream, undefined);
 });
 
-Deno.test("regress predicts numbers of rows in memory", async () => {
+testLong("regress predicts numbers of rows in memory", async () => {
   const model = await regress(speeds, { ...fast, table: { target: ["speed"] } });
   const [{ numbers }] = await model.predict(speeds);
   assert.ok(Math.abs(numbers.speed - 1) < 0.3, `${numbers.speed}`);

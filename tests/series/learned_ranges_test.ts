@@ -6,6 +6,7 @@ import { describeWarnings, rangesOf, rangeWarnings } from "../../src/series/lear
 import { classify, forecast, regress } from "../../src/series/learn.ts";
 import { runTask, withFolder } from "../tasks/command_line.ts";
 import type { RangeWarning } from "../../src/series/predictions.ts";
+import { testLong } from "../devices.ts";
 
 /** Ten series of the hours 0 to 9: x rises from 0 to 9, plus 0 to 0.9. The column of categories is 0. */
 const series = Array.from({ length: 10 }, (_, i): Series => ({
@@ -168,7 +169,7 @@ Deno.test("regression and the test set of a training have warnings, and the summ
   assert.equal((await regress(numbered, few)).summary.warnings, undefined);
 });
 
-Deno.test(
+testLong(
   "predict and evaluate print the warnings of a run's folder on standard error",
   withFolder(async (folder) => {
     const model = await regress({ ...data, channels: ["x", "w"], targets: ["y"] }, { ...few, noRefit: true });

@@ -6,6 +6,7 @@ import { key, randpermArray } from "../../src/tensor/random.ts";
 import { startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { answersOf, settings, trainedOn, write } from "./own_series_runs.ts";
+import { testLong } from "../devices.ts";
 
 /** Two waves of a period of eight steps. */
 const wave = (name: string, t: number) => 10 + 3 * Math.sin(Math.PI * t / 4) + (name === "a" ? 0 : 5);
@@ -126,7 +127,7 @@ Deno.test(
 );
 
 for (const model of ["linear", "neural-cde", "seasonal-naive"]) {
-  Deno.test(
+  testLong(
     `streamed forecasts of ${model} equal the forecasts of the whole series, with a state of bounded size`,
     withFolder(async (folder) => {
       // Uneven times, some within a step. y is observed occasionally. A holiday is known in advance.

@@ -6,6 +6,7 @@ import { execute } from "../../src/train/mod.ts";
 import { startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { answersOf, settings, trainedOn, write } from "./own_series_runs.ts";
+import { testLong } from "../devices.ts";
 
 /** Series at uneven times that stay close to a level, which differs between series. */
 const level = (i: number) => (i % 7) / 3;
@@ -137,7 +138,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "balanced class weights give an uninformative model the loss of equally frequent classes",
   withFolder(async (folder) => {
     const rows = Array.from(
@@ -179,7 +180,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "streamed predictions of an online model equal the predictions of the whole series, also from a saved state",
   withFolder(async (folder) => {
     const rows = levels((i) => level(i)).map((row, i) => i % 5 === 3 ? row.with(2, "") : row);

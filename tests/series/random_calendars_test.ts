@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { checkForecasts, checkTimes } from "../calendars/check_calendar.ts";
 import { randomCalendar } from "../calendars/random_calendar.ts";
+import { testLong } from "../devices.ts";
 
 /** Kind of a case, for messages. */
 function nameOf({ seed, kind, zone = "UTC", calendar = "auto" }: ReturnType<typeof randomCalendar>): string {
@@ -16,7 +17,7 @@ Deno.test("the steps after 60 random tables are those of their calendar, and eac
 });
 
 for (const model of ["seasonal-naive", "linear", "autoregression"]) {
-  Deno.test(`${model} forecasts the times of random calendars, with intervals of positive width`, async () => {
+  testLong(`${model} forecasts the times of random calendars, with intervals of positive width`, async () => {
     for (let seed = 0; seed < 4; seed++) {
       const one = randomCalendar(1000 + seed);
       assert.equal(await checkForecasts(one, model), undefined, nameOf(one));

@@ -10,6 +10,7 @@ import { ownSeries } from "../../src/series/own_series.ts";
 import { seriesNetwork } from "../../src/series/series_network.ts";
 import { openRows, seriesForm } from "../../src/series/series_reading.ts";
 import { seriesModels } from "../../src/series/series_models.ts";
+import { testLong } from "../devices.ts";
 
 const sizes = { inputChannels: 3, outputChannels: 2, hidden: 8, width: 4, depth: 1, key: key(1) };
 for (const [name, { make, reads, takes }] of Object.entries(seriesModels)) {
@@ -133,7 +134,7 @@ for (const [name, { takes }] of Object.entries(seriesModels)) {
 }
 
 for (const [name, { make, takes }] of Object.entries(forecastModels)) {
-  Deno.test(`every setting of the forecaster ${name} changes its outputs`, async () => {
+  testLong(`every setting of the forecaster ${name} changes its outputs`, async () => {
     const read = (chosen: { hidden?: number; depth?: number; clipWeights?: number }) => {
       const { hidden = 4, depth = 1, clipWeights } = chosen;
       const model = make({

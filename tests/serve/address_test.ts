@@ -4,8 +4,9 @@ import { serviceOf, startServer } from "../../src/serve/mod.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { connect } from "../torture/serving/client.ts";
 import { trainedRun } from "./served.ts";
+import { testLong } from "../devices.ts";
 
-Deno.test(
+testLong(
   "the Host header does not change the route, and absolute addresses take precedence over it",
   withFolder(async (folder) => {
     const access = { hosts: ["127.0.0.1", "localhost", "[::1]"], origins: ["https://allowed.example"] };

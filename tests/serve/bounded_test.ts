@@ -152,7 +152,7 @@ async function opened(port: number, count: number): Promise<RawConnection[]> {
   return await Promise.all(Array.from({ length: count }, async () => (await connect(port))!));
 }
 
-Deno.test(
+testLong(
   "requests of a connection are answered one after another, and none is read while an answer is unread",
   withServer({ memory: 2 ** 25 }, async (service, port) => {
     using read = await connect(port);
@@ -208,7 +208,7 @@ testLong(
   })),
 );
 
-Deno.test(
+testLong(
   "WebSockets that do not read their answers are not read, and hold little memory",
   withServer({ memory: 2 ** 26, unreadBytes: 2 ** 14 }, async (service, port) => {
     using sockets = new DisposableStack();

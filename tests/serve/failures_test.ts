@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { handlerOf, type Message, type Service, serviceOf, startServer } from "../../src/serve/mod.ts";
 import { DataError } from "../../src/data/mod.ts";
 import type { TrainedRun } from "../../src/train/mod.ts";
-import { cpu } from "../devices.ts";
+import { cpu, testLong } from "../devices.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { table, trainedRun } from "./served.ts";
 
@@ -63,7 +63,7 @@ async function healthOf(service: Service): Promise<[number, string]> {
   return [response.status, (await response.json()).status];
 }
 
-Deno.test(
+testLong(
   "an internal error returns 500 without details, is logged, and fails /health until the next successful prediction",
   withFolder(async (folder) => {
     const run = await trainedRun(folder, { online: true });
@@ -173,7 +173,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a solve that diverges on the values of a request returns 422",
   withFolder(async (folder) => {
     for (const [model, method] of [["warp"], ["neural-cde", "dopri5"]]) {

@@ -13,7 +13,7 @@ async function description(folder: string): Promise<any> {
   return await (await handler(new Request(`${address}/openapi.json`))).json();
 }
 
-Deno.test(
+testLong(
   "the OpenAPI description contains every path with its methods, and the columns and classes of the run",
   withFolder(async (folder) => {
     const handler = handlerOf(serviceOf(await trainedRun(folder)));
@@ -34,7 +34,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "answers about data far outside the training data have the warnings of the description",
   withFolder(async (folder) => {
     const handler = handlerOf(serviceOf(await trainedRun(folder)));

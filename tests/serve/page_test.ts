@@ -4,6 +4,7 @@ import { answersPart, latestPart } from "../../src/serve/answer_parts.ts";
 import { handlerOf, serviceOf } from "../../src/serve/mod.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { table, trainedRun } from "./served.ts";
+import { testLong } from "../devices.ts";
 
 const address = "http://127.0.0.1:8000";
 
@@ -14,7 +15,7 @@ const post = (body: string) =>
     headers: { "content-type": "text/csv", accept: "text/html" },
   });
 
-Deno.test(
+testLong(
   "the form of the page sends a table, and shows answers as a table and errors as sentences",
   withFolder(async (folder) => {
     const handler = handlerOf(serviceOf(await trainedRun(folder)));

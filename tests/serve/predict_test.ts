@@ -6,6 +6,7 @@ import { type Handler, handlerOf, type Limits, serviceOf } from "../../src/serve
 import type { TrainedRun } from "../../src/train/mod.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { table, trainedRun } from "./served.ts";
+import { testLong } from "../devices.ts";
 
 const address = "http://127.0.0.1:8000";
 
@@ -43,7 +44,7 @@ function withHandler(
   });
 }
 
-Deno.test(
+testLong(
   "predictions for a table in a request equal those for a file, bit for bit, in every format",
   withHandler(async (handler, { model }, folder) => {
     const csv = table(70, false);

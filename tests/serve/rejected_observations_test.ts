@@ -11,6 +11,7 @@ import type { RunConfig, TrainedRun } from "../../src/train/mod.ts";
 import type { Prediction, PredictionStreamState } from "../../src/series/predictions.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { trainedRun } from "./served.ts";
+import { testLong } from "../devices.ts";
 
 const labels: Record<string, ((i: number) => string) | undefined> = {
   classify: (i) => i % 2 ? "up" : "down",
@@ -109,7 +110,7 @@ async function divergent(
 }
 
 for (const [name, chosen] of Object.entries(runs)) {
-  Deno.test(
+  testLong(
     `rejected observations do not change a stream: ${name}`,
     withRun(chosen, async ({ model }) => {
       const [clean, stream, hurried] = ["clean", "awaited", "at once"].map(() => model.stream!("a"));
@@ -227,7 +228,7 @@ const serviceThatMustNotFail = (run: TrainedRun<TrainedModel>, limits = {}) =>
   serviceOf(run, { limits, log: (error) => assert.fail(`${error}`) });
 
 for (const [name, chosen] of Object.entries(runs)) {
-  Deno.test(
+  testLong(
     `rejected messages do not change later answers: ${name}`,
     withRun(chosen, async (run) => {
       const [clean, other] = [serviceThatMustNotFail(run), serviceThatMustNotFail(run)];
@@ -251,7 +252,7 @@ for (const [name, chosen] of Object.entries(runs)) {
     }),
   );
 
-  Deno.test(
+  testLong(
     `rejected HTTP requests and WebSocket messages do not change later answers: ${name}`,
     withRun(chosen, async (run) => {
       const server = await startServer(serviceThatMustNotFail(run), { host: "127.0.0.1", port: 0 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { runTask, task, withFolder } from "../tasks/command_line.ts";
 import { handlerOf, serviceOf, startServer } from "../../src/serve/mod.ts";
 import { table, trainedRun } from "./served.ts";
+import { testLong } from "../devices.ts";
 
 Deno.test(
   "serve answers like predict, bit for bit, and exits on SIGTERM",
@@ -74,7 +75,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "WebSockets are answered, rejected for other origins, closed for large messages and closed on shutdown",
   withFolder(async (folder) => {
     const service = serviceOf(await trainedRun(folder, { online: true }), {
@@ -135,7 +136,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a model with an adaptive method returns 501 for /stream and predicts whole series",
   withFolder(async (folder) => {
     const run = await trainedRun(folder, { online: true, model: "neural-cde", method: "dopri5" });
@@ -156,7 +157,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "connections with slow or large headers, and the longest idle connection beyond the limit, are closed",
   withFolder(async (folder) => {
     const limits = { headerSeconds: 0.2, headerBytes: 2000, connections: 3 };

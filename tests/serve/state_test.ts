@@ -33,7 +33,7 @@ const observation = (series: string, time: number) => ({
   values: { x: time % 3 === 2 ? null : Math.sin(time), ward: "er" },
 });
 
-Deno.test(
+testLong(
   "streams continue with the same bits after a server ended without notice",
   withFolder(async (folder) => {
     const run = await trainedRun(folder, { online: true });
@@ -65,7 +65,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a file that is cut off anywhere gives the states before the cut, or those of the older file",
   withFolder(async (folder) => {
     const run = await trainedRun(folder, { online: true });

@@ -6,6 +6,7 @@ import { streamsOf } from "../../src/serve/streams.ts";
 import type { ClassPrediction, FollowedState, PredictionStreamState } from "../../src/series/predictions.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { trainedRun } from "./served.ts";
+import { testLong } from "../devices.ts";
 
 /** A client that sends messages, and the answers of each kind. */
 function clientOf({ streams }: Pick<Service, "streams">) {
@@ -40,7 +41,7 @@ function withService(
   });
 }
 
-Deno.test(
+testLong(
   "each observation is answered like the model's stream, from all earlier observations of its series",
   withService({}, async (service) => {
     const { send } = clientOf(service);

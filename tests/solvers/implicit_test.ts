@@ -89,7 +89,7 @@ for (const tableau of implicitMethods) {
     assert.ok(slope > Math.min(order, 4) + 1 - 0.3, `slope ${slope}: ${errors}`);
   });
 
-  Deno.test(`${method} solves van der Pol's equation with mu = 1000`, async () => {
+  testLong(`${method} solves van der Pol's equation with mu = 1000`, async () => {
     // The solution from the Test Set for IVP Solvers (Mazzia, Magherini), problem VDPOL, where time is in
     // units of mu.
     const expected = [1.706167732170483, -0.8928097010247975e-3];
@@ -115,7 +115,7 @@ for (const tableau of implicitMethods) {
     for (const i of [1, 2]) assert.ok(Math.abs(found[i] - exact(t[i])) < 1e-4, `${found[i]}, ${exact(t[i])}`);
   });
 
-  Deno.test(`the gradient of ${method} is the gradient of its steps`, async () => {
+  testLong(`the gradient of ${method} is the gradient of its steps`, async () => {
     const inputs: [Tensor, Tensor] = [tensor([2, 0.1], float64), tensor([20], float64)];
     const field = (mu: Tensor) => vanDerPol(mu.select(0, 0));
     const t = [0, 0.4, 1];
@@ -132,7 +132,7 @@ for (const tableau of implicitMethods) {
   });
 }
 
-Deno.test("kvaerno5 solves Robertson's reaction over eleven orders of magnitude of time", async () => {
+testLong("kvaerno5 solves Robertson's reaction over eleven orders of magnitude of time", async () => {
   // From the same test set, problem ROBER.
   const expected = [0.2083340149701255e-7, 0.8333360770334713e-13, 0.9999999791665050];
   const options = { method: "kvaerno5", rtol: 1e-7, atol: 1e-17 } as const;
@@ -142,7 +142,7 @@ Deno.test("kvaerno5 solves Robertson's reaction over eleven orders of magnitude 
   );
 });
 
-Deno.test("every sample has a separate Jacobian, also for states with several axes", async () => {
+testLong("every sample has a separate Jacobian, also for states with several axes", async () => {
   const y0 = normal(key(1), [5, 2], float64);
   const strict = { rtol: 1e-10, atol: 1e-12 };
   const expected = odeint(spin, y0, [0, 0.5, 1], { method: "dopri5", ...strict });

@@ -13,7 +13,7 @@ import {
   tensor,
   valueAndGrad,
 } from "../../mod.ts";
-import { cpu, longOnSoftware, testOnCpu, testOnDevices } from "../devices.ts";
+import { cpu, longOnSoftware, testLong, testOnCpu, testOnDevices } from "../devices.ts";
 import { solved } from "../loops.ts";
 import { problem } from "./problems.ts";
 
@@ -40,17 +40,20 @@ async function distance(
 
 for (const method of methods) {
   for (const compile of [true, false]) {
-    Deno.test(`the reversible gradient of ${method} equals the direct gradient${compile ? "" : ", step by step"}`, async () => {
-      for (const t of [[0, 1.5], [0, 0.4, 0.75, 1.5], [1.5, 0.3, 0]]) {
-        const { f, y0 } = problem("vdp", "float64");
-        const k = tensor([0.7], float64);
-        const error = await distance({ y0, k }, (adjoint) => {
-          const options = { method, stepSize: 0.11, adjoint, compile } as const;
-          return odeint((t, y) => f(t, y).mul(k), y0, t, options).square().sum();
-        }, compile);
-        assert.ok(error < 1e-10, `at t = ${t}: ${error}`);
-      }
-    });
+    testLong(
+      `the reversible gradient of ${method} equals the direct gradient${compile ? "" : ", step by step"}`,
+      async () => {
+        for (const t of [[0, 1.5], [0, 0.4, 0.75, 1.5], [1.5, 0.3, 0]]) {
+          const { f, y0 } = problem("vdp", "float64");
+          const k = tensor([0.7], float64);
+          const error = await distance({ y0, k }, (adjoint) => {
+            const options = { method, stepSize: 0.11, adjoint, compile } as const;
+            return odeint((t, y) => f(t, y).mul(k), y0, t, options).square().sum();
+          }, compile);
+          assert.ok(error < 1e-10, `at t = ${t}: ${error}`);
+        }
+      },
+    );
   }
 }
 

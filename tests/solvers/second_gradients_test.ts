@@ -10,6 +10,7 @@ import {
   type Tensor,
   tensor,
 } from "../../mod.ts";
+import { testLong } from "../devices.ts";
 
 const float64 = { dtype: "float64" } as const;
 const y0 = tensor([[0.5, 1.2]], float64);
@@ -88,7 +89,7 @@ for (
     ["state", (_t: Tensor, y: Tensor) => y.square().sum()],
   ] as const
 ) {
-  Deno.test(`the second gradient of an event's ${name} is correct`, async () => {
+  testLong(`the second gradient of an event's ${name} is correct`, async () => {
     const inputs: [Tensor, Tensor] = [tensor([10, 3], float64), tensor([0.5], float64)];
     await checkGradients(ofEvent(pick), inputs, { tolerance: 1e-5, step: 1e-4 });
   });

@@ -112,7 +112,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "the view keeps only the permission to read the folder of runs, also beside a training",
   withRun(async ({ data, run }) => {
     const shown = await outputOf(task("view", [run, "--port", "0"]), /http:\S+/);

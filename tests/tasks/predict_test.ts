@@ -1,6 +1,7 @@
 /** Messages of `predict` for a run without a table. */
 import assert from "node:assert/strict";
 import { runTask, withFolder } from "./command_line.ts";
+import { testLong } from "../devices.ts";
 
 /** Trains an experiment, and returns the error of `predict` with the run alone. */
 async function errorOf(folder: string, ...training: string[]): Promise<string> {
@@ -12,7 +13,7 @@ async function errorOf(folder: string, ...training: string[]): Promise<string> {
   return stderr;
 }
 
-Deno.test(
+testLong(
   "predict does not ask for a table for a model that cannot read tables, and says what to do",
   withFolder(async (folder) => {
     assert.match(
@@ -29,7 +30,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "predict without a table names the columns that the model reads",
   withFolder(async (folder) => {
     const rows = Array.from(

@@ -247,7 +247,7 @@ for (const [name, args, message] of rejected) {
   });
 }
 
-Deno.test(
+testLong(
   "a run of the paper's recipe with clipped weights resumes with the same optimizer and plateau state",
   withFolder(async (folder) => {
     const options = ["--recipe", "paper", "--clip-weights", "0.4", "--learning-rate", "1e-5"];
@@ -277,7 +277,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "--profile measures a training step and writes a table and a trace",
   withFolder(async (folder) => {
     const { code, stdout, stderr } = await runTask(
@@ -301,7 +301,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a model kind sets default settings, and the command line overrides them",
   withFolder(async (folder) => {
     const rows = Array.from({ length: 80 }, (_, t) => `${t},${Math.sin(t)}`);

@@ -25,7 +25,7 @@ async function run(program: string, ...args: string[]) {
 
 const weft = (...args: string[]) => run("tasks/weft.ts", ...args);
 
-Deno.test("weft prints its version, its commands and the options of each", async () => {
+testLong("weft prints its version, its commands and the options of each", async () => {
   assert.equal((await weft("--version")).stdout.trim(), version);
   const help = await weft("--help");
   assert.equal(help.code, 0);

@@ -7,6 +7,7 @@ import { checkSettings, sealedSettings } from "../../src/train/config.ts";
 import { lockRun } from "../../src/train/run_folder.ts";
 import { readSafetensors, writeSafetensors } from "../../src/files/safetensors.ts";
 import { makeCharacters, runTask, task, withFolder } from "../tasks/command_line.ts";
+import { testLong } from "../devices.ts";
 
 /** A run of two epochs that takes milliseconds. */
 async function makeRun(folder: string) {
@@ -219,7 +220,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "two concurrent resumptions: one trains, the other is rejected, and no metrics line is duplicated",
   withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { environmentModels, type Segments } from "../../../tasks/papers/control/environment_model.ts";
 import { pendulum } from "../../../tasks/papers/control/pendulum.ts";
 import { Adam, checkGradients, key, tensor, tidy, uniform, valueAndGrad, zeros } from "../../../mod.ts";
-import { cpu, useDevice } from "../../devices.ts";
+import { cpu, testLong, useDevice } from "../../devices.ts";
 
 useDevice(cpu);
 
@@ -45,7 +45,7 @@ for (const name of names) {
     assert.ok(await after(0.1) > 1.5 * await after(0.05));
   });
 
-  Deno.test(`${name}: gradients of the errors of states in float64`, async () => {
+  testLong(`${name}: gradients of the errors of states in float64`, async () => {
     const model = environmentModels[name](pendulum, { hidden: 4, key: key(0), dtype: "float64" });
     const real = segments(2, 3, "float64");
     // Without those of the network of time gaps, which is a perceptron with many weights.

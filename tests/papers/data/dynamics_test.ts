@@ -20,7 +20,7 @@ import { testLong } from "../../devices.ts";
 
 const small = { length: 33 };
 
-Deno.test("oscillations agree with the closed form", async () => {
+testLong("oscillations agree with the closed form", async () => {
   const parameters = [[0.02, 16, 0.2], [0.04, 4, 0.01], [0.01, 18, 0.3]];
   const { values, times } = await solveSystem(
     ([x, v], [m, k, c]) => [v, c.mul(v).add(k.mul(x)).div(m).neg()],
@@ -78,18 +78,21 @@ testLong("Lotka-Volterra keeps its constant of motion along a trajectory", async
   }
 });
 
-for (const [make, test] of [[massSpringDamper, Deno.test], [lotkaVolterra, testLong]] as const) {
-  test(`${make.name}: the number of trajectories does not change the first ones, and another key does`, async () => {
-    const [some, more, other] = [
-      await make(3, key(1), small),
-      await make(5, key(1), small),
-      await make(3, key(2), small),
-    ];
-    const distance = (values: Float64Array) =>
-      Math.max(...some.values.map((value, i) => Math.abs(value - values[i])));
-    assert.ok(distance(more.values) < 1e-6, `${distance(more.values)}`);
-    assert.ok(distance(other.values) > 1e-2);
-  });
+for (const make of [massSpringDamper, lotkaVolterra]) {
+  testLong(
+    `${make.name}: the number of trajectories does not change the first ones, and another key does`,
+    async () => {
+      const [some, more, other] = [
+        await make(3, key(1), small),
+        await make(5, key(1), small),
+        await make(3, key(2), small),
+      ];
+      const distance = (values: Float64Array) =>
+        Math.max(...some.values.map((value, i) => Math.abs(value - values[i])));
+      assert.ok(distance(more.values) < 1e-6, `${distance(more.values)}`);
+      assert.ok(distance(other.values) > 1e-2);
+    },
+  );
 }
 
 testLong("the Lotka-Volterra parameters match the paper or the authors' code", async () => {

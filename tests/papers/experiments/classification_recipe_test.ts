@@ -15,6 +15,7 @@ import type { SeriesBatch } from "../../../src/series/classification.ts";
 import type { PaperSeriesSettings } from "../../../tasks/papers/experiments/options.ts";
 import { spirals } from "../../../tasks/papers/experiments/spirals.ts";
 import type { Task } from "../../../src/train/task.ts";
+import { testLong } from "../../devices.ts";
 
 const settings: PaperSeriesSettings = { seed: 1, epochs: 1, batchSize: 32, learningRate: 0.001, hidden: 4 };
 const paper = { ...settings, recipe: "paper" } as const;
@@ -54,7 +55,7 @@ Deno.test("the paper's recipe multiplies the readout's learning rate, and has a 
   ]);
 });
 
-Deno.test("in a mean of models, the factor applies to the readout of each model", async () => {
+testLong("in a mean of models, the factor applies to the readout of each model", async () => {
   const { parameters } = await spirals.prepare({ ...paper, model: "delta" });
   const { optimizer, plateauOf } = classificationLearning({
     ...{
@@ -98,22 +99,27 @@ Deno.test("the short recipe has no weight penalty", async () => {
   assert.equal(await a.sub(b).item(), 0);
 });
 
-Deno.test("models and repeats with the paper's recipe or the same data seed share the split and the dropped observations", async () => {
-  const prepare = async (changes: Partial<PaperSeriesSettings>) =>
-    await spirals.prepare({ ...settings, drop: 0.3, ...changes }) as Task<SeriesBatch>;
-  const first = await prepare({ recipe: "paper", seed: 1 });
-  const firstWeights = await treeFlatten(first.parameters)[0][1].data();
-  for (const changes of [{ recipe: "paper", seed: 2 }, { dataSeed: 0, seed: 3, model: "gru-ode" }] as const) {
-    const other = await prepare(changes);
-    assert.deepEqual(other.record!.split, first.record!.split);
-    assert.deepEqual(await other.data.train.coeffs.data(), await first.data.train.coeffs.data());
-    assert.notDeepEqual(await treeFlatten(other.parameters)[0][1].data(), firstWeights);
-  }
-  const otherSeed = await prepare({ seed: 2 });
-  assert.notDeepEqual(otherSeed.record!.split, first.record!.split);
-});
+testLong(
+  "models and repeats with the paper's recipe or the same data seed share the split and the dropped observations",
+  async () => {
+    const prepare = async (changes: Partial<PaperSeriesSettings>) =>
+      await spirals.prepare({ ...settings, drop: 0.3, ...changes }) as Task<SeriesBatch>;
+    const first = await prepare({ recipe: "paper", seed: 1 });
+    const firstWeights = await treeFlatten(first.parameters)[0][1].data();
+    for (
+      const changes of [{ recipe: "paper", seed: 2 }, { dataSeed: 0, seed: 3, model: "gru-ode" }] as const
+    ) {
+      const other = await prepare(changes);
+      assert.deepEqual(other.record!.split, first.record!.split);
+      assert.deepEqual(await other.data.train.coeffs.data(), await first.data.train.coeffs.data());
+      assert.notDeepEqual(await treeFlatten(other.parameters)[0][1].data(), firstWeights);
+    }
+    const otherSeed = await prepare({ seed: 2 });
+    assert.notDeepEqual(otherSeed.record!.split, first.record!.split);
+  },
+);
 
-Deno.test("in the paper's recipe, two classes have one output and a positive class weight", async () => {
+testLong("in the paper's recipe, two classes have one output and a positive class weight", async () => {
   const task = await spirals.prepare({ ...paper, positiveWeight: 10 }) as Task<SeriesBatch>;
   const readout = new Map<string, Tensor>(treeFlatten(task.parameters)).get("readout.bias")!;
   assert.deepEqual(readout.shape, [1]);

@@ -3,6 +3,7 @@ import { execute } from "../../../src/train/mod.ts";
 import { withFolder } from "../../tasks/command_line.ts";
 import { defaultSettings, startRun } from "../../runs.ts";
 import { writeDigits } from "../data/digit_files.ts";
+import { testLong } from "../../devices.ts";
 
 const small = { device: "cpu", seed: 0, epochs: 1, batchSize: 200, hidden: 2 } as const;
 const chosen = {
@@ -12,7 +13,7 @@ const chosen = {
 };
 
 for (const [experiment, settings] of Object.entries(chosen)) {
-  Deno.test(
+  testLong(
     `the summary of ${experiment} states that the model learns from test images`,
     withFolder(async (folder) => {
       await writeDigits(folder, "t10k", 1520);

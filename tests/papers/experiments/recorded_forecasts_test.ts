@@ -28,7 +28,7 @@ function hours(count: number, add = 0): string[][] {
   return [["date", "load", "oil"], ...rows];
 }
 
-Deno.test(
+testLong(
   "a forecasting run records scaling and months and uses them to evaluate other series",
   withFolder(async (folder) => {
     await init({ device: "cpu" });
