@@ -94,7 +94,7 @@ const ways: Record<
 };
 
 /** Bodies that are tested each time. The compiler takes seconds for the others. */
-const quick = new Set(["shared values", "views"]);
+const quick = new Set(["views"]);
 
 for (const [name, body] of Object.entries(bodies)) {
   for (const [way, [compiled, stepByStep]] of Object.entries(ways)) {

@@ -26,7 +26,7 @@ import {
 } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { KernelDevice } from "../../src/device/device.ts";
-import { longOnSoftware, testOnBoth, testOnDevices } from "../devices.ts";
+import { longOnSoftware, testLong, testOnBoth, testOnDevices } from "../devices.ts";
 import { disturbed, dtype, largestDifference, small, x } from "./warp_model.ts";
 
 const designs: Record<string, Partial<WARPOptions>> = {
@@ -71,7 +71,7 @@ const designs: Record<string, Partial<WARPOptions>> = {
   "a transition of planes plus low rank": { transition: { diagonal: "planes", rank: 2 } },
 };
 for (const [name, design] of Object.entries(designs)) {
-  Deno.test(`gradients of a WARP with ${name} agree with central differences`, async () => {
+  testLong(`gradients of a WARP with ${name} agree with central differences`, async () => {
     const model = disturbed(design);
     const outputs = () => [model(x, { states: "all" }), model(x, { states: "final" })];
     await checkGradients((_) => outputs(), [model.parameters], { elements: 3 });

@@ -38,8 +38,7 @@ async function lossesOf(folder: string, chosen: Partial<RunConfig>, rows = 40): 
 
 for (const [name, { takes }] of Object.entries(seriesModels)) {
   for (const depth of takes.includes("depth") ? [1, 2, 3] : [undefined]) {
-    const test = (depth ?? 1) > 1 ? testLong : Deno.test;
-    test(
+    testLong(
       `the first epoch of ${name}${depth ? ` of depth ${depth}` : ""} has a finite loss`,
       withFolder(async (folder) => {
         const losses = await lossesOf(folder, { model: name, depth, epochs: 1 });
@@ -53,11 +52,11 @@ for (const [name, { takes }] of Object.entries(seriesModels)) {
 for (
   const { depth, hidden = 32, rows = 40, test = Deno.test } of [
     { depth: 1 },
-    { depth: 1, rows: 160 },
+    { depth: 1, rows: 160, test: testLong },
     { depth: 1, hidden: 128, test: testLong },
-    { depth: 2, hidden: 8 },
+    { depth: 2, hidden: 8, test: testLong },
     { depth: 2, test: testLong },
-    { depth: 3, hidden: 8 },
+    { depth: 3, hidden: 8, test: testLong },
   ]
 ) {
   test(

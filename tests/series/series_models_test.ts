@@ -99,7 +99,7 @@ const changed = {
   ...{ method: "euler", stepSize: 0.5, clipWeights: 1e-3, online: true },
 } as const;
 for (const [name, { takes }] of Object.entries(seriesModels)) {
-  Deno.test(`every setting of ${name} changes its outputs, and other settings are rejected`, async () => {
+  testLong(`every setting of ${name} changes its outputs, and other settings are rejected`, async () => {
     const series = spirals(2, key(0), { length: 6 }).series;
     const channel = { kind: "number", mean: 0, standardDeviation: 1 } as const;
     const record: DataRecord = {

@@ -70,7 +70,14 @@ const methods: { method: MethodChoice; order: number }[] = [
 ];
 
 /** Methods whose tests take seconds. */
-const slow = new Set<MethodChoice>(["adaptive_heun", "kvaerno3", "kvaerno5", withoutMiddle]);
+const slow = new Set<MethodChoice>([
+  "adaptive_heun",
+  "dopri5",
+  "dopri8",
+  "kvaerno3",
+  "kvaerno5",
+  withoutMiddle,
+]);
 
 for (const { method, order } of methods) {
   const test = slow.has(method) ? testLong : Deno.test;

@@ -84,10 +84,10 @@ Deno.test("a difference in any part of the arithmetic gives a warning of one lin
   }
 });
 
-Deno.test({
-  name: "the train command warns about changed V8 flags of a resumed run",
-  ignore: Deno.build.arch !== "x86_64",
-  fn: withFolder(async (folder) => {
+testLong(
+  "the train command warns about changed V8 flags of a resumed run",
+  withFolder(async (folder) => {
+    if (Deno.build.arch !== "x86_64") return;
     const { folder: run } = await startRun(await configOf(folder), folder);
     let epochs = 0;
     const train = async (DENO_V8_FLAGS: string) => {
@@ -106,7 +106,7 @@ Deno.test({
     // The resumed run has recorded its arithmetic.
     assert.match(await train(pairs), /^weft: .*\(vectors: 128 bits, now 256 bits\)[^\n]*\n$/);
   }),
-});
+);
 
 Deno.test("the warning lists every difference between two devices", () => {
   const parameters = { a: zeros([1]), b: zeros([1], { dtype: "float64" }) };

@@ -23,7 +23,8 @@ import { sine } from "../../../tasks/papers/experiments/sine.ts";
 import { windowModels } from "../../../src/series/window_models.ts";
 import { renderSection } from "../../../src/charts/render.ts";
 import { parameterCount } from "../../../src/nn/layer.ts";
-import { testLong, testOnCpu } from "../../devices.ts";
+import { cpu, testLong, testOnCpu } from "../../devices.ts";
+import { setCurrentDevice } from "../../../src/device/current.ts";
 
 const sizes = {
   channels: 1,
@@ -349,9 +350,10 @@ testOnCpu("experiments reject an unknown model", async () => {
   }
 });
 
-testOnCpu(
+testLong(
   "mass-spring-dampers start at rest, and the range of the training data has length 2 without an offset",
   async () => {
+    setCurrentDevice(cpu);
     const task = await massSpringDamper.prepare({ ...settings, model: "warp", samples: 256 });
     const { x } = task.data.train as { x: Tensor };
     const { tanh } = task.parameters as { tanh: Record<string, Tensor> };
