@@ -24,7 +24,7 @@ interface TestOptions {
 }
 
 /** A test that takes many seconds: like `Deno.test`, with a marker in its name for `--filter`. */
-export function testLong(name: string, fn: () => void | Promise<void>): void {
+export function testLong(name: string, fn: (t: Deno.TestContext) => void | Promise<void>): void {
   Deno.test({ name: `${name} [long]`, ignore: !all, fn });
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { deltaRule, hebbRule, type LearningRule, type Tensor } from "../../mod.ts";
 import { readBackErrors } from "../../bench/associative_memory.ts";
+import { testLong } from "../devices.ts";
 
 const sizes = { keys: 6, span: 10, rounds: 3 };
 const tolerance = 1e-3;
@@ -10,7 +11,7 @@ const deltas: [name: string, rule: LearningRule, target?: (values: Tensor) => Te
 ];
 
 for (const [name, rule, target] of deltas) {
-  Deno.test(`${name} recalls values of orthogonal keys, overwritten values included`, async () => {
+  testLong(`${name} recalls values of orthogonal keys, overwritten values included`, async () => {
     for (const seed of [0, 1, 2]) {
       const errors = await readBackErrors({ ...sizes, rule, target, rate: 0.99, seed });
       assert.equal(errors.length, 18);

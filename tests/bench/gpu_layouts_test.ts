@@ -3,8 +3,9 @@ import { type LoopRow, planStep, rowsFor } from "../../bench/gpu_layouts.ts";
 import { prepare } from "../../bench/workloads.ts";
 import { currentDevice, setCurrentDevice } from "../../src/device/current.ts";
 import { type Machine, machines } from "../../src/device/machines.ts";
+import { testLong } from "../devices.ts";
 
-Deno.test("a workload has a row for its step and a row per loop, whose times add up", () => {
+testLong("a workload has a row for its step and a row per loop, whose times add up", () => {
   const before = currentDevice();
   try {
     const plan = planStep(() => prepare("ncde-character-direct"), machines.h100);
@@ -33,13 +34,16 @@ function gradientLoop(workload: string, machine: Machine = machines.h100): LoopR
   }
 }
 
-Deno.test("gradients on Speech Commands take at most 30 ms on an H100 by estimate, with most lanes busy", () => {
-  const { milliseconds, lanesBusy } = gradientLoop("ncde-speech-adjoint@128");
-  assert.ok(milliseconds <= 30, `${milliseconds} ms`);
-  assert.ok(lanesBusy! >= 0.6, `${lanesBusy} of the lanes are busy`);
-});
+testLong(
+  "gradients on Speech Commands take at most 30 ms on an H100 by estimate, with most lanes busy",
+  () => {
+    const { milliseconds, lanesBusy } = gradientLoop("ncde-speech-adjoint@128");
+    assert.ok(milliseconds <= 30, `${milliseconds} ms`);
+    assert.ok(lanesBusy! >= 0.6, `${lanesBusy} of the lanes are busy`);
+  },
+);
 
-Deno.test("at a batch size of 1,024, four samples share a read of the weights of Speech Commands", () => {
+testLong("at a batch size of 1,024, four samples share a read of the weights of Speech Commands", () => {
   const { samplesPerRead, lanesBusy } = gradientLoop("ncde-speech-adjoint@1024");
   assert.ok(samplesPerRead! >= 4, `${samplesPerRead} samples per read`);
   assert.ok(lanesBusy! >= 0.6, `${lanesBusy} of the lanes are busy`);

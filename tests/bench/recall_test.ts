@@ -28,7 +28,7 @@ testLong(
   },
 );
 
-Deno.test("the same seed gives the same results", async () => {
+testLong("the same seed gives the same results", async () => {
   const few: RecallSetting = {
     ...short,
     stages: [{ length: 40, steps: 3 }],

@@ -5,6 +5,7 @@ import { readOutcome } from "../../src/commands/run_once.ts";
 import { runOnce } from "../runs.ts";
 import { DivergenceError } from "../../src/solvers/divergence.ts";
 import { withFolder } from "../tasks/command_line.ts";
+import { testLong } from "../devices.ts";
 
 const config: RunConfig = {
   ...defaultSettings("sine"),
@@ -25,7 +26,7 @@ async function make(run: Run) {
   return (await execute(run, { isLocked: true })).summary;
 }
 
-Deno.test(
+testLong(
   "two concurrent requests for a run train it once and both get the outcome",
   withFolder(async (path) => {
     let made = 0;
@@ -38,7 +39,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a run with more epochs is continued, and a run with other settings is rejected",
   withFolder(async (path) => {
     const folder = runFolder(`${path}/run`);

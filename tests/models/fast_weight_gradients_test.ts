@@ -273,7 +273,7 @@ for (const [name, make] of Object.entries(options)) {
   });
 }
 
-Deno.test("the gradients of initial fast weights agree with central differences", async () => {
+testLong("the gradients of initial fast weights agree with central differences", async () => {
   for (const layers of [1, 2]) {
     const model = FastWeightODE({ ...sizesOf({ layers, heads: 2 }), rule: deltaRule() });
     const initial = normal(key(5), [2, ...layers === 1 ? [] : [layers], 2, 2, 2], f64);

@@ -33,7 +33,7 @@ import {
   treeFlatten,
   valueAndGrad,
 } from "../../mod.ts";
-import { longOnSoftware, testOnDevices } from "../devices.ts";
+import { longOnSoftware, testLong, testOnDevices } from "../devices.ts";
 import { countLoops } from "../loops.ts";
 import { apply, assertSame, network } from "./fast_weight_network.ts";
 
@@ -176,7 +176,7 @@ Deno.test("the direct map changes W by a network of W times the control's deriva
   await assertSame(model(X), linear("readout", block("", answer)));
 });
 
-Deno.test("diverging weights of Oja's rule are reported with time, sample, layer and head", () => {
+testLong("diverging weights of Oja's rule are reported with time, sample, layer and head", () => {
   const X = LinearInterpolation(linearCoeffs(normal(key(2), [batch, 200, 3])));
   const wide = {
     ...sizes,
@@ -245,7 +245,7 @@ Deno.test("adaptive solves of fast weights keep the tolerances, also with per-sa
   await assertSame(make({ ...tolerances, norm: "sample" }), fine, 1e-6);
 });
 
-Deno.test("the continuous and the reversible adjoint in segments give the full gradient", async () => {
+testLong("the continuous and the reversible adjoint in segments give the full gradient", async () => {
   const X = CubicSpline(hermiteCubicCoeffs(addTime(normal(key(3), [32, 6, 2], f64))));
   const gradientOf = (method: MethodName, adjoint: Adjoint) => {
     const model = FastWeightCDE({ ...sizes, rule: deltaRule(), method, adjoint, stepSize: 1 / 128 });

@@ -13,7 +13,7 @@ import {
   tensor,
   treeFlatten,
 } from "../../mod.ts";
-import { testOnDevices } from "../devices.ts";
+import { testLong, testOnDevices } from "../devices.ts";
 import { countLoops } from "../loops.ts";
 
 const float64 = { dtype: "float64" } as const;
@@ -57,7 +57,7 @@ const staticFeatures = normal(key(2), [2, 3], float64);
 for (const initial of [true, false]) {
   for (const channels of [0, 3]) {
     const name = `${initial ? "from X(t0)" : "from zero"}${channels ? " and static features" : ""}`;
-    Deno.test(`the gradients of a GRU-ODE ${name} agree with central differences`, async () => {
+    testLong(`the gradients of a GRU-ODE ${name} agree with central differences`, async () => {
       const features = channels ? { staticFeatures: { channels, width: 4 } } : {};
       const model = GRUODE({ ...sizes, ...float64, initial, ...features });
       const call = channels ? { staticFeatures } : {};

@@ -18,6 +18,7 @@ import {
 } from "../../mod.ts";
 import { assertClose, makeWaves, wave } from "../golden.ts";
 import { countLoops } from "../loops.ts";
+import { testLong } from "../devices.ts";
 
 const float64 = { dtype: "float64" } as const;
 const sizes = { inputChannels: 3, hiddenChannels: 4, outputChannels: 2, width: 5, key: key(0), ...float64 };
@@ -42,7 +43,7 @@ function alongPieces(model: ReturnType<typeof LogNCDE>, x: Tensor): Tensor {
   return linear("readout", z);
 }
 
-Deno.test("Lie brackets reduce the error of a Log-NCDE with long windows", async () => {
+testLong("Lie brackets reduce the error of a Log-NCDE with long windows", async () => {
   const model = (signatureDepth: number) => LogNCDE({ ...sizes, depth: 1, signatureDepth });
   const exact = alongPieces(model(2), x);
   const errorOf = async (depth: number, length: number) =>
@@ -133,11 +134,14 @@ for (
     signatureDepth: 3,
   }]
 ) {
-  Deno.test(`the gradients of a Log-NCDE of ${JSON.stringify(options)} agree with central differences`, async () => {
-    const model = LogNCDE({ ...sizes, signatureDepth: 2, ...options });
-    const X = windows(options.signatureDepth ?? 2, 2);
-    await checkGradients((_) => model(X, { states: "all" }), [model.parameters], { elements: 4 });
-  });
+  testLong(
+    `the gradients of a Log-NCDE of ${JSON.stringify(options)} agree with central differences`,
+    async () => {
+      const model = LogNCDE({ ...sizes, signatureDepth: 2, ...options });
+      const X = windows(options.signatureDepth ?? 2, 2);
+      await checkGradients((_) => model(X, { states: "all" }), [model.parameters], { elements: 4 });
+    },
+  );
 }
 
 Deno.test("a Log-NCDE solves all windows in a compiled loop", () => {

@@ -17,7 +17,7 @@ import {
   valueAndGrad,
 } from "../../mod.ts";
 import { MatrixField } from "../../src/models/matrix_field.ts";
-import { longOnSoftware, testOnDevices } from "../devices.ts";
+import { longOnSoftware, testLong, testOnDevices } from "../devices.ts";
 
 const float64 = { dtype: "float64" } as const;
 
@@ -25,7 +25,7 @@ const sizes = { inputChannels: 2, hiddenChannels: 3, outputChannels: 2, width: 4
 const spline = (x: Tensor) => CubicSpline(naturalCubicCoeffs(x));
 const values = async (x: Tensor) => [...await x.data()];
 
-Deno.test("a Neural CDE's gradients agree with central differences", async () => {
+testLong("a Neural CDE's gradients agree with central differences", async () => {
   const model = NeuralCDE({ ...sizes, key: key(0), ...float64 });
   const X = spline(normal(key(1), [2, 4, 2], float64));
   const lengths = tensor([3, 4], { dtype: "int32" });
@@ -45,7 +45,7 @@ const variants: Record<string, Partial<NeuralCDEOptions>> = {
   "static features alone": { staticFeatures: { channels: 3, width: 4, alone: true } },
 };
 for (const [name, options] of Object.entries(variants)) {
-  Deno.test(`the gradients of a Neural CDE with ${name} agree with central differences`, async () => {
+  testLong(`the gradients of a Neural CDE with ${name} agree with central differences`, async () => {
     const model = NeuralCDE({ ...sizes, key: key(0), ...float64, ...options });
     const X = spline(normal(key(1), [2, 4, 2], float64));
     const call = options.staticFeatures ? { staticFeatures } : {};

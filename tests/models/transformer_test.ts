@@ -13,7 +13,7 @@ import {
   treeFlatten,
   valueAndGrad,
 } from "../../mod.ts";
-import { longOnSoftware, testOnDevices } from "../devices.ts";
+import { longOnSoftware, testLong, testOnDevices } from "../devices.ts";
 import { assertClose, makeWaves, wave } from "../golden.ts";
 import { countLoops } from "../loops.ts";
 
@@ -114,14 +114,14 @@ Deno.test("dropout is applied only with a key and depends on the key", async () 
   assert.equal(await largest(transformer(x).sub(model()(x))), 0);
 });
 
-Deno.test("the gradients of a Transformer agree with central differences", async () => {
+testLong("the gradients of a Transformer agree with central differences", async () => {
   const transformer = model();
   const x = normal(key(1), [2, 4, 3], float64);
   await checkGradients((_) => transformer(x, { states: "all" }), [transformer.parameters], { elements: 3 });
   await checkGradients((x: Tensor) => transformer(x), [x], { elements: 6 });
 });
 
-Deno.test("the gradients of an autoregressive Transformer agree with central differences", async () => {
+testLong("the gradients of an autoregressive Transformer agree with central differences", async () => {
   const transformer = forecaster({ leastDeviation: 1e-4, time: true });
   const x = normal(key(1), [2, 5, 2], float64);
   const call = { context: 2, sample: true, key: key(5) };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { arange, checkGradients, key, normal, splitKey, type Tensor, vjp } from "../../mod.ts";
-import { testOnDevices } from "../devices.ts";
+import { testLong, testOnDevices } from "../devices.ts";
 import { chunkedFinalState, chunkedStates } from "../../src/models/warp/chunked.ts";
 import {
   convolveByWindows,
@@ -173,7 +173,7 @@ const forms: WARPTransitionOptions[] = [
 ];
 for (const form of forms) {
   const name = JSON.stringify(form);
-  Deno.test(`gradients with a transition ${name} agree with central differences in every mode`, async () => {
+  testLong(`gradients with a transition ${name} agree with central differences in every mode`, async () => {
     const [size, inputs] = [6, 2];
     const keys = splitKey(key(5), 3);
     const transition = makeTransition(form, size, keys[0], dtype);

@@ -332,7 +332,7 @@ testOnBoth(
   },
 );
 
-Deno.test("WARP learns to continue a sine wave", async () => {
+testLong("WARP learns to continue a sine wave", async () => {
   const phases = uniform(key(1), [32, 1, 1]);
   const wave = linspace(0, 1, 16).reshape([1, 16, 1]).add(phases).mul(2 * Math.PI).sin();
   const model = WARP({

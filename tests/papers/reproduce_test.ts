@@ -70,13 +70,13 @@ testLong(
   }),
 );
 
-Deno.test("the error of an unknown table suggests the nearest table", async () => {
+testLong("the error of an unknown table suggests the nearest table", async () => {
   const { code, stderr } = await runTask("reproduce", "ncde-tabel-1");
   assert.equal(code, 1);
   assert.match(stderr, /^error: .*'ncde-tabel-1' is invalid.*Did you mean ncde-table-1\?; .* --help lists/);
 });
 
-Deno.test("without a name, reproduce lists the tables and their data", async () => {
+testLong("without a name, reproduce lists the tables and their data", async () => {
   const { code, stdout, stderr } = await runTask("reproduce", "--data", "/nowhere");
   assert.equal(code, 0, stderr);
   assert.match(

@@ -153,7 +153,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "forecasts of a wide table have the name of the series on their axis",
   withFolder(async (folder) => {
     const rows = Array.from({ length: 60 }, (_, i) => `${i},${Math.sin(i).toFixed(3)},${i % 5}`);

@@ -45,7 +45,7 @@ for (
     ["autoregression", [366, 362, 363, 364, 365], 1e-3],
   ] as const
 ) {
-  Deno.test(`${model}: the Monday follows the Friday, with an interval that is not zero`, async () => {
+  testLong(`${model}: the Monday follows the Friday, with an interval that is not zero`, async () => {
     const { prediction, mean } = await forecastOf(weekdays, { model, horizon: 5 });
     assert.deepEqual(prediction.times.map((time) => `${time}`.slice(0, 10)), [
       ...["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04", "2024-01-05"],
@@ -61,7 +61,7 @@ Deno.test("8:00 of the next day follows 17:00", async () => {
   mean.forEach((value, h) => assert.ok(Math.abs(value - 490 - h) < 0.01, `${mean}`));
 });
 
-Deno.test("without a calendar, weekends are between the weekdays and not the mean of the past", async () => {
+testLong("without a calendar, weekends are between the weekdays and not the mean of the past", async () => {
   for (const model of ["seasonal-naive", "autoregression"]) {
     const { mean } = await forecastOf(weekdays, { model, horizon: 7, calendar: "none" });
     mean.forEach((value) => assert.ok(value > 350 && value < 370, `${model}: ${mean}`));

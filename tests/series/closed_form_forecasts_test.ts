@@ -5,6 +5,7 @@ import { forecastVerdict } from "../../src/series/forecast_verdict.ts";
 import type { ForecastPrediction } from "../../src/series/predictions.ts";
 import { experimentNamed, openTrained, resumeRun, startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
+import { testLong } from "../devices.ts";
 
 /** Monthly values with growth and a season; the row of an absent month is left out. */
 function months(count: number, isAbsent = (_: number) => false): string {
@@ -23,7 +24,7 @@ function config(data: string, more: Partial<RunConfig>): RunConfig {
 }
 
 for (const model of ["seasonal-naive", "exponential-smoothing", "autoregression", "linear"]) {
-  Deno.test(
+  testLong(
     `${model} gives the same forecasts after training, from its folder, in a stream, and after it is resumed`,
     withFolder(async (folder) => {
       const data = `${folder}/own.csv`;

@@ -14,6 +14,7 @@ import { startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { execute } from "../../src/train/mod.ts";
 import type { DataRecord } from "../../src/series/data_record.ts";
+import { testLong } from "../devices.ts";
 
 const settings = { batchSize: 4, seed: 0, epochs: 1e6, budget: "2s" } as unknown as SeriesSettings;
 
@@ -99,7 +100,7 @@ function irregularRows(count: number): string {
   return ["time,x", ...rows].join("\n");
 }
 
-Deno.test(
+testLong(
   "auto trains the Neural CDE before exponential smoothing on irregular series",
   withFolder(async (folder) => {
     await Deno.writeTextFile(`${folder}/waves.csv`, irregularRows(60));
@@ -184,7 +185,7 @@ Deno.test("candidates after the time limit say that they were not started", asyn
   assert.equal(found!.compared![1].reason, "not started: the time limit had passed");
 });
 
-Deno.test(
+testLong(
   "models that use no known columns say so in the record and in the report",
   withFolder(async (folder) => {
     const rows = Array.from({ length: 60 }, (_, i) => `${i},${Math.sin(i).toFixed(3)},${i % 5}`);

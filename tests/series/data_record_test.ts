@@ -7,6 +7,7 @@ import { openRun, openTrained, readRunConfig, resumeRun, startRun } from "../run
 import { requireFinite } from "../../src/train/measure_checks.ts";
 import { readSafetensors, writeSafetensors } from "../../src/files/safetensors.ts";
 import { withFolder } from "../tasks/command_line.ts";
+import { testLong } from "../devices.ts";
 
 /** Options of {@linkcode table}. */
 interface TableOptions {
@@ -92,7 +93,7 @@ async function answersFor(folder: RunFolder, path: string) {
   return await model.predict!(await model.series!(path)) as ClassPrediction[];
 }
 
-Deno.test(
+testLong(
   "evaluation and prediction of other data use the scaling of the run",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
@@ -111,7 +112,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "the test set is the recorded one for any order of rows and columns",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
@@ -122,7 +123,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a run resumed with reordered data gives the same results, bit for bit",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
@@ -142,7 +143,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a run with changed data is rejected with the differences",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
@@ -166,7 +167,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a prediction needs only the run's folder and finds channels by name",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
@@ -199,7 +200,7 @@ const unsuitable: [name: string, options: TableOptions, message: RegExp][] = [
     /new\.csv: times are dates, expected numbers as in training/,
   ],
 ];
-Deno.test(
+testLong(
   "tables that do not match the model are rejected with the differences",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
@@ -216,7 +217,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "evaluation counts series of the training set in the evaluated data",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
@@ -226,7 +227,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a damaged, missing or incompatible data record is rejected",
   withFolder(async (folder) => {
     const run = await trainOn(folder);
@@ -256,7 +257,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "the data record of another run is rejected",
   withFolder(async (folder) => {
     const other = await trainOn(folder, table({ shift: 1 }));

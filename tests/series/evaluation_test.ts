@@ -107,7 +107,7 @@ for (const model of ["linear", "neural-cde", "delta-rde", "gru-ode", "warp"]) {
   );
 }
 
-Deno.test(
+testLong(
   "the regression loss is the mean squared error in standard deviations for series of any length",
   withFolder(async (folder) => {
     const age = (s: number) => 30 + s % 7;
@@ -153,7 +153,7 @@ for (
     ["forecast", {}, ["a", "b"]],
   ] as const
 ) {
-  Deno.test(
+  testLong(
     `evaluation of other data of the task ${task} reads them once`,
     withFolder(async (folder) => {
       const { trained, data } = await measuresOf(

@@ -94,7 +94,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a stopped forecasting run is plotted and evaluated without intervals",
   withFolder(async (folder) => {
     const rows = Array.from({ length: 80 }, (_, i) => [i, Math.sin(i)]);

@@ -80,7 +80,7 @@ Deno.test("forecast continues rows in memory", async () => {
   assert.ok(Math.abs(channels.x.mean[0] - 70) < 2, `${channels.x.mean[0]}`);
 });
 
-Deno.test("a stopped training throws the reason", async () => {
+testLong("a stopped training throws the reason", async () => {
   const reason = new Error("enough");
   await assert.rejects(classify(waves, { ...fast, signal: AbortSignal.abort(reason) }), reason);
 });

@@ -131,29 +131,32 @@ const set = (names: readonly string[]) => ({
 const data = { ...set([]), series };
 const few = { model: "neural-cde", epochs: 1, hidden: 4, device: "cpu" } as const;
 
-Deno.test("a neural CDE of a shared clock warns about shifted times, also in a stream and when it is evaluated", async () => {
-  const labelled = { ...data, classes: ["low", "high"] };
-  const model = await classify(labelled, { ...few, online: true });
-  assert.equal(model.record.time.origin, "zero");
-  const shifted = { ...labelled, series: [series[0], withTimes((time) => time + 1e6)] };
-  const [inside, outside] = await model.predict({
-    ...shifted,
-    series: shifted.series.map((one, i) => ({ ...one, name: `${i}` })),
-  });
-  assert.equal(inside.warnings, undefined);
-  assert.deepEqual(outside.warnings?.map(({ code, value }) => [code, value]), [["time-outside", 1e6 + 9]]);
-  const { warnings } = await model.evaluate({ ...labelled, series: [shifted.series[1]] });
-  assert.match(warnings.join(), /^times far outside .* in 1 series, such as 1,000,000 in "s0"/);
-  const stream = model.stream!("s");
-  assert.equal((await stream.push(0, { x: 1, w: 0 })).warnings, undefined);
-  assert.deepEqual(
-    (await stream.push(1, { x: 1e6, w: 0 })).warnings?.map(({ code, column }) => [code, column]),
-    [["value-outside", "x"]],
-  );
-  assert.deepEqual((await stream.push(1e6, { x: 1, w: 0 })).warnings?.map(({ code }) => code), [
-    "time-outside",
-  ]);
-});
+testLong(
+  "a neural CDE of a shared clock warns about shifted times, also in a stream and when it is evaluated",
+  async () => {
+    const labelled = { ...data, classes: ["low", "high"] };
+    const model = await classify(labelled, { ...few, online: true });
+    assert.equal(model.record.time.origin, "zero");
+    const shifted = { ...labelled, series: [series[0], withTimes((time) => time + 1e6)] };
+    const [inside, outside] = await model.predict({
+      ...shifted,
+      series: shifted.series.map((one, i) => ({ ...one, name: `${i}` })),
+    });
+    assert.equal(inside.warnings, undefined);
+    assert.deepEqual(outside.warnings?.map(({ code, value }) => [code, value]), [["time-outside", 1e6 + 9]]);
+    const { warnings } = await model.evaluate({ ...labelled, series: [shifted.series[1]] });
+    assert.match(warnings.join(), /^times far outside .* in 1 series, such as 1,000,000 in "s0"/);
+    const stream = model.stream!("s");
+    assert.equal((await stream.push(0, { x: 1, w: 0 })).warnings, undefined);
+    assert.deepEqual(
+      (await stream.push(1, { x: 1e6, w: 0 })).warnings?.map(({ code, column }) => [code, column]),
+      [["value-outside", "x"]],
+    );
+    assert.deepEqual((await stream.push(1e6, { x: 1, w: 0 })).warnings?.map(({ code }) => code), [
+      "time-outside",
+    ]);
+  },
+);
 
 Deno.test("regression and the test set of a training have warnings, and the summary has their lines", async () => {
   const numbered = { ...data, targets: ["y"] };

@@ -22,7 +22,7 @@ const classifier = () =>
 const unseen = { name: "new", text: table(3, false) };
 const needed = ["config.json", "data.json", "best.safetensors"];
 
-Deno.test("a model opens from every kind of file, with equal predictions", async () => {
+testLong("a model opens from every kind of file, with equal predictions", async () => {
   const { files, predict } = await classifier();
   const answers = await predict(unseen);
   const as = (content: (bytes: Uint8Array<ArrayBuffer>) => FileContent) =>

@@ -11,7 +11,7 @@ import { testLong } from "../devices.ts";
 /** Two waves of a period of eight steps. */
 const wave = (name: string, t: number) => 10 + 3 * Math.sin(Math.PI * t / 4) + (name === "a" ? 0 : 5);
 
-Deno.test(
+testLong(
   "a forecast starts after the last value of each series and uses the times of rows without values",
   withFolder(async (folder) => {
     const rows = ["a", "b"].flatMap((name) =>
@@ -47,7 +47,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "irregular series are forecast by a model that reads their times",
   withFolder(async (folder) => {
     const rows = Array.from({ length: 80 }, (_, i) => {

@@ -19,7 +19,7 @@ const levels = (label: (i: number) => unknown) =>
       label(i),
     ])).flat();
 
-Deno.test(
+testLong(
   "an invalid calibration option is rejected",
   withFolder(async (folder) => {
     const data = await write(
@@ -58,7 +58,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a classification returns the probabilities of all classes, which sum to 1",
   withFolder(async (folder) => {
     const kinds = ["low", "middle", "high"];
@@ -79,7 +79,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a regression returns a number per series in the unit of the target",
   withFolder(async (folder) => {
     const rows = levels((i) => 1000 + 500 * level(i));

@@ -8,6 +8,7 @@ import { parseCsv, readTable } from "../../src/data/mod.ts";
 import { escapeFormula, unescapeFormula } from "../../src/data/table/formula.ts";
 import type { ForecastPrediction, Prediction } from "../../src/series/predictions.ts";
 import { predictionsAsCsv } from "../../src/series/prediction_table.ts";
+import { testLong } from "../devices.ts";
 
 /** Prefixes that make spreadsheets evaluate a text, and texts after them. */
 const signs = ["=", "+", "-", "@", "\t", "\r", "\n", "\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"];
@@ -121,7 +122,7 @@ Deno.test("a quoted number is rejected as a number, and an unquoted formula as a
   assert.equal(read("'=A1,0,1").series[0].name, "=A1");
 });
 
-Deno.test(
+testLong(
   "an escaped table contains the same series as the training table",
   withFolder(async (folder) => {
     const rows = Array.from(

@@ -9,12 +9,15 @@ function nameOf({ seed, kind, zone = "UTC", calendar = "auto" }: ReturnType<type
   return `calendar ${seed}, ${kind}, ${zone}, --calendar ${calendar}`;
 }
 
-Deno.test("the steps after 60 random tables are those of their calendar, and each phase of a season has rows", async () => {
-  for (let seed = 0; seed < 60; seed++) {
-    const one = randomCalendar(seed);
-    assert.equal(await checkTimes(one), undefined, nameOf(one));
-  }
-});
+testLong(
+  "the steps after 60 random tables are those of their calendar, and each phase of a season has rows",
+  async () => {
+    for (let seed = 0; seed < 60; seed++) {
+      const one = randomCalendar(seed);
+      assert.equal(await checkTimes(one), undefined, nameOf(one));
+    }
+  },
+);
 
 for (const model of ["seasonal-naive", "linear", "autoregression"]) {
   testLong(`${model} forecasts the times of random calendars, with intervals of positive width`, async () => {

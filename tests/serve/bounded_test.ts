@@ -229,7 +229,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "names of more than 256 characters are rejected, and long answers are not among the latest",
   withFolder(async (folder) => {
     const service = serviceOf(await trainedRun(folder));

@@ -138,7 +138,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "out-of-memory errors are reported as server errors and do not change any series",
   withFolder(async (folder) => {
     const run = await trainedRun(folder, { online: true });
@@ -190,7 +190,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "/health fails from the start if the device fails before the first request",
   withFolder(async (folder) => {
     const run = await trainedRun(folder, { online: true });

@@ -62,7 +62,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "the page shows the model and its answers, loads nothing from other hosts, and shows no local path",
   withFolder(async (folder) => {
     const handler = handlerOf(serviceOf(await trainedRun(folder, { online: true })));

@@ -43,7 +43,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "the page names the model that a comparison chose",
   withFolder(async (folder) => {
     const run = await trainedRun(folder);

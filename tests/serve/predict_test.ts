@@ -69,7 +69,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "the response lists ignored columns and merged rows of the table",
   withHandler(async (handler) => {
     const response = await handler(post(`${table(2)}s0,0,,,down\n`));
@@ -79,7 +79,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "an invalid request returns its status and a one-sentence error",
   withHandler(async (handler, _, folder) => {
     const csv = table(2, false);
@@ -149,7 +149,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a body that is too large, too slow or has too many series, and a busy server, return an error with a fix",
   withFolder(async (folder) => {
     const run = await trainedRun(folder);

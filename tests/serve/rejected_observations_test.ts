@@ -309,7 +309,7 @@ for (const [name, chosen] of Object.entries(runs)) {
   );
 }
 
-Deno.test(
+testLong(
   "a rejected observation does not refresh its series and does not evict another series",
   withRun(runs.regress, async (run) => {
     const late = Promise.withResolvers<never>();

@@ -47,7 +47,7 @@ const next = (socket: WebSocket) =>
     socket.onclose = ({ code }) => resolve(code);
   });
 
-Deno.test(
+testLong(
   "the server compiles the kernels of the first observations before it starts",
   withFolder(async (folder) => {
     const service = serviceOf(await trainedRun(folder, { online: true }));
@@ -123,7 +123,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "/stream returns 501 for a model that was not trained online",
   withFolder(async (folder) => {
     const service = serviceOf(await trainedRun(folder));

@@ -91,7 +91,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "a folder of another model, and a folder that another server uses, are rejected",
   withFolder(async (folder) => {
     const run = await trainedRun(folder, { online: true });

@@ -62,7 +62,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "an answer does not depend on the number of series that are observed at the same time",
   withService({}, async (service) => {
     const alone = await clientOf(service).send(observation("alone", 0));
@@ -78,7 +78,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "the least recently observed series is evicted with a notice, and continues from the state in the notice",
   withService({ streams: 2 }, async (service) => {
     const [one, other] = [clientOf(service), clientOf(service)];
@@ -108,7 +108,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "concurrent messages about a series take effect in their order",
   withService({}, async (service) => {
     const { received, send } = clientOf(service);
@@ -118,7 +118,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a rejected first observation creates no series and evicts none",
   withService({ streams: 1 }, async (service) => {
     const nothing = () => Promise.reject(new DataError("empty-series", "nothing is known"));

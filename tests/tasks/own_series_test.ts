@@ -94,7 +94,7 @@ for (
     ],
   ] as const
 ) {
-  Deno.test(
+  testLong(
     `training on a table with ${problem} fails with an error that names the problem`,
     withFolder(async (folder) => {
       await Deno.writeTextFile(`${folder}/own.csv`, table);

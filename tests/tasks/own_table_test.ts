@@ -135,7 +135,7 @@ testLong(
   }),
 );
 
-Deno.test("table options are rejected by name for experiments without a table", async () => {
+testLong("table options are rejected by name for experiments without a table", async () => {
   const { code, stderr } = await runTask("train", "sine", "--series", "id", "--wide");
   assert.equal(code, 1);
   assert.match(stderr, /sine has no option --series, --wide;/);

@@ -122,7 +122,7 @@ testLong(
   }),
 );
 
-Deno.test("the commands for a run load none of the papers' experiments", async () => {
+testLong("the commands for a run load none of the papers' experiments", async () => {
   for (const name of ["serve", "predict", "evaluate", "view"]) {
     const { stdout } = await new Deno.Command(Deno.execPath(), {
       args: ["info", "--json", `tasks/${name}.ts`],

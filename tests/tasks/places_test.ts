@@ -11,6 +11,7 @@ import { train } from "../../src/commands/train.ts";
 import { withFolder } from "./command_line.ts";
 
 import { experiments } from "../runs.ts";
+import { testLong } from "../devices.ts";
 
 const commands = { evaluate, predict, reproduce, serve, train };
 
@@ -162,7 +163,7 @@ const cases: readonly Case[] = [
   ],
 ];
 
-Deno.test("the error of every command begins with the invalid path and names the problem", async (t) => {
+testLong("the error of every command begins with the invalid path and names the problem", async (t) => {
   await withFolder(async (folder) => {
     const runFolder = await makePlaces(folder);
     for (const [name, args, messages] of cases) {

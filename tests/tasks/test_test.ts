@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { outcomeOf } from "../outcome.ts";
 import { withFolder } from "./command_line.ts";
+import { testLong } from "../devices.ts";
 
 const root = new URL("../..", import.meta.url);
 
@@ -37,7 +38,7 @@ testOnDevices("one for each device", () => {});
 testOnDevices("another", longOnSoftware, () => {});
 `;
 
-Deno.test(
+testLong(
   "the test command prints which tests ran, which were skipped and how to run them",
   withFolder(async (folder) => {
     const { code, end } = await endOf(folder, tests);
@@ -50,7 +51,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "with --all, the test command skips only tests without a device",
   withFolder(async (folder) => {
     const { code, end } = await endOf(folder, tests, "--all");
@@ -60,7 +61,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a filter selects the tests that only --all runs",
   withFolder(async (folder) => {
     const { code, end } = await endOf(
@@ -76,7 +77,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "the test command counts failed tests",
   withFolder(async (folder) => {
     const failing = await endOf(folder, `${tests}Deno.test("a wrong one", () => { throw new Error(); });\n`);

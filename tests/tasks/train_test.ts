@@ -240,7 +240,7 @@ const rejected: [name: string, args: string[], message: RegExp][] = [
 ];
 
 for (const [name, args, message] of rejected) {
-  Deno.test(`train rejects ${name} with the valid alternative`, async () => {
+  testLong(`train rejects ${name} with the valid alternative`, async () => {
     const { code, stderr } = await runTask("train", ...args);
     assert.equal(code, 1);
     assert.match(stderr.replaceAll(/\s+/g, " "), message);

@@ -35,7 +35,7 @@ testLong("weft prints its version, its commands and the options of each", async 
   assert.deepEqual(await weft("help", "predict"), predictHelp);
 });
 
-Deno.test("weft rejects unknown commands and options, and returns the exit code of its command", async () => {
+testLong("weft rejects unknown commands and options, and returns the exit code of its command", async () => {
   for (
     const [args, message] of [
       [["trian"], /unknown command 'trian'\s+\(Did you mean train\?\)/],

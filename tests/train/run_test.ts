@@ -75,7 +75,7 @@ for (const [name, value, message] of settings) {
   );
 }
 
-Deno.test(
+testLong(
   "a run without weights and without data in its configuration is rejected",
   withFolder(async (folder) => {
     const { config, folder: run } = await makeRun(folder);
@@ -120,7 +120,7 @@ const positions: [name: string, changed: object, message: RegExp][] = [
   ],
 ];
 
-Deno.test("an inconsistent checkpoint is rejected", async (t) =>
+testLong("an inconsistent checkpoint is rejected", async (t) =>
   await withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
     const { tensors, metadata } = await readSafetensors(run.last);
@@ -135,7 +135,7 @@ Deno.test("an inconsistent checkpoint is rejected", async (t) =>
     }
   })());
 
-Deno.test("changed metrics are rejected or ignored", async (t) =>
+testLong("changed metrics are rejected or ignored", async (t) =>
   await withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
     const text = await Deno.readTextFile(run.metrics);
@@ -238,7 +238,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "the lock of a killed process is ignored",
   withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
@@ -256,7 +256,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "best weights of another run and a checkpoint in their place are rejected before any change",
   withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
@@ -272,7 +272,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "the error of a full disk names the file",
   withFolder(async (folder) => {
     const { folder: run } = await makeRun(folder);
@@ -313,7 +313,7 @@ async function trainUntil(args: readonly string[], onEpoch: () => Promise<void>)
   return { code: (await child.status).code, stderr: await errors };
 }
 
-Deno.test(
+testLong(
   "the error of a run whose folder is deleted while it trains names the missing folder",
   withFolder(async (folder) => {
     const run = `${folder}/run`;
@@ -339,7 +339,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a run whose report does not fit on the disk has not ended, and a later start writes the report",
   withFolder(async (folder) => {
     const run = runFolder(`${folder}/run`);
@@ -371,7 +371,7 @@ async function makePipe(path: string): Promise<void> {
   assert.ok((await Deno.stat(path)).isFifo);
 }
 
-Deno.test(
+testLong(
   "pipes in place of a run's files are rejected instead of waiting for another process",
   withFolder(async (folder) => {
     for (const name of ["config.json", "data.json", "best.safetensors"]) {

@@ -24,6 +24,7 @@ import type { Task } from "../../src/train/task.ts";
 import { treeFlatten } from "../../src/tensor/tree.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { tinyTask } from "./tiny_task.ts";
+import { testLong } from "../devices.ts";
 
 async function numbersOf({ measures, gradients }: Gradient): Promise<number[]> {
   const all = await Promise.all(treeLeaves([measures, gradients]).map((x) => x.data()));
@@ -177,7 +178,7 @@ Deno.test(
   }),
 );
 
-Deno.test(
+testLong(
   "a sample that exceeds the memory by itself is trained, and reported as over the limit",
   withFolder(async (folder) => {
     const splits: StepSplit[] = [];

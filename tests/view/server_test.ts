@@ -17,7 +17,7 @@ async function send(url: string, text: string): Promise<string> {
   return new TextDecoder().decode(buffer.subarray(0, count)).split("\r\n")[0];
 }
 
-Deno.test(
+testLong(
   "a view answers after clients that disconnect, and rejects raw paths and foreign hosts",
   withFolder(async (out) => {
     const { path } = await makeRun(out, { progress: progressOf(1) });

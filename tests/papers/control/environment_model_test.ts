@@ -67,7 +67,7 @@ for (const name of names) {
   });
 }
 
-Deno.test("training lowers the errors of the fast weight model", async () => {
+testLong("training lowers the errors of the fast weight model", async () => {
   const model = environmentModels["ode-rfwp"](pendulum, { hidden: 8, key: key(0) });
   const real = segments(16, 2);
   const optimizer = Adam(model.parameters, { learningRate: 0.01 });

@@ -81,15 +81,20 @@ testLong("in a mean of models, the factor applies to the readout of each model",
 });
 
 for (const model of ["neural-cde", "gru-ode", "ode-rnn"]) {
-  Deno.test(`the weight penalty of ${model} applies only in training, to all weights or to the vector field's weights`, async () => {
-    const task = await spirals.prepare({ ...paper, model, intensity: true }) as Task<SeriesBatch>;
-    const batch = takeSamples(task.data.test, Int32Array.of(0, 1, 2));
-    const { vectorField } = task.parameters as { vectorField: ParameterTree };
-    const [training, testing] = [task.evaluate(batch, key(0)), task.evaluate(batch)].map(({ loss }) => loss);
-    const penalized = model === "ode-rnn" ? task.parameters : vectorField;
-    const penalty = await l2Penalty(penalized, { norms: true }).item();
-    assert.ok(Math.abs(await training.sub(testing).item() - 0.03 * penalty) < 1e-4);
-  });
+  testLong(
+    `the weight penalty of ${model} applies only in training, to all weights or to the vector field's weights`,
+    async () => {
+      const task = await spirals.prepare({ ...paper, model, intensity: true }) as Task<SeriesBatch>;
+      const batch = takeSamples(task.data.test, Int32Array.of(0, 1, 2));
+      const { vectorField } = task.parameters as { vectorField: ParameterTree };
+      const [training, testing] = [task.evaluate(batch, key(0)), task.evaluate(batch)].map(({ loss }) =>
+        loss
+      );
+      const penalized = model === "ode-rnn" ? task.parameters : vectorField;
+      const penalty = await l2Penalty(penalized, { norms: true }).item();
+      assert.ok(Math.abs(await training.sub(testing).item() - 0.03 * penalty) < 1e-4);
+    },
+  );
 }
 
 Deno.test("the short recipe has no weight penalty", async () => {

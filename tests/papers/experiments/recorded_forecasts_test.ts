@@ -72,7 +72,7 @@ testLong(
   }),
 );
 
-Deno.test(
+testLong(
   "an electricity experiment feeds means instead of samples with noSampling, in training too",
   withFolder(async (folder) => {
     await init({ device: "cpu" });

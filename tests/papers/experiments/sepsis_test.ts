@@ -6,6 +6,7 @@ import { sepsis } from "../../../tasks/papers/experiments/sepsis.ts";
 import { treeLeaves } from "../../../src/tensor/tree.ts";
 import { withFolder } from "../../tasks/command_line.ts";
 import { stay, upTo, writeStays } from "../data/stays.ts";
+import { testLong } from "../../devices.ts";
 
 Deno.test(
   "stays are read from both archives with their first 72 hours, static channels and sepsis in these hours",
@@ -62,7 +63,7 @@ Deno.test("intensity channels count the observations of each channel or mark the
   assert.deepEqual([...addIntensity(series, 2, "mask")[0].values], [5, NaN, 1, 0, NaN, 6, 0, 1, 7, 8, 1, 1]);
 });
 
-Deno.test(
+testLong(
   "sepsis models have as many parameters as the paper's and read static features at the start",
   withFolder(async (folder) => {
     await init({ device: "cpu" });
