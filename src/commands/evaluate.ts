@@ -33,7 +33,8 @@ export async function evaluate(args: string[], experiments: KnownExperiments): P
   const { folder, config: recorded, experiment } = await runOf(program.processedArgs[0], experiments);
   const { device, data, testPart } = program.opts<Options>();
   const config = { ...recorded, device };
-  await keepPaths({ read: [folder.path, data, ...dataPaths.map((name) => config[name])] });
+  const caches = experiment.caches?.(data === undefined ? config : { ...config, data }) ?? [];
+  await keepPaths({ read: [folder.path, data, ...dataPaths.map((name) => config[name]), ...caches] });
   const table = tableOf(program, experiment);
   const [given] = Object.keys(table);
   if (given && (data === undefined || testPart)) {

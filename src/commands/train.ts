@@ -292,7 +292,8 @@ async function pathsOf(
     : { ...await readRunConfig(runFolder(resume), experiments), ...chosen } as RunConfig;
   const folders = [run ?? resume ?? out];
   const code = view === undefined ? [] : [viewCode];
-  return { read: [...dataPaths.map((name) => config[name]), ...folders, ...code], write: folders };
+  const written = [...folders, ...experiment.caches?.(config) ?? []];
+  return { read: [...dataPaths.map((name) => config[name]), ...written, ...code], write: written };
 }
 
 /** Starts or resumes the run in the given folder, or reads its outcome if it has ended. */

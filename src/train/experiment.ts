@@ -70,6 +70,11 @@ export interface Experiment<Settings = any, Model extends WeightedModel = any> {
    */
   // deno-lint-ignore no-explicit-any
   prepare(settings: Settings & RunSettings, record?: any): Promise<Task<any>> | Task<any>;
+  /**
+   * Files and folders besides the data that the experiment reads and writes, such as a cache. The commands keep the
+   * permission for them.
+   */
+  caches?(settings: Settings & RunSettings): readonly string[];
   /** Rejects a data record that this version cannot read. @param file Path of the record, for the message. */
   checkRecord?(record: DataDescription, file: string): void;
   /** Makes the model for new data, from the record of its training data. */

@@ -60,12 +60,17 @@ export async function readSpeechCommands(path: string): Promise<SeriesSet> {
 /** Everything besides the archive that determines the features. */
 const settingsText = JSON.stringify({ words, samples, ...settings });
 
+/** Path of the cached features of an archive. */
+export function cacheOf(path: string): string {
+  return `${path.replace(/(\.tar)?\.gz$/, "")}.mfcc.safetensors`;
+}
+
 /**
  * Returns the cached features. Computes them if the cache is missing, belongs to another archive, or was made
  * with other settings.
  */
 async function keptFeatures(path: string): Promise<Features> {
-  const kept = `${path.replace(/(\.tar)?\.gz$/, "")}.mfcc.safetensors`;
+  const kept = cacheOf(path);
   const archive = await Deno.stat(path).catch(() => undefined);
   if (await exists(kept)) {
     const { tensors: { features }, metadata } = await readSafetensors(kept);

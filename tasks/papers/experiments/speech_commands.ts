@@ -1,4 +1,4 @@
-import { readSpeechCommands } from "../data/speech_commands.ts";
+import { cacheOf, readSpeechCommands } from "../data/speech_commands.ts";
 import type { ModelExperiment } from "../../../src/series/model_kind.ts";
 import { seriesOptions } from "./options.ts";
 import { kidgerSizes, recipeDefaults, ruleSettings } from "./recipe_defaults.ts";
@@ -10,11 +10,7 @@ import { someSeries } from "../../../src/series/series_experiment.ts";
 const rules = valuesOf(recipe.rules);
 const { hidden, width, depth } = rules;
 
-/**
- * Classifies ten spoken words by their cepstral coefficients (Kidger et al., 2020, section 4.3 and appendix
- * D.4): 161 regular rows of 20 channels.
- */
-export const speechCommands: ModelExperiment = paperExperiment({
+const experiment = paperExperiment({
   name: "speech-commands",
   summary: "ten spoken words from cepstral coefficients",
   options: seriesOptions({
@@ -36,3 +32,13 @@ export const speechCommands: ModelExperiment = paperExperiment({
   paper: rules,
   ...recipeDefaults(recipe.settings, { ...kidgerSizes(recipe.rules), ...ruleSettings(0) }, "neural-cde"),
 });
+
+/**
+ * Classifies ten spoken words by their cepstral coefficients (Kidger et al., 2020, section 4.3 and appendix
+ * D.4): 161 regular rows of 20 channels.
+ */
+export const speechCommands: ModelExperiment = {
+  ...experiment,
+  // The second path is the temporary file of an atomic write.
+  caches: ({ data }) => [cacheOf(data!), `${cacheOf(data!)}.tmp`],
+};
