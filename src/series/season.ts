@@ -4,10 +4,7 @@ import { plural } from "../data/format.ts";
 import type { Series, SeriesSet } from "../data/series.ts";
 import { selectEvenly } from "./select_evenly.ts";
 import { historyOf, wholePast } from "./histories.ts";
-import { openSeconds, type RecordedCalendar } from "./calendar.ts";
-
-/** Seconds of a day. */
-const day = 86_400;
+import { daySeconds, openSeconds, type RecordedCalendar } from "./calendar.ts";
 
 /** Maximum numbers of series and steps to compute autocorrelations of, and the maximum lag. */
 const [maxSeries, maxSteps, maxLag] = [16, 2000, 400];
@@ -57,7 +54,7 @@ export function seasonOf(data: SeasonData): number {
  */
 function calendarSeason(data: Pick<SeasonData, "gap" | "times" | "calendar">): number | undefined {
   const { gap, times, calendar } = data;
-  if (times !== "month" && (times !== "date" || gap > day)) return undefined;
+  if (times !== "month" && (times !== "date" || gap > daySeconds)) return undefined;
   // Days with different open hours have no season of a day.
   const days = calendar?.open ? calendar.equalDays : 7;
   const daily = days === undefined ? 1 : openSeconds(calendar ?? {}) / days / gap;
