@@ -49,8 +49,8 @@ export function seasonOf(data: SeasonData): number {
 }
 
 /**
- * Season that the calendar suggests for the time step: 12 months, a week for days, a day for shorter steps, in steps of the calendar. 1 if the
- * season is not a whole number of steps. Undefined if times are numbers, or steps are longer than a day.
+ * Season that the calendar suggests for the time step: 12 months, a week for days, a day for shorter steps, in steps of the calendar.
+ * 1 if the season is not a whole number of steps. Undefined if times are numbers, or steps are longer than a day.
  */
 function calendarSeason(data: Pick<SeasonData, "gap" | "times" | "calendar">): number | undefined {
   const { gap, times, calendar } = data;

@@ -170,7 +170,8 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       });
       ({ carry, sums } = result);
       outputs.push(result.outputs as Y);
-      release([given, carry, sums, outputs]);
+      // Outputs can share tensors with the state before and after their step alone.
+      release([given, carry, sums, outputs.slice(-2)]);
       release = releaseNext;
     }
     const columns = outputs.map(treeLeaves);

@@ -58,7 +58,7 @@ export async function solveSystem(
           (_t, y) => stack(field(initial[0].map((_, i) => y.select(0, i)), given)),
           stack(columns(part(initial))),
           times,
-          { method: "dopri5", rtol: tolerance, atol: tolerance, compile: false },
+          { method: "dopri5", rtol: tolerance, atol: tolerance },
         );
         return states.permute([2, 0, 1]); // (length, channels, series) to (series, length, channels)
       })
