@@ -51,12 +51,12 @@ testOnWebGpu("timestamps measure the second of two runs, with the host's work", 
   const start = performance.now();
   const seconds = await meanSeconds(device, () => {
     const begun = performance.now();
-    while (performance.now() - begun < 100 * runs);
+    while (performance.now() - begun < 400 * runs);
     x.add(1);
     runs++;
   });
   assert.equal(runs, 2);
-  // Threads of a software GPU can start late.
+  // Threads of a software GPU can start late: more than 50 ms on busy cores.
   assert.ok(seconds > 0.05, `${seconds} s`);
   assert.ok(seconds < (performance.now() - start) / 1000, `${seconds} s`);
 });

@@ -61,7 +61,7 @@ async function neededFiles(cwd: URL | string, entry: string): Promise<string[]> 
       /\bimport\((?!["'])/,
       `${file}: a module imported by an expression is not embedded`,
     );
-    const paths = text.matchAll(/new URL\("(\.[^"]+)", import\.meta\.url\)/g);
+    const paths = text.matchAll(/new URL\("(\.[^"]+\.\w+)", import\.meta\.url\)/g);
     return Array.from(paths, ([, path]) => new URL(path, `file://${file}`).pathname);
   }));
   const packages = Object.values(graph.npmPackages).map(({ name, version }) =>

@@ -138,6 +138,7 @@ export function solveAdaptively(
         solveAdaptively(tableau, f, y0, times, { ...options, watchedJumps, statistics }),
     );
   }
+  if (!given && y0.device.info.kind !== "cpu") throw cannotRead(y0);
   let steps = given;
   let final: Tensor | undefined;
   if (!steps) {
