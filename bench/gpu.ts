@@ -16,6 +16,7 @@ import { benchCommand } from "./programs.ts";
 import { compare, type Comparison, comparisonTable, type PeerOptions, weft } from "./peers/compare.ts";
 import { openDevice, timeBest } from "./timing.ts";
 import { dependentLaunch, type Probe, type ProbeScale, runProbes } from "./gpu_probes.ts";
+import { prepare } from "./workloads.ts";
 
 /**
  * Sizes of the probes, of the workloads, of and of the recurrences that compare two executors.
@@ -273,7 +274,11 @@ if (import.meta.main) {
     const comparisons: Comparison[] = [];
     for (const workload of scale.workloads) {
       try {
-        const comparison = await compare(workload, () => weft(workload, deviceOptions), peers);
+        const comparison = await compare(
+          workload,
+          () => weft(() => prepare(workload).step, deviceOptions),
+          peers,
+        );
         comparisons.push(comparison);
         write(comparison);
       } catch (error) {

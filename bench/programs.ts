@@ -32,6 +32,11 @@ const described = {
     summary: "Compare the times of the papers' workloads with PyTorch, Diffrax and WARP's published code",
     permissions: "processes",
   },
+  adaptive: {
+    file: "adaptive.ts",
+    summary: "Time adaptive solves, events and stochastic equations beside Diffrax",
+    permissions: "processes",
+  },
   gpu: {
     file: "gpu.ts",
     summary:

@@ -28,6 +28,8 @@ export interface PeerOptions {
   readonly device?: "gpu";
   /** Number of timed steps of each implementation. The implementations take turns. */
   readonly repeats: number;
+  /** Scripts of this folder. */
+  readonly scripts?: readonly string[];
 }
 
 interface Options extends PeerOptions {
@@ -35,17 +37,17 @@ interface Options extends PeerOptions {
   readonly blas?: string;
 }
 
-const scripts = ["pytorch.py", "diffrax.py", "warp_jax.py"];
+const allScripts = ["pytorch.py", "diffrax.py", "warp_jax.py"];
 
 /**
  * Pause before each turn in milliseconds, so that waiting threads of the previous implementation go to sleep.
  */
 const pause = 300;
 
-/** Weft on a device. */
-export async function weft(workload: string, options: DeviceOptions): Promise<Contender> {
+/** Weft on a device. `prepare` returns a step of the workload. */
+export async function weft(prepare: () => () => unknown, options: DeviceOptions): Promise<Contender> {
   const device = await openDevice(options);
-  const { step } = prepare(workload);
+  const step = prepare();
   const first = await secondsOfFirst(device, step);
   return { name: "Weft", first, step: () => secondsOf(device, step), stop: () => Promise.resolve() };
 }
@@ -116,7 +118,7 @@ export async function compare(
   options: PeerOptions,
 ): Promise<Comparison> {
   const peers = [];
-  for (const script of scripts) {
+  for (const script of options.scripts ?? allScripts) {
     const found = await peer(script, workload, options);
     if (found) peers.push(found);
   }
@@ -161,9 +163,17 @@ export function comparisonTable(comparisons: readonly Comparison[]): string {
       formatSeconds(median(weft.steps)),
       ratios.length > 0 ? Math.min(...ratios).toPrecision(3) : "",
       formatSeconds(weft.first),
+      ...peers.map((name) => timeOf(name) ? formatSeconds(timeOf(name)!.first) : ""),
     ];
   });
-  return markdownTable([["workload", ...peers, "Weft", "times faster", "Weft's first step"], ...rows]);
+  return markdownTable([[
+    "workload",
+    ...peers,
+    "Weft",
+    "times faster",
+    "Weft's first step",
+    ...peers.map((name) => `${name}'s first step`),
+  ], ...rows]);
 }
 
 function formatSeconds(seconds: number): string {
@@ -192,7 +202,7 @@ if (import.meta.main) {
     for (const workload of program.args.length > 0 ? program.args : workloadNames) {
       const comparison = await compare(
         workload,
-        () => weft(workload, { ...options, device: "cpu" }),
+        () => weft(() => prepare(workload).step, { ...options, device: "cpu" }),
         options,
       );
       console.error(JSON.stringify(comparison));

@@ -1,72 +1,125 @@
-"""Times Diffrax (JAX, jitted, on the CPU) on the equations of bench/adaptive_steps.ts, each sample with steps of its own.
+"""Training steps of bench/adaptive.ts with Diffrax (JAX, jitted): adaptive solves, events and stochastic equations.
 
     pip install diffrax
-    python3 bench/peers/diffrax_adaptive.py [--threads N] [--repeats N]
+    python3 bench/peers/diffrax_adaptive.py WORKLOAD [--threads N]
 
-The samples are drawn alike and not the same. Prints medians after the first run, which compiles and is reported by itself.
+Parameters and samples are drawn alike and not the same. Each sample has its own steps, by vmap.
 """
-import argparse
-import os
-import statistics
-import sys
-import time
+from on_demand import serve, sized, take_processors
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--threads", type=int, default=os.cpu_count())
-parser.add_argument("--repeats", type=int, default=9)
-options = parser.parse_args()
-if hasattr(os, "sched_setaffinity"):  # XLA takes as many threads as the process may use cores.
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.threads])
-# A file beside this one has the package's name.
-sys.path = [folder for folder in sys.path if os.path.abspath(folder) != os.path.dirname(os.path.abspath(__file__))]
+take_processors()
 
 import diffrax
+import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
+import jax.random as jr
+import optimistix as optx
 
 jax.config.update("jax_enable_x64", True)
-batch = 256
-random = np.random.default_rng(0)
-stiffness = jnp.asarray(np.abs(random.standard_normal(batch)) * 3 + 0.5)
+double = jnp.float64
 
 
-def van_der_pol(_t, y, mu):
-    return jnp.stack([y[1], (1 - y[0] ** 2) * y[1] * mu - y[0]])
+def mlp(inputs, outputs, seed):
+    network = eqx.nn.MLP(inputs, outputs, 32, 1, key=jr.key(seed))
+    return jax.tree.map(lambda x: x.astype(jnp.float32) if eqx.is_inexact_array(x) else x, network)
 
 
-def lorenz(_t, y, _mu):
-    return jnp.stack([10 * (y[1] - y[0]), y[0] * (28 - y[2]) - y[1], y[0] * y[1] - 8 / 3 * y[2]])
+def of_states(field, y0, end, args, solver, tolerance):
+    """A gradient with respect to initial states."""
 
-
-problems = {
-    "Van der Pol": (van_der_pol, random.standard_normal((batch, 2)) * 2, 10.0),
-    "Lorenz": (lorenz, random.standard_normal((batch, 3)) * 5 + 1, 2.0),
-}
-for name, (field, y0, end) in problems.items():
-
-    def solve(y, mu):
-        controller = diffrax.PIDController(rtol=1e-6, atol=1e-6)
-        term = diffrax.ODETerm(field)
+    def solve(y, args):
+        controller = diffrax.PIDController(rtol=tolerance, atol=tolerance)
         return diffrax.diffeqsolve(
-            term, diffrax.Dopri5(), 0.0, end, None, y, mu, stepsize_controller=controller, max_steps=4096
+            diffrax.ODETerm(field), solver, 0.0, end, None, y, args, stepsize_controller=controller, max_steps=4096
+        ).ys[0]
+
+    step = jax.jit(jax.value_and_grad(lambda y: jnp.mean(jax.vmap(solve)(y, args) ** 2)))
+    return lambda: jax.block_until_ready(step(y0))
+
+
+def van_der_pol():
+    (batch,) = sized(256)
+    mu = jnp.abs(jr.normal(jr.key(0), (batch,), double)) * 3 + 0.5
+    field = lambda t, y, mu: jnp.stack([y[1], (1 - y[0] ** 2) * y[1] * mu - y[0]])
+    return of_states(field, 2 * jr.normal(jr.key(1), (batch, 2), double), 10.0, mu, diffrax.Dopri5(), 1e-6)
+
+
+def lorenz():
+    (batch,) = sized(256)
+
+    def field(t, y, args):
+        return jnp.stack([10 * (y[1] - y[0]), y[0] * (28 - y[2]) - y[1], y[0] * y[1] - 8 / 3 * y[2]])
+
+    y0 = 5 * jr.normal(jr.key(1), (batch, 3), double) + 1
+    return of_states(field, y0, 2.0, jnp.zeros(batch), diffrax.Dopri5(), 1e-6)
+
+
+def stiff():
+    (batch,) = sized(32)
+    field = lambda t, y, args: jnp.stack([y[1], 100 * (1 - y[0] ** 2) * y[1] - y[0]])
+    x = jr.uniform(jr.key(1), (batch,), double, 1.5, 2.5)
+    v = jr.uniform(jr.key(2), (batch,), double, -0.5, 0.5)
+    return of_states(field, jnp.stack([x, v], 1), 100.0, jnp.zeros(batch), diffrax.Kvaerno5(), 1e-5)
+
+
+def balls():
+    closure = mlp(2, 1, 0)
+    starts = jr.uniform(jr.key(1), (16,), jnp.float32, 5.0, 15.0)
+
+    def field(t, y, closure):
+        return jnp.concatenate([y[1:2], 0.1 * closure(y) - 9.81])
+
+    def fall(y, closure):
+        event = diffrax.Event(lambda t, y, args, **_: y[0], optx.Newton(1e-5, 1e-6), direction=False)
+        solution = diffrax.diffeqsolve(
+            diffrax.ODETerm(field), diffrax.Dopri5(), 0.0, 100.0, None, y, closure,
+            stepsize_controller=diffrax.PIDController(rtol=1e-5, atol=1e-6), event=event, max_steps=4096,
         )
+        return solution.ts[0], solution.ys[0]
 
-    def final(y):
-        return jax.vmap(solve)(y, stiffness).ys
+    def second_time(closure, start):
+        first, y = fall(jnp.stack([start, 0.0 * start]), closure)
+        # A start at zero of the event would end the solve at once.
+        second, _ = fall(jnp.stack([1e-6 + 0.0 * start, -0.8 * y[1]]), closure)
+        return first + second
 
-    y0 = jnp.asarray(y0)
-    stats = jax.vmap(solve)(y0, stiffness).stats
-    steps = stats["num_accepted_steps"]
-    print(f"{name}: {steps.mean():.1f} steps a sample ({steps.min()} to {steps.max()})")
-    works = {"solve": jax.jit(final), "gradient": jax.jit(jax.grad(lambda y: jnp.mean(final(y) ** 2)))}
-    for what, work in works.items():
+    loss = lambda closure: jnp.mean(jax.vmap(second_time, in_axes=(None, 0))(closure, starts) ** 2)
+    step = eqx.filter_jit(eqx.filter_value_and_grad(loss))
+    return lambda: jax.block_until_ready(step(closure)[0])
 
-        def run():
-            start = time.perf_counter()
-            jax.block_until_ready(work(y0))
-            return time.perf_counter() - start
 
-        first = run()
-        median = statistics.median(run() for _ in range(options.repeats))
-        print(f"  {what}: {1000 * median:.1f} ms, the first {first:.2f} s")
+def neural_sde():
+    f, g = mlp(8, 8, 0), mlp(8, 8, 1)
+    y0 = jr.normal(jr.key(2), (64, 8), jnp.float32)
+
+    def solve(networks, y, key):
+        f, g = networks
+        path = diffrax.UnsafeBrownianPath((8,), key)
+        terms = diffrax.MultiTerm(
+            diffrax.ODETerm(lambda t, y, args: jnp.tanh(f(y))),
+            diffrax.WeaklyDiagonalControlTerm(lambda t, y, args: jax.nn.sigmoid(g(y)), path),
+        )
+        return diffrax.diffeqsolve(
+            terms, diffrax.Euler(), 0.0, 1.0, 1e-3, y, adjoint=diffrax.DirectAdjoint(), max_steps=1024
+        ).ys[0]
+
+    @eqx.filter_jit
+    @eqx.filter_value_and_grad
+    def step(networks, key):
+        return jnp.mean(jax.vmap(lambda y, key: solve(networks, y, key))(y0, jr.split(key, 64)) ** 2)
+
+    keys = iter(range(10**9))
+    return lambda: jax.block_until_ready(step((f, g), jr.key(next(keys)))[0])
+
+
+serve(
+    "Diffrax",
+    {
+        "balls": balls,
+        "van-der-pol": van_der_pol,
+        "lorenz": lorenz,
+        "stiff-van-der-pol": stiff,
+        "neural-sde": neural_sde,
+    },
+)
