@@ -89,19 +89,39 @@ def balls():
     return lambda: jax.block_until_ready(step(closure)[0])
 
 
+def latent_ode():
+    """Each of 32 latent states is read at 20 times of its own."""
+    field, readout = mlp(8, 8, 0), mlp(8, 2, 1)
+    y0 = jr.normal(jr.key(2), (32, 8), jnp.float32)
+    times = jnp.sort(jr.uniform(jr.key(3), (32, 20), jnp.float32, 0.0, 2.0), 1)
+
+    def solve(networks, y, ts):
+        field, readout = networks
+        solution = diffrax.diffeqsolve(
+            diffrax.ODETerm(lambda t, y, args: jnp.tanh(field(y))), diffrax.Dopri5(), 0.0, 2.0, None, y,
+            stepsize_controller=diffrax.PIDController(rtol=1e-5, atol=1e-6),
+            saveat=diffrax.SaveAt(ts=ts), max_steps=4096,
+        )
+        return jax.vmap(readout)(solution.ys)
+
+    loss = lambda networks: jnp.mean(jax.vmap(solve, in_axes=(None, 0, 0))(networks, y0, times) ** 2)
+    step = eqx.filter_jit(eqx.filter_value_and_grad(loss))
+    return lambda: jax.block_until_ready(step((field, readout))[0])
+
+
 def neural_sde():
     f, g = mlp(8, 8, 0), mlp(8, 8, 1)
     y0 = jr.normal(jr.key(2), (64, 8), jnp.float32)
 
     def solve(networks, y, key):
         f, g = networks
-        path = diffrax.UnsafeBrownianPath((8,), key)
+        path = diffrax.VirtualBrownianTree(0.0, 1.0, 5e-4, (8,), key)
         terms = diffrax.MultiTerm(
             diffrax.ODETerm(lambda t, y, args: jnp.tanh(f(y))),
             diffrax.WeaklyDiagonalControlTerm(lambda t, y, args: jax.nn.sigmoid(g(y)), path),
         )
         return diffrax.diffeqsolve(
-            terms, diffrax.Euler(), 0.0, 1.0, 1e-3, y, adjoint=diffrax.DirectAdjoint(), max_steps=1024
+            terms, diffrax.Euler(), 0.0, 1.0, 1e-3, y, max_steps=1024
         ).ys[0]
 
     @eqx.filter_jit
@@ -117,6 +137,7 @@ serve(
     "Diffrax",
     {
         "balls": balls,
+        "latent-ode": latent_ode,
         "van-der-pol": van_der_pol,
         "lorenz": lorenz,
         "stiff-van-der-pol": stiff,
