@@ -3,7 +3,7 @@ import { bufferScope } from "../../device/buffer_scope.ts";
 import { isCapturing, JitError } from "../../device/capture.ts";
 import type { Buffer } from "../../device/device.ts";
 import { makeContiguous } from "../../device/view.ts";
-import { peekBeneath } from "../../compile/loop/while_loop.ts";
+import { beneathAll, peekBeneath } from "../../compile/loop/while_loop.ts";
 import { inEachCall } from "../../compile/jit/each_call.ts";
 import { TracedFunction } from "../../compile/loop/loop.ts";
 import type { ScanOptions } from "../../compile/loop/scan.ts";
@@ -138,7 +138,7 @@ export function solveAdaptively(
         solveAdaptively(tableau, f, y0, times, { ...options, watchedJumps, statistics }),
     );
   }
-  if (!given && y0.device.info.kind !== "cpu") throw cannotRead(y0);
+  if (!given && beneathAll(y0).values.device.info.kind !== "cpu") throw cannotRead(y0);
   let steps = given;
   let final: Tensor | undefined;
   if (!steps) {
