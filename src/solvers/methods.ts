@@ -2,7 +2,7 @@
 import { type AdamsMethod, explicitAdams, implicitAdams } from "./fixed/adams.ts";
 import { checkTableau } from "./check_tableau.ts";
 import type { AdaptiveMethod } from "./adaptive/embedded.ts";
-import { type ImplicitMethod, implicitMethod } from "./implicit/implicit_step.ts";
+import type { ImplicitMethod } from "./implicit/implicit_step.ts";
 import { adaptiveHeun } from "./methods/adaptive_heun.ts";
 import { bosh3 } from "./methods/bosh3.ts";
 import { dopri5 } from "./methods/dopri5.ts";
@@ -11,6 +11,7 @@ import { euler } from "./methods/euler.ts";
 import { fehlberg2 } from "./methods/fehlberg2.ts";
 import { heun2 } from "./methods/heun2.ts";
 import { heun3 } from "./methods/heun3.ts";
+import { implicitEuler } from "./methods/implicit_euler.ts";
 import { kvaerno3 } from "./methods/kvaerno3.ts";
 import { kvaerno5 } from "./methods/kvaerno5.ts";
 import { midpoint } from "./methods/midpoint.ts";
@@ -34,7 +35,7 @@ export type FixedMethodName = "euler" | "midpoint" | "heun2" | "heun3" | "ralsto
 export type AdaptiveMethodName = "fehlberg2" | "adaptive_heun" | "bosh3" | "dopri5" | "tsit5" | "dopri8";
 
 /** Names of implicit Runge-Kutta methods for stiff equations. They choose their step sizes. */
-export type ImplicitMethodName = "kvaerno3" | "kvaerno5";
+export type ImplicitMethodName = "implicit_euler" | "kvaerno3" | "kvaerno5";
 
 /** Names of multistep methods. */
 export type AdamsMethodName = "explicit_adams" | "implicit_adams";
@@ -65,8 +66,8 @@ const adaptive: { readonly [Name in AdaptiveMethodName]: EmbeddedMethod<Name> } 
 };
 
 const implicit: { readonly [Name in ImplicitMethodName]: ImplicitMethod<Name> } = {
-  kvaerno3: implicitMethod(kvaerno3),
-  kvaerno5: implicitMethod(kvaerno5),
+  implicit_euler: implicitEuler,
+  ...{ kvaerno3, kvaerno5 },
 };
 
 const adams: Readonly<Record<AdamsMethodName, AdamsMethod>> = {
@@ -132,7 +133,15 @@ export function isAdaptive(method: Method): method is AdaptiveMethod {
   return method.kind === "embedded" || method.kind === "implicit";
 }
 
-/** An adaptive method whose implicit stages are solved to the accuracy that tolerances require. */
-export function withStageTolerances(method: AdaptiveMethod, tolerances: Tolerances): AdaptiveMethod {
-  return method.kind === "implicit" ? implicitMethod(method, tolerances) : method;
+/**
+ * An adaptive method whose implicit stages are solved to the accuracy that tolerances require.
+ *
+ * @param coupled See {@linkcode ImplicitMethod.coupled}.
+ */
+export function withStageTolerances(
+  method: AdaptiveMethod,
+  { rtol, atol }: Tolerances,
+  coupled = 1,
+): AdaptiveMethod {
+  return method.kind === "implicit" ? { ...method, tolerances: { rtol, atol }, coupled } : method;
 }

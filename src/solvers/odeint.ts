@@ -161,12 +161,9 @@ export function solvePacked(
       }", or the adjoint "direct"`,
     );
   }
-  if (adjoint !== "direct" && kind === "implicit") {
-    throw new RangeError(`odeint: ${name} has no ${adjoint} adjoint; use "direct"`);
-  }
   const times = shiftTimes(t, origin);
   const scanOptions = {
-    compile: kind === "implicit" ? false : compile,
+    compile,
     executor: options.executor,
     checkpoint: adjoint === "checkpoint",
     memory: adjoint === "continuous" || adjoint === "reversible" ? "constant" as const : undefined,
@@ -189,7 +186,8 @@ export function solvePacked(
       y0,
       (field) => solve(isTraced ? field : checked),
       (states) => [states],
-      (...given) => solveBackwardsAdaptively(tableau, times, backwards, ...given),
+      (...given) =>
+        solveBackwardsAdaptively(withStageTolerances(tableau, backwards, 2), times, backwards, ...given),
     );
   }
   const { coupling } = options;

@@ -41,7 +41,7 @@ const uses: { readonly [option in keyof SolveOptions]?: Use } = {
   coupling: ["reversible methods, such as reversible_rk4,", ({ kind }) => kind === "reversible"],
   executor: [
     "compiled methods, such as rk4,",
-    (method) => method.kind !== "implicit" && !(method.kind === "adams" && method.implicit),
+    (method) => !(method.kind === "adams" && method.implicit),
   ],
 };
 

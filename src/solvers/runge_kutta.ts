@@ -33,8 +33,8 @@ export interface Step {
   readonly y: Parts;
   /** The slopes of the stages. */
   readonly stages: readonly Parts[];
-  /** Evaluations of the vector field. By default one per stage except the first. */
-  readonly evaluations?: number;
+  /** Whether the equations of implicit stages were solved, for each sample `(samples, 1)`. */
+  readonly isSolved?: Tensor;
 }
 
 /** Arguments of an adaptive step: the first slope is known, and `timeAt` gives the time at a fraction of the step. */

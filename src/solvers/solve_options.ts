@@ -22,8 +22,8 @@ export interface SolveOptions {
    * - Multistep: `explicit_adams` and, on the CPU, `implicit_adams`. The `stepSize` must divide the interval.
    * - Adaptive steps: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`, `tsit5`, `dopri8` and an
    *   {@linkcode EmbeddedTableau}. A GPU needs `steps` that were found before.
-   * - Adaptive steps for stiff equations, on the CPU: `kvaerno3` and `kvaerno5`. They use the Jacobian of each sample, which is a
-   *   row of a state with two or more axes. They suit small states whose samples are independent.
+   * - Adaptive steps for stiff equations: `implicit_euler`, `kvaerno3` and `kvaerno5`. They use the Jacobian of each sample,
+   *   which is a row of a state with two or more axes. Samples must be independent, with at most about 64 numbers each.
    *
    * An option that the method does not use is rejected.
    */

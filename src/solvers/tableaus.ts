@@ -95,4 +95,6 @@ export interface ImplicitTableau<Name extends string = string> extends RungeKutt
   readonly middle: readonly number[];
   /** The weight of the slope of each stage, except the first, in the state of the stage. */
   readonly diagonal: number;
+  /** The power of the step size in the error. Default: `order`. */
+  readonly errorOrder?: number;
 }

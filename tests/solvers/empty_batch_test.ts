@@ -32,6 +32,7 @@ const cases: [method: MethodName, norm: ErrorNorm | undefined, adjoint: Adjoint]
   ["dopri5", "batch", "continuous"],
   ["dopri5", "sample", "continuous"],
   ["kvaerno3", "batch", "direct"],
+  ["kvaerno3", "sample", "continuous"],
 ];
 for (const [method, norm, adjoint] of cases) {
   Deno.test(`an empty batch is solved by ${method}, norm ${norm}, ${adjoint} gradient`, async () => {

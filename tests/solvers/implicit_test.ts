@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import {
-  type Adjoint,
   cdeint,
   checkGradients,
   CubicSpline,
   findOdeintSteps,
+  grad,
   key,
   type MethodName,
   naturalCubicCoeffs,
@@ -12,7 +12,6 @@ import {
   odeint,
   odeintEvent,
   ones,
-  scan,
   type SolveOptions,
   type SolveStatistics,
   stack,
@@ -24,10 +23,10 @@ import {
 import { embeddedStep } from "../../src/solvers/adaptive/embedded.ts";
 import { interpolateAt, supportOf } from "../../src/solvers/adaptive/interpolation.ts";
 import type { Parts } from "../../src/solvers/runge_kutta.ts";
-import { factorize, invertFactorized, solveFactorized } from "../../src/solvers/implicit/linear_systems.ts";
+import { basisOf, invert } from "../../src/solvers/implicit/linear_systems.ts";
 import { implicitMethods } from "../../src/solvers/methods.ts";
-import { jacobian } from "../../src/solvers/implicit/newton.ts";
-import { cpu, testLong, webgpu } from "../devices.ts";
+import { jacobians, iterations } from "../../src/solvers/implicit/newton.ts";
+import { cpu, testLong, testOnBoth } from "../devices.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 
 const float64 = { dtype: "float64" } as const;
@@ -90,7 +89,7 @@ for (const tableau of implicitMethods) {
     assert.ok(slope > Math.min(order, 4) + 1 - 0.3, `slope ${slope}: ${errors}`);
   });
 
-  testLong(`${method} solves van der Pol's equation with mu = 1000`, async () => {
+  if (order > 1) testLong(`${method} solves van der Pol's equation with mu = 1000`, async () => {
     // The solution from the Test Set for IVP Solvers (Mazzia, Magherini), problem VDPOL, where time is in
     // units of mu.
     const expected = [1.706167732170483, -0.8928097010247975e-3];
@@ -129,7 +128,7 @@ for (const tableau of implicitMethods) {
     const y0 = normal(key(0), [4, 2]);
     const expected = odeint(spin, y0.cast("float64"), [0, 1], { method: "dopri5", rtol: 1e-10, atol: 1e-12 });
     const found = odeint(spin, y0, [0, 1], { method, rtol: 1e-4, atol: 1e-5 });
-    assert.ok(await found.cast("float64").sub(expected).abs().max().item() < 1e-3);
+    assert.ok(await found.cast("float64").sub(expected).abs().max().item() < (order === 1 ? 0.03 : 1e-3));
   });
 }
 
@@ -157,7 +156,7 @@ testLong("every sample has a separate Jacobian, also for states with several axe
   );
   assert.ok(await folded.select(0, 1).reshape([5, 2]).sub(found.select(0, 2)).abs().max().item() < 1e-9);
 
-  const matrices = jacobian((y) => spin(tensor(0, float64), y), y0);
+  const matrices = await jacobians((y) => spin(tensor(0, float64), y), y0, basisOf(2, "float64")).data();
   const [x, y] = await y0.select(0, 3).data();
   // At t = 0: -y (x^2 + y^2) - x and x (x^2 + y^2) - y.
   const byHand = [-2 * x * y - 1, -x * x - 3 * y * y, 3 * x * x + y * y, 2 * x * y - 1];
@@ -193,65 +192,46 @@ Deno.test("an event of a stiff equation is found in the state at the end of a st
   assert.ok(Math.abs(await y.item() - 0.7) < 1e-8, `${y}`);
 });
 
-testLong("statistics count every evaluation of an implicit method", () => {
+Deno.test("statistics count the evaluations of all iterations", () => {
   const statistics: SolveStatistics = { steps: 0, rejected: 0, evaluations: 0 };
-  for (
-    const [field, y0, end] of [[spin, ones([3, 2], float64), 1], [
-      vanDerPol(50),
-      tensor([2, 0], float64),
-      100,
-    ]] as const
-  ) {
-    let calls = 0;
-    const options = { method: "kvaerno3", rtol: 1e-4, atol: 1e-6, statistics } as const;
-    odeint((t, y) => (calls++, field(t, y)), y0, [0, end], options);
-    assert.equal(statistics.evaluations, calls);
+  for (const compile of [true, false]) {
+    odeint(vanDerPol(50), tensor([2, 0], float64), [0, 1], { method: "kvaerno3", rtol: 1e-4, statistics, compile });
+    const { steps, rejected, evaluations } = statistics;
+    // Two evaluations estimate the first step size.
+    assert.equal(evaluations, 2 + (steps + rejected) * (1 + 3 * iterations));
   }
-  assert.ok(statistics.rejected > 0);
 });
 
-Deno.test("batches of linear systems are solved with pivoting", async () => {
+Deno.test("batches of matrices are inverted with pivoting", async () => {
   for (const n of [1, 2, 5, 9]) {
-    const a = uniform(key(n), [7, n, n], float64).sub(0.5);
-    const x = normal(key(n + 20), [7, n, 1], float64);
-    const factors = factorize(Float64Array.from(await a.data()), n);
-    const found = solveFactorized(factors, Float64Array.from(await a.matmul(x).data()));
-    (await x.data()).forEach((value, i) => assert.ok(Math.abs(found[i] - value) < 1e-9));
-    const product = a.matmul(tensor(invertFactorized(factors), { shape: [7, n, n], ...float64 }));
-    (await product.data()).forEach((value, i) =>
-      assert.ok(Math.abs(value - (i % (n * n) % (n + 1) === 0 ? 1 : 0)) < 1e-9)
-    );
+    const basis = basisOf(n, "float64");
+    const matrices = uniform(key(n), [7, n, n], float64).sub(0.5);
+    const product = matrices.matmul(invert(matrices, basis));
+    assert.ok(await product.sub(basis.identity).abs().max().item() < 1e-9);
   }
-  const exchanged = factorize(Float64Array.of(0, 1, 2, 0), 2);
-  assert.deepEqual([...solveFactorized(exchanged, Float64Array.of(3, 4))], [2, 3]);
+  // Zeros on the diagonal, and columns with two largest elements.
+  const others = tensor([[0, 1, 0], [2, 0, 0], [0, 0, -4], [1, -1, 0], [1, 1, 0], [0, 0, 1]], float64);
+  const found = invert(others.reshape([2, 3, 3]), basisOf(3, "float64"));
+  assert.deepEqual([...await found.data()], [0, 0.5, 0, 1, 0, 0, 0, 0, -0.25, 0.5, 0.5, 0, -0.5, 0.5, 0, 0, 0, 1]);
+  const singular = invert(tensor([[[1, 2], [2, 4]]], float64), basisOf(2, "float64"));
+  assert.ok((await singular.data()).some((value) => !Number.isFinite(value)));
 });
 
 const solve = (options: SolveOptions, y0 = ones([2, 3])) =>
   odeint((_t, y) => y.neg(), y0, [0, 1], { method: "kvaerno5", ...options });
 const wrong: [name: string, call: () => unknown, message: RegExp][] = [
-  ...(["continuous", "checkpoint"] as Adjoint[]).map((adjoint): typeof wrong[number] => [
-    `the ${adjoint} adjoint`,
-    () => solve({ adjoint }),
-    new RegExp(`kvaerno5 has no ${adjoint} adjoint; use "direct"`),
-  ]),
   [
     "the reversible adjoint",
     () => solve({ adjoint: "reversible" }),
     /the steps of kvaerno5 cannot be undone/,
   ],
-  ["per-sample steps", () => solve({ norm: "sample" }), /kvaerno5 reads values to solve.*explicit method/],
   [
     "samples that depend on each other",
     () => odeint((_t, y) => y.sub(y.mean(0)), ones([4, 2]), [0, 1], { method: "kvaerno5" }),
     /the samples along the first axis .* depend on each other.*y\.flatten\(\)/,
   ],
   ["a tolerance of zero", () => solve({ rtol: 0 }), /rtol is 0, expected a positive, finite number/],
-  ["a state that is NaN", () => solve({}, tensor([NaN])), /cannot continue at t = 0/],
-  [
-    "a solve inside a traced loop",
-    () => scan((y: Tensor, _x: Tensor) => [solve({}, y).select(0, 1), []], ones([2]), zeros([3])),
-    /cannot be part of a traced loop/,
-  ],
+  ["a state that is NaN", () => solve({}, tensor([[NaN], [1]])), /cannot continue at t = 0/],
 ];
 for (const [name, call, message] of wrong) {
   Deno.test(`an implicit method rejects ${name}`, () => {
@@ -259,13 +239,18 @@ for (const [name, call, message] of wrong) {
   });
 }
 
-if (webgpu) {
-  Deno.test("an implicit method throws an error that it requires the CPU [webgpu]", () => {
-    setCurrentDevice(webgpu!);
-    try {
-      assert.throws(() => solve({}, ones([2, 3])), /solve on the CPU/);
-    } finally {
-      setCurrentDevice(cpu);
-    }
-  });
-}
+testOnBoth("steps of an implicit method are found and taken on a GPU", async (cpu, webgpu) => {
+  const results: Tensor[][] = [];
+  for (const device of [cpu, webgpu]) {
+    setCurrentDevice(device);
+    const y0 = normal(key(0), [4, 2]);
+    const steps = await findOdeintSteps(spin, y0, [0, 1], { method: "kvaerno3", rtol: 1e-3, atol: 1e-3 });
+    const final = (y: Tensor) => odeint(spin, y, [0, 1], { steps, rtol: 1e-3, atol: 1e-3 }).select(0, 1);
+    results.push([final(y0), grad((y: Tensor) => final(y).square().sum())(y0)]);
+  }
+  for (const [i, found] of results[1].entries()) {
+    const expected = await results[0][i].data();
+    (await found.data()).forEach((value, j) => assert.ok(Math.abs(value - expected[j]) < 1e-3));
+  }
+  assert.throws(() => solve({}), /findOdeintSteps/);
+});

@@ -190,7 +190,7 @@ const unused: [options: SolveOptions, message: RegExp][] = [
   ],
   [{ method: "dopri5", grid: [1] }, /dopri5 does not use the option grid; fixed-step methods/],
   [{ method: "dopri5", check: true }, /dopri5 does not use the option check/],
-  [{ method: "kvaerno3", executor: "stepped" }, /kvaerno3 does not use the option executor/],
+  [{ method: "implicit_adams", executor: "stepped" }, /implicit_adams does not use the option executor/],
   [{ method: "rk4", grid: [1], stepSize: 0.1 }, /grid and stepSize both determine the steps/],
 ];
 for (const [options, message] of unused) {

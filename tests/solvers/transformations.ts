@@ -104,6 +104,15 @@ export const kinds: readonly Kind[] = [
   ode("reversible_heun, reversible", { method: "reversible_heun", stepSize: 0.25, adjoint: "reversible" }),
   ode("reversible_heun, direct", { method: "reversible_heun", stepSize: 0.25 }),
   ode("rk4, continuous", { method: "rk4", stepSize: 0.05, adjoint: "continuous" }, { tolerance: 1e-5 }),
+  ode("kvaerno3", { method: "kvaerno3", rtol: 1e-6, atol: 1e-8 }, { tolerance: 1e-5 }),
+  ode("kvaerno5", { method: "kvaerno5", rtol: 1e-8, atol: 1e-10 }, { tolerance: 1e-5 }),
+  ode("kvaerno5, norm sample, checkpoint", {
+    ...{ method: "kvaerno5", rtol: 1e-8, atol: 1e-10, norm: "sample", adjoint: "checkpoint" },
+  }, { tolerance: 1e-5 }),
+  // Every step ends at a jump, so that no step depends on the state.
+  ode("implicit_euler", {
+    ...{ method: "implicit_euler", rtol: 1e-2, atol: 1e-2, jumpTimes: Array.from({ length: 20 }, (_, i) => (i + 1) / 20) },
+  }, { tolerance: 1e-5 }),
   ode("explicit_adams", { method: "explicit_adams", stepSize: 0.1 }),
   {
     name: "cdeint: rk4",

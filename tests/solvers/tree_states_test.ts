@@ -106,12 +106,12 @@ const cases: { method: MethodName; adjoints: readonly Adjoint[]; options?: Solve
   { method: "reversible_rk4", adjoints: ["direct", "reversible", "continuous"], options: { stepSize: 0.2 } },
   { method: "dopri5", adjoints: ["direct", "checkpoint", "continuous"], options: tolerances },
   { method: "bosh3", adjoints: ["direct", "continuous"], options: tolerances },
-  { method: "kvaerno3", adjoints: ["direct"], options: tolerances },
+  { method: "kvaerno3", adjoints: ["direct", "checkpoint", "continuous"], options: tolerances },
 ];
 /** Whether a solve runs a compiled loop. */
 const runsCompiled = (method: MethodName, adjoint: Adjoint) =>
-  !["kvaerno3", "implicit_adams"].includes(method) &&
-  !(adjoint === "continuous" && ["dopri5", "bosh3"].includes(method));
+  method !== "implicit_adams" &&
+  !(adjoint === "continuous" && ["dopri5", "bosh3", "kvaerno3"].includes(method));
 
 for (const { method, adjoints, options } of cases) {
   for (const adjoint of adjoints) {

@@ -41,7 +41,7 @@ const manyTraces = 64;
  * - Tensors that the function closes over, such as parameters that an optimiser changes, have their current values in each call.
  *   An optimiser in the function counts its steps and uses its current learning rate. Other variables keep their values from
  *   the time of tracing.
- * - The function cannot read from the device: no `await x.data()`, no branch on values, no event and no implicit method. Use
+ * - The function cannot read from the device: no `await x.data()`, no branch on values, no `implicit_adams`. Use
  *   `condition.where(a, b)`. An adaptive solve chooses its steps again in each call; on WebGPU it needs steps from
  *   `findOdeintSteps`.
  * - Only returned tensors stay valid after a call.

@@ -20,7 +20,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { replay } from "./adaptive_replay.ts";
 import { type EventGoal, searchSteps } from "./adaptive_search.ts";
 import { type AdaptiveOptions, columnShape, largestCount, type Steps } from "./steps.ts";
-import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
+import { type AdaptiveMethod, embeddedStep, evaluationsOf } from "./embedded.ts";
 import { precisionOf } from "./step_control.ts";
 import { findSignChange } from "../sign_change.ts";
 import type { Parts, PartsField, VectorField } from "../runge_kutta.ts";
@@ -217,26 +217,23 @@ export function findEvent(
       const [y, slope, time, length, before] = found.kept;
       const signs = event.crosses(before, found.values!).where(before.sign(), 0);
       const [begin, dt] = [time, length].map((x) => direction < 0 ? x.neg() : x);
-      let evaluations = 0;
       const eventAt = (fraction: Tensor) => {
         const at = (c: number) => begin.add(fraction.mul(dt).mul(c));
         const step = embeddedStep(tableau, ofParts(f), at, fraction.mul(dt), [y], [slope]);
-        evaluations += step.evaluations ?? tableau.a.length;
         return nearestOf(event.values(at(1), step.y), signs);
       };
       // Leave four bits for rounding errors.
       const tolerance = time.div(length).abs().maximum(1).mul(16 * precisionOf(y.dtype)).minimum(0.5);
-      const compile = tableau.kind === "implicit" ? false : options.compile;
       const [atStart, atEnd] = [before, found.values!].map((values) => nearestOf(values, signs));
-      const { place, tries } = runSearch(findSignChange(eventAt, atStart, atEnd, tolerance, compile));
+      const { place, tries } = runSearch(findSignChange(eventAt, atStart, atEnd, tolerance, options.compile));
       const places = peekBeneath(place)!;
       const lists = found.steps.lists.map((list, i) => {
         const [from, to] = [list.starts.at(-1)!, list.ends.at(-1)!];
         const end = from + places[places.length === 1 ? 0 : i] * (to - from);
         return { ...list, ends: [...list.ends.slice(0, -1), end] };
       });
-      const perTry = tableau.kind === "implicit" ? evaluations : tries * tableau.a.length;
-      return { steps: { ...found.steps, lists, evaluations: found.steps.evaluations + perTry }, signs };
+      const evaluations = found.steps.evaluations + tries * evaluationsOf(tableau);
+      return { steps: { ...found.steps, lists, evaluations }, signs };
     })
   );
 }

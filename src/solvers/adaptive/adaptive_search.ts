@@ -23,7 +23,8 @@ import {
   type Steps,
 } from "./steps.ts";
 import { type Clock, clockOf, latest, smallestTime } from "./clock.ts";
-import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
+import { type AdaptiveMethod, embeddedStep, evaluationsOf } from "./embedded.ts";
+import { checkIndependence, gradientOfFirstSample } from "../implicit/implicit_step.ts";
 import { interpolateAt, supportOf } from "./interpolation.ts";
 import { errorRatio, firstStep, precisionOf, stepFactor } from "./step_control.ts";
 
@@ -93,6 +94,7 @@ export function* searchSteps(
   const { controlled = y0.length, event, wantsFinal = false } = goal;
   const control = (parts: Parts) => parts.slice(0, controlled);
   const direction = Math.sign(finish - begin);
+  const order = tableau.kind === "implicit" ? tableau.errorOrder ?? tableau.order : tableau.order;
   const column = norm === "sample" ? columnShape(y0[0]) : [];
   const fill = (value: number) => scalar(value, dtype).broadcastTo(column);
   const turned = (x: Tensor) => direction < 0 ? x.neg() : x;
@@ -115,7 +117,7 @@ export function* searchSteps(
     const guess = () => {
       const later = (distance: Tensor, z: Parts) =>
         control(field(distance.add(direction * begin), [...z, ...y.slice(controlled)]));
-      return firstStep(later, direction, control(y), control(slope), tableau.order, options, norm);
+      return firstStep(later, direction, control(y), control(slope), order, options, norm);
     };
     const numbers = event?.values(fill(begin), y);
     return stopped<Attempt>({
@@ -160,10 +162,12 @@ export function* searchSteps(
       slope,
     );
     const error = weigh(tableau.error, step.stages.map(control), dt);
-    const ratio = errorRatio(error, control(y), control(step.y), options, norm);
+    const estimate = errorRatio(error, control(y), control(step.y), options, norm);
+    const isSolved = norm === "sample" ? step.isSolved?.reshape(column) : step.isSolved?.all();
+    const ratio = isSolved ? isSolved.where(estimate, NaN) : estimate;
     const goes = from.goes.greater(0);
     const taken = goes.and(ratio.lessEqual(1));
-    const factor = stepFactor(ratio, [previous, earlier], tableau.order, options.controller);
+    const factor = stepFactor(ratio, [previous, earlier], order, options.controller);
     const advances = clock.between(time, end).greater(0);
     const reaches = clock.between(end, last).greater(0).not();
     let isOver = taken.and(reaches);
@@ -201,14 +205,18 @@ export function* searchSteps(
     });
   };
 
+  if (tableau.kind === "implicit") {
+    const gradient = gradientOfFirstSample(f, fill(begin), y0, norm === "sample");
+    const values = gradient && (yield gradient);
+    if (values) checkIndependence(tableau, y0[0], norm === "sample", values);
+  }
   const { result: first, release } = tidyLater(() => withoutAnyRecording(start));
-  const perTry = tableau.a.length + (jumps.length > 0 && norm === "sample" ? 1 : 0);
-  const compiled = tableau.kind === "implicit" ? false : compile;
+  const perTry = evaluationsOf(tableau) + (jumps.length > 0 && norm === "sample" ? 1 : 0);
   const before = evaluations;
   const search = runWhile(({ goes }: Attempt) => goes.greater(0), attempt, first, {
     maxSteps,
     keepsEnded: true,
-    compile: compiled,
+    compile,
   });
   const { carry, outputs } = yield* unseen(search);
   release([carry]);
@@ -234,7 +242,7 @@ export function* searchSteps(
       norm,
       lists,
       examples: batches.map((trace, i) => [trace, sizes[i]] as const),
-      evaluations: tableau.kind === "implicit" ? evaluations : before + largestCount(tried),
+      evaluations: before + largestCount(tried),
       jumping: options.jumps !== undefined,
     },
   };

@@ -130,28 +130,19 @@ export function precisionOf(dtype: DType): number {
 }
 
 /**
- * The values of a tensor, row-major.
+ * The value of a tensor with one element.
  *
  * @throws {Error} On a device whose values must be awaited.
  */
-export function readNumbers(x: Tensor): Float64Array {
+export function readNumber(x: Tensor): number {
   const values = peekHostValues(x);
-  if (values) return values;
+  if (values) return values[0];
   throw new (isCapturing() ? JitError : Error)(
-    "the solver reads values while it runs, as implicit methods and events require, but the state is on " +
+    "implicit_adams reads values while it runs, but the state is on " +
       `${x.device.info.kind}, whose values must be awaited, or inside jit, where the state has no values yet: solve on the ` +
       'CPU, await init({ device: "cpu" }), without jit, or ' +
       "use an explicit fixed-step method, such as rk4, with a stepSize",
   );
-}
-
-/**
- * The value of a tensor with one element.
- *
- * @throws {Error} As {@linkcode readNumbers}.
- */
-export function readNumber(x: Tensor): number {
-  return readNumbers(x)[0];
 }
 
 /** The error of a step in units of the tolerance. A step is accepted up to 1. NaN if a state is not finite. */

@@ -1,10 +1,13 @@
 /** Steps of diagonally implicit Runge-Kutta methods, whose stages are solved one after another. */
-import { formatShape, ShapeError } from "../../device/shape.ts";
-import { full } from "../../tensor/creation.ts";
-import { derivativeOrder, hasValues } from "../../tensor/primitive.ts";
+import { vjp } from "../../autodiff/grad.ts";
+import { formatShape, ShapeError, sizeOf } from "../../device/shape.ts";
+import { scalar, tensor } from "../../tensor/creation.ts";
+import { concatenate } from "../../tensor/functions.ts";
+import { derivativeOrder, withoutAnyRecording } from "../../tensor/primitive.ts";
 import type { Tensor, TensorLike } from "../../tensor/tensor.ts";
-import { doSamplesMix, jacobian, newtonMatrix, refine, solveStage } from "./newton.ts";
-import { readNumber, type Tolerances } from "../adaptive/step_control.ts";
+import { basisOf } from "./linear_systems.ts";
+import { newtonInverse, refine, solveStage } from "./newton.ts";
+import type { Tolerances } from "../adaptive/step_control.ts";
 import {
   type Parts,
   type PartsField,
@@ -15,77 +18,102 @@ import {
 } from "../runge_kutta.ts";
 import type { ImplicitTableau } from "../tableaus.ts";
 
-/** An implicit tableau with its step function. */
+/** An implicit tableau, and how its stages are solved. */
 export interface ImplicitMethod<Name extends string = string> extends ImplicitTableau<Name> {
-  readonly step: (...given: StepArguments) => Step;
+  /** The tolerances of the solve: the error of a stage is a small part of them. */
+  readonly tolerances?: Tolerances;
+  /**
+   * Number of parts of the state, from the first, that depend on each other. All have the same shape. The slopes of the other parts
+   * depend on these parts alone. Default: 1.
+   */
+  readonly coupled?: number;
 }
 
 /** Default tolerances of stages. */
 const tightest: Tolerances = { rtol: 1e-12, atol: 1e-14 };
 
-/** A method whose stages are solved to the accuracy that tolerances require. Its first step checks that samples are independent. */
-export function implicitMethod<Name extends string>(
-  tableau: ImplicitTableau<Name>,
-  tolerances = tightest,
-): ImplicitMethod<Name> {
-  let isFirst = true;
-  return {
-    ...tableau,
-    step(...given) {
-      const step = implicitStep(tableau, tolerances, ...given);
-      const [f, at, , [y]] = given;
-      const mustCheck = isFirst && y.rank > 1 && y.shape[0] > 1;
-      isFirst = false;
-      if (!mustCheck) return step;
-      if (doSamplesMix((z) => f(at(0), [z])[0], y)) {
-        throw new ShapeError(
-          `odeint: the samples along the first axis of the state ${
-            formatShape(y.shape)
-          } depend on each other, so ` +
-            `${tableau.name} cannot solve for each separately; use a state with one axis, such as y.flatten()`,
-        );
-      }
-      return { ...step, evaluations: step.evaluations! + 1 };
-    },
-  };
+/** Number of samples, and number of values per sample. A lone axis has the values of one sample, unless each sample has its steps. */
+function samplesOf({ shape }: Tensor, hasOwnSteps: boolean): { samples: number; n: number } {
+  return shape.length > 1 || hasOwnSteps
+    ? { samples: shape[0], n: sizeOf(shape.slice(1)) }
+    : { samples: 1, n: sizeOf(shape) };
 }
 
-/** One step of a state of one part. If a stage cannot be solved, the state is NaN, so that the step is rejected. */
-function implicitStep(
-  tableau: ImplicitTableau,
-  tolerances: Tolerances,
-  f: PartsField,
-  timeAt: (fraction: number) => Tensor,
-  dt: TensorLike,
-  [y]: Parts,
-  [slope]: Parts,
+/** One step. {@linkcode Step.isSolved} says whether the equations of the stages were solved. */
+export function implicitStep(
+  { tolerances = tightest, coupled = 1, ...tableau }: ImplicitMethod,
+  ...[f, timeAt, dt, y, slope]: StepArguments
 ): Step {
-  if (!hasValues(y) || (typeof dt !== "number" && dt.size > 1)) {
-    throw new Error(
-      `odeint: ${tableau.name} reads values to solve the equations of its stages, with one step size for all samples, and cannot ` +
-        "be part of a traced loop or of vmap; use an explicit method",
-    );
-  }
-  const scale = tableau.diagonal * (typeof dt === "number" ? dt : readNumber(dt));
-  const factors = newtonMatrix(jacobian((z) => f(timeAt(0), [z])[0], y), scale, y);
-  let evaluations = 1;
-  let [guess, isSolved] = [slope, true];
-  const solve: StageRule = (_, t, [known]) => {
-    const field = (z: Tensor) => {
-      evaluations++;
-      return f(t, [z])[0];
-    };
-    const solution = isSolved ? solveStage(field, known, scale, guess, factors, tolerances) : undefined;
-    if (!solution) {
-      isSolved = false;
-      const missing = [full(y.shape, NaN, { dtype: y.dtype })];
-      return { state: missing, slope: missing };
+  const [{ dtype, shape, size }] = y;
+  const hasOwnSteps = isColumn(dt);
+  const { samples, n } = samplesOf(y[0], hasOwnSteps);
+  const join = (parts: Parts) =>
+    concatenate(parts.slice(0, coupled).map((part) => part.reshape([samples, n])), 1);
+  const split = (z: Tensor): Parts =>
+    coupled === 1
+      ? [z.reshape(shape)]
+      : Array.from({ length: coupled }, (_, i) => z.slice(1, i * n, (i + 1) * n).reshape(shape));
+  const field = (t: Tensor) => (z: Tensor) => join(f(t, [...split(z), ...y.slice(coupled)]));
+  const length = typeof dt === "number" ? scalar(dt, dtype) : dt;
+  const scale = (hasOwnSteps ? length.reshape([samples, 1]) : length).mul(tableau.diagonal);
+  const basis = basisOf(coupled * n, dtype);
+  const inverse = size === 0 ? undefined : newtonInverse(field(timeAt(0)), join(y), scale, basis);
+  // Each recording tape adds one order of gradients.
+  const orders = derivativeOrder();
+  let guess = join(slope);
+  let isSolved: Tensor | undefined;
+  const solve: StageRule = (_, t, known) => {
+    if (inverse) {
+      const base = join(known);
+      const found = solveStage(field(t), base, scale, guess, inverse, tolerances);
+      guess = orders > 0 ? refine(field(t), base, scale, found.slope, orders, basis) : found.slope;
+      isSolved = isSolved?.and(found.isSolved) ?? found.isSolved;
     }
-    // Each recording tape adds one order of gradients.
-    const orders = derivativeOrder();
-    guess = orders > 0 ? refine(field, known, scale, solution, orders) : solution;
-    return { state: [known.add(guess.mul(dt).mul(tableau.diagonal))], slope: [guess] };
+    const slopes = [...split(guess)];
+    const move = (parts: Parts) => parts.map((part, i) => part.add(slopes[i].mul(dt).mul(tableau.diagonal)));
+    if (y.length > coupled) {
+      const state = [...move(known.slice(0, coupled)), ...known.slice(coupled)];
+      slopes.push(...f(t, state).slice(coupled));
+    }
+    return { state: move(known), slope: slopes };
   };
-  const step = takeStep(tableau, solve, timeAt, dt, [y], [slope]);
-  return { ...step, evaluations };
+  return { ...takeStep(tableau, solve, timeAt, dt, y, slope), isSolved };
+}
+
+/** Whether a step size is one for each sample. */
+function isColumn(dt: TensorLike): boolean {
+  return typeof dt !== "number" && dt.rank > 0;
+}
+
+/** The gradient of the slopes of the first sample with respect to all samples, or `undefined` if there is one sample. */
+export function gradientOfFirstSample(
+  f: PartsField,
+  t: Tensor,
+  [y, ...rest]: Parts,
+  hasOwnSteps: boolean,
+): Tensor | undefined {
+  const { samples, n } = samplesOf(y, hasOwnSteps);
+  if (samples < 2 || n === 0) return undefined;
+  const ones = tensor(Float64Array.from({ length: y.size }, (_, i) => i < n ? 1 : 0), {
+    shape: y.shape,
+    dtype: y.dtype,
+  });
+  return withoutAnyRecording(() => vjp(() => f(t, [y, ...rest])[0], y).pullback(ones));
+}
+
+/** @throws {ShapeError} If {@linkcode gradientOfFirstSample} is not zero for other samples. */
+export function checkIndependence(
+  { name }: ImplicitTableau,
+  y: Tensor,
+  hasOwnSteps: boolean,
+  gradient: ArrayLike<number>,
+): void {
+  const { n } = samplesOf(y, hasOwnSteps);
+  // NaN has other causes.
+  const mixes = Array.prototype.some.call(gradient, (value, i) => i % y.size >= n && Math.abs(value) > 0);
+  if (!mixes) return;
+  throw new ShapeError(
+    `odeint: the samples along the first axis of the state ${formatShape(y.shape)} depend on each other, so ` +
+      `${name} cannot solve for each separately; use a state with one axis, such as y.flatten()`,
+  );
 }

@@ -1,67 +1,51 @@
-/** Batches of small dense linear systems, in float64 on the host. */
+/** Inverses of small matrices, in operations that compiled loops support. */
+import type { DType } from "../../device/dtype.ts";
+import { arange, eye, full } from "../../tensor/creation.ts";
+import { concatenate } from "../../tensor/functions.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 
-/** LU factors of matrices `(count, n, n)` with row exchanges. */
-export interface Factors {
-  readonly n: number;
-  /** L below the diagonal (its diagonal is 1), and U. */
-  readonly values: Float64Array;
-  /** The row that was exchanged with row k in step k of the elimination, `(count, n)`. */
-  readonly pivots: Int32Array;
+/** Constants of a size of matrices, made once for all matrices of a step. */
+export interface Basis {
+  /** `(n, n)`. */
+  readonly identity: Tensor;
+  /** 0, 1, ... n - 1, `(1, n, 1)`. */
+  readonly positions: Tensor;
+}
+
+/** Makes the constants for matrices `(samples, n, n)`. */
+export function basisOf(n: number, dtype: DType): Basis {
+  return { identity: eye(n, { dtype }), positions: arange(n, { dtype }).reshape([1, n, 1]) };
 }
 
 /**
- * Factorizes matrices with partial pivoting. (Golub, Van Loan, "Matrix Computations", section 3.4.) Singular matrices give infinite or
- * NaN solutions.
- *
- * @param values `(count, n, n)`, row-major. They are overwritten.
+ * The inverses of matrices `(samples, n, n)`, by Gauss-Jordan elimination with partial pivoting. (Golub, Van Loan, "Matrix
+ * Computations", section 3.4.) Rows are not exchanged: a mask has the rows that were pivots. Singular matrices give infinite or NaN
+ * elements.
  */
-export function factorize(values: Float64Array, n: number): Factors {
-  const pivots = new Int32Array(values.length / n);
-  for (let base = 0, first = 0; base < values.length; base += n * n, first += n) {
-    for (let k = 0; k < n; k++) {
-      let pivot = k;
-      for (let i = k + 1; i < n; i++) {
-        if (Math.abs(values[base + i * n + k]) > Math.abs(values[base + pivot * n + k])) pivot = i;
-      }
-      pivots[first + k] = pivot;
-      for (let j = 0; j < n && pivot !== k; j++) {
-        const [a, b] = [base + k * n + j, base + pivot * n + j];
-        [values[a], values[b]] = [values[b], values[a]];
-      }
-      for (let i = k + 1; i < n; i++) {
-        const factor = values[base + i * n + k] /= values[base + k * n + k];
-        for (let j = k + 1; j < n; j++) values[base + i * n + j] -= factor * values[base + k * n + j];
-      }
-    }
+export function invert(matrices: Tensor, { identity, positions }: Basis): Tensor {
+  const { shape: [samples, n], dtype } = matrices;
+  if (n < 2) return matrices.pow(-1);
+  const pivots: Tensor[] = [];
+  let isFree = full([samples, n, 1], 1, { dtype: "bool" });
+  // The columns that are not yet eliminated, and the columns of the inverse.
+  let all = concatenate([matrices, identity.expandDims(0).broadcastTo([samples, n, n])], 2);
+  for (let k = 0; k < n; k++) {
+    const column = all.slice(2, 0, 1);
+    const size = isFree.where(column.abs(), -1);
+    // The first of the largest elements.
+    const position = size.equal(size.max(1, { keepDims: true })).where(positions, n).min(1, { keepDims: true });
+    const isPivot = positions.equal(position);
+    const pivot = isPivot.cast(dtype);
+    const rest = all.slice(2, 1);
+    const row = pivot.mT.matmul(rest).div(column.mul(pivot).sum(1, { keepDims: true }));
+    all = isPivot.where(row, rest.sub(column.mul(row)));
+    isFree = isFree.and(isPivot.not());
+    pivots.push(pivot);
   }
-  return { n, values, pivots };
+  return concatenate(pivots, 2).mT.matmul(all);
 }
 
-/** Solves for right-hand sides `(count, n)`, which are overwritten by the solutions. */
-export function solveFactorized({ n, values, pivots }: Factors, rhs: Float64Array): Float64Array {
-  for (let first = 0, base = 0; first < rhs.length; first += n, base += n * n) {
-    for (let k = 0; k < n; k++) {
-      const pivot = pivots[first + k];
-      [rhs[first + k], rhs[first + pivot]] = [rhs[first + pivot], rhs[first + k]];
-    }
-    for (let i = 0; i < n; i++) {
-      for (let j = 0; j < i; j++) rhs[first + i] -= values[base + i * n + j] * rhs[first + j];
-    }
-    for (let i = n - 1; i >= 0; i--) {
-      for (let j = i + 1; j < n; j++) rhs[first + i] -= values[base + i * n + j] * rhs[first + j];
-      rhs[first + i] /= values[base + i * n + i];
-    }
-  }
-  return rhs;
-}
-
-/** The inverses of the matrices, `(count, n, n)`. */
-export function invertFactorized(factors: Factors): Float64Array {
-  const { n, values } = factors;
-  const inverses = new Float64Array(values.length);
-  for (let column = 0; column < n; column++) {
-    const unit = Float64Array.from({ length: values.length / n }, (_, i) => i % n === column ? 1 : 0);
-    solveFactorized(factors, unit).forEach((value, i) => inverses[i * n + column] = value);
-  }
-  return inverses;
+/** Products of matrices `(samples, n, n)` and vectors `(samples, n)`. */
+export function multiply(matrices: Tensor, vectors: Tensor): Tensor {
+  return matrices.matmul(vectors.expandDims(-1)).squeeze(-1);
 }
