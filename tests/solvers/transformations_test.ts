@@ -23,14 +23,14 @@ for (const { name, solve, onGpu, except = {}, tolerance = 1e-7 } of kinds) {
     setCurrentDevice(cpu);
     const args = makeArguments("float64");
     for (const [transformation, { run, expected }] of Object.entries(transformations)) {
-      const values = except[transformation] ? [] : await (await expected(solve, args)).data();
+      const values = await (await expected(solve, args)).data();
       const runs = {
         [transformation]: () => run(solve, args),
         [`jit(${transformation})`]: () => jit((args: Arguments) => run(solve, args))(args),
       };
       for (const [what, compute] of Object.entries(runs)) {
-        if (except[transformation]) {
-          assert.throws(compute, except[transformation], what);
+        if (except[what]) {
+          assert.throws(compute, except[what], what);
           continue;
         }
         assert.ok(await distance(compute(), values) < tolerance, what);

@@ -5,7 +5,7 @@
 import { vjp } from "../../autodiff/grad.ts";
 import { Transformation } from "../../autodiff/transformation.ts";
 import { bufferScope } from "../../device/buffer_scope.ts";
-import { isCapturing, outsideCapture, withoutDeferring } from "../../device/capture.ts";
+import { isCapturing, JitError, outsideCapture, withoutDeferring } from "../../device/capture.ts";
 import type { Buffer, BufferView, KernelDevice } from "../../device/device.ts";
 import { isFloat } from "../../device/dtype.ts";
 import { identity } from "../../device/scalar.ts";
@@ -20,6 +20,7 @@ import {
   transforming,
   withoutAnyRecording,
 } from "../../tensor/primitive.ts";
+import { Uncompilable } from "../trace/uncompilable.ts";
 import { tidy } from "../../tensor/scope.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 
@@ -37,8 +38,10 @@ export function inEachCall(inputs: readonly Tensor[], f: Compute): readonly Tens
     const device = inputs[0].memoryDevice;
     return device.readSync ? replayed(device, inputs, f) : f(inputs);
   }
-  if (!(trace instanceof Transformation)) return f(inputs);
-  return trace.applyFunction(inputs, (trace, inputs) => {
+  if (!(trace instanceof Transformation)) {
+    throw new Uncompilable("the number of steps of an inner loop depends on values of the outer loop's body");
+  }
+  const results = trace.applyFunction(inputs, (trace, inputs) => {
     const counts = inputs.map((x) => trace.partsOf(x)?.length);
     const parts = beneath(trace, () =>
       inEachCall(inputs.flatMap((x) => trace.partsOf(x) ?? [x]), (parts) => {
@@ -53,7 +56,12 @@ export function inEachCall(inputs: readonly Tensor[], f: Compute): readonly Tens
       { length: parts.length / trace.partCount },
       (_, i) => trace.symbol(parts.slice(i * trace.partCount, (i + 1) * trace.partCount)),
     );
-  }) ?? f(inputs);
+  });
+  if (results) return results;
+  throw new JitError(
+    "jit: jvp of the gradient of a loop whose number of steps depends on values, such as an adaptive solve, cannot be replayed; " +
+      "call jvp outside of jit, or solve with the option { steps }",
+  );
 }
 
 /** Runs a command now and in each replay, on tensors whose memory stays the same. The command is not recorded. */
@@ -107,7 +115,7 @@ function replayed(device: KernelDevice, inputs: readonly Tensor[], f: Compute): 
   };
   record(inputs, outputs, (cotangents) => {
     const arrived = outputs.map((x, i) => cotangents[i] ?? x.zerosLike());
-    if (isRecording()) {
+    if (isRecording() || traceOf(arrived) instanceof Transformation) {
       return forInputs(inEachCall([...inputs, ...arrived], (all) => {
         const own = all.slice(0, inputs.length);
         return vjp(() => [...f(own)], own.filter((_, i) => isWanted[i])).pullback(all.slice(inputs.length));
