@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import {
+  type Adjoint,
   cdeint,
   checkGradients,
   CubicSpline,
@@ -12,6 +13,7 @@ import {
   odeint,
   odeintEvent,
   ones,
+  scan,
   type SolveOptions,
   type SolveStatistics,
   stack,
@@ -25,7 +27,7 @@ import { interpolateAt, supportOf } from "../../src/solvers/adaptive/interpolati
 import type { Parts } from "../../src/solvers/runge_kutta.ts";
 import { basisOf, invert } from "../../src/solvers/implicit/linear_systems.ts";
 import { implicitMethods } from "../../src/solvers/methods.ts";
-import { jacobians, iterations } from "../../src/solvers/implicit/newton.ts";
+import { iterations, jacobians } from "../../src/solvers/implicit/newton.ts";
 import { cpu, testLong, testOnBoth } from "../devices.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 
@@ -54,20 +56,25 @@ for (const tableau of implicitMethods) {
   const { name: method, order } = tableau;
   Deno.test(`${method} converges with its order`, async () => {
     // y' = y cos t, and a second equation that depends on it.
-    const f = (
-      t: Tensor,
-      [y]: Parts,
-    ) => [stack([y.select(0, 0).mul(t.cos()), y.select(0, 0).mul(y.select(0, 1)).neg()])];
+    const f = (t: Tensor, [y]: Parts) => {
+      const [first, second] = [y.select(0, 0), y.select(0, 1)];
+      return [stack([first.mul(t.cos()), first.mul(second).neg()])];
+    };
     const errors: number[] = [];
     for (const steps of [16, 32, 64]) {
-      const dt = 2 / steps;
-      let y: Parts = [ones([2], float64)];
-      let slope: Parts = f(tensor(0, float64), y);
-      for (let i = 0; i < steps; i++) {
-        const step = embeddedStep(tableau, f, (c) => tensor((i + c) * dt, float64), dt, y, slope);
-        [y, slope] = [step.y, step.stages.at(-1)!];
-      }
-      errors.push(Math.abs((await y[0].data())[0] - Math.exp(Math.sin(2))));
+      const dt = tensor(2 / steps, float64);
+      const first = ones([2], float64);
+      const initial = { y: first, slope: f(tensor(0, float64), [first])[0] };
+      const starts = tensor(Array.from({ length: steps }, (_, i) => i * 2 / steps), float64);
+      const [{ y }] = scan(
+        ({ y, slope }: typeof initial, t: Tensor) => {
+          const step = embeddedStep(tableau, f, (c) => t.add(dt.mul(c)), dt, [y], [slope]);
+          return [{ y: step.y[0], slope: step.stages.at(-1)![0] }, {}];
+        },
+        initial,
+        starts,
+      );
+      errors.push(Math.abs((await y.data())[0] - Math.exp(Math.sin(2))));
     }
     const slope = Math.log2(errors[0] / errors[2]) / 2;
     assert.ok(Math.abs(slope - order) < 0.2, `slope ${slope}, order ${order}`);
@@ -89,21 +96,23 @@ for (const tableau of implicitMethods) {
     assert.ok(slope > Math.min(order, 4) + 1 - 0.3, `slope ${slope}: ${errors}`);
   });
 
-  if (order > 1) testLong(`${method} solves van der Pol's equation with mu = 1000`, async () => {
-    // The solution from the Test Set for IVP Solvers (Mazzia, Magherini), problem VDPOL, where time is in
-    // units of mu.
-    const expected = [1.706167732170483, -0.8928097010247975e-3];
-    const statistics: SolveStatistics = { steps: 0, rejected: 0, evaluations: 0 };
-    const rtol = order === 3 ? 1e-4 : 1e-5;
-    const options = { method, rtol, atol: rtol / 100, statistics } as const;
-    const [, end] = (await odeint(vanDerPol(1000), tensor([2, 0], float64), [0, 2000], options)
-      .toArray()) as number[][];
-    end.forEach((value, i) =>
-      assert.ok(Math.abs(value / expected[i] - 1) < 10 * rtol, `${value}, ${expected[i]}`)
-    );
-    // An explicit method needs a million.
-    assert.ok(statistics.steps + statistics.rejected < 3000, `${statistics.steps} steps`);
-  });
+  if (order > 1) {
+    testLong(`${method} solves van der Pol's equation with mu = 1000`, async () => {
+      // The solution from the Test Set for IVP Solvers (Mazzia, Magherini), problem VDPOL, where time is in
+      // units of mu.
+      const expected = [1.706167732170483, -0.8928097010247975e-3];
+      const statistics: SolveStatistics = { steps: 0, rejected: 0, evaluations: 0 };
+      const rtol = order === 3 ? 1e-4 : 1e-5;
+      const options = { method, rtol, atol: rtol / 100, statistics } as const;
+      const [, end] = (await odeint(vanDerPol(1000), tensor([2, 0], float64), [0, 2000], options)
+        .toArray()) as number[][];
+      end.forEach((value, i) =>
+        assert.ok(Math.abs(value / expected[i] - 1) < 10 * rtol, `${value}, ${expected[i]}`)
+      );
+      // An explicit method needs a million.
+      assert.ok(statistics.steps + statistics.rejected < 3000, `${statistics.steps} steps`);
+    });
+  }
 
   Deno.test(`the error of ${method} is within the tolerance at every output time of a stiff equation`, async () => {
     // y' = -l (y - cos t) converges to y = (l^2 cos t + l sin t) / (1 + l^2).
@@ -195,11 +204,32 @@ Deno.test("an event of a stiff equation is found in the state at the end of a st
 Deno.test("statistics count the evaluations of all iterations", () => {
   const statistics: SolveStatistics = { steps: 0, rejected: 0, evaluations: 0 };
   for (const compile of [true, false]) {
-    odeint(vanDerPol(50), tensor([2, 0], float64), [0, 1], { method: "kvaerno3", rtol: 1e-4, statistics, compile });
+    odeint(vanDerPol(50), tensor([2, 0], float64), [0, 1], {
+      method: "kvaerno3",
+      rtol: 1e-4,
+      statistics,
+      compile,
+    });
     const { steps, rejected, evaluations } = statistics;
     // Two evaluations estimate the first step size.
     assert.equal(evaluations, 2 + (steps + rejected) * (1 + 3 * iterations));
   }
+});
+
+Deno.test("the continuous adjoint of an implicit method has the gradient of its equation", async () => {
+  const y0 = normal(key(2), [2, 2], float64);
+  const gradients = (adjoint: Adjoint) =>
+    grad(({ y0, mu }: { y0: Tensor; mu: Tensor }) =>
+      odeint((t, y) => spin(t, y).sub(y.mul(mu)), y0, [0, 0.5, 1], {
+        method: "kvaerno3",
+        rtol: 1e-6,
+        atol: 1e-6,
+        adjoint,
+      }).square().sum()
+    )({ y0, mu: tensor([3], float64) });
+  const [found, expected] = [gradients("continuous"), gradients("direct")];
+  assert.ok(await found.y0.sub(expected.y0).abs().max().item() < 1e-4);
+  assert.ok(await found.mu.sub(expected.mu).abs().max().item() < 1e-4);
 });
 
 Deno.test("batches of matrices are inverted with pivoting", async () => {
@@ -212,7 +242,26 @@ Deno.test("batches of matrices are inverted with pivoting", async () => {
   // Zeros on the diagonal, and columns with two largest elements.
   const others = tensor([[0, 1, 0], [2, 0, 0], [0, 0, -4], [1, -1, 0], [1, 1, 0], [0, 0, 1]], float64);
   const found = invert(others.reshape([2, 3, 3]), basisOf(3, "float64"));
-  assert.deepEqual([...await found.data()], [0, 0.5, 0, 1, 0, 0, 0, 0, -0.25, 0.5, 0.5, 0, -0.5, 0.5, 0, 0, 0, 1]);
+  assert.deepEqual([...await found.data()], [
+    0,
+    0.5,
+    0,
+    1,
+    0,
+    0,
+    0,
+    0,
+    -0.25,
+    0.5,
+    0.5,
+    0,
+    -0.5,
+    0.5,
+    0,
+    0,
+    0,
+    1,
+  ]);
   const singular = invert(tensor([[[1, 2], [2, 4]]], float64), basisOf(2, "float64"));
   assert.ok((await singular.data()).some((value) => !Number.isFinite(value)));
 });

@@ -164,7 +164,8 @@ export function* searchSteps(
     const error = weigh(tableau.error, step.stages.map(control), dt);
     const estimate = errorRatio(error, control(y), control(step.y), options, norm);
     const isSolved = norm === "sample" ? step.isSolved?.reshape(column) : step.isSolved?.all();
-    const ratio = isSolved ? isSolved.where(estimate, NaN) : estimate;
+    // Steps whose equations were not solved are repeated with less than half the size.
+    const ratio = isSolved ? isSolved.where(estimate, estimate.maximum(2 ** order)) : estimate;
     const goes = from.goes.greater(0);
     const taken = goes.and(ratio.lessEqual(1));
     const factor = stepFactor(ratio, [previous, earlier], order, options.controller);

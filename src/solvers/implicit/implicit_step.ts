@@ -113,7 +113,9 @@ export function checkIndependence(
   const mixes = Array.prototype.some.call(gradient, (value, i) => i % y.size >= n && Math.abs(value) > 0);
   if (!mixes) return;
   throw new ShapeError(
-    `odeint: the samples along the first axis of the state ${formatShape(y.shape)} depend on each other, so ` +
+    `odeint: the samples along the first axis of the state ${
+      formatShape(y.shape)
+    } depend on each other, so ` +
       `${name} cannot solve for each separately; use a state with one axis, such as y.flatten()`,
   );
 }

@@ -33,7 +33,9 @@ export function invert(matrices: Tensor, { identity, positions }: Basis): Tensor
     const column = all.slice(2, 0, 1);
     const size = isFree.where(column.abs(), -1);
     // The first of the largest elements.
-    const position = size.equal(size.max(1, { keepDims: true })).where(positions, n).min(1, { keepDims: true });
+    const position = size.equal(size.max(1, { keepDims: true })).where(positions, n).min(1, {
+      keepDims: true,
+    });
     const isPivot = positions.equal(position);
     const pivot = isPivot.cast(dtype);
     const rest = all.slice(2, 1);

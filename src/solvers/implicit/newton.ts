@@ -15,7 +15,7 @@ import { precisionOf, type Tolerances } from "../adaptive/step_control.ts";
 type StateFunction = (y: Tensor) => Tensor;
 
 /** Number of iterations of a stage, at least two. */
-export const iterations = 8;
+export const iterations = 6;
 
 /** The allowed error of a stage, in units of the tolerances. */
 const allowedError = 0.01;
