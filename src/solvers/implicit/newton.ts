@@ -3,8 +3,7 @@
  * Ordinary Differential Equations II", section IV.8.) States are `(samples, n)`. The number of iterations is fixed, so that loops
  * with implicit steps compile.
  */
-import { jvp } from "../../autodiff/jvp.ts";
-import { vmap } from "../../autodiff/vmap.ts";
+import { vjp } from "../../autodiff/grad.ts";
 import { concatenate, stopGradient } from "../../tensor/functions.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -20,14 +19,12 @@ export const iterations = 6;
 /** The allowed error of a stage, in units of the tolerances. */
 const allowedError = 0.01;
 
-/** The Jacobian of each sample, `(samples, n, n)`, by forward mode: one pass for each column. */
+/** The Jacobian of each sample, `(samples, n, n)`. Each reverse pass computes one row for all samples. */
 export function jacobians(f: StateFunction, y: Tensor, { identity }: Basis): Tensor {
   const { shape: [samples, n] } = y;
-  const tangent = (direction: Tensor) => jvp(f)([y], [direction])[1];
-  // With one sample, the passes run at once. Other samples must stay along the first axis.
-  if (samples === 1) return vmap(tangent)(identity.expandDims(1)).permute([1, 2, 0]);
-  const unit = (j: number) => identity.slice(0, j, j + 1).broadcastTo([samples, n]);
-  return concatenate(Array.from({ length: n }, (_, j) => tangent(unit(j)).expandDims(-1)), 2);
+  const { pullback } = vjp(() => f(y), y);
+  const row = (i: number) => pullback(identity.slice(0, i, i + 1).broadcastTo([samples, n])).expandDims(1);
+  return concatenate(Array.from({ length: n }, (_, i) => row(i)), 1);
 }
 
 /** The inverse of I - scale J, a constant of every derivative. `scale` is a scalar or a column `(samples, 1)`. */
