@@ -204,7 +204,7 @@ Deno.test("an event of a stiff equation is found in the state at the end of a st
 Deno.test("statistics count the evaluations of all iterations", () => {
   const statistics: SolveStatistics = { steps: 0, rejected: 0, evaluations: 0 };
   for (const compile of [true, false]) {
-    odeint(vanDerPol(50), tensor([2, 0], float64), [0, 1], {
+    odeint(vanDerPol(50), tensor([2, 0], float64), [0, 0.05], {
       method: "kvaerno3",
       rtol: 1e-4,
       statistics,
@@ -220,10 +220,10 @@ Deno.test("the continuous adjoint of an implicit method has the gradient of its 
   const y0 = normal(key(2), [2, 2], float64);
   const gradients = (adjoint: Adjoint) =>
     grad(({ y0, mu }: { y0: Tensor; mu: Tensor }) =>
-      odeint((t, y) => spin(t, y).sub(y.mul(mu)), y0, [0, 0.5, 1], {
+      odeint((t, y) => spin(t, y).sub(y.mul(mu)), y0, [0, 0.2], {
         method: "kvaerno3",
-        rtol: 1e-6,
-        atol: 1e-6,
+        rtol: 1e-5,
+        atol: 1e-5,
         adjoint,
       }).square().sum()
     )({ y0, mu: tensor([3], float64) });
