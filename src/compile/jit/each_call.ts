@@ -5,7 +5,7 @@
 import { vjp } from "../../autodiff/grad.ts";
 import { Transformation } from "../../autodiff/transformation.ts";
 import { bufferScope } from "../../device/buffer_scope.ts";
-import { isCapturing, JitError, outsideCapture, withoutDeferring } from "../../device/capture.ts";
+import { isCapturing, outsideCapture, withoutDeferring } from "../../device/capture.ts";
 import type { Buffer, BufferView, KernelDevice } from "../../device/device.ts";
 import { isFloat } from "../../device/dtype.ts";
 import { identity } from "../../device/scalar.ts";
@@ -19,10 +19,11 @@ import {
   traceOf,
   transforming,
   withoutAnyRecording,
+  withoutRecording,
 } from "../../tensor/primitive.ts";
-import { Uncompilable } from "../trace/uncompilable.ts";
 import { tidy } from "../../tensor/scope.ts";
 import { Tensor } from "../../tensor/tensor.ts";
+import { Uncompilable } from "../trace/uncompilable.ts";
 
 type Compute = (inputs: readonly Tensor[]) => readonly Tensor[];
 
@@ -30,6 +31,7 @@ type Compute = (inputs: readonly Tensor[]) => readonly Tensor[];
  * Computes a function of tensors, in each call of a compiled function again.
  *
  * @param f Closes over no other tensor. It returns tensors whose shapes do not depend on values.
+ * @throws {Uncompilable} Inside the body of a compiled loop.
  */
 export function inEachCall(inputs: readonly Tensor[], f: Compute): readonly Tensor[] {
   if (!isCapturing()) return f(inputs);
@@ -41,7 +43,7 @@ export function inEachCall(inputs: readonly Tensor[], f: Compute): readonly Tens
   if (!(trace instanceof Transformation)) {
     throw new Uncompilable("the number of steps of an inner loop depends on values of the outer loop's body");
   }
-  const results = trace.applyFunction(inputs, (trace, inputs) => {
+  return trace.applyFunction(inputs, (trace, inputs) => {
     const counts = inputs.map((x) => trace.partsOf(x)?.length);
     const parts = beneath(trace, () =>
       inEachCall(inputs.flatMap((x) => trace.partsOf(x) ?? [x]), (parts) => {
@@ -56,12 +58,31 @@ export function inEachCall(inputs: readonly Tensor[], f: Compute): readonly Tens
       { length: parts.length / trace.partCount },
       (_, i) => trace.symbol(parts.slice(i * trace.partCount, (i + 1) * trace.partCount)),
     );
-  });
-  if (results) return results;
-  throw new JitError(
-    "jit: jvp of the gradient of a loop whose number of steps depends on values, such as an adaptive solve, cannot be replayed; " +
-      "call jvp outside of jit, or solve with the option { steps }",
-  );
+  }) ?? recordedAsOne(inputs, f);
+}
+
+/** {@linkcode inEachCall}, for a tape that cannot record what a transformation outside of it computes. */
+function recordedAsOne(inputs: readonly Tensor[], f: Compute): readonly Tensor[] {
+  const isWanted = inputs.map((x) => isFloat(x.dtype) && isWatched(x));
+  const outputs = withoutRecording(() => inEachCall(inputs, f));
+  record(inputs, outputs, (cotangents) => pullAgain(inputs, outputs, f, isWanted, cotangents));
+  return outputs;
+}
+
+/** The gradients of the wanted inputs, by computing the function again in each call. */
+function pullAgain(
+  inputs: readonly Tensor[],
+  outputs: readonly Tensor[],
+  f: Compute,
+  isWanted: readonly boolean[],
+  cotangents: readonly (Tensor | undefined)[],
+): (Tensor | undefined)[] {
+  const arrived = outputs.map((x, i) => cotangents[i] ?? x.zerosLike());
+  const gradients = [...inEachCall([...inputs, ...arrived], (all) => {
+    const own = all.slice(0, inputs.length);
+    return vjp(() => [...f(own)], own.filter((_, i) => isWanted[i])).pullback(all.slice(inputs.length));
+  })];
+  return isWanted.map((is) => is ? gradients.shift() : undefined);
 }
 
 /** Runs a command now and in each replay, on tensors whose memory stays the same. The command is not recorded. */
@@ -108,19 +129,9 @@ function replayed(device: KernelDevice, inputs: readonly Tensor[], f: Compute): 
     );
   });
   if (wrt.length === 0) return outputs;
-  /** The gradients of the wanted inputs, for all inputs. */
-  const forInputs = (gradients: readonly Tensor[]) => {
-    const rest = [...gradients];
-    return isWanted.map((is) => is ? rest.shift() : undefined);
-  };
   record(inputs, outputs, (cotangents) => {
     const arrived = outputs.map((x, i) => cotangents[i] ?? x.zerosLike());
-    if (isRecording() || traceOf(arrived) instanceof Transformation) {
-      return forInputs(inEachCall([...inputs, ...arrived], (all) => {
-        const own = all.slice(0, inputs.length);
-        return vjp(() => [...f(own)], own.filter((_, i) => isWanted[i])).pullback(all.slice(inputs.length));
-      }));
-    }
+    if (isRecording() || traceOf(arrived)) return pullAgain(inputs, outputs, f, isWanted, cotangents);
     const from = arrived.map((x) => pinned(device, x));
     const gradients = allocate(wrt);
     const into = gradients.map((x) => pinned(device, x));
@@ -128,7 +139,8 @@ function replayed(device: KernelDevice, inputs: readonly Tensor[], f: Compute): 
       tidy(() => store(pullback!(from), into));
       free();
     });
-    return forInputs(gradients);
+    const rest = [...gradients];
+    return isWanted.map((is) => is ? rest.shift() : undefined);
   });
   return outputs;
 }

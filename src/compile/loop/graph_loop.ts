@@ -6,7 +6,9 @@ import { span } from "../../device/profiler.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { materialize } from "../../device/view.ts";
 import { stack } from "../../tensor/functions.ts";
-import { apply, type Batched, deviceOf, isRecording } from "../../tensor/primitive.ts";
+import { apply, type Batched, deviceOf, isRecording, traceOf } from "../../tensor/primitive.ts";
+import { Transformation } from "../../autodiff/transformation.ts";
+import { evaluateAllSteps } from "../trace/vectorize.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { evaluate, literal, type LoopNodes, type Node, topological } from "../trace/graph.ts";
 import type { Sum } from "../program/lower/values.ts";
@@ -52,7 +54,13 @@ export function bindLoop(hoistedLoop: HoistedLoop, values: Map<Node, Batched>, s
         kind: "batched pass",
         name: `${hoistedLoop.hoisted.length} operations for ${steps} steps at once`,
       }),
-      () => evaluateGroups(hoistedLoop.groups, values, steps, hoistedLoop.fusedChains),
+      () => {
+        const { groups, fusedChains, hoisted } = hoistedLoop;
+        const tensors = Array.from(values.values(), ({ tensor }) => tensor);
+        // Fused operations have no tangents.
+        if (!(traceOf(tensors) instanceof Transformation)) evaluateGroups(groups, values, steps, fusedChains);
+        else evaluateAllSteps(topological(hoisted, values), values, steps);
+      },
     );
   }
   const tensorsOf = (nodes: readonly Node[]) =>

@@ -49,7 +49,7 @@ interface Reversed {
 const known = new WeakMap<HoistedLoop, Map<string, Reversed>>();
 
 /** The reverse of a loop, cached by the given and wanted gradients. */
-function reversed(loop: GraphLoop, { outputs, sums, finals, wanted }: LoopCotangents): Reversed {
+function reversed(loop: GraphLoop, { outputs, sums, wanted }: LoopCotangents): Reversed {
   const { hoistedLoop } = loop;
   let cache = known.get(hoistedLoop);
   if (!cache) known.set(hoistedLoop, cache = new Map());
@@ -59,12 +59,10 @@ function reversed(loop: GraphLoop, { outputs, sums, finals, wanted }: LoopCotang
     ...[outputs, sums].map((list) => list.map(Boolean)),
     hoistedLoop.invariants.map((node) => liesTransposed(loop.invariants.get(node)!)),
   ];
-  const given = [...finals, ...outputs, ...sums].filter((x) => x !== undefined);
-  const isTransformed = traceOf(given) instanceof Transformation;
-  const key = [...masks, [isTransformed]].map((mask) => mask.map(Number).join("")).join();
+  const key = masks.map((mask) => mask.map(Number).join("")).join();
   const cached = cache.get(key);
   if (cached) return cached;
-  const result = reverseSplit(loop, masks, nodes, isTransformed);
+  const result = reverseSplit(loop, masks, nodes);
   // Tensors that gradient rules created belong to this run.
   if (result.closedOver.length === 0) cache.set(key, result);
   return result;
@@ -74,7 +72,6 @@ function reverseSplit(
   { hoistedLoop, values }: GraphLoop,
   [wanted, ofOutputs, ofSums, areTransposed]: boolean[][],
   nodes: readonly Node[],
-  isTransformed: boolean,
 ): Reversed {
   const { graph: { trace, state, next, sums }, keepsProducts } = hoistedLoop;
   const cotangents = new Map<Node, Tensor>();
@@ -118,7 +115,6 @@ function reverseSplit(
     sums: invariants.map((node) => transposed.includes(node) ? sumOf(node) : nodeOf(node)),
   };
   const reached = new Set(topological(Object.values(results).flat(), given));
-  const gradients = [...arriving, ...[...forOutputs, ...forSums].filter((node) => node !== undefined)];
   const graph = {
     ...results,
     trace,
@@ -128,9 +124,8 @@ function reverseSplit(
       ...state.filter(isSaved),
       ...residuals.filter((node) => reached.has(node)),
     ],
-    gradients,
-    // jvp differentiates each operation separately.
-    watched: isTransformed ? gradients : [],
+    gradients: [...arriving, ...[...forOutputs, ...forSums].filter((node) => node !== undefined)],
+    watched: [],
     residuals: [],
     backward: true,
   };
