@@ -14,5 +14,5 @@ export const modelMethod = "rk4";
 export function modelSolver<O extends SolveOptions>(solver: O): O & { method: MethodChoice } {
   const method = solver.method ?? solver.steps?.method ?? modelMethod;
   const { rtol = cdeDefaults.rtol, atol = cdeDefaults.atol } = solver;
-  return { ...solver, method, ...(usesTolerances(methodOf(method)) ? { rtol, atol } : {}) };
+  return { ...solver, method, ...(usesTolerances(methodOf(method), solver) ? { rtol, atol } : {}) };
 }

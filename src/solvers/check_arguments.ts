@@ -3,12 +3,14 @@ import { ShapeError } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { AdaptiveOptions, Steps } from "./adaptive/steps.ts";
-import { checkFinite, checkStepSize, shiftTimes } from "./fixed/step_times.ts";
+import { checkFinite, checkStepSize, shiftTimes, type StepChoice } from "./fixed/step_times.ts";
 import { nameOf } from "./methods.ts";
 import type { SolveDefaults } from "./defaults.ts";
 import type { AdaptiveSteps, SolveOptions } from "./solve_options.ts";
-import { checkController, type Tolerances } from "./adaptive/step_control.ts";
-import { checkSlope } from "./packed_state.ts";
+import { checkController, defaultController, type ErrorController, sizeOnly } from "./control/controller.ts";
+import { packTolerance, type Tolerances } from "./control/tolerances.ts";
+import { checkSlope, type PackedState } from "./packed_state.ts";
+import type { Tree } from "../tensor/tree.ts";
 import { solveTimes } from "./time_gradients.ts";
 import type { VectorField } from "./runge_kutta.ts";
 
@@ -59,15 +61,17 @@ export function checkField(f: VectorField): VectorField {
 /** @throws {RangeError | ShapeError} If an option is out of range, or a state without axes has `norm: "sample"`. */
 export function checkAdaptiveOptions(
   options: SolveOptions,
-  y0: Tensor,
+  state: StateLayout,
   origin: number,
   defaults: SolveDefaults,
 ): AdaptiveOptions {
-  const { maxSteps = 10_000, stepSize, jumpTimes, norm = "batch" } = options;
+  const { maxSteps = 100_000, stepSize, norm = "batch" } = options;
+  const controller = errorControllerOf(options);
+  const jumpTimes = options.jumpTimes ?? controller.jumpTimes;
   if (norm !== "batch" && norm !== "sample") {
     throw new RangeError(`odeint: norm "${norm}" is unknown; use "batch" or "sample"`);
   }
-  if (norm === "sample" && y0.rank === 0) {
+  if (norm === "sample" && state.y0.rank === 0) {
     throw new ShapeError(
       'odeint: norm "sample" needs a state with an axis for the samples, got one of no axes',
     );
@@ -79,26 +83,44 @@ export function checkAdaptiveOptions(
   const jumps = jumpTimes && solveTimes(jumpTimes, "odeint", "jumpTimes");
   if (jumps) checkFinite(jumps.host, "jumpTimes");
   return {
-    ...checkTolerances(options, defaults),
+    ...checkTolerances(options, defaults, state),
     maxSteps,
     stepSize,
     jumps: jumps && shiftTimes(jumps.host, origin),
+    stops: controller.stepTimes && shiftTimes(controller.stepTimes, origin),
     watchedJumps: jumps?.watched,
     origin,
     norm,
-    controller: checkController(options.controller),
+    controller,
   };
 }
 
-/** @throws {RangeError} If a tolerance is not a positive, finite number. */
-export function checkTolerances(options: SolveOptions, defaults: SolveDefaults): Tolerances {
-  const { rtol = defaults.rtol, atol = defaults.atol, adjointRtol, adjointAtol } = options;
-  for (const [name, value] of Object.entries({ rtol, atol, adjointRtol, adjointAtol })) {
-    if (value !== undefined && !(value > 0 && value < Infinity)) {
-      throw new RangeError(`odeint: ${name} is ${value}, expected a positive, finite number`);
-    }
-  }
-  return { rtol, atol };
+/** The layout of a state, as tolerances need it. */
+export type StateLayout = Pick<PackedState<Tree>, "y0" | "leaves" | "locate">;
+
+/** The controller of a search for steps. */
+function errorControllerOf({ controller }: SolveOptions): ErrorController {
+  checkController(controller);
+  if (controller?.kind === "error") return controller;
+  return controller?.stepSize === undefined ? defaultController : sizeOnly(controller.stepSize);
+}
+
+/** Steps that do not depend on errors, of a controller or of the options `stepSize` and `grid`. Grid points are relative to the origin. */
+export function stepChoiceOf({ controller, ...options }: SolveOptions, origin: number): StepChoice {
+  const { stepSize, grid } = controller?.kind === "fixed" ? controller : options;
+  return { stepSize, grid: grid && shiftTimes(grid, origin) };
+}
+
+/** @throws {RangeError | ShapeError | TypeError} As {@linkcode packTolerance}. */
+export function checkTolerances(
+  { rtol, atol }: SolveOptions,
+  defaults: SolveDefaults,
+  state: StateLayout,
+): Tolerances {
+  return {
+    rtol: packTolerance("rtol", rtol ?? defaults.rtol, state),
+    atol: packTolerance("atol", atol ?? defaults.atol, state),
+  };
 }
 
 /** @throws {RangeError} If a coupling is not above 0 and at most 1. */

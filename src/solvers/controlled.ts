@@ -84,7 +84,7 @@ export async function findStepsAlong<S extends Tree>(
   const state = packState(y0, operation, normOf(options));
   const field = fieldAlong(X, f, state, times);
   const solver = { ...options, ...controlOptions(operation, X, options) };
-  return await findPackedSteps(field, state.y0, times, solver, cdeDefaults);
+  return await findPackedSteps(field, state, times, solver, cdeDefaults);
 }
 
 /** @throws {RangeError} If output times are not monotone, or outside the interval of the control. */
@@ -170,12 +170,17 @@ function controlAt(X: Path, batchOf: () => readonly number[], t: Tensor): Contro
 function controlOptions(
   operation: string,
   X: Path,
-  { method, steps, stepSize, grid, jumpTimes, stepsPerPiece }: CdeSolveOptions,
+  { method, steps, stepSize, grid, jumpTimes, stepsPerPiece, controller }: CdeSolveOptions,
 ): SolveOptions {
   const tableau = methodOf(method ?? steps?.method ?? cdeDefaults.method);
-  if (stepsPerPiece !== undefined) checkStepsPerPiece(operation, tableau, { method, stepSize, grid });
-  if (isAdaptive(tableau)) return { jumpTimes: jumpTimes ?? X.jumpTimes };
-  if (grid) return {};
+  if (stepsPerPiece !== undefined) {
+    checkStepsPerPiece(operation, tableau, { method, stepSize, grid, controller });
+  }
+  if (isAdaptive(tableau)) {
+    const isGiven = controller?.kind === "error" && controller.jumpTimes !== undefined;
+    return isGiven ? {} : { jumpTimes: jumpTimes ?? X.jumpTimes };
+  }
+  if (grid || controller) return {};
   if (stepsPerPiece !== undefined) return { grid: subdividePieces(operation, X.times, stepsPerPiece) };
   return { stepSize: stepSize ?? smallestGap(X.times) };
 }
@@ -184,9 +189,9 @@ function controlOptions(
 export function checkStepsPerPiece(
   operation: string,
   method: Method | undefined,
-  { method: chosen, stepSize, grid }: SolveOptions,
+  { method: chosen, stepSize, grid, controller }: SolveOptions,
 ): void {
-  const other = stepSize !== undefined ? "stepSize" : grid ? "grid" : undefined;
+  const other = stepSize !== undefined ? "stepSize" : grid ? "grid" : controller ? "controller" : undefined;
   if (other) {
     throw new OptionError(
       "conflicting-options",

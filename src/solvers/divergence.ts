@@ -35,10 +35,33 @@ export class DivergenceError extends Error {
   }
 }
 
-/** An adaptive solve that does not reach its end, because its steps became too short or too many. */
+/** Why an adaptive solve does not reach its end. */
+export type FailureReason = "maxSteps" | "dtMin" | "notFinite" | "precision";
+
+/** The texts of the reasons, for messages. */
+export const failureReasons: Readonly<Record<FailureReason, string>> = {
+  maxSteps: "maxSteps is reached",
+  dtMin: "its error needs a step below dtMin",
+  notFinite: "the state is not finite there",
+  precision: "its steps are too short to advance the time",
+};
+
+/** An adaptive solve that does not reach its end. */
 export class NoProgressError extends RangeError {
   /** `"NoProgressError"`. */
   override name = "NoProgressError";
+
+  /** Called by the solvers. */
+  constructor(
+    message: string,
+    /**
+     * `"maxSteps"`: too many steps. `"dtMin"`: the error of a step of the smallest size is too large. `"notFinite"`: the state or its
+     * slope is infinite or NaN. `"precision"`: the steps are so short that the type of the state cannot add them to the time.
+     */
+    readonly reason: FailureReason,
+  ) {
+    super(message);
+  }
 }
 
 /**

@@ -22,7 +22,7 @@ import { rk4Classic } from "./methods/rk4_classic.ts";
 import { tsit5 } from "./methods/tsit5.ts";
 import type { ReversibleMethod } from "./adjoints/reversible.ts";
 import { reversible } from "./adjoints/reversible_runge_kutta.ts";
-import type { Tolerances } from "./adaptive/step_control.ts";
+import type { Tolerances } from "./control/tolerances.ts";
 import type { ButcherTableau, EmbeddedMethod, EmbeddedTableau } from "./tableaus.ts";
 
 /** A method for differential equations. `kind` distinguishes the types. */

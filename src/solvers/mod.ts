@@ -25,11 +25,24 @@ export type {
   MethodName,
   ReversibleMethodName,
 } from "./methods.ts";
-export type { ErrorNorm, StepController } from "./adaptive/step_control.ts";
+export type { ErrorNorm } from "./adaptive/step_control.ts";
+export type {
+  ErrorController,
+  ErrorControllerCoefficients,
+  ErrorControllerOptions,
+  FixedSteps,
+  StepController,
+} from "./control/controller.ts";
+export { constantStepSize } from "./control/constant_step_size.ts";
+export { integralController } from "./control/integral.ts";
+export { piController, type PIControllerOptions } from "./control/pi.ts";
+export { pidController, type PIDControllerOptions } from "./control/pid.ts";
+export { stepTo } from "./control/step_to.ts";
+export type { Tolerance } from "./control/tolerances.ts";
 export type { SolveStatistics } from "./adaptive/adaptive.ts";
 export { type EventOptions, odeintEvent } from "./odeint_event.ts";
 export { cdeint, type CdeSolveOptions, findCdeintSteps } from "./cdeint.ts";
 export { type SdeAdjoint, sdeint, type SdeOptions } from "./stochastic/sdeint.ts";
 export type { SdeMethodName, SdeNoise } from "./stochastic/sde_methods.ts";
 export { brownianIncrements, type BrownianOptions } from "./stochastic/brownian.ts";
-export { DivergenceError, NoProgressError } from "./divergence.ts";
+export { DivergenceError, type FailureReason, NoProgressError } from "./divergence.ts";

@@ -5,6 +5,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { findSteps, recordStatistics, runSearchAsync, solveAdaptively } from "./adaptive/adaptive.ts";
 import type { AdaptiveOptions } from "./adaptive/steps.ts";
+import { sameSteps, stepsOnGrid } from "./adaptive/steps_on_grid.ts";
 import { solveBackwardsAdaptively, solveBackwardsInSteps, solveWithAdjoint } from "./adjoints/adjoint.ts";
 import {
   checkAdaptiveOptions,
@@ -12,7 +13,10 @@ import {
   checkField,
   checkSteps,
   checkTolerances,
+  type StateLayout,
+  stepChoiceOf,
 } from "./check_arguments.ts";
+import { packTolerance } from "./control/tolerances.ts";
 import { odeDefaults, type SolveDefaults } from "./defaults.ts";
 import { solveFixedSteps } from "./fixed/fixed_steps.ts";
 import { checkOutputTimes, shiftTimes, stepTimes } from "./fixed/step_times.ts";
@@ -134,15 +138,15 @@ export function solveTree<S extends Tree>(
 /** As {@linkcode solveTree}, but returns packed states `(length(t), ...y0.shape)`, without gradients for times. */
 export function solvePacked(
   { origin, f, usesTime }: ShiftedField,
-  { y0, locate }: Pick<PackedState<Tree>, "y0" | "locate">,
+  state: StateLayout,
   t: Float64Array,
   options: SolveOptions,
   defaults: SolveDefaults,
 ): Tensor {
   const chosen = options.method ?? options.steps?.method;
   const { method, isDefault } = { method: chosen ?? defaults.method, isDefault: chosen === undefined };
-  const { stepSize, adjoint = "direct", compile } = options;
-  const { check = false, statistics } = options;
+  const { y0, locate } = state;
+  const { adjoint = "direct", compile, check = false, statistics } = options;
   const tableau = methodOf(method);
   const { kind, name } = tableau;
   checkOptionUse(tableau, options, isDefault);
@@ -162,6 +166,7 @@ export function solvePacked(
     );
   }
   const times = shiftTimes(t, origin);
+  const choice = stepChoiceOf(options, origin);
   const scanOptions = {
     compile,
     executor: options.executor,
@@ -171,14 +176,28 @@ export function solvePacked(
   };
   if (isAdaptive(tableau)) {
     checkTimeResolution(t, y0.dtype, () => usesTime(normOf(options)));
-    const adaptive = stopAtOutputTimes(method, times, checkAdaptiveOptions(options, y0, origin, defaults));
-    const steps = options.steps && checkSteps(options.steps, name, y0, t, origin);
+    const adaptive = stopAtOutputTimes(
+      method,
+      times,
+      checkAdaptiveOptions(options, state, origin, defaults),
+    );
+    const isFixed = options.controller?.kind === "fixed";
+    const steps = options.steps
+      ? checkSteps(options.steps, name, y0, t, origin)
+      : isFixed
+      ? stepsOnGrid(tableau, y0, times, choice, adaptive)
+      : undefined;
     const solver = withStageTolerances(tableau, adaptive);
     const solve = (field: VectorField) =>
       solveAdaptively(solver, field, y0, times, { ...adaptive, ...scanOptions, statistics }, steps);
     if (adjoint !== "continuous") return solve(checked);
-    const { adjointRtol: rtol = adaptive.rtol, adjointAtol: atol = adaptive.atol } = options;
-    const backwards = { ...adaptive, rtol, atol };
+    const { adjointRtol, adjointAtol } = options;
+    const backwards = {
+      ...adaptive,
+      ...(isFixed ? sameSteps(steps!, times) : {}),
+      ...(adjointRtol === undefined ? {} : { rtol: packTolerance("adjointRtol", adjointRtol, state) }),
+      ...(adjointAtol === undefined ? {} : { atol: packTolerance("adjointAtol", adjointAtol, state) }),
+    };
     // The traced field has a single time for all samples.
     const isTraced = (steps ?? adaptive).norm === "batch";
     return solveWithAdjoint(
@@ -192,8 +211,7 @@ export function solvePacked(
   }
   const { coupling } = options;
   checkCoupling(coupling);
-  const tolerances = checkTolerances(options, defaults);
-  const choice = { stepSize, grid: options.grid && shiftTimes(options.grid, origin) };
+  const tolerances = checkTolerances(options, defaults, state);
   const grid = stepTimes(times, choice);
   checkTimeResolution(shiftTimes(grid, -origin), y0.dtype, () => usesTime("batch"));
   const solve = (field: VectorField) =>
@@ -258,18 +276,19 @@ export async function findOdeintSteps<S extends Tree>(
   const times = hostTimes(t, "findOdeintSteps: t");
   checkOutputTimes(times, "findOdeintSteps");
   const state = packState(y0, "findOdeintSteps", normOf(options));
-  return await findPackedSteps(shiftField(f, state, times, options), state.y0, times, options, odeDefaults);
+  return await findPackedSteps(shiftField(f, state, times, options), state, times, options, odeDefaults);
 }
 
 /** The steps that {@linkcode solvePacked} would take. */
 export async function findPackedSteps(
   { origin, f, usesTime }: ShiftedField,
-  y0: Tensor,
+  state: StateLayout,
   t: Float64Array,
   options: SolveOptions,
   defaults: SolveDefaults,
 ): Promise<AdaptiveSteps> {
-  const { method = defaults.method, compile, statistics } = options;
+  const { y0 } = state;
+  const { method = defaults.method, compile, statistics, controller } = options;
   const tableau = methodOf(method);
   checkOptionUse(tableau, options);
   if (!isAdaptive(tableau)) {
@@ -279,12 +298,14 @@ export async function findPackedSteps(
   }
   checkTimeResolution(t, y0.dtype, () => usesTime(normOf(options)));
   const times = shiftTimes(t, origin);
-  const adaptive = stopAtOutputTimes(method, times, checkAdaptiveOptions(options, y0, origin, defaults));
+  const adaptive = stopAtOutputTimes(method, times, checkAdaptiveOptions(options, state, origin, defaults));
   const search = findSteps(withStageTolerances(tableau, adaptive), checkField(f), y0, times, {
     ...adaptive,
     compile,
   });
-  const found = await runSearchAsync(search);
+  const found = controller?.kind === "fixed"
+    ? stepsOnGrid(tableau, y0, times, stepChoiceOf(options, origin), adaptive)
+    : await runSearchAsync(search);
   recordStatistics(statistics, found);
   return { method, interval: [t[0], t[t.length - 1]], origin, found };
 }

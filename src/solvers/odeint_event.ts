@@ -108,6 +108,11 @@ export function odeintEvent<S extends Tree>(
         "omit the option",
     );
   }
+  if (others.controller?.kind === "fixed" && others.controller.grid) {
+    throw new RangeError(
+      "odeintEvent: a controller of stepTo has no steps after its last time; use constantStepSize, or integralController with stepTimes",
+    );
+  }
   const state = packState(y0, "odeintEvent");
   const { dtype } = state.y0;
   if (t0 instanceof Tensor && !hasValues(t0)) {
@@ -128,7 +133,7 @@ export function odeintEvent<S extends Tree>(
     throw new RangeError(`odeintEvent: t0 is ${start}, expected a finite time`);
   }
   checkWord("odeintEvent", "direction", direction, ["up", "down", "both"]);
-  const adaptive = checkAdaptiveOptions(options, state.y0, 0, odeDefaults);
+  const adaptive = checkAdaptiveOptions(options, state, 0, odeDefaults);
   const move = t0 instanceof Tensor && isWatched(t0)
     ? t0.reshape([]).sub(stopGradient(t0.reshape([])))
     : undefined;

@@ -15,9 +15,13 @@ const adaptive: Use = [
   isAdaptive,
 ];
 
-/** Whether a method uses the tolerances of a solve. */
-export function usesTolerances(method: Method): boolean {
-  return isAdaptive(method) || (method.kind === "adams" && method.implicit);
+/** Whether the controller, and no search before the solve, determines steps without their errors. */
+const isFixed = ({ controller, steps }: SolveOptions) => controller?.kind === "fixed" && !steps;
+
+/** Whether a solve uses its tolerances. */
+export function usesTolerances(method: Method, options: SolveOptions): boolean {
+  if (method.kind === "embedded") return !isFixed(options);
+  return method.kind === "implicit" || (method.kind === "adams" && method.implicit);
 }
 
 const tolerant: Use = ["adaptive methods, such as dopri5, and implicit_adams", usesTolerances];
@@ -33,8 +37,8 @@ const uses: { readonly [option in keyof SolveOptions]?: Use } = {
   atol: tolerant,
   norm: adaptive,
   steps: adaptive,
-  controller: adaptive,
-  maxSteps: adaptive,
+  controller: [adaptive[0], (method, options) => isAdaptive(method) || options.controller?.kind === "fixed"],
+  maxSteps: [adaptive[0], (method, options) => isAdaptive(method) && !isFixed(options)],
   jumpTimes: adaptive,
   adjointRtol: continuous,
   adjointAtol: continuous,
@@ -52,7 +56,8 @@ const uses: { readonly [option in keyof SolveOptions]?: Use } = {
  * @throws {OptionError} If the method, or another option, excludes an option.
  */
 export function checkOptionUse(method: Method, options: SolveOptions, isDefault = false): void {
-  const name = isDefault ? `${method.name}, the default method,` : method.name;
+  const kind = isAdaptive(method) && isFixed(options) ? `${method.name} with fixed steps` : method.name;
+  const name = isDefault ? `${kind}, the default method,` : kind;
   for (const [option, [kinds, isUsed]] of Object.entries(uses)) {
     const value = options[option as keyof SolveOptions];
     if (value === undefined || value === false || isUsed(method, options)) continue;
@@ -72,10 +77,19 @@ export function checkOptionUse(method: Method, options: SolveOptions, isDefault 
       },
     );
   }
-  if (options.grid && options.stepSize !== undefined) {
-    throw new OptionError("conflicting-options", "odeint: grid and stepSize both determine the steps", {
-      option: "grid",
-      fixes: ["leave one out"],
-    });
-  }
+  const { controller } = options;
+  if (options.grid) rejectOther(options, "grid", "stepSize");
+  if (controller?.kind === "fixed") rejectOther(options, "controller", "stepSize", "grid");
+  else if (controller?.jumpTimes) rejectOther(options, "controller", "jumpTimes");
+}
+
+/** @throws {OptionError} If one of the other options is given. */
+function rejectOther(options: SolveOptions, option: string, ...others: (keyof SolveOptions)[]): void {
+  const other = others.find((other) => options[other] !== undefined);
+  if (!other) return;
+  const what = other === "jumpTimes" ? "the times of jumps" : "the steps";
+  throw new OptionError("conflicting-options", `odeint: ${option} and ${other} both determine ${what}`, {
+    option,
+    fixes: ["leave one out"],
+  });
 }

@@ -22,6 +22,8 @@ export interface StatePlace {
 export interface PackedState<S extends Tree> {
   /** The first state, packed: `(n)`, or `(batch, n)` if the leaves share a first axis. */
   readonly y0: Tensor;
+  /** The paths and shapes of the leaves. */
+  readonly leaves: readonly (readonly [path: string, shape: readonly number[]])[];
   /** Packs the slopes of a vector field. @throws {TypeError | ShapeError} If structure, shapes or types differ from the state. */
   readonly pack: (slopes: S) => Tensor;
   /** The tree of a packed state, or of states along leading axes. */
@@ -78,6 +80,7 @@ export function packState<S extends Tree>(
   };
   return {
     y0: join(leaves.map(([, x]) => x)),
+    leaves: leaves.map(([path, { shape }]) => [path, shape]),
     pack: (slopes) => tree instanceof Tensor ? slopes as Tensor : join(slopesOf(slopes, leaves)),
     unpack: (packed, leadingAxes = 0) => withLeaves(tree, split(packed, leadingAxes)),
     timeOf: (t) => isLone || t.rank === 0 ? t : t.reshape([batch, ...Array(rank - 1).fill(1)]),

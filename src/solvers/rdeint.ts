@@ -52,9 +52,10 @@ function solveWindows(
   const { method = "rk4", adjoint = "direct", stepSize, stepsPerPiece, check = false, ...rest } = options;
   const tableau = methodOf(method);
   checkOptionUse(tableau, { ...rest, adjoint });
-  if (rest.grid || rest.steps) {
+  if (rest.grid || rest.steps || rest.controller?.kind === "fixed") {
     throw new TypeError(
-      "rdeint: the options grid and steps are not supported, since each window is solved separately; omit them",
+      "rdeint: the option grid, steps, or a controller of fixed steps is not supported, since each window is solved separately; " +
+        "use stepSize or stepsPerPiece",
     );
   }
   const times = hostTimes(t, "rdeint: t");

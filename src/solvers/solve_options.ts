@@ -4,7 +4,9 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { OptionNames } from "../device/options.ts";
 import type { SolveStatistics } from "./adaptive/adaptive.ts";
 import type { Steps } from "./adaptive/steps.ts";
-import type { ErrorNorm, StepController } from "./adaptive/step_control.ts";
+import type { ErrorNorm } from "./adaptive/step_control.ts";
+import type { StepController } from "./control/controller.ts";
+import type { Tolerance } from "./control/tolerances.ts";
 import type { MethodChoice } from "./methods.ts";
 
 /** The method that computes the gradient of a solve. */
@@ -37,11 +39,12 @@ export interface SolveOptions {
   grid?: ArrayLike<number>;
   /**
    * Relative tolerance. 1e-7 by default, as in torchdiffeq; 1e-4 along a control and in models, as in torchcde. The error of an
-   * adaptive step is at most `atol + rtol |y|`. The corrections of `implicit_adams` stop at this error.
+   * adaptive step is at most `atol + rtol |y|`. The corrections of `implicit_adams` stop at this error. A number, a vector or
+   * tensor that broadcasts against the state, or a tree with a tolerance for each tensor of the state.
    */
-  rtol?: number;
-  /** Absolute tolerance. 1e-9 by default; 1e-6 along a control and in models. */
-  atol?: number;
+  rtol?: Tolerance;
+  /** Absolute tolerance, as `rtol`. 1e-9 by default; 1e-6 along a control and in models. */
+  atol?: Tolerance;
   /**
    * The elements over which the root mean square of the error of an adaptive step is taken. `"batch"` (default): all elements. The
    * entire batch then takes the same steps, as in torchdiffeq. `"sample"`: the elements of each sample, which is a position along
@@ -53,12 +56,16 @@ export interface SolveOptions {
   norm?: ErrorNorm;
   /** The steps of an adaptive method, from `findOdeintSteps` or `findCdeintSteps`. */
   steps?: AdaptiveSteps;
-  /** Controls the step sizes of an adaptive method. By default the integral controller of torchdiffeq. */
+  /**
+   * Chooses the step sizes: `constantStepSize` or `stepTo` for every method, `integralController`, `piController` or
+   * `pidController` for adaptive methods. By default the steps of `stepSize` and `grid`, or the integral controller of
+   * torchdiffeq.
+   */
   controller?: StepController;
   /**
    * Maximum number of steps that an adaptive method tries, per sample with `norm: "sample"`.
    *
-   * @default {10000}
+   * @default {100000}
    */
   maxSteps?: number;
   /**
@@ -69,9 +76,9 @@ export interface SolveOptions {
    */
   jumpTimes?: Tensor | ArrayLike<number>;
   /** `rtol` of the backward solve of the continuous adjoint. By default `rtol`. */
-  adjointRtol?: number;
+  adjointRtol?: Tolerance;
   /** `atol` of the backward solve of the continuous adjoint. By default `atol`. */
-  adjointAtol?: number;
+  adjointAtol?: Tolerance;
   /**
    * Coupling of the two states of a reversible form, above 0 and at most 1. By default 0.999, and closer to 1 for more than 4000
    * steps: the backward reconstruction multiplies rounding errors by `coupling ** -steps`.

@@ -136,10 +136,9 @@ export const calls: Readonly<Record<string, Call>> = {
   jacobian: [(options) => weft.jacobian((x: weft.Tensor) => x.neg(), options)(x), { mode: "forward" }],
   vmap: [(options) => weft.vmap((x: weft.Tensor) => x.neg(), options)(x), { inAxes: 1, outAxes: 0 }],
   odeint: [(options) => weft.odeint(decay, y0, [0, 1], options), { method: "rk4", stepSize: 0.1 }],
-  "odeint controller": [
-    (controller) => weft.odeint(decay, y0, [0, 1], { controller }),
-    { pcoeff: 0.4, icoeff: 0.3 },
-  ],
+  integralController: [(options) => weft.integralController(options), { dtMax: 0.1, stepTimes: [0.5] }],
+  piController: [(options) => weft.piController(options), { pCoeff: 0.4, iCoeff: 0.3 }],
+  pidController: [(options) => weft.pidController(options), { dCoeff: 0.1, safety: 0.8 }],
   findOdeintSteps: [(options) => weft.findOdeintSteps(decay, y0, [0, 1], options), { rtol: 1e-3 }],
   odeintEvent: [
     (options) => weft.odeintEvent((_t, y) => y.zerosLike().sub(1), y0, 0, (_t, y) => y.select(0, 0), options),

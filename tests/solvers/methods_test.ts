@@ -7,6 +7,7 @@ import {
   type EmbeddedTableau,
   findOdeintSteps,
   grad,
+  integralController,
   key,
   LinearInterpolation,
   NeuralCDE,
@@ -177,7 +178,7 @@ const unused: [options: SolveOptions, message: RegExp][] = [
   [{ method: "explicit_adams", atol: 1e-3 }, /explicit_adams does not use the option atol/],
   [{ method: "rk4", norm: "sample" }, /rk4 does not use the option norm/],
   [{ method: "rk4", maxSteps: 5 }, /does not use the option maxSteps/],
-  [{ method: "rk4", controller: {} }, /does not use the option controller/],
+  [{ method: "rk4", controller: integralController() }, /does not use the option controller/],
   [{ method: "rk4", jumpTimes: [1] }, /does not use the option jumpTimes/],
   [{ method: "rk4", adjointRtol: 1e-3, adjoint: "continuous" }, /rk4 does not use the option adjointRtol/],
   [

@@ -1,6 +1,7 @@
 /** The steps that an adaptive search has attempted, and its failures. */
 import type { DType } from "../../device/dtype.ts";
-import { NoProgressError } from "../divergence.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { type FailureReason, failureReasons, NoProgressError } from "../divergence.ts";
 import type { AdaptiveOptions, StepList } from "./steps.ts";
 
 /** The steps of a sample. */
@@ -11,15 +12,31 @@ interface Progress extends StepList {
   done: boolean;
   /** The end of a step that is closest to an event. */
   closest?: { readonly t: number; readonly distance: number };
-  /** Whether the last step was too short to advance the time. */
-  stuck: boolean;
+  /** Why the sample cannot continue. */
+  failure?: FailureReason;
+}
+
+/** Bits of the column that states how an attempt ends. */
+const [over, failed, infinite] = [1, 2, 4];
+
+/** The bits of an attempt, for {@linkcode follow}: the end is reached, the controller fails, the error is not finite. */
+export function endingOf(
+  { isOver, fails, isInfinite }: {
+    readonly isOver: Tensor;
+    readonly fails?: Tensor;
+    readonly isInfinite: Tensor;
+  },
+  dtype: DType,
+): Tensor {
+  const ending = isOver.cast(dtype).add(isInfinite.cast(dtype).mul(infinite));
+  return fails ? ending.add(fails.cast(dtype).mul(failed)) : ending;
 }
 
 /**
  * Reads the attempts of a search.
  *
- * @param rows `(examples, steps, samples, columns)`. The columns are start, end, in float32 two each, and the flags accepted,
- * restarted and over; with an event, its distance at the end.
+ * @param rows `(examples, steps, samples, columns)`. The columns are start, end, in float32 two each, the flags accepted and
+ * restarted, and the result of {@linkcode endingOf}; with an event, its distance at the end.
  * @param shape The shape of an example's rows.
  */
 export function follow(
@@ -35,22 +52,30 @@ export function follow(
   return Array.from({ length: count }, (_, list) => {
     const progress: Progress = {
       ...{ starts: [], ends: [], restarted: [], rejected: 0 },
-      ...{ time: begin, length: NaN, done: false, stuck: false },
+      ...{ time: begin, length: NaN, done: false },
     };
+    let wasInfinite = false;
     const first = Math.floor(list / samples) * perExample + list % samples * columns;
-    for (let step = 0; step < steps && !progress.done && !progress.stuck; step++) {
+    for (let step = 0; step < steps && !progress.done && !progress.failure; step++) {
       const at = first + step * samples * columns;
       const timeAt = (i: number) => direction * (rows[at + i] + (parts === 2 ? rows[at + i + 1] : 0));
       const [start, end] = [timeAt(0), timeAt(parts)];
-      const [taken, restarted, over] = [0, 1, 2].map((i) => rows[at + 2 * parts + i] !== 0);
+      const [taken, restarted] = [0, 1].map((i) => rows[at + 2 * parts + i] !== 0);
+      const ending = rows[at + 2 * parts + 2];
       progress.length = Math.abs(end - start);
-      progress.stuck = !(progress.length > 0);
+      const isStuck = !(progress.length > 0);
+      // The times of a stuck attempt may all be before the place where the error is infinite.
+      const isInfinite: boolean = (ending & infinite) !== 0 || isStuck && wasInfinite;
+      wasInfinite = isInfinite;
+      if (isStuck || ending & failed) {
+        progress.failure = isInfinite ? "notFinite" : isStuck ? "precision" : "dtMin";
+      }
       progress.time = taken ? end : start;
       if (taken) {
         progress.restarted.push(progress.starts.length === 0 || restarted);
         progress.starts.push(start);
         progress.ends.push(end);
-        progress.done = over;
+        progress.done = (ending & over) !== 0;
         const distance = rows[at + columns - 1];
         if (hasEvent && !(distance >= progress.closest?.distance!)) progress.closest = { t: end, distance };
       } else progress.rejected++;
@@ -61,15 +86,17 @@ export function follow(
 
 /** @throws {NoProgressError} If a sample has not reached the end. */
 export function checkProgress(...given: Parameters<typeof failureOf>): void {
-  const message = failureOf(...given);
-  if (message === undefined) return;
+  const failure = failureOf(...given);
+  if (!failure) return;
+  const { reason, message } = failure;
   const missing = given[0].find(({ done, closest }) => !done && closest);
-  if (!missing) throw new NoProgressError(message);
+  if (!missing) throw new NoProgressError(message, reason);
   const { t, distance } = missing.closest!;
   throw new NoProgressError(
     `odeintEvent: no event was found: the event function has the same sign at the ends of all steps up to t = ${missing.time}, and ` +
       `is closest to zero at t = ${t}, by ${distance}; check its sign, and note that two sign changes within one step are not ` +
       `seen: jumpTimes end steps at given times. The solve stopped: ${message}`,
+    reason,
   );
 }
 
@@ -78,16 +105,23 @@ function failureOf(
   samples: readonly Progress[],
   method: string,
   [begin, finish]: readonly [number, number],
-  { maxSteps, origin }: Pick<AdaptiveOptions, "maxSteps" | "origin">,
+  { maxSteps, origin, controller }: Pick<AdaptiveOptions, "maxSteps" | "origin" | "controller">,
   goal = `t = ${origin + finish}`,
   dtype: DType,
-): string | undefined {
-  const stuck = samples.findIndex((sample) => sample.stuck);
+): { reason: FailureReason; message: string } | undefined {
+  const stuck = samples.findIndex((sample) => sample.failure);
   const isLone = samples.length === 1;
   if (stuck >= 0) {
-    const place = describe(samples[stuck], origin);
-    return `odeint: ${method} cannot continue ${isLone ? "" : `sample ${stuck} `}at ${place}: ` +
-      "the state is not finite there, or rtol and atol are below the precision of " + dtype;
+    const reason = samples[stuck].failure!;
+    const place = `${isLone ? "" : `sample ${stuck} `}at ${describe(samples[stuck], origin)}`;
+    const advice: Partial<Record<FailureReason, string>> = {
+      dtMin: `, ${controller.dtMin}; choose a smaller dtMin, larger tolerances, or forceDtMin`,
+      precision: `; the state diverges, or rtol and atol are below the precision of ${dtype}`,
+    };
+    return {
+      reason,
+      message: `odeint: ${method} cannot continue ${place}: ${failureReasons[reason]}${advice[reason] ?? ""}`,
+    };
   }
   const left = samples.flatMap(({ done }, i) => done ? [] : [i]);
   if (left.length === 0) return undefined;
@@ -95,13 +129,14 @@ function failureOf(
   const last = left.reduce((a, b) => distance(b) > distance(a) ? b : a);
   const { time, length, rejected } = samples[last];
   const steps = `odeint: ${maxSteps} steps of ${method} from t = ${origin + begin}`;
-  return (isLone
+  const message = isLone
     ? `${steps} reached t = ${
       origin + time
     }, expected ${goal}; ${rejected} steps were rejected, and the last step size was ${length}. `
     : `${steps} are not enough for ${left.length} of ${samples.length} samples to reach ${goal}; the farthest from it, sample ` +
-      `${last}, is at ${describe(samples[last], origin)}. `) +
-    "Raise maxSteps, rtol or atol; very short steps indicate a stiff or diverging equation";
+      `${last}, is at ${describe(samples[last], origin)}. `;
+  const advice = "Raise maxSteps, rtol or atol; very short steps indicate a stiff or diverging equation";
+  return { reason: "maxSteps", message: message + advice };
 }
 
 function describe({ time, length, starts, rejected }: Progress, origin: number): string {

@@ -13,7 +13,7 @@ import { tidyLater } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { treeMap } from "../../tensor/tree.ts";
 import { type Parts, type PartsField, stageTimes, weigh } from "../runge_kutta.ts";
-import { checkProgress, follow } from "./adaptive_progress.ts";
+import { checkProgress, endingOf, follow } from "./adaptive_progress.ts";
 import {
   type AdaptiveOptions,
   columnShape,
@@ -26,7 +26,9 @@ import { type Clock, clockOf, latest, smallestTime } from "./clock.ts";
 import { type AdaptiveMethod, embeddedStep, evaluationsOf } from "./embedded.ts";
 import { checkIndependence, gradientOfFirstSample } from "../implicit/implicit_step.ts";
 import { interpolateAt, supportOf } from "./interpolation.ts";
-import { errorRatio, firstStep, precisionOf, stepFactor } from "./step_control.ts";
+import { decide, type ErrorMemory, largestError, limitSize } from "../control/next_step.ts";
+import { toleranceFor } from "../control/tolerances.ts";
+import { errorRatio, firstStep, precisionOf } from "./step_control.ts";
 
 /** The numbers of an event, and the crossings that end a search. */
 export interface EventGoal {
@@ -59,8 +61,7 @@ type Attempt = {
   readonly restarted: Tensor;
   /** 1 if the end is not reached, and the last step advanced the time. */
   readonly goes: Tensor;
-  /** The errors of the last two accepted steps. */
-  readonly errors: readonly [Tensor, Tensor];
+  readonly errors: ErrorMemory;
   /** The state at the last time; or, with an event, the last accepted step: state, slope, time, length, numbers of the event. */
   readonly kept: Parts;
   /** The numbers of the event at the end of the last accepted step. */
@@ -90,7 +91,8 @@ export function* searchSteps(
   goal: SearchGoal = {},
 ): Reading<Found> {
   const { dtype } = y0[0];
-  const { norm, maxSteps, compile } = options;
+  const { norm, maxSteps, compile, controller } = options;
+  const [rtol, atol] = [options.rtol, options.atol].map((tolerance) => toleranceFor(tolerance, y0[0]));
   const { controlled = y0.length, event, wantsFinal = false } = goal;
   const control = (parts: Parts) => parts.slice(0, controlled);
   const direction = Math.sign(finish - begin);
@@ -106,8 +108,10 @@ export function* searchSteps(
     evaluations++;
     return f(turned(time), y);
   };
-  const jumps = [...new Set(Array.from(options.jumps ?? [], (jump) => direction * jump))]
-    .filter((jump) => jump > direction * begin && !(norm === "sample" && jump >= direction * finish));
+  const inside = (times: ArrayLike<number> = []) =>
+    [...new Set(Array.from(times, (time) => direction * time))]
+      .filter((time) => time > direction * begin && !(norm === "sample" && time >= direction * finish));
+  const [jumps, stops] = [inside(options.jumps), inside(options.stops)];
   const clock = clockOf(dtype, fill);
   const last = clock.constant(Math.min(direction * finish, latest));
 
@@ -117,12 +121,12 @@ export function* searchSteps(
     const guess = () => {
       const later = (distance: Tensor, z: Parts) =>
         control(field(distance.add(direction * begin), [...z, ...y.slice(controlled)]));
-      return firstStep(later, direction, control(y), control(slope), order, options, norm);
+      return firstStep(later, direction, control(y), control(slope), order, { rtol, atol }, norm);
     };
     const numbers = event?.values(fill(begin), y);
     return stopped<Attempt>({
       time: clock.at(direction * begin),
-      size: options.stepSize === undefined ? guess() : fill(options.stepSize),
+      size: limitSize(controller, options.stepSize === undefined ? guess() : fill(options.stepSize)),
       y,
       slope,
       restarted: fill(0),
@@ -135,7 +139,10 @@ export function* searchSteps(
 
   const attempt = (from: Attempt) => {
     const { time, size, y, errors: [previous, earlier] } = from;
-    const ahead = jumps.length > 0 ? clock.next(time, jumps) : undefined;
+    const [jump, stop] = [jumps, stops].map((times) =>
+      times.length > 0 ? clock.next(time, times) : undefined
+    );
+    const ahead = jump && stop ? clock.earlier(jump, stop) : jump ?? stop;
     const target = norm === "sample" ? ahead ? clock.earlier(ahead, last) : last : ahead;
     const left = target && clock.between(time, target);
     const lands = left && size.greaterEqual(left);
@@ -144,7 +151,7 @@ export function* searchSteps(
     const length = lands
       ? lands.where(left!, clock.lengthOf(time, size, end))
       : clock.lengthOf(time, size, end);
-    const jumping = ahead && lands!.and(clock.between(end, ahead).equal(0));
+    const jumping = jump && lands!.and(clock.between(end, jump).equal(0));
     const neighbour = (at: Tensor, side: number) =>
       at.add(at.abs().maximum(smallestTime).mul(side * precisionOf(dtype)));
 
@@ -162,13 +169,13 @@ export function* searchSteps(
       slope,
     );
     const error = weigh(tableau.error, step.stages.map(control), dt);
-    const estimate = errorRatio(error, control(y), control(step.y), options, norm);
+    const estimate = errorRatio(error, control(y), control(step.y), { rtol, atol }, norm);
     const isSolved = norm === "sample" ? step.isSolved?.reshape(column) : step.isSolved?.all();
     // Steps whose equations were not solved are repeated with less than half the size.
     const ratio = isSolved ? isSolved.where(estimate, estimate.maximum(2 ** order)) : estimate;
     const goes = from.goes.greater(0);
-    const taken = goes.and(ratio.lessEqual(1));
-    const factor = stepFactor(ratio, [previous, earlier], order, options.controller);
+    const { accepted, next, fails } = decide(controller, order, ratio, from.errors, size, length);
+    const taken = goes.and(accepted);
     const advances = clock.between(time, end).greater(0);
     const reaches = clock.between(end, last).greater(0).not();
     let isOver = taken.and(reaches);
@@ -189,15 +196,16 @@ export function* searchSteps(
         from.kept,
       );
     }
-    const rows = [...time, ...end, taken.cast(dtype), from.restarted, isOver.cast(dtype), ...distance];
+    const flags = { isOver, fails, isInfinite: ratio.less(largestError).not() };
+    const rows = [...time, ...end, taken.cast(dtype), from.restarted, endingOf(flags, dtype), ...distance];
     return stopped({
       carry: {
         time: clock.where(taken, end, time),
-        size: goes.where(length.mul(factor), size),
+        size: goes.where(next, size),
         y: choose(taken, step.y, y),
         slope: choose(taken, step.stages.at(-1)!, restarts ? from.slope : slope),
         restarted: jumping ? taken.where(jumping.cast(dtype), from.restarted) : from.restarted,
-        goes: goes.and(advances).and(isOver.not()).cast(dtype),
+        goes: (fails ? goes.and(fails.not()) : goes).and(advances).and(isOver.not()).cast(dtype),
         errors: [taken.where(ratio, previous), taken.where(previous, earlier)] as const,
         kept,
         values,

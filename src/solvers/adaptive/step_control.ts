@@ -1,18 +1,17 @@
 /**
- * Step sizes: the norm of errors, the first step size as in torchdiffeq, and the next step size. (Hairer, Norsett, Wanner, "Solving
- * Ordinary Differential Equations I", section II.4.)
+ * The norm of errors, and the first step size as in torchdiffeq. (Hairer, Norsett, Wanner, "Solving Ordinary Differential
+ * Equations I", section II.4.)
  */
-import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { isCapturing, JitError } from "../../device/capture.ts";
 import type { DType } from "../../device/dtype.ts";
 import { peekHostValues } from "../../tensor/host.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
+import type { Tensor, TensorLike } from "../../tensor/tensor.ts";
 import type { Parts } from "../runge_kutta.ts";
 
-/** Tolerances of the error of a step: `atol + rtol |y|` in the root mean square over all elements. */
-export interface Tolerances {
-  readonly rtol: number;
-  readonly atol: number;
+/** Tolerances of the error of a step that broadcast against the state: `atol + rtol |y|`. */
+export interface ErrorScale {
+  readonly rtol: TensorLike;
+  readonly atol: TensorLike;
 }
 
 /**
@@ -20,96 +19,6 @@ export interface Tolerances {
  * the elements of each sample, so that each sample takes its own steps.
  */
 export type ErrorNorm = "batch" | "sample";
-
-/**
- * A PID controller of step sizes. The step size is multiplied by
- * `safety * r0^(-(p + i + d) / k) * r1^((p + 2 d) / k) * r2^(-d / k)`. Here, r0 is the error of this step divided by the tolerance,
- * r1 and r2 are those of the two steps before it, k is the order of the method, and p, i, d are `pcoeff`, `icoeff`, `dcoeff`.
- * (Soderlind, "Digital filters in adaptive time-stepping", 2003. The names are those of Diffrax.) The default p = 0, i = 1,
- * d = 0 is the integral controller of torchdiffeq. It is always used after a rejected step.
- */
-export interface StepController {
-  /**
-   * Proportional coefficient. 0.3 or 0.4 with an `icoeff` of 0.3 suits moderately stiff equations.
-   *
-   * @default {0}
-   */
-  pcoeff?: number;
-  /**
-   * Integral coefficient.
-   *
-   * @default {1}
-   */
-  icoeff?: number;
-  /**
-   * Derivative coefficient.
-   *
-   * @default {0}
-   */
-  dcoeff?: number;
-  /**
-   * Safety factor of the next step size.
-   *
-   * @default {0.9}
-   */
-  safety?: number;
-  /**
-   * Smallest factor between step sizes. After an accepted step the size does not decrease.
-   *
-   * @default {0.2}
-   */
-  factormin?: number;
-  /**
-   * Largest factor between step sizes.
-   *
-   * @default {10}
-   */
-  factormax?: number;
-}
-
-const controllerOptionNames: OptionNames<StepController> = {
-  pcoeff: "optional",
-  icoeff: "optional",
-  dcoeff: "optional",
-  safety: "optional",
-  factormin: "optional",
-  factormax: "optional",
-};
-
-/** The integral controller of torchdiffeq. */
-export const integralController: Required<StepController> = {
-  pcoeff: 0,
-  icoeff: 1,
-  dcoeff: 0,
-  safety: 0.9,
-  factormin: 0.2,
-  factormax: 10,
-};
-
-/**
- * Completes a controller with defaults.
- *
- * @throws {RangeError} If a number is out of range.
- */
-export function checkController(given: StepController = {}): Required<StepController> {
-  checkOptions("odeint: controller", given, controllerOptionNames);
-  const controller = { ...integralController, ...given };
-  const { safety, factormin, factormax } = controller;
-  for (const [name, value] of Object.entries(controller)) {
-    if (!Number.isFinite(value)) {
-      throw new RangeError(`odeint: controller.${name} is ${value}, expected a number`);
-    }
-  }
-  if (!(safety > 0 && safety <= 1)) {
-    throw new RangeError(`odeint: controller.safety is ${safety}, expected more than 0 and 1 at most`);
-  }
-  if (!(factormin > 0 && factormin < 1 && factormax > 1)) {
-    throw new RangeError(
-      `odeint: controller.factormin is ${factormin} and factormax ${factormax}, expected 0 < factormin < 1 < factormax`,
-    );
-  }
-  return controller;
-}
 
 /**
  * The root mean square of each part relative to a scale, 0 for empty parts. The maximum over parts is returned: as a scalar, or as
@@ -150,7 +59,7 @@ export function errorRatio(
   error: Parts,
   before: Parts,
   after: Parts,
-  { rtol, atol }: Tolerances,
+  { rtol, atol }: ErrorScale,
   norm: ErrorNorm,
 ): Tensor {
   const scales = before.map((y, i) => y.abs().maximum(after[i].abs()).mul(rtol).add(atol));
@@ -169,7 +78,7 @@ export function firstStep(
   y: Parts,
   slope: Parts,
   order: number,
-  { rtol, atol }: Tolerances,
+  { rtol, atol }: ErrorScale,
   norm: ErrorNorm,
 ): Tensor {
   const scales = y.map((part) => part.abs().mul(rtol).add(atol));
@@ -187,29 +96,4 @@ export function firstStep(
     isStill.where(1, fastest).pow(-1).mul(0.01).pow(1 / order),
   );
   return trial.mul(100).minimum(guess);
-}
-
-/** The errors of the last two accepted steps, the latest first. */
-type ErrorMemory = readonly [Tensor, Tensor];
-
-/**
- * The factor between this step size and the next. It is below one after a rejected step.
- *
- * @param ratio The result of {@linkcode errorRatio}.
- */
-export function stepFactor(
-  ratio: Tensor,
-  [previous, earlier]: ErrorMemory,
-  order: number,
-  { pcoeff, icoeff, dcoeff, safety, factormin, factormax }: Required<StepController>,
-): Tensor {
-  // The lower bound avoids infinite factors for an error of zero.
-  const power = (error: Tensor, exponent: number) => error.maximum(1e-10).pow(exponent / order);
-  const terms = [power(ratio, -(pcoeff + icoeff + dcoeff))];
-  if (pcoeff + 2 * dcoeff !== 0) terms.push(power(previous, pcoeff + 2 * dcoeff));
-  if (dcoeff !== 0) terms.push(power(earlier, -dcoeff));
-  const longer = terms.reduce((product, term) => product.mul(term)).mul(safety).clip(1, factormax);
-  const shorter = power(ratio, -1).mul(safety).maximum(factormin);
-  // NaN is neither at most 1 nor above 1: the step size shrinks.
-  return ratio.lessEqual(1).where(longer, ratio.greater(1).where(shorter, factormin));
 }

@@ -4,7 +4,9 @@ import { largest } from "../../device/min_max.ts";
 import type { DType } from "../../device/dtype.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { smallestTime } from "./clock.ts";
-import { type ErrorNorm, precisionOf, type StepController, type Tolerances } from "./step_control.ts";
+import type { ErrorController } from "../control/controller.ts";
+import type { Tolerances } from "../control/tolerances.ts";
+import { type ErrorNorm, precisionOf } from "./step_control.ts";
 
 /** Options of the search for steps. */
 export interface AdaptiveOptions extends Tolerances {
@@ -14,11 +16,13 @@ export interface AdaptiveOptions extends Tolerances {
   readonly stepSize?: number;
   /** Times at which the vector field may jump. A step ends at each of them, and the next step evaluates its first slope again. */
   readonly jumps?: ArrayLike<number>;
+  /** Times at which a step ends, without a jump. */
+  readonly stops?: ArrayLike<number>;
   /** The first of the jumps as a tensor, if a gradient with respect to them is being computed. */
   readonly watchedJumps?: Tensor;
   /** The origin of all other times. Messages add it, so that they contain the user's times. */
   readonly origin: number;
-  readonly controller: Required<StepController>;
+  readonly controller: ErrorController;
   readonly norm: ErrorNorm;
 }
 

@@ -11,7 +11,8 @@ import { hasValues, withoutRecording } from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { rk4 } from "../methods/rk4.ts";
-import { readNumber, type Tolerances } from "../adaptive/step_control.ts";
+import { readNumber } from "../adaptive/step_control.ts";
+import { toleranceFor, type Tolerances } from "../control/tolerances.ts";
 import { combine, rungeKuttaStep, type VectorField } from "../runge_kutta.ts";
 
 /** A multistep method of Adams. */
@@ -136,7 +137,7 @@ function solveImplicitly(
   y0: Tensor,
   grid: Float64Array,
   lengths: readonly number[],
-  { rtol, atol }: Tolerances,
+  tolerances: Tolerances,
 ): { states: Tensor; final: Tensor; evaluations: number } {
   if (!hasValues(y0)) {
     throw new Error(
@@ -145,6 +146,7 @@ function solveImplicitly(
     );
   }
   const { dtype } = y0;
+  const [rtol, atol] = [tolerances.rtol, tolerances.atol].map((tolerance) => toleranceFor(tolerance, y0));
   const largestChange = (a: Tensor, b: Tensor) =>
     withoutRecording(() =>
       tidy(() => readNumber(a.sub(b).abs().div(a.abs().maximum(b.abs()).mul(rtol).add(atol)).max()))

@@ -9,7 +9,7 @@ import { checkStates } from "../divergence.ts";
 import type { StatePlace } from "../packed_state.ts";
 import { locateInSteps, shiftTimes } from "./step_times.ts";
 import { type ReversibleMethod, solveReversibly } from "../adjoints/reversible.ts";
-import type { Tolerances } from "../adaptive/step_control.ts";
+import type { Tolerances } from "../control/tolerances.ts";
 import { rungeKuttaStep, type VectorField } from "../runge_kutta.ts";
 import type { ButcherTableau } from "../tableaus.ts";
 

@@ -1,4 +1,5 @@
 /** The times of fixed steps. */
+import { describe } from "../../device/describe.ts";
 
 /** Maximum number of steps of a solve: their times alone occupy 200 MB. */
 const maxFixedSteps = 2 ** 23;
@@ -86,16 +87,16 @@ export function checkOutputTimes(t: Float64Array, operation: string): void {
 }
 
 /** @throws {RangeError} If a time of an option is NaN or infinite. */
-export function checkFinite(times: ArrayLike<number>, name: string): void {
+export function checkFinite(times: ArrayLike<number>, name: string, operation = "odeint"): void {
   const wrong = Array.from(times).findIndex((time) => !Number.isFinite(time));
   if (wrong >= 0) {
-    throw new RangeError(`odeint: ${name}[${wrong}] is ${times[wrong]}, expected a finite time`);
+    throw new RangeError(`${operation}: ${name}[${wrong}] is ${times[wrong]}, expected a finite time`);
   }
 }
 
 /** @throws {RangeError} If a step size is not positive and finite. */
 export function checkStepSize(stepSize: number, operation = "odeint"): void {
-  if (!(stepSize > 0) || !Number.isFinite(stepSize)) {
-    throw new RangeError(`${operation}: stepSize is ${stepSize}, expected a positive, finite number`);
-  }
+  if (Number.isFinite(stepSize) && stepSize > 0) return;
+  const found = typeof stepSize === "number" ? stepSize : describe(stepSize);
+  throw new RangeError(`${operation}: stepSize is ${found}, expected a positive, finite number`);
 }

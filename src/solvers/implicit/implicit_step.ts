@@ -7,7 +7,7 @@ import { derivativeOrder, withoutAnyRecording } from "../../tensor/primitive.ts"
 import type { Tensor, TensorLike } from "../../tensor/tensor.ts";
 import { basisOf } from "./linear_systems.ts";
 import { newtonInverse, refine, solveStage } from "./newton.ts";
-import type { Tolerances } from "../adaptive/step_control.ts";
+import { type PackedTolerance, toleranceFor, type Tolerances } from "../control/tolerances.ts";
 import {
   type Parts,
   type PartsField,
@@ -56,6 +56,11 @@ export function implicitStep(
   const field = (t: Tensor) => (z: Tensor) => join(f(t, [...split(z), ...y.slice(coupled)]));
   const length = typeof dt === "number" ? scalar(dt, dtype) : dt;
   const scale = (hasOwnSteps ? length.reshape([samples, 1]) : length).mul(tableau.diagonal);
+  const allowed = (tolerance: PackedTolerance) => {
+    const one = toleranceFor(tolerance, y[0]);
+    return typeof one === "number" ? one : join(Array.from({ length: coupled }, () => one));
+  };
+  const stageTolerances = { rtol: allowed(tolerances.rtol), atol: allowed(tolerances.atol) };
   const basis = basisOf(coupled * n, dtype);
   const inverse = size === 0 ? undefined : newtonInverse(field(timeAt(0)), join(y), scale, basis);
   // Each recording tape adds one order of gradients.
@@ -65,7 +70,7 @@ export function implicitStep(
   const solve: StageRule = (_, t, known) => {
     if (inverse) {
       const base = join(known);
-      const found = solveStage(field(t), base, scale, guess, inverse, tolerances);
+      const found = solveStage(field(t), base, scale, guess, inverse, stageTolerances);
       guess = orders > 0 ? refine(field(t), base, scale, found.slope, orders, basis) : found.slope;
       isSolved = isSolved?.and(found.isSolved) ?? found.isSolved;
     }

@@ -6,9 +6,9 @@
 import { vjp } from "../../autodiff/grad.ts";
 import { concatenate, stopGradient } from "../../tensor/functions.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
+import type { Tensor, TensorLike } from "../../tensor/tensor.ts";
 import { type Basis, invert, multiply } from "./linear_systems.ts";
-import { precisionOf, type Tolerances } from "../adaptive/step_control.ts";
+import { precisionOf } from "../adaptive/step_control.ts";
 
 /** A function of states `(samples, n)`, whose samples do not depend on each other. */
 type StateFunction = (y: Tensor) => Tensor;
@@ -56,7 +56,7 @@ export function solveStage(
   scale: Tensor,
   guess: Tensor,
   inverse: Tensor,
-  { rtol, atol }: Tolerances,
+  { rtol, atol }: { readonly rtol: TensorLike; readonly atol: TensorLike },
 ): StageSolution {
   return withoutRecording(() => {
     const base = stopGradient(known);
