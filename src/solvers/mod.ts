@@ -15,6 +15,10 @@
 export type { VectorField } from "./runge_kutta.ts";
 export type { ButcherTableau, EmbeddedTableau, RungeKutta } from "./tableaus.ts";
 export { findOdeintSteps, odeint } from "./odeint.ts";
+export { type SaveSolveOptions, type Solution, solve } from "./solve.ts";
+export { solveResults } from "./adaptive/adaptive.ts";
+export type { SaveAt } from "./save_options.ts";
+export type { DenseSolution, DenseTimes } from "./dense_solution.ts";
 export type { AdaptiveSteps, Adjoint, SolveOptions } from "./solve_options.ts";
 export type {
   AdamsMethodName,

@@ -3,7 +3,14 @@ import { checkOptions } from "../device/options.ts";
 import { hostTimes } from "../tensor/host.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
-import { findSteps, recordStatistics, runSearchAsync, solveAdaptively } from "./adaptive/adaptive.ts";
+import {
+  findSteps,
+  recordStatistics,
+  runSearchAsync,
+  solveAdaptively,
+  type Solved,
+  type Wanted,
+} from "./adaptive/adaptive.ts";
 import type { AdaptiveOptions } from "./adaptive/steps.ts";
 import { sameSteps, stepsOnGrid } from "./adaptive/steps_on_grid.ts";
 import { solveBackwardsAdaptively, solveBackwardsInSteps, solveWithAdjoint } from "./adjoints/adjoint.ts";
@@ -104,7 +111,7 @@ export interface ShiftedField {
  * Shifts a vector field. If float32 cannot hold the times and the field does not use them, the origin is the first time; otherwise
  * it is 0.
  */
-function shiftField<S extends Tree>(
+export function shiftField<S extends Tree>(
   f: VectorField<S>,
   state: PackedState<S>,
   times: Float64Array,
@@ -128,21 +135,43 @@ export function solveTree<S extends Tree>(
   options: SolveOptions,
   defaults: SolveDefaults,
 ): S {
-  const solve = (y0: Tensor) => solvePacked(field, { ...state, y0 }, t.host, options, defaults);
-  if (!t.watched) return state.unpack(solve(state.y0), 1);
-  const times = shiftTimes(t.host, field.origin);
-  const ownTimes = normOf(options) === "sample";
-  return state.unpack(withTimeGradients(field.f, state.y0, times, t.watched, ownTimes, solve), 1);
+  return state.unpack(solveTimed(field, state, t, options, defaults).y, 1);
 }
 
-/** As {@linkcode solveTree}, but returns packed states `(length(t), ...y0.shape)`, without gradients for times. */
+/** As {@linkcode solveTree}, but returns packed states `(length(t), ...y0.shape)`, and what else is wanted. */
+export function solveTimed(
+  field: ShiftedField,
+  state: StateLayout,
+  t: SolveTimes,
+  options: SolveOptions,
+  defaults: SolveDefaults,
+  wanted?: Wanted,
+): Solved {
+  const solve = (y0: Tensor) => solvePacked(field, { ...state, y0 }, t.host, options, defaults, wanted);
+  if (!t.watched) return solve(state.y0);
+  const times = shiftTimes(t.host, field.origin);
+  const ownTimes = normOf(options) === "sample";
+  let solved!: Solved;
+  const y = withTimeGradients(
+    field.f,
+    state.y0,
+    times,
+    t.watched,
+    ownTimes,
+    (y0) => (solved = solve(y0)).y,
+  );
+  return { ...solved, y };
+}
+
+/** As {@linkcode solveTimed}, without gradients for times. */
 export function solvePacked(
   { origin, f, usesTime }: ShiftedField,
   state: StateLayout,
   t: Float64Array,
   options: SolveOptions,
   defaults: SolveDefaults,
-): Tensor {
+  wanted: Wanted = {},
+): Solved {
   const chosen = options.method ?? options.steps?.method;
   const { method, isDefault } = { method: chosen ?? defaults.method, isDefault: chosen === undefined };
   const { y0, locate } = state;
@@ -178,7 +207,7 @@ export function solvePacked(
     checkTimeResolution(t, y0.dtype, () => usesTime(normOf(options)));
     const adaptive = stopAtOutputTimes(
       method,
-      times,
+      wanted.rows ? [...times, ...wanted.rows.all] : times,
       checkAdaptiveOptions(options, state, origin, defaults),
     );
     const isFixed = options.controller?.kind === "fixed";
@@ -189,8 +218,20 @@ export function solvePacked(
       : undefined;
     const solver = withStageTolerances(tableau, adaptive);
     const solve = (field: VectorField) =>
-      solveAdaptively(solver, field, y0, times, { ...adaptive, ...scanOptions, statistics }, steps);
+      solveAdaptively(solver, field, y0, times, { ...adaptive, ...scanOptions, statistics }, steps, wanted);
     if (adjoint !== "continuous") return solve(checked);
+    const refused = wanted.keepsSteps
+      ? "save.steps and save.dense"
+      : wanted.rows
+      ? "times of each sample"
+      : wanted.throws === false
+      ? "throw: false"
+      : undefined;
+    if (refused) {
+      throw new RangeError(
+        `solve: the adjoint "continuous" of ${name} does not support ${refused}; use the adjoint "direct" or "checkpoint"`,
+      );
+    }
     const { adjointRtol, adjointAtol } = options;
     const backwards = {
       ...adaptive,
@@ -204,9 +245,16 @@ export function solvePacked(
       checked,
       y0,
       (field) => solve(isTraced ? field : checked),
-      (states) => [states],
-      (...given) =>
-        solveBackwardsAdaptively(withStageTolerances(tableau, backwards, 2), times, backwards, ...given),
+      ({ y }) => [y],
+      (field, { y }, ...given) =>
+        solveBackwardsAdaptively(
+          withStageTolerances(tableau, backwards, 2),
+          times,
+          backwards,
+          field,
+          y,
+          ...given,
+        ),
     );
   }
   const { coupling } = options;
@@ -224,26 +272,27 @@ export function solvePacked(
       statistics,
       backwards: adjoint === "reversible",
     });
-  if (adjoint !== "continuous") return solve(checked);
+  if (adjoint !== "continuous") return { y: solve(checked) };
   // A multistep method needs past slopes, which the adjoint equation does not have.
   const backwards = tableau.kind === "adams" ? rk4 : tableau.kind === "reversible" ? tableau.base : tableau;
-  return solveWithAdjoint(
+  const y = solveWithAdjoint(
     checked,
     y0,
     solve,
     (states) => [states],
     (...given) => solveBackwardsInSteps(backwards, times, { ...choice, compile }, ...given),
   );
+  return { y };
 }
 
 /** Ends a step at each output time if the method has no dense output. */
 function stopAtOutputTimes(
   method: MethodChoice,
-  times: Float64Array,
+  times: ArrayLike<number>,
   options: AdaptiveOptions,
 ): AdaptiveOptions {
   if (hasDenseOutput(method)) return options;
-  return { ...options, jumps: [...Array.from(options.jumps ?? []), ...times] };
+  return { ...options, jumps: [...Array.from(options.jumps ?? []), ...Array.from(times)] };
 }
 
 /**

@@ -183,7 +183,7 @@ export function odeintEvent<S extends Tree>(
     const shifted = { origin: 0, f, usesTime: (norm: ErrorNorm) => usesTime(f, y0, norm) };
     const times = Float64Array.of(start, end);
     const packed = { ...state, y0 };
-    const y = solvePacked(shifted, packed, times, { ...others, method, steps }, odeDefaults).select(0, 1);
+    const y = solvePacked(shifted, packed, times, { ...others, method, steps }, odeDefaults).y.select(0, 1);
     if (derivativeOrder() === 0) return { t, y };
     return followEvent(f, (t, y) => nearestOf(values(t, y), signs), t, y);
   };

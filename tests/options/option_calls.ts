@@ -139,6 +139,8 @@ export const calls: Readonly<Record<string, Call>> = {
   integralController: [(options) => weft.integralController(options), { dtMax: 0.1, stepTimes: [0.5] }],
   piController: [(options) => weft.piController(options), { pCoeff: 0.4, iCoeff: 0.3 }],
   pidController: [(options) => weft.pidController(options), { dCoeff: 0.1, safety: 0.8 }],
+  solve: [(options) => weft.solve(decay, y0, [0, 1], options), { rtol: 1e-3, throw: false }],
+  "solve save": [(save) => weft.solve(decay, y0, [0, 1], { save }), { dense: true, start: true }],
   findOdeintSteps: [(options) => weft.findOdeintSteps(decay, y0, [0, 1], options), { rtol: 1e-3 }],
   odeintEvent: [
     (options) => weft.odeintEvent((_t, y) => y.zerosLike().sub(1), y0, 0, (_t, y) => y.select(0, 0), options),

@@ -117,6 +117,7 @@ const callsOfSeveral: Record<string, readonly [call: (...args: never[]) => unkno
   terminalTimes: [weft.terminalTimes, tensor([0, 1, 2, 3]), tensor([1, 2], int32)],
   combineSignatures: [weft.combineSignatures, weft.signature(series, 2), weft.signature(series, 2), 3, 2],
   odeint: [weft.odeint, decay, x, [0, 1], {}],
+  solve: [weft.solve, decay, x, [0, 1], {}],
   findOdeintSteps: [weft.findOdeintSteps, decay, x, [0, 1], {}],
   integralController: [weft.integralController, {}],
   constantStepSize: [weft.constantStepSize, 0.1],

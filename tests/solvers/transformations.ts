@@ -6,6 +6,7 @@ import {
   cdeint,
   constantStepSize,
   CubicSpline,
+  type DenseSolution,
   type DType,
   grad,
   GRU,
@@ -18,9 +19,11 @@ import {
   odeint,
   odeintEvent,
   piController,
+  type SaveAt,
   scan,
   sdeint,
   type SdeOptions,
+  solve,
   type SolveOptions,
   stack,
   stepTo,
@@ -42,6 +45,8 @@ interface Kind {
   readonly solve: Solve;
   /** Transformations, or `jit` of them, that throw an error instead, and a part of its message. */
   readonly except?: Readonly<Record<string, RegExp>>;
+  /** A part of the message of the error that every transformation throws inside `jit`. */
+  readonly inJit?: RegExp;
   /** Largest relative difference. Default: 1e-7. */
   readonly tolerance?: number;
   /** Whether the table runs on a GPU too. */
@@ -61,6 +66,21 @@ const tight = { rtol: 1e-11, atol: 1e-12 } as const;
 
 function adaptive(name: string, options: SolveOptions = {}): Kind {
   return ode(name, { method: "dopri5", ...tight, ...options }, { tolerance: 1e-5 });
+}
+
+/** Steps whose number does not depend on small changes, so that differences with them are smooth. */
+const coarse: SolveOptions = { method: "dopri5", rtol: 1e-9, atol: 1e-11 };
+
+function saving(name: string, save: SaveAt<Tensor>, options: SolveOptions = coarse): Kind {
+  return {
+    name: `solve: ${name}`,
+    solve(w, x) {
+      const { y, dense } = solve((t, y) => y.matmul(w).sin().add(t), x, [0, 1], { ...options, save });
+      return dense ? (dense as DenseSolution<Tensor>).evaluate([[0.3, 0.7], [0.5, 1]]) : y;
+    },
+    tolerance: 1e-5,
+    inJit: save.dense && options === coarse ? /inside jit the number of steps is unknown/ : undefined,
+  };
 }
 
 function sde(options: SdeOptions, more: Partial<Kind> = {}): Kind {
@@ -109,6 +129,12 @@ export const kinds: readonly Kind[] = [
     },
   },
   ode("rk4", { method: "rk4", stepSize: 0.25 }, { onGpu: true }),
+  saving("times of each sample, rk4", { t: [[0.3, 1], [0.7, 0.9]] }, { method: "rk4", stepSize: 0.25 }),
+  saving("times of each sample", { t: [[0.3, 1], [0.7, 0.9]] }),
+  saving("fn", { t: [0.3, 1], fn: (t, y) => y.sin().mul(t) }, { ...coarse, norm: "sample" }),
+  saving("dense, rk4", { dense: true }, { method: "rk4", stepSize: 0.25 }),
+  saving("dense", { dense: true }),
+  saving("steps, rk4", { steps: true }, { method: "rk4", stepSize: 0.25 }),
   ode("rk4, checkpoint", { method: "rk4", stepSize: 0.25, adjoint: "checkpoint" }),
   ode("rk4, stepped", { method: "rk4", stepSize: 0.5, executor: "stepped" }),
   ode("rk4, not compiled", { method: "rk4", stepSize: 0.5, compile: false }),

@@ -17,9 +17,13 @@ import {
 } from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { replay } from "./adaptive_replay.ts";
+import { ones } from "../../tensor/creation.ts";
+import { type FailureReason, failureReasons } from "../divergence.ts";
+import { replay, tableOf } from "./adaptive_replay.ts";
 import { type EventGoal, searchSteps } from "./adaptive_search.ts";
-import { type AdaptiveOptions, columnShape, largestCount, type Steps } from "./steps.ts";
+import { type AdaptiveOptions, columnShape, largestCount, type StepList, type Steps } from "./steps.ts";
+import type { StepSupport } from "./interpolation.ts";
+import { readRows, type RowTimes, type Saved, type Trajectory } from "./trajectory.ts";
 import { type AdaptiveMethod, embeddedStep, evaluationsOf } from "./embedded.ts";
 import { precisionOf } from "./step_control.ts";
 import { findSignChange } from "../sign_change.ts";
@@ -120,6 +124,23 @@ function ofParts(f: VectorField): PartsField {
   return (t, [y]) => [f(t, y)];
 }
 
+/** Results of a solve beside the states at the times that all samples share. */
+export interface Wanted {
+  /** Other times, whose states are returned instead. */
+  readonly rows?: RowTimes;
+  /** Whether the trajectory is returned. */
+  readonly keepsSteps?: boolean;
+  /** Whether a sample that does not reach the end is an error. Default: true. */
+  readonly throws?: boolean;
+}
+
+/** The result of a solve. */
+export interface Solved extends Saved {
+  /** Why the solve has ended, `()` or `(samples)`. Missing if a failure is an error. */
+  readonly result?: Tensor;
+  readonly trajectory?: Trajectory;
+}
+
 /** The states at the output times, `(times, ...state)`. */
 export function solveAdaptively(
   tableau: AdaptiveMethod,
@@ -128,33 +149,95 @@ export function solveAdaptively(
   times: Float64Array,
   { statistics, ...options }: Options,
   given?: Steps,
-): Tensor {
+  wanted: Wanted = {},
+): Solved {
+  const { rows, keepsSteps = false, throws = true } = wanted;
   if (!given && isCapturing()) {
+    if (keepsSteps) {
+      throw new JitError(
+        "solve: inside jit the number of steps is unknown, so that save.steps and save.dense have no shape; save the states at " +
+          "given times, save: { t }, find the steps before, or solve outside of jit",
+      );
+    }
     return inEachCallOf(
       f,
       y0,
       options,
+      rows !== undefined,
       (f, y0, watchedJumps) =>
-        solveAdaptively(tableau, f, y0, times, { ...options, watchedJumps, statistics }),
+        solveAdaptively(
+          tableau,
+          f,
+          y0,
+          times,
+          { ...options, watchedJumps, statistics },
+          undefined,
+          wanted,
+        ),
     );
   }
   if (!given && beneathAll(y0).values.device.info.kind !== "cpu") throw cannotRead(y0);
+  const interval = [times[0], times[times.length - 1]] as const;
   let steps = given;
   let final: Tensor | undefined;
   if (!steps) {
-    const interval = [times[0], times[times.length - 1]] as const;
-    const isFinal = times.length === 2 && derivativeOrder() === 0 && !isRecording();
+    const isFinal = !rows && !keepsSteps && times.length === 2 && derivativeOrder() === 0 && !isRecording();
     const wantsFinal = isFinal && options.norm === "batch";
     final = tidy(() => {
-      const found = runSearch(searchSteps(tableau, ofParts(f), [y0], interval, options, { wantsFinal }));
+      const searched = { ...options, throws };
+      const found = runSearch(searchSteps(tableau, ofParts(f), [y0], interval, searched, { wantsFinal }));
       steps = found.steps;
       // With steps per sample, each last step ends at the last time.
-      return isFinal ? (wantsFinal ? found.kept : found.y)[0] : undefined;
+      const isReached = steps.lists.every(({ failure }) => !failure);
+      return isFinal && isReached ? (wantsFinal ? found.kept : found.y)[0] : undefined;
     });
   }
   recordStatistics(statistics, steps!);
-  if (final) return stack([y0, final]);
-  return tidy(() => concatenate([y0.expandDims(0), replay(tableau, f, y0, times, steps!, options)]));
+  const result = throws ? undefined : numbersOf(steps!, y0, codeOf);
+  if (final) return { y: stack([y0, final]), result };
+  const isWhole = steps!.lists.every(({ failure }) => !failure);
+  // With steps per sample, each last step ends at the last time. Shared steps may end later.
+  const isLast = !rows && !keepsSteps && times.length === 2 && steps!.norm === "sample" && isWhole;
+  const [y, ...rest] = tidy(() => {
+    const { last, trajectory } = replay(tableau, f, y0, interval, steps!, options, !isLast);
+    steps = trajectory.steps;
+    if (isLast) return [stack([y0, last])];
+    const own = rows ?? { count: times.length - 1, of: () => times.subarray(1) };
+    const { y, valid } = readRows(trajectory, y0, own);
+    return [
+      rows ? y : concatenate([y0.expandDims(0), y]),
+      ...valid ? [valid] : [],
+      ...keepsSteps ? trajectory.support : [],
+    ];
+  });
+  const support = keepsSteps && !isLast ? rest.splice(-5) as unknown as StepSupport : undefined;
+  const [valid] = rest;
+  return {
+    y,
+    valid: valid && !rows ? concatenate([valid.slice(0, 0, 1).zerosLike().add(1), valid]) : valid,
+    result,
+    trajectory: support && { steps: steps!, direction: Math.sign(interval[1] - interval[0]), support },
+  };
+}
+
+/** A whole number of each list of steps, `()` or `(samples)`. */
+export function numbersOf(
+  { lists, examples, norm }: Steps,
+  y0: Tensor,
+  number: (list: StepList) => number,
+): Tensor {
+  const shape = norm === "sample" ? y0.shape.slice(0, 1) : [];
+  return tableOf({ lists, examples }, 1, shape, number, "int32").squeeze(0);
+}
+
+/** How a solve ends: the code of a result is its position. */
+export const solveResults: readonly ("success" | FailureReason)[] = [
+  "success",
+  ...Object.keys(failureReasons) as FailureReason[],
+];
+
+function codeOf({ failure }: StepList): number {
+  return solveResults.indexOf(failure ?? "success");
 }
 
 /** Solves in each call of a function of `jit` again. */
@@ -162,16 +245,22 @@ function inEachCallOf(
   f: VectorField,
   y0: Tensor,
   { norm, watchedJumps }: AdaptiveOptions,
-  solve: (f: VectorField, y0: Tensor, watchedJumps?: Tensor) => Tensor,
-): Tensor {
+  isSparse: boolean,
+  solve: (f: VectorField, y0: Tensor, watchedJumps?: Tensor) => Solved,
+): Solved {
   const time = { shape: norm === "sample" ? columnShape(y0) : [], dtype: y0.dtype };
   const field = new TracedFunction(f, time, y0);
   const jumps = watchedJumps ? [watchedJumps] : [];
-  const [states] = inEachCall([y0, ...jumps, ...field.closedOver], ([y0, ...rest]) => {
+  const [y, valid, result] = inEachCall([y0, ...jumps, ...field.closedOver], ([y0, ...rest]) => {
     const [watched] = rest.splice(0, jumps.length);
-    return [solve((t, y) => field.callWith([t, y], rest), y0, watched)];
+    const { y, valid, result } = solve((t, y) => field.callWith([t, y], rest), y0, watched);
+    if (!result && !isSparse) return [y];
+    // Results have the same shapes in each call.
+    const shape = [y.shape[0], ...norm === "sample" || isSparse ? [y0.shape[0]] : []];
+    const all = valid ?? ones(shape, { dtype: y0.dtype });
+    return [y, all, ...result ? [result.cast(y0.dtype)] : []];
   });
-  return states;
+  return { y, valid, result: result?.cast("int32") };
 }
 
 /**

@@ -17,20 +17,31 @@ import {
   type Steps,
 } from "./steps.ts";
 import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
-import { interpolate, type StepSupport, supportOf, supportWeights } from "./interpolation.ts";
+import { type StepSupport, supportOf } from "./interpolation.ts";
+import type { Trajectory } from "./trajectory.ts";
 import { stageTimes, type VectorField } from "../runge_kutta.ts";
 
-/** The states at the output times except the first, `(times - 1, ...state)`. */
+/**
+ * Takes known steps.
+ *
+ * @param keepsSteps Whether states within the steps are needed. Otherwise the trajectory has no support.
+ */
 export function replay(
   tableau: AdaptiveMethod,
   f: VectorField,
   y0: Tensor,
-  times: Float64Array,
-  { lists, norm, jumping, examples }: Steps,
+  [begin, finish]: readonly [number, number],
+  found: Steps,
   { jumps, watchedJumps, ...options }: ScanOptions & Pick<AdaptiveOptions, "jumps" | "watchedJumps">,
-): Tensor {
+  keepsSteps: boolean,
+): { last: Tensor; trajectory: Trajectory } {
+  const { norm, jumping, examples } = found;
+  // A sample without an accepted step stays where it is.
+  const lists = found.lists.map((list) =>
+    list.failure && list.starts.length === 0 ? { ...list, starts: [begin], ends: [begin] } : list
+  );
+  const isStill = lists.some((list, i) => list !== found.lists[i]);
   const { dtype } = y0;
-  const [begin, finish] = [times[0], times[times.length - 1]];
   const direction = Math.sign(finish - begin);
   const column = norm === "sample" ? columnShape(y0) : [];
   const perExample = norm === "sample" ? y0.shape[0] : 1;
@@ -78,8 +89,6 @@ export function replay(
       : {}),
   };
   const first = scalar(firstTime(begin, direction, dtype, jumping), dtype).broadcastTo(column);
-  // With steps per sample, each last step ends at the last time. Shared steps may end later.
-  const isLastState = times.length === 2 && norm === "sample";
   const firstSlope = f(first, y0);
   const [initial, initialSlope] = [y0, firstSlope].map(stopGradient);
   const body = ([y, carried]: Tensor[], { t, dt, end, begin, restarted, active, move }: typeof row) => {
@@ -89,29 +98,15 @@ export function replay(
     const from = begin && move ? start.add(stopGradient(known.sub(f(begin, start))).mul(move)) : start;
     const slope = begin && restarted ? restarted.greater(0).where(f(begin, from), known) : known;
     const step = embeddedStep(tableau, (t, [y]) => [f(t, y)], stageTimes(t, dt, end), dt, [from], [slope]);
-    const support = isLastState ? [] : supportOf(tableau, step, [from], dt)[0];
-    return [[keep(step.y[0], y), keep(step.stages.at(-1)![0], carried)], support] as [Tensor[], StepSupport];
+    const taken = keepsSteps ? supportOf(tableau, step, [from], dt)[0] : [];
+    const support = isStill ? taken.map((x, i) => dt.equal(0).where(i < 3 ? from : 0, x)) : taken;
+    return [[keep(step.y[0], y), keep(step.stages.at(-1)![0], carried)], support] as unknown as [
+      Tensor[],
+      StepSupport,
+    ];
   };
   const [[last], support] = scan(body, [y0, firstSlope], row, scanOptionsOf(options));
-  if (isLastState) return last.expandDims(0);
-
-  const outputs = times.length - 1;
-  const places = lists.map((list) => locate(list, times, direction));
-  const shape = norm === "sample" ? column : y0.shape.map(() => 1);
-  const at = table(
-    outputs,
-    norm === "sample" ? [perExample] : [],
-    (_, k, i) => places[i][k].step * perExample + i % perExample,
-    "int32",
-  );
-  const samples = norm === "sample" ? y0.shape.slice(1) : y0.shape;
-  const chosen = support.map((all) =>
-    all.reshape([steps * perExample, ...samples]).take(at.flatten()).reshape([outputs, ...y0.shape])
-  );
-  const weights = supportWeights(0).map((_, j) =>
-    table(outputs, shape, (_, k, i) => supportWeights(places[i][k].fraction)[j])
-  );
-  return interpolate(chosen as unknown as StepSupport, weights);
+  return { last, trajectory: { steps: { ...found, lists }, direction, support } };
 }
 
 /** A number of a list, in a row of a table. `position` is that of the list. */
@@ -136,17 +131,4 @@ export function tableOf(
   });
   const all = tensor(values, { shape: [...sizes, length, ...shape], dtype });
   return examples.reduce((x, [trace]) => trace.symbol([x]), all);
-}
-
-/** The step of each output time except the first, and the position in it: 0 at its start, 1 at its end. */
-function locate(
-  { starts, ends }: StepList,
-  times: Float64Array,
-  direction: number,
-): { step: number; fraction: number }[] {
-  let step = 0;
-  return Array.from(times.subarray(1), (time) => {
-    while (step < ends.length - 1 && direction * (ends[step] - time) < 0) step++;
-    return { step, fraction: Math.min(1, (time - starts[step]) / (ends[step] - starts[step])) };
-  });
 }

@@ -237,8 +237,13 @@ export function* searchSteps(
   ) as Transformation[];
   const sizes = table?.shape.slice(0, batches.length) ?? [];
   const samples = follow(values ?? [], outputs?.shape ?? [0, 0, 0], direction, begin, event !== undefined);
-  checkProgress(samples, tableau.name, [begin, finish], options, goal.name, dtype);
-  const lists: StepList[] = samples;
+  if (options.throws !== false) {
+    checkProgress(samples, tableau.name, [begin, finish], options, goal.name, dtype);
+  }
+  const lists: StepList[] = samples.map(({ done, failure = done ? undefined : "maxSteps", ...list }) => ({
+    ...list,
+    failure,
+  }));
   const tried = lists.map(({ starts, rejected, restarted }) =>
     (starts.length + rejected) * perTry +
     (norm === "batch" ? restarted.filter((is, i) => is && i > 0).length : 0)

@@ -51,12 +51,13 @@ export function interpolate(support: StepSupport, weights: readonly Tensor[]): T
   return support.map((x, i) => x.mul(weights[i])).reduce((sum, term) => sum.add(term));
 }
 
-/** The states at positions in steps, as a tensor that broadcasts against the support. */
-export function interpolateAt(support: StepSupport, fraction: Tensor): Tensor {
-  const weights = basis.map((row) =>
+/** The states at positions in steps, as a tensor that broadcasts against the support; or their derivatives by the position. */
+export function interpolateAt(support: StepSupport, fraction: Tensor, isDerivative = false): Tensor {
+  const rows = isDerivative ? basis.map((row) => row.slice(1).map((x, power) => x * (power + 1))) : basis;
+  const weights = rows.map((row) =>
     row.slice(0, -1).reduceRight<Tensor>(
       (sum, coefficient) => sum.mul(fraction).add(coefficient),
-      fraction.zerosLike().add(row[4]),
+      fraction.zerosLike().add(row.at(-1)!),
     )
   );
   return interpolate(support, weights);

@@ -6,6 +6,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { smallestTime } from "./clock.ts";
 import type { ErrorController } from "../control/controller.ts";
 import type { Tolerances } from "../control/tolerances.ts";
+import type { FailureReason } from "../divergence.ts";
 import { type ErrorNorm, precisionOf } from "./step_control.ts";
 
 /** Options of the search for steps. */
@@ -24,6 +25,8 @@ export interface AdaptiveOptions extends Tolerances {
   readonly origin: number;
   readonly controller: ErrorController;
   readonly norm: ErrorNorm;
+  /** Whether a sample that does not reach the end is an error. Default: true. */
+  readonly throws?: boolean;
 }
 
 /** Steps in order, from the first to the last output time. */
@@ -34,6 +37,8 @@ export interface StepList {
   readonly restarted: boolean[];
   /** Number of rejected steps. */
   rejected: number;
+  /** Why the last step does not reach the end. */
+  readonly failure?: FailureReason;
 }
 
 /** The steps of a solve. */

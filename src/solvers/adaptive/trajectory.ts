@@ -1,0 +1,163 @@
+/** States at any times of a solve, from the steps that it took. */
+import { tensor } from "../../tensor/creation.ts";
+import { stopGradient } from "../../tensor/functions.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { tableOf } from "./adaptive_replay.ts";
+import { latest } from "./clock.ts";
+import { interpolate, interpolateAt, type StepSupport, supportWeights } from "./interpolation.ts";
+import type { StepList, Steps } from "./steps.ts";
+
+/** Steps that were taken, and the data of the interpolation within each of them. */
+export interface Trajectory {
+  readonly steps: Steps;
+  readonly direction: number;
+  /** `(steps, ...state)` each. */
+  readonly support: StepSupport;
+}
+
+/** Rows of states at times. */
+export interface Saved {
+  /** `(rows, ...state)`. Where no state is valid, some finite state. */
+  readonly y: Tensor;
+  /** Whether the solve has reached each time, `(rows)` or `(rows, samples)`. Missing if it has reached all. */
+  readonly valid?: Tensor;
+}
+
+/** Times of a list of steps, in the order of the solve, with NaN at the end. `position` is that of the list. */
+export interface RowTimes {
+  readonly count: number;
+  readonly of: (list: StepList, position: number) => ArrayLike<number>;
+  /** All finite times. */
+  readonly all: readonly number[];
+  /** Whether samples with shared steps have separate times. */
+  readonly ofSamples?: boolean;
+}
+
+/** Lists for each sample, also if the samples share their steps. */
+function listsOf({ steps: { lists, norm } }: Trajectory, y0: Tensor, ofSamples: boolean) {
+  const samples = ofSamples || norm === "sample" ? y0.shape[0] : 1;
+  const isShared = samples > 1 && norm !== "sample";
+  return {
+    lists: isShared ? lists.flatMap((list) => Array<StepList>(samples).fill(list)) : lists,
+    samples,
+    columns: ofSamples || norm === "sample" ? [samples] : [],
+  };
+}
+
+/** Members of the support in a step for each sample. `at` is `(rows, samples)`, the step times `samples` plus the sample. */
+function choose(support: StepSupport, y0: Tensor, at: Tensor, samples: number, rows: number): StepSupport {
+  const rest = samples === 1 ? y0.shape : y0.shape.slice(1);
+  return support.map((all) =>
+    all.reshape([all.shape[0] * samples, ...rest]).take(at.flatten()).reshape([rows, ...y0.shape])
+  ) as unknown as StepSupport;
+}
+
+/** The shape of one number for each row, or for each row and sample, which broadcasts against rows of states. */
+function rowShape(rows: number, { shape }: Tensor, columns: readonly number[]): number[] {
+  return [rows, ...shape.map((_, axis) => axis === 0 ? columns[0] ?? 1 : 1)];
+}
+
+/** The states at times that the host knows, and the times, `(rows)` or `(rows, samples)`, NaN for padding. */
+export function readRows(
+  trajectory: Trajectory,
+  y0: Tensor,
+  times: Omit<RowTimes, "all">,
+): Saved & { readonly t: Tensor } {
+  const { steps: { examples, norm }, direction, support } = trajectory;
+  const { dtype } = y0;
+  const { count, ofSamples = false } = times;
+  const { lists, samples, columns } = listsOf(trajectory, y0, ofSamples || norm === "sample");
+  const table = (
+    shape: readonly number[],
+    number: (list: StepList, row: number, i: number) => number,
+    type = dtype,
+  ) => tableOf({ lists, examples }, count, shape, number, type);
+  const given = lists.map((list, i) => times.of(list, i));
+  const timeAt = (i: number, row: number) => row < given[i].length ? given[i][row] : NaN;
+  const places = lists.map((list, i) => locate(list, count, (row) => timeAt(i, row), direction));
+  const isLast = (list: StepList, row: number, i: number) =>
+    !Number.isNaN(timeAt(i, row)) && !(list.failure && direction * (timeAt(i, row) - list.ends.at(-1)!) > 0);
+  const isWhole = lists.every((list, i) =>
+    Array.from({ length: count }, (_, row) => isLast(list, row, i)).every(Boolean)
+  );
+  const at = table(columns, (_, row, i) => places[i][row].step * samples + i % samples, "int32");
+  const weights = supportWeights(0).map((_, j) =>
+    table(
+      rowShape(count, y0, columns).slice(1),
+      (_, row, i) => supportWeights(places[i][row].fraction)[j],
+    )
+  );
+  return {
+    y: interpolate(choose(support, y0, at, samples, count), weights),
+    t: table(columns, (_, row, i) => timeAt(i, row)),
+    valid: isWhole ? undefined : table(columns, (list, row, i) => Number(isLast(list, row, i))),
+  };
+}
+
+/** The step of each time, and the position in it: 0 at its start, 1 at its end. */
+function locate(
+  { starts, ends }: StepList,
+  count: number,
+  timeAt: (row: number) => number,
+  direction: number,
+): { step: number; fraction: number }[] {
+  let step = 0;
+  return Array.from({ length: count }, (_, row) => {
+    const time = timeAt(row);
+    while (step < ends.length - 1 && direction * (ends[step] - time) < 0) step++;
+    return { step, fraction: Math.min(1, (time - starts[step]) / (ends[step] - starts[step])) || 0 };
+  });
+}
+
+/**
+ * The states, or their derivatives, at times that may depend on anything.
+ *
+ * @param t `(rows)`, or `(samples, rows)`.
+ */
+export function readAt(trajectory: Trajectory, y0: Tensor, t: Tensor, isDerivative: boolean): Tensor {
+  const { steps: { examples }, direction, support } = trajectory;
+  const { dtype } = y0;
+  const { lists, samples, columns } = listsOf(trajectory, y0, t.rank === 2);
+  const steps = support[0].shape[0];
+  const times = columns.length === 0 ? t : t.rank === 2 ? t.permute([1, 0]) : t.expandDims(-1);
+  const rows = times.shape[0];
+  const table = (length: number, number: (list: StepList, step: number) => number) =>
+    tableOf({ lists, examples }, length, columns, number, dtype);
+  const last = (list: StepList, step: number) => Math.min(step, list.starts.length - 1);
+  const bounds = table(steps, ({ ends }, step) => step < ends.length - 1 ? direction * ends[step] : latest);
+  const forwards = stopGradient(times).mul(direction);
+  const step = forwards.expandDims(0).greater(bounds.expandDims(1)).cast(dtype).sum(0);
+  const own = tensor(Float64Array.from({ length: samples }, (_, i) => i), { shape: columns, dtype });
+  const at = step.mul(samples).add(own).cast("int32");
+  const read = (number: (list: StepList, step: number) => number) =>
+    table(steps, number).flatten().take(at.flatten()).reshape([rows, ...columns]);
+  const start = read((list, step) => list.starts[last(list, step)]);
+  const length = read((list, step) => list.ends[last(list, step)] - list.starts[last(list, step)] || 1);
+  const wide = (x: Tensor) => x.reshape(rowShape(rows, y0, columns));
+  const chosen = choose(support, y0, at, samples, rows);
+  const y = interpolateAt(chosen, wide(times.sub(start).div(length)), isDerivative);
+  const result = isDerivative ? y.div(wide(length)) : y;
+  if (lists.every(({ failure }) => !failure)) return result;
+  const limit = table(1, ({ failure, ends }) => failure ? direction * ends.at(-1)! : latest);
+  return wide(forwards.greater(limit).cast(dtype)).greater(0).where(NaN, result);
+}
+
+/** The trajectory of steps that all samples share, from the states at their ends and, for cubic pieces, the slopes there. */
+export function trajectoryOf(grid: Float64Array, states: Tensor, slopes?: Tensor): Trajectory {
+  const steps = grid.length - 1;
+  const [start, end] = [states.slice(0, 0, -1), states.slice(0, 1)];
+  const dt = tensor(Float64Array.from({ length: steps }, (_, i) => grid[i + 1] - grid[i]), {
+    shape: [steps, ...states.shape.slice(1).map(() => 1)],
+    dtype: states.dtype,
+  });
+  const [before, after] = slopes
+    ? [slopes.slice(0, 0, -1).mul(dt), slopes.slice(0, 1).mul(dt)]
+    : [end.sub(start), end.sub(start)];
+  const middle = start.add(end).mul(0.5).add(before.sub(after).mul(0.125));
+  const list = { starts: [...grid.subarray(0, -1)], ends: [...grid.subarray(1)], restarted: [], rejected: 0 };
+  return {
+    steps: { norm: "batch", lists: [list], examples: [], evaluations: 0, jumping: false },
+    direction: Math.sign(grid[steps] - grid[0]),
+    support: [start, middle, end, before, after],
+  };
+}
