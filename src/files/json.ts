@@ -28,3 +28,24 @@ export function parseJson(text: string): unknown {
     return undefined;
   }
 }
+
+/**
+ * Parses JSON. A number beyond float64 becomes its text, so that messages about the number can state it. Returns
+ * undefined if the text is not JSON.
+ */
+export function parseFiniteJson(text: string): unknown {
+  const value = parseJson(text);
+  return hasInfinity(value) ? JSON.parse(text, finiteOrText) : value;
+}
+
+function hasInfinity(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return value === Infinity || value === -Infinity;
+  // Faster than iterators: most values are arrays of numbers.
+  if (Array.isArray(value)) return value.some(hasInfinity);
+  for (const name in value) if (hasInfinity((value as Record<string, unknown>)[name])) return true;
+  return false;
+}
+
+function finiteOrText(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
+  return value === Infinity || value === -Infinity ? context?.source ?? value : value;
+}

@@ -1,8 +1,10 @@
 /** Computes the answer to a request for predictions: reads the table, predicts its series, writes the answer. */
-import { gunzipSync } from "node:zlib";
+import { DataError } from "../device/errors.ts";
 import type { TableOptions } from "../data/table/options.ts";
 import type { TableSource } from "../data/table/read_table.ts";
 import type { Series, SeriesSet } from "../data/series.ts";
+import { gunzipped } from "../data/unpack.ts";
+import { concatenateBytes } from "../files/memory.ts";
 import type { ColumnNames } from "../series/observation_stream.ts";
 import type { Prediction } from "../series/predictions.ts";
 import type { TrainedModel } from "../series/trained_model.ts";
@@ -65,7 +67,7 @@ export function computeWith(
   return async ({ bytes, mostBytes, kind, notation, form }, signal) => {
     requireClient(signal);
     const set = await model.series(
-      tableOf(isPacked(bytes) ? unpacked(bytes, mostBytes) : bytes, kind, names, limits),
+      tableOf(isPacked(bytes) ? await unpacked(bytes, mostBytes) : bytes, kind, names, limits),
       notation,
     );
     requireShort(set, limits);
@@ -120,18 +122,20 @@ function requireClient(signal: AbortSignal): void {
 }
 
 /** Decompresses a gzip body. */
-function unpacked(bytes: Uint8Array, mostBytes: number): Uint8Array {
+async function unpacked(bytes: Uint8Array, mostBytes: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  const requireRoom = (more: number) => {
+    if (size + more > mostBytes) throw tooLarge(mostBytes);
+  };
+  const budget = { addPacked() {}, requireRoom, take: (more: number) => (requireRoom(more), void (size += more)) };
   try {
-    const content = gunzipSync(bytes, { maxOutputLength: mostBytes });
-    return new Uint8Array(content.buffer, content.byteOffset, content.length);
+    for await (const part of gunzipped(ReadableStream.from([bytes]), "the body", budget)) parts.push(part);
   } catch (error) {
-    const { code = "" } = error as { code?: string };
-    if (code === "ERR_BUFFER_TOO_LARGE") throw tooLarge(mostBytes);
-    if (code.startsWith("Z_") && code !== "Z_MEM_ERROR") {
-      throw new RequestError(400, "the body: gzip is damaged or truncated");
-    }
-    throw error;
+    if (!(error instanceof DataError)) throw error;
+    throw new RequestError(400, "the body: gzip is damaged or truncated");
   }
+  return concatenateBytes(parts);
 }
 
 function tableOf(bytes: Uint8Array, kind: "text" | "json", names: ColumnNames, limits: Limits): TableSource {

@@ -1,6 +1,6 @@
 /** Parses JSON from clients. */
 import type { TableOptions } from "../data/table/options.ts";
-import { isRecord, parseJson } from "../files/json.ts";
+import { isRecord, parseFiniteJson } from "../files/json.ts";
 import type { ColumnNames } from "../series/observation_stream.ts";
 import { tableNotations } from "./notations.ts";
 import { RequestError } from "./problem.ts";
@@ -14,7 +14,7 @@ import { RequestError } from "./problem.ts";
 export function jsonOf(text: string, depth: number): unknown {
   // Check the depth before parsing, since parsing allocates an object for each bracket.
   if (depthOf(text, depth) > depth) throw new RequestError(400, `JSON of more than ${depth} levels`);
-  const value = parseJson(text);
+  const value = parseFiniteJson(text);
   if (value === undefined) throw new RequestError(400, "invalid JSON");
   return value;
 }

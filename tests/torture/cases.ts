@@ -6,6 +6,7 @@ import { archiveCase, tableCase } from "./data_cases.ts";
 import { folderCase } from "./folder_cases.ts";
 import { companyCase, otherCase } from "./guarantee_cases.ts";
 import { argumentCase, killCase, twiceCase } from "./process_cases.ts";
+import { serverCase } from "./server_cases.ts";
 import type { World } from "./world.ts";
 
 /** The result of a case. */
@@ -29,7 +30,8 @@ const families: readonly [name: string, share: number, Family][] = [
   ["table", 130, tableCase],
   ["call", 220, (_, choices) => apiCase(choices)],
   ["endless", 40, (_, choices) => endlessCase(choices)],
-  ["arguments", 60, argumentCase],
+  ["arguments", 56, argumentCase],
+  ["server", 4, serverCase],
   ["kill", 16, killCase],
   ["twice", 4, twiceCase],
 ];

@@ -6,6 +6,7 @@ import { readSafetensors } from "../../src/files/safetensors.ts";
 import { makeCharacters, onlyRun } from "../tasks/command_line.ts";
 import { zipFile } from "../data/zip_file.ts";
 import { type Call, callHere, timelessOutput } from "./commands.ts";
+import { trainServed } from "./serving/process.ts";
 
 /** A run under attack. */
 export interface AttackedRun {
@@ -40,6 +41,8 @@ export interface World {
   readonly table: string;
   readonly unlabelled: string;
   readonly runs: readonly AttackedRun[];
+  /** A run whose model reads streams, for servers. */
+  readonly served: string;
   /** A run that has just started, and its result after {@linkcode killedEpochs}. */
   readonly started: AttackedRun;
 }
@@ -86,12 +89,14 @@ export async function makeWorld(folder: string): Promise<World> {
     throw new Error("a run stopped in the middle of an epoch gives other results");
   }
   const prediction = { command: "predict", args: [unlabelled, "--device", "cpu"] } as const;
+  await Deno.mkdir(`${folder}/served`);
   return {
     folder,
     problem,
     archive,
     table,
     unlabelled,
+    served: await trainServed(`${folder}/served`),
     runs: [
       await attacked("characters", characters, [evaluation, resumption(3), resumption(4)]),
       interrupted,

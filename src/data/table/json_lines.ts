@@ -1,6 +1,6 @@
 /** Tables of JSON lines: each object is a row, and its members are the columns. */
 import { DataFormatError, type FormatErrorDetails, quoted } from "../format.ts";
-import { isRecord, parseJson } from "../../files/json.ts";
+import { isRecord, parseFiniteJson } from "../../files/json.ts";
 import type { Cell, RowSink } from "./options.ts";
 import type { TextBlock } from "./text.ts";
 
@@ -43,13 +43,11 @@ export class JsonRows {
   }
 
   private row(text: string, line: number): void {
-    const value = parseJson(text);
+    const value = parseFiniteJson(text);
     if (!isRecord(value)) {
       throw this.error(line, `expected a complete JSON object in this line, got ${quote(text)}`);
     }
-    // JSON allows numbers beyond float64. Their texts are passed on, for the message.
-    const isInfinite = Object.values(value).some((cell) => cell === Infinity || cell === -Infinity);
-    this.object(isInfinite ? JSON.parse(text, finite) : value, line);
+    this.object(value, line);
   }
 
   /** Reads a row. @param line Number of the line, from 1. */
@@ -91,11 +89,6 @@ export class JsonRows {
   private error(line: number, message: string, details?: FormatErrorDetails): DataFormatError {
     return new DataFormatError(this.file, line, message, { ...details, unit: this.unit });
   }
-}
-
-/** Replaces a number beyond float64 by its text. */
-function finite(_name: string, value: unknown, context?: { readonly source?: string }): unknown {
-  return value === Infinity || value === -Infinity ? context?.source ?? value : value;
 }
 
 function quote(text: string): string {

@@ -1,5 +1,5 @@
 /** Attacks on the memory and the time of a server. Each runs for some seconds, in rounds. */
-import { connect, frame, get, handshake, post, type RawConnection, sleep, tableOf } from "./client.ts";
+import { connect, exchange, frame, get, handshake, post, type RawConnection, sleep, tableOf } from "./client.ts";
 
 /** An attack on the server at a port, until a time of `performance.now()`. */
 export type Attack = (port: number, end: number) => Promise<void>;
@@ -26,13 +26,6 @@ function rounds(
       await sleep(left);
     }
   };
-}
-
-/** Sends a request, and reads its answer. */
-async function exchange(port: number, request: string): Promise<string> {
-  using connection = await connect(port);
-  await connection?.write(request, 5000);
-  return await connection?.read(2000) ?? "";
 }
 
 const closing = "connection: close\r\n";

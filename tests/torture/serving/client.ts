@@ -56,6 +56,13 @@ export async function connect(port: number): Promise<RawConnection | undefined> 
   };
 }
 
+/** Sends a request on a new connection, and reads until the server ends the connection. */
+export async function exchange(port: number, request: string): Promise<string> {
+  using connection = await connect(port);
+  await connection?.write(request, 5000);
+  return await connection?.read(2000) ?? "";
+}
+
 /** Waits for a promise, at most for a time. */
 async function within(milliseconds: number, promise: Promise<void>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
