@@ -41,7 +41,7 @@ export function columnNames(config: RunConfig): ColumnNames {
 }
 
 /** An observation as a stream of a model reads it. */
-interface Observation {
+export interface Observation {
   /** Time, in seconds since 1970 for dates. */
   readonly time: number;
   /** Value of each channel of the model, in order; NaN if not observed. */
@@ -55,25 +55,49 @@ export type ObservationReader = (
   values: Readonly<Record<string, unknown>>,
 ) => Promise<Observation>;
 
-/** Makes a reader that reads an observation as a row of the table that the model was trained on. */
-export function observationReader(
+/** An observation by the names of its columns. */
+export interface GivenObservation {
+  /** Name of the series. */
+  readonly series: string;
+  /** Time, in the notation of the training table. */
+  readonly time: number | string;
+  /** Values by column. */
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * Reads observations of different series. @throws {DataError} If an observation is rejected; the message may name
+ * another of the observations.
+ */
+export type ObservationsReader = (given: readonly GivenObservation[]) => Promise<Observation[]>;
+
+/** Makes a reader that reads observations as rows of the table that the model was trained on. */
+export function observationsReader(
   model: Required<Pick<TrainedModel, "series">>,
   record: DataRecord,
   names: ColumnNames,
-): ObservationReader {
+): ObservationsReader {
   const columns = record.columns
     ? Object.keys(record.columns)
     : record.channels.map(({ name, column = name }) => column);
   const absent = Object.fromEntries(columns.map((name) => [name, null]));
-  return async (series, time, values) => {
-    // Without values, an observation requests a forecast, so other models need at least one value.
-    if (!record.windows && Object.values(values).every((value) => value === null || value === undefined)) {
-      throw noValues(series);
-    }
-    const row = { ...absent, ...values, [names.series]: series, [names.time]: time };
-    const { series: [one] } = await model.series({ name: "the observation", rows: [row] });
-    return { time: one.times[0], values: one.values };
+  return async (given) => {
+    const rows = given.map(({ series, time, values }) => {
+      // Without values, an observation requests a forecast, so other models need at least one value.
+      if (!record.windows && Object.values(values).every((value) => value === null || value === undefined)) {
+        throw noValues(series);
+      }
+      return { ...absent, ...values, [names.series]: series, [names.time]: time };
+    });
+    const { series } = await model.series({ name: "the observation", rows });
+    return series.map(({ times, values }) => ({ time: times[0], values }));
   };
+}
+
+/** Makes a reader that reads an observation as a row of the table that the model was trained on. */
+export function observationReader(...of: Parameters<typeof observationsReader>): ObservationReader {
+  const read = observationsReader(...of);
+  return async (series, time, values) => (await read([{ series, time, values }]))[0];
 }
 
 /** Error of an observation without a value. */

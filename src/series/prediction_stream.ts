@@ -69,11 +69,18 @@ function streamsOf<State extends PredictionStreamState>(
       },
       async save() {
         const known = await state;
-        if (known) return structuredClone(known);
+        if (known) return copyOf(known);
         throw new DataError("empty-series", `series "${series}": there was no observation yet`);
       },
     };
   };
+}
+
+/** Copies plain JSON. `structuredClone` takes several times as long. */
+function copyOf<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(copyOf) as T;
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, copyOf(one)])) as T;
 }
 
 /**

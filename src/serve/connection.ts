@@ -5,11 +5,11 @@ import { Duplex } from "node:stream";
 import type { Account, Charge, MemoryUse } from "./account.ts";
 import type { Turns } from "./turns.ts";
 
-/**
- * Maximum number of bytes that are read at once: of headers, of the rest of a body, and of a WebSocket. The
- * parser holds an object for each request in them.
- */
-const [headPart, bodyPart, messagePart] = [2 ** 10, 2 ** 16, 2 ** 12];
+/** Maximum number of bytes of headers that are read at once. The parser holds an object for each request in them. */
+export const headPart: number = 2 ** 10;
+
+/** Maximum number of bytes that are read at once of the rest of a body, and of a WebSocket. */
+const [bodyPart, messagePart] = [2 ** 16, 2 ** 12];
 
 /** Maximum number of bytes of one write to the socket. Each write that ends shows that the client reads. */
 const writtenPart = 2 ** 18;
@@ -34,7 +34,6 @@ export class Connection extends Duplex {
   activeAt: number = performance.now();
   /** Called when the client ends the connection while its request waits for an answer. */
   onGone: () => void = () => {};
-  private received?: Uint8Array;
   private isReading = false;
   private hasEnded = false;
   private isWanted = false;
@@ -47,13 +46,20 @@ export class Connection extends Duplex {
   private readonly waiting: { message: IncomingMessage; start: () => void; charge: Charge }[] = [];
   private readonly charges = new Set<Charge>();
 
-  /** @param turns Turns of all connections that send requests without waiting for answers. */
+  /**
+   * @param turns Turns of all connections that send requests without waiting for answers.
+   * @param charge Memory of the connection, which the connection returns when it ends.
+   * @param received The first bytes that were received.
+   */
   constructor(
     private readonly socket: Deno.TcpConn,
     private readonly account: Account,
     private readonly turns: Turns,
+    charge: Charge,
+    private received: Uint8Array | undefined,
   ) {
     super({ readableHighWaterMark: 1 });
+    this.charges.add(charge);
     this.on("error", () => {});
     this.on("close", () => this.release());
   }

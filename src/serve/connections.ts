@@ -1,6 +1,7 @@
 /** The open connections of a server. */
-import type { Account } from "./account.ts";
-import { Connection } from "./connection.ts";
+import { setImmediate } from "node:timers";
+import type { Account, Charge } from "./account.ts";
+import { Connection, headPart } from "./connection.ts";
 import type { Limits } from "./limits.ts";
 import { turnsOf } from "./turns.ts";
 
@@ -10,8 +11,17 @@ const connectionBytes = 2 ** 15;
 /** Milliseconds without progress after which a client's unread answers are dropped if memory is short. */
 const stalledAfter = 1000;
 
+/** Milliseconds of accepted connections before other events are handled. */
+const slice = 2;
+
+/** Number of connections that replace others before the file descriptors of those are released. */
+const replacedAtOnce = 16;
+
 /** Milliseconds between two attempts to accept a connection, between two logs, and until the attempts end. */
 const [retryAfter, logAfter, giveUpAfter] = [20, 60_000, 10_000];
+
+/** An open connection. */
+type OpenConnection = Pick<Connection, "isIdle" | "writableLength" | "activeAt" | "abandon">;
 
 /** The open connections of a server. */
 export interface Connections {
@@ -32,11 +42,13 @@ export interface Connections {
 export function connectionsOf(
   listener: Deno.TcpListener,
   account: Account,
-  { connections, stalledSeconds }: Limits,
+  { connections, headerSeconds, stalledSeconds }: Limits,
   onConnection: (connection: Connection) => void,
   log: (error: unknown) => void,
 ): Connections {
-  const open = new Set<Connection>();
+  const open = new Set<OpenConnection>();
+  /** Connections that have sent nothing yet. */
+  const silent = new Set<OpenConnection>();
   const turns = turnsOf();
   let isEnding = false;
   let onNone = () => {};
@@ -44,35 +56,66 @@ export function connectionsOf(
   // The caller may not wait for a failure.
   failed.promise.catch(() => {});
 
+  const remove = (connection: OpenConnection) => {
+    silent.delete(connection);
+    open.delete(connection);
+    if (open.size === 0) onNone();
+  };
+
   const add = (socket: Deno.TcpConn) => {
     const isRefused = open.size >= connections && !close(oldest(open, ({ isIdle }) => isIdle));
     if (isEnding || isRefused) return socket.close();
-    const connection = new Connection(socket, account, turns);
+    using parts = new DisposableStack();
+    parts.defer(() => socket.close());
     try {
-      connection.charge("connections", connectionBytes);
+      const charge = parts.use(account.take("connections", connectionBytes));
       socket.setNoDelay();
+      parts.move();
+      void begin(socket, charge);
     } catch {
-      return connection.destroy();
+      // The memory for connections is exhausted, or the client has disconnected.
     }
+  };
+
+  /** Makes a connection when its first bytes arrive. Until then it takes little time and memory. */
+  const begin = async (socket: Deno.TcpConn, charge: Charge) => {
+    const waiting: OpenConnection = {
+      ...{ isIdle: true, writableLength: 0, activeAt: performance.now() },
+      abandon() {
+        charge[Symbol.dispose]();
+        socket.close();
+        remove(waiting);
+      },
+    };
+    open.add(waiting);
+    silent.add(waiting);
+    const first = new Uint8Array(headPart);
+    const length = await socket.read(first).catch(() => null);
+    if (!open.has(waiting)) return;
+    if (length === null) return waiting.abandon();
+    const connection = new Connection(socket, account, turns, charge, first.subarray(0, length));
     open.add(connection);
-    connection.on("close", () => {
-      open.delete(connection);
-      if (open.size === 0) onNone();
-    });
+    remove(waiting);
+    connection.on("close", () => remove(connection));
     onConnection(connection);
   };
 
   /** Accepts connections until the listener is closed. */
   const accept = async () => {
     let [failingSince, loggedAt] = [Infinity, -Infinity];
+    let [start, replaced] = [performance.now(), 0];
     while (!isEnding) {
       const now = performance.now();
       try {
         const isFull = open.size >= connections;
         add(await listener.accept());
         failingSince = Infinity;
+        if (isFull) replaced++;
         // A connection that was closed keeps its file descriptor until the next turn.
-        if (isFull) await turn(0);
+        if (replaced >= replacedAtOnce || performance.now() - start > slice) {
+          await new Promise<void>((resolve) => void setImmediate(resolve));
+          [start, replaced] = [performance.now(), 0];
+        }
       } catch (error) {
         if (isEnding) return;
         // For example, the process can open no more files.
@@ -90,17 +133,19 @@ export function connectionsOf(
       }
     }
   };
-  const close = (connection: Connection | undefined): boolean => {
+  const close = (connection: OpenConnection | undefined): boolean => {
     if (!connection) return false;
     open.delete(connection);
     connection.abandon();
     return true;
   };
-  const isStalled = (milliseconds: number) => ({ writableLength, activeAt }: Connection) =>
+  const isStalled = (milliseconds: number) => ({ writableLength, activeAt }: OpenConnection) =>
     writableLength > 0 && performance.now() - activeAt > milliseconds;
   account.onShort(() => close(oldest(open, isStalled(stalledAfter))));
   const watch = setInterval(() => {
     while (close(oldest(open, isStalled(1000 * stalledSeconds))));
+    const late = performance.now() - 1000 * headerSeconds;
+    for (const connection of silent) if (connection.activeAt < late) close(connection);
   }, 1000);
   Deno.unrefTimer(watch);
   void accept();
@@ -133,10 +178,10 @@ export function connectionsOf(
 
 /** The connection with the earliest activity among some. */
 function oldest(
-  open: ReadonlySet<Connection>,
-  isCandidate: (connection: Connection) => boolean,
-): Connection | undefined {
-  let found: Connection | undefined;
+  open: ReadonlySet<OpenConnection>,
+  isCandidate: (connection: OpenConnection) => boolean,
+): OpenConnection | undefined {
+  let found: OpenConnection | undefined;
   for (const connection of open) {
     if (isCandidate(connection) && !(found && found.activeAt <= connection.activeAt)) found = connection;
   }

@@ -87,7 +87,7 @@ export async function startServer(
     );
   });
   await warmUp(service);
-  const listener = listen(address);
+  const listener = listen(address, limits.connections);
   let isEnding = false;
   // The connections come from the listener. Without these two lines, Node's server takes itself for closed: it
   // checks no timeouts, and closes connections after each answer.
@@ -168,9 +168,10 @@ function optionsOf({ headerSeconds, headerBytes, bodySeconds, idleSeconds }: Lim
 }
 
 /** Opens the port. @throws {OptionError} */
-function listen({ host, port }: { host: string; port: number }): Deno.TcpListener {
+function listen({ host, port }: { host: string; port: number }, connections: number): Deno.TcpListener {
   try {
-    return Deno.listen({ hostname: host, port });
+    // If too many connections wait to be accepted, the system drops some, and their clients try again after a second.
+    return Deno.listen({ hostname: host, port, tcpBacklog: connections });
   } catch (error) {
     throw new OptionError("invalid-option", `${host}:${port}: ${(error as Error).message}`, {
       option: "port",

@@ -1,6 +1,6 @@
 /** Streams of series, and the messages about them. */
 import type { DataRecord } from "../series/data_record.ts";
-import { type ColumnNames, observationReader } from "../series/observation_stream.ts";
+import { type ColumnNames, type GivenObservation, observationsReader } from "../series/observation_stream.ts";
 import type { Prediction, PredictionStream, PredictionStreamState } from "../series/predictions.ts";
 import type { TrainedModel } from "../series/trained_model.ts";
 import { isRecord } from "../files/json.ts";
@@ -8,6 +8,7 @@ import type { Account, Charge } from "./account.ts";
 import { jsonOf } from "./json.ts";
 import type { Limits } from "./limits.ts";
 import type { Counter, Histogram } from "./metrics.ts";
+import { observationQueue } from "./observation_queue.ts";
 import { internalFailure, type ProblemFields, refusalOf, RequestError } from "./problem.ts";
 
 /** A message to a client. */
@@ -137,7 +138,7 @@ export function streamsOf(service: StreamService): Streams {
    * Series without an answered observation. If the first observation is rejected, the series is not added.
    */
   const beginning = new Map<string, Beginning>();
-  const readObservation = observationReader(model, record, names);
+  const reading = observationQueue(observationsReader(model, record, names));
 
   const entryOf = (series: string) => followed.get(series) ?? beginning.get(series)?.entry;
 
@@ -219,14 +220,9 @@ export function streamsOf(service: StreamService): Streams {
     }
   };
 
-  /** Resolves when all earlier observations are read, so that observations keep their order. */
-  let reading: Promise<unknown> = Promise.resolve();
-
-  const observe = async (message: Observation, client: Client): Promise<Message> => {
-    const { series, time, values } = message;
-    const read = reading.then(() => readObservation(series, time, values));
-    reading = read.catch(() => {});
-    const observation = await read;
+  const observe = async (given: GivenObservation, client: Client): Promise<Message> => {
+    const { series, time } = given;
+    const observation = await reading.read(given);
     const { count, answer } = await push(series, client, observation.time, observation.values);
     service.onPredictions([answer], 1);
     return { type: "answer", time, count, new: count === 1, answer };
@@ -260,7 +256,7 @@ export function streamsOf(service: StreamService): Streams {
   ): Promise<Message> => {
     const { type = "observation", state } = message;
     if (type === "observation") return await observe(observationOf(message, series), client);
-    await reading;
+    await reading.idle();
     if (type === "restore") return await restore(series, state, client);
     const stream = entryOf(series)?.stream;
     if (!stream) throw new RequestError(404, "no stream of this series");
@@ -321,18 +317,12 @@ function isPowerOfTwo(count: number): boolean {
   return (count & (count - 1)) === 0;
 }
 
-interface Observation {
-  readonly series: string;
-  readonly time: number | string;
-  readonly values: Readonly<Record<string, unknown>>;
-}
-
 function nameOf(series: unknown, most: number): string {
   if (typeof series === "string" && series.trim() !== "" && series.length <= most) return series.trim();
   throw new RequestError(400, `expected series, a name of 1 to ${most} characters`);
 }
 
-function observationOf({ time, values }: Record<string, unknown>, series: string): Observation {
+function observationOf({ time, values }: Record<string, unknown>, series: string): GivenObservation {
   if (typeof time !== "number" && typeof time !== "string") {
     throw new RequestError(400, "expected time, a number or a date");
   }

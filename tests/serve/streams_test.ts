@@ -188,6 +188,8 @@ Deno.test(
       [{ ...observation("a", 2), values: { y: 1 } }, /unknown column "y"/],
       [{ ...observation("a", 2), values: { x: [1] } }, /flatten/],
       [{ ...observation("a", 2), values: { x: 1e39 } }, /up to 3\.4e\+?38/],
+      ['{"series":"a","time":2,"values":{"x":1e309}}', /got "1e309"/],
+      ['{"series":"a","time":-1E+400,"values":{"x":1}}', /got "-1E\+400"/],
       [{ type: "save", series: "b" }, /no stream of this series/],
       [{ type: "open", series: "a" }, /unknown type/],
       ...[null, {}, { ...state, held: [1] }, { ...state, count: -1 }, { ...state, model: {} }, {

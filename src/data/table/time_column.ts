@@ -194,6 +194,12 @@ export function timeColumn(
   };
 }
 
+/** Form of a numeric time. A column of times of one form is read as a column of each of them. */
+export function numericForm(time: number): string {
+  const isInteger = Number.isInteger(time);
+  return `${isInteger} ${isEightDigitDay(time)} ${isSixDigitMonth(time)} ${epochOf(Float64Array.of(time))}`;
+}
+
 /** Finds a unit that gives all values a date from 2001 to 2100. Undefined if no unit fits. */
 function epochOf(values: Float64Array): TimeUnit | undefined {
   return (Object.keys(perSecond) as TimeUnit[]).find((unit) => {
