@@ -24,8 +24,8 @@ export class BlockMean {
 
   /** Starts a block, or resumes a block with some rows. @param channels Number of channels. */
   constructor(channels: number, saved?: BlockSums) {
-    this.#sums = Float64Array.from(saved?.sums ?? new Array<number>(channels).fill(0));
-    this.#counts = Float64Array.from(saved?.counts ?? new Array<number>(channels).fill(0));
+    this.#sums = new Float64Array(saved?.sums ?? channels);
+    this.#counts = new Float64Array(saved?.counts ?? channels);
     if (saved) [this.#rows, this.#first, this.#since] = [saved.rows, saved.first, saved.since];
   }
 

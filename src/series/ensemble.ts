@@ -1,6 +1,6 @@
 /** Ensembles: several models with different initial parameters, whose outputs are averaged. */
 import { DataError } from "../device/errors.ts";
-import { rowOf } from "../models/series_streams.ts";
+import { numbersOf } from "../models/series_streams.ts";
 import type { SeriesStreams } from "../models/series_streams.ts";
 import { tensor } from "../tensor/creation.ts";
 import { stack } from "../tensor/functions.ts";
@@ -52,7 +52,7 @@ export function ensembleStreams(
       )
         .data();
       return rows.map((_, i) => ({
-        outputs: Array.from(rowOf(outputs, i, rows.length)),
+        outputs: numbersOf(outputs, i, rows.length),
         state: all.map((results) => results[i].state),
       }));
     },

@@ -128,7 +128,11 @@ async function unpacked(bytes: Uint8Array, mostBytes: number): Promise<Uint8Arra
   const requireRoom = (more: number) => {
     if (size + more > mostBytes) throw tooLarge(mostBytes);
   };
-  const budget = { addPacked() {}, requireRoom, take: (more: number) => (requireRoom(more), void (size += more)) };
+  const budget = {
+    addPacked() {},
+    requireRoom,
+    take: (more: number) => (requireRoom(more), void (size += more)),
+  };
   try {
     for await (const part of gunzipped(ReadableStream.from([bytes]), "the body", budget)) parts.push(part);
   } catch (error) {

@@ -38,7 +38,10 @@ export function observationQueue(read: ObservationsReader): ObservationQueue {
       // Read each observation alone if one is rejected, for its message.
       const isRead = results.length === batch.length;
       for (const [i, { given, done }] of batch.entries()) {
-        await (isRead ? Promise.resolve([results[i]]) : read([given])).then(([one]) => done.resolve(one), done.reject);
+        await (isRead ? Promise.resolve([results[i]]) : read([given])).then(
+          ([one]) => done.resolve(one),
+          done.reject,
+        );
       }
     }
     isRunning = false;
