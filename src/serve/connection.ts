@@ -3,13 +3,11 @@ import { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { Duplex } from "node:stream";
 import type { Account, Charge, MemoryUse } from "./account.ts";
-import type { Turns } from "./turns.ts";
+import type { Turn, Turns } from "./turns.ts";
 
-/** Maximum number of bytes of headers that are read at once. The parser holds an object for each request in them. */
+/** Maximum number of bytes that are read at once: of headers, of the rest of a body, and of a WebSocket. */
 export const headPart: number = 2 ** 10;
-
-/** Maximum number of bytes that are read at once of the rest of a body, and of a WebSocket. */
-const [bodyPart, messagePart] = [2 ** 16, 2 ** 12];
+const [bodyPart, messagePart] = [2 ** 16, 2 ** 10];
 
 /** Maximum number of bytes of one write to the socket. Each write that ends shows that the client reads. */
 const writtenPart = 2 ** 18;
@@ -186,20 +184,33 @@ export class Connection extends Duplex {
     this.received = undefined;
   }
 
-  /** Passes one part on, unless a request waits for its answer. */
+  /** Passes one part on, unless a request waits for its answer. Messages and large parts take turns. */
   private pass(): void {
     if (this.destroyed) return;
     // Read one part ahead while a request waits for its answer, to notice that the client ends the connection.
     if (!this.received && !this.hasEnded && !this.isReading) void this.receive();
-    const isHeld = !this.isTunnel && (this.waiting.length > 0 || this.current?.complete);
-    if (!this.isWanted || isHeld) return;
-    const part = this.received;
-    if (!part && !this.hasEnded) return;
-    this.isWanted = false;
-    this.received = undefined;
-    if (part && this.isTunnel && !this.takeIncomplete(part.length)) return void this.destroy();
-    this.push(part ?? null);
+    const isLarge = this.isTunnel || this.received !== undefined && this.received.length > headPart;
+    if (isLarge && this.isReady) this.turns.ask(this.passPart);
+    else this.passPart();
   }
+
+  /** Whether a part has arrived that can be passed on. */
+  private get isReady(): boolean {
+    const isHeld = !this.isTunnel && (this.waiting.length > 0 || this.current?.complete);
+    return this.isWanted && !isHeld && (this.received !== undefined || this.hasEnded);
+  }
+
+  private readonly passPart = (): Turn => {
+    if (!this.destroyed && this.isReady) {
+      const part = this.received;
+      const end = part && !this.isTunnel && part.length <= headPart ? endOfHead(part) : Infinity;
+      this.isWanted = false;
+      this.received = part && end < part.length ? part.subarray(end) : undefined;
+      if (part && this.isTunnel && !this.takeIncomplete(part.length)) this.destroy();
+      else this.push(part?.subarray(0, end) ?? null);
+    }
+    return { hasMore: false, isLarge: false };
+  };
 
   private async receive(): Promise<void> {
     this.isReading = true;
@@ -234,4 +245,13 @@ export class Connection extends Duplex {
     if (this.isTunnel) return messagePart;
     return Math.max(headPart, Math.min(bodyPart, this.bodyLeft));
   }
+}
+
+/** Number of bytes up to the first empty line. The parser makes an object for each request that it is passed. */
+function endOfHead(bytes: Uint8Array): number {
+  const [cr, lf] = [13, 10];
+  for (let i = bytes.indexOf(cr); i >= 0; i = bytes.indexOf(cr, i + 1)) {
+    if (bytes[i + 1] === lf && bytes[i + 2] === cr && bytes[i + 3] === lf) return i + 4;
+  }
+  return bytes.length;
 }

@@ -54,7 +54,7 @@ export const defaultLimits = {
   /** Maximum size of a WebSocket message, in bytes. */
   messageBytes: 2 ** 17,
   /** Number of unanswered messages of a WebSocket above which no more messages are read. */
-  unanswered: 1000,
+  unanswered: 64,
   /** Size of the unread answers of a WebSocket above which no more messages are read, in bytes. */
   unreadBytes: 2 ** 18,
 };

@@ -9,7 +9,11 @@ import {
 import { withFolder } from "../tasks/command_line.ts";
 import { trainedRun } from "./served.ts";
 
-const row = (series: string, time: number | string, values: Record<string, unknown> = { x: 1, ward: "er" }) => ({
+const row = (
+  series: string,
+  time: number | string,
+  values: Record<string, unknown> = { x: 1, ward: "er" },
+) => ({
   series,
   time,
   values,
@@ -19,8 +23,12 @@ const row = (series: string, time: number | string, values: Record<string, unkno
 const given: GivenObservation[] = [
   ...Array.from({ length: 100 }, (_, i) => row(`a${i}`, i / 7, { x: i, ward: i % 2 ? "icu" : "er" })),
   ...[1, 2, 2, 3].map((time) => row("same", time)),
-  ...[20240531, 20240532, 202405, 202413, 1.7e9, 1.7e12, 1e12 + 0.5, -1, 0].map((time, i) => row(`t${i}`, time)),
-  ...["1", "2024-05-31", "2024-05-31 10:00", "2024-05", "2024-13-45", "noon"].map((time, i) => row(`d${i}`, time)),
+  ...[20240531, 20240532, 202405, 202413, 1.7e9, 1.7e12, 1e12 + 0.5, -1, 0].map((time, i) =>
+    row(`t${i}`, time)
+  ),
+  ...["1", "2024-05-31", "2024-05-31 10:00", "2024-05", "2024-13-45", "noon"].map((time, i) =>
+    row(`d${i}`, time)
+  ),
   ...[{}, { x: null }, { x: "1,5" }, { x: 1e39 }, { x: [1] }, { y: 1 }, { ward: "home" }, { x: "1.5" }].map(
     (values, i) => row(`v${i}`, i, values),
   ),

@@ -134,13 +134,15 @@ testLong(
       ],
       [json({ series: [{ ...one, times: [0, "2024-05-31"] }] }), 422, /time/],
       [json({ series: [{ ...one, times: [0, 1e300] }] }), 422, /./],
-      ...['"times":[0,1e309],"values":{"x":[1,2],"ward":"er"}', '"times":[0,1],"values":{"x":[1,1e309]}'].map((
-        members,
-      ): [Request, number, RegExp] => [
-        post(`{"series":[{"name":"a",${members}}]}`, "application/json"),
-        422,
-        /got "1e309"/,
-      ]),
+      ...['"times":[0,1e309],"values":{"x":[1,2],"ward":"er"}', '"times":[0,1],"values":{"x":[1,1e309]}'].map(
+        (
+          members,
+        ): [Request, number, RegExp] => [
+          post(`{"series":[{"name":"a",${members}}]}`, "application/json"),
+          422,
+          /got "1e309"/,
+        ],
+      ),
     ];
     for (const [request, status, detail] of cases) {
       const response = await handler(request);
