@@ -24,8 +24,8 @@ export class BlockMean {
 
   /** Starts a block, or resumes a block with some rows. @param channels Number of channels. */
   constructor(channels: number, saved?: BlockSums) {
-    this.#sums = new Float64Array(saved?.sums ?? channels);
-    this.#counts = new Float64Array(saved?.counts ?? channels);
+    this.#sums = saved ? new Float64Array(saved.sums) : new Float64Array(channels);
+    this.#counts = saved ? new Float64Array(saved.counts) : new Float64Array(channels);
     if (saved) [this.#rows, this.#first, this.#since] = [saved.rows, saved.first, saved.since];
   }
 

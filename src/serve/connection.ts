@@ -145,7 +145,14 @@ export class Connection extends Duplex {
   }
 
   override _writev(chunks: { chunk: Uint8Array }[], done: Callback): void {
-    this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), "", done);
+    const length = chunks.reduce((sum, { chunk }) => sum + chunk.length, 0);
+    if (length <= writtenPart) return this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), "", done);
+    // A copy of a large answer would double its memory.
+    this.writing = chunks.reduce(
+      (last, { chunk }) => last.then(() => this.writeAll(chunk)),
+      Promise.resolve(),
+    );
+    this.writing.then(() => done(), done);
   }
 
   override _final(done: Callback): void {

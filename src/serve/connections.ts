@@ -20,8 +20,8 @@ const replacedAtOnce = 16;
 /** Milliseconds between two attempts to accept a connection, between two logs, and until the attempts end. */
 const [retryAfter, logAfter, giveUpAfter] = [20, 60_000, 10_000];
 
-/** An open connection. */
-type OpenConnection = Pick<Connection, "isIdle" | "writableLength" | "activeAt" | "abandon">;
+/** A connection that has sent nothing yet. */
+type SilentConnection = Pick<Connection, "activeAt" | "abandon">;
 
 /** The open connections of a server. */
 export interface Connections {
@@ -36,8 +36,8 @@ export interface Connections {
 }
 
 /**
- * Accepts the connections of a listener. At the maximum, a new connection replaces the one that has been idle
- * for longest. If none is idle, it is closed immediately.
+ * Accepts the connections of a listener. At the maximum, a new connection replaces the oldest one that has sent nothing
+ * yet, or else the one that has been idle for longest. If none is idle, the new connection is closed immediately.
  */
 export function connectionsOf(
   listener: Deno.TcpListener,
@@ -46,9 +46,9 @@ export function connectionsOf(
   onConnection: (connection: Connection) => void,
   log: (error: unknown) => void,
 ): Connections {
-  const open = new Set<OpenConnection>();
-  /** Connections that have sent nothing yet. */
-  const silent = new Set<OpenConnection>();
+  const open = new Set<Connection>();
+  /** Connections that have sent nothing yet, oldest first. */
+  const silent = new Set<SilentConnection>();
   const turns = turnsOf();
   let isEnding = false;
   let onNone = () => {};
@@ -56,14 +56,10 @@ export function connectionsOf(
   // The caller may not wait for a failure.
   failed.promise.catch(() => {});
 
-  const remove = (connection: OpenConnection) => {
-    silent.delete(connection);
-    open.delete(connection);
-    if (open.size === 0) onNone();
-  };
+  const count = () => open.size + silent.size;
 
   const add = (socket: Deno.TcpConn) => {
-    const isRefused = open.size >= connections && !close(oldest(open, ({ isIdle }) => isIdle));
+    const isRefused = count() >= connections && !closeIdle();
     if (isEnding || isRefused) return socket.close();
     using parts = new DisposableStack();
     parts.defer(() => socket.close());
@@ -79,24 +75,27 @@ export function connectionsOf(
 
   /** Makes a connection when its first bytes arrive. Until then it takes little time and memory. */
   const begin = async (socket: Deno.TcpConn, charge: Charge) => {
-    const waiting: OpenConnection = {
-      ...{ isIdle: true, writableLength: 0, activeAt: performance.now() },
+    const waiting: SilentConnection = {
+      activeAt: performance.now(),
       abandon() {
+        silent.delete(waiting);
         charge[Symbol.dispose]();
         socket.close();
-        remove(waiting);
+        if (count() === 0) onNone();
       },
     };
-    open.add(waiting);
     silent.add(waiting);
     const first = new Uint8Array(headPart);
     const length = await socket.read(first).catch(() => null);
-    if (!open.has(waiting)) return;
+    if (!silent.has(waiting)) return;
     if (length === null) return waiting.abandon();
+    silent.delete(waiting);
     const connection = new Connection(socket, account, turns, charge, first.subarray(0, length));
     open.add(connection);
-    remove(waiting);
-    connection.on("close", () => remove(connection));
+    connection.on("close", () => {
+      open.delete(connection);
+      if (count() === 0) onNone();
+    });
     onConnection(connection);
   };
 
@@ -107,7 +106,7 @@ export function connectionsOf(
     while (!isEnding) {
       const now = performance.now();
       try {
-        const isFull = open.size >= connections;
+        const isFull = count() >= connections;
         add(await listener.accept());
         failingSince = Infinity;
         if (isFull) replaced++;
@@ -119,57 +118,63 @@ export function connectionsOf(
       } catch (error) {
         if (isEnding) return;
         // For example, the process can open no more files.
-        const text = `the server cannot accept connections, ${open.size} are open: ${
-          (error as Error).message
-        }`;
+        const text = `the server cannot accept connections, ${count()} are open: ${(error as Error).message}`;
         if (now - loggedAt > logAfter) {
           log(text);
           loggedAt = now;
         }
         failingSince = Math.min(failingSince, now);
         if (now - failingSince > giveUpAfter) return failed.reject(new Error(text));
-        close(oldest(open, ({ isIdle }) => isIdle));
+        closeIdle();
         await turn(retryAfter);
       }
     }
   };
-  const close = (connection: OpenConnection | undefined): boolean => {
+  const close = (connection: Connection | undefined): boolean => {
     if (!connection) return false;
     open.delete(connection);
     connection.abandon();
     return true;
   };
-  const isStalled = (milliseconds: number) => ({ writableLength, activeAt }: OpenConnection) =>
+  /** Closes a connection that has sent nothing, or that is idle. Returns whether there was one. */
+  const closeIdle = (): boolean => {
+    const [first] = silent;
+    first?.abandon();
+    return first !== undefined || close(oldest(open, ({ isIdle }) => isIdle));
+  };
+  const isStalled = (milliseconds: number) => ({ writableLength, activeAt }: Connection) =>
     writableLength > 0 && performance.now() - activeAt > milliseconds;
   account.onShort(() => close(oldest(open, isStalled(stalledAfter))));
   const watch = setInterval(() => {
     while (close(oldest(open, isStalled(1000 * stalledSeconds))));
     const late = performance.now() - 1000 * headerSeconds;
-    for (const connection of silent) if (connection.activeAt < late) close(connection);
+    for (const connection of silent) if (connection.activeAt < late) connection.abandon();
   }, 1000);
   Deno.unrefTimer(watch);
   void accept();
   return {
     get count() {
-      return open.size;
+      return count();
     },
     failed: failed.promise,
     stop() {
       if (isEnding) return;
       isEnding = true;
       listener.close();
+      for (const connection of silent) connection.abandon();
       for (const connection of [...open]) if (connection.isIdle) close(connection);
     },
     async end(seconds) {
       let timer: ReturnType<typeof setTimeout> | undefined;
       await new Promise<void>((resolve) => {
         onNone = resolve;
-        if (open.size === 0) resolve();
+        if (count() === 0) resolve();
         timer = setTimeout(resolve, 1000 * seconds);
       });
       clearTimeout(timer);
       clearInterval(watch);
-      const left = open.size;
+      const left = count();
+      for (const connection of silent) connection.abandon();
       for (const connection of [...open]) close(connection);
       return left;
     },
@@ -178,10 +183,10 @@ export function connectionsOf(
 
 /** The connection with the earliest activity among some. */
 function oldest(
-  open: ReadonlySet<OpenConnection>,
-  isCandidate: (connection: OpenConnection) => boolean,
-): OpenConnection | undefined {
-  let found: OpenConnection | undefined;
+  open: ReadonlySet<Connection>,
+  isCandidate: (connection: Connection) => boolean,
+): Connection | undefined {
+  let found: Connection | undefined;
   for (const connection of open) {
     if (isCandidate(connection) && !(found && found.activeAt <= connection.activeAt)) found = connection;
   }
