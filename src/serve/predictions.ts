@@ -26,7 +26,7 @@ export interface Predictions {
 export function predictionsOf({ small, large }: PredictionThreads, limits: Limits): Predictions {
   const queues = { small: queueOf(limits.predictions), large: queueOf(limits.predictions) };
   const answerLarge: Predictions["answer"] = (job, signal) =>
-    queues.large.run(() => large({ ...job, mostBytes: limits.bodyBytes }, signal));
+    queues.large.run(() => large({ ...job, mostBytes: limits.bodyBytes }, signal), signal);
   return {
     get count() {
       return queues.small.count + queues.large.count;
@@ -36,7 +36,7 @@ export function predictionsOf({ small, large }: PredictionThreads, limits: Limit
       if (bytes.length > limits.smallBodyBytes) return await answerLarge(job, signal);
       const mostBytes = Math.min(limits.bodyBytes, limits.smallBodyBytes);
       try {
-        return await queues.small.run(() => small({ ...job, mostBytes }, signal));
+        return await queues.small.run(() => small({ ...job, mostBytes }, signal), signal);
       } catch (error) {
         // A small compressed body that becomes large.
         const isLarge = error instanceof RequestError && error.status === 413 && isPacked(bytes) &&

@@ -5,6 +5,7 @@ import { accountOf, memoryUses, shares } from "../../src/serve/account.ts";
 import { batchesOf } from "../../src/serve/compute.ts";
 import { predictionsOf } from "../../src/serve/predictions.ts";
 import { RequestError } from "../../src/serve/problem.ts";
+import { queueOf } from "../../src/serve/queue.ts";
 import {
   connectionsWithin,
   handlerOf,
@@ -110,6 +111,39 @@ Deno.test("a small request does not wait for large ones, and a small body that b
   assert.equal(await ask(new Uint8Array(100)), "small");
   large.resolve();
   assert.deepEqual(await Promise.all(slow), ["large", "large"]);
+});
+
+Deno.test("a request leaves the queue when its client disconnects, and the others keep their order", async () => {
+  const queue = queueOf(4);
+  const first = Promise.withResolvers<void>();
+  const started: number[] = [];
+  const clients = [0, 1, 2, 3].map(() => new AbortController());
+  const jobs = clients.map(({ signal }, i) =>
+    queue.run(async () => {
+      started.push(i);
+      if (i === 0) await first.promise;
+      return i;
+    }, signal)
+  );
+  const results = Promise.allSettled(jobs);
+  await assert.rejects(queue.run(() => Promise.resolve(), clients[0].signal), isBusy);
+  clients[1].abort();
+  await assert.rejects(jobs[1], /the client disconnected/);
+  assert.equal(queue.count, 3);
+  const last = queue.run(() => Promise.resolve(4), clients[0].signal);
+  // A job that has started is not interrupted here.
+  clients[0].abort();
+  first.resolve();
+  assert.equal(await last.catch(({ message }) => message), "the client disconnected");
+  assert.deepEqual((await results).map(({ status }) => status), [
+    "fulfilled",
+    "rejected",
+    "fulfilled",
+    "fulfilled",
+  ]);
+  assert.deepEqual(started, [0, 2, 3]);
+  await queue.idle();
+  assert.equal(queue.count, 0);
 });
 
 /** Runs a test with a server that has few memory. */
