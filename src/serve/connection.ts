@@ -38,7 +38,8 @@ export class Connection extends Duplex {
   private isTunnel = false;
   private bodyLeft = 0;
   private writing: Promise<void> = Promise.resolve();
-  private timer?: ReturnType<typeof setTimeout>;
+  private timeoutAt = Infinity;
+  private answerUntil = Infinity;
   private current?: IncomingMessage;
   private readonly incomplete: Charge[] = [];
   private readonly waiting: { message: IncomingMessage; start: () => void; charge: Charge }[] = [];
@@ -91,9 +92,15 @@ export class Connection extends Duplex {
     }
   }
 
+  /** Closes the connection if the current request is not answered and read within a time. */
+  limitAnswer(milliseconds: number): void {
+    this.answerUntil = performance.now() + milliseconds;
+  }
+
   /** Ends the current request. The next one begins after events of other connections. */
   answered(): void {
     this.current = undefined;
+    this.answerUntil = Infinity;
     this.activeAt = performance.now();
     if (this.waiting.length === 0 && !this.received) return this.pass();
     this.turns.ask(() => {
@@ -124,9 +131,16 @@ export class Connection extends Duplex {
 
   /** As of a socket: emits "timeout" after a time. 0 cancels it. */
   setTimeout(milliseconds: number): this {
-    clearTimeout(this.timer);
-    if (milliseconds > 0) this.timer = setTimeout(() => this.emit("timeout"), milliseconds);
+    this.timeoutAt = milliseconds > 0 ? performance.now() + milliseconds : Infinity;
     return this;
+  }
+
+  /** Acts on times that are over. Called about once a second: timers for each request would take longer. */
+  checkTimes(now: number): void {
+    if (now > this.answerUntil) return void this.destroy();
+    if (now <= this.timeoutAt) return;
+    this.timeoutAt = Infinity;
+    this.emit("timeout");
   }
 
   /** As of a socket: closes the connection when all is written. */
@@ -160,7 +174,6 @@ export class Connection extends Duplex {
   }
 
   override _destroy(error: Error | null, done: Callback): void {
-    clearTimeout(this.timer);
     const close = () => {
       this.socket.close();
       done(error);

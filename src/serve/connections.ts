@@ -36,8 +36,8 @@ export interface Connections {
 }
 
 /**
- * Accepts the connections of a listener. At the maximum, a new connection replaces the oldest one that has sent nothing
- * yet, or else the one that has been idle for longest. If none is idle, the new connection is closed immediately.
+ * Accepts the connections of a listener. At the maximum, a new connection replaces the one that has been idle
+ * for longest. If none is idle, it is closed immediately.
  */
 export function connectionsOf(
   listener: Deno.TcpListener,
@@ -136,18 +136,22 @@ export function connectionsOf(
     connection.abandon();
     return true;
   };
-  /** Closes a connection that has sent nothing, or that is idle. Returns whether there was one. */
+  /** Closes the connection that has been idle for longest. Returns whether there was one. */
   const closeIdle = (): boolean => {
+    const idle = oldest(open, ({ isIdle }) => isIdle);
     const [first] = silent;
-    first?.abandon();
-    return first !== undefined || close(oldest(open, ({ isIdle }) => isIdle));
+    if (!first || idle && idle.activeAt < first.activeAt) return close(idle);
+    first.abandon();
+    return true;
   };
   const isStalled = (milliseconds: number) => ({ writableLength, activeAt }: Connection) =>
     writableLength > 0 && performance.now() - activeAt > milliseconds;
   account.onShort(() => close(oldest(open, isStalled(stalledAfter))));
   const watch = setInterval(() => {
     while (close(oldest(open, isStalled(1000 * stalledSeconds))));
-    const late = performance.now() - 1000 * headerSeconds;
+    const now = performance.now();
+    for (const connection of [...open]) connection.checkTimes(now);
+    const late = now - 1000 * headerSeconds;
     for (const connection of silent) if (connection.activeAt < late) connection.abandon();
   }, 1000);
   Deno.unrefTimer(watch);

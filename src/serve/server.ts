@@ -213,8 +213,7 @@ async function serve(
     // Close the connection instead of waiting for the rest of a rejected body.
     ...(message.complete ? {} : { connection: "close" }),
   };
-  const late = setTimeout(() => connection.destroy(), 1000 * answerSeconds);
-  response.on("close", () => clearTimeout(late));
+  connection.limitAnswer(1000 * answerSeconds);
   response.writeHead(answer.status, headers);
   response.end(message.method === "HEAD" ? undefined : body, () => {
     if (!message.complete) connection.destroy();
