@@ -1,5 +1,15 @@
 /** Attacks on the memory and the time of a server. Each runs for some seconds, in rounds. */
-import { connect, exchange, frame, get, handshake, post, type RawConnection, sleep, tableOf } from "./client.ts";
+import {
+  connect,
+  exchange,
+  frame,
+  get,
+  handshake,
+  post,
+  type RawConnection,
+  sleep,
+  tableOf,
+} from "./client.ts";
 
 /** An attack on the server at a port, until a time of `performance.now()`. */
 export type Attack = (port: number, end: number) => Promise<void>;
