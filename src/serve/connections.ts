@@ -11,6 +11,9 @@ const connectionBytes = 2 ** 15;
 /** Milliseconds without progress after which a client's unread answers are dropped if memory is short. */
 const stalledAfter = 1000;
 
+/** Milliseconds that a connection is idle before another one replaces it. */
+const leastIdle = 500;
+
 /** Milliseconds of accepted connections before other events are handled. */
 const slice = 2;
 
@@ -59,8 +62,7 @@ export function connectionsOf(
   const count = () => open.size + silent.size;
 
   const add = (socket: Deno.TcpConn) => {
-    const isRefused = count() >= connections && !closeIdle();
-    if (isEnding || isRefused) return socket.close();
+    if (isEnding || count() >= connections) return socket.close();
     using parts = new DisposableStack();
     parts.defer(() => socket.close());
     try {
@@ -106,10 +108,15 @@ export function connectionsOf(
     while (!isEnding) {
       const now = performance.now();
       try {
-        const isFull = count() >= connections;
-        add(await listener.accept());
+        const socket = await listener.accept();
         failingSince = Infinity;
-        if (isFull) replaced++;
+        // Clients that come meanwhile wait to be accepted.
+        for (const until = performance.now() + leastIdle; count() >= connections && !isEnding;) {
+          if (closeIdle()) replaced++;
+          else if (performance.now() > until) break;
+          else await turn(retryAfter);
+        }
+        add(socket);
         // A connection that was closed keeps its file descriptor until the next turn.
         if (replaced >= replacedAtOnce || performance.now() - start > slice) {
           await new Promise<void>((resolve) => void setImmediate(resolve));
@@ -136,12 +143,17 @@ export function connectionsOf(
     connection.abandon();
     return true;
   };
-  /** Closes the connection that has been idle for longest. Returns whether there was one. */
+  /**
+   * Closes the connection that has been idle for longest, unless its first bytes may still arrive. Returns whether it
+   * closed one.
+   */
   const closeIdle = (): boolean => {
     const idle = oldest(open, ({ isIdle }) => isIdle);
     const [first] = silent;
-    if (!first || idle && idle.activeAt < first.activeAt) return close(idle);
-    first.abandon();
+    const found = first && !(idle && idle.activeAt < first.activeAt) ? first : idle;
+    if (!found || performance.now() - found.activeAt < leastIdle) return false;
+    open.delete(found as Connection);
+    found.abandon();
     return true;
   };
   const isStalled = (milliseconds: number) => ({ writableLength, activeAt }: Connection) =>

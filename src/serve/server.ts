@@ -87,7 +87,7 @@ export async function startServer(
     );
   });
   await warmUp(service);
-  const listener = listen(address, limits.connections);
+  const listener = listen(address);
   let isEnding = false;
   // The connections come from the listener. Without these two lines, Node's server takes itself for closed: it
   // checks no timeouts, and closes connections after each answer.
@@ -167,11 +167,16 @@ function optionsOf({ headerSeconds, headerBytes, bodySeconds, idleSeconds }: Lim
   };
 }
 
+/**
+ * Maximum number of connections that wait to be accepted, if the system allows it. The system drops further ones, whose
+ * clients try again after a second. Many connections can arrive at once.
+ */
+const mostWaiting = 4096;
+
 /** Opens the port. @throws {OptionError} */
-function listen({ host, port }: { host: string; port: number }, connections: number): Deno.TcpListener {
+function listen({ host, port }: { host: string; port: number }): Deno.TcpListener {
   try {
-    // If too many connections wait to be accepted, the system drops some, and their clients try again after a second.
-    return Deno.listen({ hostname: host, port, tcpBacklog: connections });
+    return Deno.listen({ hostname: host, port, tcpBacklog: mostWaiting });
   } catch (error) {
     throw new OptionError("invalid-option", `${host}:${port}: ${(error as Error).message}`, {
       option: "port",
