@@ -110,10 +110,10 @@ export function connectionsOf(
       try {
         const socket = await listener.accept();
         failingSince = Infinity;
-        // Clients that come meanwhile wait to be accepted.
+        // Later clients wait to be accepted, as long as there are connections that may be replaced soon.
         for (const until = performance.now() + leastIdle; count() >= connections && !isEnding;) {
           if (closeIdle()) replaced++;
-          else if (performance.now() > until) break;
+          else if (silent.size === 0 || performance.now() > until) break;
           else await turn(retryAfter);
         }
         add(socket);

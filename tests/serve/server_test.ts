@@ -176,7 +176,9 @@ testLong(
     const [half, third, fourth] = await Promise.all([incomplete, "GET", incomplete].map(responseTo));
     assert.equal(await first, "");
     for (const late of [half, third, fourth]) assert.match(late, /^HTTP\/1\.1 408 /);
-    const silent = new Promise((resolve) => setTimeout(() => resolve("a silent connection stays open"), 10_000));
+    const silent = new Promise((resolve) =>
+      setTimeout(() => resolve("a silent connection stays open"), 10_000)
+    );
     assert.equal(await Promise.race([responseTo(""), silent]), "");
     assert.match(await responseTo(`${incomplete}a: ${"b".repeat(3000)}\r\n\r\n`), /^HTTP\/1\.1 431 /);
     for (const more of ["1.0", "1.1\r\nhost: a\r\nconnection: close, upgrade\r\nupgrade: h2c"]) {
