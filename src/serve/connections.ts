@@ -113,7 +113,7 @@ export function connectionsOf(
         // Later clients wait to be accepted, as long as there are connections that may be replaced soon.
         for (const until = performance.now() + leastIdle; count() >= connections && !isEnding;) {
           if (closeIdle()) replaced++;
-          else if (silent.size === 0 || performance.now() > until) break;
+          else if (!oldestIdle() || performance.now() > until) break;
           else await turn(retryAfter);
         }
         add(socket);
@@ -143,14 +143,18 @@ export function connectionsOf(
     connection.abandon();
     return true;
   };
+  /** The connection that has been idle for longest. */
+  const oldestIdle = (): SilentConnection | undefined => {
+    const idle = oldest(open, ({ isIdle }) => isIdle);
+    const [first] = silent;
+    return first && !(idle && idle.activeAt < first.activeAt) ? first : idle;
+  };
   /**
    * Closes the connection that has been idle for longest, unless its first bytes may still arrive. Returns whether it
    * closed one.
    */
   const closeIdle = (): boolean => {
-    const idle = oldest(open, ({ isIdle }) => isIdle);
-    const [first] = silent;
-    const found = first && !(idle && idle.activeAt < first.activeAt) ? first : idle;
+    const found = oldestIdle();
     if (!found || performance.now() - found.activeAt < leastIdle) return false;
     open.delete(found as Connection);
     found.abandon();
