@@ -44,7 +44,13 @@ export { pidController, type PIDControllerOptions } from "./control/pid.ts";
 export { stepTo } from "./control/step_to.ts";
 export type { Tolerance } from "./control/tolerances.ts";
 export type { SolveStatistics } from "./adaptive/adaptive.ts";
-export { type EventOptions, odeintEvent } from "./odeint_event.ts";
+export {
+  type EventDirection,
+  type EventFunction,
+  type EventOptions,
+  type EventResult,
+  odeintEvent,
+} from "./odeint_event.ts";
 export { cdeint, type CdeSolveOptions, findCdeintSteps } from "./cdeint.ts";
 export { type SdeAdjoint, sdeint, type SdeOptions } from "./stochastic/sdeint.ts";
 export type { SdeMethodName, SdeNoise } from "./stochastic/sde_methods.ts";

@@ -1,35 +1,41 @@
-import { checkFunction, checkTensor, checkWord } from "../tensor/checks.ts";
+import { checkFunction, checkTensor } from "../tensor/checks.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
-import { scalar } from "../tensor/creation.ts";
-import { stopGradient } from "../tensor/functions.ts";
-import { vjp } from "../autodiff/grad.ts";
-import { formatShape, ShapeError } from "../device/shape.ts";
+import { scalar, tensor, zeros } from "../tensor/creation.ts";
+import { concatenate, stopGradient } from "../tensor/functions.ts";
 import { checkResolution } from "../paths/times.ts";
-import { hostTimes } from "../tensor/host.ts";
-import { NoValuesError } from "../tensor/symbolic.ts";
-import { derivativeOrder, hasValues, isWatched, withoutRecording } from "../tensor/primitive.ts";
-import { Tensor } from "../tensor/tensor.ts";
+import { derivativeOrder, withoutAnyRecording } from "../tensor/primitive.ts";
+import { tidy } from "../tensor/scope.ts";
+import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { isCapturing } from "../device/capture.ts";
-import { TracedFunction } from "../compile/loop/loop.ts";
 import { inEachCall } from "../compile/jit/each_call.ts";
-import type { EventGoal } from "./adaptive/adaptive_search.ts";
 import { tableOf } from "./adaptive/adaptive_replay.ts";
-import { cannotRead, findEvent, nearestOf } from "./adaptive/adaptive.ts";
+import { recordStatistics, runSearch } from "./adaptive/adaptive.ts";
+import { columnShape } from "./adaptive/steps.ts";
 import { isAdaptive, methodOf, withStageTolerances } from "./methods.ts";
 import { checkAdaptiveOptions, checkField } from "./check_arguments.ts";
 import { odeDefaults } from "./defaults.ts";
-import { rk4 } from "./methods/rk4.ts";
+import { checkOptionUse } from "./option_use.ts";
+import { type EventStates, moveToEvent, replayEvents } from "./events/event_replay.ts";
+import { checkStart, forEvery, isCount, numbersOf, oneTime } from "./events/event_arguments.ts";
+import { type Functions, tracedOf } from "./events/event_functions.ts";
+import { checkFound } from "./events/event_failure.ts";
+import { type EventList, type Events, type EventSteps, searchEvents } from "./events/event_search.ts";
 import { solvePacked } from "./odeint.ts";
-import { packField, packState } from "./packed_state.ts";
+import { checkSlope, packField, packState } from "./packed_state.ts";
 import { solveOptionNames, type SolveOptions } from "./solve_options.ts";
+import type { VectorField } from "./runge_kutta.ts";
 import type { ErrorNorm } from "./adaptive/step_control.ts";
-import { peekBeneath } from "../compile/loop/while_loop.ts";
-import { rungeKuttaStep, type VectorField } from "./runge_kutta.ts";
 import { usesTime } from "./time_origin.ts";
 
+/** The crossings of zero that are events: of increasing numbers, of decreasing numbers, in the direction of the solve, or both. */
+export type EventDirection = "up" | "down" | "both";
+
+/** A function of time and state whose crossings of zero are events. */
+export type EventFunction<S extends Tree = Tensor> = (t: Tensor, y: S) => Tensor;
+
 /** Options of a solve up to an event. */
-export interface EventOptions extends SolveOptions {
+export interface EventOptions<S extends Tree = Tree> extends SolveOptions {
   /**
    * Whether time runs backwards.
    *
@@ -38,23 +44,64 @@ export interface EventOptions extends SolveOptions {
   reverseTime?: boolean;
   /**
    * The crossings of zero that are events: of increasing numbers (`"up"`), of decreasing numbers (`"down"`), in the direction of the
-   * solve, or `"both"`. A number that is zero at the start must have a direction: its next crossing in this direction is an event.
+   * solve, or `"both"`; one for all event functions, or one for each. A number that is zero at the start must have a direction: its
+   * next crossing in this direction is an event.
    *
    * @default {"both"}
    */
-  direction?: "up" | "down" | "both";
+  direction?: EventDirection | readonly EventDirection[];
+  /** The last time. If no event ends the solve before it, the solve ends there, and `which` is -1. Gradients flow to a tensor. */
+  t1?: Tensor | number;
+  /**
+   * The number of events after which the solve ends, of all event functions together.
+   *
+   * @default {1}
+   */
+  maxEvents?: number;
+  /**
+   * The number of events of a function after which it ends the solve: one number for all functions, or one for each.
+   * By default only `maxEvents` ends the solve.
+   */
+  terminal?: number | readonly number[];
+  /**
+   * Returns the state after an event, such as that of a ball with reversed velocity. `which` is the position of
+   * the event function, an int32 scalar, or `(batch)` with `norm: "sample"`. By default the state stays the same. The event that
+   * ends the solve has no restart.
+   */
+  restart?: (t: Tensor, y: S, which: Tensor) => S;
+}
+
+/** The end of a solve up to an event. With `norm: "sample"`, times and `which` are `(batch)`, otherwise scalars. */
+export interface EventResult<S extends Tree> {
+  /** The time of the last event, or `t1`. */
+  readonly t: Tensor;
+  /** The state at this time, of the structure and shapes of `y0`. */
+  readonly y: S;
+  /** The position of the event function that ended the solve, int32; -1 at `t1`. */
+  readonly which: Tensor;
+  /** All events, along a first axis of length `maxEvents`. After the last event, times and states are NaN and `which` is -1. */
+  readonly events: {
+    readonly t: Tensor;
+    /** The states at the events, before a restart. */
+    readonly y: S;
+    readonly which: Tensor;
+  };
 }
 
 const eventOptionNames: OptionNames<EventOptions> = {
   ...solveOptionNames,
   reverseTime: "optional",
   direction: "optional",
+  t1: "optional",
+  maxEvents: "optional",
+  terminal: "optional",
+  restart: "optional",
 };
 
 /**
- * Solves dy/dt = f(t, y) until a function of the state crosses zero, as torchdiffeq's `odeint_event`. Gradients flow through
- * the state and the time of the event. (Chen, Amos, Nickel, "Learning Neural Event Functions for Ordinary Differential
- * Equations", 2021.)
+ * Solves dy/dt = f(t, y) until functions of the state cross zero, as torchdiffeq's `odeint_event` and Diffrax's `Event`. Gradients
+ * flow through the states and the times of the events, by the implicit function theorem. (Chen, Amos, Nickel, "Learning Neural
+ * Event Functions for Ordinary Differential Equations", 2021.)
  *
  * The time and the state have the accuracy of a solve whose last step ends at the event. Interpolated states are not used, because
  * `bosh3` and `dopri8` interpolate less accurately than their tolerances. For an oscillation, a decay and logistic growth with
@@ -71,41 +118,56 @@ const eventOptionNames: OptionNames<EventOptions> = {
  * console.log(await t.item()); // 1.43
  * ```
  *
+ * @example A ball that bounces
+ * ```ts
+ * import { odeintEvent, stack, type Tensor, tensor } from "@weft/weft";
+ *
+ * const fall = (_t: unknown, y: Tensor) => stack([y.select(0, 1), y.select(0, 1).zerosLike().add(-9.81)]);
+ * const { events } = odeintEvent(fall, tensor([10, 0]), 0, (_t, y) => y.select(0, 0), {
+ *   direction: "down",
+ *   maxEvents: 3,
+ *   restart: (_t, y) => y.mul(tensor([1, -0.8])),
+ * });
+ * console.log(await events.t.data()); // 1.43, 3.71, 5.54
+ * ```
+ *
  * @param y0 The state at `t0`: a tensor or a tree of tensors, as in {@linkcode odeint}.
  * @param t0 The time of `y0`. If it is a tensor, first-order gradients flow to it.
- * @param event Returns numbers. The first that crosses zero ends the solve. Inside `vmap` each example has its own event. Signs
- * are compared at the ends of steps: two sign changes within one step are not seen, unless `jumpTimes` end a step between them.
+ * @param event Returns numbers, or several such functions. A number that crosses zero is an event. Inside `vmap`, and for each sample
+ * with `norm: "sample"`, each has its own events; then the functions return `(batch, ...)`. Signs are compared at the ends of
+ * steps: two sign changes within one step are not seen, unless `jumpTimes` end a step between them.
  * @param options The method must be adaptive; `"dopri5"` by default.
- * @returns The time as a scalar, and the state at this time, of the structure and shapes of `y0`.
- * @throws {RangeError} If the method is not adaptive, `steps` or `norm: "sample"` is given, `t0` is infinite or NaN, the event
- * function is zero at the start and has no `direction`, no event is found within `maxSteps` steps, or the type of the state
- * cannot distinguish the time of the event from the start.
- * @throws {ShapeError} If the event function returns an empty tensor, or `t0` is not a single time.
- * @throws {TypeError} If the event function returns bool.
+ * @returns Time, state and position of the event at which the solve ends, and those of all events.
+ * @throws {RangeError} If the method is not adaptive, `steps` is given, a time is infinite or NaN, an event function is zero at the
+ * start and has no `direction`, no event is found within `maxSteps` steps, or the type of the state cannot distinguish the time of
+ * the event from the start.
+ * @throws {ShapeError} If an event function returns an empty tensor, or one of another batch, or `t0` is not a single time.
+ * @throws {TypeError} If an event function returns bool.
  * @throws {Error} If gradients of an order above four are requested, or `t0` differs between examples of `vmap`.
  */
 export function odeintEvent<S extends Tree>(
   f: VectorField<S>,
   y0: S,
   t0: Tensor | number,
-  event: (t: Tensor, y: S) => Tensor,
-  options: EventOptions = {},
-): { t: Tensor; y: S } {
+  event: EventFunction<S> | readonly EventFunction<S>[],
+  options: EventOptions<S> = {},
+): EventResult<S> {
   checkFunction("odeintEvent", "f", f);
-  checkFunction("odeintEvent", "event", event);
+  const functions = typeof event === "function" ? [event] : event;
+  if (!Array.isArray(functions) || functions.length === 0) checkFunction("odeintEvent", "event", event);
+  functions.forEach((event) => checkFunction("odeintEvent", "event", event));
   checkOptions("odeintEvent", options, eventOptionNames);
-  const { reverseTime = false, direction = "both", method = odeDefaults.method, ...others } = options;
+  const { reverseTime, direction = "both", t1, maxEvents = 1, terminal, restart, ...others } = options;
+  const { method = odeDefaults.method, adjoint = "direct", statistics } = others;
   const tableau = methodOf(method);
   if (!isAdaptive(tableau)) {
     throw new RangeError(
       `odeintEvent: ${tableau.name} has fixed steps; use an adaptive method, such as dopri5`,
     );
   }
-  if (others.norm === "sample" || others.steps) {
-    const option = others.steps ? "steps" : 'norm "sample"';
+  if (others.steps) {
     throw new RangeError(
-      `odeintEvent: ${option} is not supported: all samples share the steps and the time of the event, which odeintEvent finds itself; ` +
-        "omit the option",
+      "odeintEvent: steps is not supported: odeintEvent finds the steps and the time of the event itself; omit the option",
     );
   }
   if (others.controller?.kind === "fixed" && others.controller.grid) {
@@ -113,157 +175,157 @@ export function odeintEvent<S extends Tree>(
       "odeintEvent: a controller of stepTo has no steps after its last time; use constantStepSize, or integralController with stepTimes",
     );
   }
-  const state = packState(y0, "odeintEvent");
+  checkOptionUse(tableau, { ...others, method });
+  const [count, words] = [functions.length, ["up", "down", "both"]];
+  const isWord = (word: EventDirection) => words.includes(word);
+  const directions = forEvery("direction", direction, count, isWord, '"up", "down" or "both"');
+  const ends = forEvery("terminal", terminal ?? Infinity, count, isCount, "a whole number of at least 1");
+  if (!isCount(maxEvents) || maxEvents === Infinity) {
+    throw new RangeError(`odeintEvent: maxEvents is ${maxEvents}, expected a whole number of at least 1`);
+  }
+  if (restart !== undefined) checkFunction("odeintEvent", "restart", restart);
+  const isOwn = adjoint === "direct" || adjoint === "checkpoint";
+  if (!isOwn && (maxEvents > 1 || others.norm === "sample")) {
+    throw new RangeError(
+      `odeintEvent: the adjoint "${adjoint}" supports one event of all samples; use "direct" or "checkpoint"`,
+    );
+  }
+  const state = packState(y0, "odeintEvent", others.norm);
   const { dtype } = state.y0;
-  if (t0 instanceof Tensor && !hasValues(t0)) {
-    throw new NoValuesError(
-      "odeintEvent: t0 has no values inside vmap and in the body of a compiled loop; pass one t0 for all examples",
-    );
-  }
-  const starts = typeof t0 === "number"
-    ? [t0]
-    : hostTimes(t0 instanceof Tensor && isWatched(t0) ? stopGradient(t0) : t0, "odeintEvent: t0");
-  if (starts.length !== 1) {
-    throw new ShapeError(
-      `odeintEvent: t0 has ${starts.length} times, expected one time at which all samples start`,
-    );
-  }
-  const [start] = starts;
-  if (!Number.isFinite(start)) {
-    throw new RangeError(`odeintEvent: t0 is ${start}, expected a finite time`);
-  }
-  checkWord("odeintEvent", "direction", direction, ["up", "down", "both"]);
   const adaptive = checkAdaptiveOptions(options, state, 0, odeDefaults);
-  const move = t0 instanceof Tensor && isWatched(t0)
-    ? t0.reshape([]).sub(stopGradient(t0.reshape([])))
-    : undefined;
-  const valuesOf = (t: Tensor, y: Tensor) => {
-    const values = event(t, state.unpack(y));
-    checkTensor("odeintEvent: the result of the event function", values);
-    if (values.dtype === "bool") {
-      throw new TypeError(
-        "odeintEvent: the event function returned bool, expected numbers that cross zero; return a difference, such as " +
-          "y.sub(0.5), instead of a comparison, such as y.less(0.5)",
-      );
-    }
-    if (values.size === 0) {
-      throw new ShapeError(
-        `odeintEvent: the event function returned ${formatShape(values.shape)} for a state of ${
-          formatShape(state.y0.shape)
-        }, which is empty; expected at least one sample and one number`,
-      );
-    }
-    return values.flatten();
-  };
-  const goal = (values: VectorField): EventGoal => ({
-    values: (t, [y]) => values(t, y),
-    crosses: (before, after) => {
-      const isCrossed = before.equal(0).or(after.mul(before.sign()).greater(0)).not();
-      if (direction === "both") return isCrossed;
-      return isCrossed.and(direction === "up" ? before.less(0) : before.greater(0));
-    },
-  });
-  const solve = (f: VectorField, values: VectorField, y0: Tensor): { t: Tensor; y: Tensor } => {
-    checkStart(stopGradient(withoutRecording(() => values(scalar(start, dtype), y0))), direction);
-    const { steps: found, signs } = findEvent(
-      withStageTolerances(tableau, adaptive),
-      checkField(f),
-      y0,
-      start,
-      reverseTime ? -1 : 1,
-      { ...adaptive, compile: options.compile },
-      goal(values),
+  const isSample = adaptive.norm === "sample";
+  const start = oneTime(t0, "t0");
+  const end = t1 === undefined ? undefined : oneTime(t1, "t1");
+  if (
+    end && (end.host === start.host || reverseTime !== undefined && reverseTime !== end.host < start.host)
+  ) {
+    throw new RangeError(
+      `odeintEvent: t1 is ${end.host}, expected a time ${
+        reverseTime ? "before" : "after"
+      } t0, which is ${start.host}`,
     );
-    const ends = found.lists.map((list) => list.ends.at(-1)!);
-    for (const end of ends) checkResolution([start, end], dtype, "odeintEvent: the start and the event");
-    // Inside vmap each example has its own event. After it, the state of an example stays the same.
-    const end = ends.reduce((a, b) => Math.abs(b - start) > Math.abs(a - start) ? b : a);
-    const t = tableOf(found, 1, [], (_, __, i) => ends[i], dtype).squeeze(0);
-    const steps = { method, interval: [start, end] as const, origin: 0, found };
-    const shifted = { origin: 0, f, usesTime: (norm: ErrorNorm) => usesTime(f, y0, norm) };
-    const times = Float64Array.of(start, end);
-    const packed = { ...state, y0 };
-    const y = solvePacked(shifted, packed, times, { ...others, method, steps }, odeDefaults).y.select(0, 1);
-    if (derivativeOrder() === 0) return { t, y };
-    return followEvent(f, (t, y) => nearestOf(values(t, y), signs), t, y);
+  }
+  const way = reverseTime || end && end.host < start.host ? -1 : 1;
+  const interval = [start.host, end?.host ?? way * Infinity] as const;
+  const column = isSample ? columnShape(state.y0) : [];
+  const lead = column.slice(0, 1);
+  const owners: number[] = [];
+  const valuesOf = (t: Tensor, y: Tensor) => {
+    const [time, tree] = [state.timeOf(t), state.unpack(y)];
+    const all = functions.map((event) => numbersOf(event(time, tree), state.y0, lead));
+    if (owners.length === 0) owners.push(...all.flatMap((x, i) => Array<number>(x.shape.at(-1)!).fill(i)));
+    return concatenate(all, -1);
   };
   const field = packField(state, f);
-  // A later start begins at a point that the solution left before.
-  const first = move
-    ? state.y0.sub(stopGradient(field(scalar(start, dtype), state.y0)).mul(move.cast(dtype)))
-    : state.y0;
-  const { t, y } = isCapturing()
-    ? inEachCallOf(field, valuesOf, first, solve)
-    : solve(field, valuesOf, first);
-  return { t, y: state.unpack(y) };
-}
+  const next = restart &&
+    ((t: Tensor, y: Tensor, which: Tensor) =>
+      checkedState(state.pack(restart(state.timeOf(t), state.unpack(y), which)), y));
+  const zero = scalar(0, dtype);
+  const moves = [start, end].map((time) => time?.move?.cast(dtype) ?? zero);
+  const jumpMoves = adaptive.watchedJumps?.sub(stopGradient(adaptive.watchedJumps)).cast(dtype);
+  const isMoving = end?.move !== undefined || jumpMoves !== undefined;
 
-/** Solves in each call of a function of `jit` again. */
-function inEachCallOf(
-  f: VectorField,
-  values: VectorField,
-  y0: Tensor,
-  solve: (f: VectorField, values: VectorField, y0: Tensor) => { t: Tensor; y: Tensor },
-): { t: Tensor; y: Tensor } {
-  const time = { shape: [], dtype: y0.dtype };
-  const [field, numbers] = [f, values].map((f) => new TracedFunction(f, time, y0));
-  const [t, y] = inEachCall([y0, ...field.closedOver, ...numbers.closedOver], ([y0, ...rest]) => {
-    const ofField = rest.splice(0, field.closedOver.length);
-    const found = solve(
-      (t, y) => field.callWith([t, y], ofField),
-      (t, y) => numbers.callWith([t, y], rest),
-      y0,
-    );
-    return [found.t, found.y];
+  const eventsOf = ({ values, restart, closure }: Functions): Events => ({
+    ...{ values, owners, terminal: ends, maxEvents, restart, closure },
+    directions: owners.map((i) => ({ up: 1, down: -1, both: 0 })[directions[i]]),
   });
-  return { t, y };
+  const solver = withStageTolerances(tableau, adaptive);
+  const { compile } = options;
+  const solve = ([y0, ofStart, ofEnd, ofJumps]: readonly Tensor[], functions: Functions) => {
+    const { f, values } = functions;
+    const field = checkField(f);
+    const found = withoutAnyRecording(() =>
+      tidy(() => {
+        checkStart(values(scalar(start.host, dtype).broadcastTo(column), y0), owners, directions);
+        const events = eventsOf(functions);
+        return runSearch(searchEvents(solver, field, y0, interval, { ...adaptive, compile }, events));
+      })
+    );
+    checkFound(found, tableau.name, start.host, adaptive, dtype);
+    recordStatistics(statistics, found);
+    for (const { ends } of found.lists) {
+      checkResolution([start.host, ends.at(-1)!], dtype, "odeintEvent: the start and the event");
+    }
+    const times = [adaptive.jumps ?? [], adaptive.stops ?? []].flatMap((list) => Array.from(list));
+    const still = zeros([times.length - (ofJumps?.size ?? 0)], { dtype });
+    const moves = [...ofJumps ? [ofJumps] : [], still, ...end ? [ofEnd.reshape([1])] : []];
+    const { t, y, ts, ys } = isOwn
+      ? replayEvents(solver, field, y0, start.host, way, found, eventsOf(functions), {
+        values: [...times, ...end ? [end.host] : []],
+        moves: isMoving ? concatenate(moves) : undefined,
+        start: start.move && ofStart,
+      }, { ...others, compile, checkpoint: adjoint === "checkpoint" })
+      : solveElsewhere([y0, ofStart, ofEnd], functions, found);
+    return [t, y, ts, ys, ...whichOf(found, owners, maxEvents, column, dtype)];
+  };
+  /** A solve with another adjoint, up to its first event. */
+  const solveElsewhere = (
+    [y0, ofStart, ofEnd]: readonly Tensor[],
+    { f, values }: Functions,
+    found: EventSteps,
+  ): EventStates => {
+    const times = found.lists.map((list) => list.ends.at(-1)!);
+    const last = times.reduce((a, b) => Math.abs(b - start.host) > Math.abs(a - start.host) ? b : a);
+    const steps = { method, interval: [start.host, last] as const, origin: 0, found };
+    const shifted = { origin: 0, f, usesTime: (norm: ErrorNorm) => usesTime(f, y0, norm) };
+    // A later start begins at a point that the solution left before.
+    const first = start.move ? y0.sub(stopGradient(f(scalar(start.host, dtype), y0)).mul(ofStart)) : y0;
+    const given = { ...others, method, steps, statistics: undefined };
+    const host = Float64Array.of(start.host, last);
+    const y = solvePacked(shifted, { ...state, y0: first }, host, given, odeDefaults).y.select(0, 1);
+    const table = (of: (list: EventList) => number) =>
+      tableOf(found, 1, [], (_, __, i) => of(found.lists[i]), dtype).squeeze(0);
+    const t = table(({ ends }) => ends.at(-1)!);
+    const kind = table(({ crossed }) => crossed.at(-1)!);
+    const orders = derivativeOrder();
+    if (orders === 0) return { t, y, ts: t.expandDims(0), ys: y.expandDims(0) };
+    const index = tensor(owners.map((_, i) => i), { dtype });
+    const atEnd = { t, shift: zero, y, slope: f(t, y) };
+    const moved = moveToEvent(f, values, index, atEnd, kind, orders, ofEnd);
+    const time = t.add(moved.shift);
+    return { t: time, y: moved.y, ts: time.expandDims(0), ys: moved.y.expandDims(0) };
+  };
+
+  const given = [state.y0, ...moves, ...jumpMoves ? [jumpMoves] : []];
+  const all = { f: field, values: valuesOf, restart: next };
+  const traced = tracedOf(all, state.y0, column);
+  const [t, y, ts, ys, which, whichAll] = traced && isCapturing()
+    ? inEachCall(
+      [...given, ...traced?.tensors ?? []],
+      (all) => solve(all.slice(0, given.length), traced.with(all.slice(given.length))),
+    )
+    : solve(given, traced ? traced.with(traced.tensors) : all);
+  return {
+    t: t.reshape(lead),
+    y: state.unpack(y),
+    which: which.reshape(lead).cast("int32"),
+    events: {
+      t: ts.reshape([maxEvents, ...lead]),
+      y: state.unpack(ys, 1),
+      which: whichAll.reshape([maxEvents, ...lead]).cast("int32"),
+    },
+  };
 }
 
-/** @throws {RangeError} If the numbers of an event at the start do not say which crossing is the first. */
-function checkStart(first: Tensor, direction: string): void {
-  const values = peekBeneath(first);
-  if (!values) throw cannotRead(first);
-  if (values.some(Number.isNaN)) {
-    throw new RangeError(
-      "odeintEvent: the event function is NaN at the start, expected nonzero numbers; check its result for t0 and y0",
-    );
-  }
-  if (direction === "both" && values.includes(0)) {
-    throw new RangeError(
-      'odeintEvent: the event function is zero at the start; choose the direction of its next crossing, "up" or "down"',
-    );
-  }
+function checkedState(next: Tensor, y: Tensor): Tensor {
+  checkTensor("odeintEvent: the result of restart", next);
+  checkSlope(next, y, "", "odeintEvent: restart");
+  return next;
 }
 
-/** The highest order of gradients of {@linkcode followEvent}: the order of the method of its step. */
-const highestOrder = rk4.order;
-
-/**
- * The time of an event and the state at this time, with gradients. By the implicit function theorem the time changes by
- * -dg / (dg/dt + dg/dy f), and the state moves along the solution. A Newton iteration does not change the values, but gradients
- * flow through it: the first iteration gives first-order gradients, and each further iteration one more order.
- *
- * @throws {Error} If the requested order of gradients is above {@linkcode highestOrder}.
- */
-function followEvent(f: VectorField, event: VectorField, t: Tensor, y: Tensor): { t: Tensor; y: Tensor } {
-  const orders = derivativeOrder();
-  if (orders > highestOrder) {
-    throw new Error(
-      `odeintEvent: gradients of order ${orders} are requested, an event has gradients up to order ${highestOrder}; ` +
-        "nest fewer gradients",
-    );
-  }
-  const speed = withoutRecording(() => {
-    const { value, pullback } = vjp(() => event(t, y), { t, y });
-    const along = pullback(value.zerosLike().add(1));
-    return along.t.add(along.y.mul(f(t, y)).sum());
-  });
-  let shift = t.zerosLike();
-  let moved = { t, y };
-  for (let order = 0; order < orders; order++) {
-    const value = event(moved.t, moved.y);
-    shift = shift.sub(value.sub(stopGradient(value)).div(speed));
-    moved = { t: t.add(shift), y: rungeKuttaStep(rk4, f, t, shift, y) };
-  }
-  return moved;
+/** The position of the event function of the last event, a column, and of all events along a first axis; -1 without. */
+function whichOf(
+  found: EventSteps,
+  owners: readonly number[],
+  maxEvents: number,
+  column: readonly number[],
+  dtype: Tensor["dtype"],
+): [Tensor, Tensor] {
+  const crossed = found.lists.map(({ crossed }) => crossed.filter((number) => number >= 0));
+  const ownerOf = (number: number | undefined) => number === undefined ? -1 : owners[number];
+  const last = tableOf(found, 1, column, ({ starts }, _, i) => {
+    const number = found.lists[i].crossed[starts.length - 1];
+    return number >= 0 ? owners[number] : -1;
+  }, dtype);
+  return [last.squeeze(0), tableOf(found, maxEvents, column, (_, k, i) => ownerOf(crossed[i][k]), dtype)];
 }

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { type EmbeddedTableau, odeint, odeintEvent, stack, type Tensor, tensor } from "../../mod.ts";
 import { adaptiveMethods, implicitMethods, type MethodChoice, nameOf } from "../../src/solvers/methods.ts";
 import { peekBeneath } from "../../src/compile/loop/ending.ts";
-import { readNow } from "../../src/compile/loop/while_loop.ts";
-import { findSignChange } from "../../src/solvers/sign_change.ts";
+import { narrowed, placeIn, wholeBracket } from "../../src/solvers/sign_change.ts";
 import { testLong } from "../devices.ts";
 
 /** An equation with a known solution, and the time at which its first element reaches a value. */
@@ -120,9 +119,13 @@ const functions: [name: string, f: (x: number) => number, change: number][] = [
 /** The sign change of a function on the host. */
 function signChange(f: (x: number) => number, tolerance: number): number {
   const number = (x: number) => tensor(x, { dtype: "float64" });
-  const [atZero, atOne] = [0, 1].map((x) => number(f(x)));
-  const onHost = (x: Tensor) => number(f(peekBeneath(x)![0]));
-  return peekBeneath(readNow(findSignChange(onHost, atZero, atOne, number(tolerance), false)).place)![0];
+  const hostOf = (x: Tensor) => peekBeneath(x)![0];
+  let bracket = wholeBracket(number(f(0)), number(f(1)));
+  while (hostOf(bracket.high) - hostOf(bracket.low) > tolerance) {
+    const place = placeIn(bracket, number(tolerance));
+    bracket = narrowed(bracket, place, number(f(hostOf(place))));
+  }
+  return hostOf(bracket.high);
 }
 
 for (const [name, f, change] of functions) {

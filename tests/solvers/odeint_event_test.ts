@@ -50,9 +50,49 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   ],
   ["two starts", () => odeintEvent(fall, thrown(0), tensor([0, 1]), height), /t0 has 2 times, expected one/],
   [
-    "per-sample steps",
+    "an event of another batch",
     () => odeintEvent(fall, thrown(0), 0, height, { norm: "sample" }),
-    /norm "sample" is not supported: all samples share/,
+    /returned \(\) for a state of \(2,\), expected the samples as first axis/,
+  ],
+  [
+    "a direction too many",
+    () => odeintEvent(fall, thrown(0), 0, height, { direction: ["up", "down"] }),
+    /direction has 2 members, expected one for each of 1 event functions/,
+  ],
+  ["no event function", () => odeintEvent(fall, thrown(0), 0, []), /odeintEvent: event/],
+  [
+    "a terminal of zero",
+    () => odeintEvent(fall, thrown(0), 0, height, { terminal: 0 }),
+    /terminal is 0, expected a whole number of at least 1/,
+  ],
+  [
+    "a fraction of events",
+    () => odeintEvent(fall, thrown(0), 0, height, { maxEvents: 1.5 }),
+    /maxEvents is 1.5, expected a whole number/,
+  ],
+  [
+    "an end before the start",
+    () => odeintEvent(fall, thrown(0), 0, height, { t1: -1, reverseTime: false }),
+    /t1 is -1, expected a time after t0, which is 0/,
+  ],
+  [
+    "a restart of another shape",
+    () => odeintEvent(fall, thrown(0), 0, height, { maxEvents: 2, restart: (_t, y) => y.sum() }),
+    /odeintEvent: restart returned \(\) for a state of \(2,\)/,
+  ],
+  [
+    "several events with the continuous adjoint",
+    () => odeintEvent(fall, thrown(0), 0, height, { maxEvents: 2, adjoint: "continuous" }),
+    /the adjoint "continuous" supports one event of all samples; use "direct" or "checkpoint"/,
+  ],
+  [
+    "events that follow each other ever faster",
+    () =>
+      odeintEvent(fall, thrown(0, 1), 0, height, {
+        ...{ maxEvents: 1000, direction: "down" },
+        restart: (_t, y) => y.mul(tensor([0, -0.2], { dtype: "float64" })),
+      }),
+    /only \d+ events were found up to t = .*events follow each other ever faster/,
   ],
   [
     "a vector field of the wrong shape",

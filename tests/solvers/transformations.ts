@@ -32,6 +32,7 @@ import {
   vjp,
   vmap,
 } from "../../mod.ts";
+import { eventKinds } from "./event_kinds.ts";
 
 /** The axes of a state: samples and channels. */
 const shape = [2, 2];
@@ -40,7 +41,7 @@ const shape = [2, 2];
 type Solve = (w: Tensor, x: Tensor) => Tensor;
 
 /** A kind of solve. */
-interface Kind {
+export interface Kind {
   readonly name: string;
   readonly solve: Solve;
   /** Transformations, or `jit` of them, that throw an error instead, and a part of its message. */
@@ -189,6 +190,7 @@ export const kinds: readonly Kind[] = [
       });
     },
   },
+  ...eventKinds,
   sde({ method: "euler_maruyama" }, { onGpu: true }),
   sde({ method: "milstein", noise: "scalar" }),
   sde({ method: "stratonovich_milstein" }),

@@ -23,7 +23,8 @@ import { areSettled, type Ending } from "./ending.ts";
 import { nextStateTensors } from "./next_state.ts";
 import { isShiftedByRow } from "./loop_carried.ts";
 import { executorOf } from "../executors/choose_executor.ts";
-import { type ClosedOver, GraphTrace, type Node } from "../trace/graph.ts";
+import { GraphTrace, type Node } from "../trace/graph.ts";
+import { knownTrace, type TraceOfBody } from "./known_traces.ts";
 import {
   bindLoop,
   closedOver,
@@ -33,7 +34,7 @@ import {
   runLoop,
   runStepByStep,
 } from "./graph_loop.ts";
-import { type LoopBody, type LoopStructure, structureOf } from "./loop_structure.ts";
+import { type LoopStructure, structureOf } from "./loop_structure.ts";
 import { reverseLoop } from "./reverse_loop.ts";
 import type { Executor } from "../executors/run.ts";
 import {
@@ -48,7 +49,7 @@ import { Uncompilable, warnOnce } from "../trace/uncompilable.ts";
 
 import type { LoopOptions, ScanOptions, Step } from "./loop_options.ts";
 
-export type { ScanOptions, Step } from "./loop_options.ts";
+export type { Closure, ScanOptions, Step } from "./loop_options.ts";
 export { TracedFunction } from "../trace/traced_function.ts";
 export { Uncompilable } from "../trace/uncompilable.ts";
 
@@ -186,13 +187,26 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
   #trace(carry: C, executor: Executor): Traced<Y> | undefined {
     const traced = unlessUncompilable(() => this.#traceBody(carry));
     if (!traced) return undefined;
-    const { body, closedOver, outputs } = traced;
+    const { body, closedOver, outputs, structures } = traced;
     const { keepsProducts = executor.keepsProducts } = this.#options;
-    const structure = structureOf({ ...body, keepsProducts }, closedOver.map(({ node }) => node));
+    // The text of a graph that the reverse loop has extended is another.
+    let structure = structures.get(keepsProducts);
+    if (!structure) {
+      structure = structureOf({ ...body, keepsProducts }, closedOver.map(({ node }) => node));
+      structures.set(keepsProducts, structure);
+    }
     return { structure, constants: closedOver.map(({ tensor }) => tensor), outputs };
   }
 
-  #traceBody(carry: C): { body: LoopBody; closedOver: readonly ClosedOver[]; outputs: Y } {
+  /** The trace of the body, or of an earlier body of the same origin. */
+  #traceBody(carry: C): TraceOfBody<Y> {
+    const { closure } = this.#options;
+    const given = [...treeLeaves(carry), ...treeLeaves(this.#sequences)];
+    if (!closure) return this.#traceAgain(carry);
+    return knownTrace(closure, given, () => this.#traceAgain(carry)) as TraceOfBody<Y>;
+  }
+
+  #traceAgain(carry: C): TraceOfBody<Y> {
     const { gradients, ending } = this.#options;
     const trace = new GraphTrace();
     const sequences = treeLeaves(this.#sequences);
@@ -205,7 +219,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     ] as const;
     const step = tracingGraph(() => withCommonSubexpressions(() => this.#body(...symbols)));
     const nodesOf = (tree: unknown) => treeLeaves(tree).map((x) => trace.nodeOf(x));
-    const body: LoopBody = {
+    const body = {
       trace,
       rows: rows.map(({ node }) => node),
       state: state.map(({ node }) => node),
@@ -220,13 +234,13 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
         )
       ),
     };
-    return { body, closedOver: trace.popConstants(), outputs: step.outputs as Y };
+    return { body, closedOver: trace.popConstants(), outputs: step.outputs as Y, structures: new Map() };
   }
 }
 
 /** Runs loops over the parts of symbols. */
 function runPartsOf(
-  { compile, checkpoint, memory, executor, keepsProducts }: Omit<
+  { compile, checkpoint, memory, executor, keepsProducts, closure }: Omit<
     LoopOptions<Tree, Tree>,
     "gradients" | "ending"
   >,
@@ -234,8 +248,10 @@ function runPartsOf(
   ending?: (carry: PartLists) => Ending,
 ): RunParts {
   const options = { compile, checkpoint, memory, executor, keepsProducts };
-  return (body, carry, rows, gradients) =>
-    new Loop(body, carry, rows, { ...options, gradients, ending }).run(carry, steps);
+  return (body, carry, rows, gradients, { key, tensors }) => {
+    const ofParts = closure && { key: `${closure.key}\n${key}`, tensors };
+    return new Loop(body, carry, rows, { ...options, gradients, ending, closure: ofParts }).run(carry, steps);
+  };
 }
 
 /** Results of a loop, with the structure of the caller's state and outputs. */

@@ -37,6 +37,15 @@ export interface ScanOptions {
   executor?: "fused" | "stepped";
 }
 
+/**
+ * The origin of a body. Bodies with the same key are the same function of their arguments and of the tensors, in order. So the trace of
+ * one body serves for all.
+ */
+export interface Closure {
+  readonly key: string;
+  readonly tensors: readonly Tensor[];
+}
+
 /** Options of a {@linkcode Loop}. */
 export interface LoopOptions<C extends Tree, X extends Tree> extends ScanOptions {
   /**
@@ -52,4 +61,6 @@ export interface LoopOptions<C extends Tree, X extends Tree> extends ScanOptions
   readonly ending?: (carry: C) => Ending;
   /** Whether matrix products of each sample stay in the loop even if they could be hoisted. Default: chosen by device. */
   readonly keepsProducts?: boolean;
+  /** The origin of the body, if a loop with the same body may follow. */
+  readonly closure?: Closure;
 }

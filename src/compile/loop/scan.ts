@@ -6,6 +6,7 @@ import { withoutRecording } from "../../tensor/primitive.ts";
 import { type Tree, treeLeaves, treeMap } from "../../tensor/tree.ts";
 import { nextStateTensors } from "./next_state.ts";
 import { Loop, type ScanOptions } from "./loop.ts";
+import type { Closure } from "./loop_options.ts";
 
 export type { ScanOptions } from "./loop.ts";
 
@@ -43,6 +44,17 @@ export function scan<C extends Tree, X extends Tree, Y extends Tree>(
 ): [carry: C, outputs: Y] {
   checkFunction("scan", "f", f);
   checkOptions("scan", options, optionNames);
+  return scanOf(f, init, xs, options);
+}
+
+/** {@linkcode scan} without checks of arguments. @param closure The origin of `f`, if a loop with the same body may follow. */
+export function scanOf<C extends Tree, X extends Tree, Y extends Tree>(
+  f: (carry: C, x: X) => [carry: C, output: Y],
+  init: C,
+  xs: X,
+  options: ScanOptions = {},
+  closure?: Closure,
+): [carry: C, outputs: Y] {
   const length = scanLength(xs);
   const body = (state: C, x: X) => {
     const result = f(state, x);
@@ -50,7 +62,7 @@ export function scan<C extends Tree, X extends Tree, Y extends Tree>(
     throw new TypeError("scan: the body must return [state, output]; without an output, [state, {}]");
   };
   if (length === 0) return [init, noOutputs(body, init, xs)];
-  const { carry, outputs } = new Loop<C, X, Y>(body, init, xs, options).run(init, length);
+  const { carry, outputs } = new Loop<C, X, Y>(body, init, xs, { ...options, closure }).run(init, length);
   return [carry, outputs];
 }
 

@@ -8,6 +8,7 @@ import { beneath, transforming } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { dependingOn, evaluate, type LoopNodes, type Node, topological } from "../trace/graph.ts";
 import type { LoopResult } from "./graph_loop.ts";
+import type { Closure } from "./loop_options.ts";
 import type { Given } from "./segments.ts";
 
 /** A loop's body, traced for one example or without tangents. */
@@ -33,6 +34,7 @@ export type RunParts = (
   carry: PartLists,
   rows: PartLists,
   gradients: (carry: PartLists, rows: PartLists) => readonly Tensor[],
+  closure: Closure,
 ) => { carry: PartLists; outputs: PartLists; sums: readonly (Tensor | undefined)[]; steps: number };
 
 /**
@@ -121,6 +123,11 @@ function runOnParts(
       initial.map((x, i) => partsOf(trace, x, state[i])),
       sequences.map((x, i) => stepsFirst(trace.partsOf(x) ?? [x], rows[i])),
       gradientsOf,
+      // Besides the body: the kind of the transformation, and which tensors are its symbols.
+      {
+        key: `${trace.isBatch ? "vmap" : "jvp"} ${[...initial, ...sequences, ...constants].map(isSymbol)}`,
+        tensors: constants.flatMap((x) => trace.partsOf(x) ?? [x]),
+      },
     ));
   const joined = (parts: readonly Tensor[], node: Node) => symbols.has(node) ? trace.symbol(parts) : parts[0];
   const totals = [...result.sums];

@@ -11,6 +11,7 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { type Tree, treeFlatten, treeLeaves, treeMap, withLeaves } from "../../tensor/tree.ts";
 import { peekBeneath } from "./ending.ts";
 import { Loop, type ScanOptions } from "./loop.ts";
+import type { Closure } from "./loop_options.ts";
 import { TracedTree } from "../trace/traced_tree.ts";
 import { inEachCall } from "../jit/each_call.ts";
 import { nextStateTensors } from "./next_state.ts";
@@ -119,16 +120,21 @@ interface WhileRun<C, Y> {
 /** Number of steps between reads of the flags: they grow, because each read takes time. */
 const chunkSteps = { first: 64, most: 4096, checkpointed: 32 };
 
-/**
- * {@linkcode whileLoop} with values of every step.
- *
- * @param keepsEnded Whether `step` itself keeps the state of samples whose condition is false.
- */
+interface RunOptions extends WhileLoopOptions {
+  /** Whether `step` itself keeps the state of samples whose condition is false. */
+  readonly keepsEnded?: boolean;
+  /** Receives the outputs of some steps, and their values, instead of the result. */
+  readonly read?: (outputs: Tensor, values: ArrayLike<number>) => void;
+  /** The origin of condition and step, if a loop with the same functions may follow. */
+  readonly closure?: Closure;
+}
+
+/** {@linkcode whileLoop} with values of every step. */
 export function* runWhile<C extends Tree, Y extends Tree = undefined>(
   condition: (state: C) => Tensor,
   step: (state: C) => WhileStep<C, Y>,
   init: C,
-  { maxSteps, keepsEnded = false, ...options }: WhileLoopOptions & { readonly keepsEnded?: boolean },
+  { maxSteps, keepsEnded = false, read, closure, ...options }: RunOptions,
 ): Reading<WhileRun<C, Y>> {
   if (treeLeaves(init).length === 0) throw new TypeError("whileLoop: the initial state contains no tensor");
   const goes = checkedCondition(condition(init), init);
@@ -161,6 +167,10 @@ export function* runWhile<C extends Tree, Y extends Tree = undefined>(
   if (maxSteps === 0 || isEnd(yield carry.settled)) return { carry: init, outputs: undefined, steps };
   const loop = new Loop<Carry, Record<never, never>, Y>(body, carry, {}, {
     ...options,
+    closure: closure && {
+      key: `${closure.key} ${keepsEnded} ${selects}`,
+      tensors: [...closure.tensors, ...selects ? treeLeaves(first) : []],
+    },
     ending: ({ settled, count }) => [settled, count],
   });
   const growth = options.checkpoint
@@ -175,7 +185,10 @@ export function* runWhile<C extends Tree, Y extends Tree = undefined>(
     );
     carry = result.carry;
     steps += result.steps;
-    if (result.outputs !== undefined) chunks.push(result.outputs);
+    if (read && result.outputs instanceof Tensor) {
+      const values = yield result.outputs;
+      if (values) read(result.outputs, values);
+    } else if (result.outputs !== undefined) chunks.push(result.outputs);
     release([init, carry, chunks]);
     release = releaseNext;
     length = Math.min(growth(length), chunkSteps.most);

@@ -180,7 +180,7 @@ export class GraphTrace implements Trace {
 }
 
 /** Whether two tensors have the same elements of the same memory. */
-function hasSameElements({ storage: a }: Tensor, { storage: b }: Tensor): boolean {
+export function hasSameElements({ storage: a }: Tensor, { storage: b }: Tensor): boolean {
   if (a instanceof Symbolic || b instanceof Symbolic) return a === b;
   return a.source === b.source && a.offset === b.offset && a.dtype === b.dtype &&
     sameShape(a.shape, b.shape) && sameShape(a.strides, b.strides);

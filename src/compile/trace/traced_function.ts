@@ -21,6 +21,8 @@ export class TracedFunction {
   readonly #closedOver: readonly ClosedOver[];
   /** The floating-point tensors that the function closes over. */
   readonly constants: readonly Tensor[];
+  /** A text of the graph, equal for equal graphs. */
+  readonly text: string;
 
   /** @param like The shapes and types of the arguments. */
   constructor(f: (...inputs: Tensor[]) => Tensor, ...like: TensorSpec[]) {
@@ -28,6 +30,7 @@ export class TracedFunction {
     const inputs = like.map((spec) => trace.input(spec));
     this.#output = trace.nodeOf(tracingGraph(() => f(...inputs.map(({ tensor }) => tensor))));
     this.#inputs = inputs.map(({ node }) => node);
+    this.text = trace.textOf(this.#inputs, [this.#output]);
     this.#nodes = topological([this.#output]);
     const used = new Set(this.#nodes);
     this.#closedOver = trace.popConstants().filter(({ node }) => used.has(node));

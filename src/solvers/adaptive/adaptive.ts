@@ -9,24 +9,17 @@ import { TracedFunction } from "../../compile/loop/loop.ts";
 import type { ScanOptions } from "../../compile/loop/scan.ts";
 import type { Reading } from "../../compile/loop/while_loop.ts";
 import { concatenate, stack } from "../../tensor/functions.ts";
-import {
-  derivativeOrder,
-  isRecording,
-  withoutAnyRecording,
-  withoutRecording,
-} from "../../tensor/primitive.ts";
+import { derivativeOrder, isRecording, withoutRecording } from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { ones } from "../../tensor/creation.ts";
 import { type FailureReason, failureReasons } from "../divergence.ts";
 import { replay, tableOf } from "./adaptive_replay.ts";
-import { type EventGoal, searchSteps } from "./adaptive_search.ts";
+import { searchSteps } from "./adaptive_search.ts";
 import { type AdaptiveOptions, columnShape, largestCount, type StepList, type Steps } from "./steps.ts";
 import type { StepSupport } from "./interpolation.ts";
 import { readRows, type RowTimes, type Saved, type Trajectory } from "./trajectory.ts";
-import { type AdaptiveMethod, embeddedStep, evaluationsOf } from "./embedded.ts";
-import { precisionOf } from "./step_control.ts";
-import { findSignChange } from "../sign_change.ts";
+import type { AdaptiveMethod } from "./embedded.ts";
 import type { Parts, PartsField, VectorField } from "../runge_kutta.ts";
 
 /** The cost of a solve. */
@@ -281,56 +274,3 @@ export function solveParts(
     runSearch(searchSteps(tableau, f, y0, interval, { ...options, norm: "batch" }, goal)).kept
   );
 }
-
-/**
- * Finds steps until a number crosses zero. The last step ends at the crossing. A state within a step is computed by a shorter step of
- * the same method: interpolated states are orders of magnitude less accurate.
- *
- * @returns The steps, and the sign before the crossing of each number that crosses zero in the last step, 0 for the others.
- */
-export function findEvent(
-  tableau: AdaptiveMethod,
-  f: VectorField,
-  y0: Tensor,
-  start: number,
-  direction: number,
-  options: AdaptiveOptions & ScanOptions,
-  event: EventGoal,
-): { steps: Steps; signs: Tensor } {
-  const ends = [start, direction * Infinity] as const;
-  return withoutAnyRecording(() =>
-    tidy(() => {
-      const found = runSearch(
-        searchSteps(tableau, ofParts(f), [y0], ends, options, { name: "the event", event }),
-      );
-      const [y, slope, time, length, before] = found.kept;
-      const signs = event.crosses(before, found.values!).where(before.sign(), 0);
-      const [begin, dt] = [time, length].map((x) => direction < 0 ? x.neg() : x);
-      const eventAt = (fraction: Tensor) => {
-        const at = (c: number) => begin.add(fraction.mul(dt).mul(c));
-        const step = embeddedStep(tableau, ofParts(f), at, fraction.mul(dt), [y], [slope]);
-        return nearestOf(event.values(at(1), step.y), signs);
-      };
-      // Leave four bits for rounding errors.
-      const tolerance = time.div(length).abs().maximum(1).mul(16 * precisionOf(y.dtype)).minimum(0.5);
-      const [atStart, atEnd] = [before, found.values!].map((values) => nearestOf(values, signs));
-      const { place, tries } = runSearch(findSignChange(eventAt, atStart, atEnd, tolerance, options.compile));
-      const places = peekBeneath(place)!;
-      const lists = found.steps.lists.map((list, i) => {
-        const [from, to] = [list.starts.at(-1)!, list.ends.at(-1)!];
-        const end = from + places[places.length === 1 ? 0 : i] * (to - from);
-        return { ...list, ends: [...list.ends.slice(0, -1), end] };
-      });
-      const evaluations = found.steps.evaluations + tries * evaluationsOf(tableau);
-      return { steps: { ...found.steps, lists, evaluations }, signs };
-    })
-  );
-}
-
-/** Positive until the first of the numbers with a sign crosses zero. */
-export function nearestOf(values: Tensor, signs: Tensor): Tensor {
-  return signs.equal(0).where(farAway, values.mul(signs)).min();
-}
-
-/** A number above the values of events. */
-const farAway = 2 ** 120;

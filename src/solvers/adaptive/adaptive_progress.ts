@@ -10,8 +10,6 @@ interface Progress extends StepList {
   /** Size of the last attempted step, in units of time. */
   length: number;
   done: boolean;
-  /** The end of a step that is closest to an event. */
-  closest?: { readonly t: number; readonly distance: number };
   /** Why the sample cannot continue. */
   failure?: FailureReason;
 }
@@ -36,7 +34,7 @@ export function endingOf(
  * Reads the attempts of a search.
  *
  * @param rows `(examples, steps, samples, columns)`. The columns are start, end, in float32 two each, the flags accepted and
- * restarted, and the result of {@linkcode endingOf}; with an event, its distance at the end.
+ * restarted, and the result of {@linkcode endingOf}.
  * @param shape The shape of an example's rows.
  */
 export function follow(
@@ -44,9 +42,8 @@ export function follow(
   [steps, samples, columns]: readonly number[],
   direction: number,
   begin: number,
-  hasEvent: boolean,
 ): Progress[] {
-  const parts = (columns - (hasEvent ? 4 : 3)) / 2;
+  const parts = (columns - 3) / 2;
   const perExample = steps * samples * columns;
   const count = perExample === 0 ? samples : rows.length / (steps * columns);
   return Array.from({ length: count }, (_, list) => {
@@ -76,8 +73,6 @@ export function follow(
         progress.starts.push(start);
         progress.ends.push(end);
         progress.done = (ending & over) !== 0;
-        const distance = rows[at + columns - 1];
-        if (hasEvent && !(distance >= progress.closest?.distance!)) progress.closest = { t: end, distance };
       } else progress.rejected++;
     }
     return progress;
@@ -87,17 +82,7 @@ export function follow(
 /** @throws {NoProgressError} If a sample has not reached the end. */
 export function checkProgress(...given: Parameters<typeof failureOf>): void {
   const failure = failureOf(...given);
-  if (!failure) return;
-  const { reason, message } = failure;
-  const missing = given[0].find(({ done, closest }) => !done && closest);
-  if (!missing) throw new NoProgressError(message, reason);
-  const { t, distance } = missing.closest!;
-  throw new NoProgressError(
-    `odeintEvent: no event was found: the event function has the same sign at the ends of all steps up to t = ${missing.time}, and ` +
-      `is closest to zero at t = ${t}, by ${distance}; check its sign, and note that two sign changes within one step are not ` +
-      `seen: jumpTimes end steps at given times. The solve stopped: ${message}`,
-    reason,
-  );
+  if (failure) throw new NoProgressError(failure.message, failure.reason);
 }
 
 /** Why the samples have not reached the end. */
@@ -106,7 +91,6 @@ function failureOf(
   method: string,
   [begin, finish]: readonly [number, number],
   { maxSteps, origin, controller }: Pick<AdaptiveOptions, "maxSteps" | "origin" | "controller">,
-  goal = `t = ${origin + finish}`,
   dtype: DType,
 ): { reason: FailureReason; message: string } | undefined {
   const stuck = samples.findIndex((sample) => sample.failure);
@@ -130,10 +114,12 @@ function failureOf(
   const { time, length, rejected } = samples[last];
   const steps = `odeint: ${maxSteps} steps of ${method} from t = ${origin + begin}`;
   const message = isLone
-    ? `${steps} reached t = ${
-      origin + time
-    }, expected ${goal}; ${rejected} steps were rejected, and the last step size was ${length}. `
-    : `${steps} are not enough for ${left.length} of ${samples.length} samples to reach ${goal}; the farthest from it, sample ` +
+    ? `${steps} reached t = ${origin + time}, expected t = ${
+      origin + finish
+    }; ${rejected} steps were rejected, and the last step size was ${length}. `
+    : `${steps} are not enough for ${left.length} of ${samples.length} samples to reach t = ${
+      origin + finish
+    }; the farthest from it, sample ` +
       `${last}, is at ${describe(samples[last], origin)}. `;
   const advice = "Raise maxSteps, rtol or atol; very short steps indicate a stiff or diverging equation";
   return { reason: "maxSteps", message: message + advice };

@@ -30,24 +30,12 @@ import { decide, type ErrorMemory, largestError, limitSize } from "../control/ne
 import { toleranceFor } from "../control/tolerances.ts";
 import { errorRatio, firstStep, precisionOf } from "./step_control.ts";
 
-/** The numbers of an event, and the crossings that end a search. */
-export interface EventGoal {
-  /** The numbers, `(n)`. */
-  readonly values: (t: Tensor, y: Parts) => Tensor;
-  /** Whether each number crosses zero, from its values at the start and the end of a step. */
-  readonly crosses: (before: Tensor, after: Tensor) => Tensor;
-}
-
 /** Optional results and end of a search. */
 interface SearchGoal {
-  /** The end of the search, for messages. */
-  readonly name?: string;
   /** Number of parts of the state, from the first, whose error is controlled. Default: all. */
   readonly controlled?: number;
   /** Whether the state at the last time is needed. */
   readonly wantsFinal?: boolean;
-  /** Ends the search after the first step during which the event function crosses zero. */
-  readonly event?: EventGoal;
 }
 
 /** The state of the search. All members but states and slopes are scalars, or columns `(batch, 1, ...)`. Times run forwards. */
@@ -62,10 +50,8 @@ type Attempt = {
   /** 1 if the end is not reached, and the last step advanced the time. */
   readonly goes: Tensor;
   readonly errors: ErrorMemory;
-  /** The state at the last time; or, with an event, the last accepted step: state, slope, time, length, numbers of the event. */
+  /** The state at the last time. */
   readonly kept: Parts;
-  /** The numbers of the event at the end of the last accepted step. */
-  readonly values?: Tensor;
 };
 
 /** The result of a search. */
@@ -73,7 +59,6 @@ export interface Found {
   readonly steps: Steps;
   /** The state at the end of the last step. */
   readonly y: Parts;
-  readonly values?: Tensor;
   readonly kept: Parts;
 }
 
@@ -93,7 +78,7 @@ export function* searchSteps(
   const { dtype } = y0[0];
   const { norm, maxSteps, compile, controller } = options;
   const [rtol, atol] = [options.rtol, options.atol].map((tolerance) => toleranceFor(tolerance, y0[0]));
-  const { controlled = y0.length, event, wantsFinal = false } = goal;
+  const { controlled = y0.length, wantsFinal = false } = goal;
   const control = (parts: Parts) => parts.slice(0, controlled);
   const direction = Math.sign(finish - begin);
   const order = tableau.kind === "implicit" ? tableau.errorOrder ?? tableau.order : tableau.order;
@@ -123,7 +108,6 @@ export function* searchSteps(
         control(field(distance.add(direction * begin), [...z, ...y.slice(controlled)]));
       return firstStep(later, direction, control(y), control(slope), order, { rtol, atol }, norm);
     };
-    const numbers = event?.values(fill(begin), y);
     return stopped<Attempt>({
       time: clock.at(direction * begin),
       size: limitSize(controller, options.stepSize === undefined ? guess() : fill(options.stepSize)),
@@ -132,8 +116,7 @@ export function* searchSteps(
       restarted: fill(0),
       goes: fill(1),
       errors: [fill(1), fill(1)],
-      kept: numbers ? [...y, ...slope, fill(direction * begin), fill(1), numbers] : wantsFinal ? y : [],
-      values: numbers,
+      kept: wantsFinal ? y : [],
     });
   };
 
@@ -178,17 +161,9 @@ export function* searchSteps(
     const taken = goes.and(accepted);
     const advances = clock.between(time, end).greater(0);
     const reaches = clock.between(end, last).greater(0).not();
-    let isOver = taken.and(reaches);
+    const isOver = taken.and(reaches);
     let kept: Parts = [];
-    let values = from.values;
-    let distance: Parts = [];
-    if (event && values) {
-      const after = event.values(turned(end[0]), step.y);
-      isOver = taken.and(event.crosses(values, after).any());
-      distance = [values.equal(0).where(latest, after.mul(values.sign())).min()];
-      kept = choose(taken, [...y, ...slope, time[0], length, values], from.kept);
-      [values] = choose(taken, [after], [values]);
-    } else if (wantsFinal) {
+    if (wantsFinal) {
       const fraction = clock.between(time, last).div(length);
       kept = choose(
         isOver,
@@ -197,7 +172,7 @@ export function* searchSteps(
       );
     }
     const flags = { isOver, fails, isInfinite: ratio.less(largestError).not() };
-    const rows = [...time, ...end, taken.cast(dtype), from.restarted, endingOf(flags, dtype), ...distance];
+    const rows = [...time, ...end, taken.cast(dtype), from.restarted, endingOf(flags, dtype)];
     return stopped({
       carry: {
         time: clock.where(taken, end, time),
@@ -208,7 +183,6 @@ export function* searchSteps(
         goes: (fails ? goes.and(fails.not()) : goes).and(advances).and(isOver.not()).cast(dtype),
         errors: [taken.where(ratio, previous), taken.where(previous, earlier)] as const,
         kept,
-        values,
       },
       outputs: concatenate(rows.map((x) => x.reshape([-1, 1])), 1),
     });
@@ -236,10 +210,8 @@ export function* searchSteps(
     trace instanceof Transformation && trace.isBatch
   ) as Transformation[];
   const sizes = table?.shape.slice(0, batches.length) ?? [];
-  const samples = follow(values ?? [], outputs?.shape ?? [0, 0, 0], direction, begin, event !== undefined);
-  if (options.throws !== false) {
-    checkProgress(samples, tableau.name, [begin, finish], options, goal.name, dtype);
-  }
+  const samples = follow(values ?? [], outputs?.shape ?? [0, 0, 0], direction, begin);
+  if (options.throws !== false) checkProgress(samples, tableau.name, [begin, finish], options, dtype);
   const lists: StepList[] = samples.map(({ done, failure = done ? undefined : "maxSteps", ...list }) => ({
     ...list,
     failure,
@@ -251,7 +223,6 @@ export function* searchSteps(
   return {
     y: carry.y,
     kept: carry.kept,
-    values: carry.values,
     steps: {
       norm,
       lists,

@@ -1,0 +1,52 @@
+/** Traces of bodies, cached for loops with the same body. */
+import { LruCache } from "../../device/lru_cache.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { type ClosedOver, hasSameElements } from "../trace/graph.ts";
+import { isShiftedByRow } from "./loop_carried.ts";
+import type { Closure } from "./loop_options.ts";
+import type { LoopBody, LoopStructure } from "./loop_structure.ts";
+
+/** The trace of a body. `outputs` are the outputs of a step, as symbols. */
+export interface TraceOfBody<Y = unknown> {
+  readonly body: LoopBody;
+  readonly closedOver: readonly ClosedOver[];
+  readonly outputs: Y;
+  /** Structures of the body, by whether matrix products of each sample stay in the loop. */
+  readonly structures: Map<boolean, LoopStructure>;
+}
+
+/** A trace, and the positions of the tensors that it closes over. */
+interface KnownTrace extends Omit<TraceOfBody, "closedOver"> {
+  readonly constants: readonly (readonly [node: ClosedOver["node"], position: number])[];
+}
+
+/** Maximum number of cached traces. */
+const maxTraces = 64;
+
+const traces = new LruCache<string, { known?: KnownTrace }>(maxTraces);
+
+/** The trace of a body. @param given States and sequences of the loop. */
+export function knownTrace(
+  { key, tensors }: Closure,
+  given: readonly Tensor[],
+  trace: () => TraceOfBody,
+): TraceOfBody {
+  const all = [...given, ...tensors];
+  const specs = all.map(({ shape, dtype }) => `${dtype} ${shape}`).join(";");
+  const same = tensors.map((x) => tensors.findIndex((other) => other === x || hasSameElements(x, other)));
+  const shifted = given.map((x) => given.flatMap((other, i) => isShiftedByRow(x, other) ? [i] : []));
+  const text = `${key}\n${given.length} ${specs}\n${same}\n${shifted.join(";")}`;
+  const entry = traces.getOrMake(text, () => ({}));
+  const { known } = entry;
+  if (known) {
+    const closedOver = known.constants.map(([node, position]) => ({ node, tensor: tensors[position] }));
+    return { ...known, closedOver };
+  }
+  const { closedOver, ...made } = trace();
+  const constants = closedOver.map(({ node, tensor }) => [node, tensors.indexOf(tensor)] as const);
+  // A body that makes tensors itself has other ones each time.
+  if (constants.every(([, position]) => position >= 0)) {
+    entry.known = { ...made, constants };
+  }
+  return { ...made, closedOver };
+}

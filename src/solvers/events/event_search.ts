@@ -1,0 +1,393 @@
+/**
+ * Finds the steps of a solve with events, in one loop. Each turn tries one step. If a watched number crosses zero in it, the following
+ * turns try shorter steps, until one ends at the crossing. The state is then restarted, and the solve goes on.
+ */
+import type { Closure } from "../../compile/loop/loop.ts";
+import { beneathAll, type Reading, runWhile } from "../../compile/loop/while_loop.ts";
+import { Transformation } from "../../autodiff/transformation.ts";
+import { scalar, tensor } from "../../tensor/creation.ts";
+import { concatenate, stopGradient } from "../../tensor/functions.ts";
+import { derivativeOrder, withoutAnyRecording } from "../../tensor/primitive.ts";
+import { Tensor } from "../../tensor/tensor.ts";
+import { treeLeaves, treeMap, withLeaves } from "../../tensor/tree.ts";
+import { type Clock, clockOf, latest, smallestTime } from "../adaptive/clock.ts";
+import { type AdaptiveMethod, embeddedStep, evaluationsOf } from "../adaptive/embedded.ts";
+import { errorRatio, firstStep, precisionOf } from "../adaptive/step_control.ts";
+import { decide, limitSize } from "../control/next_step.ts";
+import { toleranceFor } from "../control/tolerances.ts";
+import {
+  type AdaptiveOptions,
+  columnShape,
+  firstTime,
+  largestCount,
+  type StepList,
+  type Steps,
+} from "../adaptive/steps.ts";
+import { checkIndependence, gradientOfFirstSample } from "../implicit/implicit_step.ts";
+import { stageTimes, type VectorField, weigh } from "../runge_kutta.ts";
+import { type Bracket, narrowed, placeIn, wholeBracket } from "../sign_change.ts";
+
+/** The events of a solve, for packed states. */
+export interface Events {
+  /** The numbers that cross zero: `(n)`, or `(batch, n)` if each sample has its own steps. */
+  readonly values: (t: Tensor, y: Tensor) => Tensor;
+  /** The event of each number, from 0. */
+  readonly owners: readonly number[];
+  /** The watched direction of each number: 1 up, -1 down, 0 both. */
+  readonly directions: readonly number[];
+  /** The number of crossings of each event that ends the solve. */
+  readonly terminal: readonly number[];
+  /** The number of crossings of all events that ends the solve. */
+  readonly maxEvents: number;
+  /** The state after an event. `which` is an int32 scalar, or `(batch)`. */
+  readonly restart?: (t: Tensor, y: Tensor, which: Tensor) => Tensor;
+  /** The origin of vector field and functions; undefined if they cannot be traced. */
+  readonly closure?: Closure;
+}
+
+/** The steps of a sample. */
+export interface EventList extends StepList {
+  /** For each step, the number that crosses zero at its end; {@linkcode none}, or {@linkcode landed} at a fixed time. */
+  readonly crossed: number[];
+  time: number;
+  /** Size of the last attempted step, in units of time. */
+  length: number;
+  done: boolean;
+  /** Whether the last step was too short to advance the time, and whether its end was finite. */
+  stuck: boolean;
+  finite: boolean;
+  /** The end of a step that is closest to an event. */
+  closest?: { readonly t: number; readonly distance: number };
+}
+
+/** A step that ends at no event. */
+export const none = -1;
+/** A step that ends at a jump or at the last time. */
+export const landed = -2;
+
+/** Steps with events. */
+export interface EventSteps extends Steps {
+  readonly lists: readonly EventList[];
+}
+
+type Attempt = {
+  readonly time: Clock;
+  /** Size of the next step; during a search, of the step that contains the event. */
+  readonly size: Tensor;
+  readonly y: Tensor;
+  readonly slope: Tensor;
+  readonly goes: Tensor;
+  /** The errors of the last two accepted steps. */
+  readonly errors: readonly [Tensor, Tensor];
+  /** The numbers at the start of the step, and the signs that a crossing would change, 0 if it is not watched. */
+  readonly values: Tensor;
+  readonly signs: Tensor;
+  /** The place of the event in the step. `high` is 0 if no event is searched. */
+  readonly bracket: Bracket;
+  /** Number of crossings of each event. */
+  readonly counts: Tensor;
+};
+
+/** A number above the values of events. */
+const farAway = 2 ** 120;
+/** The part of a step after which the sign of a number shows where it goes from zero, and the shortest step after an event. */
+const aheadPart = 2 ** -10;
+
+/**
+ * Finds steps.
+ *
+ * @param f The vector field. With the norm `"sample"`, its time is a column `(batch, 1, ...)`.
+ * @param finish The last time, or infinity.
+ */
+export function* searchEvents(
+  tableau: AdaptiveMethod,
+  f: VectorField,
+  y0: Tensor,
+  [begin, finish]: readonly [number, number],
+  options: AdaptiveOptions & { readonly compile?: boolean },
+  { values: valuesOf, owners, directions, terminal, maxEvents, restart, closure }: Events,
+): Reading<EventSteps> {
+  const { dtype } = y0;
+  const { norm, maxSteps, compile, controller } = options;
+  const [rtol, atol] = [options.rtol, options.atol].map((tolerance) => toleranceFor(tolerance, y0));
+  const direction = Math.sign(finish - begin);
+  const column = norm === "sample" ? columnShape(y0) : [];
+  const lead = column.slice(0, 1);
+  const fill = (value: number) => scalar(value, dtype).broadcastTo(column);
+  const turned = (x: Tensor) => direction < 0 ? x.neg() : x;
+  const asColumn = (x: Tensor) => x.reshape(column);
+  const asNumbers = (x: Tensor) => x.reshape([...lead, 1]);
+  const isDifferentiated = withoutAnyRecording(derivativeOrder) > 0;
+  const stopped = <T>(tree: T): T => isDifferentiated ? treeMap(tree, stopGradient) : tree;
+  const constant = (list: readonly number[]) => tensor([...list], { dtype });
+  const [owner, wanted, ends] = [owners, directions, terminal].map(constant);
+  const index = constant(owners.map((_, i) => i));
+  const kinds = constant(terminal.map((_, i) => i));
+  const [isBoth, opposite] = [wanted.equal(0), wanted.neg()];
+  const order = tableau.kind === "implicit" ? tableau.errorOrder ?? tableau.order : tableau.order;
+  let evaluations = 0;
+  const field = (time: Tensor, y: Tensor) => {
+    evaluations++;
+    return f(turned(time), y);
+  };
+  const clock = clockOf(dtype, fill);
+  // A stop counts as a jump: its slope is evaluated again.
+  const given = [options.jumps ?? [], options.stops ?? []].flatMap((times) => Array.from(times));
+  const jumps = [...new Set(given.map((jump) => direction * jump))]
+    .filter((jump) => jump > direction * begin);
+  const targets = Number.isFinite(finish) ? [...jumps, direction * finish] : jumps;
+  const last = clock.constant(Math.min(direction * finish, latest));
+  const continues = maxEvents > 1;
+  const neighbour = (at: Tensor, side: number) =>
+    at.add(at.abs().maximum(smallestTime).mul(side * precisionOf(dtype)));
+  const watched = (sign: Tensor) => isBoth.or(sign.equal(opposite)).where(sign, 0);
+  /** The sign of each number that is watched; of a number at zero, the sign that it gets next. */
+  const signsAt = (time: Tensor, y: Tensor, slope: Tensor, size: Tensor, values: Tensor, isZero: Tensor) => {
+    const ahead = size.mul(aheadPart);
+    const next = valuesOf(turned(time.add(ahead)), y.add(slope.mul(turned(ahead))));
+    return watched(isZero.where(next, values).sign());
+  };
+  const nearest = (values: Tensor, signs: Tensor) =>
+    asColumn(signs.equal(0).where(farAway, values.mul(signs)).min(-1));
+
+  const start = (): Attempt => {
+    const y = stopped(y0);
+    const slope = field(fill(firstTime(direction * begin, 1, dtype, given.length > 0)), y);
+    const later = (distance: Tensor, [z]: readonly Tensor[]) => [field(distance.add(direction * begin), z)];
+    const guess = () => firstStep(later, direction, [y], [slope], order, { rtol, atol }, norm);
+    const size = limitSize(controller, options.stepSize === undefined ? guess() : fill(options.stepSize));
+    const values = valuesOf(fill(begin), y);
+    const zero = fill(0);
+    return stopped<Attempt>({
+      time: clock.at(direction * begin),
+      size,
+      y,
+      slope,
+      goes: fill(1),
+      errors: [fill(1), fill(1)],
+      values,
+      signs: signsAt(fill(direction * begin), y, slope, size, values, values.equal(0)),
+      bracket: { low: zero, high: zero, atLow: zero, atHigh: zero, reach: zero },
+      counts: asNumbers(fill(0)).broadcastTo([...lead, terminal.length]),
+    });
+  };
+
+  const attempt = (from: Attempt) => {
+    const { time, size, y, slope, errors: [previous, earlier], bracket, signs } = from;
+    const goes = from.goes.greater(0);
+    const isSearching = bracket.high.greater(0);
+    // Leave four bits for rounding errors.
+    const tolerance = time[0].abs().div(size).maximum(1).mul(16 * precisionOf(dtype)).minimum(0.5);
+    const isLast = bracket.high.sub(bracket.low).lessEqual(tolerance);
+    const place = isLast.where(bracket.high, placeIn(bracket, tolerance));
+    const target = targets.length > 1 ? clock.next(time, targets) : targets.length === 1 ? last : undefined;
+    const ahead = jumps.length > 0 ? clock.next(time, targets) : target;
+    const left = ahead && clock.between(time, ahead);
+    const lands = left && size.greaterEqual(left).and(isSearching.not());
+    const asked = isSearching.where(size.mul(place), size);
+    const stepped = clock.add(time, asked);
+    const end = lands ? clock.where(lands, ahead!, stepped) : stepped;
+    const free = clock.lengthOf(time, asked, end);
+    const length = lands ? lands.where(left!, free) : free;
+    const isOver = clock.between(end, last).lessEqual(Number.isFinite(finish) ? 0 : -Infinity);
+    const jumping = jumps.length > 0 ? lands!.and(isOver.not()) : undefined;
+    const near = jumping ? jumping.where(neighbour(end[0], -1), end[0]) : end[0];
+    const dt = turned(length);
+    const ofParts = (t: Tensor, [y]: readonly Tensor[]) => [field(t, y)];
+    const step = embeddedStep(tableau, ofParts, stageTimes(time[0], length, near), dt, [y], [slope]);
+    const stepEnd = step.y[0];
+    const estimate = errorRatio(weigh(tableau.error, step.stages, dt), [y], [stepEnd], { rtol, atol }, norm);
+    const isSolved = norm === "sample" ? step.isSolved?.reshape(column) : step.isSolved?.all();
+    // Steps whose equations were not solved are repeated with less than half the size.
+    const ratio = isSolved ? isSolved.where(estimate, estimate.maximum(2 ** order)) : estimate;
+    const decision = decide(controller, order, ratio, from.errors, size, length);
+    const fails = decision.fails?.and(isSearching.not());
+    const after = valuesOf(turned(end[0]), stepEnd);
+    const crosses = signs.equal(0).not().and(after.mul(signs).lessEqual(0));
+    const isCrossed = asColumn(crosses.any(-1));
+    const isAccepted = goes.and(isSearching.not()).and(decision.accepted);
+    const enters = isAccepted.and(isCrossed);
+    const value = nearest(after, signs);
+    const narrow = narrowed(bracket, place, value);
+    const isEvent = goes.and(isSearching).and(
+      isLast.or(value.greater(0).not().and(narrow.high.sub(narrow.low).lessEqual(tolerance))),
+    );
+    const isTaken = isAccepted.and(isCrossed.not()).or(isEvent);
+    const isFired = crosses.and(asNumbers(isEvent));
+    const counts = from.counts.add(
+      asNumbers(isEvent).and(isFired.where(owner, owners.length).min(-1, { keepDims: true }).equal(kinds))
+        .cast(dtype),
+    );
+    const isDone = isEvent.and(
+      asColumn(counts.greaterEqual(ends).any(-1).or(counts.sum(-1).greaterEqual(maxEvents))),
+    ).or(isTaken.and(isOver));
+
+    let [nextY, nextSlope, nextValues] = [stepEnd, step.stages.at(-1)![0], after];
+    const restarts = isEvent.and(isDone.not());
+    if (restart && continues) {
+      const which = isFired.where(owner, owners.length - 1).min(-1).cast("int32");
+      nextY = restarts.where(restart(turned(end[0]), stepEnd, which), stepEnd);
+      nextValues = asNumbers(restarts).where(valuesOf(turned(end[0]), nextY), after);
+    }
+    if (jumping || restart && continues) {
+      const isNew = jumping ? jumping.or(restarts) : restarts;
+      const at = jumping ? jumping.where(neighbour(end[0], 1), end[0]) : end[0];
+      nextSlope = isNew.where(field(at, nextY), nextSlope);
+    }
+    const whole = isEvent.where(
+      length.maximum(size.mul(aheadPart)),
+      decision.next,
+    );
+    const nextSize = enters.where(length, isSearching.and(isEvent.not()).where(size, whole));
+    const nextSigns = continues
+      ? signsAt(end[0], nextY, nextSlope, nextSize, nextValues, nextValues.equal(0).or(isFired))
+      : watched(nextValues.sign());
+    const moves = isSearching.or(clock.between(time, end).greater(0));
+    const advances = fails ? moves.and(fails.not()) : moves;
+    const crossed = crosses.where(signs, 0);
+    const entered = wholeBracket(nearest(from.values, crossed), nearest(after, crossed));
+    const closed = treeMap(bracket, (x) => x.zerosLike());
+    const searched = choose(isSearching.and(isEvent.not()), narrow, closed);
+    const kind = isEvent.where(
+      asColumn(isFired.where(index, owners.length - 1).min(-1)),
+      lands ? lands.where(fill(landed), none) : fill(none),
+    );
+    const takes = asNumbers(isTaken);
+    const rows = [...time, ...end, isTaken, isDone, kind, advances, ratio.isFinite(), value];
+    return stopped({
+      carry: {
+        time: clock.where(isTaken, end, time),
+        size: nextSize,
+        y: isTaken.where(nextY, y),
+        slope: isTaken.where(nextSlope, slope),
+        goes: goes.and(advances).and(isDone.not()).cast(dtype),
+        errors: [
+          isEvent.where(1, isTaken.where(ratio, previous)),
+          isEvent.where(1, isTaken.where(previous, earlier)),
+        ] as const,
+        values: takes.where(nextValues, from.values),
+        signs: takes.where(nextSigns, asNumbers(enters).where(crossed, signs)),
+        bracket: choose(enters, entered, searched),
+        counts,
+      },
+      outputs: concatenate(rows.map((x) => x.cast(dtype).reshape([-1, 1])), 1),
+    });
+  };
+
+  if (tableau.kind === "implicit") {
+    const parts = (t: Tensor, [y]: readonly Tensor[]) => [f(t, y)];
+    const gradient = gradientOfFirstSample(parts, fill(begin), [y0], norm === "sample");
+    const values = gradient && (yield gradient);
+    if (values) checkIndependence(tableau, y0, norm === "sample", values);
+  }
+  const first = start();
+  const before = evaluations;
+  const perTry = evaluationsOf(tableau) + (jumps.length > 0 || restart && continues ? 1 : 0);
+  const { watchedJumps: _, ...numbers } = options;
+  const reader = readerOf(direction, begin);
+  // Without samples there are no steps.
+  let table: Tensor | undefined;
+  yield* runWhile(({ goes }: Attempt) => goes.greater(0), attempt, first, {
+    maxSteps,
+    compile,
+    read: (outputs, values) => {
+      table = outputs;
+      reader.read(values, outputs.shape);
+    },
+    closure: closure && {
+      key: JSON.stringify([
+        "events",
+        tableau,
+        begin < finish,
+        norm,
+        numbers,
+        maxEvents,
+        terminal.length,
+        targets.length,
+        isDifferentiated,
+        closure.key,
+      ]),
+      tensors: [
+        ...[rtol, atol].filter((x) => x instanceof Tensor),
+        owner,
+        ends,
+        index,
+        kinds,
+        isBoth,
+        opposite,
+        ...last,
+        ...closure.tensors,
+      ],
+    },
+  });
+  const { traces, values } = table ? beneathAll(table) : { traces: [], values: undefined };
+  const batches = traces.filter((trace) =>
+    trace instanceof Transformation && trace.isBatch
+  ) as Transformation[];
+  const sizes = values?.shape.slice(0, batches.length) ?? [];
+  const { lists } = reader;
+  const tried = lists.map(({ starts, rejected }) => (starts.length + rejected) * perTry);
+  return {
+    norm,
+    lists,
+    examples: batches.map((trace, i) => [trace, sizes[i]] as const),
+    evaluations: before + largestCount(tried),
+    jumping: given.length > 0,
+  };
+}
+
+function choose(isFirst: Tensor, a: Bracket, b: Bracket): Bracket {
+  const others = treeLeaves(b);
+  return withLeaves(b, treeLeaves(a).map((x, i) => isFirst.where(x, others[i])));
+}
+
+/** Collects the steps of each sample from the turns of a search. */
+function readerOf(direction: number, begin: number) {
+  const lists: EventList[] = [];
+  return {
+    lists,
+    /** @param rows `(examples, turns, samples, columns)`. The columns are those of the turns' outputs. */
+    read(rows: ArrayLike<number>, [turns, samples, columns]: readonly number[]): void {
+      const perExample = turns * samples * columns;
+      const count = perExample === 0 ? samples : rows.length / (turns * columns);
+      for (let i = 0; i < count; i++) {
+        lists[i] ??= {
+          ...{ starts: [], ends: [], restarted: [], crossed: [], rejected: 0 },
+          ...{ time: begin, length: NaN, done: false, stuck: false, finite: true },
+        };
+        const first = Math.floor(i / samples) * perExample + i % samples * columns;
+        for (let turn = 0; turn < turns && !lists[i].done && !lists[i].stuck; turn++) {
+          readTurn(lists[i], rows, first + turn * samples * columns, (columns - 6) / 2, direction);
+        }
+      }
+    },
+  };
+}
+
+/** Reads one turn of a sample. @param parts Number of columns of a time. */
+function readTurn(
+  list: EventList,
+  rows: ArrayLike<number>,
+  at: number,
+  parts: number,
+  direction: number,
+): void {
+  const timeAt = (i: number) => direction * (rows[i] + (parts === 2 ? rows[i + 1] : 0));
+  const [start, end, flags] = [timeAt(at), timeAt(at + parts), at + 2 * parts];
+  const taken = rows[flags] !== 0;
+  list.time = taken ? end : start;
+  list.length = Math.abs(end - start);
+  list.stuck = rows[flags + 3] === 0;
+  list.finite = rows[flags + 4] !== 0;
+  if (!taken) {
+    list.rejected++;
+    return;
+  }
+  list.restarted.push(list.crossed.at(-1) === landed || list.starts.length === 0);
+  list.starts.push(start);
+  list.ends.push(end);
+  list.crossed.push(rows[flags + 2]);
+  list.done = rows[flags + 1] !== 0;
+  const distance = rows[flags + 5];
+  if (!(distance >= list.closest?.distance!)) list.closest = { t: end, distance };
+}
