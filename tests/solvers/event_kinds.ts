@@ -28,7 +28,6 @@ function event(
       ]);
     },
     tolerance: 1e-5,
-    except: { "jit(jvp(grad))": /call jvp outside of jit/ },
     ...more,
   };
 }
