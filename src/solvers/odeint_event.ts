@@ -9,7 +9,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { isCapturing } from "../device/capture.ts";
 import { inEachCall } from "../compile/jit/each_call.ts";
-import { tableOf } from "./adaptive/adaptive_replay.ts";
+import { tableOf } from "./adaptive/step_table.ts";
 import { recordStatistics, runSearch } from "./adaptive/adaptive.ts";
 import { columnShape } from "./adaptive/steps.ts";
 import { isAdaptive, methodOf, withStageTolerances } from "./methods.ts";

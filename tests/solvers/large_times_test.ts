@@ -244,6 +244,15 @@ Deno.test("an event time that equals the start in float32 is rejected", () => {
   );
 });
 
+Deno.test("an event late in float32 has an accurate state", async () => {
+  const fall = (_t: Tensor, y: Tensor) => y.zerosLike().sub(1);
+  for (const t0 of [1e4, 1e5]) {
+    const { y } = odeintEvent(fall, tensor([40]), t0, (_t, y) => y.select(0, 0), { rtol: 1e-4, atol: 1e-6 });
+    const height = await y.item();
+    assert.ok(Math.abs(height) < 1e-4, `${height} at the event after ${t0}`);
+  }
+});
+
 Deno.test("errors report the caller's times", () => {
   const grow = (_t: Tensor, y: Tensor) => y.square();
   const y0 = tensor([[1]]);

@@ -3,8 +3,7 @@
  * times.
  */
 import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
-import type { DType } from "../../device/dtype.ts";
-import { scalar, tensor, zeros } from "../../tensor/creation.ts";
+import { scalar, zeros } from "../../tensor/creation.ts";
 import { concatenate, stopGradient } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import {
@@ -18,6 +17,7 @@ import {
 } from "./steps.ts";
 import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
 import { type StepSupport, supportOf } from "./interpolation.ts";
+import { type NumberOf, tableOf } from "./step_table.ts";
 import type { Trajectory } from "./trajectory.ts";
 import { stageTimes, type VectorField } from "../runge_kutta.ts";
 
@@ -107,28 +107,4 @@ export function replay(
   };
   const [[last], support] = scan(body, [y0, firstSlope], row, scanOptionsOf(options));
   return { last, trajectory: { steps: { ...found, lists }, direction, support } };
-}
-
-/** A number of a list, in a row of a table. `position` is that of the list. */
-type NumberOf = (list: StepList, row: number, position: number) => number | boolean;
-
-/** A tensor of numbers of each list, `(length, ...shape)`. Inside `vmap`, each example has separate numbers. */
-export function tableOf(
-  { lists, examples }: Pick<Steps, "lists" | "examples">,
-  length: number,
-  shape: readonly number[],
-  number: NumberOf,
-  dtype: DType,
-): Tensor {
-  const sizes = examples.map(([, size]) => size);
-  const perExample = lists.length / sizes.reduce((product, size) => product * size, 1);
-  const values = new Float64Array(length * lists.length);
-  lists.forEach((list, i) => {
-    const [example, sample] = [Math.floor(i / perExample), i % perExample];
-    for (let row = 0; row < length; row++) {
-      values[(example * length + row) * perExample + sample] = Number(number(list, row, i));
-    }
-  });
-  const all = tensor(values, { shape: [...sizes, length, ...shape], dtype });
-  return examples.reduce((x, [trace]) => trace.symbol([x]), all);
 }

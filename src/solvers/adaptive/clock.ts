@@ -15,6 +15,11 @@ export const latest = 2 ** 120;
 /** Minimum absolute value of a time for its neighbours: the precision at zero would be too fine. */
 export const smallestTime = 2 ** -100;
 
+/** Relative distance between adjacent times. */
+export function timePrecisionOf(dtype: DType): number {
+  return dtype === "float32" ? 2 ** -46 : 2 ** -52;
+}
+
 /** The number in the type, and what rounding drops. */
 function split(t: number, isPair: boolean): number[] {
   return isPair ? [Math.fround(t), Math.fround(t - Math.fround(t))] : [t];

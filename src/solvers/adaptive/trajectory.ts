@@ -2,7 +2,7 @@
 import { tensor } from "../../tensor/creation.ts";
 import { stopGradient } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { tableOf } from "./adaptive_replay.ts";
+import { tableOf } from "./step_table.ts";
 import { latest } from "./clock.ts";
 import { interpolate, interpolateAt, type StepSupport, supportWeights } from "./interpolation.ts";
 import type { StepList, Steps } from "./steps.ts";

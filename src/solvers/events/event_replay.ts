@@ -8,7 +8,7 @@ import { scalar, tensor, zeros } from "../../tensor/creation.ts";
 import { concatenate, stopGradient } from "../../tensor/functions.ts";
 import { derivativeOrder, withoutRecording } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { tableOf } from "../adaptive/adaptive_replay.ts";
+import { tableOf } from "../adaptive/step_table.ts";
 import { type AdaptiveMethod, embeddedStep } from "../adaptive/embedded.ts";
 import { columnShape, firstTime, justAfter, largestCount } from "../adaptive/steps.ts";
 import { rk4 } from "../methods/rk4.ts";

@@ -10,7 +10,7 @@ import { concatenate, stopGradient } from "../../tensor/functions.ts";
 import { derivativeOrder, withoutAnyRecording } from "../../tensor/primitive.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { treeLeaves, treeMap, withLeaves } from "../../tensor/tree.ts";
-import { type Clock, clockOf, latest, smallestTime } from "../adaptive/clock.ts";
+import { type Clock, clockOf, latest, smallestTime, timePrecisionOf } from "../adaptive/clock.ts";
 import { type AdaptiveMethod, embeddedStep, evaluationsOf } from "../adaptive/embedded.ts";
 import { errorRatio, firstStep, precisionOf } from "../adaptive/step_control.ts";
 import { decide, limitSize } from "../control/next_step.ts";
@@ -176,8 +176,9 @@ export function* searchEvents(
     const { time, size, y, slope, errors: [previous, earlier], bracket, signs } = from;
     const goes = from.goes.greater(0);
     const isSearching = bracket.high.greater(0);
-    // Leave four bits for rounding errors.
-    const tolerance = time[0].abs().div(size).maximum(1).mul(16 * precisionOf(dtype)).minimum(0.5);
+    // Leave four bits for rounding errors of the time and of the numbers.
+    const tolerance = time[0].abs().div(size).mul(16 * timePrecisionOf(dtype))
+      .maximum(16 * precisionOf(dtype)).minimum(0.5);
     const isLast = bracket.high.sub(bracket.low).lessEqual(tolerance);
     const place = isLast.where(bracket.high, placeIn(bracket, tolerance));
     const target = targets.length > 1 ? clock.next(time, targets) : targets.length === 1 ? last : undefined;
