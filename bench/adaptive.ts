@@ -13,12 +13,11 @@ import {
   odeint,
   odeintEvent,
   sdeint,
-  stack,
+  solve,
   type Tensor,
   uniform,
   valueAndGrad,
   type VectorField,
-  vmap,
 } from "../mod.ts";
 import { main, wholeFrom } from "../src/commands/command.ts";
 import { compare, comparisonTable, type PeerOptions, weft } from "./peers/compare.ts";
@@ -37,9 +36,9 @@ function ofStates(
   const { method, tolerance } = options;
   const f: VectorField = (_t, y) =>
     concatenate(field(...Array.from({ length: y.shape[1] }, (_, i) => column(y, i))), 1);
-  const solve = (y0: Tensor) =>
+  const final = (y0: Tensor) =>
     odeint(f, y0, [0, end], { method, rtol: tolerance, atol: tolerance, norm: "sample" }).select(0, 1);
-  const step = valueAndGrad((y0: Tensor) => meanSquare(solve(y0)));
+  const step = valueAndGrad((y0: Tensor) => meanSquare(final(y0)));
   return () => step(y0);
 }
 
@@ -73,18 +72,33 @@ function stiff(batch: number): () => unknown {
 /** 16 balls fall with a learned acceleration, bounce, and reach the ground again. */
 function balls(): () => unknown {
   const closure = MLP({ inputs: 2, outputs: 1, width: 32, depth: 1, key: key(0) });
-  const field: VectorField = (_t, y) =>
-    concatenate([y.slice(0, 1, 2), closure(y.expandDims(0)).squeeze(0).mul(0.1).sub(9.81)]);
-  const height = (_t: Tensor, y: Tensor) => y.select(0, 0);
-  const options = { method: "dopri5", rtol: 1e-5, atol: 1e-6, direction: "down" } as const;
-  const secondTime = (start: Tensor) => {
-    const first = odeintEvent(field, stack([start, start.zerosLike()]), 0, height, options);
-    const speed = first.y.select(0, 1).mul(-0.8);
-    return first.t.add(odeintEvent(field, stack([speed.zerosLike(), speed]), 0, height, options).t);
-  };
-  const starts = uniform(key(1), [16], { low: 5, high: 15 });
-  const step = valueAndGrad(() => meanSquare(vmap(secondTime)(starts)));
+  const field: VectorField = (_t, y) => concatenate([column(y, 1), closure(y).mul(0.1).sub(9.81)], 1);
+  const starts = uniform(key(1), [16, 1], { low: 5, high: 15 });
+  const y0 = concatenate([starts, starts.zerosLike()], 1);
+  const fall = () =>
+    odeintEvent(field, y0, 0, (_t, y) => y.select(1, 0), {
+      ...{ method: "dopri5", rtol: 1e-5, atol: 1e-6, norm: "sample", direction: "down", maxEvents: 2 },
+      restart: (_t, y) => concatenate([column(y, 0), column(y, 1).mul(-0.8)], 1),
+    });
+  const step = valueAndGrad(() => meanSquare(fall().t));
   return () => step(closure.parameters);
+}
+
+/** Each of 32 latent states is read at 20 times of its own. */
+function latentOde(): () => unknown {
+  const make = (seed: number, outputs: number) =>
+    MLP({ inputs: 8, outputs, width: 32, depth: 1, key: key(seed) });
+  const [field, readout] = [make(0, 8), make(1, 2)];
+  const y0 = normal(key(2), [32, 8]);
+  const t = uniform(key(3), [32, 20], { low: 0, high: 2 }).sort(1);
+  const f: VectorField = (_t, y) => field(y).tanh();
+  const read = () =>
+    solve(f, y0, [0, 2], {
+      ...{ method: "dopri5", rtol: 1e-5, atol: 1e-6, norm: "sample" },
+      save: { t, fn: (_t, y) => readout(y) },
+    }).y;
+  const step = valueAndGrad(() => meanSquare(read()));
+  return () => step([field.parameters, readout.parameters]);
 }
 
 /** 64 samples of 8 channels, networks of width 32, 1,000 steps. */
@@ -92,13 +106,13 @@ function neuralSde(): () => unknown {
   const make = (seed: number) => MLP({ inputs: 8, outputs: 8, width: 32, depth: 1, key: key(seed) });
   const [f, g] = [make(0), make(1)];
   const y0 = normal(key(2), [64, 8]);
-  const solve = (key: Key) =>
+  const path = (key: Key) =>
     sdeint((_t, y: Tensor) => f(y).tanh(), (_t, y) => g(y).sigmoid(), y0, [0, 1], key, {
       method: "euler_maruyama",
       stepSize: 1e-3,
     });
   const step = jit((key: Key) =>
-    valueAndGrad(() => meanSquare(solve(key).select(0, 1)))([f.parameters, g.parameters])
+    valueAndGrad(() => meanSquare(path(key).select(0, 1)))([f.parameters, g.parameters])
   );
   let count = 0;
   return () => step(foldIn(key(3), count++));
@@ -106,6 +120,7 @@ function neuralSde(): () => unknown {
 
 const workloads: Readonly<Record<string, () => () => unknown>> = {
   balls,
+  "latent-ode": latentOde,
   ...Object.fromEntries([1, 32, 256, 1024].map((batch) => [`van-der-pol@${batch}`, () => vanDerPol(batch)])),
   ...Object.fromEntries([1, 32, 256, 1024].map((batch) => [`lorenz@${batch}`, () => lorenz(batch)])),
   "stiff-van-der-pol@32": () => stiff(32),
