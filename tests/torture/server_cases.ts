@@ -6,7 +6,7 @@ import { exchange, get, post, sleep, smallTable } from "./serving/client.ts";
 import { startAttacked } from "./serving/process.ts";
 import type { World } from "./world.ts";
 
-/** Milliseconds of an attack, until other clients are answered again, and until a signal ends the process. */
+/** Milliseconds of an attack, until another client is answered, and until a signal ends the process. */
 const [attackTime, recoveryTime, endTime] = [1000, 15_000, 15_000];
 
 /** Attacks a server by some of the attacks at once. */
@@ -22,20 +22,22 @@ export async function serverCase(
   const what = `${names.join(", ")}; ${memory} MiB, ${descriptors} descriptors, ${signals.join(", ")}`;
   const args = ["--memory", `${memory}`, "--grace", "1"];
   await using server = await startAttacked(served, { args, descriptors });
-  const ask = (request: string) => exchange(server.port, request);
+  const answerTo = async (request: string): Promise<string> => {
+    const late = performance.now() + recoveryTime;
+    for (;;) {
+      const answer = await exchange(server.port, request);
+      if (bodyOf(answer) !== undefined || !server.isRunning || performance.now() > late) return answer;
+      await sleep(100);
+    }
+  };
   const prediction = post(smallTable, "connection: close\r\n");
-  const expected = bodyOf(await ask(prediction));
-  if (expected === undefined) return [what, "no prediction before the attack"];
+  const expected = bodyOf(await answerTo(prediction));
+  if (expected === undefined) return [what, `no prediction before the attack: ${server.log}`];
 
   const end = performance.now() + attackTime;
   await Promise.all(names.map((name) => attacks[name](server.port, end)));
-  const late = performance.now() + recoveryTime;
   for (const request of [get("/health", "connection: close\r\n"), prediction]) {
-    let answer = "";
-    do {
-      if (answer !== "") await sleep(100);
-      answer = await ask(request);
-    } while (bodyOf(answer) === undefined && server.isRunning && performance.now() < late);
+    const answer = await answerTo(request);
     if (!server.isRunning) return [what, `the server ended: ${server.log}`];
     const found = bodyOf(answer);
     if (found === undefined) return [what, `no answer after the attack: ${answer.slice(0, 300)}`];
