@@ -127,8 +127,8 @@ export function readAt(trajectory: Trajectory, y0: Tensor, t: Tensor, isDerivati
   const bounds = table(steps, ({ ends }, step) => step < ends.length - 1 ? direction * ends[step] : latest);
   const forwards = stopGradient(times).mul(direction);
   const step = forwards.expandDims(0).greater(bounds.expandDims(1)).cast(dtype).sum(0);
-  const own = tensor(Float64Array.from({ length: samples }, (_, i) => i), { shape: columns, dtype });
-  const at = step.mul(samples).add(own).cast("int32");
+  const own = tensor(Float64Array.from({ length: samples }, (_, i) => i), { shape: columns, dtype: "int32" });
+  const at = step.cast("int32").mul(samples).add(own);
   const read = (number: (list: StepList, step: number) => number) =>
     table(steps, number).flatten().take(at.flatten()).reshape([rows, ...columns]);
   const start = read((list, step) => list.starts[last(list, step)]);
