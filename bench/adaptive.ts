@@ -84,7 +84,7 @@ function balls(): () => unknown {
   return () => step(closure.parameters);
 }
 
-/** Each of 32 latent states is read at 20 times of its own. */
+/** 32 latent states, each with 20 output times that other states do not have. */
 function latentOde(): () => unknown {
   const make = (seed: number, outputs: number) =>
     MLP({ inputs: 8, outputs, width: 32, depth: 1, key: key(seed) });

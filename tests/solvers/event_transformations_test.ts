@@ -142,7 +142,7 @@ const ofBounces: Record<string, [found: () => Tensor, expected: number[]]> = {
   "second gradient": [() => grad((h: Tensor) => grad(last)(h))(ten), [-total * timeOf(10) / 400]],
   "jit of grad": [() => jit(grad(last))(ten), [total * slopeOf(10)]],
 };
-Deno.test("bounces are one solve, with gradients through all of them", async (t) => {
+Deno.test("bounces are one solve, with gradients through all bounces", async (t) => {
   for (const [name, [found, expected]] of Object.entries(ofBounces)) {
     await t.step(name, () => assertClose(found(), expected, 1e-6));
   }

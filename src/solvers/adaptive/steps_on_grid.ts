@@ -31,7 +31,7 @@ export function stepsOnGrid(
   };
 }
 
-/** Options with which a search between any of the times takes the same steps, also backwards. */
+/** Options of a search that takes the same steps between any of the times, also backwards. */
 export function sameSteps(
   { lists }: Steps,
   times: Float64Array,

@@ -22,7 +22,7 @@ export function checkFound(
     : closest
     ? `odeintEvent: no event${sample} was found: the event function has the same sign at the ends of all steps up to t = ${time}, ` +
       `and is closest to zero at t = ${closest.t}, by ${closest.distance}`
-    : `odeintEvent: no event${sample} was found, and no step was taken from t = ${begin}`;
+    : `odeintEvent: no event${sample} was found, and the first step from t = ${begin} failed`;
   const steps = `${starts.length} steps and ${rejected} rejected ones`;
   const isLeast = dtMin !== undefined && length >= dtMin * (1 - 1e-6);
   const why = !stuck

@@ -85,7 +85,7 @@ export function implicitStep(
   return { ...takeStep(tableau, solve, timeAt, dt, y, slope), isSolved };
 }
 
-/** Whether a step size is one for each sample. */
+/** Whether each sample has its step size. */
 function isColumn(dt: TensorLike): boolean {
   return typeof dt !== "number" && dt.rank > 0;
 }
