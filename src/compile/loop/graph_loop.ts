@@ -6,9 +6,10 @@ import { span } from "../../device/profiler.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { materialize } from "../../device/view.ts";
 import { stack } from "../../tensor/functions.ts";
-import { apply, type Batched, deviceOf, isRecording, traceOf } from "../../tensor/primitive.ts";
+import { apply, type Batched, deviceOf, isRecording } from "../../tensor/primitive.ts";
 import { Transformation } from "../../autodiff/transformation.ts";
 import { evaluateAllSteps } from "../trace/vectorize.ts";
+import { Symbolic } from "../../tensor/symbolic.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { evaluate, literal, type LoopNodes, type Node, topological } from "../trace/graph.ts";
 import type { Sum } from "../program/lower/values.ts";
@@ -41,6 +42,12 @@ export interface LoopResult {
   readonly sums: readonly (Tensor | undefined)[];
 }
 
+/** Whether a tensor, or a part of it, is a symbol of `jvp`. */
+function hasTangents({ storage }: Tensor): boolean {
+  if (!(storage instanceof Symbolic) || !(storage.trace instanceof Transformation)) return false;
+  return !storage.trace.isBatch || storage.parts.some((part) => part instanceof Tensor && hasTangents(part));
+}
+
 /**
  * Computes the hoisted values of a loop.
  *
@@ -56,9 +63,9 @@ export function bindLoop(hoistedLoop: HoistedLoop, values: Map<Node, Batched>, s
       }),
       () => {
         const { groups, fusedChains, hoisted } = hoistedLoop;
-        const tensors = Array.from(values.values(), ({ tensor }) => tensor);
         // Fused operations have no tangents.
-        if (!(traceOf(tensors) instanceof Transformation)) evaluateGroups(groups, values, steps, fusedChains);
+        const isDifferentiated = [...values.values()].some(({ tensor }) => hasTangents(tensor));
+        if (!isDifferentiated) evaluateGroups(groups, values, steps, fusedChains);
         else evaluateAllSteps(topological(hoisted, values), values, steps);
       },
     );
