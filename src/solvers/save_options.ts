@@ -21,8 +21,7 @@ export interface SaveAt<S extends Tree, R extends Tree = S> {
   t?: Tensor | ArrayLike<number> | readonly (readonly number[])[];
   /**
    * A function of each saved state, whose results are saved instead: a part of the state, or values that the vector field computes on
-   * the way. Times have the shape
-   * that the vector field receives; with times of each sample, it is `(batch, 1, ...)`.
+   * the way. Times have the shape that the vector field receives; with times of each sample, it is `(batch, 1, ...)`.
    */
   fn?: (t: Tensor, y: S) => R;
   /** Whether to save the state at the end of each accepted step, padded with NaN up to the largest count. Excludes `t`. */

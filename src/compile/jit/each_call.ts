@@ -65,19 +65,20 @@ export function inEachCall(inputs: readonly Tensor[], f: Compute): readonly Tens
 function recordedAsOne(inputs: readonly Tensor[], f: Compute): readonly Tensor[] {
   const isWanted = inputs.map((x) => isFloat(x.dtype) && isWatched(x));
   const outputs = withoutRecording(() => inEachCall(inputs, f));
-  record(inputs, outputs, (cotangents) => pullAgain(inputs, outputs, f, isWanted, cotangents));
+  record(inputs, outputs, (cotangents) => {
+    const arrived = outputs.map((x, i) => cotangents[i] ?? x.zerosLike());
+    return pullAgain(inputs, arrived, f, isWanted);
+  });
   return outputs;
 }
 
 /** The gradients of the wanted inputs, by computing the function again in each call. */
 function pullAgain(
   inputs: readonly Tensor[],
-  outputs: readonly Tensor[],
+  arrived: readonly Tensor[],
   f: Compute,
   isWanted: readonly boolean[],
-  cotangents: readonly (Tensor | undefined)[],
 ): (Tensor | undefined)[] {
-  const arrived = outputs.map((x, i) => cotangents[i] ?? x.zerosLike());
   const gradients = [...inEachCall([...inputs, ...arrived], (all) => {
     const own = all.slice(0, inputs.length);
     return vjp(() => [...f(own)], own.filter((_, i) => isWanted[i])).pullback(all.slice(inputs.length));
@@ -131,7 +132,7 @@ function replayed(device: KernelDevice, inputs: readonly Tensor[], f: Compute): 
   if (wrt.length === 0) return outputs;
   record(inputs, outputs, (cotangents) => {
     const arrived = outputs.map((x, i) => cotangents[i] ?? x.zerosLike());
-    if (isRecording() || traceOf(arrived)) return pullAgain(inputs, outputs, f, isWanted, cotangents);
+    if (isRecording() || traceOf(arrived)) return pullAgain(inputs, arrived, f, isWanted);
     const from = arrived.map((x) => pinned(device, x));
     const gradients = allocate(wrt);
     const into = gradients.map((x) => pinned(device, x));

@@ -3,32 +3,31 @@
  * of the controller: once for all samples, or for each sample. A rejected step, and a sample that is done, change nothing. The
  * steps are constants of every derivative, and inside `vmap` each example has separate steps.
  */
-import { beneathAll, peekIfKnown } from "../../compile/loop/while_loop.ts";
-import { type Reading, runWhile } from "../../compile/loop/while_loop.ts";
-import { Transformation } from "../../autodiff/transformation.ts";
+import { peekIfKnown, type Reading, runWhile } from "../../compile/loop/while_loop.ts";
 import { scalar } from "../../tensor/creation.ts";
 import { concatenate, stopGradient } from "../../tensor/functions.ts";
 import { derivativeOrder, withoutAnyRecording } from "../../tensor/primitive.ts";
 import { tidyLater } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { treeMap } from "../../tensor/tree.ts";
-import { type Parts, type PartsField, stageTimes, weigh } from "../runge_kutta.ts";
+import { type Parts, type PartsField, stageTimes } from "../runge_kutta.ts";
 import { checkProgress, endingOf, follow } from "./adaptive_progress.ts";
 import {
   type AdaptiveOptions,
   columnShape,
+  examplesOf,
   firstTime,
   largestCount,
   type StepList,
   type Steps,
 } from "./steps.ts";
-import { type Clock, clockOf, latest, smallestTime } from "./clock.ts";
-import { type AdaptiveMethod, embeddedStep, evaluationsOf } from "./embedded.ts";
-import { checkIndependence, gradientOfFirstSample } from "../implicit/implicit_step.ts";
+import { type Clock, clockOf, latest, neighbourOf } from "./clock.ts";
+import { type AdaptiveMethod, embeddedStep, errorOrderOf, evaluationsOf, stepError } from "./embedded.ts";
+import { checkIndependence } from "../implicit/implicit_step.ts";
 import { interpolateAt, supportOf } from "./interpolation.ts";
 import { decide, type ErrorMemory, largestError, limitSize } from "../control/next_step.ts";
 import { toleranceFor } from "../control/tolerances.ts";
-import { errorRatio, firstStep, precisionOf } from "./step_control.ts";
+import { firstStep } from "./step_control.ts";
 
 /** Optional results and end of a search. */
 interface SearchGoal {
@@ -81,7 +80,7 @@ export function* searchSteps(
   const { controlled = y0.length, wantsFinal = false } = goal;
   const control = (parts: Parts) => parts.slice(0, controlled);
   const direction = Math.sign(finish - begin);
-  const order = tableau.kind === "implicit" ? tableau.errorOrder ?? tableau.order : tableau.order;
+  const order = errorOrderOf(tableau);
   const column = norm === "sample" ? columnShape(y0[0]) : [];
   const fill = (value: number) => scalar(value, dtype).broadcastTo(column);
   const turned = (x: Tensor) => direction < 0 ? x.neg() : x;
@@ -135,13 +134,11 @@ export function* searchSteps(
       ? lands.where(left!, clock.lengthOf(time, size, end))
       : clock.lengthOf(time, size, end);
     const jumping = jump && lands!.and(clock.between(end, jump).equal(0));
-    const neighbour = (at: Tensor, side: number) =>
-      at.add(at.abs().maximum(smallestTime).mul(side * precisionOf(dtype)));
 
     const restarts = jumping && peekIfKnown(from.restarted)?.every((flag) => flag === 0) !== true;
-    const again = restarts ? field(neighbour(time[0], 1), y) : from.slope;
+    const again = restarts ? field(neighbourOf(time[0], 1), y) : from.slope;
     const slope = restarts ? choose(from.restarted.greater(0), again, from.slope) : from.slope;
-    const near = jumping ? jumping.where(neighbour(end[0], -1), end[0]) : end[0];
+    const near = jumping ? jumping.where(neighbourOf(end[0], -1), end[0]) : end[0];
     const dt = turned(length);
     const step = embeddedStep(
       tableau,
@@ -151,11 +148,7 @@ export function* searchSteps(
       y,
       slope,
     );
-    const error = weigh(tableau.error, step.stages.map(control), dt);
-    const estimate = errorRatio(error, control(y), control(step.y), { rtol, atol }, norm);
-    const isSolved = norm === "sample" ? step.isSolved?.reshape(column) : step.isSolved?.all();
-    // Steps whose equations were not solved are repeated with less than half the size.
-    const ratio = isSolved ? isSolved.where(estimate, estimate.maximum(2 ** order)) : estimate;
+    const ratio = stepError(tableau, step, y, dt, { rtol, atol }, norm, controlled);
     const goes = from.goes.greater(0);
     const { accepted, next, fails } = decide(controller, order, ratio, from.errors, size, length);
     const taken = goes.and(accepted);
@@ -188,11 +181,7 @@ export function* searchSteps(
     });
   };
 
-  if (tableau.kind === "implicit") {
-    const gradient = gradientOfFirstSample(f, fill(begin), y0, norm === "sample");
-    const values = gradient && (yield gradient);
-    if (values) checkIndependence(tableau, y0[0], norm === "sample", values);
-  }
+  yield* checkIndependence(tableau, f, fill(begin), y0, norm === "sample");
   const { result: first, release } = tidyLater(() => withoutAnyRecording(start));
   const perTry = evaluationsOf(tableau) + (jumps.length > 0 && norm === "sample" ? 1 : 0);
   const before = evaluations;
@@ -204,12 +193,7 @@ export function* searchSteps(
   const { carry, outputs } = yield* unseen(search);
   release([carry]);
   // Without samples there are no steps.
-  const { traces, values: table } = outputs ? beneathAll(outputs) : { traces: [], values: undefined };
   const values = outputs && (yield outputs);
-  const batches = traces.filter((trace) =>
-    trace instanceof Transformation && trace.isBatch
-  ) as Transformation[];
-  const sizes = table?.shape.slice(0, batches.length) ?? [];
   const samples = follow(values ?? [], outputs?.shape ?? [0, 0, 0], direction, begin);
   if (options.throws !== false) checkProgress(samples, tableau.name, [begin, finish], options, dtype);
   const lists: StepList[] = samples.map(({ done, failure = done ? undefined : "maxSteps", ...list }) => ({
@@ -226,7 +210,7 @@ export function* searchSteps(
     steps: {
       norm,
       lists,
-      examples: batches.map((trace, i) => [trace, sizes[i]] as const),
+      examples: examplesOf(outputs),
       evaluations: before + largestCount(tried),
       jumping: options.jumps !== undefined,
     },

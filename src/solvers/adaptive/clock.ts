@@ -2,6 +2,7 @@
 import type { DType } from "../../device/dtype.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import { precisionOf } from "./step_control.ts";
 
 /**
  * Times in one tensor. In float32 there are two, the rounded times and what rounding dropped, so that the sum of many steps is exact
@@ -18,6 +19,11 @@ export const smallestTime = 2 ** -100;
 /** Relative distance between adjacent times. */
 export function timePrecisionOf(dtype: DType): number {
   return dtype === "float32" ? 2 ** -46 : 2 ** -52;
+}
+
+/** The time next to another, on one side: 1 is later, -1 earlier. */
+export function neighbourOf(time: Tensor, side: 1 | -1): Tensor {
+  return time.add(time.abs().maximum(smallestTime).mul(side * precisionOf(time.dtype)));
 }
 
 /** The number in the type, and what rounding drops. */

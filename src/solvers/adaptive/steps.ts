@@ -1,5 +1,6 @@
 /** The steps of an adaptive solve, and the options of the search for them. */
-import type { Transformation } from "../../autodiff/transformation.ts";
+import { Transformation } from "../../autodiff/transformation.ts";
+import { beneathAll } from "../../compile/loop/while_loop.ts";
 import { largest } from "../../device/min_max.ts";
 import type { DType } from "../../device/dtype.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -72,4 +73,13 @@ export function firstTime(t: number, direction: number, dtype: DType, jumping: b
 /** The shape of one number per sample, which broadcasts against states. */
 export function columnShape({ shape: [batch, ...rest] }: Tensor): number[] {
   return [batch, ...rest.map(() => 1)];
+}
+
+/** The examples of `vmap` that have separate steps, from the outputs of a search; none without outputs. */
+export function examplesOf(outputs: Tensor | undefined): Steps["examples"] {
+  if (!outputs) return [];
+  const { traces, values } = beneathAll(outputs);
+  return traces.filter((trace) => trace instanceof Transformation)
+    .filter(({ isBatch }) => isBatch)
+    .map((trace, i) => [trace, values.shape[i]] as const);
 }

@@ -3,28 +3,34 @@
  * turns try shorter steps, until one ends at the crossing. The state is then restarted, and the solve goes on.
  */
 import type { Closure } from "../../compile/loop/loop.ts";
-import { beneathAll, type Reading, runWhile } from "../../compile/loop/while_loop.ts";
-import { Transformation } from "../../autodiff/transformation.ts";
+import { type Reading, runWhile } from "../../compile/loop/while_loop.ts";
 import { scalar, tensor } from "../../tensor/creation.ts";
 import { concatenate, stopGradient } from "../../tensor/functions.ts";
 import { derivativeOrder, withoutAnyRecording } from "../../tensor/primitive.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { treeLeaves, treeMap, withLeaves } from "../../tensor/tree.ts";
-import { type Clock, clockOf, latest, smallestTime, timePrecisionOf } from "../adaptive/clock.ts";
-import { type AdaptiveMethod, embeddedStep, evaluationsOf } from "../adaptive/embedded.ts";
-import { errorRatio, firstStep, precisionOf } from "../adaptive/step_control.ts";
+import { type Clock, clockOf, latest, neighbourOf, timePrecisionOf } from "../adaptive/clock.ts";
+import {
+  type AdaptiveMethod,
+  embeddedStep,
+  errorOrderOf,
+  evaluationsOf,
+  stepError,
+} from "../adaptive/embedded.ts";
+import { firstStep, precisionOf } from "../adaptive/step_control.ts";
 import { decide, limitSize } from "../control/next_step.ts";
 import { toleranceFor } from "../control/tolerances.ts";
 import {
   type AdaptiveOptions,
   columnShape,
+  examplesOf,
   firstTime,
   largestCount,
   type StepList,
   type Steps,
 } from "../adaptive/steps.ts";
-import { checkIndependence, gradientOfFirstSample } from "../implicit/implicit_step.ts";
-import { stageTimes, type VectorField, weigh } from "../runge_kutta.ts";
+import { checkIndependence } from "../implicit/implicit_step.ts";
+import { stageTimes, type VectorField } from "../runge_kutta.ts";
 import { type Bracket, narrowed, placeIn, wholeBracket } from "../sign_change.ts";
 
 /** The events of a solve, for packed states. */
@@ -124,7 +130,7 @@ export function* searchEvents(
   const index = constant(owners.map((_, i) => i));
   const kinds = constant(terminal.map((_, i) => i));
   const [isBoth, opposite] = [wanted.equal(0), wanted.neg()];
-  const order = tableau.kind === "implicit" ? tableau.errorOrder ?? tableau.order : tableau.order;
+  const order = errorOrderOf(tableau);
   let evaluations = 0;
   const field = (time: Tensor, y: Tensor) => {
     evaluations++;
@@ -138,8 +144,6 @@ export function* searchEvents(
   const targets = Number.isFinite(finish) ? [...jumps, direction * finish] : jumps;
   const last = clock.constant(Math.min(direction * finish, latest));
   const continues = maxEvents > 1;
-  const neighbour = (at: Tensor, side: number) =>
-    at.add(at.abs().maximum(smallestTime).mul(side * precisionOf(dtype)));
   const watched = (sign: Tensor) => isBoth.or(sign.equal(opposite)).where(sign, 0);
   /** The sign of each number that is watched; of a number at zero, the sign that it gets next. */
   const signsAt = (time: Tensor, y: Tensor, slope: Tensor, size: Tensor, values: Tensor, isZero: Tensor) => {
@@ -192,15 +196,12 @@ export function* searchEvents(
     const length = lands ? lands.where(left!, free) : free;
     const isOver = clock.between(end, last).lessEqual(Number.isFinite(finish) ? 0 : -Infinity);
     const jumping = jumps.length > 0 ? lands!.and(isOver.not()) : undefined;
-    const near = jumping ? jumping.where(neighbour(end[0], -1), end[0]) : end[0];
+    const near = jumping ? jumping.where(neighbourOf(end[0], -1), end[0]) : end[0];
     const dt = turned(length);
     const ofParts = (t: Tensor, [y]: readonly Tensor[]) => [field(t, y)];
     const step = embeddedStep(tableau, ofParts, stageTimes(time[0], length, near), dt, [y], [slope]);
     const stepEnd = step.y[0];
-    const estimate = errorRatio(weigh(tableau.error, step.stages, dt), [y], [stepEnd], { rtol, atol }, norm);
-    const isSolved = norm === "sample" ? step.isSolved?.reshape(column) : step.isSolved?.all();
-    // Steps whose equations were not solved are repeated with less than half the size.
-    const ratio = isSolved ? isSolved.where(estimate, estimate.maximum(2 ** order)) : estimate;
+    const ratio = stepError(tableau, step, [y], dt, { rtol, atol }, norm);
     const decision = decide(controller, order, ratio, from.errors, size, length);
     const fails = decision.fails?.and(isSearching.not());
     const after = valuesOf(turned(end[0]), stepEnd);
@@ -232,7 +233,7 @@ export function* searchEvents(
     }
     if (jumping || restart && continues) {
       const isNew = jumping ? jumping.or(restarts) : restarts;
-      const at = jumping ? jumping.where(neighbour(end[0], 1), end[0]) : end[0];
+      const at = jumping ? jumping.where(neighbourOf(end[0], 1), end[0]) : end[0];
       nextSlope = isNew.where(field(at, nextY), nextSlope);
     }
     const whole = isEvent.where(
@@ -275,12 +276,8 @@ export function* searchEvents(
     });
   };
 
-  if (tableau.kind === "implicit") {
-    const parts = (t: Tensor, [y]: readonly Tensor[]) => [f(t, y)];
-    const gradient = gradientOfFirstSample(parts, fill(begin), [y0], norm === "sample");
-    const values = gradient && (yield gradient);
-    if (values) checkIndependence(tableau, y0, norm === "sample", values);
-  }
+  const parts = (t: Tensor, [y]: readonly Tensor[]) => [f(t, y)];
+  yield* checkIndependence(tableau, parts, fill(begin), [y0], norm === "sample");
   const first = start();
   const before = evaluations;
   const perTry = evaluationsOf(tableau) + (jumps.length > 0 || restart && continues ? 1 : 0);
@@ -321,17 +318,12 @@ export function* searchEvents(
       ],
     },
   });
-  const { traces, values } = table ? beneathAll(table) : { traces: [], values: undefined };
-  const batches = traces.filter((trace) =>
-    trace instanceof Transformation && trace.isBatch
-  ) as Transformation[];
-  const sizes = values?.shape.slice(0, batches.length) ?? [];
   const { lists } = reader;
   const tried = lists.map(({ starts, rejected }) => (starts.length + rejected) * perTry);
   return {
     norm,
     lists,
-    examples: batches.map((trace, i) => [trace, sizes[i]] as const),
+    examples: examplesOf(table),
     evaluations: before + largestCount(tried),
     jumping: given.length > 0,
   };

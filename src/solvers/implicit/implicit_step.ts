@@ -1,5 +1,6 @@
 /** Steps of diagonally implicit Runge-Kutta methods, whose stages are solved one after another. */
 import { vjp } from "../../autodiff/grad.ts";
+import type { Reading } from "../../compile/loop/while_loop.ts";
 import { formatShape, ShapeError, sizeOf } from "../../device/shape.ts";
 import { scalar, tensor } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
@@ -90,32 +91,30 @@ function isColumn(dt: TensorLike): boolean {
   return typeof dt !== "number" && dt.rank > 0;
 }
 
-/** The gradient of the slopes of the first sample with respect to all samples, or `undefined` if there is one sample. */
-export function gradientOfFirstSample(
+/**
+ * Checks that the samples of a state do not depend on each other, by the gradient of the slopes of the first sample. Explicit methods
+ * need no check.
+ *
+ * @param t The first time.
+ * @throws {ShapeError} If the slopes of the first sample depend on other samples.
+ */
+export function* checkIndependence(
+  { kind, name }: { readonly kind: string; readonly name: string },
   f: PartsField,
   t: Tensor,
   [y, ...rest]: Parts,
   hasOwnSteps: boolean,
-): Tensor | undefined {
+): Reading<void> {
   const { samples, n } = samplesOf(y, hasOwnSteps);
-  if (samples < 2 || n === 0) return undefined;
+  if (kind !== "implicit" || samples < 2 || n === 0) return;
   const ones = tensor(Float64Array.from({ length: y.size }, (_, i) => i < n ? 1 : 0), {
     shape: y.shape,
     dtype: y.dtype,
   });
-  return withoutAnyRecording(() => vjp(() => f(t, [y, ...rest])[0], y).pullback(ones));
-}
-
-/** @throws {ShapeError} If {@linkcode gradientOfFirstSample} is not zero for other samples. */
-export function checkIndependence(
-  { name }: ImplicitTableau,
-  y: Tensor,
-  hasOwnSteps: boolean,
-  gradient: ArrayLike<number>,
-): void {
-  const { n } = samplesOf(y, hasOwnSteps);
+  const gradient = yield withoutAnyRecording(() => vjp(() => f(t, [y, ...rest])[0], y).pullback(ones));
   // NaN has other causes.
-  const mixes = Array.prototype.some.call(gradient, (value, i) => i % y.size >= n && Math.abs(value) > 0);
+  const mixes = gradient &&
+    Array.prototype.some.call(gradient, (value, i) => i % y.size >= n && Math.abs(value) > 0);
   if (!mixes) return;
   throw new ShapeError(
     `odeint: the samples along the first axis of the state ${
