@@ -9,13 +9,21 @@ import { withFolder } from "./command_line.ts";
 
 const root = new URL("../..", import.meta.url);
 
+interface NpmPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly dependencies: readonly string[];
+}
+
 interface Graph {
   readonly roots: readonly string[];
   readonly modules: readonly {
     readonly specifier: string;
     readonly dependencies?: readonly { readonly code?: { readonly specifier: string } }[];
+    readonly npmPackage?: string;
   }[];
-  readonly npmPackages: Record<string, { readonly name: string; readonly version: string }>;
+  readonly redirects: Record<string, string>;
+  readonly npmPackages: Record<string, NpmPackage>;
 }
 
 async function deno(cwd: URL | string, ...args: string[]): Promise<string> {
@@ -28,16 +36,33 @@ async function deno(cwd: URL | string, ...args: string[]): Promise<string> {
   return new TextDecoder().decode(stdout);
 }
 
-/** The modules that a program loads, without modules that it imports only types from. */
-function loadedFiles({ roots, modules }: Graph): string[] {
+/**
+ * Files and packages that a program loads, without modules that it imports only types from. `npmPackages` of the graph can also
+ * have packages of a lock file in a folder above, which the program does not import.
+ */
+function loadedBy({ roots, modules, redirects, npmPackages }: Graph): {
+  readonly files: string[];
+  readonly packages: NpmPackage[];
+} {
   const bySpecifier = new Map(modules.map((module) => [module.specifier, module]));
   const loaded = new Set(roots);
+  const packages = new Set<string>();
   for (const specifier of loaded) {
-    for (const { code } of bySpecifier.get(specifier)?.dependencies ?? []) {
+    const { dependencies = [], npmPackage } = bySpecifier.get(redirects[specifier] ?? specifier) ?? {};
+    for (const { code } of dependencies) {
       if (code) loaded.add(code.specifier);
     }
+    if (npmPackage) packages.add(npmPackage);
   }
-  return [...loaded].filter((specifier) => specifier.startsWith("file:")).map((url) => new URL(url).pathname);
+  for (const name of packages) {
+    for (const dependency of npmPackages[name].dependencies) packages.add(dependency);
+  }
+  return {
+    files: [...loaded].filter((specifier) => specifier.startsWith("file:")).map((url) =>
+      new URL(url).pathname
+    ),
+    packages: [...packages].map((name) => npmPackages[name]),
+  };
 }
 
 /**
@@ -53,7 +78,7 @@ const leftOut = /await import\((dawnPackage|testPackage|decoderPackage)\)/;
 async function neededFiles(cwd: URL | string, entry: string): Promise<string[]> {
   const graph: Graph = JSON.parse(await deno(cwd, "info", "--json", entry));
   const { npmCache } = JSON.parse(await deno(cwd, "info", "--json"));
-  const files = loadedFiles(graph);
+  const { files, packages } = loadedBy(graph);
   const named = await Promise.all(files.map(async (file) => {
     const text = (await Deno.readTextFile(file)).replace(leftOut, "");
     assert.doesNotMatch(
@@ -64,10 +89,10 @@ async function neededFiles(cwd: URL | string, entry: string): Promise<string[]> 
     const paths = text.matchAll(/new URL\("(\.[^"]+\.\w+)", import\.meta\.url\)/g);
     return Array.from(paths, ([, path]) => new URL(path, `file://${file}`).pathname);
   }));
-  const packages = Object.values(graph.npmPackages).map(({ name, version }) =>
+  const scripts = packages.map(({ name, version }) =>
     scriptsIn(`${npmCache}/registry.npmjs.org/${name}/${version}`)
   );
-  return [...new Set([...files, ...named.flat(), ...(await Promise.all(packages)).flat()])];
+  return [...new Set([...files, ...named.flat(), ...(await Promise.all(scripts)).flat()])];
 }
 
 async function scriptsIn(folder: string): Promise<string[]> {
