@@ -1,4 +1,4 @@
-import { outsideCapture } from "../device/capture.ts";
+import { kernelDevice, outsideCapture } from "../device/capture.ts";
 import { describe } from "../device/describe.ts";
 import type { Device, KernelDevice } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
@@ -81,7 +81,7 @@ export function layer<Args extends unknown[], P extends ParameterTree>(
  */
 export function parameter(values: Tensor): Tensor {
   checkTensor("parameter: values", values);
-  return keep(new Tensor(copy(values.memoryDevice, values.view)));
+  return keep(new Tensor(copy(kernelDevice(values.memoryDevice), values.view)));
 }
 
 /**

@@ -307,3 +307,16 @@ Deno.test("jit rejects solver times that the function has assigned before", () =
   });
   assert.throws(() => f(ones([1])), /inside jit/);
 });
+
+testOnDevices(
+  "layers and parameters that are made inside jit have their initial values in each call",
+  async () => {
+    const x = ones([2, 3]);
+    const layered = (x: Tensor) => Linear({ inputs: 3, outputs: 2, key: key(0) })(x);
+    const own = (x: Tensor) => parameter(x.add(1)).mul(2);
+    for (const f of [layered, own]) {
+      const [compiled, expected] = [jit(f), await values(f(x))];
+      for (let call = 0; call < 3; call++) assert.deepEqual(await values(compiled(x)), expected);
+    }
+  },
+);
