@@ -112,10 +112,14 @@ export class Connection extends Duplex {
     });
   }
 
-  /** The connection is a WebSocket from now on: its bytes pass unchanged. */
-  openTunnel(): void {
+  /** The connection is a WebSocket from now on: its bytes pass unchanged. @param start Called when it is this connection's turn. */
+  openTunnel(start: () => void): void {
     this.isTunnel = true;
-    this.pass();
+    this.turns.ask(() => {
+      if (!this.destroyed) start();
+      this.pass();
+      return { hasMore: false, isLarge: false };
+    });
   }
 
   /** A complete message has arrived: earlier bytes are no longer part of an incomplete message. */
@@ -243,6 +247,10 @@ export class Connection extends Duplex {
       if (length === null) {
         this.hasEnded = true;
         if (this.current?.complete) this.onGone();
+        // Node's server would destroy them with an error each, whose stack takes longer than an answer.
+        for (const message of [this.current, ...this.waiting.map(({ message }) => message)]) {
+          message?.destroy();
+        }
       } else this.received = buffer.subarray(0, length);
       if (this.bodyLeft > 0) this.bodyLeft -= length ?? 0;
       this.pass();

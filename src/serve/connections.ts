@@ -1,8 +1,8 @@
 /** The open connections of a server. */
-import { setImmediate } from "node:timers";
 import type { Account, Charge } from "./account.ts";
 import { Connection, headPart } from "./connection.ts";
 import type { Limits } from "./limits.ts";
+import { makeSlices } from "./slices.ts";
 import { turnsOf } from "./turns.ts";
 
 /** Bytes of the account for a connection: its objects, its headers, and the bytes that are read ahead. */
@@ -11,17 +11,20 @@ const connectionBytes = 2 ** 15;
 /** Milliseconds without progress after which a client's unread answers are dropped if memory is short. */
 const stalledAfter = 1000;
 
-/** Milliseconds that a connection is idle before another one replaces it. */
-const leastIdle = 500;
+/** Milliseconds that a connection is idle before another one replaces it: of one that has sent a request, and of one that has not. */
+const leastIdle = { answered: 500, silent: 100 };
 
-/** Milliseconds of accepted connections before other events are handled. */
-const slice = 2;
+/**
+ * Milliseconds of accepted connections before other work. Longer than other slices: all new clients wait behind those that open a
+ * thousand connections at once.
+ */
+const acceptSlice = 8;
 
 /** Number of connections that replace others before the file descriptors of those are released. */
 const replacedAtOnce = 16;
 
 /** Milliseconds between two attempts to accept a connection, between two logs, and until the attempts end. */
-const [retryAfter, logAfter, giveUpAfter] = [20, 60_000, 10_000];
+const [retryAfter, logAfter, giveUpAfter] = [5, 60_000, 10_000];
 
 /** A connection that has sent nothing yet. */
 type SilentConnection = Pick<Connection, "activeAt" | "abandon">;
@@ -53,6 +56,7 @@ export function connectionsOf(
   /** Connections that have sent nothing yet, oldest first. */
   const silent = new Set<SilentConnection>();
   const turns = turnsOf();
+  const slices = makeSlices(acceptSlice);
   let isEnding = false;
   let onNone = () => {};
   const failed = Promise.withResolvers<never>();
@@ -67,7 +71,6 @@ export function connectionsOf(
     parts.defer(() => socket.close());
     try {
       const charge = parts.use(account.take("connections", connectionBytes));
-      socket.setNoDelay();
       parts.move();
       void begin(socket, charge);
     } catch {
@@ -92,6 +95,7 @@ export function connectionsOf(
     if (!silent.has(waiting)) return;
     if (length === null) return waiting.abandon();
     silent.delete(waiting);
+    socket.setNoDelay();
     const connection = new Connection(socket, account, turns, charge, first.subarray(0, length));
     open.add(connection);
     connection.on("close", () => {
@@ -104,23 +108,23 @@ export function connectionsOf(
   /** Accepts connections until the listener is closed. */
   const accept = async () => {
     let [failingSince, loggedAt] = [Infinity, -Infinity];
-    let [start, replaced] = [performance.now(), 0];
+    let replaced = 0;
     while (!isEnding) {
       const now = performance.now();
       try {
         const socket = await listener.accept();
         failingSince = Infinity;
         // Later clients wait to be accepted, as long as there are connections that may be replaced soon.
-        for (const until = performance.now() + leastIdle; count() >= connections && !isEnding;) {
+        for (const until = performance.now() + leastIdle.answered; count() >= connections && !isEnding;) {
           if (closeIdle()) replaced++;
-          else if (!oldestIdle() || performance.now() > until) break;
+          else if (!replaceable().some(Boolean) || performance.now() > until) break;
           else await turn(retryAfter);
         }
         add(socket);
         // A connection that was closed keeps its file descriptor until the next turn.
-        if (replaced >= replacedAtOnce || performance.now() - start > slice) {
-          await new Promise<void>((resolve) => void setImmediate(resolve));
-          [start, replaced] = [performance.now(), 0];
+        if (replaced >= replacedAtOnce || slices.isOver) {
+          await slices.next();
+          replaced = 0;
         }
       } catch (error) {
         if (isEnding) return;
@@ -143,21 +147,19 @@ export function connectionsOf(
     connection.abandon();
     return true;
   };
-  /** The connection that has been idle for longest. */
-  const oldestIdle = (): SilentConnection | undefined => {
-    const idle = oldest(open, ({ isIdle }) => isIdle);
+  /** The connections that may be replaced at some time: the oldest one without a request, and the one that is idle for longest. */
+  const replaceable = (): [SilentConnection | undefined, Connection | undefined] => {
     const [first] = silent;
-    return first && !(idle && idle.activeAt < first.activeAt) ? first : idle;
+    return [first, oldest(open, ({ isIdle }) => isIdle)];
   };
-  /**
-   * Closes the connection that has been idle for longest, unless its first bytes may still arrive. Returns whether it
-   * closed one.
-   */
+  /** Closes a connection that is idle for long enough. Returns whether there was one. */
   const closeIdle = (): boolean => {
-    const found = oldestIdle();
-    if (!found || performance.now() - found.activeAt < leastIdle) return false;
-    open.delete(found as Connection);
-    found.abandon();
+    const now = performance.now();
+    const [first, idle] = replaceable();
+    const isIdle = (one: SilentConnection | undefined, least: number) => one && now - one.activeAt >= least;
+    if (isIdle(first, leastIdle.silent)) first!.abandon();
+    else if (!isIdle(idle, leastIdle.answered)) return false;
+    else close(idle);
     return true;
   };
   const isStalled = (milliseconds: number) => ({ writableLength, activeAt }: Connection) =>

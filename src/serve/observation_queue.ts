@@ -1,8 +1,8 @@
 /** Observations of streams that wait to be read. A table for each would take most of the server's time. */
-import { setImmediate } from "node:timers";
 import { isWrittenDate } from "../data/format.ts";
 import { numericForm } from "../data/table/time_column.ts";
 import type { GivenObservation, Observation, ObservationsReader } from "../series/observation_stream.ts";
+import { makeSlices } from "./slices.ts";
 
 /** Reads observations in the order of the calls. */
 export interface ObservationQueue {
@@ -15,9 +15,6 @@ export interface ObservationQueue {
 /** Maximum number of observations that are read as one table. */
 const mostRows = 64;
 
-/** Milliseconds of work before other events are handled. */
-const slice = 2;
-
 /** Makes a queue that reads observations that arrive at about the same time as rows of one table. */
 export function observationQueue(read: ObservationsReader): ObservationQueue {
   const waiting: { given: GivenObservation; done: PromiseWithResolvers<Observation> }[] = [];
@@ -27,12 +24,9 @@ export function observationQueue(read: ObservationsReader): ObservationQueue {
     isRunning = true;
     // Wait for the other messages of this moment.
     await Promise.resolve();
-    let start = performance.now();
+    const slices = makeSlices();
     while (waiting.length > 0) {
-      if (performance.now() - start > slice) {
-        await new Promise<void>((resolve) => void setImmediate(resolve));
-        start = performance.now();
-      }
+      if (slices.isOver) await slices.next();
       const batch = waiting.splice(0, tableLength(waiting));
       const results = batch.length > 1 ? await read(batch.map(({ given }) => given)).catch(() => []) : [];
       // Read each observation alone if one is rejected, for its message.

@@ -53,11 +53,12 @@ const routes: Readonly<Record<string, Readonly<Record<string, Route>>>> = {
   },
 };
 
-/** Descriptions in JSON of services. They do not change. */
-const descriptions = new WeakMap<Service, string>();
+/** Descriptions of services, in JSON. They do not change. */
+const descriptions = new WeakMap<Service, Uint8Array<ArrayBuffer>>();
 
-function descriptionOf(service: Service): string {
-  const description = descriptions.get(service) ?? JSON.stringify(openApiOf(service));
+function descriptionOf(service: Service): Uint8Array<ArrayBuffer> {
+  const description = descriptions.get(service) ??
+    new TextEncoder().encode(JSON.stringify(openApiOf(service)));
   descriptions.set(service, description);
   return description;
 }

@@ -78,12 +78,13 @@ export async function startServer(
     } catch (error) {
       return void refuse(connection, refusalOfHandshake(error));
     }
-    connection.openTunnel();
-    handshakes.handleUpgrade(
-      message,
-      connection,
-      head,
-      (socket: ServerSocket) => service.sockets.add(socket, connection),
+    connection.openTunnel(() =>
+      handshakes.handleUpgrade(
+        message,
+        connection,
+        head,
+        (socket: ServerSocket) => service.sockets.add(socket, connection),
+      )
     );
   });
   await warmUp(service);
@@ -101,7 +102,7 @@ export async function startServer(
     log,
   );
   const collecting = setInterval(() => {
-    collectGarbage(connections.count === 0 ? "idle" : "busy");
+    if (connections.count === 0) collectGarbage("idle");
   }, 1000 * collectSeconds);
   Deno.unrefTimer(collecting);
   const { host } = address;
@@ -196,7 +197,8 @@ async function serve(
   connection.onGone = () => gone.abort();
   const charges = new DisposableStack();
   response.on("close", () => {
-    gone.abort();
+    // An error for a client that has its answer would take longer than many answers.
+    if (!response.writableFinished) gone.abort();
     charges.dispose();
     connection.answered();
   });

@@ -1,5 +1,5 @@
 /** Turns of clients whose requests are waiting, so that they do not delay the requests of other clients. */
-import { setImmediate } from "node:timers";
+import { makeSlices } from "./slices.ts";
 
 /** A part of the work of a client. */
 export interface Turn {
@@ -8,9 +8,6 @@ export interface Turn {
   /** Whether the work was large, so that events of other clients come next. */
   readonly isLarge: boolean;
 }
-
-/** Milliseconds of small parts before other events are handled. */
-const slice = 2;
 
 /** Turns of functions that each do a part of their work. */
 export interface Turns {
@@ -26,16 +23,14 @@ export function turnsOf(): Turns {
   let working: Promise<void> | undefined;
   const work = async () => {
     await Promise.resolve();
-    let start = performance.now();
+    const slices = makeSlices();
     for (const next of asked) {
+      if (slices.isOver) await slices.next();
       asked.delete(next);
       const { hasMore, isLarge } = next();
       // Adding it again makes it the last one.
       if (hasMore) asked.add(next);
-      if (isLarge || performance.now() - start > slice) {
-        await new Promise<void>((resolve) => void setImmediate(resolve));
-        start = performance.now();
-      }
+      if (isLarge) await slices.next();
     }
     working = undefined;
   };

@@ -210,6 +210,25 @@ testLong(
 );
 
 testLong(
+  "a connection that has sent nothing is replaced before one that had an answer",
+  withServer({ connections: 4 }, async (_, port) => {
+    using answered = await Deno.connect({ port });
+    const ask = async () => {
+      await answered.write(new TextEncoder().encode(get("/health")));
+      const part = new Uint8Array(2 ** 12);
+      return new TextDecoder().decode(part.subarray(0, await answered.read(part) ?? 0));
+    };
+    assert.match(await ask(), /"ok"/);
+    using silent = new DisposableStack();
+    for (const connection of await opened(port, 3)) silent.use(connection);
+    // Long enough that either could be replaced.
+    await pause(600);
+    assert.match(await answerTo(port, get("/health")), /"ok"/);
+    assert.match(await ask(), /"ok"/);
+  }),
+);
+
+testLong(
   "unread answers are dropped when memory is short, and other clients are answered",
   withServer({ memory: 2 ** 27 }, async (service, port) => {
     using unread = new DisposableStack();

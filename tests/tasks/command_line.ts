@@ -15,15 +15,24 @@ export interface Outcome {
  * process.
  */
 export function task(name: string, args: string[], env: Record<string, string> = {}): Deno.Command {
-  return commandOf(wordsOf(name, args), env);
+  return commandOf(wordsOf(name, args), { ...variablesOf(name), ...env });
 }
 
-/** The executable and the arguments of a task. */
+/** The words of a task's command, after its environment variables. */
 export function wordsOf(name: string, args: readonly string[]): [executable: string, ...args: string[]] {
-  const [deno, ...taskArgs] = tasks[name].command.split(" ");
+  const [deno, ...taskArgs] = tasks[name].command.replace(variables, "").split(" ");
   if (deno !== "deno") throw new Error(`task ${name} does not start with deno`);
   return [Deno.execPath(), ...taskArgs, ...args];
 }
+
+/** Environment variables that a task sets. */
+export function variablesOf(name: string): Record<string, string> {
+  const [set] = variables.exec(tasks[name].command)!;
+  return Object.fromEntries(set.split(" ").filter(Boolean).map((word) => word.split("=")));
+}
+
+/** The assignments before a command. */
+const variables = /^(\w+=\S+ )*/;
 
 /** A process in the folder of the repository, whose output is read. */
 export function commandOf(

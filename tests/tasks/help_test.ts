@@ -10,7 +10,7 @@ const { tasks } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root))
 /** Command lines of the programs of the project. `test` has the options of `deno test`, and `pack` has none. */
 const commandLines = [
   ...Object.keys(tasks).filter((name) =>
-    !["test", "pack"].includes(name) && /^deno run .*\.ts$/.test(tasks[name].command)
+    !["test", "pack"].includes(name) && /(^| )deno run .*\.ts$/.test(tasks[name].command)
   ),
   ...Object.keys(benchPrograms).map((name) => `bench ${name}`),
 ];

@@ -1,10 +1,9 @@
 /** Permissions of the commands: each can only reach the files that it was given. */
 import assert from "node:assert/strict";
-import { runTask, task } from "./command_line.ts";
+import { runTask, task, wordsOf } from "./command_line.ts";
 import { testLong } from "../devices.ts";
 
 const root = new URL("../..", import.meta.url);
-const { tasks } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
 
 /** Series of eight observations whose class is their slope. */
 const table = [
@@ -59,8 +58,8 @@ async function outputOf(command: Deno.Command, last: RegExp): Promise<string> {
 
 /** A program with the options of Deno of a task, and other arguments in place of the task's file. */
 function withPermissionsOf(name: string, args: readonly string[]): Deno.Command {
-  const [, ...options] = tasks[name].command.split(" ");
-  return new Deno.Command(Deno.execPath(), {
+  const [deno, ...options] = wordsOf(name, []);
+  return new Deno.Command(deno, {
     args: [...options.slice(0, -1), ...args],
     ...{ cwd: root, stdin: "null", stdout: "piped", stderr: "piped" },
   });

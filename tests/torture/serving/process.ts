@@ -1,6 +1,6 @@
 /** A server under attack: a separate process, in a group with limited memory where the system allows it. */
 import { trainedRun } from "../../serve/served.ts";
-import { commandOf, wordsOf } from "../../tasks/command_line.ts";
+import { commandOf, variablesOf, wordsOf } from "../../tasks/command_line.ts";
 import { sleep } from "./client.ts";
 
 /** A server under attack. */
@@ -38,7 +38,10 @@ export async function trainServed(folder: string, hidden = 8): Promise<string> {
 export async function startAttacked(run: string, start: ServerStart = {}): Promise<AttackedServer> {
   const group = start.memory === undefined ? undefined : await groupOf(start.memory);
   const words = wordsOf("serve", [run, "--port", "0", "--device", "cpu", ...start.args ?? []]);
-  const process = commandOf(withLimits(words, group, start.descriptors), { NO_COLOR: "1" }).spawn();
+  const process = commandOf(withLimits(words, group, start.descriptors), {
+    ...variablesOf("serve"),
+    NO_COLOR: "1",
+  }).spawn();
   let [text, isRunning] = ["", true];
   const collect = async (stream: ReadableStream<Uint8Array<ArrayBuffer>>) => {
     for await (const part of stream.pipeThrough(new TextDecoderStream())) text += part;
