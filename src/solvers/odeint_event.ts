@@ -16,7 +16,8 @@ import { isAdaptive, methodOf, withStageTolerances } from "./methods.ts";
 import { checkAdaptiveOptions, checkField } from "./check_arguments.ts";
 import { odeDefaults } from "./defaults.ts";
 import { checkOptionUse } from "./option_use.ts";
-import { type EventStates, moveToEvent, replayEvents } from "./events/event_replay.ts";
+import { moveToEvent } from "./events/event_moves.ts";
+import { type EventStates, replayEvents } from "./events/event_replay.ts";
 import { checkStart, forEvery, isCount, numbersOf, oneTime } from "./events/event_arguments.ts";
 import { type Functions, tracedOf } from "./events/event_functions.ts";
 import { checkFound } from "./events/event_failure.ts";
@@ -274,7 +275,7 @@ export function odeintEvent<S extends Tree>(
     const host = Float64Array.of(start.host, last);
     const y = solvePacked(shifted, { ...state, y0: first }, host, given, odeDefaults).y.select(0, 1);
     const table = (of: (list: EventList) => number) =>
-      tableOf(found, 1, [], (_, __, i) => of(found.lists[i]), dtype).squeeze(0);
+      tableOf(found, 1, [], (list) => of(list), dtype).squeeze(0);
     const t = table(({ ends }) => ends.at(-1)!);
     const kind = table(({ crossed }) => crossed.at(-1)!);
     const orders = derivativeOrder();
@@ -323,9 +324,6 @@ function whichOf(
 ): [Tensor, Tensor] {
   const crossed = found.lists.map(({ crossed }) => crossed.filter((number) => number >= 0));
   const ownerOf = (number: number | undefined) => number === undefined ? -1 : owners[number];
-  const last = tableOf(found, 1, column, ({ starts }, _, i) => {
-    const number = found.lists[i].crossed[starts.length - 1];
-    return number >= 0 ? owners[number] : -1;
-  }, dtype);
+  const last = tableOf(found, 1, column, ({ crossed }) => owners[crossed.at(-1)!] ?? -1, dtype);
   return [last.squeeze(0), tableOf(found, maxEvents, column, (_, k, i) => ownerOf(crossed[i][k]), dtype)];
 }

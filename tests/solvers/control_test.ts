@@ -42,8 +42,9 @@ type Field = (t: Tensor, y: Tensor) => Tensor;
 /** The steps of a solve of the first sample. */
 async function stepsOf(f: Field, y0: Tensor, t: readonly number[], options: SolveOptions) {
   const [list] = (await findOdeintSteps(f, y0, t, options)).found.lists;
-  const lengths = list.starts.map((start, i) => Math.abs(list.ends[i] - start));
-  return { ...list, lengths, tried: lengths.length + list.rejected };
+  const [starts, ends] = [[...list.starts], [...list.ends]];
+  const lengths = starts.map((start, i) => Math.abs(ends[i] - start));
+  return { starts, ends, lengths, rejected: list.rejected, tried: lengths.length + list.rejected };
 }
 
 async function assertClose(found: Tensor, expected: ArrayLike<number>, tolerance: number): Promise<void> {

@@ -12,9 +12,9 @@ export interface Chunk {
   readonly count: number;
 }
 
-/** Divides steps into chunks of a length; the last chunk may be shorter. */
+/** Divides steps into chunks of a length, at least one; the last chunk may be shorter. */
 export function chunksOf(steps: number, length: number): Chunk[] {
-  return Array.from({ length: Math.ceil(steps / length) }, (_, i) => {
+  return Array.from({ length: Math.max(1, Math.ceil(steps / length)) }, (_, i) => {
     const start = i * length;
     return { start, count: Math.min(length, steps - start) };
   });

@@ -304,7 +304,7 @@ function runTraced(
     if (graph.ending) {
       const most = Math.min(steps, fitting);
       return checkpoint && isRecording()
-        ? runAgainForGradient(run, { initial, sequences, constants: floats }, most)
+        ? runAgainForGradient([...initial, ...sequences, ...floats], () => run(initial, sequences, most))
         : run(initial, sequences, most);
     }
     if (segment >= steps) return run(initial, sequences, steps);

@@ -70,13 +70,17 @@ export function runInSegments(run: RunSteps, given: Given, steps: number, segmen
   return result;
 }
 
-/** Runs a loop. For the gradient, the loop runs again, so that its residuals need no memory until then. */
-export function runAgainForGradient(run: RunSteps, given: Given, steps: number): LoopResult {
-  const result = withoutRecording(() => run(given.initial, given.sequences, steps));
+/**
+ * Runs a loop. For the gradient, the loop runs again, so that its residuals need no memory until then.
+ *
+ * @param inputs The tensors that `run` reads. A gradient flows to them alone.
+ */
+export function runAgainForGradient(inputs: readonly Tensor[], run: () => LoopResult): LoopResult {
+  const result = withoutRecording(() => tidy(run));
   record(
-    inputsOf(given),
+    inputs,
     tensorsOf(result),
-    (cotangents, wanted) => tidy(() => gradientsOf(run, given, steps, wanted, cotangents)),
+    (cotangents, wanted) => tidy(() => gradientsOfInputs(() => tensorsOf(run()), inputs, wanted, cotangents)),
   );
   return result;
 }

@@ -1,5 +1,6 @@
 /** Columns of a table while its rows are read: texts and values. */
 import type { ErrorText } from "../../device/errors.ts";
+import { growing } from "../../device/growing.ts";
 import {
   type DataFormatError,
   type FormatErrorDetails,
@@ -9,7 +10,6 @@ import {
   plural,
   quoted,
 } from "../format.ts";
-import { growing } from "./growing.ts";
 import {
   type Cell,
   EscapedText,

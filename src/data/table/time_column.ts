@@ -1,4 +1,5 @@
 /** Column of times of a table while its rows are read. */
+import { type Growing, growing } from "../../device/growing.ts";
 import {
   formatTime,
   isEightDigitDay,
@@ -14,7 +15,6 @@ import {
 } from "../format.ts";
 import { monthOf } from "../months.ts";
 import { cellDetails, type CellReader, ownText, type RowError, signFixes } from "./columns.ts";
-import { type Growing, growing } from "./growing.ts";
 import { type Cell, FileDate, textOf } from "./options.ts";
 
 /** A column of times in one notation. */

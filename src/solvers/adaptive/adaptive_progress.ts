@@ -1,5 +1,6 @@
 /** The steps that an adaptive search has attempted, and its failures. */
 import type { DType } from "../../device/dtype.ts";
+import { growing } from "../../device/growing.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type FailureReason, failureReasons, NoProgressError } from "../divergence.ts";
 import type { AdaptiveOptions, StepList } from "./steps.ts";
@@ -47,10 +48,10 @@ export function follow(
   const perExample = steps * samples * columns;
   const count = perExample === 0 ? samples : rows.length / (steps * columns);
   return Array.from({ length: count }, (_, list) => {
-    const progress: Progress = {
-      ...{ starts: [], ends: [], restarted: [], rejected: 0 },
-      ...{ time: begin, length: NaN, done: false },
+    const progress: Omit<Progress, "starts" | "ends" | "restarted"> = {
+      ...{ rejected: 0, time: begin, length: NaN, done: false },
     };
+    const [starts, ends, restarts] = [growing(Float64Array), growing(Float64Array), growing(Uint8Array)];
     let wasInfinite = false;
     const first = Math.floor(list / samples) * perExample + list % samples * columns;
     for (let step = 0; step < steps && !progress.done && !progress.failure; step++) {
@@ -69,13 +70,13 @@ export function follow(
       }
       progress.time = taken ? end : start;
       if (taken) {
-        progress.restarted.push(progress.starts.length === 0 || restarted);
-        progress.starts.push(start);
-        progress.ends.push(end);
+        restarts.push(Number(step === progress.rejected || restarted));
+        starts.push(start);
+        ends.push(end);
         progress.done = (ending & over) !== 0;
       } else progress.rejected++;
     }
-    return progress;
+    return { ...progress, starts: starts.view(), ends: ends.view(), restarted: restarts.view() };
   });
 }
 

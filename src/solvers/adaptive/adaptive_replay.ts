@@ -38,7 +38,9 @@ export function replay(
   const { norm, jumping, examples } = found;
   // A sample without an accepted step stays where it is.
   const lists = found.lists.map((list) =>
-    list.failure && list.starts.length === 0 ? { ...list, starts: [begin], ends: [begin] } : list
+    list.failure && list.starts.length === 0
+      ? { ...list, starts: Float64Array.of(begin), ends: Float64Array.of(begin) }
+      : list
   );
   const isStill = lists.some((list, i) => list !== found.lists[i]);
   const { dtype } = y0;

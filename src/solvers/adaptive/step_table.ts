@@ -5,14 +5,18 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { StepList, Steps } from "./steps.ts";
 
 /** A number of a list, in a row of a table. `position` is that of the list. */
-export type NumberOf = (list: StepList, row: number, position: number) => number | boolean;
+export type NumberOf<L extends StepList = StepList> = (
+  list: L,
+  row: number,
+  position: number,
+) => number | boolean;
 
 /** A tensor of numbers of each list, `(length, ...shape)`. Inside `vmap`, each example has separate numbers. */
-export function tableOf(
-  { lists, examples }: Pick<Steps, "lists" | "examples">,
+export function tableOf<L extends StepList>(
+  { lists, examples }: { readonly lists: readonly L[] } & Pick<Steps, "examples">,
   length: number,
   shape: readonly number[],
-  number: NumberOf,
+  number: NumberOf<L>,
   dtype: DType,
 ): Tensor {
   const sizes = examples.map(([, size]) => size);

@@ -32,10 +32,10 @@ export interface AdaptiveOptions extends Tolerances {
 
 /** Steps in order, from the first to the last output time. */
 export interface StepList {
-  readonly starts: number[];
-  readonly ends: number[];
-  /** Whether each step evaluates its first slope again. */
-  readonly restarted: boolean[];
+  readonly starts: Float64Array;
+  readonly ends: Float64Array;
+  /** 1 for each step that evaluates its first slope again, else 0. */
+  readonly restarted: Uint8Array;
   /** Number of rejected steps. */
   rejected: number;
   /** Why the last step does not reach the end. */

@@ -18,10 +18,11 @@ export function stepsOnGrid(
   const points = [...between.subarray(1)].flatMap((end, i) => [
     ...stepTimes(Float64Array.of(between[i], end), choice).subarray(1),
   ]);
-  const starts = [begin, ...points.slice(0, -1)];
+  const all = Float64Array.from([begin, ...points]);
+  const [starts, ends] = [all.subarray(0, -1), all.subarray(1)];
   const jumped = new Set(between);
-  const restarted = starts.map((start) => jumped.has(start));
-  const list = { starts, ends: points, restarted, rejected: 0 };
+  const restarted = Uint8Array.from(starts, (start) => Number(jumped.has(start)));
+  const list = { starts, ends, restarted, rejected: 0 };
   return {
     norm,
     lists: Array.from({ length: norm === "sample" ? y0.shape[0] : 1 }, () => list),

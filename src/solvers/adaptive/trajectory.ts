@@ -154,7 +154,8 @@ export function trajectoryOf(grid: Float64Array, states: Tensor, slopes?: Tensor
     ? [slopes.slice(0, 0, -1).mul(dt), slopes.slice(0, 1).mul(dt)]
     : [end.sub(start), end.sub(start)];
   const middle = start.add(end).mul(0.5).add(before.sub(after).mul(0.125));
-  const list = { starts: [...grid.subarray(0, -1)], ends: [...grid.subarray(1)], restarted: [], rejected: 0 };
+  const [starts, ends] = [grid.subarray(0, -1), grid.subarray(1)];
+  const list = { starts, ends, restarted: new Uint8Array(steps), rejected: 0 };
   return {
     steps: { norm: "batch", lists: [list], examples: [], evaluations: 0, jumping: false },
     direction: Math.sign(grid[steps] - grid[0]),

@@ -2,27 +2,21 @@
  * Takes the steps of a solve with events once more, in a compiled loop with a gradient. Sizes of steps are constants. Times move with
  * the events, by the implicit function theorem.
  */
-import { vjp } from "../../autodiff/grad.ts";
+import { type Chunk, chunksOf, runChunks } from "../../compile/loop/chunks.ts";
+import type { LoopResult } from "../../compile/loop/graph_loop.ts";
 import { scanOf, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
-import { scalar, tensor, zeros } from "../../tensor/creation.ts";
-import { concatenate, stopGradient } from "../../tensor/functions.ts";
-import { derivativeOrder, withoutRecording } from "../../tensor/primitive.ts";
+import { runAgainForGradient } from "../../compile/loop/segments.ts";
+import { scalar, tensor } from "../../tensor/creation.ts";
+import { stopGradient } from "../../tensor/functions.ts";
+import { derivativeOrder, isRecording } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { tableOf } from "../adaptive/step_table.ts";
 import { type AdaptiveMethod, embeddedStep } from "../adaptive/embedded.ts";
 import { columnShape, firstTime, justAfter, largestCount } from "../adaptive/steps.ts";
-import { rk4 } from "../methods/rk4.ts";
-import { rungeKuttaStep, stageTimes, type VectorField } from "../runge_kutta.ts";
+import { stageTimes, type VectorField } from "../runge_kutta.ts";
+import { type FixedTimes, movesOf, moveToEvent } from "./event_moves.ts";
+import { eventRows } from "./event_rows.ts";
 import { type EventList, type Events, type EventSteps, landed } from "./event_search.ts";
-
-/** Times that do not move with events, as zeros whose gradient flows to them, and their values. */
-export interface FixedTimes {
-  readonly values: readonly number[];
-  /** `(length)`; undefined if no gradient with respect to them is being computed. */
-  readonly moves?: Tensor;
-  /** The move of the start, a scalar. */
-  readonly start?: Tensor;
-}
 
 /** Times, states and numbers of events. Times and `which` are scalars, or columns `(batch, 1, ...)`. */
 export interface EventStates {
@@ -33,7 +27,13 @@ export interface EventStates {
   readonly ys: Tensor;
 }
 
-/** The solution at the end and at the events of known steps. */
+/** The number of steps whose rows are made at once, so that memory for them does not grow with the number of steps. */
+const chunkSteps = 4096;
+
+/**
+ * The solution at the end and at the events of known steps. With `checkpoint`, and without a gradient, memory grows with the number of
+ * steps by no more than the lists of steps, the events and a state for each chunk.
+ */
 export function replayEvents(
   tableau: AdaptiveMethod,
   f: VectorField,
@@ -47,48 +47,56 @@ export function replayEvents(
 ): EventStates {
   const { dtype } = y0;
   const { lists, norm, jumping } = found;
-  const { restart, maxEvents } = events;
+  const { restart, maxEvents, closure } = events;
   const column = norm === "sample" ? columnShape(y0) : [];
   const perExample = norm === "sample" ? y0.shape[0] : 1;
   const counts = lists.map(({ starts }) => starts.length);
   const steps = largestCount(counts);
   const orders = derivativeOrder();
   const isDifferentiated = orders > 0;
-  // A sample that is done takes its first step again, which has finite gradients, and drops the result.
-  const rows = (of: (list: EventList, step: number) => number | boolean, type = dtype) =>
-    tableOf(
-      found,
-      steps,
-      column,
-      (_, step, i) => of(lists[i], step < counts[i] ? step : 0),
-      type,
-    );
+  const moves = isDifferentiated ? fixed.moves : undefined;
   const isJump = ({ crossed }: EventList, i: number) => jumping && crossed[i] === landed;
   const goesOn = (list: EventList, i: number) => i + 1 < list.crossed.length;
-  const row = {
-    t: rows(({ starts }, i) => starts[i]),
-    dt: rows(({ starts, ends }, i) => ends[i] - starts[i]),
-    end: rows(({ ends }, i) => ends[i]),
-    ...(isDifferentiated || restart ? { kind: rows(({ crossed }, i) => crossed[i]) } : {}),
-    ...(restart ? { which: rows(({ crossed }, i) => events.owners[crossed[i]] ?? 0) } : {}),
-    // Stages at a jump use the side on which the step lies.
-    ...(jumping
-      ? {
-        near: rows((list, i) => isJump(list, i) ? justAfter(list.ends[i], -direction, dtype) : list.ends[i]),
-        after: rows((list, i) => isJump(list, i) ? justAfter(list.ends[i], direction, dtype) : list.ends[i]),
-      }
-      : {}),
-    ...(jumping || restart
-      ? {
-        isNew: rows((list, i) =>
-          goesOn(list, i) && (isJump(list, i) || restart !== undefined && list.crossed[i] >= 0)
-        ),
-      }
-      : {}),
-    ...(fixed.moves && isDifferentiated ? { move: movesOf(found, steps, column, fixed, dtype) } : {}),
-    ...(counts.some((count) => count < steps)
-      ? { active: tableOf(found, steps, column, (_, step, i) => step < counts[i], dtype) }
-      : {}),
+  const rowsOf = (chunk: Chunk) => {
+    const { start, count } = chunk;
+    // A sample that is done takes its first step again, which has finite gradients, and drops the result.
+    const rows = (of: (list: EventList, step: number) => number | boolean) =>
+      tableOf(
+        found,
+        count,
+        column,
+        (list, row) => of(list, start + row < list.starts.length ? start + row : 0),
+        dtype,
+      );
+    return {
+      t: rows(({ starts }, i) => starts[i]),
+      dt: rows(({ starts, ends }, i) => ends[i] - starts[i]),
+      end: rows(({ ends }, i) => ends[i]),
+      ...(isDifferentiated || restart ? { kind: rows(({ crossed }, i) => crossed[i]) } : {}),
+      ...(restart ? { which: rows(({ crossed }, i) => events.owners[crossed[i]] ?? 0) } : {}),
+      // Stages at a jump use the side on which the step lies.
+      ...(jumping
+        ? {
+          near: rows((list, i) =>
+            isJump(list, i) ? justAfter(list.ends[i], -direction, dtype) : list.ends[i]
+          ),
+          after: rows((list, i) =>
+            isJump(list, i) ? justAfter(list.ends[i], direction, dtype) : list.ends[i]
+          ),
+        }
+        : {}),
+      ...(jumping || restart
+        ? {
+          isNew: rows((list, i) =>
+            goesOn(list, i) && (isJump(list, i) || restart !== undefined && list.crossed[i] >= 0)
+          ),
+        }
+        : {}),
+      ...(moves ? { move: movesOf(found, chunk, column, { ...fixed, moves }, dtype) } : {}),
+      ...(counts.some((count) => count < steps)
+        ? { active: tableOf(found, count, column, (list, row) => start + row < list.starts.length, dtype) }
+        : {}),
+    };
   };
   const still = fixed.start?.cast(dtype) ?? scalar(0, dtype);
   const shift = still.broadcastTo(column);
@@ -98,7 +106,7 @@ export function replayEvents(
   const index = tensor(events.owners.map((_, i) => i), { dtype });
   const body = (
     carried: Tensor[],
-    { t, dt, end, kind, which, near, after, isNew, move, active }: typeof row,
+    { t, dt, end, kind, which, near, after, isNew, move, active }: ReturnType<typeof rowsOf>,
   ) => {
     const isActive = active?.greater(0);
     const keep = (after: Tensor, before: Tensor) => isActive ? isActive.where(after, before) : after;
@@ -120,133 +128,52 @@ export function replayEvents(
       nextSlope = isFresh.where(f((after ?? end).add(moved.shift), fresh), atEnd.slope);
     }
     const next = [nextY, nextSlope, moved.shift].map((x, i) => keep(x, carried[i]));
-    return [next, maxEvents > 1 ? [moved.y, moved.shift] : []] as [Tensor[], Tensor[]];
+    return [next, maxEvents > 1 ? [moved.y, end.add(moved.shift)] : []] as [Tensor[], Tensor[]];
   };
-  const { closure } = events;
-  const [[y, , shiftAtEnd], outputs] = scanOf(
-    body,
-    initial,
-    row,
-    scanOptionsOf(options),
-    closure && {
-      key: JSON.stringify([
-        "replay",
-        tableau,
-        Object.keys(row),
-        norm,
-        orders,
-        restart !== undefined,
-        maxEvents > 1,
-        closure.key,
-      ]),
-      tensors: [index, ...safe, ...closure.tensors],
-    },
-  );
+  // With checkpoints, the gradient of a long solve takes the steps of a chunk again. It flows to known tensors alone, and functions that
+  // cannot be traced may read others.
+  const isAgain = options.checkpoint === true && closure !== undefined && steps > chunkSteps;
+  const length = !isRecording() ? chunkSteps : isAgain ? 2 * Math.ceil(Math.sqrt(steps)) : Math.max(1, steps);
+  const chunks = chunksOf(steps, length);
+  const rows = eventRows(found, chunks, perExample);
+  const run = (chunk: Chunk, from: readonly Tensor[]): LoopResult => {
+    const row = rowsOf(chunk);
+    const [finals, outputs] = scanOf(
+      body,
+      [...from],
+      row,
+      { ...scanOptionsOf(options), checkpoint: options.checkpoint && !isAgain },
+      closure && {
+        key: JSON.stringify([
+          "replay",
+          tableau,
+          Object.keys(row),
+          norm,
+          orders,
+          restart !== undefined,
+          maxEvents > 1,
+          closure.key,
+        ]),
+        tensors: [index, ...safe, ...closure.tensors],
+      },
+    );
+    return { finals, outputs: rows.inChunk(outputs, chunk), steps: chunk.count, sums: [] };
+  };
+  const given = [...closure?.tensors ?? [], ...moves ? [moves] : []];
+  const again = (chunk: Chunk, from: readonly Tensor[]) =>
+    runAgainForGradient([...from, ...given], () => run(chunk, from));
+  const { finals, outputs } = runChunks(chunks, initial, isAgain ? again : run, isRecording());
+  const [y, , shiftAtEnd] = finals;
   const last = tableOf(found, 1, column, ({ ends }) => ends.at(-1)!, dtype).squeeze(0);
   const t = last.add(shiftAtEnd);
   if (maxEvents === 1) {
-    const isEvent = tableOf(found, 1, column, (_, __, i) => lists[i].crossed.at(-1)! >= 0, dtype);
+    const isEvent = tableOf(found, 1, column, ({ crossed }) => crossed.at(-1)! >= 0, dtype);
     const or = (x: Tensor) => isEvent.greater(0).where(x.expandDims(0), NaN);
     return { t, y, ts: or(t), ys: or(y) };
   }
-  const places = lists.map(({ crossed }) => [...crossed.keys()].filter((i) => crossed[i] >= 0));
-  const at = tableOf(
-    found,
-    maxEvents,
-    norm === "sample" ? [perExample] : [],
-    (_, k, i) => (places[i][k] ?? 0) * perExample + i % perExample,
-    "int32",
-  );
-  const take = (x: Tensor, { shape }: Tensor) => {
-    const sample = norm === "sample" ? shape.slice(1) : shape;
-    return x.reshape([steps * perExample, ...sample]).take(at.flatten()).reshape([maxEvents, ...shape]);
-  };
-  const isThere = (shape: readonly number[]) =>
-    tableOf(found, maxEvents, shape, (_, k, i) => k < places[i].length, dtype).greater(0);
   const shape = norm === "sample" ? column : y0.shape.map(() => 1);
-  const [ys, shifts] = outputs.map((x, i) => take(x, initial[2 * i]));
-  const ends = tableOf(found, maxEvents, column, ({ ends }, k, i) => ends[places[i][k] ?? 0], dtype);
-  return {
-    t,
-    y,
-    ts: isThere(column).where(ends.add(shifts), NaN),
-    ys: isThere(shape).where(ys, NaN),
-  };
-}
-
-/** The moves of the fixed times at the ends of steps. */
-function movesOf(
-  found: EventSteps,
-  steps: number,
-  column: readonly number[],
-  { values, moves }: FixedTimes,
-  dtype: Tensor["dtype"],
-): Tensor {
-  const all = concatenate([moves!.cast(dtype), zeros([1], { dtype })]);
-  const nearest = (t: number) =>
-    [...values.keys()].reduce((a, b) => Math.abs(values[b] - t) < Math.abs(values[a] - t) ? b : a);
-  const at = tableOf(found, steps, column, (_, step, i) => {
-    const { crossed, ends } = found.lists[i];
-    return crossed[step] === landed ? nearest(ends[step]) : values.length;
-  }, "int32");
-  return all.take(at.flatten()).reshape([steps, ...column]);
-}
-
-/** The end of a step: its time is the sum of `t` and `shift`, through which gradients flow. */
-interface StepEnd {
-  readonly t: Tensor;
-  readonly shift: Tensor;
-  readonly y: Tensor;
-  readonly slope: Tensor;
-}
-
-/** The highest order of gradients of events: the order of the method of the move along the solution. */
-const highestOrder = rk4.order;
-
-/**
- * Moves the end of a step with its event, or to its fixed time. By the implicit function theorem the time changes by
- * -dg / (dg/dt + dg/dy f), and the state moves along the solution. A Newton iteration does not change the values, but gradients flow
- * through it: the first iteration gives first-order gradients, and each further iteration one more order.
- *
- * @param index The positions of the numbers, from 0.
- * @param kind The number that crosses zero, {@linkcode landed} or `none`.
- * @throws {Error} If the requested order of gradients is above {@linkcode highestOrder}.
- */
-export function moveToEvent(
-  f: VectorField,
-  values: VectorField,
-  index: Tensor,
-  { t, shift, y, slope }: StepEnd,
-  kind: Tensor,
-  orders: number,
-  move?: Tensor,
-): StepEnd {
-  if (orders > highestOrder) {
-    throw new Error(
-      `odeintEvent: gradients of order ${orders} are requested, an event has gradients up to order ${highestOrder}; ` +
-        "nest fewer gradients",
-    );
-  }
-  const isEvent = kind.greaterEqual(0);
-  const lead = kind.shape.slice(0, 1);
-  const isOne = kind.reshape([...lead, 1]).equal(index);
-  const pick = (x: Tensor) => isOne.where(x, 0).sum(-1).reshape(kind.shape);
-  // Samples without an event have no gradient through the event function.
-  const [safeY, safeT] = [isEvent.where(y, stopGradient(y)), t.add(shift)];
-  const along = withoutRecording(() => {
-    const { pullback } = vjp(() => values(safeT, safeY), { t: safeT, y: safeY });
-    const { t: ofTime, y: ofState } = pullback(isOne.cast(y.dtype));
-    const axes = y.shape.map((_, axis) => axis).slice(lead.length);
-    return ofTime.add(ofState.mul(slope).sum(axes).reshape(kind.shape));
-  });
-  const speed = stopGradient(isEvent.where(along, 1));
-  let change = kind.equal(landed).where(move ? move.sub(shift) : shift.neg(), 0);
-  let moved = y;
-  for (let order = 0; order < orders; order++) {
-    const value = order === 0 ? values(safeT, safeY) : values(safeT.add(change), moved);
-    const error = pick(value.sub(stopGradient(value)));
-    change = isEvent.where(change.sub(error.div(speed)), change);
-    moved = orders === 1 ? y.add(slope.mul(change)) : rungeKuttaStep(rk4, f, safeT, change, y);
-  }
-  return { t, shift: shift.add(change), y: moved, slope };
+  const isThere = rows.areThere(maxEvents, dtype);
+  const [ys, ts] = rows.ofEvents(outputs, maxEvents);
+  const or = (x: Tensor, shape: readonly number[]) => isThere.reshape([maxEvents, ...shape]).where(x, NaN);
+  return { t, y, ts: or(ts, column), ys: or(ys, shape) };
 }

@@ -2,6 +2,7 @@
  * Finds the steps of a solve with events, in one loop. Each turn tries one step. If a watched number crosses zero in it, the following
  * turns try shorter steps, until one ends at the crossing. The state is then restarted, and the solve goes on.
  */
+import { type Growing, growing } from "../../device/growing.ts";
 import type { Closure } from "../../compile/loop/loop.ts";
 import { type Reading, runWhile } from "../../compile/loop/while_loop.ts";
 import { scalar, tensor } from "../../tensor/creation.ts";
@@ -51,10 +52,9 @@ export interface Events {
   readonly closure?: Closure;
 }
 
-/** The steps of a sample. */
-export interface EventList extends StepList {
-  /** For each step, the number that crosses zero at its end; {@linkcode none}, or {@linkcode landed} at a fixed time. */
-  readonly crossed: number[];
+/** How far the search of a sample has come. */
+interface Progress {
+  rejected: number;
   time: number;
   /** Size of the last attempted step, in units of time. */
   length: number;
@@ -64,6 +64,13 @@ export interface EventList extends StepList {
   finite: boolean;
   /** The end of a step that is closest to an event. */
   closest?: { readonly t: number; readonly distance: number };
+}
+
+/** The steps of a sample. */
+export interface EventList extends StepList, Readonly<Progress> {
+  readonly rejected: number;
+  /** For each step, the number that crosses zero at its end; {@linkcode none}, or {@linkcode landed} at a fixed time. */
+  readonly crossed: Int32Array;
 }
 
 /** A step that ends at no event. */
@@ -318,7 +325,7 @@ export function* searchEvents(
       ],
     },
   });
-  const { lists } = reader;
+  const lists = reader.lists();
   const tried = lists.map(({ starts, rejected }) => (starts.length + rejected) * perTry);
   return {
     norm,
@@ -334,53 +341,75 @@ function choose(isFirst: Tensor, a: Bracket, b: Bracket): Bracket {
   return withLeaves(b, treeLeaves(a).map((x, i) => isFirst.where(x, others[i])));
 }
 
+/** A sample whose turns are read. Each step starts where the step before it ends. */
+interface Reader {
+  readonly progress: Progress;
+  /** The start of the first step, and the ends of all steps. */
+  readonly times: Growing<Float64Array>;
+  /** Whether the first step, and the step after each step, evaluates its first slope again. */
+  readonly restarted: Growing<Uint8Array>;
+  readonly crossed: Growing<Int32Array>;
+}
+
 /** Collects the steps of each sample from the turns of a search. */
 function readerOf(direction: number, begin: number) {
-  const lists: EventList[] = [];
+  const readers: Reader[] = [];
   return {
-    lists,
+    lists: (): EventList[] =>
+      readers.map(({ progress, times, restarted, crossed }) => ({
+        ...progress,
+        starts: times.view().subarray(0, -1),
+        ends: times.view().subarray(1),
+        restarted: restarted.view().subarray(0, -1),
+        crossed: crossed.view(),
+      })),
     /** @param rows `(examples, turns, samples, columns)`. The columns are those of the turns' outputs. */
     read(rows: ArrayLike<number>, [turns, samples, columns]: readonly number[]): void {
+      const parts = (columns - 6) / 2;
       const perExample = turns * samples * columns;
       const count = perExample === 0 ? samples : rows.length / (turns * columns);
+      const timeAt = (i: number) => direction * (rows[i] + (parts === 2 ? rows[i + 1] : 0));
       for (let i = 0; i < count; i++) {
-        lists[i] ??= {
-          ...{ starts: [], ends: [], restarted: [], crossed: [], rejected: 0 },
-          ...{ time: begin, length: NaN, done: false, stuck: false, finite: true },
-        };
         const first = Math.floor(i / samples) * perExample + i % samples * columns;
-        for (let turn = 0; turn < turns && !lists[i].done && !lists[i].stuck; turn++) {
-          readTurn(lists[i], rows, first + turn * samples * columns, (columns - 6) / 2, direction);
+        const { progress } = readers[i] ??= readerFrom(begin, timeAt(first));
+        for (let turn = 0; turn < turns && !progress.done && !progress.stuck; turn++) {
+          const at = first + turn * samples * columns;
+          readTurn(readers[i], timeAt(at), timeAt(at + parts), rows, at + 2 * parts);
         }
       }
     },
   };
 }
 
-/** Reads one turn of a sample. @param parts Number of columns of a time. */
+function readerFrom(begin: number, start: number): Reader {
+  const progress = { rejected: 0, time: begin, length: NaN, done: false, stuck: false, finite: true };
+  const [times, restarted] = [growing(Float64Array), growing(Uint8Array)];
+  times.push(start);
+  restarted.push(1);
+  return { progress, times, restarted, crossed: growing(Int32Array) };
+}
+
+/** Reads one turn of a sample. @param at The position of the columns after the times. */
 function readTurn(
-  list: EventList,
+  { progress, times, restarted, crossed }: Reader,
+  start: number,
+  end: number,
   rows: ArrayLike<number>,
   at: number,
-  parts: number,
-  direction: number,
 ): void {
-  const timeAt = (i: number) => direction * (rows[i] + (parts === 2 ? rows[i + 1] : 0));
-  const [start, end, flags] = [timeAt(at), timeAt(at + parts), at + 2 * parts];
-  const taken = rows[flags] !== 0;
-  list.time = taken ? end : start;
-  list.length = Math.abs(end - start);
-  list.stuck = rows[flags + 3] === 0;
-  list.finite = rows[flags + 4] !== 0;
+  const taken = rows[at] !== 0;
+  progress.time = taken ? end : start;
+  progress.length = Math.abs(end - start);
+  progress.stuck = rows[at + 3] === 0;
+  progress.finite = rows[at + 4] !== 0;
   if (!taken) {
-    list.rejected++;
+    progress.rejected++;
     return;
   }
-  list.restarted.push(list.crossed.at(-1) === landed || list.starts.length === 0);
-  list.starts.push(start);
-  list.ends.push(end);
-  list.crossed.push(rows[flags + 2]);
-  list.done = rows[flags + 1] !== 0;
-  const distance = rows[flags + 5];
-  if (!(distance >= list.closest?.distance!)) list.closest = { t: end, distance };
+  const [isLast, kind, distance] = [rows[at + 1] !== 0, rows[at + 2], rows[at + 5]];
+  times.push(end);
+  restarted.push(Number(kind === landed));
+  crossed.push(kind);
+  progress.done = isLast;
+  if (!(distance >= progress.closest?.distance!)) progress.closest = { t: end, distance };
 }
