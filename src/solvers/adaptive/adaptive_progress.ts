@@ -70,6 +70,7 @@ export function follow(
       }
       progress.time = taken ? end : start;
       if (taken) {
+        // All attempts before the first step were rejected.
         restarts.push(Number(step === progress.rejected || restarted));
         starts.push(start);
         ends.push(end);

@@ -1,5 +1,5 @@
 /** The events of a solve among the rows of its steps. */
-import { type Chunk } from "../../compile/loop/chunks.ts";
+import type { Chunk } from "../../compile/loop/chunks.ts";
 import { growing } from "../../device/growing.ts";
 import type { DType } from "../../device/dtype.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
