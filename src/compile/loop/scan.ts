@@ -2,12 +2,16 @@ import { checkFunction } from "../../tensor/checks.ts";
 import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { zeros } from "../../tensor/creation.ts";
-import { withoutRecording } from "../../tensor/primitive.ts";
+import { isRecording, withoutRecording } from "../../tensor/primitive.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
 import { type Tree, treeLeaves, treeMap } from "../../tensor/tree.ts";
 import { nextStateTensors } from "./next_state.ts";
 import { Loop, type ScanOptions } from "./loop.ts";
 import type { Closure } from "./loop_options.ts";
+import { type Chunk, runChunks } from "./chunks.ts";
+import { runAgainForGradient } from "./segments.ts";
 
+export { type Chunk, chunksOf } from "./chunks.ts";
 export type { ScanOptions } from "./loop.ts";
 
 const optionNames: OptionNames<ScanOptions> = {
@@ -64,6 +68,40 @@ export function scanOf<C extends Tree, X extends Tree, Y extends Tree>(
   if (length === 0) return [init, noOutputs(body, init, xs)];
   const { carry, outputs } = new Loop<C, X, Y>(body, init, xs, { ...options, closure }).run(init, length);
   return [carry, outputs];
+}
+
+/** Rows that are made for a chunk of steps at a time, so that their memory does not grow with the number of steps. */
+interface RowsInChunks<X extends Tree> {
+  readonly chunks: readonly Chunk[];
+  rowsOf(chunk: Chunk): X;
+  /** What remains of the outputs of the steps of a chunk, along their first axis. */
+  keptOf(outputs: readonly Tensor[], chunk: Chunk): readonly Tensor[];
+  /**
+   * Tensors to which the gradient flows besides the initial state, if it takes the steps of each chunk again. Undefined if the chunks
+   * are recorded.
+   */
+  readonly again?: readonly Tensor[];
+}
+
+/** {@linkcode scanOf} in chunks: the last state, and the joined outputs that remain of the chunks. */
+export function scanInChunks<X extends Tree>(
+  f: (carry: Tensor[], x: X) => [carry: Tensor[], output: Tensor[]],
+  init: readonly Tensor[],
+  { chunks, rowsOf, keptOf, again }: RowsInChunks<X>,
+  options: ScanOptions,
+  closure?: Closure,
+): [carry: readonly Tensor[], outputs: readonly Tensor[]] {
+  const run = (chunk: Chunk, from: readonly Tensor[]) => {
+    const [finals, outputs] = scanOf(f, [...from], rowsOf(chunk), options, closure);
+    return { finals, outputs: keptOf(outputs, chunk), steps: chunk.count, sums: [] };
+  };
+  const { finals, outputs } = runChunks(
+    chunks,
+    init,
+    again ? (chunk, from) => runAgainForGradient([...from, ...again], () => run(chunk, from)) : run,
+    isRecording(),
+  );
+  return [finals, outputs];
 }
 
 /** Empty outputs, in the shapes of a step with a row of zeros. */

@@ -2,7 +2,7 @@
 import type { DType } from "../../device/dtype.ts";
 import type { AdaptiveOptions } from "../adaptive/steps.ts";
 import { NoProgressError } from "../divergence.ts";
-import type { EventSteps } from "./event_search.ts";
+import type { EventSteps } from "./event_lists.ts";
 
 /** @throws {NoProgressError} If a sample has reached neither its last event nor the last time. */
 export function checkFound(

@@ -1,6 +1,6 @@
 /** Moves of the ends of steps: with an event, by the implicit function theorem, or with a fixed time. */
 import { vjp } from "../../autodiff/grad.ts";
-import type { Chunk } from "../../compile/loop/chunks.ts";
+import type { Chunk } from "../../compile/loop/scan.ts";
 import { zeros } from "../../tensor/creation.ts";
 import { concatenate, stopGradient } from "../../tensor/functions.ts";
 import { withoutRecording } from "../../tensor/primitive.ts";
@@ -8,7 +8,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { tableOf } from "../adaptive/step_table.ts";
 import { rk4 } from "../methods/rk4.ts";
 import { rungeKuttaStep, type VectorField } from "../runge_kutta.ts";
-import { type EventSteps, landed } from "./event_search.ts";
+import { type EventSteps, landed } from "./event_lists.ts";
 
 /** Times that do not move with events, as zeros whose gradient flows to them, and their values. */
 export interface FixedTimes {

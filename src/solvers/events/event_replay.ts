@@ -2,10 +2,13 @@
  * Takes the steps of a solve with events once more, in a compiled loop with a gradient. Sizes of steps are constants. Times move with
  * the events, by the implicit function theorem.
  */
-import { type Chunk, chunksOf, runChunks } from "../../compile/loop/chunks.ts";
-import type { LoopResult } from "../../compile/loop/graph_loop.ts";
-import { scanOf, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
-import { runAgainForGradient } from "../../compile/loop/segments.ts";
+import {
+  type Chunk,
+  chunksOf,
+  scanInChunks,
+  type ScanOptions,
+  scanOptionsOf,
+} from "../../compile/loop/scan.ts";
 import { scalar, tensor } from "../../tensor/creation.ts";
 import { stopGradient } from "../../tensor/functions.ts";
 import { derivativeOrder, isRecording } from "../../tensor/primitive.ts";
@@ -16,7 +19,8 @@ import { columnShape, firstTime, justAfter, largestCount } from "../adaptive/ste
 import { stageTimes, type VectorField } from "../runge_kutta.ts";
 import { type FixedTimes, movesOf, moveToEvent } from "./event_moves.ts";
 import { eventRows } from "./event_rows.ts";
-import { type EventList, type Events, type EventSteps, landed } from "./event_search.ts";
+import { type EventList, type EventSteps, landed } from "./event_lists.ts";
+import type { Events } from "./event_search.ts";
 
 /** Times, states and numbers of events. Times and `which` are scalars, or columns `(batch, 1, ...)`. */
 export interface EventStates {
@@ -55,6 +59,7 @@ export function replayEvents(
   const orders = derivativeOrder();
   const isDifferentiated = orders > 0;
   const moves = isDifferentiated ? fixed.moves : undefined;
+  const isRagged = counts.some((count) => count < steps);
   const isJump = ({ crossed }: EventList, i: number) => jumping && crossed[i] === landed;
   const goesOn = (list: EventList, i: number) => i + 1 < list.crossed.length;
   const rowsOf = (chunk: Chunk) => {
@@ -93,7 +98,7 @@ export function replayEvents(
         }
         : {}),
       ...(moves ? { move: movesOf(found, chunk, column, { ...fixed, moves }, dtype) } : {}),
-      ...(counts.some((count) => count < steps)
+      ...(isRagged
         ? { active: tableOf(found, count, column, (list, row) => start + row < list.starts.length, dtype) }
         : {}),
     };
@@ -136,33 +141,30 @@ export function replayEvents(
   const length = !isRecording() ? chunkSteps : isAgain ? 2 * Math.ceil(Math.sqrt(steps)) : Math.max(1, steps);
   const chunks = chunksOf(steps, length);
   const rows = eventRows(found, chunks, perExample);
-  const run = (chunk: Chunk, from: readonly Tensor[]): LoopResult => {
-    const row = rowsOf(chunk);
-    const [finals, outputs] = scanOf(
-      body,
-      [...from],
-      row,
-      { ...scanOptionsOf(options), checkpoint: options.checkpoint && !isAgain },
-      closure && {
-        key: JSON.stringify([
-          "replay",
-          tableau,
-          Object.keys(row),
-          norm,
-          orders,
-          restart !== undefined,
-          maxEvents > 1,
-          closure.key,
-        ]),
-        tensors: [index, ...safe, ...closure.tensors],
-      },
-    );
-    return { finals, outputs: rows.inChunk(outputs, chunk), steps: chunk.count, sums: [] };
-  };
-  const given = [...closure?.tensors ?? [], ...moves ? [moves] : []];
-  const again = (chunk: Chunk, from: readonly Tensor[]) =>
-    runAgainForGradient([...from, ...given], () => run(chunk, from));
-  const { finals, outputs } = runChunks(chunks, initial, isAgain ? again : run, isRecording());
+  const [finals, outputs] = scanInChunks(
+    body,
+    initial,
+    {
+      chunks,
+      rowsOf,
+      keptOf: rows.inChunk,
+      again: isAgain ? [...closure.tensors, ...moves ? [moves] : []] : undefined,
+    },
+    { ...scanOptionsOf(options), checkpoint: options.checkpoint && !isAgain },
+    closure && {
+      key: JSON.stringify([
+        "replay",
+        tableau,
+        [jumping, moves !== undefined, isRagged],
+        norm,
+        orders,
+        restart !== undefined,
+        maxEvents > 1,
+        closure.key,
+      ]),
+      tensors: [index, ...safe, ...closure.tensors],
+    },
+  );
   const [y, , shiftAtEnd] = finals;
   const last = tableOf(found, 1, column, ({ ends }) => ends.at(-1)!, dtype).squeeze(0);
   const t = last.add(shiftAtEnd);

@@ -1,11 +1,11 @@
 /** The events of a solve among the rows of its steps. */
-import type { Chunk } from "../../compile/loop/chunks.ts";
+import type { Chunk } from "../../compile/loop/scan.ts";
 import { growing } from "../../device/growing.ts";
 import type { DType } from "../../device/dtype.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { tableOf } from "../adaptive/step_table.ts";
 import { largestCount } from "../adaptive/steps.ts";
-import type { EventSteps } from "./event_search.ts";
+import type { EventSteps } from "./event_lists.ts";
 
 /**
  * Takes the rows of events from the rows of steps, first in each chunk of steps, then from the joined rows of all chunks.
