@@ -6,7 +6,7 @@
 import { grad, init, odeintEvent, type SolveStatistics, stack, type Tensor, tensor } from "../../mod.ts";
 import type { CpuDevice } from "../../src/device/cpu/device.ts";
 
-const cpu = await init({ device: "cpu" }) as CpuDevice;
+const cpu = await init({ device: "cpu", threads: 1 }) as CpuDevice;
 const [maxEvents, kind] = [Number(Deno.args[0]), Deno.args[1]];
 const peaks = { objects: 0, arrays: 0, tensors: 0 };
 const { allocate } = cpu;
