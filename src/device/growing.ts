@@ -6,18 +6,21 @@ export interface Growing<T extends Float64Array | Int32Array | Uint8Array> {
   push(value: number): void;
   /** Appends a number until the list has the given length. */
   fill(value: number, length: number): void;
-  /** Returns a view of the numbers so far, without a copy. It is valid until the next push. */
+  /** Returns a view of the numbers so far, without a copy. */
   view(): T;
 }
 
 /** Makes an empty list of numbers of a typed array's kind. */
 export function growing<T extends Float64Array | Int32Array | Uint8Array>(
-  Kind: { new (length: number): T; new (buffer: ArrayBuffer): T },
+  Kind: { new (length: number): T },
 ): Growing<T> {
   let [data, length] = [new Kind(16), 0];
   const push = (value: number) => {
-    // The smaller array is freed now, not when the garbage collector finds it.
-    if (length === data.length) data = new Kind((data.buffer as ArrayBuffer).transfer(2 * data.byteLength));
+    if (length === data.length) {
+      const larger = new Kind(2 * length);
+      larger.set(data);
+      data = larger;
+    }
     data[length++] = value;
   };
   return {
