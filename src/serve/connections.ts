@@ -2,7 +2,7 @@
 import type { Account, Charge } from "./account.ts";
 import { Connection, headPart } from "./connection.ts";
 import type { Limits } from "./limits.ts";
-import { makeSlices } from "./slices.ts";
+import { handledUntil, makeSlices, pollSockets } from "./slices.ts";
 import { turnsOf } from "./turns.ts";
 
 /** Bytes of the account for a connection: its objects, its headers, and the bytes that are read ahead. */
@@ -24,7 +24,7 @@ const acceptSlice = 8;
 const replacedAtOnce = 16;
 
 /** Milliseconds between two attempts to accept a connection, between two logs, and until the attempts end. */
-const [retryAfter, logAfter, giveUpAfter] = [5, 60_000, 10_000];
+const [retryAfter, logAfter, giveUpAfter] = [20, 60_000, 10_000];
 
 /** A connection that has sent nothing yet. */
 type SilentConnection = Pick<Connection, "activeAt" | "abandon">;
@@ -118,7 +118,7 @@ export function connectionsOf(
         for (const until = performance.now() + leastIdle.answered; count() >= connections && !isEnding;) {
           if (closeIdle()) replaced++;
           else if (!replaceable().some(Boolean) || performance.now() > until) break;
-          else await turn(retryAfter);
+          else await pollSockets();
         }
         add(socket);
         // A connection that was closed keeps its file descriptor until the next turn.
@@ -154,9 +154,9 @@ export function connectionsOf(
   };
   /** Closes a connection that is idle for long enough. Returns whether there was one. */
   const closeIdle = (): boolean => {
-    const now = performance.now();
     const [first, idle] = replaceable();
-    const isIdle = (one: SilentConnection | undefined, least: number) => one && now - one.activeAt >= least;
+    const isIdle = (one: SilentConnection | undefined, least: number) =>
+      one && handledUntil() - one.activeAt >= least;
     if (isIdle(first, leastIdle.silent)) first!.abandon();
     else if (!isIdle(idle, leastIdle.answered)) return false;
     else close(idle);

@@ -12,7 +12,8 @@ export interface Slices {
   next(): Promise<void>;
 }
 
-let polledAt = -Infinity;
+/** Times of the last two polls. */
+let polls: readonly [before: number, last: number] = [-Infinity, -Infinity];
 let polling: Promise<void> | undefined;
 
 /** Makes slices for one kind of work. @param length Milliseconds of this work before others. */
@@ -23,11 +24,16 @@ export function makeSlices(length = 2): Slices {
       return polling !== undefined || performance.now() - start > length;
     },
     async next() {
-      const isLate = performance.now() - polledAt > untilPoll;
-      await (polling || isLate ? poll() : new Promise<void>((resolve) => void setImmediate(resolve)));
+      const isLate = performance.now() - polls[1] > untilPoll;
+      await (polling || isLate ? pollSockets() : new Promise<void>((resolve) => void setImmediate(resolve)));
       start = performance.now();
     },
   };
+}
+
+/** A time of `performance.now()`: bytes that had arrived by then were passed to their readers. */
+export function handledUntil(): number {
+  return polls[0];
 }
 
 /**
@@ -36,10 +42,10 @@ export function makeSlices(length = 2): Slices {
  * Deno polls sockets when a thread has nothing to do, and otherwise only in each 61st turn, such as one of `setImmediate`: clients
  * would wait for 61 slices.
  */
-function poll(): Promise<void> {
+export function pollSockets(): Promise<void> {
   return polling ??= new Promise((resolve) =>
     setTimeout(() => {
-      polledAt = performance.now();
+      polls = [polls[1], performance.now()];
       polling = undefined;
       resolve();
     })
