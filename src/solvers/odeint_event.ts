@@ -290,7 +290,7 @@ export function odeintEvent<S extends Tree>(
 
   const given = [state.y0, ...moves, ...jumpMoves ? [jumpMoves] : []];
   const all = { f: field, values: valuesOf, restart: next };
-  const traced = tracedOf(all, state.y0, column);
+  const traced = tracedOf(all, state.y0, adaptive.norm);
   const [t, y, ts, ys, which, whichAll] = traced && isCapturing()
     ? inEachCall(
       [...given, ...traced?.tensors ?? []],

@@ -1,5 +1,7 @@
 /** Traces of bodies, cached for loops with the same body. */
 import { LruCache } from "../../device/lru_cache.ts";
+import { numberText } from "../../device/structure_text.ts";
+import { Symbolic } from "../../tensor/symbolic.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type ClosedOver, hasSameElements } from "../trace/graph.ts";
 import { isShiftedByRow } from "./loop_carried.ts";
@@ -33,9 +35,15 @@ export function knownTrace(
 ): TraceOfBody {
   const all = [...given, ...tensors];
   const specs = all.map(({ shape, dtype }) => `${dtype} ${shape}`).join(";");
+  // The body has the number of a tensor of one number as a literal.
+  const numbers = tensors.flatMap(({ storage }, i) =>
+    !(storage instanceof Symbolic) && typeof storage.source === "number"
+      ? [`${i} ${numberText(storage.source)}`]
+      : []
+  );
   const same = tensors.map((x) => tensors.findIndex((other) => other === x || hasSameElements(x, other)));
   const shifted = given.map((x) => given.flatMap((other, i) => isShiftedByRow(x, other) ? [i] : []));
-  const text = `${key}\n${given.length} ${specs}\n${same}\n${shifted.join(";")}`;
+  const text = `${key}\n${given.length} ${specs}\n${same}\n${numbers}\n${shifted.join(";")}`;
   const entry = traces.getOrMake(text, () => ({}));
   const { known } = entry;
   if (known) {

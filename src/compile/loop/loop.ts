@@ -234,6 +234,7 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
         )
       ),
     };
+    trace.end();
     return { body, closedOver: trace.popConstants(), outputs: step.outputs as Y, structures: new Map() };
   }
 }

@@ -8,6 +8,7 @@ import {
   nextLevel,
   type Primitive,
   record,
+  type RecordingState,
   recordingState,
   type TensorSpec,
   type Trace,
@@ -68,7 +69,7 @@ export interface ClosedOver {
 /** Traces the operations of a function of tensors as a graph. */
 export class GraphTrace implements Trace {
   readonly level = nextLevel();
-  readonly outer = recordingState();
+  #outer = recordingState();
   readonly #nodes = new Map<Symbolic, Node>();
   readonly #symbols = new Map<Node, Symbolic>();
   #constants = new Map<Tensor, ConstantNode>();
@@ -77,6 +78,15 @@ export class GraphTrace implements Trace {
   readonly #numbers = new Map<Node, number>();
   /** One line per node, in order. */
   readonly #lines: string[] = [];
+
+  get outer(): RecordingState {
+    return this.#outer;
+  }
+
+  /** Ends the tracing. A cached graph does not keep the tensors of recorders in memory. */
+  end(): void {
+    this.#outer = { recorders: [], isRecordedOutside: false, transformation: undefined };
+  }
 
   /** A symbolic tensor for a new input. */
   input({ shape, dtype }: TensorSpec): { node: InputNode; tensor: Tensor } {

@@ -5,23 +5,23 @@ import type { Buffer } from "../../device/device.ts";
 import { makeContiguous } from "../../device/view.ts";
 import { beneathAll, peekBeneath } from "../../compile/loop/while_loop.ts";
 import { inEachCall } from "../../compile/jit/each_call.ts";
-import { TracedFunction } from "../../compile/loop/loop.ts";
 import type { ScanOptions } from "../../compile/loop/scan.ts";
 import type { Reading } from "../../compile/loop/while_loop.ts";
 import { concatenate, stack } from "../../tensor/functions.ts";
 import { derivativeOrder, isRecording, withoutRecording } from "../../tensor/primitive.ts";
-import { tidy } from "../../tensor/scope.ts";
+import { tidy, tidyLater } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { ones } from "../../tensor/creation.ts";
 import { type FailureReason, failureReasons } from "../divergence.ts";
 import { replay } from "./adaptive_replay.ts";
 import { tableOf } from "./step_table.ts";
 import { searchSteps } from "./adaptive_search.ts";
-import { type AdaptiveOptions, columnShape, largestCount, type StepList, type Steps } from "./steps.ts";
+import { type AdaptiveOptions, largestCount, type StepList, type Steps } from "./steps.ts";
 import type { StepSupport } from "./interpolation.ts";
 import { readRows, type RowTimes, type Saved, type Trajectory } from "./trajectory.ts";
 import type { AdaptiveMethod } from "./embedded.ts";
 import type { Parts, PartsField, VectorField } from "../runge_kutta.ts";
+import { type ClosedField, closedField, type TracedFunctions, traceField } from "../traced_functions.ts";
 
 /** The cost of a solve. */
 export interface SolveStatistics {
@@ -111,7 +111,10 @@ export function* findSteps(
   options: AdaptiveOptions & ScanOptions,
 ): Reading<Steps> {
   const interval = [times[0], times[times.length - 1]] as const;
-  return (yield* searchSteps(tableau, ofParts(f), [y0], interval, options)).steps;
+  const traced = options.compile === false ? undefined : traceField(f, y0, options.norm);
+  const field = traced ? closedField(traced) : { f };
+  const { closure } = field;
+  return (yield* searchSteps(tableau, ofParts(field.f), [y0], interval, options, { closure })).steps;
 }
 
 function ofParts(f: VectorField): PartsField {
@@ -141,35 +144,56 @@ export function solveAdaptively(
   f: VectorField,
   y0: Tensor,
   times: Float64Array,
-  { statistics, ...options }: Options,
+  options: Options,
   given?: Steps,
   wanted: Wanted = {},
 ): Solved {
-  const { rows, keepsSteps = false, throws = true } = wanted;
-  if (!given && isCapturing()) {
-    if (keepsSteps) {
+  const isRepeated = !given && isCapturing();
+  // Without compilation, the function itself runs.
+  const isTraced = isRepeated || options.compile !== false;
+  const { norm } = given ?? options;
+  const { result: traced, release } = tidyLater(() =>
+    isTraced ? traceField(f, y0, norm, isRepeated) : undefined
+  );
+  if (isRepeated) {
+    if (wanted.keepsSteps) {
       throw new JitError(
         "solve: inside jit the number of steps is unknown, so that save.steps and save.dense have no shape; save the states at " +
           "given times, save: { t }, find the steps before, or solve outside of jit",
       );
     }
     return inEachCallOf(
-      f,
+      traced!,
       y0,
       options,
-      rows !== undefined,
-      (f, y0, watchedJumps) =>
-        solveAdaptively(
-          tableau,
-          f,
-          y0,
-          times,
-          { ...options, watchedJumps, statistics },
-          undefined,
-          wanted,
-        ),
+      wanted.rows !== undefined,
+      (field, y0, watchedJumps) =>
+        solveClosed(tableau, field, y0, times, { ...options, watchedJumps }, undefined, wanted),
     );
   }
+  const solved = solveClosed(
+    tableau,
+    traced ? closedField(traced) : { f },
+    y0,
+    times,
+    options,
+    given,
+    wanted,
+  );
+  release([solved.y, solved.valid, solved.result, solved.trajectory?.support]);
+  return solved;
+}
+
+/** As {@linkcode solveAdaptively}, with values. */
+function solveClosed(
+  tableau: AdaptiveMethod,
+  field: ClosedField,
+  y0: Tensor,
+  times: Float64Array,
+  { statistics, ...options }: Options,
+  given: Steps | undefined,
+  { rows, keepsSteps = false, throws = true }: Wanted,
+): Solved {
   if (!given && beneathAll(y0).values.device.info.kind !== "cpu") throw cannotRead(y0);
   const interval = [times[0], times[times.length - 1]] as const;
   let steps = given;
@@ -179,7 +203,8 @@ export function solveAdaptively(
     const wantsFinal = isFinal && options.norm === "batch";
     final = tidy(() => {
       const searched = { ...options, throws };
-      const found = runSearch(searchSteps(tableau, ofParts(f), [y0], interval, searched, { wantsFinal }));
+      const goal = { wantsFinal, closure: field.closure };
+      const found = runSearch(searchSteps(tableau, ofParts(field.f), [y0], interval, searched, goal));
       steps = found.steps;
       // With steps per sample, each last step ends at the last time.
       const isReached = steps.lists.every(({ failure }) => !failure);
@@ -193,7 +218,7 @@ export function solveAdaptively(
   // With steps per sample, each last step ends at the last time. Shared steps may end later.
   const isLast = !rows && !keepsSteps && times.length === 2 && steps!.norm === "sample" && isWhole;
   const [y, ...rest] = tidy(() => {
-    const { last, trajectory } = replay(tableau, f, y0, interval, steps!, options, !isLast);
+    const { last, trajectory } = replay(tableau, field, y0, interval, steps!, options, !isLast);
     steps = trajectory.steps;
     if (isLast) return [stack([y0, last])];
     const own = rows ?? { count: times.length - 1, of: () => times.subarray(1) };
@@ -236,18 +261,16 @@ function codeOf({ failure }: StepList): number {
 
 /** Solves in each call of a function of `jit` again. */
 function inEachCallOf(
-  f: VectorField,
+  field: TracedFunctions<[VectorField]>,
   y0: Tensor,
   { norm, watchedJumps }: AdaptiveOptions,
   isSparse: boolean,
-  solve: (f: VectorField, y0: Tensor, watchedJumps?: Tensor) => Solved,
+  solve: (field: ClosedField, y0: Tensor, watchedJumps?: Tensor) => Solved,
 ): Solved {
-  const time = { shape: norm === "sample" ? columnShape(y0) : [], dtype: y0.dtype };
-  const field = new TracedFunction(f, time, y0);
   const jumps = watchedJumps ? [watchedJumps] : [];
-  const [y, valid, result] = inEachCall([y0, ...jumps, ...field.closedOver], ([y0, ...rest]) => {
+  const [y, valid, result] = inEachCall([y0, ...jumps, ...field.tensors], ([y0, ...rest]) => {
     const [watched] = rest.splice(0, jumps.length);
-    const { y, valid, result } = solve((t, y) => field.callWith([t, y], rest), y0, watched);
+    const { y, valid, result } = solve(closedField(field, rest), y0, watched);
     if (!result && !isSparse) return [y];
     // Results have the same shapes in each call.
     const shape = [y.shape[0], ...norm === "sample" || isSparse ? [y0.shape[0]] : []];

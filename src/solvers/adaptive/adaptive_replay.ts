@@ -2,9 +2,10 @@
  * Takes known steps once more, in a compiled loop with a gradient. The gradient is that of the discrete solution for fixed step
  * times.
  */
-import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
+import { scanOf, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
 import { scalar, zeros } from "../../tensor/creation.ts";
 import { concatenate, stopGradient } from "../../tensor/functions.ts";
+import { derivativeOrder } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import {
   type AdaptiveOptions,
@@ -19,7 +20,9 @@ import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
 import { type StepSupport, supportOf } from "./interpolation.ts";
 import { type NumberOf, tableOf } from "./step_table.ts";
 import type { Trajectory } from "./trajectory.ts";
-import { stageTimes, type VectorField } from "../runge_kutta.ts";
+import { stageTimes } from "../runge_kutta.ts";
+import { textOf } from "../../device/structure_text.ts";
+import type { ClosedField } from "../traced_functions.ts";
 
 /**
  * Takes known steps.
@@ -28,7 +31,7 @@ import { stageTimes, type VectorField } from "../runge_kutta.ts";
  */
 export function replay(
   tableau: AdaptiveMethod,
-  f: VectorField,
+  { f, closure }: ClosedField,
   y0: Tensor,
   [begin, finish]: readonly [number, number],
   found: Steps,
@@ -107,6 +110,15 @@ export function replay(
       StepSupport,
     ];
   };
-  const [[last], support] = scan(body, [y0, firstSlope], row, scanOptionsOf(options));
+  const [[last], support] = scanOf(
+    body,
+    [y0, firstSlope],
+    row,
+    scanOptionsOf(options),
+    closure && {
+      key: textOf(["replay", tableau, Object.keys(row), keepsSteps, isStill, derivativeOrder(), closure.key]),
+      tensors: [initial, initialSlope, ...closure.tensors],
+    },
+  );
   return { last, trajectory: { steps: { ...found, lists }, direction, support } };
 }

@@ -8,9 +8,11 @@ import { scalar } from "../../tensor/creation.ts";
 import { concatenate, stopGradient } from "../../tensor/functions.ts";
 import { derivativeOrder, withoutAnyRecording } from "../../tensor/primitive.ts";
 import { tidyLater } from "../../tensor/scope.ts";
-import type { Tensor } from "../../tensor/tensor.ts";
+import { Tensor } from "../../tensor/tensor.ts";
 import { treeMap } from "../../tensor/tree.ts";
+import type { Closure } from "../../compile/loop/loop.ts";
 import { type Parts, type PartsField, stageTimes } from "../runge_kutta.ts";
+import { textOf } from "../../device/structure_text.ts";
 import { checkProgress, endingOf, follow } from "./adaptive_progress.ts";
 import {
   type AdaptiveOptions,
@@ -25,7 +27,7 @@ import { type Clock, clockOf, latest, neighbourOf } from "./clock.ts";
 import { type AdaptiveMethod, embeddedStep, errorOrderOf, evaluationsOf, stepError } from "./embedded.ts";
 import { checkIndependence } from "../implicit/implicit_step.ts";
 import { interpolateAt, supportOf } from "./interpolation.ts";
-import { decide, type ErrorMemory, largestError, limitSize } from "../control/next_step.ts";
+import { decide, type ErrorMemory, largestError, limitSize, settingsOf } from "../control/next_step.ts";
 import { toleranceFor } from "../control/tolerances.ts";
 import { firstStep } from "./step_control.ts";
 
@@ -35,6 +37,8 @@ interface SearchGoal {
   readonly controlled?: number;
   /** Whether the state at the last time is needed. */
   readonly wantsFinal?: boolean;
+  /** The origin of the vector field; undefined if it was not traced. */
+  readonly closure?: Closure;
 }
 
 /** The state of the search. All members but states and slopes are scalars, or columns `(batch, 1, ...)`. Times run forwards. */
@@ -77,7 +81,7 @@ export function* searchSteps(
   const { dtype } = y0[0];
   const { norm, maxSteps, compile, controller } = options;
   const [rtol, atol] = [options.rtol, options.atol].map((tolerance) => toleranceFor(tolerance, y0[0]));
-  const { controlled = y0.length, wantsFinal = false } = goal;
+  const { controlled = y0.length, wantsFinal = false, closure } = goal;
   const control = (parts: Parts) => parts.slice(0, controlled);
   const direction = Math.sign(finish - begin);
   const order = errorOrderOf(tableau);
@@ -98,6 +102,9 @@ export function* searchSteps(
   const [jumps, stops] = [inside(options.jumps), inside(options.stops)];
   const clock = clockOf(dtype, fill);
   const last = clock.constant(Math.min(direction * finish, latest));
+  const [jumpList, stopList] = [jumps, stops].map((times) =>
+    times.length > 0 ? clock.list(times) : undefined
+  );
 
   const start = (): Attempt => {
     const y = stopped(y0);
@@ -121,9 +128,7 @@ export function* searchSteps(
 
   const attempt = (from: Attempt) => {
     const { time, size, y, errors: [previous, earlier] } = from;
-    const [jump, stop] = [jumps, stops].map((times) =>
-      times.length > 0 ? clock.next(time, times) : undefined
-    );
+    const [jump, stop] = [jumpList, stopList].map((times) => times && clock.next(time, times));
     const ahead = jump && stop ? clock.earlier(jump, stop) : jump ?? stop;
     const target = norm === "sample" ? ahead ? clock.earlier(ahead, last) : last : ahead;
     const left = target && clock.between(time, target);
@@ -189,6 +194,27 @@ export function* searchSteps(
     maxSteps,
     keepsEnded: true,
     compile,
+    closure: closure && {
+      key: textOf([
+        "search",
+        tableau,
+        direction,
+        norm,
+        [rtol, atol].map((x) => x instanceof Tensor ? "each" : x),
+        settingsOf(controller),
+        [jumpList, stopList].map((times) => times !== undefined),
+        wantsFinal,
+        isDifferentiated,
+        closure.key,
+      ]),
+      tensors: [
+        ...[rtol, atol].filter((x) => x instanceof Tensor),
+        ...last,
+        ...jumpList ?? [],
+        ...stopList ?? [],
+        ...closure.tensors,
+      ],
+    },
   });
   const { carry, outputs } = yield* unseen(search);
   release([carry]);

@@ -56,11 +56,14 @@ export function clockOf(dtype: DType, fill: (value: number) => Tensor) {
     where,
     add,
     earlier: (a: Clock, b: Clock) => where(between(a, b).greater(0), a, b),
-    /** The first of some times after each time, {@linkcode latest} if none is. */
-    next: (time: Clock, times: readonly number[]): Clock => {
-      const { shape } = time[0];
+    /** Times for {@linkcode next}, that loops with as many times share as an input. */
+    list: (times: readonly number[]): Clock => {
       const parts = times.map((t) => split(t, isPair));
-      const all = time.map((x, i) => tensor(parts.map((part) => part[i]), { dtype: x.dtype }));
+      return split(0, isPair).map((_, i) => tensor(parts.map((part) => part[i]), { dtype }));
+    },
+    /** The first of some times after each time, {@linkcode latest} if none is. */
+    next: (time: Clock, all: Clock): Clock => {
+      const { shape } = time[0];
       const isLater = between(time.map((x) => x.reshape([-1, 1])), all).greater(0);
       const high = isLater.where(all[0], latest).min(-1, { keepDims: true });
       const low = isPair ? isLater.and(all[0].equal(high)).where(all[1], latest).min(-1) : undefined;

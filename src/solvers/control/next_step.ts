@@ -8,6 +8,13 @@ export const largestError = 2 ** 120;
 /** The errors of the last two accepted steps, the latest first. */
 export type ErrorMemory = readonly [Tensor, Tensor];
 
+/** The numbers of a controller that decide about a step. */
+export function settingsOf(
+  { stepTimes: _, jumpTimes: __, ...numbers }: ErrorController,
+): Partial<ErrorController> {
+  return numbers;
+}
+
 /** A step size within the limits of a controller. */
 export function limitSize({ dtMin, dtMax }: ErrorController, size: Tensor): Tensor {
   const upper = dtMax === undefined ? size : size.minimum(dtMax);

@@ -18,12 +18,13 @@ import {
   stepError,
 } from "../adaptive/embedded.ts";
 import { firstStep, precisionOf } from "../adaptive/step_control.ts";
-import { decide, limitSize } from "../control/next_step.ts";
+import { decide, limitSize, settingsOf } from "../control/next_step.ts";
 import { toleranceFor } from "../control/tolerances.ts";
 import { type AdaptiveOptions, columnShape, examplesOf, firstTime, largestCount } from "../adaptive/steps.ts";
 import { type EventSteps, landed, none, readerOf } from "./event_lists.ts";
 import { checkIndependence } from "../implicit/implicit_step.ts";
 import { stageTimes, type VectorField } from "../runge_kutta.ts";
+import { textOf } from "../../device/structure_text.ts";
 import { type Bracket, narrowed, placeIn, wholeBracket } from "../sign_change.ts";
 
 /** The events of a solve, for packed states. */
@@ -111,6 +112,7 @@ export function* searchEvents(
     .filter((jump) => jump > direction * begin);
   const targets = Number.isFinite(finish) ? [...jumps, direction * finish] : jumps;
   const last = clock.constant(Math.min(direction * finish, latest));
+  const targetList = jumps.length > 0 ? clock.list(targets) : undefined;
   const continues = maxEvents > 1;
   const watched = (sign: Tensor) => isBoth.or(sign.equal(opposite)).where(sign, 0);
   /** The sign of each number that is watched; of a number at zero, the sign that it gets next. */
@@ -153,8 +155,7 @@ export function* searchEvents(
       .maximum(16 * precisionOf(dtype)).minimum(0.5);
     const isLast = bracket.high.sub(bracket.low).lessEqual(tolerance);
     const place = isLast.where(bracket.high, placeIn(bracket, tolerance));
-    const target = targets.length > 1 ? clock.next(time, targets) : targets.length === 1 ? last : undefined;
-    const ahead = jumps.length > 0 ? clock.next(time, targets) : target;
+    const ahead = targetList ? clock.next(time, targetList) : targets.length === 1 ? last : undefined;
     const left = ahead && clock.between(time, ahead);
     const lands = left && size.greaterEqual(left).and(isSearching.not());
     const asked = isSearching.where(size.mul(place), size);
@@ -249,7 +250,6 @@ export function* searchEvents(
   const first = start();
   const before = evaluations;
   const perTry = evaluationsOf(tableau) + (jumps.length > 0 || restart && continues ? 1 : 0);
-  const { watchedJumps: _, ...numbers } = options;
   const reader = readerOf(direction, begin);
   // Without samples there are no steps.
   let table: Tensor | undefined;
@@ -261,15 +261,18 @@ export function* searchEvents(
       reader.read(values, outputs.shape);
     },
     closure: closure && {
-      key: JSON.stringify([
+      key: textOf([
         "events",
         tableau,
-        begin < finish,
+        direction,
         norm,
-        numbers,
+        [rtol, atol].map((x) => x instanceof Tensor ? "each" : x),
+        settingsOf(controller),
+        Number.isFinite(finish),
         maxEvents,
         terminal.length,
-        targets.length,
+        [jumps.length, targets.length].map((count) => Math.min(count, 1)),
+        restart !== undefined,
         isDifferentiated,
         closure.key,
       ]),
@@ -282,6 +285,7 @@ export function* searchEvents(
         isBoth,
         opposite,
         ...last,
+        ...targetList ?? [],
         ...closure.tensors,
       ],
     },
