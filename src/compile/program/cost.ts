@@ -34,8 +34,16 @@ export function operationsOfLoop(
   return costOf(program).operations * batch * steps;
 }
 
+const costs = new WeakMap<Program, Cost>();
+
 /** Estimates the cost of a step of one sample. */
 export function costOf(program: Program): Cost {
+  let cost = costs.get(program);
+  if (!cost) costs.set(program, cost = estimatedCost(program));
+  return cost;
+}
+
+function estimatedCost(program: Program): Cost {
   const bytes = bytesPerElement(program.dtype);
   const operations = program.kernels.map(operationsOf);
   const rows = program.inputs.filter(({ role, slot }) => role === "row" && slot !== undefined);

@@ -56,10 +56,10 @@ export function follow(
     const first = Math.floor(list / samples) * perExample + list % samples * columns;
     for (let step = 0; step < steps && !progress.done && !progress.failure; step++) {
       const at = first + step * samples * columns;
-      const timeAt = (i: number) => direction * (rows[at + i] + (parts === 2 ? rows[at + i + 1] : 0));
-      const [start, end] = [timeAt(0), timeAt(parts)];
-      const [taken, restarted] = [0, 1].map((i) => rows[at + 2 * parts + i] !== 0);
-      const ending = rows[at + 2 * parts + 2];
+      const start = direction * (rows[at] + (parts === 2 ? rows[at + 1] : 0));
+      const end = direction * (rows[at + parts] + (parts === 2 ? rows[at + parts + 1] : 0));
+      const flags = at + 2 * parts;
+      const [taken, restarted, ending] = [rows[flags] !== 0, rows[flags + 1] !== 0, rows[flags + 2]];
       progress.length = Math.abs(end - start);
       const isStuck = !(progress.length > 0);
       // The times of a stuck attempt may all be before the place where the error is infinite.

@@ -18,7 +18,7 @@ import {
 } from "./steps.ts";
 import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
 import { type StepSupport, supportOf } from "./interpolation.ts";
-import { type NumberOf, tableOf } from "./step_table.ts";
+import { type ColumnOf, tableOfColumns } from "./step_table.ts";
 import type { Trajectory } from "./trajectory.ts";
 import { stageTimes } from "../runge_kutta.ts";
 import { textOf } from "../../device/structure_text.ts";
@@ -52,11 +52,10 @@ export function replay(
   const perExample = norm === "sample" ? y0.shape[0] : 1;
   const counts = lists.map(({ starts }) => starts.length);
   const steps = largestCount(counts);
-  const table = (length: number, shape: readonly number[], number: NumberOf, type = dtype) =>
-    tableOf({ lists, examples }, length, shape, number, type);
+  const table = (numbers: ColumnOf, type = dtype) =>
+    tableOfColumns({ lists, examples }, steps, column, numbers, type);
   // A sample that is done takes its first step again, which has finite gradients, and drops the result.
-  const rows = (of: (list: StepList, step: number) => number | boolean) =>
-    table(steps, column, (list, step) => of(list, step < list.starts.length ? step : 0));
+  const rows = (of: (list: StepList) => readonly number[]) => table((list) => of(list));
   /** Zeros, whose gradient flows to the jump at the start of each step; the last is for steps without. */
   const moves = watchedJumps &&
     concatenate([watchedJumps.sub(stopGradient(watchedJumps)).cast(dtype), zeros([1], { dtype })]);
@@ -68,29 +67,34 @@ export function replay(
       : among.length;
   };
   const perStep = steps * (norm === "sample" ? perExample : 1);
-  const jumpOf = (list: StepList, step: number) =>
-    step < list.starts.length ? jumpAt(list, step) : watchedJumps!.size;
+  const jumpsOf = (list: StepList) =>
+    Array.from(
+      { length: steps },
+      (_, step) => step < list.starts.length ? jumpAt(list, step) : watchedJumps!.size,
+    );
   const row = {
     ...(moves
       ? {
-        move: moves.take(table(steps, column, jumpOf, "int32").reshape([perStep])).reshape([
+        move: moves.take(table(jumpsOf, "int32").reshape([perStep])).reshape([
           steps,
           ...column,
         ]),
       }
       : {}),
-    t: rows(({ starts }, i) => starts[i]),
-    dt: rows(({ starts, ends }, i) => ends[i] - starts[i]),
+    t: rows(({ starts }) => starts),
+    dt: rows(({ starts, ends }) => ends.map((end, i) => end - starts[i])),
     // The field has different values before and after a jump. Stages at a jump use the side on which the step lies.
-    end: rows(({ ends, restarted }, i) => restarted[i + 1] ? justAfter(ends[i], -direction, dtype) : ends[i]),
+    end: rows(({ ends, restarted }) =>
+      jumping ? ends.map((end, i) => restarted[i + 1] ? justAfter(end, -direction, dtype) : end) : ends
+    ),
     ...(jumping
       ? {
-        begin: rows(({ starts }, i) => justAfter(starts[i], direction, dtype)),
-        restarted: rows(({ restarted }, i) => restarted[i]),
+        begin: rows(({ starts }) => starts.map((start) => justAfter(start, direction, dtype))),
+        restarted: rows(({ restarted }) => restarted.map(Number)),
       }
       : {}),
     ...(counts.some((count) => count < steps)
-      ? { active: table(steps, column, ({ starts }, step) => step < starts.length) }
+      ? { active: table(({ starts }) => Array.from({ length: steps }, (_, step) => step < starts.length)) }
       : {}),
   };
   const first = scalar(firstTime(begin, direction, dtype, jumping), dtype).broadcastTo(column);

@@ -11,21 +11,45 @@ export type NumberOf<L extends StepList = StepList> = (
   position: number,
 ) => number | boolean;
 
+/** The numbers of a list, in the rows of a table. A column that is too short continues with its first number. */
+export type ColumnOf<L extends StepList = StepList> = (
+  list: L,
+  position: number,
+) => ArrayLike<number | boolean>;
+
+/** Lists of steps, and the numbers of examples of `vmap`. */
+type Lists<L extends StepList> = { readonly lists: readonly L[] } & Pick<Steps, "examples">;
+
 /** A tensor of numbers of each list, `(length, ...shape)`. Inside `vmap`, each example has separate numbers. */
 export function tableOf<L extends StepList>(
-  { lists, examples }: { readonly lists: readonly L[] } & Pick<Steps, "examples">,
+  steps: Lists<L>,
   length: number,
   shape: readonly number[],
   number: NumberOf<L>,
+  dtype: DType,
+): Tensor {
+  const column: ColumnOf<L> = (list, position) =>
+    Array.from({ length }, (_, row) => number(list, row, position));
+  return tableOfColumns(steps, length, shape, column, dtype);
+}
+
+/** As {@linkcode tableOf}, from all numbers of a list at once, which is faster. */
+export function tableOfColumns<L extends StepList>(
+  { lists, examples }: Lists<L>,
+  length: number,
+  shape: readonly number[],
+  column: ColumnOf<L>,
   dtype: DType,
 ): Tensor {
   const sizes = examples.map(([, size]) => size);
   const perExample = lists.length / sizes.reduce((product, size) => product * size, 1);
   const values = new Float64Array(length * lists.length);
   lists.forEach((list, i) => {
-    const [example, sample] = [Math.floor(i / perExample), i % perExample];
-    for (let row = 0; row < length; row++) {
-      values[(example * length + row) * perExample + sample] = Number(number(list, row, i));
+    const numbers = column(list, i);
+    const count = numbers.length;
+    let at = Math.floor(i / perExample) * length * perExample + i % perExample;
+    for (let row = 0; row < length; row++, at += perExample) {
+      values[at] = Number(numbers[row < count ? row : 0]);
     }
   });
   const all = tensor(values, { shape: [...sizes, length, ...shape], dtype });

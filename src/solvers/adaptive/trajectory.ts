@@ -2,7 +2,7 @@
 import { tensor } from "../../tensor/creation.ts";
 import { stopGradient } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { tableOf } from "./step_table.ts";
+import { tableOf, tableOfColumns } from "./step_table.ts";
 import { latest } from "./clock.ts";
 import { interpolate, interpolateAt, type StepSupport, supportWeights } from "./interpolation.ts";
 import type { StepList, Steps } from "./steps.ts";
@@ -67,46 +67,45 @@ export function readRows(
   const { dtype } = y0;
   const { count, ofSamples = false } = times;
   const { lists, samples, columns } = listsOf(trajectory, y0, ofSamples || norm === "sample");
-  const table = (
-    shape: readonly number[],
-    number: (list: StepList, row: number, i: number) => number,
-    type = dtype,
-  ) => tableOf({ lists, examples }, count, shape, number, type);
-  const given = lists.map((list, i) => times.of(list, i));
-  const timeAt = (i: number, row: number) => row < given[i].length ? given[i][row] : NaN;
-  const places = lists.map((list, i) => locate(list, count, (row) => timeAt(i, row), direction));
-  const isLast = (list: StepList, row: number, i: number) =>
-    !Number.isNaN(timeAt(i, row)) && !(list.failure && direction * (timeAt(i, row) - list.ends.at(-1)!) > 0);
-  const isWhole = lists.every((list, i) =>
-    Array.from({ length: count }, (_, row) => isLast(list, row, i)).every(Boolean)
-  );
-  const at = table(columns, (_, row, i) => places[i][row].step * samples + i % samples, "int32");
-  const weights = supportWeights(0).map((_, j) =>
-    table(
-      rowShape(count, y0, columns).slice(1),
-      (_, row, i) => supportWeights(places[i][row].fraction)[j],
+  const table = (shape: readonly number[], column: (i: number) => ArrayLike<number>, type = dtype) =>
+    tableOfColumns({ lists, examples }, count, shape, (_, i) => column(i), type);
+  const given = lists.map((list, i) => {
+    const own = times.of(list, i);
+    return Float64Array.from({ length: count }, (_, row) => row < own.length ? own[row] : NaN);
+  });
+  const places = lists.map((list, i) => locate(list, given[i], direction));
+  const isReached = lists.map(({ ends, failure }, i) =>
+    given[i].map((time) =>
+      Number(!Number.isNaN(time) && !(failure && direction * (time - ends[ends.length - 1]) > 0))
     )
+  );
+  const isWhole = isReached.every((flags) => flags.every((flag) => flag > 0));
+  const at = table(columns, (i) => places[i].steps.map((step) => step * samples + i % samples), "int32");
+  const weights = supportWeights(0).map((_, j) =>
+    table(rowShape(count, y0, columns).slice(1), (i) => places[i].weights[j])
   );
   return {
     y: interpolate(choose(support, y0, at, samples, count), weights),
-    t: table(columns, (_, row, i) => timeAt(i, row)),
-    valid: isWhole ? undefined : table(columns, (list, row, i) => Number(isLast(list, row, i))),
+    t: table(columns, (i) => given[i]),
+    valid: isWhole ? undefined : table(columns, (i) => isReached[i]),
   };
 }
 
-/** The step of each time, and the position in it: 0 at its start, 1 at its end. */
+/** The step of each time, and the weights of the support at the position in it. */
 function locate(
   { starts, ends }: StepList,
-  count: number,
-  timeAt: (row: number) => number,
+  times: Float64Array,
   direction: number,
-): { step: number; fraction: number }[] {
+): { steps: Float64Array; weights: Float64Array[] } {
+  const weights = supportWeights(0).map(() => new Float64Array(times.length));
   let step = 0;
-  return Array.from({ length: count }, (_, row) => {
-    const time = timeAt(row);
+  const steps = times.map((time, row) => {
     while (step < ends.length - 1 && direction * (ends[step] - time) < 0) step++;
-    return { step, fraction: Math.min(1, (time - starts[step]) / (ends[step] - starts[step])) || 0 };
+    const fraction = Math.min(1, (time - starts[step]) / (ends[step] - starts[step])) || 0;
+    supportWeights(fraction).forEach((weight, j) => weights[j][row] = weight);
+    return step;
   });
+  return { steps, weights };
 }
 
 /**
