@@ -94,7 +94,7 @@ export function replay(
       }
       : {}),
     ...(counts.some((count) => count < steps)
-      ? { active: table(({ starts }) => Array.from({ length: steps }, (_, step) => step < starts.length)) }
+      ? { active: table(({ starts }) => new Uint8Array(steps).fill(1, 0, starts.length)) }
       : {}),
   };
   const first = scalar(firstTime(begin, direction, dtype, jumping), dtype).broadcastTo(column);

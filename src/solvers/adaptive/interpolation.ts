@@ -54,11 +54,10 @@ export function interpolate(support: StepSupport, weights: readonly Tensor[]): T
 /** The states at positions in steps, as a tensor that broadcasts against the support; or their derivatives by the position. */
 export function interpolateAt(support: StepSupport, fraction: Tensor, isDerivative = false): Tensor {
   const rows = isDerivative ? basis.map((row) => row.slice(1).map((x, power) => x * (power + 1))) : basis;
-  const weights = rows.map((row) =>
-    row.slice(0, -1).reduceRight<Tensor>(
-      (sum, coefficient) => sum.mul(fraction).add(coefficient),
-      fraction.zerosLike().add(row.at(-1)!),
-    )
-  );
+  const weights = rows.map((row) => {
+    const [highest, next, ...rest] = row.toReversed();
+    const first = fraction.mul(highest).add(next);
+    return rest.reduce((sum, coefficient) => sum.mul(fraction).add(coefficient), first);
+  });
   return interpolate(support, weights);
 }
