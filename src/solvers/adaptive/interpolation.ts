@@ -41,9 +41,9 @@ const basis = [
   [0, 0, 1, -3, 2],
 ];
 
-/** The weights of a support at a position in the step: 0 at the start, 1 at the end. */
-export function supportWeights(fraction: number): number[] {
-  return basis.map((row) => row.reduceRight((sum, coefficient) => sum * fraction + coefficient, 0));
+/** The weights of the members of a support at positions in steps: 0 at the start, 1 at the end. */
+export function supportWeights(fractions: Float64Array): Float64Array[] {
+  return basis.map(([a, b, c, d, e]) => fractions.map((x) => (((e * x + d) * x + c) * x + b) * x + a));
 }
 
 /** The sum of the members of a support, with weights that broadcast against them. */

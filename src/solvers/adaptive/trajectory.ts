@@ -81,8 +81,8 @@ export function readRows(
   );
   const isWhole = isReached.every((flags) => flags.every((flag) => flag > 0));
   const at = table(columns, (i) => places[i].steps.map((step) => step * samples + i % samples), "int32");
-  const weights = supportWeights(0).map((_, j) =>
-    table(rowShape(count, y0, columns).slice(1), (i) => places[i].weights[j])
+  const weights = support.map((_, member) =>
+    table(rowShape(count, y0, columns).slice(1), (i) => places[i].weights[member])
   );
   return {
     y: interpolate(choose(support, y0, at, samples, count), weights),
@@ -97,15 +97,16 @@ function locate(
   times: Float64Array,
   direction: number,
 ): { steps: Float64Array; weights: Float64Array[] } {
-  const weights = supportWeights(0).map(() => new Float64Array(times.length));
   let step = 0;
-  const steps = times.map((time, row) => {
+  const steps = times.map((time) => {
     while (step < ends.length - 1 && direction * (ends[step] - time) < 0) step++;
-    const fraction = Math.min(1, (time - starts[step]) / (ends[step] - starts[step])) || 0;
-    supportWeights(fraction).forEach((weight, j) => weights[j][row] = weight);
     return step;
   });
-  return { steps, weights };
+  const fractions = times.map((time, row) => {
+    const [start, end] = [starts[steps[row]], ends[steps[row]]];
+    return Math.min(1, (time - start) / (end - start)) || 0;
+  });
+  return { steps, weights: supportWeights(fractions) };
 }
 
 /**
