@@ -82,6 +82,10 @@ const variants: Readonly<Record<string, Variant>> = {
   "another method": { options: { method: "tsit5" } },
   "a tableau of the same name": { options: { method: doubled } },
   "an implicit method": { options: { method: "kvaerno3" } },
+  "an implicit method with tolerances of each element": {
+    options: { method: "kvaerno3", rtol: [1e-3, 1e-8] },
+  },
+  "another implicit method": { options: { method: "kvaerno5" } },
   "a controller": { options: { controller: pidController({ pCoeff: 0.4, iCoeff: 0.3 }) } },
   safety: { options: { controller: integralController({ safety: 0.5 }) } },
   factorMin: { options: { controller: integralController({ factorMin: 0.7 }), stepSize: 1 } },
@@ -163,6 +167,10 @@ const repeated: Readonly<Record<string, (f: VectorField) => unknown>> = {
     valueAndGrad((y0: Tensor) => odeint(f, y0, [0, 0.4, 1], { norm: "sample" }).sum())(start([5, 2])),
   "with jumps": (f) =>
     valueAndGrad((y0: Tensor) => odeint(f, y0, [0, 1], { jumpTimes: [0.2, 0.5] }).sum())(start([5, 2])),
+  "of an implicit method": (f) =>
+    valueAndGrad((y0: Tensor) => odeint(f, y0, [0, 1], { method: "kvaerno3", norm: "sample" }).sum())(
+      start([5, 2]),
+    ),
   "of solve": (f) =>
     valueAndGrad((y0: Tensor) => solve(f, y0, [0, 1], { save: { t: [0.2, 0.7] } }).y.sum())(start([5, 2])),
 };

@@ -16,7 +16,7 @@ import {
   type StepList,
   type Steps,
 } from "./steps.ts";
-import { type AdaptiveMethod, embeddedStep } from "./embedded.ts";
+import { type AdaptiveMethod, embeddedStep, withConstants } from "./embedded.ts";
 import { type StepSupport, supportOf } from "./interpolation.ts";
 import { type ColumnOf, tableOfColumns } from "./step_table.ts";
 import type { Trajectory } from "./trajectory.ts";
@@ -100,13 +100,14 @@ export function replay(
   const first = scalar(firstTime(begin, direction, dtype, jumping), dtype).broadcastTo(column);
   const firstSlope = f(first, y0);
   const [initial, initialSlope] = [y0, firstSlope].map(stopGradient);
+  const { method, tensors } = withConstants(tableau, y0, norm);
   const body = ([y, carried]: Tensor[], { t, dt, end, begin, restarted, active, move }: typeof row) => {
     const isActive = active?.greater(0);
     const keep = (after: Tensor, before: Tensor) => isActive ? isActive.where(after, before) : after;
     const [start, known] = [keep(y, initial), keep(carried, initialSlope)];
     const from = begin && move ? start.add(stopGradient(known.sub(f(begin, start))).mul(move)) : start;
     const slope = begin && restarted ? restarted.greater(0).where(f(begin, from), known) : known;
-    const step = embeddedStep(tableau, (t, [y]) => [f(t, y)], stageTimes(t, dt, end), dt, [from], [slope]);
+    const step = embeddedStep(method, (t, [y]) => [f(t, y)], stageTimes(t, dt, end), dt, [from], [slope]);
     const taken = keepsSteps ? supportOf(tableau, step, [from], dt)[0] : [];
     const support = isStill ? taken.map((x, i) => dt.equal(0).where(i < 3 ? from : 0, x)) : taken;
     return [[keep(step.y[0], y), keep(step.stages.at(-1)![0], carried)], support] as unknown as [
@@ -121,7 +122,7 @@ export function replay(
     scanOptionsOf(options),
     closure && {
       key: textOf(["replay", tableau, Object.keys(row), keepsSteps, isStill, derivativeOrder(), closure.key]),
-      tensors: [initial, initialSlope, ...closure.tensors],
+      tensors: [initial, initialSlope, ...tensors, ...closure.tensors],
     },
   );
   return { last, trajectory: { steps: { ...found, lists }, direction, support } };

@@ -24,7 +24,14 @@ import {
   type Steps,
 } from "./steps.ts";
 import { type Clock, clockOf, latest, neighbourOf } from "./clock.ts";
-import { type AdaptiveMethod, embeddedStep, errorOrderOf, evaluationsOf, stepError } from "./embedded.ts";
+import {
+  type AdaptiveMethod,
+  embeddedStep,
+  errorOrderOf,
+  evaluationsOf,
+  stepError,
+  withConstants,
+} from "./embedded.ts";
 import { checkIndependence } from "../implicit/implicit_step.ts";
 import { interpolateAt, supportOf } from "./interpolation.ts";
 import { decide, type ErrorMemory, largestError, limitSize, settingsOf } from "../control/next_step.ts";
@@ -79,6 +86,7 @@ export function* searchSteps(
   goal: SearchGoal = {},
 ): Reading<Found> {
   const { dtype } = y0[0];
+  const { method, tensors } = withConstants(tableau, y0[0], options.norm);
   const { norm, maxSteps, compile, controller } = options;
   const [rtol, atol] = [options.rtol, options.atol].map((tolerance) => toleranceFor(tolerance, y0[0]));
   const { controlled = y0.length, wantsFinal = false, closure } = goal;
@@ -146,7 +154,7 @@ export function* searchSteps(
     const near = jumping ? jumping.where(neighbourOf(end[0], -1), end[0]) : end[0];
     const dt = turned(length);
     const step = embeddedStep(
-      tableau,
+      method,
       (t, z) => field(t, z),
       stageTimes(time[0], length, near),
       dt,
@@ -212,6 +220,7 @@ export function* searchSteps(
         ...last,
         ...jumpList ?? [],
         ...stopList ?? [],
+        ...tensors,
         ...closure.tensors,
       ],
     },

@@ -1,5 +1,6 @@
 /** One step of an adaptive method. */
-import { type ImplicitMethod, implicitStep } from "../implicit/implicit_step.ts";
+import { treeLeaves } from "../../tensor/tree.ts";
+import { type ImplicitMethod, implicitStep, stageConstants } from "../implicit/implicit_step.ts";
 import { iterations } from "../implicit/newton.ts";
 import {
   explicitStages,
@@ -16,6 +17,17 @@ import { columnShape } from "./steps.ts";
 
 /** A method that chooses its step sizes. */
 export type AdaptiveMethod = EmbeddedMethod | ImplicitMethod;
+
+/** A method with the tensors that all steps of a solve share, and these tensors. */
+export function withConstants(
+  method: AdaptiveMethod,
+  y: Tensor,
+  norm: ErrorNorm,
+): { readonly method: AdaptiveMethod; readonly tensors: readonly Tensor[] } {
+  if (method.kind !== "implicit") return { method, tensors: [] };
+  const constants = stageConstants(method, y, norm === "sample");
+  return { method: { ...method, constants }, tensors: treeLeaves(constants) };
+}
 
 /** Takes one step. */
 export function embeddedStep(method: AdaptiveMethod, ...given: StepArguments): Step {

@@ -3,10 +3,12 @@ import { vjp } from "../../autodiff/grad.ts";
 import type { Reading } from "../../compile/loop/while_loop.ts";
 import { formatShape, ShapeError, sizeOf } from "../../device/shape.ts";
 import { scalar, tensor } from "../../tensor/creation.ts";
+import { liftTogether } from "../../tensor/broadcast.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { derivativeOrder, withoutAnyRecording } from "../../tensor/primitive.ts";
 import type { Tensor, TensorLike } from "../../tensor/tensor.ts";
-import { basisOf } from "./linear_systems.ts";
+import { treeLeaves, withLeaves } from "../../tensor/tree.ts";
+import { type Basis, basisOf } from "./linear_systems.ts";
 import { newtonInverse, refine, solveStage } from "./newton.ts";
 import { type PackedTolerance, toleranceFor, type Tolerances } from "../control/tolerances.ts";
 import {
@@ -28,6 +30,14 @@ export interface ImplicitMethod<Name extends string = string> extends ImplicitTa
    * depend on these parts alone. Default: 1.
    */
   readonly coupled?: number;
+  /** The result of {@linkcode stageConstants}, which all steps of a solve share. By default each step makes it. */
+  readonly constants?: StageConstants;
+}
+
+/** Tensors that do not depend on the state: the basis of the matrices, and the tolerances of the stages. */
+export interface StageConstants extends Basis {
+  readonly rtol: TensorLike;
+  readonly atol: TensorLike;
 }
 
 /** Default tolerances of stages. */
@@ -40,11 +50,31 @@ function samplesOf({ shape }: Tensor, hasOwnSteps: boolean): { samples: number; 
     : { samples: 1, n: sizeOf(shape) };
 }
 
+/** The constants of the steps of a solve. @param y A state. */
+export function stageConstants(
+  { tolerances = tightest, coupled = 1 }: ImplicitMethod,
+  y: Tensor,
+  hasOwnSteps: boolean,
+): StageConstants {
+  const { samples, n } = samplesOf(y, hasOwnSteps);
+  const allowed = (tolerance: PackedTolerance) => {
+    const one = toleranceFor(tolerance, y);
+    if (typeof one === "number") return one;
+    return concatenate(Array.from({ length: coupled }, () => one.reshape([samples, n])), 1);
+  };
+  return {
+    ...basisOf(coupled * n, y.dtype),
+    rtol: allowed(tolerances.rtol),
+    atol: allowed(tolerances.atol),
+  };
+}
+
 /** One step. {@linkcode Step.isSolved} says whether the equations of the stages were solved. */
 export function implicitStep(
-  { tolerances = tightest, coupled = 1, ...tableau }: ImplicitMethod,
+  method: ImplicitMethod,
   ...[f, timeAt, dt, y, slope]: StepArguments
 ): Step {
+  const { coupled = 1, ...tableau } = method;
   const [{ dtype, shape, size }] = y;
   const hasOwnSteps = isColumn(dt);
   const { samples, n } = samplesOf(y[0], hasOwnSteps);
@@ -57,13 +87,10 @@ export function implicitStep(
   const field = (t: Tensor) => (z: Tensor) => join(f(t, [...split(z), ...y.slice(coupled)]));
   const length = typeof dt === "number" ? scalar(dt, dtype) : dt;
   const scale = (hasOwnSteps ? length.reshape([samples, 1]) : length).mul(tableau.diagonal);
-  const allowed = (tolerance: PackedTolerance) => {
-    const one = toleranceFor(tolerance, y[0]);
-    return typeof one === "number" ? one : join(Array.from({ length: coupled }, () => one));
-  };
-  const stageTolerances = { rtol: allowed(tolerances.rtol), atol: allowed(tolerances.atol) };
-  const basis = basisOf(coupled * n, dtype);
-  const inverse = size === 0 ? undefined : newtonInverse(field(timeAt(0)), join(y), scale, basis);
+  // As symbols, so that the body of a loop closes over these tensors alone, and not over their parts.
+  const constants = method.constants ?? stageConstants(method, y[0], hasOwnSteps);
+  const lifted = withLeaves(constants, liftTogether([y[0], ...treeLeaves(constants)]).slice(1));
+  const inverse = size === 0 ? undefined : newtonInverse(field(timeAt(0)), join(y), scale, lifted);
   // Each recording tape adds one order of gradients.
   const orders = derivativeOrder();
   let guess = join(slope);
@@ -71,8 +98,8 @@ export function implicitStep(
   const solve: StageRule = (_, t, known) => {
     if (inverse) {
       const base = join(known);
-      const found = solveStage(field(t), base, scale, guess, inverse, stageTolerances);
-      guess = orders > 0 ? refine(field(t), base, scale, found.slope, orders, basis) : found.slope;
+      const found = solveStage(field(t), base, scale, guess, inverse, lifted);
+      guess = orders > 0 ? refine(field(t), base, scale, found.slope, orders, lifted) : found.slope;
       isSolved = isSolved?.and(found.isSolved) ?? found.isSolved;
     }
     const slopes = [...split(guess)];
