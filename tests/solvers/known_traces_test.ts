@@ -102,9 +102,10 @@ const variants: Readonly<Record<string, Variant>> = {
 /** The solution and its gradient, the solution without a gradient, and the cost of both. */
 function solved({ f, y0 = start([3, 2]), times = [0, 1], options }: Variant, compile: boolean) {
   const statistics = {} as SolveStatistics;
-  const all = {
-    ...{ method: "dopri5", rtol: 1e-6, atol: 1e-6, norm: "sample", compile, statistics, ...options },
-  } as const;
+  const all: SolveOptions = {
+    ...{ method: "dopri5", rtol: 1e-6, atol: 1e-6, norm: "sample" },
+    ...{ compile, statistics, ...options },
+  };
   const field = f ?? ((_t, y) => y.mul(w).sin());
   const run = (y0: Tensor) => odeint(field, y0, [...times], all);
   const [value, gradient] = valueAndGrad((y0: Tensor) => run(y0).select(0, -1).square().sum())(y0);
@@ -192,8 +193,8 @@ for (const [name, run] of Object.entries(repeated)) {
 Deno.test("a repeated solve along a control finds its loops", () => {
   for (
     const X of [
-      new CubicSpline(naturalCubicCoeffs(start([3, 6, 2]))),
-      new LinearInterpolation(linearCoeffs(start([3, 6, 2]))),
+      CubicSpline(naturalCubicCoeffs(start([3, 6, 2]))),
+      LinearInterpolation(linearCoeffs(start([3, 6, 2]))),
     ]
   ) {
     const run = () =>
