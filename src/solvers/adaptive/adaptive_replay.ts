@@ -55,7 +55,7 @@ export function replay(
   const table = (numbers: ColumnOf, type = dtype) =>
     tableOfColumns({ lists, examples }, steps, column, numbers, type);
   // A sample that is done takes its first step again, which has finite gradients, and drops the result.
-  const rows = (of: (list: StepList) => readonly number[]) => table((list) => of(list));
+  const rows = (of: (list: StepList) => ArrayLike<number>) => table((list) => of(list));
   /** Zeros, whose gradient flows to the jump at the start of each step; the last is for steps without. */
   const moves = watchedJumps &&
     concatenate([watchedJumps.sub(stopGradient(watchedJumps)).cast(dtype), zeros([1], { dtype })]);
@@ -90,7 +90,7 @@ export function replay(
     ...(jumping
       ? {
         begin: rows(({ starts }) => starts.map((start) => justAfter(start, direction, dtype))),
-        restarted: rows(({ restarted }) => restarted.map(Number)),
+        restarted: rows(({ restarted }) => restarted),
       }
       : {}),
     ...(counts.some((count) => count < steps)
