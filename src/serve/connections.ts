@@ -152,7 +152,7 @@ export function connectionsOf(
     const [first] = silent;
     return [first, oldest(open, ({ isIdle }) => isIdle)];
   };
-  /** Closes a connection that is idle for long enough. Returns whether there was one. */
+  /** Closes a connection that is idle for long enough. Returns whether such a connection was open. */
   const closeIdle = (): boolean => {
     const [first, idle] = replaceable();
     const isIdle = (one: SilentConnection | undefined, least: number) =>

@@ -27,7 +27,7 @@ for (
     "of one number or of values": [[full([2], 1), one, 1, 1], [one, full([2], 1), 1, 1], [one, two, 1, 2]],
   } as Record<string, [Tensor, Tensor, number, number][]>)
 ) {
-  Deno.test(`loops with a common key have the results of their own tensors: tensors ${name}`, async () => {
+  Deno.test(`a loop that reuses the trace of another loop computes with its tensors: tensors ${name}`, async () => {
     for (const [first, second, a, b] of [...lists, ...lists]) {
       const last = expected(a, b);
       assert.deepEqual(await lastOf(name, first, second), [last, last]);

@@ -18,7 +18,7 @@ cpu.allocate = (byteLength) => {
   return memory;
 };
 
-/** What the garbage collector cannot free. */
+/** Records the memory that remains after a collection of garbage. */
 function sample(): void {
   (globalThis as unknown as { gc(): void }).gc();
   const { heapUsed, external } = Deno.memoryUsage();

@@ -74,16 +74,16 @@ export function scanOf<C extends Tree, X extends Tree, Y extends Tree>(
 interface RowsInChunks<X extends Tree> {
   readonly chunks: readonly Chunk[];
   rowsOf(chunk: Chunk): X;
-  /** What remains of the outputs of the steps of a chunk, along their first axis. */
+  /** Selects rows of the outputs of a chunk. The outputs have the steps as their first axis. */
   keptOf(outputs: readonly Tensor[], chunk: Chunk): readonly Tensor[];
   /**
-   * Tensors to which the gradient flows besides the initial state, if it takes the steps of each chunk again. Undefined if the chunks
-   * are recorded.
+   * If given, the gradient takes the steps of each chunk again. It flows to these tensors and to the initial state. By default the
+   * steps of all chunks are recorded.
    */
   readonly again?: readonly Tensor[];
 }
 
-/** {@linkcode scanOf} in chunks: the last state, and the joined outputs that remain of the chunks. */
+/** Runs {@linkcode scanOf} chunk by chunk. Returns the last state, and the joined rows that `keptOf` selected. */
 export function scanInChunks<X extends Tree>(
   f: (carry: Tensor[], x: X) => [carry: Tensor[], output: Tensor[]],
   init: readonly Tensor[],
