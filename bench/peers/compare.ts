@@ -44,6 +44,12 @@ const allScripts = ["pytorch.py", "diffrax.py", "warp_jax.py"];
  */
 const pause = 300;
 
+/**
+ * Steps of each implementation before the timed ones: at most this number, or this time. Engines of JavaScript compile functions that
+ * run often, while they run, as JAX compiles a step before it runs.
+ */
+const warmUp = { steps: 200, seconds: 5 };
+
 /** Weft on a device. `prepare` returns a step of the workload. */
 export async function weft(prepare: () => () => unknown, options: DeviceOptions): Promise<Contender> {
   const device = await openDevice(options);
@@ -123,6 +129,10 @@ export async function compare(
     if (found) peers.push(found);
   }
   const contenders = [await startWeft(), ...peers];
+  for (const { step } of contenders) {
+    let seconds = 0;
+    for (let i = 0; i < warmUp.steps && seconds < warmUp.seconds; i++) seconds += await step();
+  }
   const steps: number[][] = contenders.map(() => []);
   for (let round = 0; round < options.repeats; round++) {
     for (const [i, { step }] of contenders.entries()) {

@@ -2,7 +2,7 @@
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { tensor } from "../tensor/creation.ts";
 import { Tensor } from "../tensor/tensor.ts";
-import { type Tree, treeLeaves } from "../tensor/tree.ts";
+import type { Tree } from "../tensor/tree.ts";
 import { readAt, type Trajectory } from "./adaptive/trajectory.ts";
 import type { PackedState } from "./packed_state.ts";
 
@@ -23,7 +23,7 @@ export interface DenseSolution<S extends Tree> {
    *
    * @internal
    */
-  readonly support: readonly Tensor[];
+  readonly support: Tensor;
 }
 
 /** The solution along a trajectory whose times are relative to an origin. */
@@ -41,7 +41,7 @@ export function denseSolution<S extends Tree>(
   return {
     evaluate: (t) => read(t, false),
     derivative: (t) => read(t, true),
-    support: treeLeaves(trajectory.support),
+    support: trajectory.support,
   };
 }
 

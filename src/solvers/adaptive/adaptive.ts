@@ -17,7 +17,6 @@ import { replay } from "./adaptive_replay.ts";
 import { tableOf } from "./step_table.ts";
 import { searchSteps } from "./adaptive_search.ts";
 import { type AdaptiveOptions, largestCount, type StepList, type Steps } from "./steps.ts";
-import type { StepSupport } from "./interpolation.ts";
 import { readRows, type RowTimes, type Saved, type Trajectory } from "./trajectory.ts";
 import type { AdaptiveMethod } from "./embedded.ts";
 import type { Parts, PartsField, VectorField } from "../runge_kutta.ts";
@@ -196,6 +195,7 @@ function solveClosed(
 ): Solved {
   if (!given && beneathAll(y0).values.device.info.kind !== "cpu") throw cannotRead(y0);
   const interval = [times[0], times[times.length - 1]] as const;
+  const direction = Math.sign(interval[1] - interval[0]);
   let steps = given;
   let final: Tensor | undefined;
   if (!steps) {
@@ -218,24 +218,25 @@ function solveClosed(
   // With steps per sample, each last step ends at the last time. Shared steps may end later.
   const isLast = !rows && !keepsSteps && times.length === 2 && steps!.norm === "sample" && isWhole;
   const [y, ...rest] = tidy(() => {
-    const { last, trajectory } = replay(tableau, field, y0, interval, steps!, options, !isLast);
-    steps = trajectory.steps;
-    if (isLast) return [stack([y0, last])];
+    const taken = replay(tableau, field, y0, interval, steps!, options, !isLast);
+    steps = taken.steps;
+    if (isLast) return [stack([y0, taken.last])];
     const own = rows ?? { count: times.length - 1, of: () => times.subarray(1) };
+    const trajectory = { steps, direction, support: taken.support! };
     const { y, valid } = readRows(trajectory, y0, own);
     return [
       rows ? y : concatenate([y0.expandDims(0), y]),
       ...valid ? [valid] : [],
-      ...keepsSteps ? trajectory.support : [],
+      ...keepsSteps ? [trajectory.support] : [],
     ];
   });
-  const support = keepsSteps && !isLast ? rest.splice(-5) as unknown as StepSupport : undefined;
+  const support = keepsSteps ? rest.pop() : undefined;
   const [valid] = rest;
   return {
     y,
     valid: valid && !rows ? concatenate([valid.slice(0, 0, 1).zerosLike().add(1), valid]) : valid,
     result,
-    trajectory: support && { steps: steps!, direction: Math.sign(interval[1] - interval[0]), support },
+    trajectory: support && { steps: steps!, direction, support },
   };
 }
 

@@ -17,17 +17,24 @@ import {
   type Steps,
 } from "./steps.ts";
 import { type AdaptiveMethod, embeddedStep, withConstants } from "./embedded.ts";
-import { type StepSupport, supportOf } from "./interpolation.ts";
+import { joinSupport, supportOf } from "./interpolation.ts";
 import { type ColumnOf, tableOfColumns } from "./step_table.ts";
-import type { Trajectory } from "./trajectory.ts";
 import { stageTimes } from "../runge_kutta.ts";
 import { textOf } from "../../device/structure_text.ts";
 import type { ClosedField } from "../traced_functions.ts";
 
+/** Steps that were taken. */
+interface Replayed {
+  readonly last: Tensor;
+  readonly steps: Steps;
+  /** As of a trajectory, if it was asked for. */
+  readonly support?: Tensor;
+}
+
 /**
  * Takes known steps.
  *
- * @param keepsSteps Whether states within the steps are needed. Otherwise the trajectory has no support.
+ * @param keepsSteps Whether states within the steps are needed.
  */
 export function replay(
   tableau: AdaptiveMethod,
@@ -37,7 +44,7 @@ export function replay(
   found: Steps,
   { jumps, watchedJumps, ...options }: ScanOptions & Pick<AdaptiveOptions, "jumps" | "watchedJumps">,
   keepsSteps: boolean,
-): { last: Tensor; trajectory: Trajectory } {
+): Replayed {
   const { norm, jumping, examples } = found;
   // A sample without an accepted step stays where it is.
   const lists = found.lists.map((list) =>
@@ -108,14 +115,13 @@ export function replay(
     const from = begin && move ? start.add(stopGradient(known.sub(f(begin, start))).mul(move)) : start;
     const slope = begin && restarted ? restarted.greater(0).where(f(begin, from), known) : known;
     const step = embeddedStep(method, (t, [y]) => [f(t, y)], stageTimes(t, dt, end), dt, [from], [slope]);
-    const taken = keepsSteps ? supportOf(tableau, step, [from], dt)[0] : [];
+    const next = [keep(step.y[0], y), keep(step.stages.at(-1)![0], carried)];
+    if (!keepsSteps) return [next, []] as [Tensor[], Tensor[]];
+    const taken = supportOf(tableau, step, [from], dt)[0];
     const support = isStill ? taken.map((x, i) => dt.equal(0).where(i < 3 ? from : 0, x)) : taken;
-    return [[keep(step.y[0], y), keep(step.stages.at(-1)![0], carried)], support] as unknown as [
-      Tensor[],
-      StepSupport,
-    ];
+    return [next, [joinSupport(support)]] as [Tensor[], Tensor[]];
   };
-  const [[last], support] = scanOf(
+  const [[last], [support]] = scanOf(
     body,
     [y0, firstSlope],
     row,
@@ -125,5 +131,5 @@ export function replay(
       tensors: [initial, initialSlope, ...tensors, ...closure.tensors],
     },
   );
-  return { last, trajectory: { steps: { ...found, lists }, direction, support } };
+  return { last, steps: { ...found, lists }, support };
 }

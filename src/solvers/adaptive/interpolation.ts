@@ -1,4 +1,5 @@
 /** Dense output: states within steps, by a polynomial through both ends and the middle of a step. */
+import { stack } from "../../tensor/functions.ts";
 import type { Tensor, TensorLike } from "../../tensor/tensor.ts";
 import { type Parts, type Step, weigh } from "../runge_kutta.ts";
 
@@ -41,14 +42,30 @@ const basis = [
   [0, 0, 1, -3, 2],
 ];
 
-/** The weights of the members of a support at positions in steps: 0 at the start, 1 at the end. */
-export function supportWeights(fractions: Float64Array): Float64Array[] {
-  return basis.map(([a, b, c, d, e]) => fractions.map((x) => (((e * x + d) * x + c) * x + b) * x + a));
+/** The number of members of a support. */
+export const supportSize: number = basis.length;
+
+/** A support as one tensor `(...state, supportSize)`. */
+export function joinSupport(support: readonly Tensor[]): Tensor {
+  return stack(support, -1);
 }
 
-/** The sum of the members of a support, with weights that broadcast against them. */
-export function interpolate(support: StepSupport, weights: readonly Tensor[]): Tensor {
-  return support.map((x, i) => x.mul(weights[i])).reduce((sum, term) => sum.add(term));
+/** The members of the support in a tensor `(..., supportSize)`. */
+export function splitSupport(joined: Tensor): StepSupport {
+  return basis.map((_, member) => joined.select(-1, member)) as unknown as StepSupport;
+}
+
+/**
+ * The weights of the members of a support at positions in steps: 0 at the start, 1 at the end. Those of the first member for all
+ * positions come first.
+ */
+export function supportWeights(fractions: Float64Array): Float64Array {
+  const count = fractions.length;
+  const weights = new Float64Array(supportSize * count);
+  basis.forEach(([a, b, c, d, e], member) =>
+    fractions.forEach((x, i) => weights[member * count + i] = (((e * x + d) * x + c) * x + b) * x + a)
+  );
+  return weights;
 }
 
 /** The states at positions in steps, as a tensor that broadcasts against the support; or their derivatives by the position. */
@@ -59,5 +76,5 @@ export function interpolateAt(support: StepSupport, fraction: Tensor, isDerivati
     const first = fraction.mul(highest).add(next);
     return rest.reduce((sum, coefficient) => sum.mul(fraction).add(coefficient), first);
   });
-  return interpolate(support, weights);
+  return support.map((x, i) => x.mul(weights[i])).reduce((sum, term) => sum.add(term));
 }

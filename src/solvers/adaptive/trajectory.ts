@@ -4,15 +4,15 @@ import { stopGradient } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { tableOf, tableOfColumns } from "./step_table.ts";
 import { latest } from "./clock.ts";
-import { interpolate, interpolateAt, type StepSupport, supportWeights } from "./interpolation.ts";
+import { interpolateAt, joinSupport, splitSupport, supportSize, supportWeights } from "./interpolation.ts";
 import type { StepList, Steps } from "./steps.ts";
 
 /** Steps that were taken, and the data of the interpolation within each of them. */
 export interface Trajectory {
   readonly steps: Steps;
   readonly direction: number;
-  /** `(steps, ...state)` each. */
-  readonly support: StepSupport;
+  /** The supports of all steps, `(steps, ...state, members)`. */
+  readonly support: Tensor;
 }
 
 /** Rows of states at times. */
@@ -44,12 +44,11 @@ function listsOf({ steps: { lists, norm } }: Trajectory, y0: Tensor, ofSamples: 
   };
 }
 
-/** Members of the support in a step for each sample. `at` is `(rows, samples)`, the step times `samples` plus the sample. */
-function choose(support: StepSupport, y0: Tensor, at: Tensor, samples: number, rows: number): StepSupport {
+/** The support in a step for each row and sample. `at` is `(rows, samples)`, the step times `samples` plus the sample. */
+function choose(support: Tensor, y0: Tensor, at: Tensor, samples: number, rows: number): Tensor {
   const rest = samples === 1 ? y0.shape : y0.shape.slice(1);
-  return support.map((all) =>
-    all.reshape([all.shape[0] * samples, ...rest]).take(at.flatten()).reshape([rows, ...y0.shape])
-  ) as unknown as StepSupport;
+  return support.reshape([support.shape[0] * samples, ...rest, supportSize]).take(at.flatten())
+    .reshape([rows, ...y0.shape, supportSize]);
 }
 
 /** The shape of one number for each row, or for each row and sample, which broadcasts against rows of states. */
@@ -81,11 +80,16 @@ export function readRows(
   );
   const isWhole = isReached.every((flags) => flags.every((flag) => flag > 0));
   const at = table(columns, (i) => places[i].steps.map((step) => step * samples + i % samples), "int32");
-  const weights = support.map((_, member) =>
-    table(rowShape(count, y0, columns).slice(1), (i) => places[i].weights[member])
-  );
+  const row = rowShape(count, y0, columns);
+  const weights = tableOfColumns(
+    { lists, examples },
+    supportSize * count,
+    columns,
+    (_, i) => places[i].weights,
+    dtype,
+  ).reshape([supportSize, ...row]).permute([...row.map((_, axis) => axis + 1), 0]);
   return {
-    y: interpolate(choose(support, y0, at, samples, count), weights),
+    y: choose(support, y0, at, samples, count).mul(weights).sum(-1),
     t: table(columns, (i) => given[i]),
     valid: isWhole ? undefined : table(columns, (i) => isReached[i]),
   };
@@ -96,7 +100,7 @@ function locate(
   { starts, ends }: StepList,
   times: Float64Array,
   direction: number,
-): { steps: Float64Array; weights: Float64Array[] } {
+): { steps: Float64Array; weights: Float64Array } {
   let step = 0;
   const steps = times.map((time) => {
     while (step < ends.length - 1 && direction * (ends[step] - time) < 0) step++;
@@ -118,7 +122,7 @@ export function readAt(trajectory: Trajectory, y0: Tensor, t: Tensor, isDerivati
   const { steps: { examples }, direction, support } = trajectory;
   const { dtype } = y0;
   const { lists, samples, columns } = listsOf(trajectory, y0, t.rank === 2);
-  const steps = support[0].shape[0];
+  const steps = support.shape[0];
   const times = columns.length === 0 ? t : t.rank === 2 ? t.permute([1, 0]) : t.expandDims(-1);
   const rows = times.shape[0];
   const table = (length: number, number: (list: StepList, step: number) => number) =>
@@ -134,7 +138,7 @@ export function readAt(trajectory: Trajectory, y0: Tensor, t: Tensor, isDerivati
   const start = read((list, step) => list.starts[last(list, step)]);
   const length = read((list, step) => list.ends[last(list, step)] - list.starts[last(list, step)] || 1);
   const wide = (x: Tensor) => x.reshape(rowShape(rows, y0, columns));
-  const chosen = choose(support, y0, at, samples, rows);
+  const chosen = splitSupport(choose(support, y0, at, samples, rows));
   const y = interpolateAt(chosen, wide(times.sub(start).div(length)), isDerivative);
   const result = isDerivative ? y.div(wide(length)) : y;
   if (lists.every(({ failure }) => !failure)) return result;
@@ -159,6 +163,6 @@ export function trajectoryOf(grid: Float64Array, states: Tensor, slopes?: Tensor
   return {
     steps: { norm: "batch", lists: [list], examples: [], evaluations: 0, jumping: false },
     direction: Math.sign(grid[steps] - grid[0]),
-    support: [start, middle, end, before, after],
+    support: joinSupport([start, middle, end, before, after]),
   };
 }
