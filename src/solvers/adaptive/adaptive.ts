@@ -15,7 +15,7 @@ import { ones } from "../../tensor/creation.ts";
 import { type FailureReason, failureReasons } from "../divergence.ts";
 import { replay } from "./adaptive_replay.ts";
 import { tableOf } from "./step_table.ts";
-import { searchSteps } from "./adaptive_search.ts";
+import { type SearchStart, searchSteps, startOf } from "./adaptive_search.ts";
 import { type AdaptiveOptions, largestCount, type StepList, type Steps } from "./steps.ts";
 import { readRows, type RowTimes, type Saved, type Trajectory } from "./trajectory.ts";
 import type { AdaptiveMethod } from "./embedded.ts";
@@ -148,62 +148,60 @@ export function solveAdaptively(
   wanted: Wanted = {},
 ): Solved {
   const isRepeated = !given && isCapturing();
-  // Without compilation, the function itself runs.
-  const isTraced = isRepeated || options.compile !== false;
+  if (isRepeated && wanted.keepsSteps) {
+    throw new JitError(
+      "solve: inside jit the number of steps is unknown, so that save.steps and save.dense have no shape; save the states at " +
+        "given times, save: { t }, find the steps before, or solve outside of jit",
+    );
+  }
+  if (!given && !isRepeated && beneathAll(y0).values.device.info.kind !== "cpu") throw cannotRead(y0);
   const { norm } = given ?? options;
-  const { result: traced, release } = tidyLater(() =>
-    isTraced ? traceField(f, y0, norm, isRepeated) : undefined
-  );
+  const interval = [times[0], times[times.length - 1]] as const;
+  const { result: { traced, field, start }, release } = tidyLater(() => {
+    // Without compilation, the function itself runs.
+    const isTraced = isRepeated || options.compile !== false;
+    const traced = isTraced ? traceField(f, y0, norm, isRepeated) : undefined;
+    const field = traced ? closedField(traced) : { f };
+    const start = given ? undefined : startOf(tableau, ofParts(field.f), [y0], interval, options);
+    return { traced, field, start };
+  });
   if (isRepeated) {
-    if (wanted.keepsSteps) {
-      throw new JitError(
-        "solve: inside jit the number of steps is unknown, so that save.steps and save.dense have no shape; save the states at " +
-          "given times, save: { t }, find the steps before, or solve outside of jit",
-      );
-    }
     return inEachCallOf(
       traced!,
       y0,
+      start!,
       options,
       wanted.rows !== undefined,
-      (field, y0, watchedJumps) =>
-        solveClosed(tableau, field, y0, times, { ...options, watchedJumps }, undefined, wanted),
+      (field, y0, start, watchedJumps) =>
+        solveClosed(tableau, field, y0, times, { ...options, watchedJumps }, start, wanted),
     );
   }
-  const solved = solveClosed(
-    tableau,
-    traced ? closedField(traced) : { f },
-    y0,
-    times,
-    options,
-    given,
-    wanted,
-  );
+  const solved = solveClosed(tableau, field, y0, times, options, given ?? start!, wanted);
   release([solved.y, solved.valid, solved.result, solved.trajectory?.support]);
   return solved;
 }
 
-/** As {@linkcode solveAdaptively}, with values. */
+/** As {@linkcode solveAdaptively}, with values. @param from The start of the search for steps, or known steps. */
 function solveClosed(
   tableau: AdaptiveMethod,
   field: ClosedField,
   y0: Tensor,
   times: Float64Array,
   { statistics, ...options }: Options,
-  given: Steps | undefined,
+  from: SearchStart | Steps,
   { rows, keepsSteps = false, throws = true }: Wanted,
 ): Solved {
-  if (!given && beneathAll(y0).values.device.info.kind !== "cpu") throw cannotRead(y0);
   const interval = [times[0], times[times.length - 1]] as const;
   const direction = Math.sign(interval[1] - interval[0]);
-  let steps = given;
+  const start = "slope" in from ? from : undefined;
+  let steps = "slope" in from ? undefined : from;
   let final: Tensor | undefined;
   if (!steps) {
     const isFinal = !rows && !keepsSteps && times.length === 2 && derivativeOrder() === 0 && !isRecording();
     const wantsFinal = isFinal && options.norm === "batch";
     final = tidy(() => {
       const searched = { ...options, throws };
-      const goal = { wantsFinal, closure: field.closure };
+      const goal = { wantsFinal, closure: field.closure, start };
       const found = runSearch(searchSteps(tableau, ofParts(field.f), [y0], interval, searched, goal));
       steps = found.steps;
       // With steps per sample, each last step ends at the last time.
@@ -218,7 +216,7 @@ function solveClosed(
   // With steps per sample, each last step ends at the last time. Shared steps may end later.
   const isLast = !rows && !keepsSteps && times.length === 2 && steps!.norm === "sample" && isWhole;
   const [y, ...rest] = tidy(() => {
-    const taken = replay(tableau, field, y0, interval, steps!, options, !isLast);
+    const taken = replay(tableau, field, y0, interval, steps!, options, !isLast, start?.slope[0]);
     steps = taken.steps;
     if (isLast) return [stack([y0, taken.last])];
     const own = rows ?? { count: times.length - 1, of: () => times.subarray(1) };
@@ -264,14 +262,16 @@ function codeOf({ failure }: StepList): number {
 function inEachCallOf(
   field: TracedFunctions<[VectorField]>,
   y0: Tensor,
+  { slope, size }: SearchStart,
   { norm, watchedJumps }: AdaptiveOptions,
   isSparse: boolean,
-  solve: (field: ClosedField, y0: Tensor, watchedJumps?: Tensor) => Solved,
+  solve: (field: ClosedField, y0: Tensor, start: SearchStart, watchedJumps?: Tensor) => Solved,
 ): Solved {
   const jumps = watchedJumps ? [watchedJumps] : [];
-  const [y, valid, result] = inEachCall([y0, ...jumps, ...field.tensors], ([y0, ...rest]) => {
+  const inputs = [y0, ...slope, size, ...jumps, ...field.tensors];
+  const [y, valid, result] = inEachCall(inputs, ([y0, slope, size, ...rest]) => {
     const [watched] = rest.splice(0, jumps.length);
-    const { y, valid, result } = solve(closedField(field, rest), y0, watched);
+    const { y, valid, result } = solve(closedField(field, rest), y0, { slope: [slope], size }, watched);
     if (!result && !isSparse) return [y];
     // Results have the same shapes in each call.
     const shape = [y.shape[0], ...norm === "sample" || isSparse ? [y0.shape[0]] : []];

@@ -34,6 +34,7 @@ interface Replayed {
 /**
  * Takes known steps.
  *
+ * @param slope The slope at the first time. By default evaluated here.
  * @param keepsSteps Whether states within the steps are needed.
  */
 export function replay(
@@ -44,6 +45,7 @@ export function replay(
   found: Steps,
   { jumps, watchedJumps, ...options }: ScanOptions & Pick<AdaptiveOptions, "jumps" | "watchedJumps">,
   keepsSteps: boolean,
+  slope?: Tensor,
 ): Replayed {
   const { norm, jumping, examples } = found;
   // A sample without an accepted step stays where it is.
@@ -105,7 +107,7 @@ export function replay(
       : {}),
   };
   const first = scalar(firstTime(begin, direction, dtype, jumping), dtype).broadcastTo(column);
-  const firstSlope = f(first, y0);
+  const firstSlope = slope ?? f(first, y0);
   const [initial, initialSlope] = [y0, firstSlope].map(stopGradient);
   const { method, tensors } = withConstants(tableau, y0, norm);
   const body = ([y, carried]: Tensor[], { t, dt, end, begin, restarted, active, move }: typeof row) => {

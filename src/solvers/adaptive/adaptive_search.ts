@@ -46,6 +46,15 @@ interface SearchGoal {
   readonly wantsFinal?: boolean;
   /** The origin of the vector field; undefined if it was not traced. */
   readonly closure?: Closure;
+  /** By default evaluated here. */
+  readonly start?: SearchStart;
+}
+
+/** Slope and step size at the first time. */
+export interface SearchStart {
+  readonly slope: Parts;
+  /** The size of the first step, a constant of every derivative. */
+  readonly size: Tensor;
 }
 
 /** The state of the search. All members but states and slopes are scalars, or columns `(batch, 1, ...)`. Times run forwards. */
@@ -73,6 +82,36 @@ export interface Found {
 }
 
 /**
+ * The start of a search.
+ *
+ * @param controlled As of a search.
+ */
+export function startOf(
+  tableau: AdaptiveMethod,
+  f: PartsField,
+  y0: Parts,
+  [begin, finish]: readonly [number, number],
+  { rtol, atol, norm, controller, stepSize, jumps }: AdaptiveOptions,
+  controlled = y0.length,
+): SearchStart {
+  const { dtype } = y0[0];
+  const direction = Math.sign(finish - begin);
+  const fill = (value: number) =>
+    scalar(value, dtype).broadcastTo(norm === "sample" ? columnShape(y0[0]) : []);
+  const slope = f(fill(firstTime(begin, direction, dtype, jumps !== undefined)), y0);
+  const size = withoutAnyRecording(() => {
+    if (stepSize !== undefined) return fill(stepSize);
+    const [y, known] = [y0, slope].map((parts) => parts.map(stopGradient));
+    const control = (parts: Parts) => parts.slice(0, controlled);
+    const later = (distance: Tensor, z: Parts) =>
+      control(f(distance.add(begin), [...z, ...y.slice(controlled)]));
+    const scale = { rtol: toleranceFor(rtol, y[0]), atol: toleranceFor(atol, y[0]) };
+    return firstStep(later, direction, control(y), control(known), errorOrderOf(tableau), scale, norm);
+  });
+  return { slope, size: limitSize(controller, size) };
+}
+
+/**
  * Finds steps.
  *
  * @param f The vector field. With the norm `"sample"`, its time is a column `(batch, 1, ...)`.
@@ -81,16 +120,16 @@ export function* searchSteps(
   tableau: AdaptiveMethod,
   f: PartsField,
   y0: Parts,
-  [begin, finish]: readonly [number, number],
+  interval: readonly [number, number],
   options: AdaptiveOptions & { readonly compile?: boolean },
   goal: SearchGoal = {},
 ): Reading<Found> {
+  const [begin, finish] = interval;
   const { dtype } = y0[0];
   const { method, tensors } = withConstants(tableau, y0[0], options.norm);
   const { norm, maxSteps, compile, controller } = options;
   const [rtol, atol] = [options.rtol, options.atol].map((tolerance) => toleranceFor(tolerance, y0[0]));
   const { controlled = y0.length, wantsFinal = false, closure } = goal;
-  const control = (parts: Parts) => parts.slice(0, controlled);
   const direction = Math.sign(finish - begin);
   const order = errorOrderOf(tableau);
   const column = norm === "sample" ? columnShape(y0[0]) : [];
@@ -99,11 +138,7 @@ export function* searchSteps(
   // Inside jvp, steps have no tangents.
   const isDifferentiated = withoutAnyRecording(derivativeOrder) > 0;
   const stopped = <T>(tree: T): T => isDifferentiated ? treeMap(tree, stopGradient) : tree;
-  let evaluations = 0;
-  const field: PartsField = (time, y) => {
-    evaluations++;
-    return f(turned(time), y);
-  };
+  const field: PartsField = (time, y) => f(turned(time), y);
   const inside = (times: ArrayLike<number> = []) =>
     [...new Set(Array.from(times, (time) => direction * time))]
       .filter((time) => time > direction * begin && !(norm === "sample" && time >= direction * finish));
@@ -115,22 +150,16 @@ export function* searchSteps(
   );
 
   const start = (): Attempt => {
-    const y = stopped(y0);
-    const slope = field(fill(firstTime(direction * begin, 1, dtype, options.jumps !== undefined)), y);
-    const guess = () => {
-      const later = (distance: Tensor, z: Parts) =>
-        control(field(distance.add(direction * begin), [...z, ...y.slice(controlled)]));
-      return firstStep(later, direction, control(y), control(slope), order, { rtol, atol }, norm);
-    };
+    const { slope, size } = goal.start ?? startOf(tableau, f, y0, interval, options, controlled);
     return stopped<Attempt>({
       time: clock.at(direction * begin),
-      size: limitSize(controller, options.stepSize === undefined ? guess() : fill(options.stepSize)),
-      y,
+      size,
+      y: y0,
       slope,
       restarted: fill(0),
       goes: fill(1),
       errors: [fill(1), fill(1)],
-      kept: wantsFinal ? y : [],
+      kept: wantsFinal ? y0 : [],
     });
   };
 
@@ -197,7 +226,6 @@ export function* searchSteps(
   yield* checkIndependence(tableau, f, fill(begin), y0, norm === "sample");
   const { result: first, release } = tidyLater(() => withoutAnyRecording(start));
   const perTry = evaluationsOf(tableau) + (jumps.length > 0 && norm === "sample" ? 1 : 0);
-  const before = evaluations;
   const search = runWhile(({ goes }: Attempt) => goes.greater(0), attempt, first, {
     maxSteps,
     keepsEnded: true,
@@ -246,7 +274,7 @@ export function* searchSteps(
       norm,
       lists,
       examples: examplesOf(outputs),
-      evaluations: before + largestCount(tried),
+      evaluations: (options.stepSize === undefined ? 2 : 1) + largestCount(tried),
       jumping: options.jumps !== undefined,
     },
   };
