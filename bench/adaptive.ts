@@ -1,6 +1,6 @@
 /**
  * Times training steps with adaptive solves, events and stochastic equations in Weft and Diffrax, which take turns. A training step is
- * a loss and its gradient.
+ * a loss and its gradient, compiled by `jit` in both.
  */
 import {
   concatenate,
@@ -15,6 +15,7 @@ import {
   sdeint,
   solve,
   type Tensor,
+  type Tree,
   uniform,
   valueAndGrad,
   type VectorField,
@@ -38,7 +39,7 @@ function ofStates(
     concatenate(field(...Array.from({ length: y.shape[1] }, (_, i) => column(y, i))), 1);
   const final = (y0: Tensor) =>
     odeint(f, y0, [0, end], { method, rtol: tolerance, atol: tolerance, norm: "sample" }).select(0, 1);
-  const step = valueAndGrad((y0: Tensor) => meanSquare(final(y0)));
+  const step = jit(valueAndGrad((y0: Tensor) => meanSquare(final(y0))));
   return () => step(y0);
 }
 
@@ -80,7 +81,7 @@ function balls(): () => unknown {
       ...{ method: "dopri5", rtol: 1e-5, atol: 1e-6, norm: "sample", direction: "down", maxEvents: 2 },
       restart: (_t, y) => concatenate([column(y, 0), column(y, 1).mul(-0.8)], 1),
     });
-  const step = valueAndGrad(() => meanSquare(fall().t));
+  const step = jit(valueAndGrad((_: Tree) => meanSquare(fall().t)));
   return () => step(closure.parameters);
 }
 
@@ -97,7 +98,7 @@ function latentOde(): () => unknown {
       ...{ method: "dopri5", rtol: 1e-5, atol: 1e-6, norm: "sample" },
       save: { t, fn: (_t, y) => readout(y) },
     }).y;
-  const step = valueAndGrad(() => meanSquare(read()));
+  const step = jit(valueAndGrad((_: Tree) => meanSquare(read())));
   return () => step([field.parameters, readout.parameters]);
 }
 

@@ -44,6 +44,9 @@ const allScripts = ["pytorch.py", "diffrax.py", "warp_jax.py"];
  */
 const pause = 300;
 
+/** Seconds of a turn of short steps. The first steps after a pause are slower, because threads and caches wake up. */
+const turn = 0.05;
+
 /**
  * Steps of each implementation before the timed ones: at most this number, or this time. Engines of JavaScript compile functions that
  * run often, while they run, as JAX compiles a step before it runs.
@@ -137,7 +140,7 @@ export async function compare(
   for (let round = 0; round < options.repeats; round++) {
     for (const [i, { step }] of contenders.entries()) {
       await new Promise((resolve) => setTimeout(resolve, pause));
-      steps[i].push(await step());
+      steps[i].push(await timeTurn(step));
     }
   }
   for (const { stop } of contenders) await stop();
@@ -146,6 +149,13 @@ export async function compare(
     threads: options.threads,
     contenders: contenders.map(({ name, first }, i) => ({ name, first, steps: steps[i] })),
   };
+}
+
+/** Seconds of a turn: of a step, or the median of as many steps as fit into the turn. */
+async function timeTurn(step: Contender["step"]): Promise<number> {
+  const seconds = [];
+  for (let sum = 0; sum < turn; sum += seconds.at(-1)!) seconds.push(await step());
+  return median(seconds);
 }
 
 function median(values: readonly number[]): number {

@@ -4,7 +4,7 @@ import { scalar, tensor, zeros } from "../tensor/creation.ts";
 import { concatenate, stopGradient } from "../tensor/functions.ts";
 import { checkResolution } from "../paths/times.ts";
 import { derivativeOrder, withoutAnyRecording } from "../tensor/primitive.ts";
-import { tidy } from "../tensor/scope.ts";
+import { tidy, tidyLater } from "../tensor/scope.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { isCapturing } from "../device/capture.ts";
@@ -22,7 +22,7 @@ import { checkStart, forEvery, isCount, numbersOf, oneTime } from "./events/even
 import { type Functions, tracedOf } from "./events/event_functions.ts";
 import { checkFound } from "./events/event_failure.ts";
 import type { EventList, EventSteps } from "./events/event_lists.ts";
-import { type Events, searchEvents } from "./events/event_search.ts";
+import { type Events, type EventStart, eventStartOf, searchEvents } from "./events/event_search.ts";
 import { solvePacked } from "./odeint.ts";
 import { checkSlope, packField, packState } from "./packed_state.ts";
 import { solveOptionNames, type SolveOptions } from "./solve_options.ts";
@@ -229,18 +229,26 @@ export function odeintEvent<S extends Tree>(
 
   const eventsOf = ({ values, restart, closure }: Functions): Events => ({
     ...{ values, owners, terminal: ends, maxEvents, restart, closure },
-    directions: owners.map((i) => ({ up: 1, down: -1, both: 0 })[directions[i]]),
+    // The owners are known when the functions have run once.
+    get directions() {
+      return owners.map((i) => ({ up: 1, down: -1, both: 0 })[directions[i]]);
+    },
   });
   const solver = withStageTolerances(tableau, adaptive);
   const { compile } = options;
-  const solve = ([y0, ofStart, ofEnd, ofJumps]: readonly Tensor[], functions: Functions) => {
-    const { f, values } = functions;
-    const field = checkField(f);
+  const startAt = (y0: Tensor, functions: Functions) =>
+    eventStartOf(solver, checkField(functions.f), y0, interval, adaptive, eventsOf(functions));
+  const solve = (
+    [y0, ofStart, ofEnd, ofJumps]: readonly Tensor[],
+    functions: Functions,
+    from: EventStart,
+  ) => {
+    const field = checkField(functions.f);
     const found = withoutAnyRecording(() =>
       tidy(() => {
-        checkStart(values(scalar(start.host, dtype).broadcastTo(column), y0), owners, directions);
+        checkStart(from.values, owners, directions);
         const events = eventsOf(functions);
-        return runSearch(searchEvents(solver, field, y0, interval, { ...adaptive, compile }, events));
+        return runSearch(searchEvents(solver, field, y0, interval, { ...adaptive, compile }, events, from));
       })
     );
     checkFound(found, tableau.name, start.host, adaptive, dtype);
@@ -252,11 +260,22 @@ export function odeintEvent<S extends Tree>(
     const still = zeros([times.length - (ofJumps?.size ?? 0)], { dtype });
     const moves = [...ofJumps ? [ofJumps] : [], still, ...end ? [ofEnd.reshape([1])] : []];
     const { t, y, ts, ys } = isOwn
-      ? replayEvents(solver, field, y0, start.host, way, found, eventsOf(functions), {
-        values: [...times, ...end ? [end.host] : []],
-        moves: isMoving ? concatenate(moves) : undefined,
-        start: start.move && ofStart,
-      }, { ...others, compile, checkpoint: adjoint === "checkpoint" })
+      ? replayEvents(
+        solver,
+        field,
+        y0,
+        start.host,
+        way,
+        found,
+        eventsOf(functions),
+        {
+          values: [...times, ...end ? [end.host] : []],
+          moves: isMoving ? concatenate(moves) : undefined,
+          start: start.move && ofStart,
+        },
+        from.slope[0],
+        { ...others, compile, checkpoint: adjoint === "checkpoint" },
+      )
       : solveElsewhere([y0, ofStart, ofEnd], functions, found);
     return [t, y, ts, ys, ...whichOf(found, owners, maxEvents, column, dtype)];
   };
@@ -291,12 +310,19 @@ export function odeintEvent<S extends Tree>(
   const given = [state.y0, ...moves, ...jumpMoves ? [jumpMoves] : []];
   const all = { f: field, values: valuesOf, restart: next };
   const traced = tracedOf(all, state.y0, adaptive.norm);
-  const [t, y, ts, ys, which, whichAll] = traced && isCapturing()
+  const functionsNow = traced ? traced.with(traced.tensors) : all;
+  const { result: from, release } = tidyLater(() => startAt(state.y0, functionsNow));
+  const results = traced && isCapturing()
     ? inEachCall(
-      [...given, ...traced?.tensors ?? []],
-      (all) => solve(all.slice(0, given.length), traced.with(all.slice(given.length))),
+      [...from.slope, from.size, from.values, from.signs, ...given, ...traced.tensors],
+      ([slope, size, values, signs, ...rest]) => {
+        const functions = traced.with(rest.slice(given.length));
+        return solve(rest.slice(0, given.length), functions, { slope: [slope], size, values, signs });
+      },
     )
-    : solve(given, traced ? traced.with(traced.tensors) : all);
+    : solve(given, functionsNow, from);
+  release(results);
+  const [t, y, ts, ys, which, whichAll] = results;
   return {
     t: t.reshape(lead),
     y: state.unpack(y),

@@ -38,6 +38,8 @@ const chunkSteps = 4096;
 /**
  * The solution at the end and at the events of known steps. With `checkpoint`, and without a gradient, memory grows with the number of
  * steps by no more than the lists of steps, the events and a state for each chunk.
+ *
+ * @param slope The slope at the first time.
  */
 export function replayEvents(
   tableau: AdaptiveMethod,
@@ -48,6 +50,7 @@ export function replayEvents(
   found: EventSteps,
   events: Events,
   fixed: FixedTimes,
+  slope: Tensor,
   options: ScanOptions,
 ): EventStates {
   const { dtype } = y0;
@@ -107,7 +110,7 @@ export function replayEvents(
   const still = fixed.start?.cast(dtype) ?? scalar(0, dtype);
   const shift = still.broadcastTo(column);
   const first = scalar(firstTime(begin, direction, dtype, jumping), dtype).broadcastTo(column).add(shift);
-  const initial = [y0, f(first, y0), shift];
+  const initial = [y0, fixed.start ? f(first, y0) : slope, shift];
   const safe = initial.map(stopGradient);
   const index = tensor(events.owners.map((_, i) => i), { dtype });
   const body = (

@@ -2,6 +2,7 @@
  * Finds the steps of a solve with events, in one loop. Each turn tries one step. If a watched number crosses zero in it, the following
  * turns try shorter steps, until one ends at the crossing. The state is then restarted, and the solve goes on.
  */
+import type { DType } from "../../device/dtype.ts";
 import type { Closure } from "../../compile/loop/loop.ts";
 import { type Reading, runWhile } from "../../compile/loop/while_loop.ts";
 import { scalar, tensor } from "../../tensor/creation.ts";
@@ -17,10 +18,11 @@ import {
   evaluationsOf,
   stepError,
 } from "../adaptive/embedded.ts";
-import { firstStep, precisionOf } from "../adaptive/step_control.ts";
-import { decide, limitSize, settingsOf } from "../control/next_step.ts";
+import { type SearchStart, startOf } from "../adaptive/adaptive_search.ts";
+import { precisionOf } from "../adaptive/step_control.ts";
+import { decide, settingsOf } from "../control/next_step.ts";
 import { toleranceFor } from "../control/tolerances.ts";
-import { type AdaptiveOptions, columnShape, examplesOf, firstTime, largestCount } from "../adaptive/steps.ts";
+import { type AdaptiveOptions, columnShape, examplesOf, largestCount } from "../adaptive/steps.ts";
 import { type EventSteps, landed, none, readerOf } from "./event_lists.ts";
 import { checkIndependence } from "../implicit/implicit_step.ts";
 import { stageTimes, type VectorField } from "../runge_kutta.ts";
@@ -68,20 +70,86 @@ const farAway = 2 ** 120;
 /** The part of a step after which the sign of a number shows where it goes from zero, and the shortest step after an event. */
 const aheadPart = 2 ** -10;
 
+/** Slope, step size and numbers at the first time. All but the slope are constants of every derivative. */
+export interface EventStart extends SearchStart {
+  readonly values: Tensor;
+  /** As of an attempt. */
+  readonly signs: Tensor;
+}
+
+/** The start of a search for steps with events. */
+export function eventStartOf(
+  tableau: AdaptiveMethod,
+  f: VectorField,
+  y0: Tensor,
+  interval: readonly [number, number],
+  options: AdaptiveOptions,
+  events: Pick<Events, "values" | "directions">,
+): EventStart {
+  const jumps = jumpsOf(options);
+  const given = { ...options, jumps: jumps.length > 0 ? jumps : undefined };
+  const { slope, size } = startOf(tableau, (t, [y]) => [f(t, y)], [y0], interval, given);
+  const column = options.norm === "sample" ? columnShape(y0) : [];
+  return withoutAnyRecording(() => {
+    const [y, known] = [y0, slope[0]].map(stopGradient);
+    const values = stopGradient(events.values(scalar(interval[0], y0.dtype).broadcastTo(column), y));
+    const { signsAt } = watchersOf(events, y0.dtype, interval);
+    const time = scalar(Math.sign(interval[1] - interval[0]) * interval[0], y0.dtype).broadcastTo(column);
+    return {
+      slope,
+      size,
+      values,
+      signs: stopGradient(signsAt(time, y, known, size, values, values.equal(0))),
+    };
+  });
+}
+
+/** Times at which the first slope is evaluated again. A stop counts as a jump. */
+function jumpsOf({ jumps, stops }: AdaptiveOptions): number[] {
+  return [jumps ?? [], stops ?? []].flatMap((times) => Array.from(times));
+}
+
+/** The signs of numbers whose crossings are watched, of times that run forwards. */
+function watchersOf(
+  { values: valuesOf, directions }: Pick<Events, "values" | "directions">,
+  dtype: DType,
+  [begin, finish]: readonly [number, number],
+) {
+  const wanted = tensor([...directions], { dtype });
+  const tensors = [wanted.equal(0), wanted.neg()];
+  const [isBoth, opposite] = tensors;
+  const turned = (x: Tensor) => finish < begin ? x.neg() : x;
+  const watched = (sign: Tensor) => isBoth.or(sign.equal(opposite)).where(sign, 0);
+  return {
+    tensors,
+    watched,
+    /** The sign of each number that is watched; of a number at zero, the sign that it gets next. */
+    signsAt(time: Tensor, y: Tensor, slope: Tensor, size: Tensor, values: Tensor, isZero: Tensor): Tensor {
+      const ahead = size.mul(aheadPart);
+      const next = valuesOf(turned(time.add(ahead)), y.add(slope.mul(turned(ahead))));
+      return watched(isZero.where(next, values).sign());
+    },
+  };
+}
+
 /**
  * Finds steps.
  *
  * @param f The vector field. With the norm `"sample"`, its time is a column `(batch, 1, ...)`.
- * @param finish The last time, or infinity.
+ * @param interval The last time may be infinity.
+ * @param from The result of {@linkcode eventStartOf}.
  */
 export function* searchEvents(
   tableau: AdaptiveMethod,
   f: VectorField,
   y0: Tensor,
-  [begin, finish]: readonly [number, number],
+  interval: readonly [number, number],
   options: AdaptiveOptions & { readonly compile?: boolean },
-  { values: valuesOf, owners, directions, terminal, maxEvents, restart, closure }: Events,
+  events: Events,
+  from: EventStart,
 ): Reading<EventSteps> {
+  const { values: valuesOf, owners, terminal, maxEvents, restart, closure } = events;
+  const [begin, finish] = interval;
   const { dtype } = y0;
   const { norm, maxSteps, compile, controller } = options;
   const [rtol, atol] = [options.rtol, options.atol].map((tolerance) => toleranceFor(tolerance, y0));
@@ -95,52 +163,35 @@ export function* searchEvents(
   const isDifferentiated = withoutAnyRecording(derivativeOrder) > 0;
   const stopped = <T>(tree: T): T => isDifferentiated ? treeMap(tree, stopGradient) : tree;
   const constant = (list: readonly number[]) => tensor([...list], { dtype });
-  const [owner, wanted, ends] = [owners, directions, terminal].map(constant);
+  const [owner, ends] = [owners, terminal].map(constant);
   const index = constant(owners.map((_, i) => i));
   const kinds = constant(terminal.map((_, i) => i));
-  const [isBoth, opposite] = [wanted.equal(0), wanted.neg()];
+  const { watched, signsAt, tensors: ofWatchers } = watchersOf(events, dtype, interval);
   const order = errorOrderOf(tableau);
-  let evaluations = 0;
-  const field = (time: Tensor, y: Tensor) => {
-    evaluations++;
-    return f(turned(time), y);
-  };
+  const field = (time: Tensor, y: Tensor) => f(turned(time), y);
   const clock = clockOf(dtype, fill);
-  // A stop counts as a jump: its slope is evaluated again.
-  const given = [options.jumps ?? [], options.stops ?? []].flatMap((times) => Array.from(times));
+  const given = jumpsOf(options);
   const jumps = [...new Set(given.map((jump) => direction * jump))]
     .filter((jump) => jump > direction * begin);
   const targets = Number.isFinite(finish) ? [...jumps, direction * finish] : jumps;
   const last = clock.constant(Math.min(direction * finish, latest));
   const targetList = jumps.length > 0 ? clock.list(targets) : undefined;
   const continues = maxEvents > 1;
-  const watched = (sign: Tensor) => isBoth.or(sign.equal(opposite)).where(sign, 0);
-  /** The sign of each number that is watched; of a number at zero, the sign that it gets next. */
-  const signsAt = (time: Tensor, y: Tensor, slope: Tensor, size: Tensor, values: Tensor, isZero: Tensor) => {
-    const ahead = size.mul(aheadPart);
-    const next = valuesOf(turned(time.add(ahead)), y.add(slope.mul(turned(ahead))));
-    return watched(isZero.where(next, values).sign());
-  };
   const nearest = (values: Tensor, signs: Tensor) =>
     asColumn(signs.equal(0).where(farAway, values.mul(signs)).min(-1));
 
   const start = (): Attempt => {
-    const y = stopped(y0);
-    const slope = field(fill(firstTime(direction * begin, 1, dtype, given.length > 0)), y);
-    const later = (distance: Tensor, [z]: readonly Tensor[]) => [field(distance.add(direction * begin), z)];
-    const guess = () => firstStep(later, direction, [y], [slope], order, { rtol, atol }, norm);
-    const size = limitSize(controller, options.stepSize === undefined ? guess() : fill(options.stepSize));
-    const values = valuesOf(fill(begin), y);
+    const { slope: [slope], size, values, signs } = from;
     const zero = fill(0);
     return stopped<Attempt>({
       time: clock.at(direction * begin),
       size,
-      y,
+      y: y0,
       slope,
       goes: fill(1),
       errors: [fill(1), fill(1)],
       values,
-      signs: signsAt(fill(direction * begin), y, slope, size, values, values.equal(0)),
+      signs,
       bracket: { low: zero, high: zero, atLow: zero, atHigh: zero, reach: zero },
       counts: asNumbers(fill(0)).broadcastTo([...lead, terminal.length]),
     });
@@ -248,7 +299,6 @@ export function* searchEvents(
   const parts = (t: Tensor, [y]: readonly Tensor[]) => [f(t, y)];
   yield* checkIndependence(tableau, parts, fill(begin), [y0], norm === "sample");
   const first = start();
-  const before = evaluations;
   const perTry = evaluationsOf(tableau) + (jumps.length > 0 || restart && continues ? 1 : 0);
   const reader = readerOf(direction, begin);
   // Without samples there are no steps.
@@ -282,8 +332,7 @@ export function* searchEvents(
         ends,
         index,
         kinds,
-        isBoth,
-        opposite,
+        ...ofWatchers,
         ...last,
         ...targetList ?? [],
         ...closure.tensors,
@@ -296,7 +345,7 @@ export function* searchEvents(
     norm,
     lists,
     examples: examplesOf(table),
-    evaluations: before + largestCount(tried),
+    evaluations: (options.stepSize === undefined ? 2 : 1) + largestCount(tried),
     jumping: given.length > 0,
   };
 }
