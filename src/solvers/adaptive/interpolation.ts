@@ -45,25 +45,29 @@ const basis = [
 /** The number of members of a support. */
 export const supportSize: number = basis.length;
 
-/** A support as one tensor `(...state, supportSize)`. */
+/** The axis of the members in the support of a state of a rank: after the samples, whose members are then adjacent. */
+export function memberAxis(rank: number): number {
+  return Math.min(rank, 1);
+}
+
+/** A support as one tensor: `(batch, supportSize, ...)`, or `(supportSize)` for a number. */
 export function joinSupport(support: readonly Tensor[]): Tensor {
-  return stack(support, -1);
+  return stack(support, memberAxis(support[0].rank));
 }
 
-/** The members of the support in a tensor `(..., supportSize)`. */
+/** The members of supports with a first axis of rows. */
 export function splitSupport(joined: Tensor): StepSupport {
-  return basis.map((_, member) => joined.select(-1, member)) as unknown as StepSupport;
+  const axis = 1 + memberAxis(joined.rank - 2);
+  return basis.map((_, member) => joined.select(axis, member)) as unknown as StepSupport;
 }
 
-/**
- * The weights of the members of a support at positions in steps: 0 at the start, 1 at the end. Those of the first member for all
- * positions come first.
- */
+/** The weights of the members of a support at positions in steps, `(positions, supportSize)`: 0 is the start, 1 the end. */
 export function supportWeights(fractions: Float64Array): Float64Array {
-  const count = fractions.length;
-  const weights = new Float64Array(supportSize * count);
-  basis.forEach(([a, b, c, d, e], member) =>
-    fractions.forEach((x, i) => weights[member * count + i] = (((e * x + d) * x + c) * x + b) * x + a)
+  const weights = new Float64Array(supportSize * fractions.length);
+  fractions.forEach((x, i) =>
+    basis.forEach(([a, b, c, d, e], member) =>
+      weights[supportSize * i + member] = (((e * x + d) * x + c) * x + b) * x + a
+    )
   );
   return weights;
 }

@@ -33,23 +33,30 @@ export function tableOf<L extends StepList>(
   return tableOfColumns(steps, length, shape, column, dtype);
 }
 
-/** As {@linkcode tableOf}, from all numbers of a list at once, which is faster. */
+/**
+ * As {@linkcode tableOf}, from all numbers of a list at once, which is faster.
+ *
+ * @param width The number of numbers of a list in a row, which are the last axis of `shape` if there are several.
+ */
 export function tableOfColumns<L extends StepList>(
   { lists, examples }: Lists<L>,
   length: number,
   shape: readonly number[],
   column: ColumnOf<L>,
   dtype: DType,
+  width = 1,
 ): Tensor {
   const sizes = examples.map(([, size]) => size);
   const perExample = lists.length / sizes.reduce((product, size) => product * size, 1);
-  const values = new Float64Array(length * lists.length);
+  const values = new Float64Array(length * lists.length * width);
   lists.forEach((list, i) => {
     const numbers = column(list, i);
-    const count = numbers.length;
-    let at = Math.floor(i / perExample) * length * perExample + i % perExample;
-    for (let row = 0; row < length; row++, at += perExample) {
-      values[at] = Number(numbers[row < count ? row : 0]);
+    const count = numbers.length / width;
+    const first = Math.floor(i / perExample) * length * perExample + i % perExample;
+    for (let row = 0; row < length; row++) {
+      const from = row < count ? row * width : 0;
+      const at = (first + row * perExample) * width;
+      for (let k = 0; k < width; k++) values[at + k] = Number(numbers[from + k]);
     }
   });
   const all = tensor(values, { shape: [...sizes, length, ...shape], dtype });

@@ -1,17 +1,17 @@
 /** States at any times of a solve, from the steps that it took. */
 import { tensor } from "../../tensor/creation.ts";
-import { stopGradient } from "../../tensor/functions.ts";
+import { stack, stopGradient } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { tableOf, tableOfColumns } from "./step_table.ts";
 import { latest } from "./clock.ts";
-import { interpolateAt, joinSupport, splitSupport, supportSize, supportWeights } from "./interpolation.ts";
+import { interpolateAt, memberAxis, splitSupport, supportSize, supportWeights } from "./interpolation.ts";
 import type { StepList, Steps } from "./steps.ts";
 
 /** Steps that were taken, and the data of the interpolation within each of them. */
 export interface Trajectory {
   readonly steps: Steps;
   readonly direction: number;
-  /** The supports of all steps, `(steps, ...state, members)`. */
+  /** The joined supports of all steps, `(steps, batch, supportSize, ...)`. */
   readonly support: Tensor;
 }
 
@@ -45,10 +45,10 @@ function listsOf({ steps: { lists, norm } }: Trajectory, y0: Tensor, ofSamples: 
 }
 
 /** The support in a step for each row and sample. `at` is `(rows, samples)`, the step times `samples` plus the sample. */
-function choose(support: Tensor, y0: Tensor, at: Tensor, samples: number, rows: number): Tensor {
-  const rest = samples === 1 ? y0.shape : y0.shape.slice(1);
-  return support.reshape([support.shape[0] * samples, ...rest, supportSize]).take(at.flatten())
-    .reshape([rows, ...y0.shape, supportSize]);
+function choose(support: Tensor, at: Tensor, samples: number, rows: number): Tensor {
+  const [steps, ...shape] = support.shape;
+  const rest = samples === 1 ? shape : shape.slice(1);
+  return support.reshape([steps * samples, ...rest]).take(at.flatten()).reshape([rows, ...shape]);
 }
 
 /** The shape of one number for each row, or for each row and sample, which broadcasts against rows of states. */
@@ -80,16 +80,18 @@ export function readRows(
   );
   const isWhole = isReached.every((flags) => flags.every((flag) => flag > 0));
   const at = table(columns, (i) => places[i].steps.map((step) => step * samples + i % samples), "int32");
-  const row = rowShape(count, y0, columns);
+  const axis = memberAxis(y0.rank);
+  const row = rowShape(count, y0, columns).slice(1).toSpliced(axis, 0, supportSize);
   const weights = tableOfColumns(
     { lists, examples },
-    supportSize * count,
-    columns,
+    count,
+    row,
     (_, i) => places[i].weights,
     dtype,
-  ).reshape([supportSize, ...row]).permute([...row.map((_, axis) => axis + 1), 0]);
+    supportSize,
+  );
   return {
-    y: choose(support, y0, at, samples, count).mul(weights).sum(-1),
+    y: choose(support, at, samples, count).mul(weights).sum(axis + 1),
     t: table(columns, (i) => given[i]),
     valid: isWhole ? undefined : table(columns, (i) => isReached[i]),
   };
@@ -138,7 +140,7 @@ export function readAt(trajectory: Trajectory, y0: Tensor, t: Tensor, isDerivati
   const start = read((list, step) => list.starts[last(list, step)]);
   const length = read((list, step) => list.ends[last(list, step)] - list.starts[last(list, step)] || 1);
   const wide = (x: Tensor) => x.reshape(rowShape(rows, y0, columns));
-  const chosen = splitSupport(choose(support, y0, at, samples, rows));
+  const chosen = splitSupport(choose(support, at, samples, rows));
   const y = interpolateAt(chosen, wide(times.sub(start).div(length)), isDerivative);
   const result = isDerivative ? y.div(wide(length)) : y;
   if (lists.every(({ failure }) => !failure)) return result;
@@ -163,6 +165,6 @@ export function trajectoryOf(grid: Float64Array, states: Tensor, slopes?: Tensor
   return {
     steps: { norm: "batch", lists: [list], examples: [], evaluations: 0, jumping: false },
     direction: Math.sign(grid[steps] - grid[0]),
-    support: joinSupport([start, middle, end, before, after]),
+    support: stack([start, middle, end, before, after], 1 + memberAxis(states.rank - 1)),
   };
 }
