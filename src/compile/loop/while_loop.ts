@@ -1,6 +1,7 @@
 import { isCapturing } from "../../device/capture.ts";
 import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { isFloat } from "../../device/dtype.ts";
+import { LruCache } from "../../device/lru_cache.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { checkFunction } from "../../tensor/checks.ts";
 import { zeros } from "../../tensor/creation.ts";
@@ -120,6 +121,14 @@ interface WhileRun<C, Y> {
 /** Number of steps between reads of the flags: they grow, because each read takes time. */
 const chunkSteps = { first: 64, most: 4096, checkpointed: 32 };
 
+/** Numbers of steps of earlier loops, by their origin and shapes. The first steps of the next such loop are about as many. */
+const earlierSteps = new LruCache<string, { steps: number }>(64);
+
+/** A number of steps that is likely to be enough for a loop after one that took `steps`. */
+function likelySteps(steps: number): number {
+  return Math.min(chunkSteps.most, 16 * Math.ceil((1.25 * steps + 1) / 16));
+}
+
 interface RunOptions extends WhileLoopOptions {
   /** Whether `step` itself keeps the state of samples whose condition is false. */
   readonly keepsEnded?: boolean;
@@ -176,15 +185,26 @@ export function* runWhile<C extends Tree, Y extends Tree = undefined>(
   const growth = options.checkpoint
     ? (length: number) => length + chunkSteps.checkpointed
     : (length: number) => 4 * length;
-  let length: number = options.checkpoint ? chunkSteps.checkpointed : chunkSteps.first;
+  const earlier = closure && !options.checkpoint
+    ? earlierSteps.getOrMake(
+      `${closure.key} ${treeLeaves(init).map(({ shape }) => shape)}`,
+      () => ({ steps: 0 }),
+    )
+    : undefined;
+  let length: number = options.checkpoint
+    ? chunkSteps.checkpointed
+    : earlier?.steps
+    ? likelySteps(earlier.steps)
+    : chunkSteps.first;
   let release: (wanted: unknown) => void = () => {};
   do {
     const from = carry;
-    const { result, release: releaseNext } = tidyLater(() =>
-      loop.run(from, Math.min(length, maxSteps - steps))
-    );
+    const most = Math.min(length, maxSteps - steps);
+    const { result, release: releaseNext } = tidyLater(() => loop.run(from, most));
     carry = result.carry;
     steps += result.steps;
+    // Otherwise the device may have gone on after the end.
+    if (earlier && result.steps < most) earlier.steps = steps;
     if (read && result.outputs instanceof Tensor) {
       const values = yield result.outputs;
       if (values) read(result.outputs, values);
