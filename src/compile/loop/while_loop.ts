@@ -149,8 +149,8 @@ export function* runWhile<C extends Tree, Y extends Tree = undefined>(
   const goes = checkedCondition(condition(init), init);
   const ended = (goes: Tensor) => goes.not().cast(flagType);
   const flagType = treeLeaves(init).find(({ dtype }) => isFloat(dtype))?.dtype ?? "float32";
-  const first = treeMap(init, (x: Tensor) => stopGradient(x));
   const selects = isRecording();
+  const first = selects ? treeMap(init, (x: Tensor) => stopGradient(x)) : init;
   type Carry = { readonly state: C; readonly settled: Tensor; readonly count: Tensor };
   const body = ({ state, settled, count }: Carry) => {
     const isActive = settled.equal(0);
