@@ -28,8 +28,11 @@ export function tableOf<L extends StepList>(
   number: NumberOf<L>,
   dtype: DType,
 ): Tensor {
-  const column: ColumnOf<L> = (list, position) =>
-    Array.from({ length }, (_, row) => number(list, row, position));
+  const column: ColumnOf<L> = (list, position) => {
+    const numbers = new Float64Array(length);
+    for (let row = 0; row < length; row++) numbers[row] = Number(number(list, row, position));
+    return numbers;
+  };
   return tableOfColumns(steps, length, shape, column, dtype);
 }
 
