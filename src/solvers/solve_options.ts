@@ -4,7 +4,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { OptionNames } from "../device/options.ts";
 import type { SolveStatistics } from "./adaptive/adaptive.ts";
 import type { Steps } from "./adaptive/steps.ts";
-import type { ErrorNorm } from "./adaptive/step_control.ts";
+import type { ErrorNorm, ErrorNormFunction } from "./adaptive/step_control.ts";
 import type { StepController } from "./control/controller.ts";
 import type { Tolerance } from "./control/tolerances.ts";
 import type { MethodChoice } from "./methods.ts";
@@ -46,14 +46,18 @@ export interface SolveOptions {
   /** Absolute tolerance, as `rtol`. 1e-9 by default; 1e-6 along a control and in models. */
   atol?: Tolerance;
   /**
-   * The elements over which the root mean square of the error of an adaptive step is taken. `"batch"` (default): all elements. The
+   * The norm of the error of an adaptive step: the elements over which the root mean square is taken, or a function. `"batch"` (default): all elements. The
    * entire batch then takes the same steps, as in torchdiffeq. `"sample"`: the elements of each sample, which is a position along
    * the first axis of the state. Each sample then takes its own steps; the search for them is compiled, and the solution of a
    * sample does not depend on the others. The vector field receives one time per sample, `(batch, 1, ...)`, which broadcasts
    * against the state; for a state of several tensors, against the tensor with the most axes. The steps of the continuous adjoint
    * are always those of the batch.
+   *
+   * A function gets the error in units of the tolerances, with the structure and shapes of the state, and returns a scalar: the
+   * batch takes the same steps, and `vmap` of a solve gives each example separate steps. Elements that it leaves out have no
+   * error control. The continuous adjoint applies it to the state and to the adjoint, and takes the maximum.
    */
-  norm?: ErrorNorm;
+  norm?: ErrorNorm | ErrorNormFunction;
   /** The steps of an adaptive method, from `findOdeintSteps` or `findCdeintSteps`. */
   steps?: AdaptiveSteps;
   /**
