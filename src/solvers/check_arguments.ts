@@ -1,5 +1,6 @@
 /** Checks of the options, steps and vector fields of a solve. */
 import { formatShape, ShapeError } from "../device/shape.ts";
+import { hostTimes } from "../tensor/host.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { ErrorNormFunction } from "./adaptive/step_control.ts";
@@ -126,7 +127,7 @@ function errorControllerOf({ controller }: SolveOptions): ErrorController {
 /** Steps that do not depend on errors, of a controller or of the options `stepSize` and `grid`. Grid points are relative to the origin. */
 export function stepChoiceOf({ controller, ...options }: SolveOptions, origin: number): StepChoice {
   const { stepSize, grid } = controller?.kind === "fixed" ? controller : options;
-  return { stepSize, grid: grid && shiftTimes(grid, origin) };
+  return { stepSize, grid: grid && shiftTimes(hostTimes(grid, "odeint: grid"), origin) };
 }
 
 /** @throws {RangeError | ShapeError | TypeError} As {@linkcode packTolerance}. */

@@ -35,8 +35,8 @@ export interface SolveOptions {
    * method it is the first step size, which is otherwise estimated.
    */
   stepSize?: number;
-  /** End times of the steps of a fixed-step method, instead of a step size. The first and the last of `t` are added. */
-  grid?: ArrayLike<number>;
+  /** End times of the steps of a fixed-step method, instead of a step size. The first and the last of `t` are added. Constants, as `stepTimes`. */
+  grid?: Tensor | ArrayLike<number>;
   /**
    * Relative tolerance. 1e-7 by default, as in torchdiffeq; 1e-4 along a control and in models, as in torchcde. The error of an
    * adaptive step is at most `atol + rtol |y|`. The corrections of `implicit_adams` stop at this error. A number, a vector or

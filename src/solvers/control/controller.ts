@@ -50,7 +50,10 @@ export interface ErrorControllerOptions {
    * @default {false}
    */
   forceDtMin?: boolean;
-  /** Times at which a step ends, in any order. */
+  /**
+   * Times at which a step ends, in any order. They are constants: they move the exact solution nowhere, and a gradient would be that of
+   * the errors of the steps. Requesting one is an error.
+   */
   stepTimes?: Tensor | ArrayLike<number>;
   /** Times at which the vector field may jump, as the option `jumpTimes` of a solve. */
   jumpTimes?: Tensor | ArrayLike<number>;
