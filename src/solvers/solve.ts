@@ -278,7 +278,7 @@ const solveInFixedSteps: Run = (field, state, span, save, solver, defaults) => {
 
 /** Some rows. */
 function pick(solved: Solved, kept: readonly number[] | undefined): Solved {
-  if (!kept || kept.length === solved.y.shape[0]) return solved;
+  if (!kept || kept.length === solved.y.shape[0] && kept.every((row, i) => row === i)) return solved;
   const rows = tensor(kept, { dtype: "int32" });
   return { ...solved, y: solved.y.take(rows), valid: solved.valid?.take(rows) };
 }
