@@ -114,7 +114,13 @@ testOnDevices("vmap and jit over keys draw the increments of each key, refined o
   }
 });
 
-Deno.test("a path backwards in time is rejected", () => {
+Deno.test("a path backwards in time, and increments that are no floats, are rejected", () => {
+  for (const dtype of ["int32", "float16"]) {
+    assert.throws(
+      () => brownianIncrements(key(0), [0, 5], [2], { dtype: dtype as "float32" }),
+      new RegExp(`brownianIncrements: draws float32 or float64, got dtype ${dtype}`),
+    );
+  }
   assert.throws(
     () => brownianIncrements(key(0), [5, 0], [2]),
     /times decrease from 5 to 0, expected increasing/,

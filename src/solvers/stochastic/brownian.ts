@@ -9,7 +9,7 @@ import { vmap } from "../../autodiff/vmap.ts";
 import { arange, tensor, type TensorOptions } from "../../tensor/creation.ts";
 import { stack } from "../../tensor/functions.ts";
 import { hostTimes } from "../../tensor/host.ts";
-import { foldIn, type Key, normalOfMember } from "../../tensor/random.ts";
+import { checkDrawn, foldIn, type Key, normalOfMember } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { checkOutputTimes } from "../fixed/step_times.ts";
 
@@ -55,6 +55,7 @@ export function stepNumbers(count: number): Tensor {
  * @param shape The shape of the motions, such as `(batch, channels)`.
  * @returns `((length(t) - 1) * 2 ** refine, ...shape)`.
  * @throws {RangeError} If the times do not increase, or `refine` is not a whole number from 0 to 30.
+ * @throws {TypeError} If the type is not a float.
  */
 export function brownianIncrements(
   key: Key,
@@ -68,6 +69,7 @@ export function brownianIncrements(
     throw new RangeError(`brownianIncrements: refine is ${refine}, expected a whole number from 0 to 30`);
   }
   checkedShape("brownianIncrements", shape);
+  checkDrawn("brownianIncrements", dtype);
   const times = hostTimes(t, "brownianIncrements: t");
   checkIncreasing(times, "brownianIncrements");
   let lengths = Float64Array.from(times.subarray(1), (end, i) => end - times[i]);
