@@ -94,11 +94,11 @@ export interface Solution<S extends Tree, R extends Tree = S> {
  *
  * @example Along a control, with the times of each series
  * ```ts
- * import { CubicSpline, naturalCubicCoeffs, ones, solve } from "@weft/weft";
+ * import { CubicSpline, naturalCubicCoeffs, ones, solve, type Tensor } from "@weft/weft";
  *
  * const X = CubicSpline(naturalCubicCoeffs(ones([2, 10, 3]))); // 2 series of 10 observations in 3 channels
- * const f = (_t: Tensor, z: Tensor) => z.tanh().expandDims(-1).broadcastTo([2, 4, 3]);
- * const { y } = solve({ X, f }, ones([2, 4]), X.interval, { save: { t: [[1, 5.5, 8], [3, NaN, NaN]] } });
+ * const equation = { X, f: (_t: Tensor, z: Tensor) => z.tanh().expandDims(-1).broadcastTo([2, 4, 3]) };
+ * const { y } = solve(equation, ones([2, 4]), X.interval, { save: { t: [[1, 5.5, 8], [3, NaN, NaN]] } });
  * console.log(y.shape); // [3, 2, 4]: times, series and hidden channels
  * ```
  *
