@@ -236,12 +236,6 @@ function wordsOf(key: Key): readonly [TensorLike, TensorLike] {
   return key instanceof Tensor ? [key.select(0, 0), key.select(0, 1)] : key;
 }
 
-/** @throws {TypeError} If random numbers of a type cannot be drawn. */
-export function checkDrawn(operation: string, dtype: DType): void {
-  if (isFloat(dtype)) return;
-  throw new TypeError(`${operation}: draws float32 or float64, got dtype ${dtype}; cast the result`);
-}
-
 function draw(
   name: string,
   key: Key,
@@ -250,7 +244,9 @@ function draw(
   build: (bits: [Scalar, Scalar]) => Scalar,
 ): Tensor {
   checkKey(name, key);
-  checkDrawn(name, dtype);
+  if (!isFloat(dtype)) {
+    throw new TypeError(`${name}: draws float32 or float64, got dtype ${dtype}; cast the result`);
+  }
   const kernel = (index: Scalar, a: Scalar, b: Scalar) =>
     build(threefry(onScalars, [a, b], [index, s.constant(0, "uint32")]));
   return drawWith(name, shape, dtype, kernel, wordsOf(key));

@@ -118,7 +118,7 @@ Deno.test("a path backwards in time, and increments that are no floats, are reje
   for (const dtype of ["int32", "float16"]) {
     assert.throws(
       () => brownianIncrements(key(0), [0, 5], [2], { dtype: dtype as "float32" }),
-      new RegExp(`brownianIncrements: draws float32 or float64, got dtype ${dtype}`),
+      new RegExp(`brownianIncrements: dtype is ${dtype}, expected float32 or float64`),
     );
   }
   assert.throws(

@@ -9,7 +9,6 @@ import {
   grad,
   integralController,
   jit,
-  jvp,
   LinearInterpolation,
   NoProgressError,
   odeint,
@@ -259,32 +258,6 @@ Deno.test("fixed steps of an adaptive method end at jumps of a control, with eve
     );
   }
 });
-
-const constants: [title: string, options: (times: Tensor) => SolveOptions][] = [
-  ["stepTimes", (stepTimes) => ({ method: "dopri5", controller: integralController({ stepTimes }) })],
-  ["stepTo of dopri5", (times) => ({ method: "dopri5", controller: stepTo(times) })],
-  ["stepTo of rk4", (times) => ({ method: "rk4", controller: stepTo(times) })],
-  ["grid", (grid) => ({ method: "rk4", grid })],
-];
-for (const [title, options] of constants) {
-  Deno.test(`the times at which steps end are constants: ${title}`, async () => {
-    // A gradient would be that of the errors of the steps, so it is an error instead of zero.
-    const run = (times: Tensor) => odeint((t, y) => y.sin().mul(t), start, [0, 1], options(times)).sum();
-    const times = numbers([0.3, 0.6]);
-    const message =
-      /times have no gradient; do not differentiate with respect to times, or pass stopGradient\(t\)/;
-    assert.throws(() => grad(run)(times), message);
-    assert.throws(() => jvp(run)([times], [times]), message);
-    assert.throws(() => grad((x: Tensor) => run(times.mul(x)))(numbers([2])), message);
-    await assertClose(grad((x: Tensor) => run(stopGradient(times.mul(x))).mul(x))(numbers([1])), [
-      await run(times).item(),
-    ], 1e-12);
-    const [tensors, plain] = await Promise.all(
-      [times, [0.3, 0.6]].map((times) => odeint(vanDerPol, start, [0, 1], options(times as Tensor)).data()),
-    );
-    assert.deepEqual(tensors, plain);
-  });
-}
 
 Deno.test("an event takes the steps of a controller", async () => {
   const falling: Field = (_t, y) => stack([y.select(0, 1), y.select(0, 1).zerosLike().sub(9.81)]);

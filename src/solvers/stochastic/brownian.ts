@@ -2,14 +2,14 @@
  * Brownian increments from a counter-based generator. The increments of a step depend on the key, the number of the step and its
  * length alone. So a reverse pass draws them again, and memory need not hold them.
  */
-import type { DType } from "../../device/dtype.ts";
+import { type DType, isFloat } from "../../device/dtype.ts";
 import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { checkedShape, type Shape } from "../../device/shape.ts";
 import { vmap } from "../../autodiff/vmap.ts";
 import { arange, tensor, type TensorOptions } from "../../tensor/creation.ts";
 import { stack } from "../../tensor/functions.ts";
 import { hostTimes } from "../../tensor/host.ts";
-import { checkDrawn, foldIn, type Key, normalOfMember } from "../../tensor/random.ts";
+import { foldIn, type Key, normalOfMember } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { checkOutputTimes } from "../fixed/step_times.ts";
 
@@ -69,7 +69,9 @@ export function brownianIncrements(
     throw new RangeError(`brownianIncrements: refine is ${refine}, expected a whole number from 0 to 30`);
   }
   checkedShape("brownianIncrements", shape);
-  checkDrawn("brownianIncrements", dtype);
+  if (!isFloat(dtype)) {
+    throw new TypeError(`brownianIncrements: dtype is ${dtype}, expected float32 or float64`);
+  }
   const times = hostTimes(t, "brownianIncrements: t");
   checkIncreasing(times, "brownianIncrements");
   let lengths = Float64Array.from(times.subarray(1), (end, i) => end - times[i]);
