@@ -107,8 +107,8 @@ export interface Solution<S extends Tree, R extends Tree = S> {
  * @param y0 The state at the first time: a tensor or a tree of tensors.
  * @param interval The first and the last time. First-order gradients flow to a tensor.
  * @param options As of {@linkcode odeint}, and what to save.
- * @throws {RangeError | ShapeError | TypeError | OptionError} As {@linkcode odeint} or {@linkcode cdeint}, and if times to save are outside the interval,
- * not monotone, or do not fit the samples.
+ * @throws {RangeError | ShapeError | TypeError | OptionError} As {@linkcode odeint} or {@linkcode cdeint}, and if times to save
+ * are outside the interval, not monotone, or do not fit the samples.
  */
 export function solve<S extends Tree, R extends Tree = S>(
   f: VectorField<S> | ControlledEquation<S>,
@@ -155,15 +155,8 @@ export function solve<S extends Tree, R extends Tree = S>(
   const defaults = along ? cdeDefaults : odeDefaults;
   const chosen = solver.method ?? solver.steps?.method ?? defaults.method;
   const run = isAdaptive(methodOf(chosen)) ? solveInOwnSteps : solveInFixedSteps;
-  const { saved, t, result, counts, dense } = run(
-    field,
-    state,
-    span,
-    save,
-    { ...solver, statistics },
-    defaults,
-    throws,
-  );
+  const own = { ...solver, statistics };
+  const { saved, t, result, counts, dense } = run(field, state, span, save, own, defaults, throws);
   return {
     t: t.rank === 2 ? t.permute([1, 0]) : t,
     y: finish(saved, t, state, save, normOf(options) === "sample", span.host[0]),

@@ -1,4 +1,7 @@
-/** The cases of Diffrax's test_brownian.py that apply to increments of a key. */
+/**
+ * The cases of Diffrax's test_brownian.py that apply to increments of a key. There are no Levy areas, no complex or float16 numbers,
+ * and no virtual tree, whose splines between dyadic times Diffrax tests.
+ */
 import assert from "node:assert/strict";
 import {
   brownianIncrements,

@@ -30,8 +30,8 @@ export type ErrorNorm = "batch" | "sample";
 export type ErrorNormFunction = (error: any) => Tensor;
 
 /**
- * The norm of each part relative to a scale: the root mean square, 0 for empty parts. The maximum over parts is returned: as a scalar, or as
- * `(batch, 1, ...)` with the norm `"sample"`.
+ * The norm of each part relative to a scale: `measure`, or the root mean square, which is 0 for empty parts. The maximum over
+ * parts is returned: as a scalar, or as `(batch, 1, ...)` with the norm `"sample"`.
  */
 function normOf(parts: Parts, scales: Parts, norm: ErrorNorm, measure: ErrorScale["measure"]): Tensor {
   return parts.map((part, i) => {
