@@ -12,15 +12,25 @@ import {
   moveTimeAxis,
   solveAlong,
 } from "./controlled.ts";
+import type { VectorField } from "./runge_kutta.ts";
 import type { AdaptiveSteps } from "./solve_options.ts";
 
 export type { CdeSolveOptions } from "./controlled.ts";
+
+/** The equation dz = f(t, z) dX(t), for {@linkcode solve}. */
+export interface ControlledEquation<S extends Tree = Tensor> {
+  /** The control, with values `(..., channels)`. */
+  readonly X: Path;
+  /** The vector field: `(..., hidden)` to `(..., hidden, channels)`, for each tensor of the state. */
+  readonly f: VectorField<S>;
+}
 
 /**
  * Solves dz = f(t, z) dX(t), as torchcde's `cdeint`: equation (2) of Kidger et al., "Neural Controlled Differential
  * Equations for Irregular Time Series" (2020).
  *
  * Times are exact, as in {@linkcode odeint}. The control may have Unix seconds: the solver uses differences of times.
+ * {@linkcode solve} with `{ X, f }` as equation saves other states: times of each sample, all steps, or a dense solution.
  *
  * @example
  * ```ts
@@ -57,15 +67,15 @@ export type { CdeSolveOptions } from "./controlled.ts";
  */
 export function cdeint<S extends Tree>(
   X: Path,
-  f: (t: Tensor, z: S) => S,
+  f: VectorField<S>,
   z0: S,
   t: Tensor | ArrayLike<number>,
   options: CdeSolveOptions = {},
 ): S {
   checkFunction("cdeint", "f", f);
-  checkState("cdeint", z0);
+  checkState("cdeint", "z0", z0);
   checkOptions("cdeint", options, cdeSolveOptionNames);
-  const z = solveAlong(X, fieldOf(X, f), z0, t, options, "cdeint");
+  const z = solveAlong(X, fieldOf(X, f, "cdeint"), z0, t, options, "cdeint");
   return treeMap(z, (z) => moveTimeAxis(z, z.rank - 2));
 }
 
@@ -77,54 +87,60 @@ export function cdeint<S extends Tree>(
  */
 export function findCdeintSteps<S extends Tree>(
   X: Path,
-  f: (t: Tensor, z: S) => S,
+  f: VectorField<S>,
   z0: S,
   t: Tensor | ArrayLike<number>,
   options: CdeSolveOptions = {},
 ): Promise<AdaptiveSteps> {
   checkFunction("findCdeintSteps", "f", f);
-  checkState("findCdeintSteps", z0);
+  checkState("findCdeintSteps", "z0", z0);
   checkOptions("findCdeintSteps", options, cdeSolveOptionNames);
-  return findStepsAlong(X, fieldOf(X, f), z0, t, options, "findCdeintSteps");
+  return findStepsAlong(X, fieldOf(X, f, "cdeint"), z0, t, options, "findCdeintSteps");
 }
 
 /** @throws {TypeError | ShapeError} If a state has no tensor, or a leaf no axis. */
-function checkState(operation: string, z0: Tree): void {
+export function checkState(operation: string, argument: string, z0: Tree): void {
   const found = treeFlatten(z0);
-  if (found.length === 0) checkTensor(`${operation}: z0`, z0);
+  if (found.length === 0) checkTensor(`${operation}: ${argument}`, z0);
   const scalar = found.find(([, { rank }]) => rank === 0);
   if (!scalar) return;
-  const name = scalar[0] === "" ? "z0" : `z0.${scalar[0]}`;
+  const name = scalar[0] === "" ? argument : `${argument}.${scalar[0]}`;
   throw new ShapeError(`${operation}: ${name} has shape (), expected (..., hidden)`);
 }
 
 /** The right-hand side f(t, z) dX/dt of the equivalent ordinary differential equation. */
-function fieldOf<S extends Tree>(X: Path, f: (t: Tensor, z: S) => S): ControlledField<S> {
+export function fieldOf<S extends Tree>(X: Path, f: VectorField<S>, operation: string): ControlledField<S> {
   return (control, time, z) => {
     const [{ dtype }] = treeLeaves(z);
     if (X.gridPoints.dtype !== dtype) {
       throw new TypeError(
-        `cdeint: X is ${X.gridPoints.dtype}, z0 ${dtype}; convert one with .cast("${X.gridPoints.dtype}")`,
+        `${operation}: X is ${X.gridPoints.dtype}, the state ${dtype}; convert one with .cast("${X.gridPoints.dtype}")`,
       );
     }
     const slope = control.derivative();
-    for (const leaf of treeLeaves(z)) checkSamples(slope, leaf, time.rank > 0);
+    for (const leaf of treeLeaves(z)) checkSamples(slope, leaf, time.rank > 0, operation);
     const matrices = f(time, z);
-    if (z instanceof Tensor) checkTensor("cdeint: the result of the vector field", matrices);
+    if (z instanceof Tensor) checkTensor(`${operation}: the result of the vector field`, matrices);
     const states = new Map(treeFlatten(z));
     return treeMap(matrices, (matrix, path) => {
-      checkMatrix(matrix, states.get(path), slope, path);
+      checkMatrix(matrix, states.get(path), slope, path, operation);
       return matrix.matmul(slope.expandDims(-1)).squeeze(-1);
     });
   };
 }
 
 /** @throws {ShapeError} If a vector field's result does not fit the state and the slope of the control. */
-function checkMatrix({ shape }: Tensor, z: Tensor | undefined, slope: Tensor, path: string): void {
+function checkMatrix(
+  { shape }: Tensor,
+  z: Tensor | undefined,
+  slope: Tensor,
+  path: string,
+  operation: string,
+): void {
   // A later check reports tensors that the state does not have.
   if (!z || sameShape(shape, [...z.shape, slope.shape.at(-1)!])) return;
   throw new ShapeError(
-    `cdeint: the vector field returned ${formatShape(shape)}${path && ` at ${path}`} for a state of ${
+    `${operation}: the vector field returned ${formatShape(shape)}${path && ` at ${path}`} for a state of ${
       formatShape(z.shape)
     } and a control of ${formatShape(slope.shape)}; expected (..., hidden, channels)`,
   );
@@ -134,13 +150,13 @@ function checkMatrix({ shape }: Tensor, z: Tensor | undefined, slope: Tensor, pa
  * @param ownTimes Whether each sample has its own times.
  * @throws {ShapeError} If the axes of a control before its last do not broadcast to those of the state.
  */
-function checkSamples(control: Tensor, z: Tensor, ownTimes: boolean): void {
+function checkSamples(control: Tensor, z: Tensor, ownTimes: boolean, operation: string): void {
   const [series, samples] = [control, z].map(({ shape }) => shape.slice(0, -1));
   const doesFit = (ownTimes ? series.length === samples.length : series.length <= samples.length) &&
     series.every((length, i) => length === 1 || length === samples.at(i - series.length));
   if (doesFit) return;
   throw new ShapeError(
-    `cdeint: X has values of shape ${formatShape(control.shape)}, z0 has ${
+    `${operation}: X has values of shape ${formatShape(control.shape)}, the state has ${
       formatShape(z.shape)
     }; expected the same axes ` +
       "before the last axis",

@@ -1,7 +1,9 @@
 /** Checks of the options, steps and vector fields of a solve. */
-import { ShapeError } from "../device/shape.ts";
+import { formatShape, ShapeError } from "../device/shape.ts";
+import { hostTimes } from "../tensor/host.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import type { ErrorNormFunction } from "./adaptive/step_control.ts";
 import type { AdaptiveOptions, Steps } from "./adaptive/steps.ts";
 import { checkFinite, checkStepSize, shiftTimes, type StepChoice } from "./fixed/step_times.ts";
 import { nameOf } from "./methods.ts";
@@ -68,8 +70,10 @@ export function checkAdaptiveOptions(
   const { maxSteps = 100_000, stepSize, norm = "batch" } = options;
   const controller = errorControllerOf(options);
   const jumpTimes = options.jumpTimes ?? controller.jumpTimes;
-  if (norm !== "batch" && norm !== "sample") {
-    throw new RangeError(`odeint: norm "${norm}" is unknown; use "batch" or "sample"`);
+  if (norm !== "batch" && norm !== "sample" && typeof norm !== "function") {
+    throw new RangeError(
+      `odeint: norm "${norm}" is unknown; use "batch", "sample", or a function of the error`,
+    );
   }
   if (norm === "sample" && state.y0.rank === 0) {
     throw new ShapeError(
@@ -90,13 +94,28 @@ export function checkAdaptiveOptions(
     stops: controller.stepTimes && shiftTimes(controller.stepTimes, origin),
     watchedJumps: jumps?.watched,
     origin,
-    norm,
+    ...typeof norm === "function" ? { norm: "batch", measure: packNorm(norm, state) } : { norm },
     controller,
   };
 }
 
-/** The layout of a state, as tolerances need it. */
-export type StateLayout = Pick<PackedState<Tree>, "y0" | "leaves" | "locate">;
+/** A norm of packed states that throws if its result is not a scalar. */
+export function packNorm(norm: ErrorNormFunction, { unpack }: StateLayout): (error: Tensor) => Tensor {
+  return (error) => {
+    const size = norm(unpack(error));
+    checkTensor("odeint: the result of the option norm", size);
+    if (size.rank === 0) return size;
+    throw new ShapeError(
+      `odeint: the option norm returned ${
+        formatShape(size.shape)
+      }, expected a scalar (); for steps of each sample, use ` +
+        'norm: "sample", or vmap',
+    );
+  };
+}
+
+/** The layout of a state, as tolerances and norms need it. */
+export type StateLayout = Pick<PackedState<Tree>, "y0" | "leaves" | "locate" | "unpack">;
 
 /** The controller of a search for steps. */
 function errorControllerOf({ controller }: SolveOptions): ErrorController {
@@ -108,7 +127,7 @@ function errorControllerOf({ controller }: SolveOptions): ErrorController {
 /** Steps that do not depend on errors, of a controller or of the options `stepSize` and `grid`. Grid points are relative to the origin. */
 export function stepChoiceOf({ controller, ...options }: SolveOptions, origin: number): StepChoice {
   const { stepSize, grid } = controller?.kind === "fixed" ? controller : options;
-  return { stepSize, grid: grid && shiftTimes(grid, origin) };
+  return { stepSize, grid: grid && shiftTimes(hostTimes(grid, "odeint: grid"), origin) };
 }
 
 /** @throws {RangeError | ShapeError | TypeError} As {@linkcode packTolerance}. */

@@ -55,12 +55,24 @@ export function solveAlong<S extends Tree>(
 ): S {
   checkPath(operation, X);
   const times = solveTimes(t, operation);
-  checkTimes(X, times.host, operation);
   const state = packState(y0, operation, normOf(options));
-  return solveTree(fieldAlong(X, f, state, times.host), state, times, {
-    ...options,
-    ...controlOptions(operation, X, options),
-  }, cdeDefaults);
+  const { field, solver } = equationAlong(X, f, state, times.host, options, operation);
+  return solveTree(field, state, times, solver, cdeDefaults);
+}
+
+/** The vector field of an equation along a control, and the options of its solve. */
+export function equationAlong<S extends Tree>(
+  X: Path,
+  f: ControlledField<S>,
+  state: PackedState<S>,
+  times: Float64Array,
+  options: CdeSolveOptions,
+  operation: string,
+): { readonly field: ShiftedField; readonly solver: SolveOptions } {
+  checkPath(operation, X);
+  checkTimes(X, times, operation);
+  const solver = { ...options, ...controlOptions(operation, X, options) };
+  return { field: fieldAlong(X, f, state, times), solver };
 }
 
 /** Moves the time axis behind the batch axes: `(length, ...batch, ...)` to `(...batch, length, ...)`. */
@@ -80,10 +92,8 @@ export async function findStepsAlong<S extends Tree>(
 ): Promise<AdaptiveSteps> {
   checkPath(operation, X);
   const times = hostTimes(t, `${operation}: t`);
-  checkTimes(X, times, operation);
   const state = packState(y0, operation, normOf(options));
-  const field = fieldAlong(X, f, state, times);
-  const solver = { ...options, ...controlOptions(operation, X, options) };
+  const { field, solver } = equationAlong(X, f, state, times, options, operation);
   return await findPackedSteps(field, state, times, solver, cdeDefaults);
 }
 

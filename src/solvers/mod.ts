@@ -29,7 +29,7 @@ export type {
   MethodName,
   ReversibleMethodName,
 } from "./methods.ts";
-export type { ErrorNorm } from "./adaptive/step_control.ts";
+export type { ErrorNorm, ErrorNormFunction } from "./adaptive/step_control.ts";
 export type {
   ErrorController,
   ErrorControllerCoefficients,
@@ -51,7 +51,7 @@ export {
   type EventResult,
   odeintEvent,
 } from "./odeint_event.ts";
-export { cdeint, type CdeSolveOptions, findCdeintSteps } from "./cdeint.ts";
+export { cdeint, type CdeSolveOptions, type ControlledEquation, findCdeintSteps } from "./cdeint.ts";
 export { type SdeAdjoint, sdeint, type SdeOptions } from "./stochastic/sdeint.ts";
 export type { SdeMethodName, SdeNoise } from "./stochastic/sde_methods.ts";
 export { brownianIncrements, type BrownianOptions } from "./stochastic/brownian.ts";

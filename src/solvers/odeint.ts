@@ -125,7 +125,8 @@ export function shiftField<S extends Tree>(
 }
 
 /** The norm, which decides whether a vector field receives one time, or one per sample. */
-export const normOf = ({ norm = "batch", steps }: SolveOptions): ErrorNorm => steps?.found.norm ?? norm;
+export const normOf = ({ norm = "batch", steps }: SolveOptions): ErrorNorm =>
+  steps?.found.norm ?? (typeof norm === "function" ? "batch" : norm);
 
 /** Solves an equation with a shifted vector field. `t` and the times of options are not shifted. */
 export function solveTree<S extends Tree>(

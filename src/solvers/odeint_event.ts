@@ -23,7 +23,7 @@ import { type Functions, tracedOf } from "./events/event_functions.ts";
 import { checkFound } from "./events/event_failure.ts";
 import type { EventList, EventSteps } from "./events/event_lists.ts";
 import { type Events, type EventStart, eventStartOf, searchEvents } from "./events/event_search.ts";
-import { solvePacked } from "./odeint.ts";
+import { normOf, solvePacked } from "./odeint.ts";
 import { checkSlope, packField, packState } from "./packed_state.ts";
 import { solveOptionNames, type SolveOptions } from "./solve_options.ts";
 import type { VectorField } from "./runge_kutta.ts";
@@ -192,7 +192,7 @@ export function odeintEvent<S extends Tree>(
       `odeintEvent: the adjoint "${adjoint}" supports one event of all samples; use "direct" or "checkpoint"`,
     );
   }
-  const state = packState(y0, "odeintEvent", others.norm);
+  const state = packState(y0, "odeintEvent", normOf(options));
   const { dtype } = state.y0;
   const adaptive = checkAdaptiveOptions(options, state, 0, odeDefaults);
   const isSample = adaptive.norm === "sample";
@@ -236,8 +236,9 @@ export function odeintEvent<S extends Tree>(
   });
   const solver = withStageTolerances(tableau, adaptive);
   const { compile } = options;
+  const optionsWith = ({ measure }: Functions) => ({ ...adaptive, measure });
   const startAt = (y0: Tensor, functions: Functions) =>
-    eventStartOf(solver, checkField(functions.f), y0, interval, adaptive, eventsOf(functions));
+    eventStartOf(solver, checkField(functions.f), y0, interval, optionsWith(functions), eventsOf(functions));
   const solve = (
     [y0, ofStart, ofEnd, ofJumps]: readonly Tensor[],
     functions: Functions,
@@ -248,7 +249,8 @@ export function odeintEvent<S extends Tree>(
       tidy(() => {
         checkStart(from.values, owners, directions);
         const events = eventsOf(functions);
-        return runSearch(searchEvents(solver, field, y0, interval, { ...adaptive, compile }, events, from));
+        const searched = { ...optionsWith(functions), compile };
+        return runSearch(searchEvents(solver, field, y0, interval, searched, events, from));
       })
     );
     checkFound(found, tableau.name, start.host, adaptive, dtype);
@@ -308,7 +310,7 @@ export function odeintEvent<S extends Tree>(
   };
 
   const given = [state.y0, ...moves, ...jumpMoves ? [jumpMoves] : []];
-  const all = { f: field, values: valuesOf, restart: next };
+  const all = { f: field, values: valuesOf, restart: next, measure: adaptive.measure };
   const traced = tracedOf(all, state.y0, adaptive.norm);
   const functionsNow = traced ? traced.with(traced.tensors) : all;
   const { result: from, release } = tidyLater(() => startAt(state.y0, functionsNow));

@@ -6,10 +6,11 @@ import { concatenate, stack } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import type { Tree } from "../tensor/tree.ts";
 import { type CdeSolveOptions, checkStepsPerPiece, countSteps } from "./controlled.ts";
+import { packNorm } from "./check_arguments.ts";
 import { checkStates } from "./divergence.ts";
 import { checkStepSize } from "./fixed/step_times.ts";
 import { methodOf } from "./methods.ts";
-import { odeint } from "./odeint.ts";
+import { normOf, odeint } from "./odeint.ts";
 import { checkOptionUse } from "./option_use.ts";
 import { type PackedState, packState } from "./packed_state.ts";
 import { rungeKuttaSteps } from "./runge_kutta.ts";
@@ -36,9 +37,10 @@ export function rdeint<S extends Tree>(
   t: Tensor | ArrayLike<number>,
   options: CdeSolveOptions = {},
 ): S {
-  const state = packState(y0, "rdeint", options.norm);
+  const state = packState(y0, "rdeint", normOf(options));
   const field = (slope: Tensor, y: Tensor) => state.pack(f(slope, state.unpack(y)));
-  return state.unpack(solveWindows(X, field, state, t, options), 1);
+  const norm = typeof options.norm === "function" ? packNorm(options.norm, state) : options.norm;
+  return state.unpack(solveWindows(X, field, state, t, { ...options, norm }), 1);
 }
 
 /** As {@linkcode rdeint}, for packed states. */

@@ -9,7 +9,10 @@ import { type Tree, treeMap } from "../tensor/tree.ts";
 import { numbersOf, type Solved, solveResults, type SolveStatistics } from "./adaptive/adaptive.ts";
 import { largestCount, type StepList } from "./adaptive/steps.ts";
 import { readRows, trajectoryOf } from "./adaptive/trajectory.ts";
-import { odeDefaults } from "./defaults.ts";
+import { checkState, type ControlledEquation, fieldOf } from "./cdeint.ts";
+import { stepChoiceOf } from "./check_arguments.ts";
+import { cdeSolveOptionNames, type CdeSolveOptions, equationAlong } from "./controlled.ts";
+import { cdeDefaults, odeDefaults, type SolveDefaults } from "./defaults.ts";
 import { type DenseSolution, denseSolution } from "./dense_solution.ts";
 import { checkOutputTimes, shiftTimes, stepTimes } from "./fixed/step_times.ts";
 import { isAdaptive, methodOf } from "./methods.ts";
@@ -17,11 +20,11 @@ import { normOf, type ShiftedField, shiftField, solveTimed } from "./odeint.ts";
 import { type PackedState, packState } from "./packed_state.ts";
 import type { VectorField } from "./runge_kutta.ts";
 import { checkSave, joinTimes, type SaveAt, savedTimes } from "./save_options.ts";
-import { solveOptionNames, type SolveOptions } from "./solve_options.ts";
+import type { SolveOptions } from "./solve_options.ts";
 import { type SolveTimes, solveTimes } from "./time_gradients.ts";
 
 /** Options of {@linkcode solve}. */
-export interface SaveSolveOptions<S extends Tree, R extends Tree = S> extends SolveOptions {
+export interface SaveSolveOptions<S extends Tree, R extends Tree = S> extends CdeSolveOptions {
   /** The states that are saved: by default, the last one. */
   save?: SaveAt<S, R>;
   /**
@@ -34,7 +37,7 @@ export interface SaveSolveOptions<S extends Tree, R extends Tree = S> extends So
 }
 
 const optionNames: OptionNames<SaveSolveOptions<Tensor>> = {
-  ...solveOptionNames,
+  ...cdeSolveOptionNames,
   save: "optional",
   throw: "optional",
 };
@@ -62,7 +65,8 @@ export interface Solution<S extends Tree, R extends Tree = S> {
 }
 
 /**
- * Solves dy/dt = f(t, y), and saves what `save` asks for. {@linkcode odeint} is the short form for output times.
+ * Solves dy/dt = f(t, y), or dy = f(t, y) dX(t) along a control, and saves what `save` asks for. {@linkcode odeint} and
+ * {@linkcode cdeint} are the short forms for output times.
  *
  * All samples are solved to the end of the interval, whatever their times. Works inside `jit` (on the CPU), `vmap`, `jvp`, `grad`
  * and `scan`, except that adaptive steps have no known number inside `jit`: `save.steps` and `save.dense` throw there.
@@ -88,33 +92,45 @@ export interface Solution<S extends Tree, R extends Tree = S> {
  * console.log(y.shape); // [3, 2]: times and samples
  * ```
  *
- * @param f The vector field, as of {@linkcode odeint}.
+ * @example Along a control, with the times of each series
+ * ```ts
+ * import { CubicSpline, naturalCubicCoeffs, ones, solve, type Tensor } from "@weft/weft";
+ *
+ * const X = CubicSpline(naturalCubicCoeffs(ones([2, 10, 3]))); // 2 series of 10 observations in 3 channels
+ * const equation = { X, f: (_t: Tensor, z: Tensor) => z.tanh().expandDims(-1).broadcastTo([2, 4, 3]) };
+ * const { y } = solve(equation, ones([2, 4]), X.interval, { save: { t: [[1, 5.5, 8], [3, NaN, NaN]] } });
+ * console.log(y.shape); // [3, 2, 4]: times, series and hidden channels
+ * ```
+ *
+ * @param f The vector field, as of {@linkcode odeint}; or a control and the vector field of {@linkcode cdeint}. The defaults are
+ * those of that function.
  * @param y0 The state at the first time: a tensor or a tree of tensors.
  * @param interval The first and the last time. First-order gradients flow to a tensor.
  * @param options As of {@linkcode odeint}, and what to save.
- * @throws {RangeError | ShapeError | TypeError | OptionError} As {@linkcode odeint}, and if times to save are outside the interval,
- * not monotone, or do not fit the samples.
+ * @throws {RangeError | ShapeError | TypeError | OptionError} As {@linkcode odeint} or {@linkcode cdeint}, and if times to save
+ * are outside the interval, not monotone, or do not fit the samples.
  */
 export function solve<S extends Tree, R extends Tree = S>(
-  f: VectorField<S>,
+  f: VectorField<S> | ControlledEquation<S>,
   y0: S,
   interval: Tensor | ArrayLike<number>,
   options: SaveSolveOptions<S, R> & { save: { dense: true } },
 ): Solution<S, R> & { readonly dense: DenseSolution<S> };
 /** {@linkcode solve} without a dense solution. */
 export function solve<S extends Tree, R extends Tree = S>(
-  f: VectorField<S>,
+  f: VectorField<S> | ControlledEquation<S>,
   y0: S,
   interval: Tensor | ArrayLike<number>,
   options?: SaveSolveOptions<S, R>,
 ): Solution<S, R>;
 export function solve<S extends Tree, R extends Tree = S>(
-  f: VectorField<S>,
+  f: VectorField<S> | ControlledEquation<S>,
   y0: S,
   interval: Tensor | ArrayLike<number>,
   options: SaveSolveOptions<S, R> = {},
 ): Solution<S, R> {
-  checkFunction("solve", "f", f);
+  const along = isAlong(f) ? f : undefined;
+  checkFunction("solve", along ? "f.f" : "f", along ? along.f : f);
   checkOptions("solve", options, optionNames);
   const { save = {}, throw: throws = true, statistics = {} as SolveStatistics, ...others } = options;
   checkSave(save);
@@ -126,11 +142,21 @@ export function solve<S extends Tree, R extends Tree = S>(
   }
   checkOutputTimes(span.host, "solve");
   const state = packState(y0, "solve", normOf(options));
-  const field = shiftField(f, state, span.host, options);
-  const solver = { ...others, statistics };
-  const chosen = solver.method ?? solver.steps?.method ?? odeDefaults.method;
+  if (along) checkState("solve", "y0", y0);
+  else if (options.stepsPerPiece !== undefined) {
+    throw new OptionError("unusable-option", "solve: the option stepsPerPiece needs a control", {
+      option: "stepsPerPiece",
+      fixes: ["pass { X, f } as equation, or leave it out"],
+    });
+  }
+  const { field, solver } = along
+    ? equationAlong(along.X, fieldOf(along.X, along.f, "solve"), state, span.host, others, "solve")
+    : { field: shiftField(f as VectorField<S>, state, span.host, options), solver: others };
+  const defaults = along ? cdeDefaults : odeDefaults;
+  const chosen = solver.method ?? solver.steps?.method ?? defaults.method;
   const run = isAdaptive(methodOf(chosen)) ? solveInOwnSteps : solveInFixedSteps;
-  const { saved, t, result, counts, dense } = run(field, state, span, save, solver, throws);
+  const own = { ...solver, statistics };
+  const { saved, t, result, counts, dense } = run(field, state, span, save, own, defaults, throws);
   return {
     t: t.rank === 2 ? t.permute([1, 0]) : t,
     y: finish(saved, t, state, save, normOf(options) === "sample", span.host[0]),
@@ -140,6 +166,10 @@ export function solve<S extends Tree, R extends Tree = S>(
     ...counts ? { counts } : {},
     ...dense ? { dense: dense as DenseSolution<S> } : {},
   };
+}
+
+function isAlong<S extends Tree>(f: VectorField<S> | ControlledEquation<S>): f is ControlledEquation<S> {
+  return typeof f === "object" && f !== null && "X" in f;
 }
 
 /** States that were saved, with their times `(rows)` or `(rows, samples)`. */
@@ -157,10 +187,11 @@ type Run = <S extends Tree>(
   span: SolveTimes,
   save: SaveAt<S, Tree>,
   solver: SolveOptions,
+  defaults: SolveDefaults,
   throws: boolean,
 ) => Rows;
 
-const solveInOwnSteps: Run = (field, state, span, save, solver, throws) => {
+const solveInOwnSteps: Run = (field, state, span, save, solver, defaults, throws) => {
   const { y0 } = state;
   const { origin } = field;
   const times = savedTimes(save, span, y0);
@@ -171,7 +202,7 @@ const solveInOwnSteps: Run = (field, state, span, save, solver, throws) => {
     all: times.rows.flatMap((row) => row.filter(Number.isFinite).map((time) => time - origin)),
     ofSamples: true,
   };
-  const solved = solveTimed(field, state, times.nodes, solver, odeDefaults, { rows, keepsSteps, throws });
+  const solved = solveTimed(field, state, times.nodes, solver, defaults, { rows, keepsSteps, throws });
   const { trajectory, result } = solved;
   const dense = save.dense ? denseSolution(trajectory!, state, origin) : undefined;
   if (!save.steps) return { saved: pick(solved, times.kept), t: times.t, result, dense };
@@ -188,10 +219,11 @@ const solveInOwnSteps: Run = (field, state, span, save, solver, throws) => {
   return { saved, t: saved.t.add(origin), result, counts, dense };
 };
 
-const solveInFixedSteps: Run = (field, state, span, save, solver) => {
+const solveInFixedSteps: Run = (field, state, span, save, solver, defaults) => {
   const { y0 } = state;
   const { origin } = field;
-  const { grid: points, stepSize, ...others } = solver;
+  const { grid: _, stepSize: __, controller: ___, ...others } = solver;
+  const { grid: points, stepSize } = stepChoiceOf(solver, 0);
   const times = savedTimes(save, span, y0);
   if (times.rows && points === undefined && stepSize === undefined) {
     throw new OptionError(
@@ -212,8 +244,8 @@ const solveInFixedSteps: Run = (field, state, span, save, solver) => {
   const needsAll = save.steps || save.dense || times.rows;
   const grid = needsAll ? stepTimes(times.nodes.host, { grid: points, stepSize }) : times.nodes.host;
   const solved = needsAll
-    ? solveTimed(field, state, joinTimes(grid, times.sources), others, odeDefaults)
-    : solveTimed(field, state, times.nodes, solver, odeDefaults);
+    ? solveTimed(field, state, joinTimes(grid, times.sources), others, defaults)
+    : solveTimed(field, state, times.nodes, solver, defaults);
   const { y } = solved;
   const isFinite = y.select(0, -1).isFinite().all();
   const result = isFinite.where(0, solveResults.indexOf("notFinite")).cast("int32");
@@ -239,7 +271,7 @@ const solveInFixedSteps: Run = (field, state, span, save, solver) => {
 
 /** Some rows. */
 function pick(solved: Solved, kept: readonly number[] | undefined): Solved {
-  if (!kept || kept.length === solved.y.shape[0]) return solved;
+  if (!kept || kept.length === solved.y.shape[0] && kept.every((row, i) => row === i)) return solved;
   const rows = tensor(kept, { dtype: "int32" });
   return { ...solved, y: solved.y.take(rows), valid: solved.valid?.take(rows) };
 }

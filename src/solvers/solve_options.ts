@@ -4,7 +4,7 @@ import type { Tensor } from "../tensor/tensor.ts";
 import type { OptionNames } from "../device/options.ts";
 import type { SolveStatistics } from "./adaptive/adaptive.ts";
 import type { Steps } from "./adaptive/steps.ts";
-import type { ErrorNorm } from "./adaptive/step_control.ts";
+import type { ErrorNorm, ErrorNormFunction } from "./adaptive/step_control.ts";
 import type { StepController } from "./control/controller.ts";
 import type { Tolerance } from "./control/tolerances.ts";
 import type { MethodChoice } from "./methods.ts";
@@ -35,8 +35,11 @@ export interface SolveOptions {
    * method it is the first step size, which is otherwise estimated.
    */
   stepSize?: number;
-  /** End times of the steps of a fixed-step method, instead of a step size. The first and the last of `t` are added. */
-  grid?: ArrayLike<number>;
+  /**
+   * End times of the steps of a fixed-step method, instead of a step size. The first and the last of `t` are added. They are constants:
+   * requesting their gradient throws an error.
+   */
+  grid?: Tensor | ArrayLike<number>;
   /**
    * Relative tolerance. 1e-7 by default, as in torchdiffeq; 1e-4 along a control and in models, as in torchcde. The error of an
    * adaptive step is at most `atol + rtol |y|`. The corrections of `implicit_adams` stop at this error. A number, a vector or
@@ -46,14 +49,18 @@ export interface SolveOptions {
   /** Absolute tolerance, as `rtol`. 1e-9 by default; 1e-6 along a control and in models. */
   atol?: Tolerance;
   /**
-   * The elements over which the root mean square of the error of an adaptive step is taken. `"batch"` (default): all elements. The
-   * entire batch then takes the same steps, as in torchdiffeq. `"sample"`: the elements of each sample, which is a position along
-   * the first axis of the state. Each sample then takes its own steps; the search for them is compiled, and the solution of a
-   * sample does not depend on the others. The vector field receives one time per sample, `(batch, 1, ...)`, which broadcasts
-   * against the state; for a state of several tensors, against the tensor with the most axes. The steps of the continuous adjoint
-   * are always those of the batch.
+   * The norm of the error of an adaptive step: the elements over which the root mean square is taken, or a function. `"batch"`
+   * (default): all elements. The entire batch then takes the same steps, as in torchdiffeq. `"sample"`: the elements of each sample,
+   * which is a position along the first axis of the state. Each sample then takes its own steps; the search for them is compiled,
+   * and the solution of a sample does not depend on the others. The vector field receives one time per sample, `(batch, 1, ...)`,
+   * which broadcasts against the state; for a state of several tensors, against the tensor with the most axes. The steps of the
+   * continuous adjoint are always those of the batch.
+   *
+   * A function gets the error in units of the tolerances, with the structure and shapes of the state, and returns a scalar. The batch
+   * takes the same steps; `vmap` of a solve gives each example separate steps. Elements that the function leaves out have no error
+   * control. The continuous adjoint applies the function to the state and to the adjoint, and takes the maximum.
    */
-  norm?: ErrorNorm;
+  norm?: ErrorNorm | ErrorNormFunction;
   /** The steps of an adaptive method, from `findOdeintSteps` or `findCdeintSteps`. */
   steps?: AdaptiveSteps;
   /**

@@ -3,16 +3,17 @@ import { type Closure, TracedFunction, Uncompilable } from "../compile/loop/loop
 import { type TensorSpec, withCommonSubexpressions } from "../tensor/primitive.ts";
 import { NoValuesError } from "../tensor/symbolic.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { ErrorNorm } from "./adaptive/step_control.ts";
+import type { ErrorNorm, ErrorScale } from "./adaptive/step_control.ts";
 import { columnShape } from "./adaptive/steps.ts";
 import type { VectorField } from "./runge_kutta.ts";
 
 // deno-lint-ignore no-explicit-any
 type TensorFunction = (...inputs: any[]) => Tensor;
 
-/** A vector field, and its origin if it was traced. */
+/** A vector field and the user's norm, and their origin if they were traced. */
 export interface ClosedField {
   readonly f: VectorField;
+  readonly measure?: ErrorScale["measure"];
   readonly closure?: Closure;
 }
 
@@ -57,20 +58,26 @@ export function traceFunctions<F extends readonly TensorFunction[]>(
   };
 }
 
+/** A traced vector field, and the traced norm of the user if there is one. */
+export type TracedField = TracedFunctions<
+  readonly [VectorField] | readonly [VectorField, measure: NonNullable<ErrorScale["measure"]>]
+>;
+
 /** Traces a vector field of packed states, as {@linkcode traceFunctions}. */
 export function traceField(
   f: VectorField,
   y0: Tensor,
-  norm: ErrorNorm,
+  { norm, measure }: { readonly norm: ErrorNorm; readonly measure?: ErrorScale["measure"] },
   isRequired = false,
-): TracedFunctions<[VectorField]> | undefined {
-  return traceFunctions([f], [[timeSpec(y0, norm), y0]], isRequired);
+): TracedField | undefined {
+  const functions = measure ? [f, measure] as const : [f] as const;
+  return traceFunctions<typeof functions>(functions, [[timeSpec(y0, norm), y0], [y0]], isRequired);
 }
 
 /** A traced vector field, with other tensors in place of those that it closes over. */
-export function closedField(traced: TracedFunctions<[VectorField]>, tensors = traced.tensors): ClosedField {
-  const { functions: [f], closure } = traced.with(tensors);
-  return { f, closure };
+export function closedField(traced: TracedField, tensors = traced.tensors): ClosedField {
+  const { functions: [f, measure], closure } = traced.with(tensors);
+  return { f, measure, closure };
 }
 
 /** The time that a vector field of packed states receives: a scalar, or a column of one time for each sample. */

@@ -337,11 +337,6 @@ Deno.test("vmap says why it cannot map", () => {
   throws(() => vmap((x: Tensor) => x, { inAxes: 2 })(x), /axis 2 of 0 does not exist: its shape is \(3, 2\)/);
   throws(() => vmap((x: Tensor) => x, { inAxes: [0, 0] })(x), /./);
   throws(() => vmap((x: Tensor) => x, { outAxes: null })(x), /the result differs between examples/);
-  const solveBy = (options: SolveOptions) => (x: Tensor) => odeint((_t, y) => y.mul(x), x, [0, 1], options);
-  throws(
-    () => vmap(grad((x: Tensor) => solveBy({ adjoint: "continuous" })(x).sum()))(x),
-    /vmap cannot do for each example; use the adjoint "direct"/,
-  );
 });
 
 testOnDevices("per-example gradients and tangents around a compiled scan and a solve", async () => {

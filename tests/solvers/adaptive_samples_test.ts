@@ -330,7 +330,7 @@ const wrong: [name: string, call: () => unknown, message: RegExp][] = [
   [
     "another norm",
     () => odeint(decay, ones([2]), [0, 1], { method: "dopri5", norm: "max" as "batch" }),
-    /norm "max" is unknown; use "batch" or "sample"/,
+    /norm "max" is unknown; use "batch", "sample", or a function of the error/,
   ],
   [
     "a state without samples",

@@ -125,7 +125,7 @@ Deno.test("cdeint reports the shapes if control and state have different batches
   const batch = LinearInterpolation(zeros([3, 4, 2]));
   assert.throws(
     () => cdeint(batch, (_t, z) => z.expandDims(2).mul(ones([2])), zeros([5, 3]), [0, 2]),
-    /cdeint: X has values of shape \(3, 2\), z0 has \(5, 3\); expected the same axes before the last axis/,
+    /cdeint: X has values of shape \(3, 2\), the state has \(5, 3\); expected the same axes before the last axis/,
   );
 });
 
@@ -148,7 +148,7 @@ Deno.test("with per-sample steps, one series can control all samples, and other 
 Deno.test("cdeint reports the dtypes if control and state differ", () => {
   assert.throws(
     () => cdeint(X(), (_t, z) => z.expandDims(2).mul(ones([2])), zeros([1, 3], { dtype: "float64" }), [0, 2]),
-    /cdeint: X is float32, z0 float64; convert one with \.cast/,
+    /cdeint: X is float32, the state float64; convert one with \.cast/,
   );
 });
 

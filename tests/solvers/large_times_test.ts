@@ -56,7 +56,11 @@ const solves: SolveOptions[] = [
 /** The options with all times shifted. */
 function moved({ grid, jumpTimes, ...options }: SolveOptions, by: number): SolveOptions {
   const move = (times?: ArrayLike<number>) => times && Array.from(times, (t) => t + by);
-  return { ...options, grid: move(grid), jumpTimes: move(jumpTimes as ArrayLike<number>) };
+  return {
+    ...options,
+    grid: move(grid as ArrayLike<number>),
+    jumpTimes: move(jumpTimes as ArrayLike<number>),
+  };
 }
 
 for (const options of solves) {

@@ -24,6 +24,7 @@ import {
 } from "../../mod.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { longOnSoftware, testOnBoth, testOnCpu, testOnDevices } from "../devices.ts";
+import { normalDistance } from "./normal_distance.ts";
 
 const float64 = { dtype: "float64" } as const;
 
@@ -82,21 +83,6 @@ testOnDevices("an Ornstein-Uhlenbeck process has its mean, variance and covarian
   const covariance = await centred(half).mul(centred(end)).mean().item();
   assert.ok(Math.abs(covariance - Math.exp(-theta / 2) * variance(0.5)) < 0.01, `${covariance}`);
 });
-
-/** The largest difference between the distribution of samples and the standard normal one (Kolmogorov and Smirnov). */
-function normalDistance(samples: ArrayLike<number>): number {
-  const sorted = Float64Array.from(samples).sort();
-  const cdf = (x: number) => {
-    // The series of Marsaglia (2004).
-    let [sum, term] = [x, x];
-    for (let i = 1; i < 100; i++) sum += term *= x * x / (2 * i + 1);
-    return Math.abs(x) > 6 ? Number(x > 0) : 0.5 + sum * Math.exp(-x * x / 2) / Math.sqrt(2 * Math.PI);
-  };
-  return sorted.reduce((worst, x, i) => {
-    const p = cdf(x);
-    return Math.max(worst, Math.abs(p - i / sorted.length), Math.abs(p - (i + 1) / sorted.length));
-  }, 0);
-}
 
 testOnDevices(
   "Brownian increments are independent normal numbers with the variance of their interval",

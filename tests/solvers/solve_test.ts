@@ -1,6 +1,7 @@
 /** The states that a solve saves, dense solutions and failures. */
 import assert from "node:assert/strict";
 import {
+  constantStepSize,
   findOdeintSteps,
   grad,
   jit,
@@ -73,6 +74,9 @@ for (const [name, options] of Object.entries(methods)) {
       [{ t: [0.3, 1.1], start: true, end: true }, [0, 1, 2, 3]],
       [{ t: [0, 0.3, 1.1, 2] }, [0, 1, 2, 3]],
       [{ t: numbers([0.3]), end: true }, [1, 3]],
+      [{ t: [0], start: true }, [0, 0]],
+      [{ t: [2], end: true }, [3, 3]],
+      [{ t: [0, 2], start: true, end: true }, [0, 0, 3, 3]],
     ] as const;
     for (const [save, rows] of cases) {
       const { t, y, result } = run(save);
@@ -260,6 +264,19 @@ Deno.test("the first step may fail", async () => {
   assert.equal(await counts!.item(), 1);
   await assertClose(y, numbers([[1]]), 0);
   assert.ok(Number.isNaN(await dense.evaluate(0.5).item()));
+});
+
+Deno.test("fixed steps of a controller are saved as those of a step size", async () => {
+  const saves: SaveSolveOptions<Tensor>["save"][] = [{ steps: true, start: true }, {
+    t: [[0.15, 1], [1.5, NaN]],
+  }];
+  for (const save of saves) {
+    const [found, expected] = [{ controller: constantStepSize(0.1) }, { stepSize: 0.1 }].map((options) =>
+      solve(field, y0, [0, 2], { method: "rk4", ...options, save })
+    );
+    await assertClose(found.t, expected.t, 0);
+    await assertClose(found.y, expected.y, 0);
+  }
 });
 
 Deno.test("fixed steps to infinity end with notFinite", async () => {

@@ -71,6 +71,7 @@ export class TracedFunction {
    *
    * @param input Position of the argument whose gradient is wanted.
    * @param constants The constants whose gradients are wanted.
+   * @param closedOver Other tensors in place of {@linkcode closedOver}.
    * @returns Gradients; undefined if zero.
    */
   pull(
@@ -78,8 +79,9 @@ export class TracedFunction {
     cotangent: Tensor,
     input: number,
     constants: readonly Tensor[],
+    closedOver = this.closedOver,
   ): { output: Tensor; gradient?: Tensor; ofConstants: (Tensor | undefined)[] } {
-    const values = this.#values(inputs);
+    const values = this.#values(inputs, closedOver);
     const nodes = new Map(this.#closedOver.map(({ node, tensor }) => [tensor, node]));
     const wanted = [this.#inputs[input], ...constants.map((x) => nodes.get(x)!)];
     const cotangents = new Map<Node, Tensor>([[this.#output, cotangent]]);

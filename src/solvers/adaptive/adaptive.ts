@@ -20,7 +20,7 @@ import { type AdaptiveOptions, largestCount, type StepList, type Steps } from ".
 import { readRows, type RowTimes, type Saved, type Trajectory } from "./trajectory.ts";
 import type { AdaptiveMethod } from "./embedded.ts";
 import type { Parts, PartsField, VectorField } from "../runge_kutta.ts";
-import { type ClosedField, closedField, type TracedFunctions, traceField } from "../traced_functions.ts";
+import { type ClosedField, closedField, type TracedField, traceField } from "../traced_functions.ts";
 
 /** The cost of a solve. */
 export interface SolveStatistics {
@@ -110,10 +110,10 @@ export function* findSteps(
   options: AdaptiveOptions & ScanOptions,
 ): Reading<Steps> {
   const interval = [times[0], times[times.length - 1]] as const;
-  const traced = options.compile === false ? undefined : traceField(f, y0, options.norm);
-  const field = traced ? closedField(traced) : { f };
-  const { closure } = field;
-  return (yield* searchSteps(tableau, ofParts(field.f), [y0], interval, options, { closure })).steps;
+  const traced = options.compile === false ? undefined : traceField(f, y0, options);
+  const { f: field, closure, measure } = traced ? closedField(traced) : { ...options, f };
+  return (yield* searchSteps(tableau, ofParts(field), [y0], interval, { ...options, measure }, { closure }))
+    .steps;
 }
 
 function ofParts(f: VectorField): PartsField {
@@ -156,13 +156,16 @@ export function solveAdaptively(
   }
   if (!given && !isRepeated && beneathAll(y0).values.device.info.kind !== "cpu") throw cannotRead(y0);
   const { norm } = given ?? options;
+  const { measure } = options;
   const interval = [times[0], times[times.length - 1]] as const;
   const { result: { traced, field, start }, release } = tidyLater(() => {
     // Without compilation, the function itself runs.
     const isTraced = isRepeated || options.compile !== false;
-    const traced = isTraced ? traceField(f, y0, norm, isRepeated) : undefined;
-    const field = traced ? closedField(traced) : { f };
-    const start = given ? undefined : startOf(tableau, ofParts(field.f), [y0], interval, options);
+    const traced = isTraced ? traceField(f, y0, { norm, measure }, isRepeated) : undefined;
+    const field = traced ? closedField(traced) : { f, measure };
+    const start = given
+      ? undefined
+      : startOf(tableau, ofParts(field.f), [y0], interval, { ...options, measure: field.measure });
     return { traced, field, start };
   });
   if (isRepeated) {
@@ -200,7 +203,7 @@ function solveClosed(
     const isFinal = !rows && !keepsSteps && times.length === 2 && derivativeOrder() === 0 && !isRecording();
     const wantsFinal = isFinal && options.norm === "batch";
     final = tidy(() => {
-      const searched = { ...options, throws };
+      const searched = { ...options, measure: field.measure, throws };
       const goal = { wantsFinal, closure: field.closure, start };
       const found = runSearch(searchSteps(tableau, ofParts(field.f), [y0], interval, searched, goal));
       steps = found.steps;
@@ -260,7 +263,7 @@ function codeOf({ failure }: StepList): number {
 
 /** Solves in each call of a function of `jit` again. */
 function inEachCallOf(
-  field: TracedFunctions<[VectorField]>,
+  field: TracedField,
   y0: Tensor,
   { slope, size }: SearchStart,
   { norm, watchedJumps }: AdaptiveOptions,

@@ -91,7 +91,7 @@ export function startOf(
   f: PartsField,
   y0: Parts,
   [begin, finish]: readonly [number, number],
-  { rtol, atol, norm, controller, stepSize, jumps }: AdaptiveOptions,
+  { rtol, atol, norm, measure, controller, stepSize, jumps }: AdaptiveOptions,
   controlled = y0.length,
 ): SearchStart {
   const { dtype } = y0[0];
@@ -105,7 +105,7 @@ export function startOf(
     const control = (parts: Parts) => parts.slice(0, controlled);
     const later = (distance: Tensor, z: Parts) =>
       control(f(distance.add(begin), [...z, ...y.slice(controlled)]));
-    const scale = { rtol: toleranceFor(rtol, y[0]), atol: toleranceFor(atol, y[0]) };
+    const scale = { rtol: toleranceFor(rtol, y[0]), atol: toleranceFor(atol, y[0]), measure };
     return firstStep(later, direction, control(y), control(known), errorOrderOf(tableau), scale, norm);
   });
   return { slope, size: limitSize(controller, size) };
@@ -127,7 +127,7 @@ export function* searchSteps(
   const [begin, finish] = interval;
   const { dtype } = y0[0];
   const { method, tensors } = withConstants(tableau, y0[0], options.norm);
-  const { norm, maxSteps, compile, controller } = options;
+  const { norm, maxSteps, compile, controller, measure } = options;
   const [rtol, atol] = [options.rtol, options.atol].map((tolerance) => toleranceFor(tolerance, y0[0]));
   const { controlled = y0.length, wantsFinal = false, closure } = goal;
   const direction = Math.sign(finish - begin);
@@ -190,7 +190,7 @@ export function* searchSteps(
       y,
       slope,
     );
-    const ratio = stepError(tableau, step, y, dt, { rtol, atol }, norm, controlled);
+    const ratio = stepError(tableau, step, y, dt, { rtol, atol, measure }, norm, controlled);
     const goes = from.goes.greater(0);
     const { accepted, next, fails } = decide(controller, order, ratio, from.errors, size, length);
     const taken = goes.and(accepted);

@@ -12,6 +12,8 @@ import type { Parts } from "../runge_kutta.ts";
 export interface ErrorScale {
   readonly rtol: TensorLike;
   readonly atol: TensorLike;
+  /** The norm of a part in units of its tolerances, instead of the root mean square. */
+  readonly measure?: (error: Tensor) => Tensor;
 }
 
 /**
@@ -21,11 +23,19 @@ export interface ErrorScale {
 export type ErrorNorm = "batch" | "sample";
 
 /**
- * The root mean square of each part relative to a scale, 0 for empty parts. The maximum over parts is returned: as a scalar, or as
- * `(batch, 1, ...)` with the norm `"sample"`.
+ * A norm of the error of a step: a function of the error in units of the tolerances, which has the structure and shapes of the
+ * state. Returns a scalar tensor. A step with a norm above 1 is repeated with a smaller size.
  */
-function normOf(parts: Parts, scales: Parts, norm: ErrorNorm): Tensor {
+// deno-lint-ignore no-explicit-any
+export type ErrorNormFunction = (error: any) => Tensor;
+
+/**
+ * The norm of each part relative to a scale: `measure`, or the root mean square, which is 0 for empty parts. The maximum over
+ * parts is returned: as a scalar, or as `(batch, 1, ...)` with the norm `"sample"`.
+ */
+function normOf(parts: Parts, scales: Parts, norm: ErrorNorm, measure: ErrorScale["measure"]): Tensor {
   return parts.map((part, i) => {
+    if (measure) return measure(part.div(scales[i]));
     const axes = part.shape.map((_, axis) => axis).slice(norm === "sample" ? 1 : 0);
     const squares = part.div(scales[i]).square();
     const keep = { keepDims: norm === "sample" };
@@ -59,11 +69,11 @@ export function errorRatio(
   error: Parts,
   before: Parts,
   after: Parts,
-  { rtol, atol }: ErrorScale,
+  { rtol, atol, measure }: ErrorScale,
   norm: ErrorNorm,
 ): Tensor {
   const scales = before.map((y, i) => y.abs().maximum(after[i].abs()).mul(rtol).add(atol));
-  return normOf(error, scales, norm);
+  return normOf(error, scales, norm, measure);
 }
 
 /**
@@ -78,17 +88,17 @@ export function firstStep(
   y: Parts,
   slope: Parts,
   order: number,
-  { rtol, atol }: ErrorScale,
+  { rtol, atol, measure }: ErrorScale,
   norm: ErrorNorm,
 ): Tensor {
   const scales = y.map((part) => part.abs().mul(rtol).add(atol));
-  const [size, speed] = [normOf(y, scales, norm), normOf(slope, scales, norm)];
+  const [size, speed] = [y, slope].map((parts) => normOf(parts, scales, norm, measure));
   const isSmall = size.less(1e-5).or(speed.less(1e-5));
   const trial = isSmall.where(1e-6, size.div(isSmall.where(1, speed)).mul(0.01));
   const distance = trial.mul(direction);
   const moved = y.map((part, i) => part.add(slope[i].mul(distance)));
   const difference = later(distance, moved).map((part, i) => part.sub(slope[i]));
-  const change = normOf(difference, scales, norm).div(trial);
+  const change = normOf(difference, scales, norm, measure).div(trial);
   const fastest = speed.maximum(change);
   const isStill = fastest.lessEqual(1e-15);
   const guess = isStill.where(

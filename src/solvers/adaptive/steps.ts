@@ -8,7 +8,7 @@ import { smallestTime } from "./clock.ts";
 import type { ErrorController } from "../control/controller.ts";
 import type { Tolerances } from "../control/tolerances.ts";
 import type { FailureReason } from "../divergence.ts";
-import { type ErrorNorm, precisionOf } from "./step_control.ts";
+import { type ErrorNorm, type ErrorScale, precisionOf } from "./step_control.ts";
 
 /** Options of the search for steps. */
 export interface AdaptiveOptions extends Tolerances {
@@ -26,6 +26,8 @@ export interface AdaptiveOptions extends Tolerances {
   readonly origin: number;
   readonly controller: ErrorController;
   readonly norm: ErrorNorm;
+  /** The user's norm, of a packed state. */
+  readonly measure?: ErrorScale["measure"];
   /** Whether a sample that does not reach the end is an error. Default: true. */
   readonly throws?: boolean;
 }

@@ -5,10 +5,19 @@
  * steps.
  */
 import { differentiate } from "../../autodiff/differentiate.ts";
+import { Transformation } from "../../autodiff/transformation.ts";
+import { inEachCall } from "../../compile/jit/each_call.ts";
 import { Loop, TracedFunction } from "../../compile/loop/loop.ts";
 import { tensor } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
-import { hasValues, isRecording, isWatched, record, withoutRecording } from "../../tensor/primitive.ts";
+import {
+  beneath,
+  isRecording,
+  isWatched,
+  record,
+  traceOf,
+  withoutRecording,
+} from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { solveParts } from "../adaptive/adaptive.ts";
@@ -59,6 +68,8 @@ export function solveWithAdjoint<T>(
   ) => AdjointSolution,
   isOfSteps = false,
 ): T {
+  // A recorder outside of a transformation, as in grad(vmap(solve)), sees the steps of all examples instead of the adjoint.
+  if (withoutRecording(isRecording)) return solve(f);
   const field = traceField(f, y0);
   const forwards = () => solve((t, y) => field.call(t, y));
   const solution = withoutRecording(() => tidy(forwards));
@@ -96,6 +107,13 @@ type AdjointArguments = [
   constants: readonly Tensor[],
 ];
 
+/** Whether a tensor, or the values of its examples, are watched. */
+function isWatchedWithin(x: Tensor): boolean {
+  const trace = traceOf([x]);
+  if (isWatched(x) || !(trace instanceof Transformation)) return isWatched(x);
+  return beneath(trace, () => trace.allParts(x).some(isWatchedWithin));
+}
+
 /**
  * Solves the adjoint equation with an adaptive method. The errors of the gradients of constants are not controlled.
  *
@@ -108,37 +126,31 @@ export function solveBackwardsAdaptively(
   ...[field, states, [ofStates], constants]: AdjointArguments
 ): AdjointSolution {
   const cotangent = ofStates!;
-  if ([states, cotangent, ...constants].some(isWatched)) {
+  if ([states, cotangent, ...constants].some(isWatchedWithin)) {
     throw new Error(
       `odeint: a second gradient is requested, which the adjoint "continuous" of ${tableau.name} does not support; use the ` +
         'adjoint "direct", or a fixed-step method, such as rk4',
     );
   }
-  if (![states, cotangent, ...constants].every(hasValues)) {
-    throw new Error(
-      `odeint: the adjoint "continuous" of ${tableau.name} chooses its steps while it runs, which vmap cannot do for each ` +
-        'example; use the adjoint "direct"',
-    );
-  }
-  const augmented: PartsField = (t, [y, a]) => {
-    const { output, gradient = y.zerosLike(), ofConstants } = field.pull([t, y], a.neg(), 1, constants);
-    return [output, gradient, ...constants.map((x, i) => ofConstants[i] ?? x.zerosLike())];
-  };
-  let a = cotangent.select(0, -1);
-  let sums = constants.map((x) => x.zerosLike());
-  for (let i = times.length - 1; i > 0; i--) {
-    const interval = [times[i], times[i - 1]] as const;
-    const [, adjoint, ...added] = solveParts(
-      tableau,
-      augmented,
-      [states.select(0, i), a, ...sums],
-      interval,
-      options,
-      2,
-    );
-    a = adjoint.add(cotangent.select(0, i - 1));
-    sums = added;
-  }
+  // Inside jit, each call chooses its steps.
+  const [a, ...sums] = inEachCall(
+    [states, cotangent, ...field.closedOver],
+    ([states, cotangent, ...closedOver]) => {
+      const augmented: PartsField = (t, [y, a]) => {
+        const pulled = field.pull([t, y], a.neg(), 1, constants, closedOver);
+        const { output, gradient = y.zerosLike(), ofConstants } = pulled;
+        return [output, gradient, ...constants.map((x, i) => ofConstants[i] ?? x.zerosLike())];
+      };
+      let parts = [cotangent.select(0, -1), ...constants.map((x) => x.zerosLike())];
+      for (let i = times.length - 1; i > 0; i--) {
+        const interval = [times[i], times[i - 1]] as const;
+        const from = [states.select(0, i), ...parts];
+        const [, adjoint, ...added] = solveParts(tableau, augmented, from, interval, options, 2);
+        parts = [adjoint.add(cotangent.select(0, i - 1)), ...added];
+      }
+      return parts;
+    },
+  );
   return { a, sums };
 }
 

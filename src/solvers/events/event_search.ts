@@ -151,7 +151,7 @@ export function* searchEvents(
   const { values: valuesOf, owners, terminal, maxEvents, restart, closure } = events;
   const [begin, finish] = interval;
   const { dtype } = y0;
-  const { norm, maxSteps, compile, controller } = options;
+  const { norm, maxSteps, compile, controller, measure } = options;
   const [rtol, atol] = [options.rtol, options.atol].map((tolerance) => toleranceFor(tolerance, y0));
   const direction = Math.sign(finish - begin);
   const column = norm === "sample" ? columnShape(y0) : [];
@@ -221,7 +221,7 @@ export function* searchEvents(
     const ofParts = (t: Tensor, [y]: readonly Tensor[]) => [field(t, y)];
     const step = embeddedStep(tableau, ofParts, stageTimes(time[0], length, near), dt, [y], [slope]);
     const stepEnd = step.y[0];
-    const ratio = stepError(tableau, step, [y], dt, { rtol, atol }, norm);
+    const ratio = stepError(tableau, step, [y], dt, { rtol, atol, measure }, norm);
     const decision = decide(controller, order, ratio, from.errors, size, length);
     const fails = decision.fails?.and(isSearching.not());
     const after = valuesOf(turned(end[0]), stepEnd);

@@ -2,7 +2,7 @@
  * Brownian increments from a counter-based generator. The increments of a step depend on the key, the number of the step and its
  * length alone. So a reverse pass draws them again, and memory need not hold them.
  */
-import type { DType } from "../../device/dtype.ts";
+import { type DType, isFloat } from "../../device/dtype.ts";
 import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { checkedShape, type Shape } from "../../device/shape.ts";
 import { vmap } from "../../autodiff/vmap.ts";
@@ -55,6 +55,7 @@ export function stepNumbers(count: number): Tensor {
  * @param shape The shape of the motions, such as `(batch, channels)`.
  * @returns `((length(t) - 1) * 2 ** refine, ...shape)`.
  * @throws {RangeError} If the times do not increase, or `refine` is not a whole number from 0 to 30.
+ * @throws {TypeError} If the type is not a float.
  */
 export function brownianIncrements(
   key: Key,
@@ -68,6 +69,9 @@ export function brownianIncrements(
     throw new RangeError(`brownianIncrements: refine is ${refine}, expected a whole number from 0 to 30`);
   }
   checkedShape("brownianIncrements", shape);
+  if (!isFloat(dtype)) {
+    throw new TypeError(`brownianIncrements: dtype is ${dtype}, expected float32 or float64`);
+  }
   const times = hostTimes(t, "brownianIncrements: t");
   checkIncreasing(times, "brownianIncrements");
   let lengths = Float64Array.from(times.subarray(1), (end, i) => end - times[i]);

@@ -7,6 +7,7 @@ import { describe } from "../../device/describe.ts";
 import { checkFunction, checkTensor } from "../../tensor/checks.ts";
 import { tensor } from "../../tensor/creation.ts";
 import { concatenate, stack } from "../../tensor/functions.ts";
+import { hostTimes } from "../../tensor/host.ts";
 import { isWatched, withoutRecording } from "../../tensor/primitive.ts";
 import type { Key } from "../../tensor/random.ts";
 import { tidy } from "../../tensor/scope.ts";
@@ -44,7 +45,7 @@ export interface SdeOptions {
   /** Step size in units of time. By default one step leads from each output time to the next. */
   stepSize?: number;
   /** End times of the steps, instead of a step size. The first and the last of `t` are added. */
-  grid?: ArrayLike<number>;
+  grid?: Tensor | ArrayLike<number>;
   /**
    * `"diagonal"` (default): a Brownian motion for each element of the state; `g` has the shape of the state.
    * `"scalar"`: one motion for each sample, which is a position along the first axis of a state of two or more axes; `g` has the
@@ -148,7 +149,8 @@ export function sdeint<S extends Tree>(
   const far = originOf(times, dtype);
   const origin = far !== 0 && uses() ? 0 : far;
   const shifted = shiftTimes(times, origin);
-  const grid = stepTimes(shifted, { stepSize, grid: options.grid && shiftTimes(options.grid, origin) });
+  const given = options.grid && hostTimes(options.grid, "sdeint: grid");
+  const grid = stepTimes(shifted, { stepSize, grid: given && shiftTimes(given, origin) });
   checkTimeResolution(shiftTimes(grid, -origin), dtype, uses);
 
   const source = noiseSource(key, equation.g, state.y0, grid, noise);
