@@ -15,6 +15,7 @@ import {
 import { embeddedStep } from "../../src/solvers/adaptive/embedded.ts";
 import type { Parts } from "../../src/solvers/runge_kutta.ts";
 import { adaptiveMethods } from "../../src/solvers/methods.ts";
+import { peekHostValues } from "../../src/tensor/host.ts";
 import { testLong, webgpu } from "../devices.ts";
 import fixture from "../fixtures/odeint.json" with { type: "json" };
 import { assertClose, type Golden } from "../golden.ts";
@@ -209,4 +210,15 @@ Deno.test("a duplicate jump time counts once", async () => {
   const run = (jumpTimes: number[]) =>
     odeint((_t, y) => y.neg(), ones([1]), [0, 1], { method: "dopri5", jumpTimes });
   assert.deepEqual(await run([0.5, 0.5]).data(), await run([0.5]).data());
+});
+
+Deno.test("a solve backwards evaluates the vector field at no time before its start", async () => {
+  const times: number[] = [];
+  const f = (t: Tensor, y: Tensor) => {
+    times.push(peekHostValues(t)![0]);
+    return y.neg();
+  };
+  const y = odeint(f, tensor([1], { dtype: "float64" }), [1, 0], { compile: false });
+  assert.ok(Math.abs(await y.select(0, 1).item() - Math.E) < 1e-5);
+  assert.ok(times.every((t) => t <= 1), `${times}`);
 });

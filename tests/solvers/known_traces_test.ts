@@ -270,3 +270,23 @@ Deno.test("found traces keep no tensors in memory", async () => {
   }
   assert.deepEqual(tensors.map((x) => x.deref()), [undefined, undefined]);
 });
+
+for (const norm of ["batch", "sample"] as const) {
+  Deno.test(`a solve after a longer and a shorter one has the same bits, norm ${norm}`, async () => {
+    const f: VectorField = (_t, y) => y.mul(w).sin();
+    const solveTo = async (end: number, stepSize: number) => {
+      const options: SolveOptions = {
+        method: "dopri5",
+        norm,
+        stepSize,
+        controller: integralController({ dtMax: 0.1 }),
+      };
+      return await odeint(f, start([3, 2]), [0, end], options).data();
+    };
+    // About 10, 400 and 10 steps. The loops take as many first steps as the loop before them took.
+    const first = await solveTo(1, 0.1);
+    await solveTo(40, 0.1);
+    assert.deepEqual(await solveTo(1, 0.1), first);
+    assert.deepEqual(await solveTo(1, 0.1), first);
+  });
+}
