@@ -196,10 +196,11 @@ const solveInOwnSteps: Run = (field, state, span, save, solver, defaults, throws
   const { origin } = field;
   const times = savedTimes(save, span, y0);
   const keepsSteps = Boolean(save.steps || save.dense);
-  const rows = times.rows && {
-    count: times.rows[0].length,
-    of: (_: StepList, i: number) => shiftTimes(times.rows![i % y0.shape[0]], origin),
-    all: times.rows.flatMap((row) => row.filter(Number.isFinite).map((time) => time - origin)),
+  const shifted = times.rows?.map((row) => shiftTimes(row, origin));
+  const rows = shifted && {
+    count: shifted[0].length,
+    of: (_: StepList, i: number) => shifted[i % y0.shape[0]],
+    all: shifted.flatMap((row) => Array.from(row.filter(Number.isFinite))),
     ofSamples: true,
   };
   const solved = solveTimed(field, state, times.nodes, solver, defaults, { rows, keepsSteps, throws });

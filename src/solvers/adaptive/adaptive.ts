@@ -174,7 +174,7 @@ export function solveAdaptively(
       y0,
       start!,
       options,
-      wanted.rows !== undefined,
+      wanted.rows,
       (field, y0, start, watchedJumps) =>
         solveClosed(tableau, field, y0, times, { ...options, watchedJumps }, start, wanted),
     );
@@ -267,17 +267,18 @@ function inEachCallOf(
   y0: Tensor,
   { slope, size }: SearchStart,
   { norm, watchedJumps }: AdaptiveOptions,
-  isSparse: boolean,
+  rows: RowTimes | undefined,
   solve: (field: ClosedField, y0: Tensor, start: SearchStart, watchedJumps?: Tensor) => Solved,
 ): Solved {
   const jumps = watchedJumps ? [watchedJumps] : [];
+  const isPadded = rows !== undefined && rows.all.length < rows.count * y0.shape[0];
   const inputs = [y0, ...slope, size, ...jumps, ...field.tensors];
   const [y, valid, result] = inEachCall(inputs, ([y0, slope, size, ...rest]) => {
     const [watched] = rest.splice(0, jumps.length);
     const { y, valid, result } = solve(closedField(field, rest), y0, { slope: [slope], size }, watched);
-    if (!result && !isSparse) return [y];
+    if (!result && !isPadded) return [y];
     // Results have the same shapes in each call.
-    const shape = [y.shape[0], ...norm === "sample" || isSparse ? [y0.shape[0]] : []];
+    const shape = [y.shape[0], ...norm === "sample" || rows ? [y0.shape[0]] : []];
     const all = valid ?? ones(shape, { dtype: y0.dtype });
     return [y, all, ...result ? [result.cast(y0.dtype)] : []];
   });

@@ -69,8 +69,9 @@ export function readRows(
   const table = (shape: readonly number[], column: (i: number) => ArrayLike<number>, type = dtype) =>
     tableOfColumns({ lists, examples }, count, shape, (_, i) => column(i), type);
   const given = lists.map((list, i) => {
-    const own = times.of(list, i);
-    return Float64Array.from({ length: count }, (_, row) => row < own.length ? own[row] : NaN);
+    const own = new Float64Array(count).fill(NaN);
+    own.set(times.of(list, i));
+    return own;
   });
   const places = lists.map((list, i) => locate(list, given[i], direction));
   const isReached = lists.map(({ ends, failure }, i) =>
@@ -92,7 +93,9 @@ export function readRows(
   );
   return {
     y: choose(support, at, samples, count).mul(weights).sum(axis + 1),
-    t: table(columns, (i) => given[i]),
+    get t() {
+      return table(columns, (i) => given[i]);
+    },
     valid: isWhole ? undefined : table(columns, (i) => isReached[i]),
   };
 }
