@@ -21,7 +21,6 @@ import {
   tensor,
   vmap,
 } from "../../mod.ts";
-import { testLong } from "../devices.ts";
 
 const float64 = { dtype: "float64" } as const;
 const statistics = (): SolveStatistics => ({ steps: 0, rejected: 0, evaluations: 0 });
@@ -76,7 +75,7 @@ for (const method of ["implicit_euler", "kvaerno3", "kvaerno5"] as const) {
   });
 }
 
-testLong("kvaerno5 solves the heat equation on 1,000 points, where dopri5 needs ten times as many steps", async () => {
+Deno.test("kvaerno5 solves the heat equation on 1,000 points, where dopri5 needs ten times as many steps", async () => {
   const { y0, rate } = lowestMode(1000);
   const [implicit, explicit] = [statistics(), statistics()];
   const tolerances = { rtol: 1e-5, atol: 1e-8 };
@@ -88,7 +87,7 @@ testLong("kvaerno5 solves the heat equation on 1,000 points, where dopri5 needs 
   assert.ok(explicit.steps > 10 * (implicit.steps + implicit.rejected), `${explicit.steps}, ${implicit.steps}`);
 });
 
-testLong("kvaerno5 solves a reaction with diffusion on 1,000 points", async () => {
+Deno.test("kvaerno5 solves a reaction with diffusion on 1,000 points", async () => {
   const [f, y0] = [brusselator(1000), brusselatorStart(1000)];
   const reference = odeint(f, y0, [0, 0.05], { method: "dopri5", rtol: 1e-8, atol: 1e-10 });
   const y = odeint(f, y0, [0, 0.05], { method: "kvaerno5", rtol: 1e-6, atol: 1e-8 });

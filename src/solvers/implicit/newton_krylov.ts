@@ -10,6 +10,7 @@ import { TracedFunction } from "../../compile/loop/loop.ts";
 import { beneathAll, peekIfKnown } from "../../compile/loop/while_loop.ts";
 import { stopGradient } from "../../tensor/functions.ts";
 import { beneath, record, traceOf, transforming, withoutAnyRecording } from "../../tensor/primitive.ts";
+import { tidy } from "../../tensor/scope.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { precisionOf } from "../adaptive/step_control.ts";
@@ -45,9 +46,9 @@ export function krylovStages(
   return (t, known, guess) => {
     const [time, base, factor] = [t, known, scale].map(asConstant);
     const matrixAt = (slope: Tensor): Matrix => [time, base.add(slope.mul(factor)), factor, ...closedOver];
-    const found = withoutAnyRecording(() => solveStage(field, matrixAt, base, asConstant(guess), tolerances));
+    const found = constant(() => solveStage(field, matrixAt, base, asConstant(guess), tolerances));
     let { slope } = found;
-    const matrix = orders > 0 ? withoutAnyRecording(() => matrixAt(slope)) : undefined;
+    const matrix = orders > 0 ? constant(() => matrixAt(slope)) : undefined;
     for (let order = 0; order < orders; order++) {
       const residual = field.call(t, known.add(slope.mul(scale))).sub(slope);
       // The value is zero: the solution is known, and only its derivatives are wanted.
@@ -56,6 +57,11 @@ export function krylovStages(
     }
     return { slope, isSolved: found.isSolved };
   };
+}
+
+/** Runs a computation whose results are constants of every derivative, and frees all its other tensors. */
+function constant<T>(body: () => T): T {
+  return withoutAnyRecording(() => tidy(body));
 }
 
 /** A tensor without tangents. */
@@ -148,7 +154,7 @@ function divide(inverse: Inverse, matrix: Matrix, r: Tensor, isTransposed: boole
   const trace = traceOf([r, ...matrix]);
   const x = trace instanceof Transformation
     ? divideParts(trace, inverse, matrix, r, isTransposed)
-    : withoutAnyRecording(() => inverse(matrix, r, isTransposed));
+    : constant(() => inverse(matrix, r, isTransposed));
   record([r], [x], ([cotangent]) => [divide(inverse, matrix, cotangent!, !isTransposed)]);
   return x;
 }
