@@ -107,6 +107,24 @@ Deno.test("a state of float32 is within the tolerance", async () => {
   assert.ok(await largest(y, y0.mul(Math.exp(-rate * 0.1))) < 2e-3);
 });
 
+Deno.test("linear equations that one iteration solves exactly reject no step", async () => {
+  const times = statistics();
+  const f = (t: Tensor, y: Tensor) => y.sub(t.cos()).mul(-1000);
+  const y = odeint(f, ones([2, 70], float64), [0, 1], { method: "kvaerno5", rtol: 1e-6, statistics: times });
+  const [exact] = [(1e6 * Math.cos(1) + 1e3 * Math.sin(1)) / (1 + 1e6)];
+  assert.ok(await y.select(0, 1).sub(exact).abs().max().item() < 1e-6);
+  assert.ok(times.steps < 60 && times.rejected < 3, JSON.stringify(times));
+});
+
+Deno.test("an equation without damping has the solution of an explicit method", async () => {
+  // A wave that moves along a ring. The eigenvalues of the Jacobian are imaginary.
+  const along = (y: Tensor, shift: number) => concatenate([y.slice(0, shift), y.slice(0, 0, shift)]);
+  const f = (_t: Tensor, y: Tensor) => along(y, -1).sub(along(y, 1)).mul(50);
+  const y0 = tensor(Array.from({ length: 100 }, (_, i) => Math.exp(-((i - 50) ** 2) / 100)), float64);
+  const solve = (method: "dopri5" | "kvaerno5") => odeint(f, y0, [0, 0.3], { method, rtol: 1e-7, atol: 1e-9 });
+  assert.ok(await largest(solve("kvaerno5"), solve("dopri5")) < 1e-5);
+});
+
 const n = 66;
 const options = { method: "kvaerno3", rtol: 1e-4, atol: 1e-6 } as const;
 const final = (y0: Tensor, diffusion: Tensor, more: Partial<SolveOptions> = {}) =>

@@ -56,7 +56,7 @@ export function solveLinear(product: Product, r: Tensor, target: Tensor): Linear
   };
   const { tensors, key } = product.closure;
   const iterate = (state: typeof init): typeof init => {
-    const [u, shadowed, ...lifted] = liftTogether([state.u, shadow, ...tensors]);
+    const [u, shadowed, most, ...lifted] = liftTogether([state.u, shadow, limit, ...tensors]);
     const times = (v: Tensor) => product.of(v, lifted);
     let { x, r: r0, rho, alpha } = state;
     let [rho0, u0] = [rho.mul(state.omega).neg(), u];
@@ -70,6 +70,9 @@ export function solveLinear(product: Product, r: Tensor, target: Tensor): Linear
     r0 = r0.sub(alpha.mul(u1));
     let r1 = times(r0);
     x = x.add(alpha.mul(u0));
+    // What follows an exact solution divides rounding errors by each other.
+    const early = { x, rms: rootMeanSquare(r0) };
+    const isEarly = early.rms.lessEqual(most);
     rho = dot(shadowed, r1);
     beta = alpha.mul(quotient(rho, rho0));
     rho0 = rho;
@@ -87,10 +90,10 @@ export function solveLinear(product: Product, r: Tensor, target: Tensor): Linear
     const rest = r2.sub(shared.mul(r1));
     const omega = quotient(dot(rest, r0), dot(rest, rest));
     const gamma = quotient(dot(r1, r0), square).sub(shared.mul(omega));
-    x = x.add(gamma.mul(r0)).add(omega.mul(r1));
+    x = isEarly.where(early.x, x.add(gamma.mul(r0)).add(omega.mul(r1)));
     u0 = u0.sub(gamma.mul(u1)).sub(omega.mul(u2));
     const left = r0.sub(gamma.mul(r1)).sub(omega.mul(r2));
-    const rms = rootMeanSquare(left);
+    const rms = isEarly.where(early.rms, rootMeanSquare(left));
     const isBest = rms.less(state.least);
     return {
       x,
