@@ -69,7 +69,10 @@ for (const method of ["implicit_euler", "kvaerno3", "kvaerno5"] as const) {
   Deno.test(`${method} solves the heat equation on 128 points`, async () => {
     const { y0, rate } = lowestMode(128);
     const tolerance = method === "implicit_euler" ? 1e-4 : 1e-6;
-    const y = odeint(heat(128), y0, [0, 0.1], { method, rtol: tolerance, atol: tolerance / 100 }).select(0, 1);
+    const y = odeint(heat(128), y0, [0, 0.1], { method, rtol: tolerance, atol: tolerance / 100 }).select(
+      0,
+      1,
+    );
     const error = await largest(y, y0.mul(Math.exp(-rate * 0.1)));
     assert.ok(error < 30 * tolerance, `error ${error}`);
   });
@@ -84,7 +87,10 @@ Deno.test("kvaerno5 solves the heat equation on 1,000 points, where dopri5 needs
   assert.ok(await largest(y, y0.mul(Math.exp(-rate * 0.1))) < 1e-5);
   // A hundredth of the interval.
   odeint(heat(1000), y0, [0, 0.001], { method: "dopri5", ...tolerances, statistics: explicit });
-  assert.ok(explicit.steps > 10 * (implicit.steps + implicit.rejected), `${explicit.steps}, ${implicit.steps}`);
+  assert.ok(
+    explicit.steps > 10 * (implicit.steps + implicit.rejected),
+    `${explicit.steps}, ${implicit.steps}`,
+  );
 });
 
 Deno.test("kvaerno5 solves a reaction with diffusion on 1,000 points", async () => {
@@ -121,7 +127,8 @@ Deno.test("an equation without damping has the solution of an explicit method", 
   const along = (y: Tensor, shift: number) => concatenate([y.slice(0, shift), y.slice(0, 0, shift)]);
   const f = (_t: Tensor, y: Tensor) => along(y, -1).sub(along(y, 1)).mul(50);
   const y0 = tensor(Array.from({ length: 100 }, (_, i) => Math.exp(-((i - 50) ** 2) / 100)), float64);
-  const solve = (method: "dopri5" | "kvaerno5") => odeint(f, y0, [0, 0.3], { method, rtol: 1e-7, atol: 1e-9 });
+  const solve = (method: "dopri5" | "kvaerno5") =>
+    odeint(f, y0, [0, 0.3], { method, rtol: 1e-7, atol: 1e-9 });
   assert.ok(await largest(solve("kvaerno5"), solve("dopri5")) < 1e-5);
 });
 
@@ -193,7 +200,9 @@ Deno.test("each adjoint of large states has the gradient, and samples may have s
   const y0 = stack([0.5, 1].map((amplitude) => brusselatorStart(n, amplitude)));
   // Diffusion is slow, because the continuous adjoint also solves for the states backwards in time.
   const gradient = (more: Partial<SolveOptions>) =>
-    grad((y0: Tensor) => final(y0, tensor(1e-4, float64), { ...more, rtol: 1e-6, atol: 1e-8 }).square().sum())(y0);
+    grad((y0: Tensor) =>
+      final(y0, tensor(1e-4, float64), { ...more, rtol: 1e-6, atol: 1e-8 }).square().sum()
+    )(y0);
   const expected = gradient({});
   for (const adjoint of ["checkpoint", "continuous"] as Adjoint[]) {
     assert.ok(await largest(gradient({ adjoint }), expected) < 1e-4, adjoint);
@@ -203,7 +212,11 @@ Deno.test("each adjoint of large states has the gradient, and samples may have s
 
 Deno.test("an event ends a solve of a large state", async () => {
   const { y0, rate } = lowestMode(n);
-  const { t } = odeintEvent(heat(n), y0, 0, (_t, y) => y.max().sub(0.5), { ...options, rtol: 1e-6, atol: 1e-8 });
+  const { t } = odeintEvent(heat(n), y0, 0, (_t, y) => y.max().sub(0.5), {
+    ...options,
+    rtol: 1e-6,
+    atol: 1e-8,
+  });
   assert.ok(Math.abs(await t.item() - Math.log(2) / rate) < 1e-4);
 });
 

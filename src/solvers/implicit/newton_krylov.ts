@@ -6,8 +6,10 @@
 import { vjp } from "../../autodiff/grad.ts";
 import { jvp } from "../../autodiff/jvp.ts";
 import { Transformation } from "../../autodiff/transformation.ts";
+import { inEachCall } from "../../compile/jit/each_call.ts";
 import { TracedFunction } from "../../compile/loop/loop.ts";
 import { beneathAll, peekIfKnown } from "../../compile/loop/while_loop.ts";
+import { scalar } from "../../tensor/creation.ts";
 import { stopGradient } from "../../tensor/functions.ts";
 import { beneath, record, traceOf, transforming, withoutAnyRecording } from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
@@ -18,7 +20,6 @@ import { type Product, rootMeanSquare, solveLinear } from "./krylov.ts";
 import {
   allowedError,
   iterations,
-  type StageSolution,
   type StageSolver,
   type StageTolerances,
   type TimedFunction,
@@ -43,19 +44,24 @@ export function krylovStages(
   beneathAll(y);
   const field = new TracedFunction((t, z) => f(t)(z), t, y);
   const closedOver = field.closedOver.map(asConstant);
+  const [rtol, atol] = [tolerances.rtol, tolerances.atol].map((x) =>
+    typeof x === "number" ? scalar(x, y.dtype) : x
+  );
   return (t, known, guess) => {
     const [time, base, factor] = [t, known, scale].map(asConstant);
-    const matrixAt = (slope: Tensor): Matrix => [time, base.add(slope.mul(factor)), factor, ...closedOver];
-    const found = constant(() => solveStage(field, matrixAt, base, asConstant(guess), tolerances));
-    let { slope } = found;
-    const matrix = orders > 0 ? constant(() => matrixAt(slope)) : undefined;
+    const inputs = [time, base, factor, asConstant(guess), rtol, atol, ...closedOver];
+    const [solution, flags] = constant(() => inEachCall(inputs, (inputs) => solveStage(field, inputs)));
+    const isSolved = flags.greater(0);
+    if (orders === 0) return { slope: solution, isSolved };
+    let slope = solution;
+    const matrix: Matrix = constant(() => [time, base.add(slope.mul(factor)), factor, ...closedOver]);
     for (let order = 0; order < orders; order++) {
       const residual = field.call(t, known.add(slope.mul(scale))).sub(slope);
       // The value is zero: the solution is known, and only its derivatives are wanted.
       const change = residual.sub(stopGradient(residual));
-      slope = slope.add(divide(inverseOf(field), matrix!, change, false));
+      slope = slope.add(divide(inverseOf(field), matrix, change, false));
     }
-    return { slope, isSolved: found.isSolved };
+    return { slope, isSolved };
   };
 }
 
@@ -92,16 +98,16 @@ function scaled({ of, closure: { key, tensors } }: Product, units: Tensor): Prod
   };
 }
 
-/** Solves for k. A sample is solved if its residual, or two changes in sequence, are within the allowed error. */
+/**
+ * Solves for k. A sample is solved if its residual, or two changes in sequence, are within the allowed error.
+ *
+ * @returns k, and 1 for samples that are solved, else 0.
+ */
 function solveStage(
   field: TracedFunction,
-  matrixAt: (slope: Tensor) => Matrix,
-  base: Tensor,
-  guess: Tensor,
-  { rtol, atol }: StageTolerances,
-): StageSolution {
+  [t, base, scale, guess, rtol, atol, ...closedOver]: readonly Tensor[],
+): readonly [slope: Tensor, isSolved: Tensor] {
   let slope = guess;
-  const [, , scale] = matrixAt(slope);
   const size = base.abs().maximum(slope.mul(scale).abs());
   const units = size.mul(rtol).add(atol);
   const length = scale.abs();
@@ -110,14 +116,14 @@ function solveStage(
   let isSolved: Tensor | undefined;
   let wasSmall: Tensor | undefined;
   for (let iteration = 0; iteration <= iterations; iteration++) {
-    const matrix = matrixAt(slope);
-    const [t, y, , ...closedOver] = matrix;
+    const y = base.add(slope.mul(scale));
     const residual = field.callWith([t, y], closedOver).sub(slope).div(units);
     isSolved = isSolved?.or(isSmall(residual)) ?? isSmall(residual);
     if (iteration === iterations || peekIfKnown(isSolved)?.every((flag) => flag !== 0)) break;
     const rest = isSolved.where(0, residual);
     const target = rootMeanSquare(rest).mul(reduction).maximum(length.pow(-1).mul(allowedError / 2));
-    const { x, residual: left } = solveLinear(scaled(productWith(field, matrix, false), units), rest, target);
+    const product = productWith(field, [t, y, scale, ...closedOver], false);
+    const { x, residual: left } = solveLinear(scaled(product, units), rest, target);
     slope = slope.add(x.mul(units));
     const isNear = isSmall(x).or(rootMeanSquare(x).mul(length).lessEqual(rounding)).and(
       left.lessEqual(target),
@@ -125,7 +131,7 @@ function solveStage(
     if (wasSmall) isSolved = isSolved.or(isNear.and(wasSmall));
     wasSmall = isNear;
   }
-  return { slope, isSolved: isSolved! };
+  return [slope, isSolved!.cast(slope.dtype)];
 }
 
 /** The solution x of (I - scale J) x = r, or of the equation with the transpose. */
@@ -154,7 +160,9 @@ function divide(inverse: Inverse, matrix: Matrix, r: Tensor, isTransposed: boole
   const trace = traceOf([r, ...matrix]);
   const x = trace instanceof Transformation
     ? divideParts(trace, inverse, matrix, r, isTransposed)
-    : constant(() => inverse(matrix, r, isTransposed));
+    : constant(() =>
+      inEachCall([r, ...matrix], ([r, ...rest]) => [inverse(rest as unknown as Matrix, r, isTransposed)])[0]
+    );
   record([r], [x], ([cotangent]) => [divide(inverse, matrix, cotangent!, !isTransposed)]);
   return x;
 }
