@@ -41,7 +41,7 @@ export interface StageConstants extends StageTolerances {
   readonly basis?: Basis;
 }
 
-/** Maximum number of values of a sample whose Jacobian is formed. */
+/** Maximum number of values of a sample whose Jacobian is formed. For larger samples, a Krylov method solves the linear equations. */
 const maxDenseValues = 64;
 
 /** Default tolerances of stages. */

@@ -3,8 +3,8 @@
  * linear equations involving unsymmetric matrices with complex spectrum", 1993.) Memory is seven vectors, whatever the number of
  * iterations.
  */
-import { type Closure } from "../../compile/loop/loop.ts";
-import { whileLoopOf } from "../../compile/loop/while_loop.ts";
+import type { Closure } from "../../compile/loop/loop.ts";
+import { peekIfKnown, whileLoopOf } from "../../compile/loop/while_loop.ts";
 import { liftTogether } from "../../tensor/broadcast.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
@@ -23,8 +23,8 @@ interface LinearSolution {
   readonly residual: Tensor;
 }
 
-/** Maximum number of iterations, of four products each. */
-const maxIterations = 100;
+/** Maximum number of iterations, of four products each. Where values cannot be read, as on a GPU, each solve takes as many. */
+const maxIterations = { known: 1000, unknown: 100 };
 
 /** Root mean squares `(samples, 1)` of vectors `(samples, n)`. */
 export function rootMeanSquare(x: Tensor): Tensor {
@@ -107,9 +107,10 @@ export function solveLinear(product: Product, r: Tensor, target: Tensor): Linear
       least: isBest.where(rms, state.least),
     };
   };
+  const maxSteps = peekIfKnown(first) ? maxIterations.known : maxIterations.unknown;
   // NaN ends the loop.
   const goes = ({ rms }: typeof init) => rms.greater(limit).and(rms.less(Infinity));
-  const { best, least } = whileLoopOf(goes, iterate, init, { maxSteps: maxIterations }, {
+  const { best, least } = whileLoopOf(goes, iterate, init, { maxSteps }, {
     key: `BiCGstab ${key}`,
     tensors: [shadow, limit, ...tensors],
   });
