@@ -21,6 +21,8 @@ import {
   tensor,
   vmap,
 } from "../../mod.ts";
+import { setCurrentDevice } from "../../src/device/current.ts";
+import { longOnSoftware, testOnBoth } from "../devices.ts";
 
 const float64 = { dtype: "float64" } as const;
 const statistics = (): SolveStatistics => ({ steps: 0, rejected: 0, evaluations: 0 });
@@ -225,4 +227,21 @@ Deno.test("the reversible adjoint of large states is rejected", () => {
     () => odeint(heat(n), ones([n]), [0, 1], { method: "kvaerno5", adjoint: "reversible" }),
     /the steps of kvaerno5 cannot be undone/,
   );
+});
+
+testOnBoth("steps of large states are found and taken on a GPU", longOnSoftware, async (cpu, webgpu) => {
+  const results: Tensor[][] = [];
+  const f = (_t: Tensor, y: Tensor) => curvature(y, 0).mul(20).sub(y.square());
+  const tolerances = { rtol: 1e-2, atol: 1e-2 };
+  for (const device of [cpu, webgpu]) {
+    setCurrentDevice(device);
+    const { y0 } = lowestMode(n, "float32");
+    const steps = await findOdeintSteps(f, y0, [0, 0.05], { method: "implicit_euler", ...tolerances });
+    const final = (y: Tensor) => odeint(f, y, [0, 0.05], { steps, ...tolerances }).select(0, 1);
+    results.push([final(y0), grad((y: Tensor) => final(y).square().sum())(y0)]);
+  }
+  for (const [i, found] of results[1].entries()) {
+    const expected = await results[0][i].data();
+    (await found.data()).forEach((value, j) => assert.ok(Math.abs(value - expected[j]) < 1e-3));
+  }
 });
