@@ -25,7 +25,8 @@ export interface SolveOptions {
    * - Adaptive steps: `fehlberg2`, `adaptive_heun`, `bosh3`, `dopri5`, `tsit5`, `dopri8` and an
    *   {@linkcode EmbeddedTableau}. A GPU needs `steps` that were found before.
    * - Adaptive steps for stiff equations: `implicit_euler`, `kvaerno3` and `kvaerno5`. They use the Jacobian of each sample,
-   *   which is a row of a state with two or more axes. Samples must be independent, with at most about 64 numbers each.
+   *   which is a row of a state with two or more axes. Samples must be independent. For samples of more than 64 values, a Krylov
+   *   method solves the linear equations from products with the Jacobian, without a matrix.
    *
    * An option that the method does not use is rejected.
    */

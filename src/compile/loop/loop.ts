@@ -43,6 +43,7 @@ import {
   runAgainForGradient,
   runInSegments,
   type RunSteps,
+  takeAgainForGradient,
 } from "./segments.ts";
 import { type PartLists, type RunParts, runTransformed } from "./transformed_loop.ts";
 import { Uncompilable, warnOnce } from "../trace/uncompilable.ts";
@@ -153,7 +154,8 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
     );
     const outputs: Y[] = [];
     let sums: readonly Tensor[] = [];
-    const { ending } = this.#options;
+    const { ending, checkpoint, closure } = this.#options;
+    const constants = checkpoint && isRecording() ? closure?.tensors : undefined;
     const given = carry;
     let release: (wanted: unknown) => void = () => {};
     for (let step = 0; step < steps; step++) {
@@ -165,7 +167,10 @@ export class Loop<C extends Tree, X extends Tree, Y extends Tree = undefined, S 
       });
       const [from, before]: [C, readonly Tensor[]] = [carry, sums];
       const { result, release: releaseNext } = tidyLater(() => {
-        const result = this.#body(from, row);
+        const take = () => this.#body(from, row);
+        const result = constants
+          ? takeAgainForGradient([...treeLeaves([from, row]), ...constants], take)
+          : take();
         nextStateTensors(from, result.carry);
         return { ...result, sums: treeLeaves(result.sums).map((own, i) => before[i]?.add(own) ?? own) };
       });

@@ -8,7 +8,9 @@ import { concatenate } from "../../tensor/functions.ts";
 import { isRecording, record, withoutRecording } from "../../tensor/primitive.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import { type Tree, treeLeaves, withLeaves } from "../../tensor/tree.ts";
 import type { LoopResult } from "./graph_loop.ts";
+import type { Step } from "./loop_options.ts";
 import { type Chunk, chunksOf, runChunks } from "./chunks.ts";
 
 /** Inputs of a loop. */
@@ -83,6 +85,32 @@ export function runAgainForGradient(inputs: readonly Tensor[], run: () => LoopRe
     (cotangents, wanted) => tidy(() => gradientsOfInputs(() => tensorsOf(run()), inputs, wanted, cotangents)),
   );
   return result;
+}
+
+/** {@linkcode runAgainForGradient} for one step of a body. */
+export function takeAgainForGradient<C extends Tree, Y extends Tree, S extends Tree>(
+  inputs: readonly Tensor[],
+  take: () => Step<C, Y, S>,
+): Step<C, Y, S> {
+  let step!: Step<C, Y, S>;
+  const { finals, outputs, sums } = runAgainForGradient(inputs, () => {
+    step = take();
+    // A tape tells results apart from inputs, and from each other, by identity.
+    const known = new Set(inputs);
+    const [finals, outputs, sums] = [step.carry, step.outputs, step.sums].map((tree) =>
+      treeLeaves(tree).map((x) => {
+        const own = known.has(x) ? x.add(0) : x;
+        known.add(own);
+        return own;
+      })
+    );
+    return { finals, outputs, sums, steps: 1 };
+  });
+  return {
+    carry: withLeaves(step.carry, finals),
+    outputs: withLeaves(step.outputs as Y, outputs),
+    sums: withLeaves(step.sums as S, sums as Tensor[]),
+  };
 }
 
 function inputsOf({ initial, sequences, constants }: Given): Tensor[] {

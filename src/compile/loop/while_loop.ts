@@ -77,9 +77,20 @@ export function whileLoop<C extends Tree>(
   if (!(Number.isInteger(maxSteps) && maxSteps >= 0)) {
     throw new RangeError(`whileLoop: maxSteps is ${maxSteps}, expected a whole number of at least 0`);
   }
-  const run = (condition: (state: C) => Tensor, body: (state: C) => C, init: C) =>
-    readNow(runWhile(condition, (state) => ({ carry: body(state) }), init, options)).carry;
-  if (!isCapturing() || treeLeaves(init).length === 0) return run(condition, body, init);
+  return whileLoopOf(condition, body, init, options);
+}
+
+/** {@linkcode whileLoop} without checks of arguments. @param closure The origin of condition and body, if a loop with the same functions may follow. */
+export function whileLoopOf<C extends Tree>(
+  condition: (state: C) => Tensor,
+  body: (state: C) => C,
+  init: C,
+  options: WhileLoopOptions,
+  closure?: Closure,
+): C {
+  const run = (condition: (state: C) => Tensor, body: (state: C) => C, init: C, closure?: Closure) =>
+    readNow(runWhile(condition, (state) => ({ carry: body(state) }), init, { ...options, closure })).carry;
+  if (!isCapturing() || treeLeaves(init).length === 0) return run(condition, body, init, closure);
   // Inside jit the loop runs again in each call. Functions of the state and of what they close over are traced for that.
   const [goes, next] = [condition, body].map((f) => new TracedTree(f as (state: C) => Tree, init));
   const leaves = treeLeaves(init);

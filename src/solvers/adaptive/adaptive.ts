@@ -28,7 +28,10 @@ export interface SolveStatistics {
   steps: number;
   /** Number of steps whose error was too large, and that were repeated with a smaller size. */
   rejected: number;
-  /** Number of evaluations of the vector field. If each sample takes its own steps, the maximum over samples. */
+  /**
+   * Number of evaluations of the vector field. If each sample takes its own steps, the maximum over samples. An implicit method
+   * counts the maximum number of Newton's iterations, without the products with Jacobians of large states.
+   */
   evaluations: number;
   /** Number of steps of each sample, if each takes its own steps. */
   stepsOfSamples?: number[];

@@ -9,7 +9,8 @@ import { derivativeOrder, withoutAnyRecording } from "../../tensor/primitive.ts"
 import type { Tensor, TensorLike } from "../../tensor/tensor.ts";
 import { treeLeaves, withLeaves } from "../../tensor/tree.ts";
 import { type Basis, basisOf } from "./linear_systems.ts";
-import { newtonInverse, refine, solveStage } from "./newton.ts";
+import { denseStages, type StageTolerances } from "./newton.ts";
+import { krylovStages } from "./newton_krylov.ts";
 import { type PackedTolerance, toleranceFor, type Tolerances } from "../control/tolerances.ts";
 import {
   type Parts,
@@ -34,11 +35,14 @@ export interface ImplicitMethod<Name extends string = string> extends ImplicitTa
   readonly constants?: StageConstants;
 }
 
-/** Tensors that do not depend on the state: the basis of the matrices, and the tolerances of the stages. */
-export interface StageConstants extends Basis {
-  readonly rtol: TensorLike;
-  readonly atol: TensorLike;
+/** Tensors that do not depend on the state: the tolerances of the stages, and the basis of the matrices. */
+export interface StageConstants extends StageTolerances {
+  /** Missing for states whose matrices would be too large. */
+  readonly basis?: Basis;
 }
+
+/** Maximum number of values of a sample whose Jacobian is formed. For larger samples, a Krylov method solves the linear equations. */
+const maxDenseValues = 64;
 
 /** Default tolerances of stages. */
 const tightest: Tolerances = { rtol: 1e-12, atol: 1e-14 };
@@ -63,7 +67,7 @@ export function stageConstants(
     return concatenate(Array.from({ length: coupled }, () => one.reshape([samples, n])), 1);
   };
   return {
-    ...basisOf(coupled * n, y.dtype),
+    basis: coupled * n > maxDenseValues ? undefined : basisOf(coupled * n, y.dtype),
     rtol: allowed(tolerances.rtol),
     atol: allowed(tolerances.atol),
   };
@@ -89,17 +93,23 @@ export function implicitStep(
   const scale = (hasOwnSteps ? length.reshape([samples, 1]) : length).mul(tableau.diagonal);
   // As symbols, so that the body of a loop closes over these tensors alone, and not over their parts.
   const constants = method.constants ?? stageConstants(method, y[0], hasOwnSteps);
-  const lifted = withLeaves(constants, liftTogether([y[0], ...treeLeaves(constants)]).slice(1));
-  const inverse = size === 0 ? undefined : newtonInverse(field(timeAt(0)), join(y), scale, lifted);
+  const { basis, rtol, atol } = withLeaves(
+    constants,
+    liftTogether([y[0], ...treeLeaves(constants)]).slice(1),
+  );
   // Each recording tape adds one order of gradients.
-  const orders = derivativeOrder();
+  const given = [field, timeAt(0), join(y), scale] as const;
+  const solveStage = size === 0
+    ? undefined
+    : basis
+    ? denseStages(...given, { rtol, atol, ...basis }, derivativeOrder())
+    : krylovStages(...given, { rtol, atol }, derivativeOrder());
   let guess = join(slope);
   let isSolved: Tensor | undefined;
   const solve: StageRule = (_, t, known) => {
-    if (inverse) {
-      const base = join(known);
-      const found = solveStage(field(t), base, scale, guess, inverse, lifted);
-      guess = orders > 0 ? refine(field(t), base, scale, found.slope, orders, lifted) : found.slope;
+    if (solveStage) {
+      const found = solveStage(t, join(known), guess);
+      guess = found.slope;
       isSolved = isSolved?.and(found.isSolved) ?? found.isSolved;
     }
     const slopes = [...split(guess)];

@@ -13,11 +13,14 @@ import { precisionOf } from "../adaptive/step_control.ts";
 /** A function of states `(samples, n)`, whose samples do not depend on each other. */
 type StateFunction = (y: Tensor) => Tensor;
 
+/** A vector field of states `(samples, n)`. */
+export type TimedFunction = (t: Tensor) => StateFunction;
+
 /** Number of iterations of a stage, at least two. */
 export const iterations = 6;
 
 /** The allowed error of a stage, in units of the tolerances. */
-const allowedError = 0.01;
+export const allowedError = 0.01;
 
 /** The Jacobian of each sample, `(samples, n, n)`. Each reverse pass computes one row for all samples. */
 export function jacobians(f: StateFunction, y: Tensor, { identity }: Basis): Tensor {
@@ -28,7 +31,7 @@ export function jacobians(f: StateFunction, y: Tensor, { identity }: Basis): Ten
 }
 
 /** The inverse of I - scale J, a constant of every derivative. `scale` is a scalar or a column `(samples, 1)`. */
-export function newtonInverse(f: StateFunction, y: Tensor, scale: Tensor, basis: Basis): Tensor {
+function newtonInverse(f: StateFunction, y: Tensor, scale: Tensor, basis: Basis): Tensor {
   const factor = scale.rank === 0 ? scale : scale.expandDims(-1);
   return withoutRecording(() => {
     const matrices = basis.identity.sub(jacobians(f, stopGradient(y), basis).mul(factor));
@@ -36,27 +39,59 @@ export function newtonInverse(f: StateFunction, y: Tensor, scale: Tensor, basis:
   });
 }
 
+/** Tolerances that broadcast against states `(samples, n)`. */
+export interface StageTolerances {
+  readonly rtol: TensorLike;
+  readonly atol: TensorLike;
+}
+
 /** The solution of a stage. */
-interface StageSolution {
-  /** k, a constant of every derivative. */
+export interface StageSolution {
+  /** k. */
   readonly slope: Tensor;
   /** Whether the iterations of each sample have converged, `(samples, 1)`. */
   readonly isSolved: Tensor;
 }
 
+/** Solves the equation of a stage, k = f(t, known + scale k), from an initial value of k. */
+export type StageSolver = (t: Tensor, known: Tensor, guess: Tensor) => StageSolution;
+
 /**
- * Solves for k.
+ * Solves the stages of a step with the inverse of a matrix of each sample.
+ *
+ * @param t The time of the Jacobian.
+ * @param y The state of the Jacobian.
+ * @param orders Number of derivatives of k that are wanted.
+ */
+export function denseStages(
+  f: TimedFunction,
+  t: Tensor,
+  y: Tensor,
+  scale: Tensor,
+  constants: StageTolerances & Basis,
+  orders: number,
+): StageSolver {
+  const inverse = newtonInverse(f(t), y, scale, constants);
+  return (t, known, guess) => {
+    const found = solveStage(f(t), known, scale, guess, inverse, constants);
+    if (orders === 0) return found;
+    return { ...found, slope: refine(f(t), known, scale, found.slope, orders, constants) };
+  };
+}
+
+/**
+ * Solves for k, a constant of every derivative.
  *
  * @param guess The initial value of k.
  * @param inverse The result of {@linkcode newtonInverse} at a nearby state.
  */
-export function solveStage(
+function solveStage(
   f: StateFunction,
   known: Tensor,
   scale: Tensor,
   guess: Tensor,
   inverse: Tensor,
-  { rtol, atol }: { readonly rtol: TensorLike; readonly atol: TensorLike },
+  { rtol, atol }: StageTolerances,
 ): StageSolution {
   return withoutRecording(() => {
     const base = stopGradient(known);
@@ -85,7 +120,7 @@ export function solveStage(
  *
  * @param orders Number of iterations.
  */
-export function refine(
+function refine(
   f: StateFunction,
   known: Tensor,
   scale: Tensor,
