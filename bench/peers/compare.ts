@@ -51,7 +51,7 @@ const turn = 0.05;
  * Steps of each implementation before the timed ones: at most this number, or this time. Engines of JavaScript compile functions that
  * run often, while they run, as JAX compiles a step before it runs.
  */
-const warmUp = { steps: 200, seconds: 5 };
+const warmUp = { steps: 1000, seconds: 5 };
 
 /** Weft on a device. `prepare` returns a step of the workload. */
 export async function weft(prepare: () => () => unknown, options: DeviceOptions): Promise<Contender> {
