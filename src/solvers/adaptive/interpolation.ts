@@ -61,15 +61,12 @@ export function splitSupport(joined: Tensor): StepSupport {
   return basis.map((_, member) => joined.select(axis, member)) as unknown as StepSupport;
 }
 
-/** The weights of the members of a support at positions in steps, `(positions, supportSize)`: 0 is the start, 1 the end. */
-export function supportWeights(fractions: Float64Array): Float64Array {
-  const weights = new Float64Array(supportSize * fractions.length);
-  fractions.forEach((x, i) =>
-    basis.forEach(([a, b, c, d, e], member) =>
-      weights[supportSize * i + member] = (((e * x + d) * x + c) * x + b) * x + a
-    )
-  );
-  return weights;
+/** Writes the weights of the members of a support at a position in a step: 0 is the start, 1 the end. */
+export function writeSupportWeights(x: number, into: Float64Array, first: number): void {
+  for (let member = 0; member < supportSize; member++) {
+    const [a, b, c, d, e] = basis[member];
+    into[first + member] = (((e * x + d) * x + c) * x + b) * x + a;
+  }
 }
 
 /** The states at positions in steps, as a tensor that broadcasts against the support; or their derivatives by the position. */

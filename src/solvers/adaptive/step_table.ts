@@ -28,39 +28,48 @@ export function tableOf<L extends StepList>(
   number: NumberOf<L>,
   dtype: DType,
 ): Tensor {
-  const column: ColumnOf<L> = (list, position) => {
-    const numbers = new Float64Array(length);
-    for (let row = 0; row < length; row++) numbers[row] = Number(number(list, row, position));
-    return numbers;
-  };
-  return tableOfColumns(steps, length, shape, column, dtype);
+  return writtenTable(steps, length, shape, dtype, (list, position, into, first, stride) => {
+    for (let row = 0; row < length; row++) into[first + row * stride] = Number(number(list, row, position));
+  });
 }
 
-/**
- * As {@linkcode tableOf}, from all numbers of a list at once, which is faster.
- *
- * @param width The number of numbers of a list in a row, which are the last axis of `shape` if there are several.
- */
+/** As {@linkcode tableOf}, from all numbers of a list at once, which is faster. */
 export function tableOfColumns<L extends StepList>(
-  { lists, examples }: Lists<L>,
+  steps: Lists<L>,
   length: number,
   shape: readonly number[],
   column: ColumnOf<L>,
   dtype: DType,
+): Tensor {
+  return writtenTable(steps, length, shape, dtype, (list, position, into, first, stride) => {
+    const numbers = column(list, position);
+    const count = numbers.length;
+    for (let row = 0; row < length; row++) {
+      into[first + row * stride] = Number(numbers[row < count ? row : 0]);
+    }
+  });
+}
+
+/**
+ * As {@linkcode tableOf}, from a function that writes the numbers of a list.
+ *
+ * @param write Writes those of the row k at `first + k stride`.
+ * @param width The number of numbers of a list in a row, which are adjacent.
+ */
+export function writtenTable<L extends StepList>(
+  { lists, examples }: Lists<L>,
+  length: number,
+  shape: readonly number[],
+  dtype: DType,
+  write: (list: L, position: number, into: Float64Array, first: number, stride: number) => void,
   width = 1,
 ): Tensor {
   const sizes = examples.map(([, size]) => size);
   const perExample = lists.length / sizes.reduce((product, size) => product * size, 1);
   const values = new Float64Array(length * lists.length * width);
   lists.forEach((list, i) => {
-    const numbers = column(list, i);
-    const count = numbers.length / width;
     const first = Math.floor(i / perExample) * length * perExample + i % perExample;
-    for (let row = 0; row < length; row++) {
-      const from = row < count ? row * width : 0;
-      const at = (first + row * perExample) * width;
-      for (let k = 0; k < width; k++) values[at + k] = Number(numbers[from + k]);
-    }
+    write(list, i, values, width * first, width * perExample);
   });
   const all = tensor(values, { shape: [...sizes, length, ...shape], dtype });
   return examples.reduce((x, [trace]) => trace.symbol([x]), all);

@@ -2,9 +2,15 @@
 import { tensor } from "../../tensor/creation.ts";
 import { stack, stopGradient } from "../../tensor/functions.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { tableOf, tableOfColumns } from "./step_table.ts";
+import { tableOf, tableOfColumns, writtenTable } from "./step_table.ts";
 import { latest } from "./clock.ts";
-import { interpolateAt, memberAxis, splitSupport, supportSize, supportWeights } from "./interpolation.ts";
+import {
+  interpolateAt,
+  memberAxis,
+  splitSupport,
+  supportSize,
+  writeSupportWeights,
+} from "./interpolation.ts";
 import type { StepList, Steps } from "./steps.ts";
 
 /** Steps that were taken, and the data of the interpolation within each of them. */
@@ -66,56 +72,42 @@ export function readRows(
   const { dtype } = y0;
   const { count, ofSamples = false } = times;
   const { lists, samples, columns } = listsOf(trajectory, y0, ofSamples || norm === "sample");
-  const table = (shape: readonly number[], column: (i: number) => ArrayLike<number>, type = dtype) =>
-    tableOfColumns({ lists, examples }, count, shape, (_, i) => column(i), type);
+  const all = { lists, examples };
   const given = lists.map((list, i) => {
     const own = new Float64Array(count).fill(NaN);
     own.set(times.of(list, i));
     return own;
   });
-  const places = lists.map((list, i) => locate(list, given[i], direction));
-  const isReached = lists.map(({ ends, failure }, i) =>
+  const isReached = ({ ends, failure }: StepList, i: number) =>
     given[i].map((time) =>
       Number(!Number.isNaN(time) && !(failure && direction * (time - ends[ends.length - 1]) > 0))
-    )
-  );
-  const isWhole = isReached.every((flags) => flags.every((flag) => flag > 0));
-  const at = table(columns, (i) => places[i].steps.map((step) => step * samples + i % samples), "int32");
+    );
+  const isWhole = lists.every(({ failure }) => !failure) && !given.some((own) => own.includes(NaN));
+  /** The positions of the times in their steps, by list. */
+  const fractions = new Float64Array(lists.length * count);
+  const at = writtenTable(all, count, columns, "int32", ({ starts, ends }, i, into, first, stride) => {
+    let step = 0;
+    for (let row = 0; row < count; row++) {
+      const time = given[i][row];
+      while (step < ends.length - 1 && direction * (ends[step] - time) < 0) step++;
+      into[first + row * stride] = step * samples + i % samples;
+      fractions[i * count + row] = Math.min(1, (time - starts[step]) / (ends[step] - starts[step])) || 0;
+    }
+  });
   const axis = memberAxis(y0.rank);
   const row = rowShape(count, y0, columns).slice(1).toSpliced(axis, 0, supportSize);
-  const weights = tableOfColumns(
-    { lists, examples },
-    count,
-    row,
-    (_, i) => places[i].weights,
-    dtype,
-    supportSize,
-  );
+  const weights = writtenTable(all, count, row, dtype, (_, i, into, first, stride) => {
+    for (let row = 0; row < count; row++) {
+      writeSupportWeights(fractions[i * count + row], into, first + row * stride);
+    }
+  }, supportSize);
   return {
     y: choose(support, at, samples, count).mul(weights).sum(axis + 1),
     get t() {
-      return table(columns, (i) => given[i]);
+      return tableOfColumns(all, count, columns, (_, i) => given[i], dtype);
     },
-    valid: isWhole ? undefined : table(columns, (i) => isReached[i]),
+    valid: isWhole ? undefined : tableOfColumns(all, count, columns, isReached, dtype),
   };
-}
-
-/** The step of each time, and the weights of the support at the position in it. */
-function locate(
-  { starts, ends }: StepList,
-  times: Float64Array,
-  direction: number,
-): { steps: Float64Array; weights: Float64Array } {
-  let step = 0;
-  const steps = times.map((time) => {
-    while (step < ends.length - 1 && direction * (ends[step] - time) < 0) step++;
-    return step;
-  });
-  const fractions = times.map((time, row) => {
-    const [start, end] = [starts[steps[row]], ends[steps[row]]];
-    return Math.min(1, (time - start) / (end - start)) || 0;
-  });
-  return { steps, weights: supportWeights(fractions) };
 }
 
 /**
