@@ -25,7 +25,7 @@ export function cacheHostValues(x: Tensor, values: ArrayLike<number>): void {
   const { view } = x;
   const mayHoldTimes = x.rank <= 1 || (x.rank === 2 && !x.memoryDevice.readSync);
   if (mayHoldTimes && x.size <= maxMirroredElements && hasBuffer(view)) {
-    mirrors.set(view.source, Float64Array.from(values));
+    mirrors.set(view.source, new Float64Array(values));
   }
 }
 
@@ -84,7 +84,7 @@ function valuesOf(x: Tensor): Float64Array | undefined {
     });
   }
   const words: TypedArray | undefined = x.memoryDevice.readSync?.(makeContiguous(x.memoryDevice, view));
-  return words && Float64Array.from(words.subarray(0, sizeOf(x.shape)));
+  return words && new Float64Array(words.subarray(0, sizeOf(x.shape)));
 }
 
 /**
