@@ -10,7 +10,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { WebSocketServer } from "ws";
 import { loopbackNames } from "./access.ts";
 import { addressOf } from "./address.ts";
-import { collectGarbage } from "./collect.ts";
+import { collectGarbage, memoryTrimmer } from "./collect.ts";
 import type { Connection } from "./connection.ts";
 import { connectionsOf } from "./connections.ts";
 import type { Limits } from "./limits.ts";
@@ -101,8 +101,14 @@ export async function startServer(
     (connection) => server.emit("connection", connection),
     log,
   );
+  collectGarbage("idle");
+  const trimMemory = memoryTrimmer();
+  let busyTicks = 0;
   const collecting = setInterval(() => {
-    if (connections.count === 0) collectGarbage("idle");
+    const isIdle = connections.count === 0;
+    busyTicks = isIdle ? 0 : busyTicks + 1;
+    if (isIdle) collectGarbage("idle");
+    if (busyTicks % ticksPerTrim === 0) trimMemory(isIdle ? "idle" : "busy");
   }, 1000 * collectSeconds);
   Deno.unrefTimer(collecting);
   const { host } = address;
@@ -140,6 +146,9 @@ async function warmUp({ model, record, onFailure }: Service): Promise<void> {
 
 /** Seconds that clients have to read their responses at shutdown, and between collections of garbage. */
 const [readSeconds, collectSeconds] = [2, 10];
+
+/** A busy server returns memory once in so many times, which is once a minute. */
+const ticksPerTrim = 6;
 
 function refusalOfHandshake(error: unknown): RequestError {
   return error instanceof RequestError ? error : new RequestError(400, "not a WebSocket handshake");

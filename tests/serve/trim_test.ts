@@ -1,0 +1,38 @@
+/** Memory that a server returns to the operating system. */
+import assert from "node:assert/strict";
+import { runProgram } from "../run_program.ts";
+
+/** Megabytes of the process with 128 MiB of garbage in its heap, before and after an attempt to return them. */
+async function trimmed(env: Record<string, string>): Promise<{ before: number; after: number }> {
+  const { code, stdout, stderr } = await runProgram(
+    `
+    import { memoryTrimmer } from "./src/serve/collect.ts";
+    const trim = memoryTrimmer();
+    const megabytes = () => Math.round(Deno.memoryUsage().rss / 1e6);
+    let garbage = Array.from({ length: 128 }, () => new Uint8Array(2 ** 20).fill(1));
+    const before = megabytes();
+    garbage = [];
+    trim("idle");
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    console.log(JSON.stringify({ before, after: megabytes() }));
+    `,
+    ["--allow-env=DENO_USR2_MEMORY_TRIM", "--no-check"],
+    { env },
+  );
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout);
+}
+
+Deno.test({
+  name: "garbage is returned to Linux if Deno was told to trim its memory",
+  ignore: Deno.build.os !== "linux",
+  async fn() {
+    const { before, after } = await trimmed({ DENO_USR2_MEMORY_TRIM: "1" });
+    assert.ok(before - after > 100, `${before} MB became ${after} MB`);
+  },
+});
+
+Deno.test("a process that was not told to trim its memory gets no signal", async () => {
+  const { before, after } = await trimmed({});
+  assert.ok(before - after < 100, `${before} MB became ${after} MB`);
+});
