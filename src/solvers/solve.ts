@@ -1,4 +1,4 @@
-import { scan } from "../compile/loop/scan.ts";
+import { vmap } from "../autodiff/vmap.ts";
 import { isFloat } from "../device/dtype.ts";
 import { OptionError } from "../device/errors.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
@@ -253,7 +253,7 @@ const solveInFixedSteps: Run = (field, state, span, save, solver, defaults) => {
   if (!needsAll) return { saved: pick(solved, times.kept), t: times.t, result };
   const ends = shiftTimes(grid, origin);
   const points1 = tensor(ends, { dtype: y0.dtype });
-  const slopes = save.dense ? eachRow(field.f, { t: points1, y }) : undefined;
+  const slopes = save.dense ? vmap(field.f)(points1, y) : undefined;
   const dense = slopes ? denseSolution(trajectoryOf(ends, y, slopes), state, origin) : undefined;
   if (save.steps) {
     const [saved, t] = save.start ? [y, points1] : [y.slice(0, 1), points1.slice(0, 1)];
@@ -277,18 +277,6 @@ function pick(solved: Solved, kept: readonly number[] | undefined): Solved {
   return { ...solved, y: solved.y.take(rows), valid: solved.valid?.take(rows) };
 }
 
-/** The results of a function of each row. */
-function eachRow<X extends Tree, Y extends Tree>(
-  f: (t: Tensor, y: Tensor) => Y,
-  rows: X & { t: Tensor; y: Tensor },
-): Y {
-  const none = zeros([], { dtype: rows.y.dtype });
-  return scan((carry: Tensor, { t, y }: { t: Tensor; y: Tensor }) => [carry, f(t, y)], none, {
-    t: rows.t,
-    y: rows.y,
-  })[1];
-}
-
 /** The states that were saved, or the results of a function of them. A state that does not exist becomes NaN. */
 function finish<S extends Tree, R extends Tree>(
   { y, valid }: Solved,
@@ -300,10 +288,10 @@ function finish<S extends Tree, R extends Tree>(
 ): R {
   const isValid = valid?.greater(0);
   const results = fn
-    ? eachRow((t, y) => fn(state.timeOf(t), state.unpack(y)), {
-      t: timesFor(t, state.y0, ownTimes, begin),
+    ? vmap((t: Tensor, y: Tensor) => fn(state.timeOf(t), state.unpack(y)))(
+      timesFor(t, state.y0, ownTimes, begin),
       y,
-    })
+    )
     : state.unpack(y, 1) as unknown as R;
   if (!isValid) return results;
   return treeMap(results, (x: Tensor) => {

@@ -33,7 +33,7 @@ function isPlain(value: unknown): value is Record<string, unknown> {
 interface Level<T> {
   readonly container: object;
   readonly path: string;
-  readonly members: readonly [name: string, value: unknown][];
+  readonly names: readonly string[];
   /** Results of the visited members. */
   readonly results: T[];
 }
@@ -58,15 +58,16 @@ export function foldTree<T>(
   const levelOf = (container: object, path: string): Level<T> => ({
     container,
     path,
-    members: Object.entries(container),
+    names: Object.keys(container),
     results: [],
   });
   const levels = [levelOf(tree, "")];
   const open = new Set<object>([tree]);
   for (;;) {
-    const { container, path, members, results } = levels[levels.length - 1];
-    if (results.length < members.length) {
-      const [name, value] = members[results.length];
+    const { container, path, names, results } = levels[levels.length - 1];
+    if (results.length < names.length) {
+      const name = names[results.length];
+      const value: unknown = (container as Record<string, unknown>)[name];
       const own = path === "" ? name : `${path}.${name}`;
       if (!isContainer(value)) results.push(leaf(value, own));
       else if (open.has(value)) throw new TypeError(`a structure of tensors contains itself at ${own}`);
@@ -78,7 +79,7 @@ export function foldTree<T>(
     }
     levels.pop();
     open.delete(container);
-    const result = join(container, members.map(([name]) => name), results);
+    const result = join(container, names, results);
     if (levels.length === 0) return result;
     levels[levels.length - 1].results.push(result);
   }
@@ -98,7 +99,9 @@ export function treeFlatten(tree: unknown): [path: string, tensor: Tensor][] {
 
 /** The tensors of a tree, in the order of {@linkcode treeFlatten}. */
 export function treeLeaves(tree: unknown): Tensor[] {
-  return treeFlatten(tree).map(([, tensor]) => tensor);
+  const found: Tensor[] = [];
+  foldTree(tree, (value) => void (value instanceof Tensor && found.push(value)), () => undefined);
+  return found;
 }
 
 /** Replaces each tensor of a tree. */
@@ -110,9 +113,11 @@ export function treeMap<T>(tree: T, replace: (tensor: Tensor, path: string) => u
 
 /** A container of the same kind with other members. */
 export function rebuild(like: object, names: readonly string[], members: readonly unknown[]): object {
-  const named = names.map((name, i) => [name, members[i]] as const);
-  if (!Array.isArray(like)) return Object.fromEntries(named);
-  return Object.assign(new Array(like.length), Object.fromEntries(named));
+  if (!Array.isArray(like)) return Object.fromEntries(names.map((name, i) => [name, members[i]]));
+  const list = new Array<unknown>(like.length);
+  // Indices, and other properties that an array may have.
+  names.forEach((name, i) => list[name as unknown as number] = members[i]);
+  return list;
 }
 
 /** The same tree with other tensors, in the order of {@linkcode treeLeaves}. */

@@ -1,6 +1,5 @@
 /** The steps that an adaptive search has attempted, and its failures. */
 import type { DType } from "../../device/dtype.ts";
-import { growing } from "../../device/growing.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type FailureReason, failureReasons, NoProgressError } from "../divergence.ts";
 import type { AdaptiveOptions, StepList } from "./steps.ts";
@@ -47,11 +46,14 @@ export function follow(
   const parts = (columns - 3) / 2;
   const perExample = steps * samples * columns;
   const count = perExample === 0 ? samples : rows.length / (steps * columns);
+  const [starts, ends] = [new Float64Array(count * steps), new Float64Array(count * steps)];
+  const restarts = new Uint8Array(count * steps);
   return Array.from({ length: count }, (_, list) => {
     const progress: Omit<Progress, "starts" | "ends" | "restarted"> = {
       ...{ rejected: 0, time: begin, length: NaN, done: false },
     };
-    const [starts, ends, restarts] = [growing(Float64Array), growing(Float64Array), growing(Uint8Array)];
+    const own = list * steps;
+    let next = own;
     let wasInfinite = false;
     const first = Math.floor(list / samples) * perExample + list % samples * columns;
     for (let step = 0; step < steps && !progress.done && !progress.failure; step++) {
@@ -71,13 +73,18 @@ export function follow(
       progress.time = taken ? end : start;
       if (taken) {
         // All attempts before the first step were rejected.
-        restarts.push(Number(step === progress.rejected || restarted));
-        starts.push(start);
-        ends.push(end);
+        restarts[next] = Number(step === progress.rejected || restarted);
+        starts[next] = start;
+        ends[next++] = end;
         progress.done = (ending & over) !== 0;
       } else progress.rejected++;
     }
-    return { ...progress, starts: starts.view(), ends: ends.view(), restarted: restarts.view() };
+    return {
+      ...progress,
+      starts: starts.subarray(own, next),
+      ends: ends.subarray(own, next),
+      restarted: restarts.subarray(own, next),
+    };
   });
 }
 
