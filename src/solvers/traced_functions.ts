@@ -44,6 +44,7 @@ export function traceFunctions<F extends readonly TensorFunction[]>(
     if (isRequired || !(error instanceof NoValuesError || error instanceof Uncompilable)) throw error;
     return undefined;
   }
+  const key = traced.map(({ text }) => text).join("\n\n");
   return {
     tensors: traced.flatMap(({ closedOver }) => closedOver),
     with(tensors) {
@@ -52,7 +53,6 @@ export function traceFunctions<F extends readonly TensorFunction[]>(
         const own = rest.splice(0, traced.closedOver.length);
         return (...inputs: Tensor[]) => traced.callWith(inputs, own);
       });
-      const key = traced.map(({ text }) => text).join("\n\n");
       return { functions: functions as unknown as F, closure: { key, tensors } };
     },
   };

@@ -3,7 +3,7 @@ import { describe } from "../device/describe.ts";
 import { checkTensor } from "./checks.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { currentDevice } from "../device/current.ts";
-import { checkDType, type DType, isRepresentable, type TypedArray } from "../device/dtype.ts";
+import { checkDType, deviceArray, type DType, isRepresentable, type TypedArray } from "../device/dtype.ts";
 import * as s from "../device/scalar.ts";
 import { checkedShape, formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
 import { allocateView, uploadView } from "../device/view.ts";
@@ -88,7 +88,7 @@ export function tensor(data: TensorData, options: TensorOptions & { shape?: Shap
   if (sizeOf(target) !== values.length) {
     throw new ShapeError(`tensor: ${values.length} values do not fill shape ${formatShape(target)}`);
   }
-  if (dtype === "int32" || dtype === "uint32") {
+  if ((dtype === "int32" || dtype === "uint32") && !(values instanceof deviceArray(dtype))) {
     const wrong = Array.prototype.findIndex.call(values, (value) => !isRepresentable(Number(value), dtype));
     if (wrong >= 0) {
       throw new TypeError(`tensor: value ${values[wrong]} (index ${wrong}) is not a valid ${dtype}`);

@@ -16,7 +16,7 @@ import {
   type StepList,
   type Steps,
 } from "./steps.ts";
-import { type AdaptiveMethod, embeddedStep, withConstants } from "./embedded.ts";
+import { type AdaptiveMethod, embeddedStep, keyOf, withConstants } from "./embedded.ts";
 import { joinSupport, supportOf } from "./interpolation.ts";
 import { type ColumnOf, tableOfColumns } from "./step_table.ts";
 import { stageTimes } from "../runge_kutta.ts";
@@ -129,7 +129,15 @@ export function replay(
     row,
     scanOptionsOf(options),
     closure && {
-      key: textOf(["replay", tableau, Object.keys(row), keepsSteps, isStill, derivativeOrder(), closure.key]),
+      key: textOf([
+        "replay",
+        keyOf(tableau),
+        Object.keys(row),
+        keepsSteps,
+        isStill,
+        derivativeOrder(),
+        closure.key,
+      ]),
       tensors: [initial, initialSlope, ...tensors, ...closure.tensors],
     },
   );

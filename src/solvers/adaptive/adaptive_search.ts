@@ -29,6 +29,7 @@ import {
   embeddedStep,
   errorOrderOf,
   evaluationsOf,
+  keyOf,
   stepError,
   withConstants,
 } from "./embedded.ts";
@@ -233,7 +234,7 @@ export function* searchSteps(
     closure: closure && {
       key: textOf([
         "search",
-        tableau,
+        keyOf(tableau),
         direction,
         norm,
         [rtol, atol].map((x) => x instanceof Tensor ? "each" : x),

@@ -1,4 +1,5 @@
 /** One step of an adaptive method. */
+import { textOf } from "../../device/structure_text.ts";
 import { treeLeaves } from "../../tensor/tree.ts";
 import { type ImplicitMethod, implicitStep, stageConstants } from "../implicit/implicit_step.ts";
 import { iterations } from "../implicit/newton.ts";
@@ -27,6 +28,15 @@ export function withConstants(
   if (method.kind !== "implicit") return { method, tensors: [] };
   const constants = stageConstants(method, y, norm === "sample");
   return { method: { ...method, constants }, tensors: treeLeaves(constants) };
+}
+
+const keys = new WeakMap<AdaptiveMethod, string>();
+
+/** A text for the keys of loops: methods with equal texts take equal steps. */
+export function keyOf(method: AdaptiveMethod): string {
+  let key = keys.get(method);
+  if (key === undefined) keys.set(method, key = textOf(method));
+  return key;
 }
 
 /** Takes one step. */

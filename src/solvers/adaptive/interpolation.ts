@@ -1,4 +1,5 @@
 /** Dense output: states within steps, by a polynomial through both ends and the middle of a step. */
+import type { TypedArray } from "../../device/dtype.ts";
 import { stack } from "../../tensor/functions.ts";
 import type { Tensor, TensorLike } from "../../tensor/tensor.ts";
 import { type Parts, type Step, weigh } from "../runge_kutta.ts";
@@ -62,7 +63,7 @@ export function splitSupport(joined: Tensor): StepSupport {
 }
 
 /** Writes the weights of the members of a support at a position in a step: 0 is the start, 1 the end. */
-export function writeSupportWeights(x: number, into: Float64Array, first: number): void {
+export function writeSupportWeights(x: number, into: TypedArray, first: number): void {
   for (let member = 0; member < supportSize; member++) {
     const [a, b, c, d, e] = basis[member];
     into[first + member] = (((e * x + d) * x + c) * x + b) * x + a;

@@ -1,5 +1,5 @@
 /** Numbers of steps, as tensors. */
-import type { DType } from "../../device/dtype.ts";
+import { deviceArray, type DType, type TypedArray } from "../../device/dtype.ts";
 import { tensor } from "../../tensor/creation.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { StepList, Steps } from "./steps.ts";
@@ -61,12 +61,12 @@ export function writtenTable<L extends StepList>(
   length: number,
   shape: readonly number[],
   dtype: DType,
-  write: (list: L, position: number, into: Float64Array, first: number, stride: number) => void,
+  write: (list: L, position: number, into: TypedArray, first: number, stride: number) => void,
   width = 1,
 ): Tensor {
   const sizes = examples.map(([, size]) => size);
   const perExample = lists.length / sizes.reduce((product, size) => product * size, 1);
-  const values = new Float64Array(length * lists.length * width);
+  const values = new (deviceArray(dtype))(length * lists.length * width);
   lists.forEach((list, i) => {
     const first = Math.floor(i / perExample) * length * perExample + i % perExample;
     write(list, i, values, width * first, width * perExample);

@@ -14,7 +14,7 @@ import { stopGradient } from "../../tensor/functions.ts";
 import { derivativeOrder, isRecording } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { tableOf } from "../adaptive/step_table.ts";
-import { type AdaptiveMethod, embeddedStep } from "../adaptive/embedded.ts";
+import { type AdaptiveMethod, embeddedStep, keyOf } from "../adaptive/embedded.ts";
 import { columnShape, firstTime, justAfter, largestCount } from "../adaptive/steps.ts";
 import { textOf } from "../../device/structure_text.ts";
 import { stageTimes, type VectorField } from "../runge_kutta.ts";
@@ -158,7 +158,7 @@ export function replayEvents(
     closure && {
       key: textOf([
         "events replay",
-        tableau,
+        keyOf(tableau),
         [jumping, moves !== undefined, isRagged],
         norm,
         orders,

@@ -16,6 +16,7 @@ import {
   embeddedStep,
   errorOrderOf,
   evaluationsOf,
+  keyOf,
   stepError,
 } from "../adaptive/embedded.ts";
 import { type SearchStart, startOf } from "../adaptive/adaptive_search.ts";
@@ -313,7 +314,7 @@ export function* searchEvents(
     closure: closure && {
       key: textOf([
         "events",
-        tableau,
+        keyOf(tableau),
         direction,
         norm,
         [rtol, atol].map((x) => x instanceof Tensor ? "each" : x),
