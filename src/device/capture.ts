@@ -2,6 +2,7 @@
  * Captures the commands that a function queues, so that `jit` can queue them again without calling the
  * function. The commands keep their memory, because they refer to it by address.
  */
+import { describeTwoDevices } from "./describe.ts";
 import { DeferredKernels, type Fuse } from "./deferred.ts";
 import type { Buffer, BufferView, CapturedCommands, DeviceCapture, KernelDevice } from "./device.ts";
 import type { TypedArray } from "./dtype.ts";
@@ -159,8 +160,9 @@ export function registerUse(buffer: Buffer): void {
   if (!current) return;
   if (device === current.device) return current.deferred?.flushFor(buffer);
   throw new JitError(
-    `jit: the function was traced on ${current.device.info.kind}, the device of its first argument or of init, but uses a ` +
-      `tensor on ${device.info.kind}; move the tensor with await x.to(device)`,
+    `jit: the device is that of the first argument, or of init, but ${
+      describeTwoDevices(current.device.info.kind, device.info.kind)
+    }`,
   );
 }
 

@@ -3,7 +3,7 @@
  * operation inside a compiled loop. All other operations are composed of primitives.
  */
 import { kernelDevice } from "../device/capture.ts";
-import { describe } from "../device/describe.ts";
+import { describe, describeTwoDevices } from "../device/describe.ts";
 import type { KernelDevice, View } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
 import { currentDevice } from "../device/current.ts";
@@ -386,12 +386,7 @@ export function deviceOf(operation: string, inputs: readonly Tensor[], device?: 
   for (const { view: { source } } of inputs) {
     if (typeof source === "number" || source.device === device) continue;
     if (device) {
-      const [kind, other] = [device.info.kind, source.device.info.kind];
-      const problem = kind === other
-        ? `the tensors are on two devices of the kind ${kind}, because init was called with other options ` +
-          "between them; make all tensors after the same init, or move"
-        : `one tensor is on ${kind}, another on ${other}; move`;
-      throw new Error(`${operation}: ${problem} one with await x.to(device)`);
+      throw new Error(`${operation}: ${describeTwoDevices(device.info.kind, source.device.info.kind)}`);
     }
     device = source.device;
   }

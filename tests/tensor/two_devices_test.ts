@@ -1,6 +1,6 @@
 /** Tensors of two devices: operations reject them, and `to` moves them. */
 import assert from "node:assert/strict";
-import { ones, scan, tensor } from "../../mod.ts";
+import { jit, ones, scan, type Tensor, tensor } from "../../mod.ts";
 import { cpu, testOnBoth } from "../devices.ts";
 import { createCpuDevice } from "../../src/device/cpu/device.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
@@ -32,12 +32,17 @@ Deno.test("tensors of two devices of one kind are rejected with the reason and t
   assert.deepEqual([...await (await a.to(second)).add(b).data()], [4, 6]);
 });
 
-Deno.test("loops and assign reject tensors of two devices", () => {
+Deno.test("loops, assign and jit reject tensors of two devices", () => {
   setCurrentDevice(createCpuDevice({ threads: 1 }));
   const a = tensor([1, 2]);
   setCurrentDevice(cpu);
   const b = tensor([1, 2]);
-  for (const mix of [() => scan((h) => [h.mul(a), 0], b, b), () => a.assign(b)]) {
+  const mixes = [
+    () => scan((h) => [h.mul(a), 0], b, b),
+    () => a.assign(b),
+    () => jit((x: Tensor) => x.add(b))(a),
+  ];
+  for (const mix of mixes) {
     assert.throws(mix, /the tensors are on two devices of the kind cpu/);
   }
 });
