@@ -8,7 +8,7 @@ import { secondsOfLoop } from "../src/compile/inspect/estimate.ts";
 import { planFor } from "../src/compile/inspect/planned_gpu.ts";
 import { meanSeconds } from "../src/compile/inspect/seconds_of.ts";
 import { observeLoops } from "../src/compile/loop/graph_loop.ts";
-import { keepBuffer } from "../src/device/buffer_scope.ts";
+import { keepBuffer } from "../src/device/memory/buffer_scope.ts";
 import { machineOf } from "../src/device/machines.ts";
 import { copy } from "../src/device/view.ts";
 import type { AnyDevice } from "../src/device/device_class.ts";

@@ -17,8 +17,8 @@ import {
   tensor,
   zeros,
 } from "../mod.ts";
-import { seriesModels } from "../src/series/series_models.ts";
-import { seriesForm } from "../src/series/series_reading.ts";
+import { seriesModels } from "../src/series/models/series_models.ts";
+import { seriesForm } from "../src/series/models/series_reading.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { parameterCount } from "../src/nn/layer.ts";
 import { main } from "../src/commands/command.ts";

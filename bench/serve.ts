@@ -3,8 +3,8 @@
  * and the server's CPU time and memory. Server and clients run as separate processes on one machine.
  */
 import { execute } from "../src/train/mod.ts";
-import { startRun } from "../src/train/run.ts";
-import { ownSeries } from "../src/series/own_series.ts";
+import { startRun } from "../src/train/run/run.ts";
+import { ownSeries } from "../src/series/run/own_series.ts";
 import { main, wholeFrom } from "../src/commands/command.ts";
 import { benchCommand } from "./programs.ts";
 import { sendMalformed } from "./malformed.ts";

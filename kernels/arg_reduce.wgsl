@@ -7,7 +7,7 @@
 //   fn precedes(a: Element, b: Element) -> bool     whether a is strictly better; false if either is NaN
 //   fn unordered(a: Element) -> bool                whether a is NaN
 //   fn remaining(position: u32) -> array<u32, 2>    start of a result's elements in the input, and its output position
-//   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/workgroup_layout.ts
+//   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/kernels/workgroup_layout.ts
 
 const none = 0xffffffffu;
 

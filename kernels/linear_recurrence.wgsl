@@ -12,7 +12,7 @@
 //   params.a_step, params.b_step, params.x_step      distance between elements
 //   params.first_workgroup, params.workgroups    the first workgroup of this dispatch, and the number of all workgroups
 //   fn line_start(position: u32) -> array<u32, 3>    start of a line in a, b and x
-//   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/workgroup_layout.ts
+//   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/kernels/workgroup_layout.ts
 
 fn value_before(place: u32) -> Number {
   if (params.first == 0u) { return zero; }

@@ -10,7 +10,7 @@
 //   fn combine(a: Element, b: Element) -> Element
 //   fn remaining(position: u32) -> array<u32, 2>  start of a result's elements in the input, and its output position
 //   fn reduced(position: u32) -> array<u32, 1>    distance of an element from that start
-//   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/workgroup_layout.ts
+//   columns, lanes, lane_step, invocations, column_of, lane_of, blocks_of    see src/device/webgpu/kernels/workgroup_layout.ts
 
 fn accumulate(base: u32, first: u32, step: u32) -> Element {
   let identity = bitcast<Element>(params.identity);

@@ -1,6 +1,6 @@
 /** The experiment of a run. The experiments of the papers are loaded only for their runs. */
-import type { ModelExperiment } from "../src/series/model_kind.ts";
-import { ownSeries } from "../src/series/own_series.ts";
+import type { ModelExperiment } from "../src/series/models/model_kind.ts";
+import { ownSeries } from "../src/series/run/own_series.ts";
 
 /** Not a literal at the import: Deno would load the papers for every command. */
 const papers = "./papers/experiments/registry.ts";

@@ -1,5 +1,6 @@
 /** Layers of folders: a file may import from its folder's layer and from earlier layers. */
 import assert from "node:assert/strict";
+import { dirname } from "node:path/posix";
 import { importsOf, sources } from "./import_graph.ts";
 
 /** Folders from the first layer to the last. Folders in the same line form one layer. */
@@ -35,8 +36,13 @@ const publicModules = [
 ];
 const restrictedFolders = ["src/paths", "src/solvers", "src/nn", "src/optim", "src/models"];
 
+/** Folders of models of users' series, with the same rule, from the first layer to the last. */
+const seriesLayers = ["math", "record", "read", "models", "targets", "choose", "run"]
+  .map((folder) => [`src/series/${folder}`]);
+
 const isIn = (file: string) => (folder: string) => file.startsWith(`${folder}/`);
-const layerOf = (file: string) => layers.findIndex((folders) => folders.some(isIn(file)));
+const layerOf = (file: string, layers: readonly string[][]) =>
+  layers.findIndex((folders) => folders.some(isIn(file)));
 
 /** Imports that violate the order of layers, or bypass the compiler's public modules. */
 function violations(files: ReadonlyMap<string, string>): string[] {
@@ -45,9 +51,13 @@ function violations(files: ReadonlyMap<string, string>): string[] {
     // The last layer may import everything, tests included.
     if (isIn(file)("tasks")) continue;
     for (const imported of importsOf(file, source)) {
-      const [layer, importedLayer] = [layerOf(file), layerOf(imported)];
+      const [layer, importedLayer] = [layerOf(file, layers), layerOf(imported, layers)];
       if (layer < 0 || importedLayer < 0) found.push(`${file} imports ${imported}: a folder without a layer`);
       else if (importedLayer > layer) found.push(`${file} imports ${imported}, a later layer`);
+      const seriesLayer = layerOf(file, seriesLayers);
+      if (seriesLayer >= 0 && layerOf(imported, seriesLayers) > seriesLayer) {
+        found.push(`${file} imports ${imported}, a later layer of src/series`);
+      }
       const bypassesPublicModules = restrictedFolders.some(isIn(file)) && isIn(imported)("src/compile") &&
         !publicModules.includes(imported);
       if (bypassesPublicModules) {
@@ -67,6 +77,18 @@ Deno.test("files import only from their layer and earlier layers, and only the p
   assert.deepEqual(violations(files), []);
 });
 
+Deno.test("every file of src/series is in one of its layers, except its public module", async () => {
+  const files = [...(await sources(["src/series"])).keys()];
+  assert.deepEqual(files.filter((file) => layerOf(file, seriesLayers) < 0), ["src/series/mod.ts"]);
+});
+
+Deno.test("no folder of src has more than 25 files beside each other", async () => {
+  const folders = Map.groupBy((await sources(["src"])).keys(), (file) => dirname(file));
+  assert.ok(folders.size > 60, `${folders.size} folders were looked at`);
+  const large = [...folders].filter(([, files]) => files.length > 25);
+  assert.deepEqual(large.map(([folder, files]) => `${folder}: ${files.length}`), []);
+});
+
 Deno.test("every file of code, tests and examples has at most 400 lines", async () => {
   const lengths = [...await sources([...library, "tests", "bench", "examples"])].map(([file, source]) =>
     [file, source.split("\n").length - 1] as const
@@ -82,7 +104,7 @@ const runtimeFiles = [
   "src/view/",
   "src/commands/",
   "src/device/cpu/matmul/blas.ts",
-  "src/train/run_folder.ts",
+  "src/train/run/run_folder.ts",
   "src/data/table/parquet.ts",
   "src/data/table/sqlite.ts",
 ];
@@ -129,6 +151,9 @@ Deno.test("the check detects imports that violate the order of layers", () => {
     broken("src/series/a.ts", 'import { sine } from "../../tasks/papers/experiments/sine.ts";'),
     1,
   );
+  assert.equal(broken("src/series/read/a.ts", 'import { auto } from "../choose/auto.ts";'), 1);
+  assert.equal(broken("src/series/models/local/a.ts", 'import { auto } from "../../targets/score.ts";'), 1);
+  assert.equal(broken("src/series/run/a.ts", 'import { auto } from "../choose/auto.ts";'), 0);
   assert.equal(broken("src/new/a.ts", 'import { Tensor } from "../tensor/tensor.ts";'), 1);
   assert.equal(broken("src/solvers/a.ts", 'import { scan } from "../compile/loop/scan.ts";'), 0);
   assert.equal(broken("src/compile/trace/a.ts", 'import type { Node } from "./graph.ts";'), 0);

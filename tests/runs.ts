@@ -1,15 +1,15 @@
 /** Runs of the experiments of `deno task train`, by the names in their configurations. */
 import { experiments } from "../tasks/experiments.ts";
-import type { DataRecord } from "../src/series/data_record.ts";
-import type { ModelExperiment } from "../src/series/model_kind.ts";
-import type { TrainedModel } from "../src/series/trained_model.ts";
-import { readRunConfig as readConfig, type RunConfig } from "../src/train/config.ts";
+import type { DataRecord } from "../src/series/record/data_record.ts";
+import type { ModelExperiment } from "../src/series/models/model_kind.ts";
+import type { TrainedModel } from "../src/series/models/trained_model.ts";
+import { readRunConfig as readConfig, type RunConfig } from "../src/train/run/config.ts";
 import { experimentNamed as find } from "../src/train/experiment.ts";
 import { defaultsOf } from "../src/train/option.ts";
-import { openRun as open, resumeRun as resume, type Run, startRun as start } from "../src/train/run.ts";
-import type { RunFolder } from "../src/train/run_folder.ts";
+import { openRun as open, resumeRun as resume, type Run, startRun as start } from "../src/train/run/run.ts";
+import type { RunFolder } from "../src/train/run/run_folder.ts";
 import { runOnce as makeOnce } from "../src/commands/run_once.ts";
-import { openBest, type TrainedRun } from "../src/train/trained_run.ts";
+import { openBest, type TrainedRun } from "../src/train/run/trained_run.ts";
 
 export { experiments };
 

@@ -1,5 +1,5 @@
 /** Calls of the page to its worker. */
-import type { EpochMetrics } from "../src/train/epoch_metrics.ts";
+import type { EpochMetrics } from "../src/train/report/epoch_metrics.ts";
 import type { Calls, Fault, Reply } from "./messages.ts";
 
 /** An error of the worker, with its code. */

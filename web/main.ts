@@ -1,8 +1,8 @@
 /// <reference lib="dom" />
 /** The page of the playground. It draws; the worker computes. */
 import { escapeText, formatPercent } from "../src/charts/format.ts";
-import type { EpochMetrics } from "../src/train/epoch_metrics.ts";
-import { trainingCharts } from "../src/train/training_charts.ts";
+import type { EpochMetrics } from "../src/train/report/epoch_metrics.ts";
+import { trainingCharts } from "../src/train/report/training_charts.ts";
 import { startWorker } from "./client.ts";
 import { drawCharts } from "./drawings.ts";
 import { act, button, byId, onFiles, select, setOptions, showFault, showStatus } from "./elements.ts";

@@ -1,6 +1,6 @@
 /** Data that the page and its worker exchange. */
 import type { TimeKind } from "../src/data/format.ts";
-import type { EpochMetrics } from "../src/train/epoch_metrics.ts";
+import type { EpochMetrics } from "../src/train/report/epoch_metrics.ts";
 import type { ExampleName } from "./examples.ts";
 
 /** Settings of a training that a visitor chooses. */

@@ -1,6 +1,6 @@
 /** Runs a function on a tape, and its reverse pass. */
 import { isFloat } from "../device/dtype.ts";
-import { bufferScope } from "../device/buffer_scope.ts";
+import { bufferScope } from "../device/memory/buffer_scope.ts";
 import { outliveScopes, recordWith } from "../tensor/primitive.ts";
 import { buffersOf } from "../tensor/scope.ts";
 import { Symbolic } from "../tensor/symbolic.ts";

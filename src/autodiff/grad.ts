@@ -2,7 +2,7 @@ import { checkFunction, checkTensor } from "../tensor/checks.ts";
 import { describe } from "../device/describe.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { isFloat } from "../device/dtype.ts";
-import { bufferScope } from "../device/buffer_scope.ts";
+import { bufferScope } from "../device/memory/buffer_scope.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { scalar } from "../tensor/creation.ts";
 import { stopGradient } from "../tensor/functions.ts";

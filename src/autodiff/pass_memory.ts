@@ -1,5 +1,5 @@
 import type { Buffer } from "../device/device.ts";
-import { isLarge, listLargeBuffers } from "../device/buffer_scope.ts";
+import { isLarge, listLargeBuffers } from "../device/memory/buffer_scope.ts";
 import { hasBuffer } from "../device/view.ts";
 import { Symbolic } from "../tensor/symbolic.ts";
 import type { Tensor } from "../tensor/tensor.ts";

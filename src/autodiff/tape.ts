@@ -1,4 +1,4 @@
-import { nextSerial } from "../device/buffer.ts";
+import { nextSerial } from "../device/memory/buffer.ts";
 import { isFloat } from "../device/dtype.ts";
 import { hostSpan } from "../device/profiler.ts";
 import type { Recorder } from "../tensor/primitive.ts";

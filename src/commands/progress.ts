@@ -1,7 +1,7 @@
 import type { EpochMetrics, Progress } from "../train/mod.ts";
 import { formatDuration } from "../charts/format.ts";
 import { printable } from "../device/printable.ts";
-import { measuresInWords } from "../train/measure_names.ts";
+import { measuresInWords } from "../train/report/measure_names.ts";
 import { print } from "./print.ts";
 
 const barWidth = 24;

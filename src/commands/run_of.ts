@@ -1,9 +1,9 @@
 /** The run that a command was given. */
 import { readTextIfPresent } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
-import { readRunConfig, type RunConfig } from "../train/config.ts";
+import { readRunConfig, type RunConfig } from "../train/run/config.ts";
 import { type Experiment, experimentNamed } from "../train/experiment.ts";
-import { findRun, type RunFolder } from "../train/run_folder.ts";
+import { findRun, type RunFolder } from "../train/run/run_folder.ts";
 
 /** Known experiments, or a function that loads those that a run may need. */
 export type KnownExperiments =

@@ -2,12 +2,12 @@
 import { appendJsonLine, exists, makeFolder, readTextIfPresent } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
 import { DivergenceError } from "../solvers/divergence.ts";
-import { readRunConfig, type RunConfig, sealedSettings } from "../train/config.ts";
+import { readRunConfig, type RunConfig, sealedSettings } from "../train/run/config.ts";
 import type { Experiment } from "../train/experiment.ts";
 import { NonFiniteLossError } from "../train/loop.ts";
-import { resumeRun, type Run, startRun } from "../train/run.ts";
-import type { RunSummary } from "../train/run_summary.ts";
-import { lockRun, type RunFolder, writeJson } from "../train/run_folder.ts";
+import { resumeRun, type Run, startRun } from "../train/run/run.ts";
+import type { RunSummary } from "../train/run/run_summary.ts";
+import { lockRun, type RunFolder, writeJson } from "../train/run/run_folder.ts";
 
 /** Start of a process that executes a run: a line of `starts.jsonl`. */
 export interface Start {

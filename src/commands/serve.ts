@@ -12,11 +12,11 @@ import {
   startPredictionThreads,
   startServer,
 } from "../serve/mod.ts";
-import type { DataRecord } from "../series/data_record.ts";
-import type { TrainedModel } from "../series/trained_model.ts";
-import type { RunConfig } from "../train/config.ts";
-import type { RunFolder } from "../train/run_folder.ts";
-import { openBest } from "../train/trained_run.ts";
+import type { DataRecord } from "../series/record/data_record.ts";
+import type { TrainedModel } from "../series/models/trained_model.ts";
+import type { RunConfig } from "../train/run/config.ts";
+import type { RunFolder } from "../train/run/run_folder.ts";
+import { openBest } from "../train/run/trained_run.ts";
 import { platform } from "../platform/current.ts";
 import { command, deviceOption, number, path, prepareDrivers, stopSignals } from "./command.ts";
 import { keepPaths } from "./permissions.ts";

@@ -1,7 +1,7 @@
 /** Options for a table that differs from the training table. */
 import type { Command } from "commander";
 import type { TableOptions } from "../data/table/options.ts";
-import { tableOptions } from "../series/settings.ts";
+import { tableOptions } from "../series/record/settings.ts";
 import { checkValues, type Experiment } from "../train/experiment.ts";
 import { addOptions, chosenOptions } from "./experiment_options.ts";
 

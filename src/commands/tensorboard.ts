@@ -1,7 +1,7 @@
 /** Logs of runs for TensorBoard. */
 import { encodeEvent, type Event, fileHeader } from "../files/event_file.ts";
-import type { EpochMetrics } from "../train/epoch_metrics.ts";
-import type { RunFolder } from "../train/run_folder.ts";
+import type { EpochMetrics } from "../train/report/epoch_metrics.ts";
+import type { RunFolder } from "../train/run/run_folder.ts";
 
 /** Parts of the data, each a folder, so that TensorBoard draws their curves in the same chart. */
 type Part = "train" | "validation" | "test";

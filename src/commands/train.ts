@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { checkoutCommit } from "../files/commit.ts";
 import { makeFolder, writeAtomically } from "../files/disk.ts";
 import { key } from "../tensor/random.ts";
-import { changeable, configOf, dataPaths, readRunConfig, type RunConfig } from "../train/config.ts";
+import { changeable, configOf, dataPaths, readRunConfig, type RunConfig } from "../train/run/config.ts";
 import {
   type Experiment,
   experimentNamed,
@@ -15,13 +15,13 @@ import { profileStep } from "../train/loop.ts";
 import { flag, type OptionSchema } from "../train/option.ts";
 import { OptionError } from "../device/errors.ts";
 import { formatDuration } from "../charts/format.ts";
-import { formatMeasure, measuresInWords } from "../train/measure_names.ts";
-import { execute, prepareNew, resumeRun, type Run, startRun } from "../train/run.ts";
-import type { RunSummary } from "../train/run_summary.ts";
-import { runFolder } from "../train/run_folder.ts";
+import { formatMeasure, measuresInWords } from "../train/report/measure_names.ts";
+import { execute, prepareNew, resumeRun, type Run, startRun } from "../train/run/run.ts";
+import type { RunSummary } from "../train/run/run_summary.ts";
+import { runFolder } from "../train/run/run_folder.ts";
 import { keepPaths, type KeptPaths } from "./permissions.ts";
 import { runOnce, type Start } from "./run_once.ts";
-import { statistics } from "../train/statistics.ts";
+import { statistics } from "../train/report/statistics.ts";
 import { callOf, command, number, path, prepareDrivers, quoted, requireOwnData } from "./command.ts";
 import { addOptions, chosenOptions } from "./experiment_options.ts";
 import { measuresText, progressDisplay } from "./progress.ts";

@@ -6,7 +6,7 @@ import { describeTwoDevices } from "./describe.ts";
 import { DeferredKernels, type Fuse } from "./deferred.ts";
 import type { Buffer, BufferView, CapturedCommands, DeviceCapture, KernelDevice } from "./device.ts";
 import type { TypedArray } from "./dtype.ts";
-import { bufferScope } from "./buffer_scope.ts";
+import { bufferScope } from "./memory/buffer_scope.ts";
 
 /** Numbers that the host computes before each replay. */
 interface HostNumbers {

@@ -12,7 +12,7 @@ import {
   type KernelName,
   type View,
 } from "./device.ts";
-import type { ScalarFunction } from "./scalar.ts";
+import type { ScalarFunction } from "./scalar/scalar.ts";
 
 /** The operands of a kernel, whatever its arguments are. */
 interface Call {

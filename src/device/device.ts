@@ -1,7 +1,7 @@
-import type { Reserve } from "./reserve.ts";
+import type { Reserve } from "./memory/reserve.ts";
 import type { DType, TypedArray } from "./dtype.ts";
 import type { RecurrenceAxes } from "./recurrence.ts";
-import { identity, type ScalarFunction } from "./scalar.ts";
+import { identity, type ScalarFunction } from "./scalar/scalar.ts";
 import { formatShape } from "./shape.ts";
 
 /**

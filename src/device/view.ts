@@ -1,8 +1,8 @@
 /** Creation and conversion of views. */
-import { allocateBuffer } from "./buffer.ts";
+import { allocateBuffer } from "./memory/buffer.ts";
 import type { BufferView, KernelDevice, View } from "./device.ts";
 import { bytesPerElement, type DType, toDeviceArray } from "./dtype.ts";
-import { identity } from "./scalar.ts";
+import { identity } from "./scalar/scalar.ts";
 import { contiguousStrides, isContiguous, sizeOf, swapLast } from "./shape.ts";
 
 /** Allocates a contiguous row-major array. */

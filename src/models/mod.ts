@@ -16,16 +16,16 @@
  * @module
  */
 export type { FastWeightModelOptions, FastWeightOptions } from "./fast_weight/options.ts";
-export * from "./neural_cde.ts";
-export type { MatrixForm } from "./matrix_field.ts";
-export type { WindowedModel, WindowedOptions } from "./along_windows.ts";
-export * from "./neural_rde.ts";
-export * from "./log_ncde.ts";
+export * from "./cde/neural_cde.ts";
+export type { MatrixForm } from "./cde/matrix_field.ts";
+export type { WindowedModel, WindowedOptions } from "./cde/along_windows.ts";
+export * from "./cde/neural_rde.ts";
+export * from "./cde/log_ncde.ts";
 export type { AlongPathModel, AlongPathOptions, ControlledOptions, SlopeScale } from "./along_path.ts";
 export * from "./gru_ode.ts";
 export * from "./direct_neural_ode.ts";
 export * from "./neural_ode.ts";
-export * from "./latent_ode.ts";
+export * from "./latent/latent_ode.ts";
 export {
   type SeriesStreams,
   seriesStreams,
@@ -102,13 +102,13 @@ export { S6, type S6Options } from "./diagonal/s6.ts";
 export type { SelectiveSystemSizes } from "./diagonal/selective_system.ts";
 export { Mamba, type MambaSizes } from "./diagonal/mamba.ts";
 export * from "./diagonal/forecaster.ts";
-export * from "./latent_ode_rnn.ts";
+export * from "./latent/latent_ode_rnn.ts";
 export type {
   LatentOptions,
   LatentRecurrenceCallOptions,
   LatentRecurrenceModel,
   LatentUpdate,
-} from "./latent_recurrence.ts";
+} from "./latent/latent_recurrence.ts";
 export type { SequenceOptions } from "./sequences.ts";
 export type { ReadoutOptions } from "./readout_states.ts";
 export type { StaticFeaturesCallOptions, StaticFeaturesOptions } from "./static_features.ts";

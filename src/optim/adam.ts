@@ -1,5 +1,5 @@
 import { checkOptions, type OptionNames } from "../device/options.ts";
-import * as s from "../device/scalar.ts";
+import * as s from "../device/scalar/scalar.ts";
 import type { Tensor, TensorLike } from "../tensor/tensor.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import {

@@ -7,7 +7,7 @@ import { tidy } from "../tensor/scope.ts";
 import { applyBroadcast } from "../tensor/broadcast.ts";
 import type { Tensor, TensorLike } from "../tensor/tensor.ts";
 import { elementwise } from "../tensor/primitives/elementwise.ts";
-import type { Scalar } from "../device/scalar.ts";
+import type { Scalar } from "../device/scalar/scalar.ts";
 import { treeFlatten } from "../tensor/tree.ts";
 import { checkSame, loadParameters, parameter, type ParameterTree } from "../nn/layer.ts";
 

@@ -2,7 +2,7 @@
 import { vjp } from "../autodiff/grad.ts";
 import { kernelDevice } from "../device/capture.ts";
 import type { BufferView, Device } from "../device/device.ts";
-import { identity } from "../device/scalar.ts";
+import { identity } from "../device/scalar/scalar.ts";
 import { type Shape, sizeOf } from "../device/shape.ts";
 import { allocateView } from "../device/view.ts";
 import { concatenate } from "../tensor/functions.ts";

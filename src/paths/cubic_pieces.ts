@@ -1,5 +1,5 @@
 /** Cubic polynomials across gaps, as coefficients of a path. */
-import * as s from "../device/scalar.ts";
+import * as s from "../device/scalar/scalar.ts";
 import { apply } from "../tensor/primitive.ts";
 import { type Elementwise, elementwise } from "../tensor/primitives/elementwise.ts";
 import type { Tensor } from "../tensor/tensor.ts";

@@ -1,4 +1,4 @@
-import * as s from "../device/scalar.ts";
+import * as s from "../device/scalar/scalar.ts";
 import { tridiagonalSolve } from "../tensor/functions.ts";
 import { apply } from "../tensor/primitive.ts";
 import { type Elementwise, elementwise } from "../tensor/primitives/elementwise.ts";

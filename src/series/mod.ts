@@ -9,7 +9,7 @@
  *
  * @module
  */
-export type { BlockSums } from "./block_mean.ts";
+export type { BlockSums } from "./record/block_mean.ts";
 export {
   type ComparedModel,
   type DataRecord,
@@ -24,17 +24,21 @@ export {
   type RecordedTarget,
   type RecordedTraining,
   type RecordedWindows,
-} from "./data_record.ts";
-export type { RecordedCalendar } from "./calendar.ts";
-export type { ClassificationOptions, ClassificationRules, ClassifierOptions } from "./classification.ts";
+} from "./record/data_record.ts";
+export type { RecordedCalendar } from "./record/calendar.ts";
+export type {
+  ClassificationOptions,
+  ClassificationRules,
+  ClassifierOptions,
+} from "./targets/classification.ts";
 export {
   type ForecastModel,
   type ForecastModelKind,
   forecastModels,
   type ForecastModelSizes,
-} from "./forecast_models.ts";
-export { forecastVerdict } from "./forecast_verdict.ts";
-export type { Horizon } from "./horizon.ts";
+} from "./models/forecast_models.ts";
+export { forecastVerdict } from "./targets/forecast_verdict.ts";
+export type { Horizon } from "./record/horizon.ts";
 export {
   classify,
   type ClassifyOptions,
@@ -44,24 +48,24 @@ export {
   type LearnOptions,
   regress,
   type RegressOptions,
-} from "./learn.ts";
+} from "./run/learn.ts";
 export {
   type ModelExperiment,
   type ModelKind,
   type ModelRules,
   modelRules,
   type ModelSetting,
-} from "./model_kind.ts";
-export type { ColumnNames, ObservationStream } from "./observation_stream.ts";
+} from "./models/model_kind.ts";
+export type { ColumnNames, ObservationStream } from "./run/observation_stream.ts";
 export {
   type FileContent,
   openTrained,
   type OpenTrainedOptions,
   type Predictions,
   type RunFiles,
-} from "./open_trained.ts";
-export { ownSeries } from "./own_series.ts";
-export * from "./prediction_table.ts";
+} from "./run/open_trained.ts";
+export { ownSeries } from "./run/own_series.ts";
+export * from "./targets/prediction_table.ts";
 export {
   type ChannelForecast,
   type CheckedPrediction,
@@ -78,15 +82,20 @@ export {
   type RowsState,
   type TaskKind,
   taskKinds,
-} from "./predictions.ts";
-export type { Predictor } from "./predictor.ts";
-export { seriesExperiment, type SeriesKeys, type SeriesProblem } from "./series_experiment.ts";
-export * from "./series_model.ts";
-export * from "./series_models.ts";
-export type { FittedModelKind, SeriesInputs, SeriesNetwork, SeriesNetworkOptions } from "./series_network.ts";
-export { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";
-export type { SeriesSource, TargetKind } from "./series_source.ts";
-export type { DataSources, SeriesModelSettings, SeriesSettings } from "./settings.ts";
+} from "./record/predictions.ts";
+export type { Predictor } from "./run/predictor.ts";
+export { seriesExperiment, type SeriesKeys, type SeriesProblem } from "./run/series_experiment.ts";
+export * from "./models/series_model.ts";
+export * from "./models/series_models.ts";
+export type {
+  FittedModelKind,
+  SeriesInputs,
+  SeriesNetwork,
+  SeriesNetworkOptions,
+} from "./models/series_network.ts";
+export { type ObservationRows, openRows, type SeriesReading } from "./models/series_reading.ts";
+export type { SeriesSource, TargetKind } from "./record/series_source.ts";
+export type { DataSources, SeriesModelSettings, SeriesSettings } from "./record/settings.ts";
 export {
   type FileSamples,
   measureNew,
@@ -94,4 +103,4 @@ export {
   requirePredictions,
   type SampleKind,
   type TrainedModel,
-} from "./trained_model.ts";
+} from "./models/trained_model.ts";

@@ -1,5 +1,5 @@
 /** The account of all memory that clients cause. Every part of the server takes its bytes from one total. */
-import { busy } from "./problem.ts";
+import { busy } from "./http/problem.ts";
 
 /**
  * Shares of the total, by use. No use can take the memory of another. The memory of `predictions` is reserved

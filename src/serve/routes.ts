@@ -1,11 +1,11 @@
 /** Routes of requests to their handlers. */
-import { requireAccess } from "./access.ts";
-import { htmlHeaders, latestPart, wantsHtml } from "./answer_parts.ts";
-import { metricsType } from "./metrics.ts";
-import { openApiOf } from "./openapi.ts";
-import { pageOf } from "./page.ts";
-import { predict } from "./predict.ts";
-import { busy, internalFailure, problem, refusalOf, RequestError } from "./problem.ts";
+import { requireAccess } from "./http/access.ts";
+import { htmlHeaders, latestPart, wantsHtml } from "./pages/answer_parts.ts";
+import { metricsType } from "./pages/metrics.ts";
+import { openApiOf } from "./pages/openapi.ts";
+import { pageOf } from "./pages/page.ts";
+import { predict } from "./predictions/predict.ts";
+import { busy, internalFailure, problem, refusalOf, RequestError } from "./http/problem.ts";
 import type { Service } from "./service.ts";
 
 /** Handles a request. */

@@ -8,16 +8,16 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 // Not Deno.upgradeWebSocket: it never releases the sockets of Node's server, and it buffers messages of any
 // length.
 import { WebSocketServer } from "ws";
-import { loopbackNames } from "./access.ts";
-import { addressOf } from "./address.ts";
-import { collectGarbage, memoryTrimmer } from "./collect.ts";
-import type { Connection } from "./connection.ts";
-import { connectionsOf } from "./connections.ts";
+import { loopbackNames } from "./http/access.ts";
+import { addressOf } from "./http/address.ts";
+import { collectGarbage, memoryTrimmer } from "./predictions/collect.ts";
+import type { Connection } from "./http/connection.ts";
+import { connectionsOf } from "./http/connections.ts";
 import type { Limits } from "./limits.ts";
-import { problem, refusalOf, RequestError } from "./problem.ts";
+import { problem, refusalOf, RequestError } from "./http/problem.ts";
 import { type Handler, handlerOf, requireSocket } from "./routes.ts";
 import type { Service } from "./service.ts";
-import type { ServerSocket } from "./sockets.ts";
+import type { ServerSocket } from "./streams/sockets.ts";
 
 /** A running server. */
 export interface RunningServer {

@@ -2,26 +2,34 @@
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { printableLines } from "../device/printable.ts";
 import { cpuUsage } from "node:process";
-import type { RunConfig } from "../train/config.ts";
-import type { DataRecord } from "../series/data_record.ts";
-import { columnNames } from "../series/observation_stream.ts";
-import { requirePredictions, type TrainedModel } from "../series/trained_model.ts";
-import type { TrainedRun } from "../train/trained_run.ts";
-import type { Access } from "./access.ts";
-import type { GivenAnswer } from "./answer_parts.ts";
+import type { RunConfig } from "../train/run/config.ts";
+import type { DataRecord } from "../series/record/data_record.ts";
+import { columnNames } from "../series/run/observation_stream.ts";
+import { requirePredictions, type TrainedModel } from "../series/models/trained_model.ts";
+import type { TrainedRun } from "../train/run/trained_run.ts";
+import type { Access } from "./http/access.ts";
+import type { GivenAnswer } from "./pages/answer_parts.ts";
 import { accountOf, memoryUses } from "./account.ts";
-import { computeWith, latestCount } from "./compute.ts";
+import { computeWith, latestCount } from "./predictions/compute.ts";
 import { limitNames, type Limits, limitsOf } from "./limits.ts";
-import { type Counter, counter, gauge, gauges, type Histogram, histogram, type Metric } from "./metrics.ts";
-import { type Sockets, socketsOf } from "./sockets.ts";
+import {
+  type Counter,
+  counter,
+  gauge,
+  gauges,
+  type Histogram,
+  histogram,
+  type Metric,
+} from "./pages/metrics.ts";
+import { type Sockets, socketsOf } from "./streams/sockets.ts";
 import {
   type StreamJournal,
   type StreamMetrics,
   type Streams,
   type StreamService,
   streamsOf,
-} from "./streams.ts";
-import { type Predictions, predictionsOf, type PredictionThreads } from "./predictions.ts";
+} from "./streams/streams.ts";
+import { type Predictions, predictionsOf, type PredictionThreads } from "./predictions/predictions.ts";
 
 /** A trained run as a service. */
 export interface Service extends StreamService {

@@ -4,7 +4,7 @@ import { checkTensor } from "./checks.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { currentDevice } from "../device/current.ts";
 import { checkDType, deviceArray, type DType, isRepresentable, type TypedArray } from "../device/dtype.ts";
-import * as s from "../device/scalar.ts";
+import * as s from "../device/scalar/scalar.ts";
 import { checkedShape, formatShape, type Shape, ShapeError, sizeOf } from "../device/shape.ts";
 import { allocateView, uploadView } from "../device/view.ts";
 import { cacheHostValues } from "./host.ts";

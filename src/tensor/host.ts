@@ -2,7 +2,7 @@ import { describe } from "../device/describe.ts";
 import { addHostNumbers, isCaptured, isCapturing, JitError, outsideCapture } from "../device/capture.ts";
 import type { Buffer } from "../device/device.ts";
 import { toDeviceArray, type TypedArray } from "../device/dtype.ts";
-import { keepBuffer } from "../device/buffer_scope.ts";
+import { keepBuffer } from "../device/memory/buffer_scope.ts";
 import { formatShape, ShapeError, sizeOf } from "../device/shape.ts";
 import { hasBuffer, makeContiguous, uploadView } from "../device/view.ts";
 import { isWatched } from "./primitive.ts";

@@ -6,8 +6,8 @@
 import { describe } from "../device/describe.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { type DType, isFloat } from "../device/dtype.ts";
-import * as s from "../device/scalar.ts";
-import type { Scalar } from "../device/scalar.ts";
+import * as s from "../device/scalar/scalar.ts";
+import type { Scalar } from "../device/scalar/scalar.ts";
 import { checkedShape, sameShape, type Shape } from "../device/shape.ts";
 import { checkFinite, generate, scalar, tensor, type TensorOptions } from "./creation.ts";
 import { stack } from "./functions.ts";

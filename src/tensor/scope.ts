@@ -1,6 +1,6 @@
 import { checkFunction } from "./checks.ts";
 import type { Buffer } from "../device/device.ts";
-import { bufferScope, callScope, keepBuffer } from "../device/buffer_scope.ts";
+import { bufferScope, callScope, keepBuffer } from "../device/memory/buffer_scope.ts";
 import { hasBuffer } from "../device/view.ts";
 import { isRecording, isTracingLoop, outliveScopes, recordingState } from "./primitive.ts";
 import { Symbolic } from "./symbolic.ts";

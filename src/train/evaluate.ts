@@ -1,7 +1,7 @@
 /** Measures of a task on data, without training. */
 import { sampleCount, takeSamples } from "../data/batches.ts";
 import { DataError } from "../device/errors.ts";
-import { MemoryLimitError, withMemoryLimit } from "../device/memory_limit.ts";
+import { MemoryLimitError, withMemoryLimit } from "../device/memory/memory_limit.ts";
 import { averagePrecision, rocAuc } from "../nn/ranking.ts";
 import { tidyLater } from "../tensor/scope.ts";
 import { type Tree, treeLeaves } from "../tensor/tree.ts";

@@ -13,18 +13,18 @@ import {
   saveCheckpoint,
   saveWeights,
   startPosition,
-} from "./checkpoint.ts";
+} from "./run/checkpoint.ts";
 import { describeBounds, isWithin, size } from "./bounds.ts";
 import { evaluate } from "./evaluate.ts";
 import { checkFit } from "./fit.ts";
 import { appendText } from "../files/disk.ts";
 import { means, Meter } from "./meter.ts";
 import { Pipeline } from "./pipeline.ts";
-import { displayResult } from "./display_run.ts";
-import type { EpochMetrics } from "./epoch_metrics.ts";
-import { type RunFolder, truncateMetrics } from "./run_folder.ts";
+import { displayResult } from "./report/display_run.ts";
+import type { EpochMetrics } from "./report/epoch_metrics.ts";
+import { type RunFolder, truncateMetrics } from "./run/run_folder.ts";
 import { checkChoices, checkNames, requireNames } from "./measure_checks.ts";
-import { checkBest, checkPosition } from "./resume_checks.ts";
+import { checkBest, checkPosition } from "./run/resume_checks.ts";
 import { stepOf, type StepSplit } from "./step.ts";
 import { stagnated } from "./stop.ts";
 import type { Samples, Task } from "./task.ts";

@@ -4,7 +4,7 @@ import { parameter } from "../nn/layer.ts";
 import { tidy } from "../tensor/scope.ts";
 import { stack } from "../tensor/functions.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { MeasureSums } from "./checkpoint.ts";
+import type { MeasureSums } from "./run/checkpoint.ts";
 import type { Measures } from "./task.ts";
 
 /** Maximum number of batches between two readings. */

@@ -55,8 +55,8 @@
  */
 export type { DeviceChoice } from "../device/choice.ts";
 export { type Bounds, describeBounds, isWithin } from "./bounds.ts";
-export type { MeasureSums, Metadata, Position } from "./checkpoint.ts";
-export { changeable, configOf, readRunConfig, type RunConfig } from "./config.ts";
+export type { MeasureSums, Metadata, Position } from "./run/checkpoint.ts";
+export { changeable, configOf, readRunConfig, type RunConfig } from "./run/config.ts";
 export {
   type DataDescription,
   type Experiment,
@@ -94,12 +94,12 @@ export * from "./loop.ts";
 export type { StepSplit } from "./step.ts";
 export * from "./option.ts";
 export * from "../device/errors.ts";
-export { formatMeasure, measureName } from "./measure_names.ts";
-export { renderReport, type ReportContent } from "./report.ts";
-export { execute, openRun, resumeRun, type Run, startRun, testBest } from "./run.ts";
-export type { RunSummary } from "./run_summary.ts";
-export type { EpochMetrics } from "./epoch_metrics.ts";
-export { findRun, type RunFolder, runFolder } from "./run_folder.ts";
+export { formatMeasure, measureName } from "./report/measure_names.ts";
+export { renderReport, type ReportContent } from "./report/report.ts";
+export { execute, openRun, resumeRun, type Run, startRun, testBest } from "./run/run.ts";
+export type { RunSummary } from "./run/run_summary.ts";
+export type { EpochMetrics } from "./report/epoch_metrics.ts";
+export { findRun, type RunFolder, runFolder } from "./run/run_folder.ts";
 export type { StopRule, WatchedMeasure } from "./stop.ts";
 export type {
   Calibration,
@@ -112,4 +112,4 @@ export type {
   TaskData,
   WeightedModel,
 } from "./task.ts";
-export { openBest, type TrainedRun } from "./trained_run.ts";
+export { openBest, type TrainedRun } from "./run/trained_run.ts";

@@ -2,7 +2,7 @@
 import { jit } from "../compile/jit/jit.ts";
 import { isBatchSource, sampleCount, takeSamples } from "../data/batches.ts";
 import { JitError, withoutDeferring } from "../device/capture.ts";
-import { MemoryLimitError, withMemoryLimit } from "../device/memory_limit.ts";
+import { MemoryLimitError, withMemoryLimit } from "../device/memory/memory_limit.ts";
 import { clipByGlobalNorm, clipByValue } from "../optim/clip.ts";
 import type { ParameterTree } from "../nn/layer.ts";
 import type { Key } from "../tensor/random.ts";

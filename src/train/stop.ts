@@ -1,5 +1,5 @@
 /** Rules that end training before its last epoch. */
-import type { EpochMetrics } from "./epoch_metrics.ts";
+import type { EpochMetrics } from "./report/epoch_metrics.ts";
 
 /** A measure that must keep improving. */
 export interface WatchedMeasure {

@@ -3,7 +3,7 @@ import type { Chart } from "../charts/chart.ts";
 import { formatDuration } from "../charts/format.ts";
 import { renderSection } from "../charts/render.ts";
 import type { Cell, HeadCell, Section } from "../charts/section.ts";
-import { formatMeasure, isPercentMeasure, measureName, sortMeasures } from "../train/measure_names.ts";
+import { formatMeasure, isPercentMeasure, measureName, sortMeasures } from "../train/report/measure_names.ts";
 import { stateText } from "./run_part.ts";
 import { runStates, type ViewedRun } from "./runs.ts";
 import { compareSettings, settingsInWords, settingsTable } from "./settings.ts";

@@ -1,7 +1,7 @@
 /** A run in training as a report. */
 import { escapeText, formatDate, formatDuration, formatNumber } from "../charts/format.ts";
-import { formatMeasure, measureName } from "../train/measure_names.ts";
-import { reportPage, type RunState } from "../train/report.ts";
+import { formatMeasure, measureName } from "../train/report/measure_names.ts";
+import { reportPage, type RunState } from "../train/report/report.ts";
 import type { Progress } from "../train/loop.ts";
 import type { ViewedRun } from "./runs.ts";
 

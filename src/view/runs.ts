@@ -1,11 +1,11 @@
 /** Reads runs from their folders. Nothing here writes, and a damaged or missing file is left out. */
 import { readTextIfPresent } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
-import type { RunConfig } from "../train/config.ts";
-import type { EpochMetrics } from "../train/epoch_metrics.ts";
-import { readMetrics, type RunFolder, runFolder } from "../train/run_folder.ts";
-import { readProgress, type RunProgress } from "../train/run_progress.ts";
-import type { RunSummary } from "../train/run_summary.ts";
+import type { RunConfig } from "../train/run/config.ts";
+import type { EpochMetrics } from "../train/report/epoch_metrics.ts";
+import { readMetrics, type RunFolder, runFolder } from "../train/run/run_folder.ts";
+import { readProgress, type RunProgress } from "../train/run/run_progress.ts";
+import type { RunSummary } from "../train/run/run_summary.ts";
 
 /** States of a run. "silent" runs have no recent update: the process was killed, or a step is long. */
 export const runStates = ["training", "silent", "complete", "failed", "stopped"] as const;

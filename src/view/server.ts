@@ -2,8 +2,8 @@
 import { printableLines } from "../device/printable.ts";
 import { OptionError } from "../device/errors.ts";
 import { readTextIfPresent } from "../files/disk.ts";
-import { loopbackNames, requireAccess } from "../serve/access.ts";
-import { internalFailure, problem, refusalOf, RequestError } from "../serve/problem.ts";
+import { loopbackNames, requireAccess } from "../serve/http/access.ts";
+import { internalFailure, problem, refusalOf, RequestError } from "../serve/http/problem.ts";
 import { comparePart, selectionOf } from "./compare_part.ts";
 import { livePage, partResponse, reloadResponse, reportResponse, selectionForm } from "./page.ts";
 import { noRuns, runPart } from "./run_part.ts";

@@ -1,7 +1,7 @@
 /** Settings of runs, and which of them differ. */
 import type { Cell, TableSection } from "../charts/section.ts";
-import { dataPaths } from "../train/config.ts";
-import { settingsOf, settingText, wordsOf } from "../train/report_settings.ts";
+import { dataPaths } from "../train/run/config.ts";
+import { settingsOf, settingText, wordsOf } from "../train/report/report_settings.ts";
 import type { ViewedRun } from "./runs.ts";
 
 /** Text of each setting of a run by the name of the setting. A path of data is shortened to the name of the file. */

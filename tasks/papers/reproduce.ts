@@ -4,7 +4,7 @@
  */
 import { type Command, Option } from "commander";
 import { exists, writeAtomically } from "../../src/files/disk.ts";
-import type { RunConfig } from "../../src/train/config.ts";
+import type { RunConfig } from "../../src/train/run/config.ts";
 import { generatedPages } from "./pages/pages.ts";
 import { lacksTrainingImages } from "./experiments/images.ts";
 import { experimentNamed } from "./experiments/registry.ts";
@@ -20,7 +20,7 @@ import {
   tableMarkdown,
   tablePage,
 } from "./tables/render.ts";
-import { lockRun, runFolder } from "../../src/train/run_folder.ts";
+import { lockRun, runFolder } from "../../src/train/run/run_folder.ts";
 import {
   dataIn,
   type PaperTable,

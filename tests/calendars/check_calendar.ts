@@ -1,11 +1,11 @@
 /** Checks of forecasts on tables whose steps follow a calendar. */
-import { forecast } from "../../src/series/learn.ts";
-import { windowModels } from "../../src/series/window_models.ts";
-import { formatTimeAfter, inRecordedTimes } from "../../src/series/calendar.ts";
-import { findCalendar } from "../../src/series/find_calendar.ts";
-import { readSeries } from "../../src/series/read_series.ts";
-import { seasonOf } from "../../src/series/season.ts";
-import { typicalGap } from "../../src/series/pace.ts";
+import { forecast } from "../../src/series/run/learn.ts";
+import { windowModels } from "../../src/series/models/window_models.ts";
+import { formatTimeAfter, inRecordedTimes } from "../../src/series/record/calendar.ts";
+import { findCalendar } from "../../src/series/read/find_calendar.ts";
+import { readSeries } from "../../src/series/read/read_series.ts";
+import { seasonOf } from "../../src/series/read/season.ts";
+import { typicalGap } from "../../src/series/read/spans.ts";
 import type { CalendarCase } from "./random_calendar.ts";
 
 /** Table and options of a case. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { tensorBoardLog } from "../../src/commands/tensorboard.ts";
 import { encodeEvent, fileHeader } from "../../src/files/event_file.ts";
-import { runFolder } from "../../src/train/run_folder.ts";
+import { runFolder } from "../../src/train/run/run_folder.ts";
 import { testLong } from "../devices.ts";
 import { onlyRun, runTask, withFolder } from "../tasks/command_line.ts";
 

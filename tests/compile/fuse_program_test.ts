@@ -5,7 +5,7 @@ import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { fuseEpilogues } from "../../src/compile/program/passes/fuse_epilogues.ts";
 import { fuseElementwise, type FusionKernel } from "../../src/compile/program/passes/fuse_elementwise.ts";
 import type { Program } from "../../src/compile/program/program.ts";
-import { add, input } from "../../src/device/scalar.ts";
+import { add, input } from "../../src/device/scalar/scalar.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import { cpu } from "../devices.ts";
 import { assertTensor, fromTensor } from "../tensor/nd.ts";

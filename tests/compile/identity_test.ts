@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ones, scan, type Tensor, zeros } from "../../mod.ts";
-import { textOf } from "../../src/device/structure_text.ts";
+import { textOf } from "../../src/device/scalar/structure_text.ts";
 import { countLoops } from "../loops.ts";
 
 Deno.test("the key of an expression with shared nodes is linear in the number of nodes", () => {

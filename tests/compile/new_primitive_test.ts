@@ -4,7 +4,7 @@ import { checkGradients, grad, jit, jvp, odeint, scan, stack, type Tensor, vmap 
 import { observeLoops } from "../../src/compile/loop/graph_loop.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { View } from "../../src/device/device.ts";
-import { identity, max } from "../../src/device/scalar.ts";
+import { identity, max } from "../../src/device/scalar/scalar.ts";
 import { allocateView, derived } from "../../src/device/view.ts";
 import { apply, type Primitive } from "../../src/tensor/primitive.ts";
 import { forEachInput } from "../../src/tensor/reverse.ts";

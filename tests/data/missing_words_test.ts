@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { DatabaseSync } from "node:sqlite";
 import { readTable, type TableSource } from "../../src/data/table/read_table.ts";
 import type { ReadOptions, TableOptions } from "../../src/data/table/options.ts";
-import { csvOf } from "../../src/series/csv.ts";
+import { csvOf } from "../../src/series/read/csv.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { parquetFile, plainTexts } from "./parquet_file.ts";
 

@@ -7,7 +7,7 @@ import { setCurrentDevice } from "../../src/device/current.ts";
 import { platform } from "../../src/platform/current.ts";
 import { cpu, testLong } from "../devices.ts";
 import { type Block, Memory } from "../../src/device/cpu/runtime/memory.ts";
-import * as s from "../../src/device/scalar.ts";
+import * as s from "../../src/device/scalar/scalar.ts";
 import { below, randomNumbers, valuesOf, wordsOf } from "./random_views.ts";
 
 testLong("allocations are aligned, do not overlap and are joined again when freed", () => {

@@ -5,7 +5,7 @@ import type { BufferView, Reduction, View } from "../../src/device/device.ts";
 import type { DType } from "../../src/device/dtype.ts";
 import { createCpuDevice } from "../../src/device/cpu/device.ts";
 import type { Block } from "../../src/device/cpu/runtime/memory.ts";
-import * as s from "../../src/device/scalar.ts";
+import * as s from "../../src/device/scalar/scalar.ts";
 import {
   below,
   device,

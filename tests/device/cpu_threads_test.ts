@@ -4,7 +4,7 @@ import { allocateView } from "../../src/device/view.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import type { DType } from "../../src/device/dtype.ts";
 import { type CpuDevice, createCpuDevice } from "../../src/device/cpu/device.ts";
-import * as s from "../../src/device/scalar.ts";
+import * as s from "../../src/device/scalar/scalar.ts";
 import { floats, randomNumbers, randomValue, valuesOf, wordsOf } from "./random_views.ts";
 
 /** Kernels large enough for several threads, on one device. */

@@ -9,7 +9,7 @@ import {
   tridiagonalSolve,
   uniform,
 } from "../../mod.ts";
-import { isReduced } from "../../src/device/webgpu/tridiagonal.ts";
+import { isReduced } from "../../src/device/webgpu/kernels/tridiagonal.ts";
 import { testOnBoth, useDevice } from "../devices.ts";
 
 Deno.test("a GPU uses cyclic reduction for few long systems and elimination for others", () => {

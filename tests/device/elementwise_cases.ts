@@ -1,6 +1,6 @@
 /** Elementwise functions as expressions and in JavaScript. */
 import type { DType } from "../../src/device/dtype.ts";
-import * as s from "../../src/device/scalar.ts";
+import * as s from "../../src/device/scalar/scalar.ts";
 import { f32, f64, fround, i32, u32 } from "./random_views.ts";
 
 /** Functions with every kind of instruction, and their equivalents in JavaScript. */

@@ -1,7 +1,7 @@
 /** The caches of elementwise kernels. */
 import assert from "node:assert/strict";
 import { CpuDevice } from "../../src/device/cpu/device.ts";
-import { add, mul, type ScalarFunction } from "../../src/device/scalar.ts";
+import { add, mul, type ScalarFunction } from "../../src/device/scalar/scalar.ts";
 import { allocateView, uploadView } from "../../src/device/view.ts";
 import { testOnBoth, testOnDevices } from "../devices.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";

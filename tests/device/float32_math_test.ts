@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { lower } from "../../src/device/float32_math.ts";
-import * as s from "../../src/device/scalar.ts";
-import type { Scalar, ScalarFunction } from "../../src/device/scalar.ts";
+import { lower } from "../../src/device/scalar/float32_math.ts";
+import * as s from "../../src/device/scalar/scalar.ts";
+import type { Scalar, ScalarFunction } from "../../src/device/scalar/scalar.ts";
 import { type DType, toDeviceArray, type TypedArray } from "../../src/device/dtype.ts";
 import { pow, sigmoid, softplus } from "../../src/tensor/primitives/elementwise.ts";
 import { testLong } from "../devices.ts";

@@ -10,7 +10,7 @@ import type { Block } from "../../src/device/cpu/runtime/memory.ts";
 import { setCurrentDevice } from "../../src/device/current.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import type { TypedArray } from "../../src/device/dtype.ts";
-import * as s from "../../src/device/scalar.ts";
+import * as s from "../../src/device/scalar/scalar.ts";
 import { allocateView } from "../../src/device/view.ts";
 import { cpu } from "../devices.ts";
 import { computations, digest } from "./computations.ts";

@@ -2,8 +2,8 @@ import type { CpuDevice } from "../../src/device/cpu/device.ts";
 import type { BufferView } from "../../src/device/device.ts";
 import { sizeOf } from "../../src/device/shape.ts";
 import type { Gpu, MemoryView } from "../../src/device/webgpu/gpu.ts";
-import { matmul } from "../../src/device/webgpu/matmul.ts";
-import type { Plan } from "../../src/device/webgpu/matmul_plan.ts";
+import { matmul } from "../../src/device/webgpu/kernels/matmul.ts";
+import type { Plan } from "../../src/device/webgpu/kernels/matmul_plan.ts";
 import { type Random, randomView, wordsOf } from "./random_views.ts";
 
 /** The product of two views of the CPU device, computed by a GPU with a plan. */

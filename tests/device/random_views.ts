@@ -1,5 +1,5 @@
 /** Views with random memory layout on the CPU device, and their elements read by naive loops. */
-import { allocateBuffer } from "../../src/device/buffer.ts";
+import { allocateBuffer } from "../../src/device/memory/buffer.ts";
 import type { BufferView, View } from "../../src/device/device.ts";
 import { bytesPerElement, type DType } from "../../src/device/dtype.ts";
 import { type CpuDevice, createCpuDevice } from "../../src/device/cpu/device.ts";

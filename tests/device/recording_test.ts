@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { BufferView } from "../../src/device/device.ts";
-import { add, identity } from "../../src/device/scalar.ts";
+import { add, identity } from "../../src/device/scalar/scalar.ts";
 import { allocateView, uploadView } from "../../src/device/view.ts";
 import type { WebGpuDevice } from "../../src/device/webgpu/device.ts";
 import { useDevice, webgpu } from "../devices.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { key, type Tensor, uniform } from "../../mod.ts";
 import { Gpu } from "../../src/device/webgpu/gpu.ts";
-import { tileSize, tilings } from "../../src/device/webgpu/matmul_plan.ts";
+import { tileSize, tilings } from "../../src/device/webgpu/kernels/matmul_plan.ts";
 import { longOnSoftware, testOnWebGpu } from "../devices.ts";
 import { editedAdapter, hasEqualBits, ordersThatDiffer, withDevices } from "./edited_gpu.ts";
 import { families } from "./kernel_families.ts";

@@ -14,7 +14,7 @@ import {
 } from "../../mod.ts";
 import { defaultSettings, experimentNamed } from "../runs.ts";
 import { train } from "../../src/train/loop.ts";
-import { createRun } from "../../src/train/run_folder.ts";
+import { createRun } from "../../src/train/run/run_folder.ts";
 import type { ParameterTree } from "../../src/nn/layer.ts";
 import { treeLeaves } from "../../src/tensor/tree.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";

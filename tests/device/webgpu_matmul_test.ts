@@ -5,8 +5,14 @@ import { setCurrentDevice } from "../../src/device/current.ts";
 import { sizeOf } from "../../src/device/shape.ts";
 import { findAdapter } from "../../src/device/webgpu/adapter.ts";
 import { Gpu, type GpuLimits } from "../../src/device/webgpu/gpu.ts";
-import { type Plan, planProduct, tileCount, tileSize, tilings } from "../../src/device/webgpu/matmul_plan.ts";
-import { repeatLines } from "../../src/device/webgpu/repeat_lines.ts";
+import {
+  type Plan,
+  planProduct,
+  tileCount,
+  tileSize,
+  tilings,
+} from "../../src/device/webgpu/kernels/matmul_plan.ts";
+import { repeatLines } from "../../src/device/webgpu/kernels/repeat_lines.ts";
 import { cpu, longOnSoftware, testOnBoth } from "../devices.ts";
 import { assertProduct } from "./assert_product.ts";
 import { matrix, product } from "./product_on_gpu.ts";

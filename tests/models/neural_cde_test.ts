@@ -16,7 +16,7 @@ import {
   treeLeaves,
   valueAndGrad,
 } from "../../mod.ts";
-import { MatrixField } from "../../src/models/matrix_field.ts";
+import { MatrixField } from "../../src/models/cde/matrix_field.ts";
 import { longOnSoftware, testLong, testOnDevices } from "../devices.ts";
 
 const float64 = { dtype: "float64" } as const;

@@ -5,7 +5,7 @@ import * as serve from "../../src/serve/mod.ts";
 import * as train from "../../src/train/mod.ts";
 import * as series from "../../src/series/mod.ts";
 import * as commands from "../../src/commands/mod.ts";
-import { ownSeries } from "../../src/series/own_series.ts";
+import { ownSeries } from "../../src/series/run/own_series.ts";
 
 /** A fitted model of ten short series. */
 let learned: Promise<series.LearnedModel> | undefined;

@@ -1,6 +1,6 @@
 /** Runs commands of a page in a copy of the project. */
 import assert from "node:assert/strict";
-import { findRun } from "../../src/train/run_folder.ts";
+import { findRun } from "../../src/train/run/run_folder.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { init, type Tensor, treeFlatten } from "../../mod.ts";
 import { readOutcome } from "../../src/commands/run_once.ts";
-import { runFolder } from "../../src/train/run_folder.ts";
+import { runFolder } from "../../src/train/run/run_folder.ts";
 import { celebaCompletion } from "../../tasks/papers/experiments/celeba_completion.ts";
 import { openFaces } from "../../tasks/papers/data/celeba.ts";
 import { zipEntries } from "../../src/data/zip.ts";

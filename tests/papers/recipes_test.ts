@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { CubicSpline, naturalCubicCoeffs, stack, tensor } from "../../mod.ts";
 import type { ChannelStatistics } from "../../src/data/scaling.ts";
-import { openRows, seriesForm } from "../../src/series/series_reading.ts";
+import { openRows, seriesForm } from "../../src/series/models/series_reading.ts";
 import { parameterCount } from "../../src/nn/layer.ts";
-import { forecastModel, type ForecastModelSizes } from "../../src/series/forecast_models.ts";
+import { forecastModel, type ForecastModelSizes } from "../../src/series/models/forecast_models.ts";
 import { imageModel } from "../../tasks/papers/experiments/image_models.ts";
 import { key } from "../../src/tensor/random.ts";
 import { zipFile } from "../data/zip_file.ts";

@@ -5,8 +5,8 @@ import {
   effectsOf,
   forecastAutoregression,
   runAutoregression,
-} from "../../src/series/autoregression.ts";
-import { autoregressionOrder, fitAutoregression } from "../../src/series/fit_autoregression.ts";
+} from "../../src/series/models/local/autoregression.ts";
+import { autoregressionOrder, fitAutoregression } from "../../src/series/models/local/fit_autoregression.ts";
 import { key, normal } from "../../src/tensor/random.ts";
 
 function assertNear(actual: ArrayLike<number>, expected: ArrayLike<number>, tolerance: number): void {

@@ -1,11 +1,11 @@
 /** Forecasts of series whose steps follow a calendar. */
 import assert from "node:assert/strict";
-import { forecast, type ForecastOptions } from "../../src/series/learn.ts";
-import type { ForecastPrediction } from "../../src/series/predictions.ts";
-import { leastWidthOf, withLeastWidth } from "../../src/series/least_width.ts";
-import { withWholeSeason } from "../../src/series/histories.ts";
+import { forecast, type ForecastOptions } from "../../src/series/run/learn.ts";
+import type { ForecastPrediction } from "../../src/series/record/predictions.ts";
+import { leastWidthOf, withLeastWidth } from "../../src/series/targets/least_width.ts";
+import { withWholeSeason } from "../../src/series/read/histories.ts";
 import { withFolder } from "../tasks/command_line.ts";
-import { runFolder } from "../../src/train/run_folder.ts";
+import { runFolder } from "../../src/train/run/run_folder.ts";
 import { openTrained, readRunConfig } from "../runs.ts";
 import { testLong } from "../devices.ts";
 

@@ -1,9 +1,9 @@
 /** Recognition and notation of calendars. */
 import assert from "node:assert/strict";
 import { parseCsv } from "../../src/data/table/read_table.ts";
-import { formatRecordedTime, formatTimeAfter, inRecordedTimes } from "../../src/series/calendar.ts";
-import { parseCalendar } from "../../src/series/calendar_notation.ts";
-import { findCalendar } from "../../src/series/find_calendar.ts";
+import { formatRecordedTime, formatTimeAfter, inRecordedTimes } from "../../src/series/record/calendar.ts";
+import { parseCalendar } from "../../src/series/record/calendar_notation.ts";
+import { findCalendar } from "../../src/series/read/find_calendar.ts";
 
 const hour = 3_600_000;
 

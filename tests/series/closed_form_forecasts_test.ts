@@ -1,8 +1,8 @@
 /** Forecasts of own series by models that are fitted in closed form. */
 import assert from "node:assert/strict";
 import { execute, type RunConfig, testBest } from "../../src/train/mod.ts";
-import { forecastVerdict } from "../../src/series/forecast_verdict.ts";
-import type { ForecastPrediction } from "../../src/series/predictions.ts";
+import { forecastVerdict } from "../../src/series/targets/forecast_verdict.ts";
+import type { ForecastPrediction } from "../../src/series/record/predictions.ts";
 import { experimentNamed, openTrained, resumeRun, startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { testLong } from "../devices.ts";

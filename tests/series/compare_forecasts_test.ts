@@ -1,19 +1,19 @@
 /** The comparison of forecasting models within a time limit. */
 import assert from "node:assert/strict";
-import { compareForecasts, type ForecastTask } from "../../src/series/compare_forecasts.ts";
-import { isIrregular } from "../../src/series/pace.ts";
-import type { SeriesSettings } from "../../src/series/settings.ts";
+import { compareForecasts, type ForecastTask } from "../../src/series/choose/compare_forecasts.ts";
+import { isIrregular } from "../../src/series/read/spans.ts";
+import type { SeriesSettings } from "../../src/series/record/settings.ts";
 import { DataError, OptionError } from "../../src/device/errors.ts";
 import { NonFiniteLossError } from "../../src/train/loop.ts";
 import { Adam } from "../../src/optim/adam.ts";
 import { ones } from "../../src/tensor/creation.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
-import { ownSeries } from "../../src/series/own_series.ts";
-import { configOf } from "../../src/train/config.ts";
+import { ownSeries } from "../../src/series/run/own_series.ts";
+import { configOf } from "../../src/train/run/config.ts";
 import { startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { execute } from "../../src/train/mod.ts";
-import type { DataRecord } from "../../src/series/data_record.ts";
+import type { DataRecord } from "../../src/series/record/data_record.ts";
 import { testLong } from "../devices.ts";
 
 const settings = { batchSize: 4, seed: 0, epochs: 1e6, budget: "2s" } as unknown as SeriesSettings;

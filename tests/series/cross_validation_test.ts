@@ -1,20 +1,19 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import type { Series } from "../../src/data/series.ts";
-import { meanLogit, meanProbability } from "../../src/series/ensemble.ts";
+import { meanLogit, meanProbability } from "../../src/series/models/ensemble.ts";
 import {
   type CandidateProblem,
   chooseLength,
   crossValidate,
-  type SeriesTask,
-} from "../../src/series/cross_validation.ts";
-import type { DataRecord } from "../../src/series/data_record.ts";
-import type { SeriesSettings } from "../../src/series/settings.ts";
-import { scoreOutputs } from "../../src/series/score.ts";
+} from "../../src/series/choose/cross_validation.ts";
+import type { DataRecord } from "../../src/series/record/data_record.ts";
+import type { SeriesSettings } from "../../src/series/record/settings.ts";
+import { scoreOutputs, type SeriesTask } from "../../src/series/targets/score.ts";
 import { tensor } from "../../src/tensor/creation.ts";
-import { execute } from "../../src/train/run.ts";
-import { configOf } from "../../src/train/config.ts";
-import { ownSeries } from "../../src/series/own_series.ts";
+import { execute } from "../../src/train/run/run.ts";
+import { configOf } from "../../src/train/run/config.ts";
+import { ownSeries } from "../../src/series/run/own_series.ts";
 import { openTrained, readRunConfig, resumeRun, startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { tinyTask } from "../train/tiny_task.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { readRecord } from "../../src/train/record.ts";
+import { readRecord } from "../../src/train/run/record.ts";
 import { execute, type RunConfig, type RunFolder, runFolder, testBest } from "../../src/train/mod.ts";
-import type { ClassPrediction } from "../../src/series/predictions.ts";
-import { measureNew } from "../../src/series/trained_model.ts";
+import type { ClassPrediction } from "../../src/series/record/predictions.ts";
+import { measureNew } from "../../src/series/models/trained_model.ts";
 import { openRun, openTrained, readRunConfig, resumeRun, startRun } from "../runs.ts";
 import { requireFinite } from "../../src/train/measure_checks.ts";
 import { readSafetensors, writeSafetensors } from "../../src/files/safetensors.ts";

@@ -1,7 +1,7 @@
 /** The exponential and the logarithm of predictions. */
 import assert from "node:assert/strict";
 import { sha256 } from "../../src/files/digest.ts";
-import { exp, log } from "../../src/series/elementary.ts";
+import { exp, log } from "../../src/series/math/elementary.ts";
 
 /** Numbers of many magnitudes and both signs. */
 const numbers = Array.from({ length: 20_000 }, (_, i) => {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { platform } from "../../src/platform/current.ts";
 import { execute, type RunConfig } from "../../src/train/mod.ts";
-import type { DataRecord } from "../../src/series/data_record.ts";
-import { measureNew } from "../../src/series/trained_model.ts";
+import type { DataRecord } from "../../src/series/record/data_record.ts";
+import { measureNew } from "../../src/series/models/trained_model.ts";
 import { openTrained, readRunConfig, startRun } from "../runs.ts";
 import type { Series } from "../../src/data/series.ts";
-import { evaluateClasses } from "../../src/series/evaluate_classes.ts";
-import { evaluateForecasts } from "../../src/series/evaluate_forecasts.ts";
-import { evaluateNumbers } from "../../src/series/evaluate_numbers.ts";
+import { evaluateClasses } from "../../src/series/targets/evaluate_classes.ts";
+import { evaluateForecasts } from "../../src/series/targets/evaluate_forecasts.ts";
+import { evaluateNumbers } from "../../src/series/targets/evaluate_numbers.ts";
 import type { Evaluation } from "../../src/train/task.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { testLong } from "../devices.ts";

@@ -4,10 +4,10 @@
  */
 import { DataError, OptionError } from "../../src/device/errors.ts";
 import type { Series, SeriesSet } from "../../src/data/series.ts";
-import { classify, forecast, regress } from "../../src/series/learn.ts";
-import type { Prediction, TaskKind } from "../../src/series/predictions.ts";
-import { seriesModels } from "../../src/series/series_models.ts";
-import { windowModels } from "../../src/series/window_models.ts";
+import { classify, forecast, regress } from "../../src/series/run/learn.ts";
+import type { Prediction, TaskKind } from "../../src/series/record/predictions.ts";
+import { seriesModels } from "../../src/series/models/series_models.ts";
+import { windowModels } from "../../src/series/models/window_models.ts";
 import { threefry2x32 } from "../../src/tensor/random.ts";
 
 /** Random numbers. */

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { init } from "../../mod.ts";
 import type { SeriesSet } from "../../src/data/series.ts";
-import { classify, regress } from "../../src/series/learn.ts";
+import { classify, regress } from "../../src/series/run/learn.ts";
 import { testLong } from "../devices.ts";
 import { channelKinds, checkCase, departures, drawCase } from "./extreme_tables.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execute, type RunConfig, testBest } from "../../src/train/mod.ts";
-import { describeRecord } from "../../src/series/data_record.ts";
+import { describeRecord } from "../../src/series/record/data_record.ts";
 import { startRun } from "../runs.ts";
 import { key, randpermArray } from "../../src/tensor/random.ts";
 import { withFolder } from "../tasks/command_line.ts";

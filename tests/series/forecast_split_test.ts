@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import type { Series } from "../../src/data/series.ts";
 import { DataError } from "../../src/device/errors.ts";
-import { untilOf } from "../../src/series/forecast_split.ts";
+import { untilOf } from "../../src/series/read/forecast_split.ts";
 import { forecast } from "../../src/series/mod.ts";
 import { testOnCpu } from "../devices.ts";
 

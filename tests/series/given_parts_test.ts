@@ -1,7 +1,7 @@
 /** Validation and test sets in separate files, and the published split of an archive. */
 import assert from "node:assert/strict";
-import type { DataRecord } from "../../src/series/data_record.ts";
-import { configOf } from "../../src/train/config.ts";
+import type { DataRecord } from "../../src/series/record/data_record.ts";
+import { configOf } from "../../src/train/run/config.ts";
 import { experimentNamed } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { evaluateForecasts } from "../../src/series/evaluate_forecasts.ts";
-import type { DataRecord } from "../../src/series/data_record.ts";
+import { evaluateForecasts } from "../../src/series/targets/evaluate_forecasts.ts";
+import type { DataRecord } from "../../src/series/record/data_record.ts";
 
 Deno.test("the importance of a channel is the error without it, and 0 for a channel that is not read", async () => {
   const channel = { mean: 0, standardDeviation: 1 };

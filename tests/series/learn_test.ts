@@ -1,11 +1,11 @@
 /** Models of series from programs: classify, regress and forecast. */
 import assert from "node:assert/strict";
-import { readSeries } from "../../src/series/read_series.ts";
+import { readSeries } from "../../src/series/read/read_series.ts";
 import { classify, forecast, regress } from "../../src/series/mod.ts";
-import { ownSeries } from "../../src/series/own_series.ts";
-import { configOf } from "../../src/train/config.ts";
+import { ownSeries } from "../../src/series/run/own_series.ts";
+import { configOf } from "../../src/train/run/config.ts";
 import { execute } from "../../src/train/mod.ts";
-import { runFolder } from "../../src/train/run_folder.ts";
+import { runFolder } from "../../src/train/run/run_folder.ts";
 import { openTrained, readRunConfig, startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { testLong } from "../devices.ts";

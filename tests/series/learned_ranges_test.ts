@@ -1,11 +1,11 @@
 /** Warnings about series and predictions far outside the training data. */
 import assert from "node:assert/strict";
 import type { Series } from "../../src/data/series.ts";
-import type { DataRecord } from "../../src/series/data_record.ts";
-import { describeWarnings, rangesOf, rangeWarnings } from "../../src/series/learned_ranges.ts";
-import { classify, forecast, regress } from "../../src/series/learn.ts";
+import type { DataRecord } from "../../src/series/record/data_record.ts";
+import { describeWarnings, rangesOf, rangeWarnings } from "../../src/series/targets/learned_ranges.ts";
+import { classify, forecast, regress } from "../../src/series/run/learn.ts";
 import { runTask, withFolder } from "../tasks/command_line.ts";
-import type { RangeWarning } from "../../src/series/predictions.ts";
+import type { RangeWarning } from "../../src/series/record/predictions.ts";
 import { testLong } from "../devices.ts";
 
 /** Ten series of the hours 0 to 9: x rises from 0 to 9, plus 0 to 0.9. The column of categories is 0. */

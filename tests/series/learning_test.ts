@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { lengthOfTraining, settling } from "../../src/series/learning.ts";
+import { lengthOfTraining, settling } from "../../src/series/targets/learning.ts";
 import { parameter } from "../../src/nn/layer.ts";
 import { zeros } from "../../src/tensor/creation.ts";
 import "../devices.ts";

@@ -6,7 +6,7 @@ import {
   type RegressionRow,
   solveRidge,
   squaredErrors,
-} from "../../src/series/least_squares.ts";
+} from "../../src/series/math/least_squares.ts";
 import { key, normal } from "../../src/tensor/random.ts";
 
 const sizes = { inputs: 3, outputs: 2, shared: 2 };

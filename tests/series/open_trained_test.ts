@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import type { WeftError } from "../../src/device/errors.ts";
 import { serviceOf } from "../../src/serve/mod.ts";
-import type { Message } from "../../src/serve/streams.ts";
+import type { Message } from "../../src/serve/streams/streams.ts";
 import { classify, type FileContent, forecast, openTrained } from "../../src/series/mod.ts";
-import { runFolder } from "../../src/train/run_folder.ts";
+import { runFolder } from "../../src/train/run/run_folder.ts";
 import { testLong } from "../devices.ts";
 import { checkTrained } from "../npm/trained.js";
 import { openTrained as openRun, readRunConfig } from "../runs.ts";

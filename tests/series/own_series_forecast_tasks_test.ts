@@ -1,7 +1,7 @@
 /** Forecasts of own-series: their times, intervals, streams and columns. */
 import assert from "node:assert/strict";
-import { windowsOf } from "../../src/series/forecast_windows.ts";
-import type { ForecastPrediction } from "../../src/series/predictions.ts";
+import { windowsOf } from "../../src/series/read/forecast_windows.ts";
+import type { ForecastPrediction } from "../../src/series/record/predictions.ts";
 import { key, randpermArray } from "../../src/tensor/random.ts";
 import { startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";

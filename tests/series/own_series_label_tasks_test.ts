@@ -1,7 +1,7 @@
 /** Classification and regression of own-series: answers, splits, class weights and streams. */
 import assert from "node:assert/strict";
-import type { DataRecord } from "../../src/series/data_record.ts";
-import type { ClassPrediction, NumberPrediction, Prediction } from "../../src/series/predictions.ts";
+import type { DataRecord } from "../../src/series/record/data_record.ts";
+import type { ClassPrediction, NumberPrediction, Prediction } from "../../src/series/record/predictions.ts";
 import { execute } from "../../src/train/mod.ts";
 import { startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";

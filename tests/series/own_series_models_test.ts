@@ -1,8 +1,8 @@
 /** Every model of own-series on a small table of irregular series, with the default settings. */
-import { configOf } from "../../src/train/config.ts";
+import { configOf } from "../../src/train/run/config.ts";
 import assert from "node:assert/strict";
-import { ownSeries } from "../../src/series/own_series.ts";
-import { seriesModels } from "../../src/series/series_models.ts";
+import { ownSeries } from "../../src/series/run/own_series.ts";
+import { seriesModels } from "../../src/series/models/series_models.ts";
 import { execute, type RunConfig } from "../../src/train/mod.ts";
 import { startRun } from "../runs.ts";
 import { testLong } from "../devices.ts";

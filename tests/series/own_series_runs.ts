@@ -1,7 +1,7 @@
 /** Runs of own-series on small tables. */
 import assert from "node:assert/strict";
-import type { Prediction } from "../../src/series/predictions.ts";
-import type { TrainedModel } from "../../src/series/trained_model.ts";
+import type { Prediction } from "../../src/series/record/predictions.ts";
+import type { TrainedModel } from "../../src/series/models/trained_model.ts";
 import { execute, type RunConfig } from "../../src/train/mod.ts";
 import { openTrained, readRunConfig, startRun } from "../runs.ts";
 

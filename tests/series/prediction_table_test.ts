@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import { csvOf } from "../../src/series/csv.ts";
+import { csvOf } from "../../src/series/read/csv.ts";
 import { execute } from "../../src/train/mod.ts";
-import { measureNew } from "../../src/series/trained_model.ts";
+import { measureNew } from "../../src/series/models/trained_model.ts";
 import { openTrained, readRunConfig, startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { parseCsv, readTable } from "../../src/data/mod.ts";
 import { escapeFormula, unescapeFormula } from "../../src/data/table/formula.ts";
-import type { ForecastPrediction, Prediction } from "../../src/series/predictions.ts";
-import { predictionsAsCsv } from "../../src/series/prediction_table.ts";
+import type { ForecastPrediction, Prediction } from "../../src/series/record/predictions.ts";
+import { predictionsAsCsv } from "../../src/series/targets/prediction_table.ts";
 import { testLong } from "../devices.ts";
 
 /** Prefixes that make spreadsheets evaluate a text, and texts after them. */

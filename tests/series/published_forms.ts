@@ -1,6 +1,6 @@
 /** Tables in the published forms of archives and statistics offices. */
-import type { DataRecord } from "../../src/series/data_record.ts";
-import { configOf } from "../../src/train/config.ts";
+import type { DataRecord } from "../../src/series/record/data_record.ts";
+import { configOf } from "../../src/train/run/config.ts";
 import { experimentNamed } from "../runs.ts";
 
 const ownSeries = experimentNamed("own-series");

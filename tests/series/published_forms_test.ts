@@ -1,6 +1,6 @@
 /** Whole tables in the published forms of archives and statistics offices. */
 import assert from "node:assert/strict";
-import type { DataRecord } from "../../src/series/data_record.ts";
+import type { DataRecord } from "../../src/series/record/data_record.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import {
   calendar,

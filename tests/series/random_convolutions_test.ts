@@ -8,9 +8,9 @@ import {
   convolve,
   kernels,
   pool,
-} from "../../src/series/random_convolutions.ts";
-import { globalFeatureCount, writeGlobalFeatures } from "../../src/series/global_features.ts";
-import { resample } from "../../src/series/resample.ts";
+} from "../../src/series/models/random_convolutions.ts";
+import { globalFeatureCount, writeGlobalFeatures } from "../../src/series/models/global_features.ts";
+import { resample } from "../../src/series/read/resample.ts";
 import { key } from "../../src/tensor/random.ts";
 
 const wave = (length: number, seed = 1) =>

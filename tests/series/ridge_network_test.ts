@@ -1,13 +1,13 @@
 /** The model random-convolutions of own-series: fitted, stopped, resumed, evaluated and predicted. */
 import assert from "node:assert/strict";
-import { ownSeries } from "../../src/series/own_series.ts";
-import type { ClassPrediction, NumberPrediction } from "../../src/series/predictions.ts";
-import { measureNew } from "../../src/series/trained_model.ts";
+import { ownSeries } from "../../src/series/run/own_series.ts";
+import type { ClassPrediction, NumberPrediction } from "../../src/series/record/predictions.ts";
+import { measureNew } from "../../src/series/models/trained_model.ts";
 import { readCheckedSafetensors } from "../../src/files/safetensors.ts";
-import { configOf } from "../../src/train/config.ts";
+import { configOf } from "../../src/train/run/config.ts";
 import { settingsOf } from "../../src/train/experiment.ts";
 import { execute } from "../../src/train/mod.ts";
-import { runFolder } from "../../src/train/run_folder.ts";
+import { runFolder } from "../../src/train/run/run_folder.ts";
 import { testLong } from "../devices.ts";
 import { openTrained, readRunConfig, resumeRun, startRun } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";

@@ -1,7 +1,12 @@
 /** Ridge regression against normal equations, and leave-one-out against fits without each sample. */
 import assert from "node:assert/strict";
-import { fitRidge, inverseDeviations, penalties } from "../../src/series/ridge.ts";
-import { factorShifted, quadraticForm, solveShifted, tridiagonal } from "../../src/series/tridiagonal.ts";
+import { fitRidge, inverseDeviations, penalties } from "../../src/series/math/ridge.ts";
+import {
+  factorShifted,
+  quadraticForm,
+  solveShifted,
+  tridiagonal,
+} from "../../src/series/math/tridiagonal.ts";
 
 /** Pseudo-random numbers from -1 to 1. */
 function numbers(seed: number): () => number {

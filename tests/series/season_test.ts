@@ -1,6 +1,6 @@
 /** Default seasons. */
 import assert from "node:assert/strict";
-import { describeShortSeason, seasonOf } from "../../src/series/season.ts";
+import { describeShortSeason, seasonOf } from "../../src/series/read/season.ts";
 import { key, normal } from "../../src/tensor/random.ts";
 
 const [hour, day] = [3600, 86_400];

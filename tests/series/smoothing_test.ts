@@ -1,10 +1,10 @@
 /** Exponential smoothing against naive loops and known numbers. */
 import assert from "node:assert/strict";
-import { fitSmoothing } from "../../src/series/fit_smoothing.ts";
-import { minimise } from "../../src/series/nelder_mead.ts";
-import { forecastHistory, relativeDeviationOf } from "../../src/series/smoothed_forecast.ts";
-import { continueState, smoothHistory, type Smoothing } from "../../src/series/smoothing.ts";
-import { seasonalNaiveForm } from "../../src/series/smoothing_model.ts";
+import { fitSmoothing } from "../../src/series/models/local/fit_smoothing.ts";
+import { minimise } from "../../src/series/math/nelder_mead.ts";
+import { forecastHistory, relativeDeviationOf } from "../../src/series/models/local/smoothed_forecast.ts";
+import { continueState, smoothHistory, type Smoothing } from "../../src/series/models/local/smoothing.ts";
+import { seasonalNaiveForm } from "../../src/series/models/local/smoothing_model.ts";
 import { key, normal } from "../../src/tensor/random.ts";
 
 const none: Smoothing = { period: 1, level: 0, trend: 0, season: 0, damping: 0 };

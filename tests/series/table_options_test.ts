@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { treeLeaves } from "../../src/tensor/tree.ts";
 import { startRun } from "../runs.ts";
-import type { TaskKind } from "../../src/series/predictions.ts";
+import type { TaskKind } from "../../src/series/record/predictions.ts";
 import type { TableOptions } from "../../src/data/table/options.ts";
-import { configOf } from "../../src/train/config.ts";
+import { configOf } from "../../src/train/run/config.ts";
 import { checkValues } from "../../src/train/experiment.ts";
-import type { SeriesSettings } from "../../src/series/settings.ts";
-import { ownSeries } from "../../src/series/own_series.ts";
+import type { SeriesSettings } from "../../src/series/record/settings.ts";
+import { ownSeries } from "../../src/series/run/own_series.ts";
 import { makeCharacters, withFolder } from "../tasks/command_line.ts";
 
 /** Series of one channel and a column of integers, constant within a series and missing in its first rows. */

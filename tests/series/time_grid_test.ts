@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import type { Series, SeriesSet } from "../../src/data/series.ts";
-import { classifier } from "../../src/series/classification.ts";
-import type { DataRecord } from "../../src/series/data_record.ts";
-import { ownSeries } from "../../src/series/own_series.ts";
-import { paceOf } from "../../src/series/pace.ts";
-import type { SeriesSettings } from "../../src/series/settings.ts";
-import { gridOf, onGrid, recordClock } from "../../src/series/time_grid.ts";
+import { classifier } from "../../src/series/targets/classification.ts";
+import type { DataRecord } from "../../src/series/record/data_record.ts";
+import { ownSeries } from "../../src/series/run/own_series.ts";
+import { paceOf } from "../../src/series/models/pace.ts";
+import type { SeriesSettings } from "../../src/series/record/settings.ts";
+import { gridOf, onGrid, recordClock } from "../../src/series/read/time_grid.ts";
 import { key } from "../../src/tensor/random.ts";
 import { settingsOf } from "../../src/train/experiment.ts";
 import "../devices.ts";

@@ -4,10 +4,10 @@
  * with them.
  */
 import { serviceOf } from "../../src/serve/mod.ts";
-import type { Message } from "../../src/serve/streams.ts";
+import type { Message } from "../../src/serve/streams/streams.ts";
 import { openTrained } from "../../src/series/mod.ts";
-import { writeRecord } from "../../src/train/record.ts";
-import { findRun, runFolder } from "../../src/train/run_folder.ts";
+import { writeRecord } from "../../src/train/run/record.ts";
+import { findRun, runFolder } from "../../src/train/run/run_folder.ts";
 import { openTrained as openRun, readRunConfig } from "../runs.ts";
 import { table } from "../serve/served.ts";
 import { runTask } from "../tasks/command_line.ts";

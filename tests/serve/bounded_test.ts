@@ -1,11 +1,11 @@
 /** Memory and time that clients of a server can take. */
 import assert from "node:assert/strict";
-import type { TrainedModel } from "../../src/series/trained_model.ts";
+import type { TrainedModel } from "../../src/series/models/trained_model.ts";
 import { accountOf, memoryUses, shares } from "../../src/serve/account.ts";
-import { batchesOf } from "../../src/serve/compute.ts";
-import { predictionsOf } from "../../src/serve/predictions.ts";
-import { RequestError } from "../../src/serve/problem.ts";
-import { queueOf } from "../../src/serve/queue.ts";
+import { batchesOf } from "../../src/serve/predictions/compute.ts";
+import { predictionsOf } from "../../src/serve/predictions/predictions.ts";
+import { RequestError } from "../../src/serve/http/problem.ts";
+import { queueOf } from "../../src/serve/predictions/queue.ts";
 import {
   connectionsWithin,
   handlerOf,

@@ -1,5 +1,5 @@
 /** Internal errors of a server are distinguished from faults in the caller's data. */
-import type { TrainedModel } from "../../src/series/trained_model.ts";
+import type { TrainedModel } from "../../src/series/models/trained_model.ts";
 import assert from "node:assert/strict";
 import { handlerOf, type Message, type Service, serviceOf, startServer } from "../../src/serve/mod.ts";
 import { DataError } from "../../src/data/mod.ts";

@@ -1,11 +1,11 @@
 /** Observations that are read together, compared with observations that are read one by one. */
 import assert from "node:assert/strict";
-import { observationQueue } from "../../src/serve/observation_queue.ts";
+import { observationQueue } from "../../src/serve/streams/observation_queue.ts";
 import {
   type GivenObservation,
   type ObservationsReader,
   observationsReader,
-} from "../../src/series/observation_stream.ts";
+} from "../../src/series/run/observation_stream.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { trainedRun } from "./served.ts";
 

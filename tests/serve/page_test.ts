@@ -1,6 +1,6 @@
 /** The page of a server: the form that tries a table, and answers as HTML. */
 import assert from "node:assert/strict";
-import { answersPart, latestPart } from "../../src/serve/answer_parts.ts";
+import { answersPart, latestPart } from "../../src/serve/pages/answer_parts.ts";
 import { handlerOf, serviceOf } from "../../src/serve/mod.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { table, trainedRun } from "./served.ts";

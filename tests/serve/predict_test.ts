@@ -1,5 +1,5 @@
 /** Requests to a handler, without a network. */
-import type { TrainedModel } from "../../src/series/trained_model.ts";
+import type { TrainedModel } from "../../src/series/models/trained_model.ts";
 import assert from "node:assert/strict";
 import { gzipSync } from "node:zlib";
 import { type Handler, handlerOf, type Limits, serviceOf } from "../../src/serve/mod.ts";

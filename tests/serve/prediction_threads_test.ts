@@ -1,10 +1,10 @@
 /** Threads of predictions. */
 import assert from "node:assert/strict";
 import { init } from "../../mod.ts";
-import { computeWith, type PredictionJob } from "../../src/serve/compute.ts";
+import { computeWith, type PredictionJob } from "../../src/serve/predictions/compute.ts";
 import { limitsOf, startPredictionThreads } from "../../src/serve/mod.ts";
-import { columnNames } from "../../src/series/observation_stream.ts";
-import { requirePredictions } from "../../src/series/trained_model.ts";
+import { columnNames } from "../../src/series/run/observation_stream.ts";
+import { requirePredictions } from "../../src/series/models/trained_model.ts";
 import { testLong } from "../devices.ts";
 import { openTrained } from "../runs.ts";
 import { withFolder } from "../tasks/command_line.ts";

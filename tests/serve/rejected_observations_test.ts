@@ -2,13 +2,13 @@
  * Rejected observations do not change later answers: in the library, in the messages of a server, and over
  * the network.
  */
-import type { TaskKind } from "../../src/series/predictions.ts";
-import type { TrainedModel } from "../../src/series/trained_model.ts";
+import type { TaskKind } from "../../src/series/record/predictions.ts";
+import type { TrainedModel } from "../../src/series/models/trained_model.ts";
 import assert from "node:assert/strict";
 import { type Message, type Service, serviceOf, startServer } from "../../src/serve/mod.ts";
 import { DataError } from "../../src/data/mod.ts";
 import type { RunConfig, TrainedRun } from "../../src/train/mod.ts";
-import type { Prediction, PredictionStreamState } from "../../src/series/predictions.ts";
+import type { Prediction, PredictionStreamState } from "../../src/series/record/predictions.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { trainedRun } from "./served.ts";
 import { testLong } from "../devices.ts";

@@ -1,5 +1,5 @@
 /** Small trained runs for the tests of the server. */
-import type { TrainedModel } from "../../src/series/trained_model.ts";
+import type { TrainedModel } from "../../src/series/models/trained_model.ts";
 import { execute, type RunConfig, type TrainedRun } from "../../src/train/mod.ts";
 import { openTrained, readRunConfig, startRun } from "../runs.ts";
 

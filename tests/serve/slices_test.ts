@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { makeSlices } from "../../src/serve/slices.ts";
+import { makeSlices } from "../../src/serve/http/slices.ts";
 
 /** Works for some milliseconds. */
 function work(milliseconds: number): void {

@@ -1,7 +1,7 @@
 /** States of streams that survive the end of a server. */
 import assert from "node:assert/strict";
 import { type Message, openStreamStore, type Service, serviceOf } from "../../src/serve/mod.ts";
-import type { TrainedModel } from "../../src/series/trained_model.ts";
+import type { TrainedModel } from "../../src/series/models/trained_model.ts";
 import type { TrainedRun } from "../../src/train/mod.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { copyFolder } from "../torture/world.ts";

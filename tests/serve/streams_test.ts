@@ -2,8 +2,12 @@
 import assert from "node:assert/strict";
 import { type Limits, type Message, type Service, serviceOf } from "../../src/serve/mod.ts";
 import { DataError } from "../../src/device/errors.ts";
-import { streamsOf } from "../../src/serve/streams.ts";
-import type { ClassPrediction, FollowedState, PredictionStreamState } from "../../src/series/predictions.ts";
+import { streamsOf } from "../../src/serve/streams/streams.ts";
+import type {
+  ClassPrediction,
+  FollowedState,
+  PredictionStreamState,
+} from "../../src/series/record/predictions.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { trainedRun } from "./served.ts";
 import { testLong } from "../devices.ts";

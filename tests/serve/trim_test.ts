@@ -6,7 +6,7 @@ import { runProgram } from "../run_program.ts";
 async function trimmed(env: Record<string, string>): Promise<{ before: number; after: number }> {
   const { code, stdout, stderr } = await runProgram(
     `
-    import { memoryTrimmer } from "./src/serve/collect.ts";
+    import { memoryTrimmer } from "./src/serve/predictions/collect.ts";
     const trim = memoryTrimmer();
     const megabytes = () => Math.round(Deno.memoryUsage().rss / 1e6);
     let garbage = Array.from({ length: 128 }, () => new Uint8Array(2 ** 20).fill(1));

@@ -5,7 +5,7 @@
 import { main } from "../../src/commands/command.ts";
 import { experimentCommands } from "../../src/commands/mod.ts";
 import { narrowPermissions } from "../../src/commands/permissions.ts";
-import { ownSeries } from "../../src/series/own_series.ts";
+import { ownSeries } from "../../src/series/run/own_series.ts";
 import type { Experiment } from "../../src/train/experiment.ts";
 
 const [path, name, ...args] = Deno.args;

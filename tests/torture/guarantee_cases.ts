@@ -2,8 +2,8 @@
  * Attacks that each test one guarantee: valid files that do not match the weights, and answers for series in
  * other batches.
  */
-import type { DataRecord } from "../../src/series/data_record.ts";
-import { readRecord, writeRecord } from "../../src/train/record.ts";
+import type { DataRecord } from "../../src/series/record/data_record.ts";
+import { readRecord, writeRecord } from "../../src/train/run/record.ts";
 import type { Choices } from "./choices.ts";
 import { callHere, faultOfOutcome } from "./commands.ts";
 import { type AttackedRun, callOf, copyFolder, type Use, type World } from "./world.ts";

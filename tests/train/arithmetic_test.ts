@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createCpuDevice } from "../../src/device/cpu/device.ts";
 import { readSafetensors, writeSafetensors } from "../../src/files/safetensors.ts";
-import { arithmeticMetadata, arithmeticOf, arithmeticWarning } from "../../src/train/arithmetic.ts";
+import { arithmeticMetadata, arithmeticOf, arithmeticWarning } from "../../src/train/run/arithmetic.ts";
 import { execute, type RunConfig, runFolder } from "../../src/train/mod.ts";
 import { readRunConfig, resumeRun, startRun } from "../runs.ts";
 import { zeros } from "../../mod.ts";

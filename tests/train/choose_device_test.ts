@@ -5,8 +5,8 @@ import { openNullGpu } from "../../src/compile/executors/wgsl/open_gpu.ts";
 import { currentDevice } from "../../src/device/current.ts";
 import { init } from "../../src/compile/init.ts";
 import { type Machine, machineOf, machines } from "../../src/device/machines.ts";
-import { arithmeticMetadata, arithmeticOf, trainedOn } from "../../src/train/arithmetic.ts";
-import { chooseDevice, keptDevice, prepareOnDevice } from "../../src/train/choose_device.ts";
+import { arithmeticMetadata, arithmeticOf, trainedOn } from "../../src/train/run/arithmetic.ts";
+import { chooseDevice, keptDevice, prepareOnDevice } from "../../src/train/run/choose_device.ts";
 import type { Task } from "../../src/train/task.ts";
 import { tinyTask } from "./tiny_task.ts";
 

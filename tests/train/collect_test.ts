@@ -7,7 +7,7 @@ import { foldIn, key, normal } from "../../src/tensor/random.ts";
 import { tidy } from "../../src/tensor/scope.ts";
 import { trainInMemory } from "../../src/train/in_memory.ts";
 import { train, type TrainOptions } from "../../src/train/loop.ts";
-import type { RunFolder } from "../../src/train/run_folder.ts";
+import type { RunFolder } from "../../src/train/run/run_folder.ts";
 import type { Task } from "../../src/train/task.ts";
 import { assertSame, newRun, withRun } from "./tiny_run.ts";
 

@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { key } from "../../src/tensor/random.ts";
 import { tensor } from "../../src/tensor/creation.ts";
-import { ownSeries } from "../../src/series/own_series.ts";
-import { modelRules } from "../../src/series/model_kind.ts";
-import { loadWeights } from "../../src/train/checkpoint.ts";
+import { ownSeries } from "../../src/series/run/own_series.ts";
+import { modelRules } from "../../src/series/models/model_kind.ts";
+import { loadWeights } from "../../src/train/run/checkpoint.ts";
 import { evaluate } from "../../src/train/evaluate.ts";
 import { settingsOf } from "../../src/train/experiment.ts";
 import { profileStep, train } from "../../src/train/loop.ts";
-import { execute } from "../../src/train/run.ts";
+import { execute } from "../../src/train/run/run.ts";
 import { init } from "../../src/compile/init.ts";
 import type { Task } from "../../src/train/task.ts";
 import { withRun } from "./tiny_run.ts";

@@ -3,7 +3,7 @@ import { type BatchSource, sampleCount, takeSamples } from "../../src/data/batch
 import { evaluate } from "../../src/train/evaluate.ts";
 import { trainInMemory } from "../../src/train/in_memory.ts";
 import { train } from "../../src/train/loop.ts";
-import { runFolder } from "../../src/train/run_folder.ts";
+import { runFolder } from "../../src/train/run/run_folder.ts";
 import { key } from "../../src/tensor/random.ts";
 import { treeFlatten } from "../../src/tensor/tree.ts";
 import type { ParameterTree } from "../../src/nn/layer.ts";

@@ -6,7 +6,7 @@ import { tensor, zeros } from "../../src/tensor/creation.ts";
 import type { Tensor } from "../../src/tensor/tensor.ts";
 import { evaluate } from "../../src/train/evaluate.ts";
 import { NonFiniteLossError, train } from "../../src/train/loop.ts";
-import type { RunFolder } from "../../src/train/run_folder.ts";
+import type { RunFolder } from "../../src/train/run/run_folder.ts";
 import { assertSame, batches, newRun, run, withRun } from "./tiny_run.ts";
 import { tinyTask } from "./tiny_task.ts";
 

@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import type { Section } from "../../src/charts/section.ts";
-import { formatMeasure, measureName, measuresInWords, sortMeasures } from "../../src/train/measure_names.ts";
-import { renderReport } from "../../src/train/report.ts";
+import {
+  formatMeasure,
+  measureName,
+  measuresInWords,
+  sortMeasures,
+} from "../../src/train/report/measure_names.ts";
+import { renderReport } from "../../src/train/report/report.ts";
 import {
   classExamples,
   classSection,
@@ -10,8 +15,8 @@ import {
   reliabilitySection,
   scatterSection,
   worstSection,
-} from "../../src/series/report_sections.ts";
-import type { EpochMetrics } from "../../src/train/epoch_metrics.ts";
+} from "../../src/series/targets/report_sections.ts";
+import type { EpochMetrics } from "../../src/train/report/epoch_metrics.ts";
 
 const metrics = [0.5, 0.75].map((accuracy, i): EpochMetrics => ({
   epoch: i + 1,

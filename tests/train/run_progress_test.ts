@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import type { Section } from "../../src/charts/section.ts";
 import { exists } from "../../src/files/disk.ts";
-import { type RunFolder, runFolder } from "../../src/train/run_folder.ts";
-import { openProgress, readProgress, type RunProgress } from "../../src/train/run_progress.ts";
-import { execute } from "../../src/train/run.ts";
+import { type RunFolder, runFolder } from "../../src/train/run/run_folder.ts";
+import { openProgress, readProgress, type RunProgress } from "../../src/train/run/run_progress.ts";
+import { execute } from "../../src/train/run/run.ts";
 import type { Task } from "../../src/train/task.ts";
 import { init } from "../../src/compile/init.ts";
 import { withFolder } from "../tasks/command_line.ts";

@@ -4,8 +4,8 @@ import { averagePrecision, rocAuc } from "../../mod.ts";
 import { evaluate } from "../../src/train/evaluate.ts";
 import { train } from "../../src/train/loop.ts";
 import { key } from "../../src/tensor/random.ts";
-import type { EpochMetrics } from "../../src/train/epoch_metrics.ts";
-import { createRun } from "../../src/train/run_folder.ts";
+import type { EpochMetrics } from "../../src/train/report/epoch_metrics.ts";
+import { createRun } from "../../src/train/run/run_folder.ts";
 import { stagnated, type WatchedMeasure } from "../../src/train/stop.ts";
 import { tinyTask } from "./tiny_task.ts";
 

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { readSafetensors } from "../../src/files/safetensors.ts";
 import { key } from "../../src/tensor/random.ts";
 import { train, type TrainOptions } from "../../src/train/loop.ts";
-import type { EpochMetrics } from "../../src/train/epoch_metrics.ts";
-import { createRun, type RunFolder } from "../../src/train/run_folder.ts";
+import type { EpochMetrics } from "../../src/train/report/epoch_metrics.ts";
+import { createRun, type RunFolder } from "../../src/train/run/run_folder.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { tinyTask, type TinyTaskOptions } from "./tiny_task.ts";
 

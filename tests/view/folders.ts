@@ -1,7 +1,7 @@
 /** Folders of runs, as training writes them. */
-import { createRun, type RunFolder, writeJson } from "../../src/train/run_folder.ts";
-import type { RunProgress } from "../../src/train/run_progress.ts";
-import type { EpochMetrics } from "../../src/train/epoch_metrics.ts";
+import { createRun, type RunFolder, writeJson } from "../../src/train/run/run_folder.ts";
+import type { RunProgress } from "../../src/train/run/run_progress.ts";
+import type { EpochMetrics } from "../../src/train/report/epoch_metrics.ts";
 
 const config = { experiment: "tones", device: "cpu", seed: 0, batchSize: 8, epochs: 4, learningRate: 0.1 };
 

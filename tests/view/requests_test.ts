@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { runReader } from "../../src/view/runs.ts";
 import { viewOf } from "../../src/view/server.ts";
 import { appendJsonLine } from "../../src/files/disk.ts";
-import { writeJson } from "../../src/train/run_folder.ts";
+import { writeJson } from "../../src/train/run/run_folder.ts";
 import { testLong } from "../devices.ts";
 import { withFolder } from "../tasks/command_line.ts";
 import { makeRun, metricsOf, nameOf, progressOf } from "./folders.ts";

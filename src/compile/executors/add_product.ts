@@ -1,5 +1,5 @@
 import type { BufferView, KernelDevice } from "../../device/device.ts";
-import { add } from "../../device/scalar.ts";
+import { add } from "../../device/scalar/scalar.ts";
 import { allocateView, transposed } from "../../device/view.ts";
 
 /**

@@ -5,7 +5,7 @@ import { asAnyDevice } from "../../device/device_class.ts";
 import { type Machine, type MachineName, machines } from "../../device/machines.ts";
 import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
-import { type Scalar, topological } from "../../device/scalar.ts";
+import { type Scalar, topological } from "../../device/scalar/scalar.ts";
 import type { WebGpuDevice } from "../../device/webgpu/device.ts";
 import { formatShape } from "../../device/shape.ts";
 import { costOf, operationsOfLoop } from "../program/cost.ts";

@@ -1,6 +1,6 @@
 import { checkFunction } from "../../tensor/checks.ts";
 import type { AnyDevice } from "../../device/device_class.ts";
-import { keepBuffer } from "../../device/buffer_scope.ts";
+import { keepBuffer } from "../../device/memory/buffer_scope.ts";
 import { copy } from "../../device/view.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Run, Schedule } from "../executors/run.ts";

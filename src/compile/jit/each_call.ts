@@ -4,11 +4,11 @@
  */
 import { vjp } from "../../autodiff/grad.ts";
 import { Transformation } from "../../autodiff/transformation.ts";
-import { bufferScope } from "../../device/buffer_scope.ts";
+import { bufferScope } from "../../device/memory/buffer_scope.ts";
 import { isCapturing, outsideCapture, withoutDeferring } from "../../device/capture.ts";
 import type { Buffer, BufferView, KernelDevice } from "../../device/device.ts";
 import { isFloat } from "../../device/dtype.ts";
-import { identity } from "../../device/scalar.ts";
+import { identity } from "../../device/scalar/scalar.ts";
 import { allocateView, hasBuffer, materialize } from "../../device/view.ts";
 import {
   beneath,

@@ -1,7 +1,7 @@
 /** Fuses the kernels that a function queues under `jit`. */
 import type { Buffer, KernelDevice, View } from "../../device/device.ts";
 import type { DeferredKernel, Fuse } from "../../device/deferred.ts";
-import type { ScalarFunction } from "../../device/scalar.ts";
+import type { ScalarFunction } from "../../device/scalar/scalar.ts";
 import { isContiguous, type Shape, sizeOf } from "../../device/shape.ts";
 import { numberView } from "../../device/view.ts";
 import { expressionOf } from "../program/expressions.ts";

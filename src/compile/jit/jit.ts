@@ -9,8 +9,8 @@ import {
 } from "../../device/capture.ts";
 import { currentDevice } from "../../device/current.ts";
 import type { Buffer, BufferView, CapturedCommands, KernelDevice, View } from "../../device/device.ts";
-import { identity } from "../../device/scalar.ts";
-import { keepBuffer } from "../../device/buffer_scope.ts";
+import { identity } from "../../device/scalar/scalar.ts";
+import { keepBuffer } from "../../device/memory/buffer_scope.ts";
 import { hostSpan, isProfiling } from "../../device/profiler.ts";
 import { allocateView, copy, hasBuffer } from "../../device/view.ts";
 import { collectHostReads, copyHostValues, type HostRead } from "../../tensor/host.ts";

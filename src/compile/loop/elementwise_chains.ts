@@ -1,5 +1,5 @@
 /** Fusion of hoisted elementwise operations, so that intermediate values of all steps are not stored. */
-import { rewrite, type Scalar } from "../../device/scalar.ts";
+import { rewrite, type Scalar } from "../../device/scalar/scalar.ts";
 import { contiguousStrides } from "../../device/shape.ts";
 import { type Elementwise, elementwise } from "../../tensor/primitives/elementwise.ts";
 import { expressionWith } from "../program/expressions.ts";

@@ -1,7 +1,7 @@
 /** Loops with values, run by an executor or step by step. */
 import { isCapturing, withoutDeferring } from "../../device/capture.ts";
 import { isFloat } from "../../device/dtype.ts";
-import { postOrder } from "../../device/post_order.ts";
+import { postOrder } from "../../device/scalar/post_order.ts";
 import { span } from "../../device/profiler.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { materialize } from "../../device/view.ts";

@@ -1,6 +1,6 @@
 /** Traces of bodies, cached for loops with the same body. */
 import { LruCache } from "../../device/lru_cache.ts";
-import { numberText } from "../../device/structure_text.ts";
+import { numberText } from "../../device/scalar/structure_text.ts";
 import { Symbolic } from "../../tensor/symbolic.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { type ClosedOver, hasSameElements } from "../trace/graph.ts";

@@ -3,8 +3,8 @@
  * Runge-Kutta step. A GPU evaluates the stages together, as steps of one operation.
  */
 import { isFloat } from "../../device/dtype.ts";
-import { instantiate } from "../../device/scalar.ts";
-import { numberText, textOf } from "../../device/structure_text.ts";
+import { instantiate } from "../../device/scalar/scalar.ts";
+import { numberText, textOf } from "../../device/scalar/structure_text.ts";
 import { applyToBatch } from "../../tensor/batching.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { type Batched, isRecording, record, withoutRecording } from "../../tensor/primitive.ts";

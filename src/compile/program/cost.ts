@@ -1,6 +1,6 @@
 import type { DeviceInfo } from "../../device/device.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
-import { type Scalar, topological } from "../../device/scalar.ts";
+import { type Scalar, topological } from "../../device/scalar/scalar.ts";
 import { sizeOf } from "../../device/shape.ts";
 import { type ByKind, byKind, type Kernel, type Program } from "./program.ts";
 

@@ -1,6 +1,6 @@
 /** Expressions of elementwise functions, and limits for their size: engines compile long functions slowly. */
 import type { DType } from "../../device/dtype.ts";
-import { lower as lowerMath } from "../../device/float32_math.ts";
+import { lower as lowerMath } from "../../device/scalar/float32_math.ts";
 import {
   constant,
   input,
@@ -9,7 +9,7 @@ import {
   type Scalar,
   type ScalarFunction,
   topological,
-} from "../../device/scalar.ts";
+} from "../../device/scalar/scalar.ts";
 
 /** Maximum scalar operations of one expression. */
 export const maxOperations = 1000;

@@ -1,5 +1,5 @@
 import { LruCache } from "../../device/lru_cache.ts";
-import { textOf } from "../../device/structure_text.ts";
+import { textOf } from "../../device/scalar/structure_text.ts";
 import type { Program } from "./program.ts";
 
 /** Maximum number of cached programs. */

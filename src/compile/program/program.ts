@@ -4,7 +4,7 @@
  */
 import type { Reduction } from "../../device/device.ts";
 import type { DType } from "../../device/dtype.ts";
-import type { Scalar } from "../../device/scalar.ts";
+import type { Scalar } from "../../device/scalar/scalar.ts";
 
 /** Memory of one sample. */
 export interface Slot {

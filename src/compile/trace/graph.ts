@@ -1,7 +1,7 @@
 /** The body of a loop as a graph of primitives. */
-import { postOrder } from "../../device/post_order.ts";
+import { postOrder } from "../../device/scalar/post_order.ts";
 import { sameShape } from "../../device/shape.ts";
-import { numberText } from "../../device/structure_text.ts";
+import { numberText } from "../../device/scalar/structure_text.ts";
 import { numberView } from "../../device/view.ts";
 import {
   apply,

@@ -1,7 +1,7 @@
 /** Collects the rows of one or several tables, and builds series from them. */
 import { DataFormatError, type FormatErrorDetails, listed, plural, quoted, requireZone } from "../format.ts";
 import type { ErrorText } from "../../device/errors.ts";
-import { growing } from "../../device/growing.ts";
+import { growing } from "../../device/memory/growing.ts";
 import type { SeriesSet } from "../series.ts";
 import {
   cellReader,

@@ -1,6 +1,6 @@
 /** Columns of a table while its rows are read: texts and values. */
 import type { ErrorText } from "../../device/errors.ts";
-import { growing } from "../../device/growing.ts";
+import { growing } from "../../device/memory/growing.ts";
 import {
   type DataFormatError,
   type FormatErrorDetails,

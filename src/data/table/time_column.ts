@@ -1,5 +1,5 @@
 /** Column of times of a table while its rows are read. */
-import { type Growing, growing } from "../../device/growing.ts";
+import { type Growing, growing } from "../../device/memory/growing.ts";
 import {
   formatTime,
   isEightDigitDay,

@@ -11,10 +11,10 @@ import type {
 } from "../device.ts";
 import { platform } from "../../platform/current.ts";
 import { bytesPerElement, deviceArray, type TypedArray } from "../dtype.ts";
-import type { ScalarFunction } from "../scalar.ts";
+import type { ScalarFunction } from "../scalar/scalar.ts";
 import { sizeOf } from "../shape.ts";
 import { refuseReading } from "../capture.ts";
-import { Reserve } from "../reserve.ts";
+import { Reserve } from "../memory/reserve.ts";
 import { addressOf } from "./assembler/address.ts";
 import { argReduce } from "./kernels/arg_reduce.ts";
 import { argSort } from "./kernels/sort.ts";

@@ -1,5 +1,5 @@
 /** Memory of a GPU, allocated in size classes and reused. */
-import type { Reserve } from "../reserve.ts";
+import type { Reserve } from "../memory/reserve.ts";
 import { bufferUsage } from "./flags.ts";
 
 /** A buffer of a GPU. */

@@ -1,5 +1,5 @@
 /** Records the commands that are queued during a capture. */
-import { Reserve } from "../reserve.ts";
+import { Reserve } from "../memory/reserve.ts";
 import type { GpuMemory } from "./buffer_pool.ts";
 import type { CommandQueue, Launch, Region } from "./launch.ts";
 

@@ -11,24 +11,24 @@ import type {
 import { platform } from "../../platform/current.ts";
 import { refuseReading } from "../capture.ts";
 import { bytesPerElement, deviceArray, type TypedArray } from "../dtype.ts";
-import { identity, type ScalarFunction } from "../scalar.ts";
+import { identity, type ScalarFunction } from "../scalar/scalar.ts";
 import { sizeOf } from "../shape.ts";
 import { CommandRecorder } from "./command_recorder.ts";
 import { findAdapter, type FoundAdapter, type Implementation, noAdapterMessage } from "./adapter.ts";
 import { type Dispatch, Gpu, type GpuLimits, type MemoryView } from "./gpu.ts";
-import { gather } from "./gather.ts";
+import { gather } from "./kernels/gather.ts";
 import { storageType } from "./kernel.ts";
-import { map } from "./map.ts";
-import { matmul } from "./matmul.ts";
-import { checkNaN, probeNaN } from "./nan_probe.ts";
+import { map } from "./kernels/map.ts";
+import { matmul } from "./kernels/matmul.ts";
+import { checkNaN, probeNaN } from "./kernels/nan_probe.ts";
 import type { GpuMemory } from "./buffer_pool.ts";
 import type { Recording } from "./recording.ts";
 import type { RecurrenceAxes } from "../recurrence.ts";
-import { cumulativeSum, linearRecurrence } from "./recurrence.ts";
-import { argSort } from "./sort.ts";
-import { argReduce, reduce } from "./reduce.ts";
-import { scatterAdd } from "./scatter_add.ts";
-import { tridiagonal } from "./tridiagonal.ts";
+import { cumulativeSum, linearRecurrence } from "./kernels/recurrence.ts";
+import { argSort } from "./kernels/sort.ts";
+import { argReduce, reduce } from "./kernels/reduce.ts";
+import { scatterAdd } from "./kernels/scatter_add.ts";
+import { tridiagonal } from "./kernels/tridiagonal.ts";
 
 /** Options of {@linkcode createWebGpuDevice}. */
 export interface WebGpuOptions extends GpuLimits {

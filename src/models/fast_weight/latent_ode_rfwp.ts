@@ -6,7 +6,7 @@ import {
   type LatentOptions,
   LatentRecurrence,
   type LatentRecurrenceModel,
-} from "../latent_recurrence.ts";
+} from "../latent/latent_recurrence.ts";
 import { Recurrent } from "../recurrent.ts";
 import { DeltaNet } from "./delta_net.ts";
 import {

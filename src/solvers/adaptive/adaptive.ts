@@ -1,5 +1,5 @@
 /** Adaptive solves. The steps are found first, and then taken once more, with their sizes as constants, for outputs and derivatives. */
-import { bufferScope } from "../../device/buffer_scope.ts";
+import { bufferScope } from "../../device/memory/buffer_scope.ts";
 import { isCapturing, JitError } from "../../device/capture.ts";
 import type { Buffer } from "../../device/device.ts";
 import { makeContiguous } from "../../device/view.ts";

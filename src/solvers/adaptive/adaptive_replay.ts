@@ -20,7 +20,7 @@ import { type AdaptiveMethod, embeddedStep, keyOf, withConstants } from "./embed
 import { joinSupport, supportOf } from "./interpolation.ts";
 import { type ColumnOf, tableOfColumns } from "./step_table.ts";
 import { stageTimes } from "../runge_kutta.ts";
-import { textOf } from "../../device/structure_text.ts";
+import { textOf } from "../../device/scalar/structure_text.ts";
 import type { ClosedField } from "../traced_functions.ts";
 
 /** Steps that were taken. */

@@ -12,7 +12,7 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { treeMap } from "../../tensor/tree.ts";
 import type { Closure } from "../../compile/loop/loop.ts";
 import { type Parts, type PartsField, stageTimes } from "../runge_kutta.ts";
-import { textOf } from "../../device/structure_text.ts";
+import { textOf } from "../../device/scalar/structure_text.ts";
 import { checkProgress, endingOf, follow } from "./adaptive_progress.ts";
 import {
   type AdaptiveOptions,

@@ -1,5 +1,5 @@
 /** One step of an adaptive method. */
-import { textOf } from "../../device/structure_text.ts";
+import { textOf } from "../../device/scalar/structure_text.ts";
 import { treeLeaves } from "../../tensor/tree.ts";
 import { type ImplicitMethod, implicitStep, stageConstants } from "../implicit/implicit_step.ts";
 import { iterations } from "../implicit/newton.ts";

@@ -1,5 +1,5 @@
 /** The steps of a solve with events, read from the turns of its search. */
-import { type Growing, growing } from "../../device/growing.ts";
+import { type Growing, growing } from "../../device/memory/growing.ts";
 import type { StepList, Steps } from "../adaptive/steps.ts";
 
 /** How far the search of a sample has come. */

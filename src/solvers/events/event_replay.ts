@@ -16,7 +16,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { tableOf } from "../adaptive/step_table.ts";
 import { type AdaptiveMethod, embeddedStep, keyOf } from "../adaptive/embedded.ts";
 import { columnShape, firstTime, justAfter, largestCount } from "../adaptive/steps.ts";
-import { textOf } from "../../device/structure_text.ts";
+import { textOf } from "../../device/scalar/structure_text.ts";
 import { stageTimes, type VectorField } from "../runge_kutta.ts";
 import { type FixedTimes, movesOf, moveToEvent } from "./event_moves.ts";
 import { eventRows } from "./event_rows.ts";

@@ -1,6 +1,6 @@
 /** The events of a solve among the rows of its steps. */
 import type { Chunk } from "../../compile/loop/scan.ts";
-import { growing } from "../../device/growing.ts";
+import { growing } from "../../device/memory/growing.ts";
 import type { DType } from "../../device/dtype.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { tableOf } from "../adaptive/step_table.ts";

@@ -27,7 +27,7 @@ import { type AdaptiveOptions, columnShape, examplesOf, largestCount } from "../
 import { type EventSteps, landed, none, readerOf } from "./event_lists.ts";
 import { checkIndependence } from "../implicit/implicit_step.ts";
 import { stageTimes, type VectorField } from "../runge_kutta.ts";
-import { textOf } from "../../device/structure_text.ts";
+import { textOf } from "../../device/scalar/structure_text.ts";
 import { type Bracket, narrowed, placeIn, wholeBracket } from "../sign_change.ts";
 
 /** The events of a solve, for packed states. */

@@ -1,10 +1,10 @@
 /** Methods of tensors that read or write values. */
-import { keepBuffer } from "../../device/buffer_scope.ts";
-import { turnForCollector } from "../../device/collector.ts";
+import { keepBuffer } from "../../device/memory/buffer_scope.ts";
+import { turnForCollector } from "../../device/memory/collector.ts";
 import { kernelDevice, outsideCapture } from "../../device/capture.ts";
 import type { Device } from "../../device/device.ts";
 import { toHostArray, type TypedArray } from "../../device/dtype.ts";
-import { identity } from "../../device/scalar.ts";
+import { identity } from "../../device/scalar/scalar.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { allocateView, copy, hasBuffer, makeContiguous, uploadView } from "../../device/view.ts";
 import { checkAssignment } from "../assignment.ts";

@@ -3,8 +3,8 @@
  * for each operand. Operands have the same shape: the methods of `Tensor` broadcast first.
  */
 import { type DType, isFloat } from "../../device/dtype.ts";
-import * as s from "../../device/scalar.ts";
-import type { Scalar, ScalarFunction } from "../../device/scalar.ts";
+import * as s from "../../device/scalar/scalar.ts";
+import type { Scalar, ScalarFunction } from "../../device/scalar/scalar.ts";
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import { allocateView } from "../../device/view.ts";
 import { apply, type Primitive, type TensorSpec } from "../primitive.ts";

@@ -1,6 +1,6 @@
 /** Operations that rearrange elements and compute nothing. Most return a view. */
 import type { View } from "../../device/device.ts";
-import { identity } from "../../device/scalar.ts";
+import { identity } from "../../device/scalar/scalar.ts";
 import {
   broadcastShapes,
   broadcastStrides,

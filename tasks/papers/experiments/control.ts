@@ -26,8 +26,8 @@ import {
   type ModelExperiment,
   type ModelKind,
   modelRules,
-} from "../../../src/series/model_kind.ts";
-import { modelOptions } from "../../../src/series/settings.ts";
+} from "../../../src/series/models/model_kind.ts";
+import { modelOptions } from "../../../src/series/record/settings.ts";
 import { zeros } from "../../../src/tensor/creation.ts";
 import { foldIn, key, splitKey } from "../../../src/tensor/random.ts";
 import { tidy } from "../../../src/tensor/scope.ts";

@@ -21,15 +21,19 @@ import {
   recordVersion,
   requireSame,
   takeColumns,
-} from "../../../src/series/data_record.ts";
+} from "../../../src/series/record/data_record.ts";
 import type { Task } from "../../../src/train/task.ts";
-import type { TrainedModel } from "../../../src/series/trained_model.ts";
+import type { TrainedModel } from "../../../src/series/models/trained_model.ts";
 import { drawForecast } from "./draw_forecast.ts";
-import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
+import { type ModelExperiment, modelRules } from "../../../src/series/models/model_kind.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
 import { recipeDefaults } from "./recipe_defaults.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
-import { type ForecastModel, forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
+import {
+  type ForecastModel,
+  forecastModel,
+  forecastModels,
+} from "../../../src/series/models/forecast_models.ts";
 
 /** Rules of the recipe `"paper"`, which the four data sets share. */
 const paper = valuesOf(hourly.rules);

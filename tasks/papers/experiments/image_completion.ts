@@ -9,10 +9,10 @@ import {
   type RecordedSeries,
   recordVersion,
   requireSame,
-} from "../../../src/series/data_record.ts";
-import type { ForecastModel, ForecastModelSizes } from "../../../src/series/forecast_models.ts";
-import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
-import type { TrainedModel } from "../../../src/series/trained_model.ts";
+} from "../../../src/series/record/data_record.ts";
+import type { ForecastModel, ForecastModelSizes } from "../../../src/series/models/forecast_models.ts";
+import { type ModelExperiment, modelRules } from "../../../src/series/models/model_kind.ts";
+import type { TrainedModel } from "../../../src/series/models/trained_model.ts";
 import { type Key, key, splitKey } from "../../../src/tensor/random.ts";
 import type { OptionSchema } from "../../../src/train/option.ts";
 import type { Task } from "../../../src/train/task.ts";

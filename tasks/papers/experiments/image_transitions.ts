@@ -5,17 +5,17 @@ import type { WARPTransitionOptions } from "../../../src/models/warp/transition.
 import { type Layer, layer } from "../../../src/nn/layer.ts";
 import { Adam } from "../../../src/optim/adam.ts";
 import { cosineDecay, multiplySchedules, warmup } from "../../../src/optim/schedules.ts";
-import { blocksOf } from "../../../src/series/forecast_models.ts";
-import type { ModelExperiment } from "../../../src/series/model_kind.ts";
-import { seriesExperiment, someSeries } from "../../../src/series/series_experiment.ts";
-import { openRows } from "../../../src/series/series_reading.ts";
-import type { SeriesCall, SeriesModelKind } from "../../../src/series/series_model.ts";
-import type { SeriesSettings } from "../../../src/series/settings.ts";
+import { blocksOf } from "../../../src/series/models/forecast_models.ts";
+import type { ModelExperiment } from "../../../src/series/models/model_kind.ts";
+import { seriesExperiment, someSeries } from "../../../src/series/run/series_experiment.ts";
+import { openRows } from "../../../src/series/models/series_reading.ts";
+import type { SeriesCall, SeriesModelKind } from "../../../src/series/models/series_model.ts";
+import type { SeriesSettings } from "../../../src/series/record/settings.ts";
 import { normal } from "../../../src/tensor/random.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";
 import { numberOption, pickOptions, textOption } from "../../../src/train/option.ts";
 import { trainingOptions } from "../../../src/train/experiment.ts";
-import { dataOptions, modelOptions } from "../../../src/series/settings.ts";
+import { dataOptions, modelOptions } from "../../../src/series/record/settings.ts";
 import { imageSeries } from "./image_classes.ts";
 import { readImages, readLearningImages } from "./images.ts";
 

@@ -5,13 +5,13 @@ import { valuesOf } from "../recipes/recipe.ts";
 import { baselines, massSpringDamper as recipe, physics } from "../recipes/warp_dynamics.ts";
 import { linearFlow } from "../../../src/models/warp/physics.ts";
 import { key, splitKey } from "../../../src/tensor/random.ts";
-import { takeColumns } from "../../../src/series/data_record.ts";
+import { takeColumns } from "../../../src/series/record/data_record.ts";
 import { drawForecast } from "./draw_forecast.ts";
-import { type ModelExperiment, modelRules } from "../../../src/series/model_kind.ts";
+import { type ModelExperiment, modelRules } from "../../../src/series/models/model_kind.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
 import { recipeDefaults } from "./recipe_defaults.ts";
 import { forecasting } from "./forecasting.ts";
-import { forecastModel, forecastModels } from "../../../src/series/forecast_models.ts";
+import { forecastModel, forecastModels } from "../../../src/series/models/forecast_models.ts";
 
 /** Default numbers of training series, of observations and of context observations. */
 const sizes = { samples: 2048, length: 64, context: 25 };

@@ -1,5 +1,10 @@
 /** Options and settings of the papers' experiments. */
-import { dataOptions, modelOptions, type SeriesSettings, taskOptions } from "../../../src/series/settings.ts";
+import {
+  dataOptions,
+  modelOptions,
+  type SeriesSettings,
+  taskOptions,
+} from "../../../src/series/record/settings.ts";
 import { type RunSettings, trainingOptions } from "../../../src/train/experiment.ts";
 import {
   choiceOption,

@@ -1,11 +1,11 @@
 import { cacheOf, readSpeechCommands } from "../data/speech_commands.ts";
-import type { ModelExperiment } from "../../../src/series/model_kind.ts";
+import type { ModelExperiment } from "../../../src/series/models/model_kind.ts";
 import { seriesOptions } from "./options.ts";
 import { kidgerSizes, recipeDefaults, ruleSettings } from "./recipe_defaults.ts";
 import { paperExperiment } from "./classification_recipe.ts";
 import { speechCommands as recipe } from "../recipes/neural_cde.ts";
 import { valuesOf } from "../recipes/recipe.ts";
-import { someSeries } from "../../../src/series/series_experiment.ts";
+import { someSeries } from "../../../src/series/run/series_experiment.ts";
 
 const rules = valuesOf(recipe.rules);
 const { hidden, width, depth } = rules;

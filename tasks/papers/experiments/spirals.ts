@@ -2,12 +2,12 @@ import type { Panel } from "../../../src/charts/chart.ts";
 import type { Series } from "../../../src/data/series.ts";
 import { spirals as makeSpirals } from "../../../src/data/spirals.ts";
 import { splitKey as splitKey } from "../../../src/tensor/random.ts";
-import { takeColumns } from "../../../src/series/data_record.ts";
-import type { ModelExperiment } from "../../../src/series/model_kind.ts";
+import { takeColumns } from "../../../src/series/record/data_record.ts";
+import type { ModelExperiment } from "../../../src/series/models/model_kind.ts";
 import { drawPath } from "./draw_path.ts";
 import { seriesOptions } from "./options.ts";
 import { paperExperiment } from "./classification_recipe.ts";
-import { readSeries } from "../../../src/series/read_series.ts";
+import { readSeries } from "../../../src/series/read/read_series.ts";
 
 const series = 1000;
 

@@ -4,12 +4,12 @@ import { escapeText, formatDuration } from "../../../src/charts/format.ts";
 import { renderPage } from "../../../src/charts/page.ts";
 import { renderSection } from "../../../src/charts/render.ts";
 import type { Cell, Section as PageSection } from "../../../src/charts/section.ts";
-import { csvOf } from "../../../src/series/csv.ts";
+import { csvOf } from "../../../src/series/read/csv.ts";
 import { markdownTable } from "../../markdown.ts";
 import { readOutcome, type RunOutcome, type Start } from "../../../src/commands/run_once.ts";
 import { readJsonLines } from "../../../src/files/disk.ts";
-import type { RunSummary } from "../../../src/train/run_summary.ts";
-import { statistics } from "../../../src/train/statistics.ts";
+import type { RunSummary } from "../../../src/train/run/run_summary.ts";
+import { statistics } from "../../../src/train/report/statistics.ts";
 import { adjustHolm, type PairedTest } from "./paired_test.ts";
 import {
   type PaperTable,

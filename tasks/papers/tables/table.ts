@@ -2,13 +2,13 @@
 import { basename } from "node:path";
 import { hintFor } from "../../../src/device/options.ts";
 import { sha256 } from "../../../src/files/digest.ts";
-import type { RunConfig } from "../../../src/train/config.ts";
+import type { RunConfig } from "../../../src/train/run/config.ts";
 import { defaultsOf, flag } from "../../../src/train/option.ts";
-import { kindNamed, unreadSettings } from "../../../src/series/model_kind.ts";
+import { kindNamed, unreadSettings } from "../../../src/series/models/model_kind.ts";
 import type { ForecastSettings, PaperSeriesSettings } from "../experiments/options.ts";
 import type { ImageSettings } from "../experiments/images.ts";
 import { experimentNamed } from "../experiments/registry.ts";
-import { type RunFolder, runFolder } from "../../../src/train/run_folder.ts";
+import { type RunFolder, runFolder } from "../../../src/train/run/run_folder.ts";
 
 /** The names of the scales. */
 export const scales = ["paper", "small"] as const;

@@ -5,7 +5,7 @@ import { pendulumControl } from "../../../tasks/papers/experiments/control.ts";
 import { defaultsOf } from "../../../src/train/option.ts";
 import { evaluate } from "../../../src/train/evaluate.ts";
 import { train } from "../../../src/train/loop.ts";
-import { runFolder } from "../../../src/train/run_folder.ts";
+import { runFolder } from "../../../src/train/run/run_folder.ts";
 import { cpu, testLong, useDevice } from "../../devices.ts";
 import { withFolder } from "../../tasks/command_line.ts";
 import { assertSame } from "../../train/tiny_run.ts";

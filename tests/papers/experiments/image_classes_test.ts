@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { DataRecord } from "../../../src/series/data_record.ts";
+import type { DataRecord } from "../../../src/series/record/data_record.ts";
 import { init } from "../../../mod.ts";
 import { sequentialMnist } from "../../../tasks/papers/experiments/image_classes.ts";
 import { lacksTrainingImages } from "../../../tasks/papers/experiments/images.ts";

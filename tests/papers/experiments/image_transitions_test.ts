@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { init, key, treeFlatten } from "../../../mod.ts";
-import type { DataRecord } from "../../../src/series/data_record.ts";
+import type { DataRecord } from "../../../src/series/record/data_record.ts";
 import { imageTransitions } from "../../../tasks/papers/experiments/image_transitions.ts";
-import type { SeriesBatch } from "../../../src/series/classification.ts";
+import type { SeriesBatch } from "../../../src/series/targets/classification.ts";
 import { withFolder } from "../../tasks/command_line.ts";
 import { writeDigits } from "../data/digit_files.ts";
 

@@ -1,6 +1,6 @@
 /** Data records of runs that forecast series. */
 import type { Task } from "../../../src/train/task.ts";
-import { type DataRecord, recordVersion } from "../../../src/series/data_record.ts";
+import { type DataRecord, recordVersion } from "../../../src/series/record/data_record.ts";
 import assert from "node:assert/strict";
 import { init, key, type Tensor, type Tree } from "../../../mod.ts";
 import { ettExperiments } from "../../../tasks/papers/experiments/ett.ts";

@@ -14,9 +14,9 @@ import {
   rocAuc,
   tensor,
 } from "../../../mod.ts";
-import { classMeasures, classScores, confusionMatrix } from "../../../src/series/metrics/classes.ts";
-import { pinballLoss } from "../../../src/series/metrics/forecasts.ts";
-import { numberMeasures } from "../../../src/series/metrics/numbers.ts";
+import { classMeasures, classScores, confusionMatrix } from "../../../src/series/targets/metrics/classes.ts";
+import { pinballLoss } from "../../../src/series/targets/metrics/forecasts.ts";
+import { numberMeasures } from "../../../src/series/targets/metrics/numbers.ts";
 import fixture from "../../fixtures/metrics.json" with { type: "json" };
 import { valuesOf } from "../../golden.ts";
 import { testOnCpu } from "../../devices.ts";

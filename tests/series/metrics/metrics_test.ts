@@ -5,12 +5,12 @@ import {
   classMeasures,
   classScores,
   confusionMatrix,
-} from "../../../src/series/metrics/classes.ts";
+} from "../../../src/series/targets/metrics/classes.ts";
 import { quantileOf } from "../../../src/data/quantile.ts";
-import { coverage, pinballLoss, quantileCrps } from "../../../src/series/metrics/forecasts.ts";
-import { numberMeasures } from "../../../src/series/metrics/numbers.ts";
-import { fitTemperature } from "../../../src/series/temperature.ts";
-import { probabilitiesOf } from "../../../src/series/predictions.ts";
+import { coverage, pinballLoss, quantileCrps } from "../../../src/series/targets/metrics/forecasts.ts";
+import { numberMeasures } from "../../../src/series/targets/metrics/numbers.ts";
+import { fitTemperature } from "../../../src/series/targets/temperature.ts";
+import { probabilitiesOf } from "../../../src/series/record/predictions.ts";
 
 function assertNear(actual: number, expected: number, name: string, tolerance = 1e-12) {
   assert.ok(Math.abs(actual - expected) <= tolerance, `${name}: ${actual}, expected ${expected}`);

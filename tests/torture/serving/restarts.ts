@@ -1,7 +1,7 @@
 /** A server that is killed again and again, and keeps the states of its streams. */
 import { serviceOf } from "../../../src/serve/mod.ts";
 import type { Message } from "../../../src/serve/mod.ts";
-import { findRun } from "../../../src/train/run_folder.ts";
+import { findRun } from "../../../src/train/run/run_folder.ts";
 import { openTrained, readRunConfig } from "../../runs.ts";
 import { choicesOf } from "../choices.ts";
 import { signal } from "../commands.ts";

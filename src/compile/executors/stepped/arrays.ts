@@ -1,6 +1,6 @@
 /** Memory of a stepped run: an array per slot, with all samples. */
 import type { BufferView, KernelDevice, PreparedMatrix } from "../../../device/device.ts";
-import { identity } from "../../../device/scalar.ts";
+import { identity } from "../../../device/scalar/scalar.ts";
 import { contiguousStrides, isContiguous, sizeOf } from "../../../device/shape.ts";
 import { allocateView, makeContiguous, numberView } from "../../../device/view.ts";
 import type { Run } from "../run.ts";

@@ -1,7 +1,7 @@
 /** Kernels of a program as calls of a device's kernels for all samples. */
 import { collapse } from "../../../device/collapse.ts";
 import type { BufferView, KernelDevice } from "../../../device/device.ts";
-import type { ScalarFunction } from "../../../device/scalar.ts";
+import type { ScalarFunction } from "../../../device/scalar/scalar.ts";
 import { makeContiguous, transposed } from "../../../device/view.ts";
 import {
   type AccumulateKernel,

@@ -1,7 +1,7 @@
 /** Factors of weight gradients: rows of all samples and many steps, collected for one large product. */
 import type { BufferView, KernelDevice } from "../../../device/device.ts";
 import { bytesPerElement } from "../../../device/dtype.ts";
-import { identity } from "../../../device/scalar.ts";
+import { identity } from "../../../device/scalar/scalar.ts";
 import { contiguousStrides, sizeOf } from "../../../device/shape.ts";
 import { allocateView } from "../../../device/view.ts";
 import type { Run } from "../run.ts";

@@ -5,7 +5,7 @@
  */
 import type { BufferView, KernelDevice } from "../../../device/device.ts";
 import { isCapturing } from "../../../device/capture.ts";
-import { identity } from "../../../device/scalar.ts";
+import { identity } from "../../../device/scalar/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
 import { allocateView } from "../../../device/view.ts";
 import { Tensor } from "../../../tensor/tensor.ts";

@@ -2,8 +2,8 @@
 import { ScalarEmitter } from "../../../device/cpu/assembler/scalar_wasm.ts";
 import type { FunctionBuilder, Local, Opcode } from "../../../device/cpu/assembler/wasm.ts";
 import { collapse } from "../../../device/collapse.ts";
-import { lower as lowerMath } from "../../../device/float32_math.ts";
-import { type Scalar, topological } from "../../../device/scalar.ts";
+import { lower as lowerMath } from "../../../device/scalar/float32_math.ts";
+import { type Scalar, topological } from "../../../device/scalar/scalar.ts";
 import type { MapKernel, Operand, ReduceKernel } from "../../program/program.ts";
 import { loadKey, type Tile } from "./tile.ts";
 

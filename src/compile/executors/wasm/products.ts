@@ -1,6 +1,6 @@
 /** Matrix products in register tiles. */
 import type { FunctionBuilder, Local } from "../../../device/cpu/assembler/wasm.ts";
-import { lower as lowerMath } from "../../../device/float32_math.ts";
+import { lower as lowerMath } from "../../../device/scalar/float32_math.ts";
 import { ScalarEmitter } from "../../../device/cpu/assembler/scalar_wasm.ts";
 import { emitMultiplyAdd } from "../../../device/cpu/assembler/multiply_add.ts";
 import { setSplat } from "../../../device/cpu/assembler/splat.ts";

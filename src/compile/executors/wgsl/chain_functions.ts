@@ -3,7 +3,7 @@
  * with weights, it can compute every n-th element for all samples of the workgroup, where n is the number of invocations.
  */
 import { collapse } from "../../../device/collapse.ts";
-import { add, constant, input, max, min } from "../../../device/scalar.ts";
+import { add, constant, input, max, min } from "../../../device/scalar/scalar.ts";
 import { contiguousStrides, sizeOf } from "../../../device/shape.ts";
 import {
   type ByKind,

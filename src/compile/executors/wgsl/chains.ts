@@ -4,7 +4,7 @@
  * invocation that computes an element of a matrix product also adds the bias and applies the activation.
  */
 import { collapse } from "../../../device/collapse.ts";
-import { identity, instantiate } from "../../../device/scalar.ts";
+import { identity, instantiate } from "../../../device/scalar/scalar.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import { accessesOf, type Lifetime, lifetimesOf } from "../../program/liveness.ts";
 import type { AccumulateKernel, Kernel, Operand, Program } from "../../program/program.ts";

@@ -2,7 +2,7 @@
  * Adds the terms of sums over the steps as soon as they are known. Programs add the terms of a step at once, for example the
  * gradients of a bias from all stages of a Runge-Kutta step, which would keep all of them in memory.
  */
-import { add, input, type Scalar } from "../../../device/scalar.ts";
+import { add, input, type Scalar } from "../../../device/scalar/scalar.ts";
 import { sizeOf } from "../../../device/shape.ts";
 import type { Kernel, MapKernel, Operand, Program } from "../../program/program.ts";
 

@@ -1,7 +1,7 @@
 /** Code of all kinds of chains: the loop over elements, and the epilogue of each element. */
-import type { Scalar } from "../../../device/scalar.ts";
+import type { Scalar } from "../../../device/scalar/scalar.ts";
 import { sizeOf } from "../../../device/shape.ts";
-import { emitScalar, type EmittedScalar } from "../../../device/webgpu/scalar_wgsl.ts";
+import { emitScalar, type EmittedScalar } from "../../../device/webgpu/kernels/scalar_wgsl.ts";
 import type { MapKernel, Operand } from "../../program/program.ts";
 import { type Chain, type Item, lineKey, lineOf } from "./chains.ts";
 import type { WorkgroupShape } from "./choose_workgroup.ts";

@@ -1,7 +1,7 @@
 /** WGSL functions under construction. */
 import type { DType } from "../../../device/dtype.ts";
-import { valueType } from "../../../device/webgpu/scalar_wgsl.ts";
-import { coordinates } from "../../../device/webgpu/strided.ts";
+import { valueType } from "../../../device/webgpu/kernels/scalar_wgsl.ts";
+import { coordinates } from "../../../device/webgpu/kernels/strided.ts";
 import type { Word } from "./buffer_groups.ts";
 
 /** A range of memory that a kernel reads or writes. */

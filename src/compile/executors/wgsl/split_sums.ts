@@ -2,7 +2,7 @@
  * Splits long sums over invocations that would be idle. A sum becomes two kernels: the first computes partial sums, with the
  * parts as the first axis of its output, and the second adds the parts.
  */
-import { input } from "../../../device/scalar.ts";
+import { input } from "../../../device/scalar/scalar.ts";
 import { contiguousStrides, sizeOf } from "../../../device/shape.ts";
 import type { ContractKernel, Kernel, Operand, Program, ReduceKernel, Slot } from "../../program/program.ts";
 import { maxSharing, type WorkgroupShape } from "./choose_workgroup.ts";

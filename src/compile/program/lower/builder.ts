@@ -1,6 +1,6 @@
 /** A program under construction: memory, inputs and kernels. */
 import type { DType } from "../../../device/dtype.ts";
-import { constant, identity, instantiate, type Scalar } from "../../../device/scalar.ts";
+import { constant, identity, instantiate, type Scalar } from "../../../device/scalar/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
 import type { Node } from "../../trace/graph.ts";
 import type { Input, Kernel, Operand, Slot } from "../program.ts";

@@ -1,7 +1,7 @@
 /** Lowering of operations to kernels and views of one sample. */
 import type { Reduction } from "../../../device/device.ts";
 import { isFloat } from "../../../device/dtype.ts";
-import { constant, input as scalarInput } from "../../../device/scalar.ts";
+import { constant, input as scalarInput } from "../../../device/scalar/scalar.ts";
 import {
   broadcastStrides,
   contiguousStrides,

@@ -1,5 +1,5 @@
 /** Sums over samples and steps: gradients of loop-invariant values. */
-import { add as addition, input } from "../../../device/scalar.ts";
+import { add as addition, input } from "../../../device/scalar/scalar.ts";
 import { sameShape, type Shape, sizeOf } from "../../../device/shape.ts";
 import type { Node, OperationNode } from "../../trace/graph.ts";
 import type { AccumulateKernel, Kernel, Operand } from "../program.ts";

@@ -1,5 +1,5 @@
 /** Fuses the elementwise kernels and the reductions of a program. */
-import { input, mul, topological } from "../../../device/scalar.ts";
+import { input, mul, topological } from "../../../device/scalar/scalar.ts";
 import { isContiguous, sizeOf } from "../../../device/shape.ts";
 import { operationsOf } from "../expressions.ts";
 import { readersOf, resultsOf } from "../liveness.ts";

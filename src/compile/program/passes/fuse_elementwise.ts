@@ -3,7 +3,7 @@
  * fused kernel reads is computed in that kernel instead of being stored. Each operation is rounded as before.
  */
 import type { DType } from "../../../device/dtype.ts";
-import { input, rewrite, type Scalar } from "../../../device/scalar.ts";
+import { input, rewrite, type Scalar } from "../../../device/scalar/scalar.ts";
 import { reshapeStrides, sameShape, type Shape, sizeOf } from "../../../device/shape.ts";
 import { maxOperations, operationsOf } from "../expressions.ts";
 

@@ -1,7 +1,7 @@
 /** Fuses matrix products with the elementwise kernels that read them, so that the products are not stored. */
 import { isFloat } from "../../../device/dtype.ts";
-import { lower as lowerMath } from "../../../device/float32_math.ts";
-import { renumbered, rewrite, type Scalar, topological } from "../../../device/scalar.ts";
+import { lower as lowerMath } from "../../../device/scalar/float32_math.ts";
+import { renumbered, rewrite, type Scalar, topological } from "../../../device/scalar/scalar.ts";
 import { reshapeStrides, sameShape, sizeOf } from "../../../device/shape.ts";
 import { readersOf, resultsOf } from "../liveness.ts";
 import type { ContractKernel, Kernel, MapKernel, Operand, Program } from "../program.ts";

@@ -1,5 +1,5 @@
 /** Splits kernels into the kernels that devices provide for whole arrays. */
-import { input, renumbered, rewrite, type Scalar, topological } from "../../../device/scalar.ts";
+import { input, renumbered, rewrite, type Scalar, topological } from "../../../device/scalar/scalar.ts";
 import { contiguousStrides, type Shape, sizeOf } from "../../../device/shape.ts";
 import type { Kernel, Operand, Program, Slot } from "../program.ts";
 

@@ -1,5 +1,5 @@
 /** Lane widths of masks: a bool is as wide as the values whose comparison it is. */
-import type { Scalar } from "../../scalar.ts";
+import type { Scalar } from "../../scalar/scalar.ts";
 
 /** Width of the lanes of a mask in bits. */
 export type MaskWidth = 32 | 64;

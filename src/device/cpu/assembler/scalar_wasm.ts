@@ -5,7 +5,7 @@
  * are as wide as those of the compared values, and are widened or narrowed where required.
  */
 import { type DType, isFloat } from "../../dtype.ts";
-import { type Scalar, topological, type Transcendental } from "../../scalar.ts";
+import { type Scalar, topological, type Transcendental } from "../../scalar/scalar.ts";
 import { type MaskWidth, maskWidthsOf } from "./mask_widths.ts";
 import { importHostFunction } from "../runtime/executable.ts";
 import { type FunctionBuilder, hasRelaxedSimd, type Local, type ModuleBuilder, type Opcode } from "./wasm.ts";

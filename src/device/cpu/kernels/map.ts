@@ -6,9 +6,9 @@
 import { collapse } from "../../collapse.ts";
 import type { BufferView, View } from "../../device.ts";
 import { bytesPerElement, type DType } from "../../dtype.ts";
-import { ExpressionCache, maxInputs } from "../../expression_cache.ts";
-import { lower } from "../../float32_math.ts";
-import { type Scalar, type ScalarFunction, topological } from "../../scalar.ts";
+import { ExpressionCache, maxInputs } from "../../scalar/expression_cache.ts";
+import { lower } from "../../scalar/float32_math.ts";
+import { type Scalar, type ScalarFunction, topological } from "../../scalar/scalar.ts";
 import { contiguousStrides, isContiguous, sizeOf } from "../../shape.ts";
 import { addressOf } from "../assembler/address.ts";
 import { writeAxes } from "./axes.ts";

@@ -1,6 +1,6 @@
 /** Code of an elementwise kernel. */
 import { bytesPerElement, type DType } from "../../dtype.ts";
-import type { Scalar } from "../../scalar.ts";
+import type { Scalar } from "../../scalar/scalar.ts";
 import { emitSeek } from "./axes.ts";
 import { addTask } from "../runtime/executable.ts";
 import { ScalarEmitter } from "../assembler/scalar_wasm.ts";

@@ -2,7 +2,7 @@
 import type { BufferView, KernelDevice } from "../../device.ts";
 import { type DType, isFloat } from "../../dtype.ts";
 import { type RecurrenceAxes, recurrenceLines } from "../../recurrence.ts";
-import { add, type ScalarFunction } from "../../scalar.ts";
+import { add, type ScalarFunction } from "../../scalar/scalar.ts";
 import { sizeOf } from "../../shape.ts";
 import { allocateView } from "../../view.ts";
 import type { FunctionBuilder, Local, Opcode } from "../assembler/wasm.ts";

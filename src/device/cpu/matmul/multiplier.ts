@@ -20,7 +20,7 @@ import { collapse } from "../../collapse.ts";
 import type { BufferView, KernelDevice, PreparedMatrix } from "../../device.ts";
 import { bytesPerElement } from "../../dtype.ts";
 import { sizeOf } from "../../shape.ts";
-import { identity } from "../../scalar.ts";
+import { identity } from "../../scalar/scalar.ts";
 import { allocateView, copy, transposed } from "../../view.ts";
 import { addressOf } from "../assembler/address.ts";
 import { writeAxes } from "../kernels/axes.ts";

@@ -8,7 +8,7 @@
 import { platform } from "../../../platform/current.ts";
 import type { MemoryKind } from "../../../platform/platform.ts";
 import type { DType, TypedArray } from "../../dtype.ts";
-import type { Reserve } from "../../reserve.ts";
+import type { Reserve } from "../../memory/reserve.ts";
 import { growMemory, maximumPagesOf, needsMemory64, newMemory, type Registers } from "./wasm_memory.ts";
 
 /** Size and alignment of blocks in bytes: a cache line. */

@@ -1,0 +1,173 @@
+/** Cross-validation of a candidate: its settings, scored on series outside the training folds. */
+import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { foldSplit, type Series, type Splits } from "../../data/series.ts";
+import { trainInMemory } from "../../train/in_memory.ts";
+import { foldIn, type Key, key } from "../../tensor/random.ts";
+import { failureOf } from "./candidate_failure.ts";
+import { meanOf, meanWithError, type Score, scoreOutputs, type SeriesTask } from "../targets/score.ts";
+import type { SeriesSettings } from "../record/settings.ts";
+
+/** Series to learn from, and the tasks of candidates on parts of them. */
+export interface CandidateProblem<Settings extends SeriesSettings = SeriesSettings> {
+  /** Series of the training and the validation set. Series of a group stay in one fold. */
+  readonly series: readonly Series[];
+  /** Number of classes; 0 for numbers. */
+  readonly classes: number;
+  /**
+   * Makes the task of a candidate.
+   *
+   * @param split Positions in `series` of the parts. The test set is the validation set.
+   * @param steps Number of optimiser steps, which the schedule of the learning rate covers.
+   */
+  task(
+    settings: Settings,
+    split: Splits<readonly number[]>,
+    steps: number,
+  ): Promise<SeriesTask> | SeriesTask;
+}
+
+/** Options of {@linkcode crossValidate}. */
+interface CrossValidationOptions {
+  /** Number of folds, at least 2, or the split into a training and a validation set. */
+  folds: number | Splits<readonly number[]>;
+  /** Numbers of optimiser steps to compare, ascending, at least one. */
+  steps: readonly number[];
+  /** Time at which the search ends, as `performance.now()`; no limit by default. */
+  deadline?: number;
+  /** Ends the search. */
+  signal?: AbortSignal;
+  /** Called with the score of each number of steps. */
+  onScore?: (score: Score, steps: number) => void;
+}
+
+const optionNames: OptionNames<CrossValidationOptions> = {
+  folds: "required",
+  steps: "required",
+  deadline: "optional",
+  signal: "optional",
+  onScore: "optional",
+};
+
+/** Result of {@linkcode crossValidate}. */
+export interface CrossValidation extends Score {
+  /** Number of optimiser steps that was chosen; 0 for a model that is fitted in closed form. */
+  readonly steps: number;
+  /**
+   * Predictions of each series by a model that did not learn from it, in the order of the series: class
+   * scores, or numbers in the units of the data. Undefined for a series outside the validation sets.
+   */
+  readonly outputs: readonly (ArrayLike<number> | undefined)[];
+  /** Why the loss is infinite, if training or prediction failed. */
+  readonly reason?: string;
+}
+
+/**
+ * Scores a candidate on series that its models did not learn from. Trains a model for each fold and number of
+ * steps, in memory, and chooses the number of steps; a model that is fitted in closed form is fitted once for each fold. Training that diverges
+ * has an infinite loss.
+ *
+ * @param settings Settings of the candidate. Their seed decides the folds and the initial parameters.
+ * @returns Undefined if the deadline or the signal ended the search before any number of steps had a score.
+ * @throws {RangeError} If there are fewer series or groups than folds.
+ */
+export async function crossValidate<Settings extends SeriesSettings>(
+  problem: CandidateProblem<Settings>,
+  settings: Settings,
+  options: CrossValidationOptions,
+): Promise<CrossValidation | undefined> {
+  checkOptions("crossValidate", options, optionNames);
+  const { folds, deadline = Infinity, onScore } = options;
+  const left = Math.min(2 ** 31 - 1, deadline - performance.now());
+  if (left <= 0) return undefined;
+  const signals = [
+    ...(options.signal ? [options.signal] : []),
+    ...(deadline === Infinity ? [] : [AbortSignal.timeout(left)]),
+  ];
+  const signal = AbortSignal.any(signals);
+  const seed = foldIn(key(settings.seed), 1);
+  const splits = typeof folds === "number" ? foldsOf(problem.series, folds, seed) : [folds];
+  const candidates: CrossValidation[] = [];
+  for (const steps of options.steps) {
+    const found = await scoreLength(problem, settings, { splits, steps, signal, key: seed });
+    if (!found) break;
+    onScore?.(found, found.steps);
+    candidates.push(found);
+    if (found.steps === 0) break;
+  }
+  return chooseLength(candidates);
+}
+
+/** Maximum mean difference to the best training that is not clear, in standard errors. */
+const clearDifference = 2;
+
+/**
+ * Chooses the longest training that is not clearly worse than the best: the mean difference of the errors is at
+ * most two standard errors. Scores of few series are noisy, and an ensemble gains more from long training than
+ * the single models that cross-validation trains. The loss of classes does not decide: a single model that is
+ * trained for long is too certain of its few mistakes, which an ensemble averages out.
+ */
+export function chooseLength<Candidate extends Pick<CrossValidation, "loss" | "errors" | "steps">>(
+  candidates: readonly Candidate[],
+): Candidate | undefined {
+  const finite = candidates.filter(({ loss }) => Number.isFinite(loss));
+  if (finite.length === 0) return candidates[0];
+  const best = finite.toSorted((a, b) => meanOf(a.errors) - meanOf(b.errors))[0];
+  const isClose = ({ errors }: Candidate) => {
+    const { mean, standardError } = meanWithError(errors.map((error, i) => error - best.errors[i]));
+    return mean <= clearDifference * standardError;
+  };
+  return finite.filter(isClose).toSorted((a, b) => b.steps - a.steps)[0];
+}
+
+/** Scores one number of steps. Returns undefined if the signal ended training. */
+async function scoreLength<Settings extends SeriesSettings>(
+  problem: CandidateProblem<Settings>,
+  settings: Settings,
+  { splits, steps, signal, key }: {
+    splits: readonly Splits<readonly number[]>[];
+    steps: number;
+    signal: AbortSignal;
+    key: Key;
+  },
+): Promise<CrossValidation | undefined> {
+  const outputs: (ArrayLike<number> | undefined)[] = problem.series.map(() => undefined);
+  let done = steps;
+  for (const [fold, split] of splits.entries()) {
+    if (signal.aborted) return undefined;
+    const task = await problem.task(settings, split, steps);
+    try {
+      done = await trainInMemory(task, {
+        ...{ steps, signal, batchSize: settings.batchSize, key: foldIn(key, fold) },
+      });
+      if (done < steps && task.optimizer) return undefined;
+      const predicted = await task.predictValidation();
+      split.validation.forEach((place, i) => outputs[place] = predicted[i]);
+    } catch (error) {
+      const reason = failureOf(error);
+      if (reason === undefined) throw error;
+      return { loss: Infinity, losses: [], errors: [], temperature: 1, steps, outputs, reason };
+    }
+  }
+  const places = splits.flatMap(({ validation }) => validation);
+  const score = scoreOutputs(
+    places.map((place) => problem.series[place]),
+    places.map((place) => outputs[place]!),
+    { classes: problem.classes, balance: settings.balance },
+  );
+  return { ...score, steps: done, outputs };
+}
+
+/** Splits of cross-validation. Each series is in exactly one validation set. */
+function foldsOf(series: readonly Series[], folds: number, key: Key): Splits<readonly number[]>[] {
+  const groups = Map.groupBy(series.keys(), (place) => series[place].group ?? `${place}`);
+  const items = Array.from(groups.values(), (members) => ({
+    label: Math.max(0, series[members[0]].label),
+    members,
+  }));
+  const placesOf = (items: readonly { members: readonly number[] }[]) =>
+    items.flatMap(({ members }) => members).sort((a, b) => a - b);
+  return Array.from({ length: folds }, (_, fold) => {
+    const { train, validation, test } = foldSplit(items, key, folds, fold);
+    return { train: placesOf([...train, ...validation]), validation: placesOf(test), test: placesOf(test) };
+  });
+}

@@ -1,0 +1,121 @@
+/** How a model of users' own series is trained: the length of training, found by cross-validation. */
+import { formatMeasure, measureName } from "../../train/report/measure_names.ts";
+import type { PlanOptions, Task } from "../../train/task.ts";
+import type { Series } from "../../data/series.ts";
+import { type Candidate, compareWholeSeries } from "./auto.ts";
+import { type CandidateProblem, crossValidate } from "./cross_validation.ts";
+import type { DataRecord, RecordedTraining } from "../record/data_record.ts";
+import { defaultSteps } from "../targets/learning.ts";
+import { type SeriesSettings, sourcesOf } from "../record/settings.ts";
+
+/** Maximum number of series, and of observations of a series, of a small table. */
+const [maxSeries, maxLength] = [1000, 1000];
+/** Number of folds, and of members of an ensemble: 5 for up to 200 series, otherwise 3. */
+const repetitionsFor = (series: number) => series <= 200 ? 5 : 3;
+/** Lengths of training to compare, as fractions of the default number of steps. */
+const lengthShares = [0.1, 0.3, 1];
+
+/**
+ * Whether cross-validation decides the length of training, and the final model learns from the training and
+ * the validation set: for small tables, if no other length of training is asked for.
+ */
+export function isPlanned(
+  settings: SeriesSettings,
+  { fit }: Pick<Task, "fit">,
+  { split, length }: Pick<DataRecord, "split" | "length">,
+): boolean {
+  const { epochs, patience, noRefit } = settings;
+  const { validation } = sourcesOf(settings);
+  const isSmall = split.train.length + split.validation.length <= maxSeries && length <= maxLength;
+  return isSmall && !noRefit && validation === undefined && patience === undefined &&
+    (epochs === undefined || fit !== undefined);
+}
+
+/**
+ * Finds the length of training by cross-validation. A model that is fitted in closed form has no length; it is only
+ * measured.
+ *
+ * @param isClosedForm Whether the model is fitted in closed form.
+ * @returns Undefined if the signal ended the search.
+ */
+export async function planTraining<Settings extends SeriesSettings>(
+  problem: CandidateProblem<Settings>,
+  settings: Settings,
+  { signal, onLine, isClosedForm }: PlanOptions & { isClosedForm: boolean },
+): Promise<RecordedTraining | undefined> {
+  const { series } = problem;
+  const repetitions = repetitionsFor(series.length);
+  const folds = foldsFor(series);
+  const aim = isClosedForm ? `measures ${settings.model ?? "the model"}` : "finds the length of training";
+  onLine?.(`cross-validation with ${folds} folds ${aim}`);
+  const found = await crossValidate(problem, settings, {
+    ...{ folds, signal },
+    steps: lengthsFor(series.length, settings),
+    onScore: ({ loss, accuracy, r2 }, steps) => {
+      const measures = Object.entries({ loss, accuracy, r2 })
+        .flatMap(([name, value]) =>
+          value === undefined ? [] : `${measureName(name)} ${formatMeasure(name, value)}`
+        );
+      onLine?.(`  ${isClosedForm ? "" : `${steps} steps: `}${measures.join(", ")}`);
+    },
+  });
+  if (!found) return undefined;
+  const { steps, temperature } = found;
+  const ensemble = settings.ensemble ?? (steps === 0 ? 1 : repetitions);
+  onLine?.(finalTraining(series.length, steps, ensemble));
+  return { ensemble, found: { steps, temperature } };
+}
+
+/** Line about the final training after cross-validation. */
+function finalTraining(series: number, steps: number, ensemble: number): string {
+  const learned = `the final model learns from all ${series} series of the training and the validation set`;
+  const members = ensemble > 1 ? ` by ${ensemble} models, whose predictions are averaged` : "";
+  return steps === 0 ? learned : `${learned} for ${steps} steps${members}`;
+}
+
+/** Options of {@linkcode planModel}. */
+interface ModelPlanOptions<Settings extends SeriesSettings> extends PlanOptions {
+  /** All series of the training set, then those of the validation set. */
+  problem: CandidateProblem<Settings>;
+  settings: Settings;
+  candidates: readonly Candidate[];
+  split: DataRecord["split"];
+  /** Whether cross-validation compares the models; otherwise the validation set does. */
+  isSmall: boolean;
+}
+
+/**
+ * Chooses a model, or settings of a model, and the length of its training for a small table.
+ *
+ * @returns Undefined if the signal ended the comparison.
+ */
+export async function planModel<Settings extends SeriesSettings>(
+  { problem, settings, candidates, split, isSmall, ...options }: ModelPlanOptions<Settings>,
+): Promise<RecordedTraining | undefined> {
+  const { series } = problem;
+  const { length: train } = split.train;
+  const places = Array.from(series.keys());
+  const validation = places.slice(train);
+  const choice = await compareWholeSeries({
+    ...{ problem, settings, candidates, ...options },
+    folds: isSmall ? foldsFor(series) : { train: places.slice(0, train), validation, test: validation },
+    steps: isSmall ? lengthsFor(series.length, settings) : [defaultSteps(train, settings.batchSize)],
+  });
+  if (!choice) return undefined;
+  const { chosen, compared, found } = choice;
+  const ensemble = settings.ensemble ?? (found.steps === 0 || !isSmall ? 1 : repetitionsFor(series.length));
+  if (isSmall) options.onLine?.(finalTraining(series.length, found.steps, ensemble));
+  return { ensemble, chosen, compared, ...(isSmall ? { found } : {}) };
+}
+
+/** Number of folds: at most the number of groups of series. */
+function foldsFor(series: readonly Series[]): number {
+  const groups = new Set(series.map(({ group, name }) => group ?? name)).size;
+  return Math.min(repetitionsFor(series.length), groups);
+}
+
+/** Numbers of optimiser steps to compare. */
+function lengthsFor(series: number, { batchSize }: Pick<SeriesSettings, "batchSize">): number[] {
+  const most = defaultSteps(series, batchSize);
+  return lengthShares.map((share) => Math.ceil(share * most));
+}

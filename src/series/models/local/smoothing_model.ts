@@ -1,0 +1,59 @@
+/** Exponential smoothing and the seasonal naive forecast as models of users' own series. */
+import { type HistoryMethod, historyModel } from "./history_model.ts";
+import { countKnown, forecastHistory, relativeDeviationOf } from "./smoothed_forecast.ts";
+import { smoothHistory, type SmoothingForm, sumOfSquares } from "./smoothing.ts";
+import type { WindowModel, WindowModelSizes } from "../window_model.ts";
+import { log } from "../../math/elementary.ts";
+
+/** Parameters of a channel of a series: those of its form, and the relative standard deviation of its errors. */
+interface ChannelSmoothing {
+  readonly form: SmoothingForm;
+  readonly relativeDeviation: number;
+}
+
+/** The last season repeats; without a season the last value. It is exponential smoothing with fixed weights. */
+export function seasonalNaiveForm(season: number): SmoothingForm {
+  const isSeasonal = season > 1;
+  return {
+    ...{ period: season, level: isSeasonal ? 0 : 1, trend: 0, season: isSeasonal ? 1 : 0, damping: 0 },
+    isLog: false,
+  };
+}
+
+/**
+ * A model that smooths the history of each channel.
+ *
+ * @param chooseForm Fits the form and the parameters to the history of a channel.
+ */
+export function smoothingModel(
+  sizes: WindowModelSizes,
+  chooseForm: (history: Float64Array, season: number) => SmoothingForm,
+): WindowModel {
+  const method: HistoryMethod<ChannelSmoothing> = {
+    size: 7,
+    initial: { form: seasonalNaiveForm(1), relativeDeviation: 1 },
+    fit(y) {
+      const form = chooseForm(y, sizes.season);
+      return { form, relativeDeviation: relativeDeviationOf(form, y) };
+    },
+    encode({ form: { period, level, trend, season, damping, isLog }, relativeDeviation }) {
+      return [period, level, trend, season, damping, +isLog, relativeDeviation];
+    },
+    decode([period, level, trend, season, damping, isLog, relativeDeviation]) {
+      return {
+        form: { period: period || 1, level, trend, season, damping, isLog: isLog === 1 },
+        relativeDeviation,
+      };
+    },
+    forecast: ({ form, relativeDeviation }, y, horizon) =>
+      forecastHistory(form, relativeDeviation, y, horizon),
+    cost({ form }, y) {
+      const isLog = form.isLog && !y.some((value) => value <= 0);
+      const values = isLog ? y.map(log) : y;
+      const jacobian = isLog ? values.reduce((sum, value) => sum + (value || 0), 0) / countKnown(y) : 0;
+      const { errors } = smoothHistory(form, values);
+      return log(Math.max(sumOfSquares(errors) / countKnown(y), 1e-300)) / 2 + jacobian;
+    },
+  };
+  return historyModel(sizes, method);
+}

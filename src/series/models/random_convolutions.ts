@@ -1,0 +1,297 @@
+/**
+ * Features of series from convolutions with fixed kernels.
+ *
+ * Kernels, dilations, biases and the proportion of positive values: Dempster, Schmidt and Webb, "MiniRocket"
+ * (2021), section 3. First differences and the other three pooling operators: Tan, Dempster, Bergmeir and Webb,
+ * "MultiRocket" (2022), section 3. Computed on the host, so that the features are the same on every device.
+ */
+import { type Key, randpermArray, splitKey } from "../../tensor/random.ts";
+import { quantileOf } from "../../data/quantile.ts";
+
+/** Number of weights of a kernel. Three weights are 2 and six are -1, so that the sum is 0. */
+export const kernelLength = 9;
+
+/** Positions of the three weights of 2 of each of the 84 kernels. */
+export const kernels: readonly (readonly [number, number, number])[] = Array.from(
+  { length: kernelLength },
+  (_, i) =>
+    Array.from(
+      { length: kernelLength },
+      (_, j) => Array.from({ length: kernelLength }, (_, l) => [i, j, l] as const),
+    ),
+).flat(2).filter(([i, j, l]) => i < j && j < l);
+
+/** Number of representations of a series: the series, and its first differences. */
+const representations = 2;
+
+/** Maximum number of channels that a convolution adds up. */
+const maxChannels = 9;
+
+/** Sizes of the features. */
+interface ConvolutionSizes {
+  /** Number of channels. */
+  channels: number;
+  /** Number of points of each resampled series, at least 9. */
+  points: number;
+  /** Number of biases of each kernel, at least 1. */
+  biases: number;
+  /** Number of pooling operators, from 1 to 4, in the order of {@linkcode pool}. */
+  operators: number;
+  /** Random key of the channels that convolutions add up, and of the series that determine the biases. */
+  key: Key;
+  /** Whether values that exceed a bias by a rounding error count as not above the bias; true by default. */
+  ignoresRounding?: boolean;
+}
+
+/** Number of biases in total. */
+export function biasCount({ biases }: Pick<ConvolutionSizes, "biases">): number {
+  return representations * kernels.length * biases;
+}
+
+/** Number of features of a series. */
+export function convolutionFeatureCount(sizes: Pick<ConvolutionSizes, "biases" | "operators">): number {
+  return sizes.operators * biasCount(sizes);
+}
+
+/** A convolution with one kernel and one dilation, for all biases of this dilation. */
+interface Convolution {
+  /** Positions of the weights of 2. */
+  readonly kernel: readonly [number, number, number];
+  readonly dilation: number;
+  /** Channels that are added up. */
+  readonly channels: readonly number[];
+  /** Whether the values outside of the series are 0. Otherwise only complete convolutions are pooled. */
+  readonly isPadded: boolean;
+  /** Positions of the biases, from `first` to below `end`. */
+  readonly first: number;
+  readonly end: number;
+}
+
+/** All convolutions of a representation with a number of points. */
+function convolutionsOf(
+  { channels, biases }: ConvolutionSizes,
+  points: number,
+  key: Key,
+  firstBias: number,
+): Convolution[] {
+  // The longest kernel has the length of the series (MiniRocket, section 3.1.3).
+  const exponent = Math.max(0, Math.log2((points - 1) / (kernelLength - 1)));
+  const dilations = Array.from(
+    { length: biases },
+    (_, i) => Math.floor(2 ** (biases > 1 ? exponent * i / (biases - 1) : 0) + 1e-9),
+  );
+  const counts = [...Map.groupBy(dilations, (dilation) => dilation)];
+  const keys = splitKey(key, kernels.length);
+  return kernels.flatMap((kernel, k) => {
+    const dilationKeys = splitKey(keys[k], counts.length);
+    let end = firstBias + k * biases;
+    return counts.map(([dilation, { length }], d) => {
+      const first = end;
+      end += length;
+      const order = randpermArray(dilationKeys[d], channels);
+      // The number of channels is uniform in its logarithm.
+      const draw = randpermArray(splitKey(dilationKeys[d])[0], 1024)[0] / 1024;
+      const count = Math.floor(2 ** (draw * Math.log2(Math.min(channels, maxChannels) + 1)));
+      return {
+        kernel,
+        dilation,
+        channels: Array.from(order.subarray(0, count)),
+        isPadded: (k + d) % 2 === 0 || (kernelLength - 1) * dilation >= points,
+        first,
+        end,
+      };
+    });
+  });
+}
+
+/** Features of resampled series. */
+export interface ConvolutionFeatures {
+  /**
+   * Biases from quantiles of the convolutions of training series, one random series for each convolution.
+   *
+   * @param count Number of training series.
+   * @param series Returns a resampled series `(channels, points)`.
+   */
+  thresholds(count: number, series: (i: number) => Float64Array): Float32Array;
+  /**
+   * Writes the features of a series.
+   *
+   * @param series Resampled series `(channels, points)`.
+   * @param into Features, `convolutionFeatureCount` numbers.
+   */
+  write(series: Float64Array, biases: Float32Array, into: Float32Array): void;
+}
+
+/** Makes the features of series with these sizes. */
+export function convolutionFeatures(sizes: ConvolutionSizes): ConvolutionFeatures {
+  const { channels, points, biases, operators, key, ignoresRounding = true } = sizes;
+  const [seriesKey, ...keys] = splitKey(key, 1 + representations);
+  const convolutions = Array.from(
+    { length: representations },
+    (_, r) => convolutionsOf(sizes, points - r, keys[r], r * kernels.length * biases),
+  );
+  const [sum, output] = [new Float64Array(points), new Float64Array(points)];
+  const pooled = new Float64Array(4);
+  const forms = (series: Float64Array) => [series, differences(series, channels, points)];
+  /** Largest absolute value of each channel. */
+  const magnitudesOf = (series: Float64Array) =>
+    Array.from(
+      { length: channels },
+      (_, c) => largestAbsolute(series.subarray(c * points, (c + 1) * points)),
+    );
+  return {
+    thresholds(count, series) {
+      const found = new Float32Array(biasCount(sizes));
+      const all = convolutions.flatMap((formConvolutions, r) =>
+        formConvolutions.map((convolution) => ({ convolution, r }))
+      );
+      const order = splitKey(seriesKey, Math.ceil(all.length / count))
+        .flatMap((passKey) => Array.from(randpermArray(passKey, count)));
+      const users = Map.groupBy(all.keys(), (i) => order[i]);
+      // One series after the other, so that only one is in memory.
+      for (const [chosen, places] of users) {
+        const seriesForms = forms(series(chosen));
+        for (const { convolution, r } of places.map((i) => all[i])) {
+          const size = convolve(seriesForms[r], points - r, convolution, sum, output);
+          const sorted = output.slice(0, size).sort();
+          for (let b = convolution.first; b < convolution.end; b++) {
+            // A sequence of low discrepancy (MiniRocket, section 3.1.2).
+            found[b] = quantileOf(sorted, (b + 1) * golden % 1);
+          }
+        }
+      }
+      return found;
+    },
+    write(series, thresholds, into) {
+      const magnitudes = magnitudesOf(series);
+      forms(series).forEach((form, r) => {
+        for (const convolution of convolutions[r]) {
+          const magnitude = convolution.channels.reduce((sum, channel) => sum + magnitudes[channel], 0);
+          const rounding = ignoresRounding ? roundingShare * magnitude : 0;
+          const count = convolve(form, points - r, convolution, sum, output);
+          for (let b = convolution.first; b < convolution.end; b++) {
+            // A bias may equal values of the series up to its rounding to float32.
+            const biasRounding = ignoresRounding ? float32Rounding * Math.abs(thresholds[b]) : 0;
+            pool(output, count, thresholds[b], pooled, rounding + biasRounding);
+            for (let o = 0; o < operators; o++) into[operators * b + o] = pooled[o];
+          }
+        }
+      });
+    },
+  };
+}
+
+/**
+ * Largest rounding error of a convolution, as a fraction of the largest absolute value of its input. The weights of
+ * a kernel add up to 0, so the convolution of a constant stretch is 0 up to this error.
+ */
+const roundingShare = 2 ** -40;
+/** Largest rounding error of a number in float32, as a fraction of the number. */
+const float32Rounding = 2 ** -23;
+
+function largestAbsolute(values: Float64Array): number {
+  let most = 0;
+  for (let i = 0; i < values.length; i++) most = Math.max(most, Math.abs(values[i]));
+  return most;
+}
+
+/** Fractional part of the golden ratio. */
+const golden = (Math.sqrt(5) - 1) / 2;
+
+/** First differences `(channels, points - 1)` of a series `(channels, points)`. */
+function differences(series: Float64Array, channels: number, points: number): Float64Array {
+  const found = new Float64Array(channels * (points - 1));
+  for (let c = 0; c < channels; c++) {
+    for (let t = 0; t < points - 1; t++) {
+      found[c * (points - 1) + t] = series[c * points + t + 1] - series[c * points + t];
+    }
+  }
+  return found;
+}
+
+/**
+ * Convolves the sum of some channels of a series with a kernel: y(t) = sum over i of w(i) x(t + (i - 4) d).
+ *
+ * @param series `(channels, points)`.
+ * @param sum Memory for the sum of the channels.
+ * @param output Receives the values of the convolution.
+ * @returns Number of values.
+ */
+export function convolve(
+  series: Float64Array,
+  points: number,
+  { kernel: [i, j, l], dilation, channels, isPadded }: Pick<
+    Convolution,
+    "kernel" | "dilation" | "channels" | "isPadded"
+  >,
+  sum: Float64Array,
+  output: Float64Array,
+): number {
+  let x = series.subarray(channels[0] * points, (channels[0] + 1) * points);
+  if (channels.length > 1) {
+    sum.set(x);
+    for (const channel of channels.slice(1)) {
+      const at = channel * points;
+      for (let t = 0; t < points; t++) sum[t] += series[at + t];
+    }
+    x = sum;
+  }
+  const half = (kernelLength - 1) / 2 * dilation;
+  const [from, to] = isPadded ? [0, points] : [half, points - half];
+  const [a, b, c] = [i, j, l].map((place) => place * dilation - half);
+  const [safe, unsafe] = [Math.min(Math.max(from, half), to), Math.max(Math.min(to, points - half), from)];
+  for (let t = from; t < to; t++) {
+    if (t === safe && safe < unsafe) {
+      for (; t < unsafe; t++) {
+        let all = x[t - half];
+        for (let place = t - half + dilation; place <= t + half; place += dilation) all += x[place];
+        output[t - from] = 3 * (x[t + a] + x[t + b] + x[t + c]) - all;
+      }
+      if (t >= to) break;
+    }
+    let all = 0;
+    for (let place = t - half; place <= t + half; place += dilation) {
+      if (place >= 0 && place < points) all += x[place];
+    }
+    let three = 0;
+    if (t + a >= 0 && t + a < points) three += x[t + a];
+    if (t + b >= 0 && t + b < points) three += x[t + b];
+    if (t + c >= 0 && t + c < points) three += x[t + c];
+    output[t - from] = 3 * three - all;
+  }
+  return to - from;
+}
+
+/**
+ * Pooling operators of MultiRocket, section 3.2, for the values above a bias: their proportion (PPV), their
+ * mean excess (MPV), their mean position (MIPV, -1 without such values) and their longest stretch (LSPV).
+ * Positions and stretches are divided by the number of values.
+ *
+ * @param into Receives the four features.
+ * @param rounding Largest rounding error of a value. A value is above the bias if it exceeds the bias by more.
+ */
+export function pool(
+  values: Float64Array,
+  count: number,
+  bias: number,
+  into: Float64Array,
+  rounding = 0,
+): void {
+  let [above, excess, positions, longest, last] = [0, 0, 0, 0, -1];
+  for (let t = 0; t < count; t++) {
+    const value = values[t] - bias;
+    if (value > rounding) {
+      above++;
+      excess += value;
+      positions += t;
+    } else {
+      if (t - last - 1 > longest) longest = t - last - 1;
+      last = t;
+    }
+  }
+  if (count - last - 1 > longest) longest = count - last - 1;
+  into[0] = above / count;
+  into[1] = above > 0 ? excess / above : 0;
+  into[2] = above > 0 ? positions / above / count : -1;
+  into[3] = longest / count;
+}

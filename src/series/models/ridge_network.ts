@@ -1,0 +1,264 @@
+/** Ridge regression on features of convolutions, as a kind of model for series. */
+import { normalise, type Series } from "../../data/series.ts";
+import { parameterOf } from "../../nn/layer.ts";
+import { tensor, zeros } from "../../tensor/creation.ts";
+import { tidy } from "../../tensor/scope.ts";
+import type { DataRecord } from "../record/data_record.ts";
+import {
+  biasCount,
+  convolutionFeatureCount,
+  type ConvolutionFeatures,
+  convolutionFeatures,
+  kernelLength,
+} from "./random_convolutions.ts";
+import { typicalGap } from "../read/spans.ts";
+import { resample, type TimeGrid } from "../read/resample.ts";
+import { fitRidge, inverseDeviations } from "../math/ridge.ts";
+import {
+  type FittedModelKind,
+  readAlike,
+  requireFiniteOutputs,
+  type SeriesNetwork,
+  type SeriesNetworkOptions,
+} from "./series_network.ts";
+import { globalFeatureCount, globalMagnitudes, writeGlobalFeatures } from "./global_features.ts";
+
+/** Maximum number of points of a resampled series. */
+const maxPoints = 2000;
+
+/** Maximum number of training series with the full number of features. */
+const manySeries = 1000;
+
+/**
+ * Sizes of the features for a number of training series: 10,752 features, or 1,344 for many series. The exact
+ * solution has the order of the smaller number, of series or of features, and its time grows with the cube.
+ */
+function sizesFor(series: number): { biases: number; operators: number } {
+  return series <= manySeries ? { biases: 16, operators: 4 } : { biases: 8, operators: 1 };
+}
+
+/**
+ * Share of the global features in the sum of squares of all scaled features. Without it, the few global
+ * features would be lost among thousands of others, since all have the same penalty.
+ */
+const globalShare = 0.1;
+
+/**
+ * The share is used if it multiplies the leave-one-out error by less than this factor. With few series, the
+ * error is too noisy for a smaller difference to decide.
+ */
+const clearlyBetter = 0.9;
+
+/**
+ * MiniRocket's convolutions with MultiRocket's pooling operators and differences, global features, and ridge
+ * regression. The penalty has the smallest leave-one-out error.
+ */
+export const randomConvolutions: FittedModelKind = {
+  takes: [],
+  defaults: { epochs: 1 },
+  rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity", "search"],
+  network: ridgeNetwork,
+};
+
+/** Channels that are convolved: all but those with one value for a whole series. */
+function convolvedChannels({ channels }: DataRecord): number[] {
+  const all = Array.from(channels.keys());
+  const varying = all.filter((i) => channels[i].role !== "static");
+  return varying.length > 0 ? varying : all;
+}
+
+function ridgeNetwork(
+  { record, key, train }: SeriesNetworkOptions,
+  outputs: number,
+): Omit<SeriesNetwork, "members" | "memberOutputs"> {
+  const { channels, time, split } = record;
+  const convolved = convolvedChannels(record);
+  // Earlier versions, whose records have no ranges, fitted their weights to features with rounding errors.
+  const ignoresRounding = record.ranges !== undefined;
+  const sizes = sizesFor(split.train.length);
+  const convolutionCount = convolutionFeatureCount(sizes);
+  const count = convolutionCount + globalFeatureCount(channels.length);
+  const parameters = {
+    grid: parameterOf(() => zeros([2])),
+    thresholds: parameterOf(() => zeros([biasCount(sizes)])),
+    mean: parameterOf(() => zeros([count])),
+    scale: parameterOf(() => zeros([count])),
+    weight: parameterOf(() => zeros([count, outputs])),
+    bias: parameterOf(() => zeros([outputs])),
+  };
+  /** The input form, on the host: the convolutions and their biases. */
+  let form: { grid: TimeGrid; thresholds: Float32Array; convolutions: ConvolutionFeatures } | undefined;
+  /** Features of series that were read before. Reports and evaluations read the same series several times. */
+  let known = new WeakMap<Series, Float32Array>();
+  const formOf = (grid: TimeGrid, thresholdsOf: (convolutions: ConvolutionFeatures) => Float32Array) => {
+    const convolutions = convolutionFeatures({
+      ...sizes,
+      channels: convolved.length,
+      points: grid.points,
+      key,
+      ignoresRounding,
+    });
+    known = new WeakMap();
+    form = { grid, thresholds: thresholdsOf(convolutions), convolutions };
+  };
+  const resampled = (scaled: Series, grid: TimeGrid) => resample(scaled, channels.length, convolved, grid);
+  const featuresOf = (series: Series): Float32Array => {
+    const before = known.get(series);
+    if (before) return before;
+    const { grid, thresholds, convolutions } = form!;
+    const [scaled] = normalise([series], channels);
+    const features = new Float32Array(count);
+    convolutions.write(resampled(scaled, grid), thresholds, features);
+    writeGlobalFeatures(
+      scaled,
+      channels.length,
+      time.scale,
+      features.subarray(convolutionCount),
+      ignoresRounding,
+    );
+    known.set(series, features);
+    return features;
+  };
+  if (train) {
+    const grid = gridFor(train);
+    formOf(
+      grid,
+      (convolutions) =>
+        convolutions.thresholds(train.length, (i) => resampled(normalise([train[i]], channels)[0], grid)),
+    );
+    tidy(() => {
+      parameters.grid.assign(tensor([grid.points, grid.duration]));
+      parameters.thresholds.assign(tensor(form!.thresholds));
+    });
+  }
+  const inputs: SeriesNetwork["inputs"] = (series) => {
+    const features = new Float32Array(series.length * count);
+    series.forEach((one, i) => features.set(featuresOf(one), i * count));
+    return {
+      coeffs: tensor(features, { shape: [series.length, count] }),
+      lengths: tensor(new Int32Array(series.length), { dtype: "int32" }),
+    };
+  };
+  const { mean, scale, weight, bias } = parameters;
+  const outputsOf: SeriesNetwork["outputs"] = ({ coeffs }) =>
+    coeffs.sub(mean).mul(scale).matmul(weight).add(bias);
+  return {
+    parameters,
+    regularised: parameters,
+    inputs,
+    outputs: outputsOf,
+    // Features have the same number for all series.
+    lengthOf: () => 1,
+    async read(series) {
+      const rows = await readAlike(series, () => 1, (some) => outputsOf(inputs(some)));
+      rows.forEach((outputs, i) => requireFiniteOutputs(series[i].name, outputs));
+      return rows;
+    },
+    fit(series, targets) {
+      const features = series.map(featuresOf);
+      const scales = inverseDeviations(features, (mean) => {
+        const magnitudes = mean.map(Math.abs);
+        const global = mean.subarray(convolutionCount);
+        magnitudes.set(globalMagnitudes(global, channels.length), convolutionCount);
+        return magnitudes;
+      });
+      // All classes share one penalty. Each numeric target has a separate penalty.
+      const isShared = record.targets === undefined;
+      const fitWith = (scale: Float64Array) => fitOutputs(features, scale, targets, { outputs, isShared });
+      let fitted = fitWith(scales);
+      // With many series and few features, the scales of the features hardly change the fit.
+      if (series.length <= manySeries) {
+        const other = fitWith(emphasised(scales, convolutionCount));
+        if (other.error < clearlyBetter * fitted.error) fitted = other;
+      }
+      tidy(() => {
+        for (const name of ["mean", "scale", "weight", "bias"] as const) {
+          const values = Float32Array.from(fitted[name]);
+          parameters[name].assign(tensor(values, { shape: parameters[name].shape }));
+        }
+      });
+      return fitted.leftOut;
+    },
+    async onLoad() {
+      const [[points, duration], thresholds] = await Promise.all([
+        parameters.grid.data(),
+        parameters.thresholds.data(),
+      ]);
+      const isKnown = form?.grid.points === points && form.grid.duration === duration &&
+        thresholds.every((one, i) => one === form!.thresholds[i]);
+      if (!isKnown) formOf({ points, duration }, () => thresholds as Float32Array);
+    },
+  };
+}
+
+/**
+ * Grid of training series. It ends at the end of the longest series, or after twice the median duration if
+ * there are longer series. Grid points are as far apart as observations typically are, and there are at most
+ * twice as many as observations in the median series.
+ */
+function gridFor(train: readonly Series[]): TimeGrid {
+  const median = (sorted: ArrayLike<number>) => sorted[sorted.length >> 1];
+  const durations = Float64Array.from(train, ({ times }) => times[times.length - 1] - times[0]).sort();
+  const observations = median(Float64Array.from(train, ({ times }) => times.length).sort());
+  // The weights are stored in float32.
+  const duration = Math.fround(Math.min(durations[durations.length - 1], 2 * median(durations)));
+  const steps = Math.round(duration / typicalGap({ series: train }));
+  const points = Math.min(steps + 1, 2 * observations, maxPoints);
+  return { duration, points: Math.max(kernelLength, points) };
+}
+
+/** Scales of all features, with those of the global features enlarged to {@linkcode globalShare}. */
+function emphasised(scale: Float64Array, convolutionCount: number): Float64Array {
+  const countUsed = (scales: Float64Array) => scales.reduce((sum, one) => sum + (one > 0 ? 1 : 0), 0);
+  const [convolved, global] = [scale.subarray(0, convolutionCount), scale.subarray(convolutionCount)].map(
+    countUsed,
+  );
+  const factor = Math.max(1, Math.sqrt(globalShare * convolved / Math.max(1, global)));
+  return scale.map((one, f) => f < convolutionCount ? one : one * factor);
+}
+
+/**
+ * Fits outputs to targets, each to the samples with a known target.
+ *
+ * @param targets `(samples, outputs)`; NaN is unknown.
+ */
+function fitOutputs(
+  features: readonly Float32Array[],
+  scale: Float64Array,
+  targets: Float64Array,
+  { outputs, isShared }: { outputs: number; isShared: boolean },
+) {
+  const [n, m] = [features.length, scale.length];
+  const places = Array.from({ length: outputs }, (_, k) => k);
+  const fitted = {
+    mean: new Float64Array(m),
+    scale,
+    weight: new Float64Array(m * outputs),
+    bias: new Float64Array(outputs),
+    leftOut: new Float64Array(n * outputs),
+    error: 0,
+  };
+  for (const row of features) for (let f = 0; f < m; f++) fitted.mean[f] += row[f] / n;
+  for (const columns of isShared ? [places] : places.map((place) => [place])) {
+    const samples = Array.from(features.keys()).filter((i) =>
+      !Number.isNaN(targets[i * outputs + columns[0]])
+    );
+    if (samples.length === 0) continue;
+    const { mean, weight, bias, leftOut, error } = fitRidge({
+      features: samples.map((i) => features[i]),
+      scale,
+      targets: Float64Array.from(samples.flatMap((i) => columns.map((k) => targets[i * outputs + k]))),
+    });
+    fitted.error += error;
+    columns.forEach((k, c) => {
+      fitted.bias[k] = bias[c];
+      for (let f = 0; f < m; f++) {
+        const one = fitted.weight[f * outputs + k] = weight[f * columns.length + c];
+        // The other outputs may have other samples, and all share the means.
+        fitted.bias[k] += one * scale[f] * (fitted.mean[f] - mean[f]);
+      }
+      samples.forEach((i, s) => fitted.leftOut[i * outputs + k] = leftOut[s * columns.length + c]);
+    });
+  }
+  return fitted;
+}

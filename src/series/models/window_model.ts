@@ -1,0 +1,83 @@
+/** Forecasting models of windows: what they read, how they are fitted, and their sizes. */
+import type { Series } from "../../data/series.ts";
+import type { Layer } from "../../nn/layer.ts";
+import type { Key } from "../../tensor/random.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import type { DataRecord } from "../record/data_record.ts";
+import type { ForecastWindow } from "../read/forecast_windows.ts";
+import type { SeriesInputs, SeriesNetwork } from "./series_network.ts";
+import type { HistoryForecast } from "./local/smoothed_forecast.ts";
+
+/** Past of some series, and values known ahead of time. */
+export type WindowInputs = {
+  /**
+   * Past values on a grid that ends at the present, each channel with mean 0 and standard deviation 1. Shape
+   * (batch, context, channels).
+   */
+  readonly grid: Tensor;
+  /** Observations in the form of a model for irregular series, if the model contains one. */
+  readonly inputs?: SeriesInputs;
+  /**
+   * Values of the following steps that are known ahead of time, scaled, if there are any. Shape
+   * (batch, horizon, channels known ahead).
+   */
+  readonly ahead?: Tensor;
+  /**
+   * Forecasts of a model that computes on the host, in the units of the grid. Shape
+   * (batch, horizon, channels).
+   */
+  readonly steps?: Tensor;
+};
+
+/** Data to fit a model to. */
+export interface FitData {
+  /** Series up to the end of the period to learn from. */
+  readonly series: readonly Series[];
+  /** Windows whose targets are in that period. */
+  readonly windows: readonly ForecastWindow[];
+  /** Windows of the training set, to choose penalties on, whatever the period is. */
+  readonly tuning: readonly ForecastWindow[];
+}
+
+/** A model that forecasts whole histories on the host, in the units of the data. */
+export interface HistoryModel {
+  /** Reads the parameters from the device. Needed after they were loaded from a file. */
+  load(): Promise<void>;
+  /** Forecasts each channel after the past of a window. */
+  forecast(window: ForecastWindow): readonly HistoryForecast[];
+}
+
+/** Maps the past to the values at the next steps `(batch, horizon, channels)`, in the units of the grid. */
+export type WindowModel = Layer<[inputs: WindowInputs, key?: Key]> & {
+  /** Computes the parameters in closed form, in place. Without it the model is trained with gradients. */
+  readonly fit?: (data: FitData) => Promise<void>;
+  /** Set if the model reads histories on the host. It needs `WindowInputs.steps`. */
+  readonly history?: HistoryModel;
+};
+
+/** Sizes of a forecasting model. */
+export interface WindowModelSizes {
+  channels: number;
+  /** Means and standard deviations of the channels in the training set. */
+  statistics: DataRecord["channels"];
+  /** Positions of the channels to forecast. */
+  continued: readonly number[];
+  /** Time step. */
+  gap: number;
+  /** Length of a season in steps; 1 for no season. */
+  season: number;
+  /** Whether a model of histories interpolates the steps of a season that were never observed. */
+  fillsSeason?: boolean;
+  /** Names of the training series. */
+  names: readonly string[];
+  /** Number of channels known ahead of time. */
+  ahead: number;
+  context: number;
+  horizon: number;
+  /** Features of each hidden layer of WARP's root network. */
+  hidden: number;
+  /** Random key of the initial parameters. */
+  key: Key;
+  /** Makes a model for irregular series with a number of outputs. */
+  network(outputs: number): SeriesNetwork;
+}

@@ -1,0 +1,233 @@
+import type { Series } from "../../data/series.ts";
+import type { DataRecord, RecordedWindows } from "../record/data_record.ts";
+import { largest } from "../../device/min_max.ts";
+import { DataError } from "../../device/errors.ts";
+
+/** The past of a series up to the present, and the values that follow. */
+export interface ForecastWindow {
+  /** Name of the series. */
+  readonly series: string;
+  /** Past observations up to the present, unscaled. */
+  readonly past: Series;
+  /** Time of the last past observation. */
+  readonly present: number;
+  /**
+   * Past values on a regular grid that ends at the present, interpolated between observations. NaN in a
+   * channel without observations. Shape (context, channels).
+   */
+  readonly grid: Float64Array;
+  /** Number of grid steps since the series' first observation. */
+  readonly observed: number;
+  /** Times of the following observations, in steps after the present, from 0 to the horizon. */
+  readonly at: Float64Array;
+  /** Values of the following observations, NaN if not observed. Shape (at, channels). */
+  readonly targets: Float64Array;
+}
+
+/** Expected values and quantiles of each channel, at some times. */
+export type WindowForecast = readonly { readonly mean: number[]; readonly quantiles: readonly number[][] }[];
+
+/** Period of the targets of windows: later than `from`, up to and including `to`. */
+interface Span {
+  from: number;
+  to: number;
+}
+
+/** Default maximum number of windows of a part. Above it, only every n-th window is used. */
+const maxWindows = 4000;
+
+/**
+ * Windows whose targets are in a period. Their past may start before the period.
+ *
+ * @param channels Number of channels of the series.
+ */
+export function windowsOf(
+  series: readonly Series[],
+  channels: number,
+  sizes: Omit<RecordedWindows, "until">,
+  span: Span,
+  most = maxWindows,
+): ForecastWindow[] {
+  const presents = series.flatMap((one) => presentsOf(one, sizes, span).map((present) => ({ one, present })));
+  const every = Math.max(1, Math.ceil(presents.length / most));
+  return presents.filter((_, i) => i % every === 0)
+    .map(({ one, present }) => windowAt(one, present, channels, sizes, span.to));
+}
+
+/** Positions of the observations that can be the present of a window. */
+export function presentsOf(
+  { times }: Series,
+  sizes: Pick<RecordedWindows, "gap" | "horizon">,
+  { from, to }: Span,
+): number[] {
+  const last = (times[times.length - 1] ?? -Infinity) + sizes.gap / 2;
+  return Array.from(times.keys()).filter((p) =>
+    p >= 1 && times[p + 1] > from && endsBy(times[p], sizes, Math.min(to, last))
+  );
+}
+
+/** Maximum number of past observations in a window. */
+export function longestPast(
+  series: readonly Series[],
+  sizes: Pick<RecordedWindows, "gap" | "context" | "horizon">,
+): number {
+  return largest(series.flatMap((one) => {
+    let first = 0;
+    return presentsOf(one, sizes, { from: -Infinity, to: Infinity }).map((present) => {
+      while (one.times[first] < startOf(one.times[present], sizes)) first++;
+      return present + 1 - first;
+    });
+  }));
+}
+
+/** Whether the horizon after a present ends by a time. */
+export function endsBy(
+  present: number,
+  { gap, horizon }: Pick<RecordedWindows, "gap" | "horizon">,
+  time: number,
+): boolean {
+  return present + (horizon - rounding) * gap <= time;
+}
+
+/** Tolerance of times for rounding errors, in steps. */
+const rounding = 1e-6;
+
+/**
+ * Makes the window whose present is the observation at a position.
+ *
+ * @param present Position of the observation, at least 0.
+ * @param to Time of the last possible target.
+ */
+export function windowAt(
+  { name, times, values }: Series,
+  present: number,
+  channels: number,
+  { gap, context, horizon }: Omit<RecordedWindows, "until">,
+  to = Infinity,
+): ForecastWindow {
+  const now = times[present];
+  const start = startOf(now, { gap, context });
+  let first = present;
+  while (first > 0 && times[first - 1] >= start) first--;
+  const until = Math.min(to, now + (horizon + 0.5) * gap);
+  let end = present + 1;
+  while (end < times.length && times[end] <= until) end++;
+  return {
+    series: name,
+    past: {
+      name,
+      times: times.slice(first, present + 1),
+      values: values.slice(first * channels, (present + 1) * channels),
+      label: -1,
+    },
+    present: now,
+    observed: first > 0 ? context : Math.min(context, Math.round((now - times[0]) / gap) + 1),
+    grid: onGrid(times, values, channels, present, { gap, context }),
+    at: times.slice(present + 1, end).map((time) => Math.min((time - now) / gap, horizon)),
+    targets: values.slice((present + 1) * channels, end * channels),
+  };
+}
+
+/** Observations of a series up to and including a time. */
+export function upTo(time: number, series: Series, width: number): Series {
+  const rows = series.times.filter((rowTime) => rowTime <= time).length;
+  return { ...series, times: series.times.slice(0, rows), values: series.values.slice(0, rows * width) };
+}
+
+/** Value of a window's grid at a step, or the channel's mean if it was never observed. */
+export function gridValue(
+  { grid }: ForecastWindow,
+  step: number,
+  channel: number,
+  channels: readonly { readonly mean: number }[],
+): number {
+  const value = grid[step * channels.length + channel];
+  return Number.isNaN(value) ? channels[channel].mean : value;
+}
+
+/** Shortens the past of a window to a number of steps. */
+export function withShorterPast(
+  window: ForecastWindow,
+  steps: number,
+  channels: number,
+  { gap, context }: Pick<RecordedWindows, "gap" | "context">,
+): ForecastWindow {
+  const start = startOf(window.present, { gap, context: steps });
+  const first = window.past.times.findIndex((time) => time >= start);
+  const times = window.past.times.slice(first);
+  const values = window.past.values.slice(first * channels);
+  return {
+    ...window,
+    past: { ...window.past, times, values },
+    grid: onGrid(times, values, channels, times.length - 1, { gap, context }),
+    observed: Math.min(window.observed, steps),
+  };
+}
+
+/** Start time of the past in a window, half a step before the first grid point. */
+export function startOf(present: number, { gap, context }: Pick<RecordedWindows, "gap" | "context">): number {
+  return present - (context - 0.5) * gap;
+}
+
+/** Positions of the channels to forecast. The others are known ahead of time, covariates or static. */
+export function continuedOf(channels: DataRecord["channels"]): number[] {
+  return [...channels.keys()].filter((channel) => (channels[channel].role ?? "observed") === "observed");
+}
+
+/**
+ * Position of the last observation in a channel to forecast; -1 if there is no such observation. Rows after
+ * it only request forecasts.
+ */
+export function lastObserved({ values }: Series, width: number, continued: readonly number[]): number {
+  for (let row = values.length / width - 1; row >= 0; row--) {
+    if (continued.some((channel) => !Number.isNaN(values[row * width + channel]))) return row;
+  }
+  return -1;
+}
+
+/**
+ * As {@linkcode lastObserved}, for a series to forecast.
+ *
+ * @throws {DataError} If the series has no observation.
+ */
+export function presentOf(series: Series, width: number, continued: readonly number[]): number {
+  const present = lastObserved(series, width, continued);
+  if (present >= 0) return present;
+  throw new DataError(
+    "empty-series",
+    `series "${series.name}": all values are missing; a forecast needs at least one value`,
+    { fixes: ["leave it out"] },
+  );
+}
+
+/**
+ * Interpolates the past observations linearly on a regular grid that ends at the present. Before the first
+ * and after the last observation their values are repeated. A channel without observations is NaN.
+ */
+function onGrid(
+  times: Float64Array,
+  values: Float64Array,
+  channels: number,
+  present: number,
+  { gap, context }: { gap: number; context: number },
+): Float64Array {
+  const grid = new Float64Array(context * channels).fill(NaN);
+  for (let channel = 0; channel < channels; channel++) {
+    const value = (row: number) => values[row * channels + channel];
+    let right = present;
+    while (right >= 0 && Number.isNaN(value(right))) right--;
+    let left = right;
+    for (let step = context - 1; step >= 0 && right >= 0; step--) {
+      const time = times[present] - (context - 1 - step) * gap;
+      while (left >= 0 && (times[left] > time || Number.isNaN(value(left)))) {
+        if (!Number.isNaN(value(left))) right = left;
+        left--;
+      }
+      grid[step * channels + channel] = left < 0 || left === right || times[right] <= time
+        ? value(left < 0 ? right : left)
+        : value(left) +
+          (value(right) - value(left)) * (time - times[left]) / (times[right] - times[left]);
+    }
+  }
+  return grid;
+}

@@ -1,0 +1,72 @@
+/** Series on a regular grid. */
+import type { Series } from "../../data/series.ts";
+
+/** A regular grid of times that starts at the first observation of each series. */
+export interface TimeGrid {
+  /** Number of grid points, at least 2. */
+  readonly points: number;
+  /** Time from the first to the last grid point, in the unit of the times. */
+  readonly duration: number;
+}
+
+/**
+ * Resamples a series on a regular grid. Values are linear in time between the known values of a channel, and
+ * constant before the first and after the last. If a channel has more than two known values for each grid
+ * point, a value is the mean around its grid point instead. A channel without a known value is 0.
+ *
+ * @param channels Number of channels of the series.
+ * @param chosen Channels to resample.
+ * @returns Values `(chosen, points)`.
+ */
+export function resample(
+  { times, values }: Pick<Series, "times" | "values">,
+  channels: number,
+  chosen: readonly number[],
+  { points, duration }: TimeGrid,
+): Float64Array {
+  const found = new Float64Array(chosen.length * points);
+  /** Positions of the times on the grid, where grid points are 0, 1, .... */
+  const all = times.map((time) => duration > 0 ? (time - times[0]) / duration * (points - 1) : 0);
+  chosen.forEach((channel, c) => {
+    const into = found.subarray(c * points, (c + 1) * points);
+    const [places, known] = [[] as number[], [] as number[]];
+    all.forEach((place, i) => {
+      const value = values[i * channels + channel];
+      if (Number.isNaN(value)) return;
+      places.push(place);
+      known.push(value);
+    });
+    if (known.length === 0) return;
+    interpolate(places, known, into);
+    if (known.length > 2 * points) average(places, known, into);
+  });
+  return found;
+}
+
+/** Linear interpolation at 0, 1, .... `places` ascends. */
+function interpolate(places: readonly number[], known: readonly number[], into: Float64Array): void {
+  let next = 0;
+  for (let t = 0; t < into.length; t++) {
+    while (next < places.length && places[next] < t) next++;
+    if (next === 0) into[t] = known[0];
+    else if (next === places.length) into[t] = known[next - 1];
+    else {
+      const share = (t - places[next - 1]) / (places[next] - places[next - 1]);
+      into[t] = known[next - 1] + share * (known[next] - known[next - 1]);
+    }
+  }
+}
+
+/** Means of the values whose nearest grid point is 0, 1, .... Grid points without such values are kept. */
+function average(places: readonly number[], known: readonly number[], into: Float64Array): void {
+  const [sums, counts] = [new Float64Array(into.length), new Float64Array(into.length)];
+  places.forEach((place, i) => {
+    const t = Math.round(place);
+    if (t >= into.length) return;
+    sums[t] += known[i];
+    counts[t]++;
+  });
+  counts.forEach((count, t) => {
+    if (count > 0) into[t] = sums[t] / count;
+  });
+}

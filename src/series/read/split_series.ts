@@ -1,0 +1,68 @@
+/** Splits of series into training, validation and test sets. */
+import { foldSplit, mapSplits, type SeriesSet, stratifiedSplit } from "../../data/series.ts";
+import type { Key } from "../../tensor/random.ts";
+import type { DataRecord, RecordedSeries } from "../record/data_record.ts";
+import { recordSeries } from "./recorded_series.ts";
+import type { SeriesSettings } from "../record/settings.ts";
+
+/**
+ * Splits series so that the classes have the same proportions in each part. Series of a group stay together.
+ *
+ * @throws {Error} If there are too few series for three parts.
+ */
+export async function splitSeries(
+  set: SeriesSet,
+  key: Key,
+  { folds, fold = 0 }: Pick<SeriesSettings, "folds" | "fold">,
+): Promise<DataRecord["split"]> {
+  const recorded = await recordSeries(set);
+  const isGiven = set.testFrom !== undefined || set.validationFrom !== undefined;
+  if (isGiven && folds === undefined) return splitRest(set, recorded, key);
+  const items = itemsOf(set, recorded);
+  const split = folds === undefined ? stratifiedSplit(items, key) : foldSplit(items, key, folds, fold);
+  const empty = Object.entries(split).find(([, { length }]) => length === 0);
+  if (empty) {
+    const units = items.length < recorded.length ? "groups of series" : "series";
+    throw new Error(
+      `${set.name}: ${items.length} ${units} leave none for the part "${
+        empty[0]
+      }"; expected one to train, one to validate and ` +
+        "one to test",
+    );
+  }
+  return mapSplits(split, (part) => part.flatMap(({ members }) => members));
+}
+
+/** Splits data with a given validation or test set. The other series are split: 15 % for each part not given. */
+function splitRest(
+  { series, validationFrom, testFrom }: SeriesSet,
+  recorded: readonly RecordedSeries[],
+  key: Key,
+): DataRecord["split"] {
+  const training = recorded.slice(0, validationFrom ?? testFrom);
+  const given = {
+    validation: validationFrom === undefined ? undefined : recorded.slice(validationFrom, testFrom),
+    test: testFrom === undefined ? undefined : recorded.slice(testFrom),
+  };
+  if (given.validation && given.test) {
+    return { train: training, validation: given.validation, test: given.test };
+  }
+  const split = mapSplits(
+    stratifiedSplit(itemsOf({ series }, training), key, { train: 0.85, validation: 0.15 }),
+    (part) => part.flatMap(({ members }) => members),
+  );
+  const [train, held] = [[...split.train, ...split.test], split.validation];
+  return { train, validation: given.validation ?? held, test: given.test ?? held };
+}
+
+/** Groups of series, which stay together, with the class of their first series; 0 without classes. */
+function itemsOf(
+  { series }: Pick<SeriesSet, "series">,
+  recorded: readonly RecordedSeries[],
+): { label: number; members: RecordedSeries[] }[] {
+  const groups = Map.groupBy(recorded, ({ position }) => series[position].group ?? `${position}`);
+  return Array.from(groups.values(), (members) => ({
+    label: Math.max(0, series[members[0].position].label),
+    members,
+  }));
+}

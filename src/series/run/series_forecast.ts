@@ -1,0 +1,386 @@
+/** Forecasts of series: trains on windows of the past, and predicts the following values. */
+import { DataError } from "../../device/errors.ts";
+import { digestOf } from "../../files/digest.ts";
+import type { TableOptions } from "../../data/table/options.ts";
+import { describeSeries, noticesOf } from "../../data/table/describe.ts";
+import { countedSteps } from "../../charts/format.ts";
+import { mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
+import { evaluateForecasts, forecastExamples } from "../targets/evaluate_forecasts.ts";
+import { largest } from "../../device/min_max.ts";
+import { listed, plural } from "../../data/format.ts";
+import {
+  type DataRecord,
+  describeRecord,
+  type RecordedTraining,
+  type RecordedWindows,
+  recordVersion,
+  requireSame,
+  windowsInWords,
+} from "../record/data_record.ts";
+import type { Task } from "../../train/task.ts";
+import type { TrainedModel } from "../models/trained_model.ts";
+import { type ContinuedSet, withLaterRows } from "../read/given_parts.ts";
+import { forecastStreams } from "../targets/prediction_stream.ts";
+import {
+  continuedOf,
+  endsBy,
+  type ForecastWindow,
+  lastObserved,
+  longestPast,
+  presentsOf,
+  upTo,
+  windowsOf,
+} from "../read/forecast_windows.ts";
+import { requireTargets, untilOf } from "../read/forecast_split.ts";
+import { windowForecaster } from "../targets/window_forecaster.ts";
+import { type SeriesSettings, sourcesOf } from "../record/settings.ts";
+import type { SeriesSource } from "../record/series_source.ts";
+import { rangesOf } from "../targets/learned_ranges.ts";
+import { stepsOf } from "../record/horizon.ts";
+import { settling, trainingMemory } from "../targets/learning.ts";
+import { kindNamed, withoutEffect } from "../models/model_kind.ts";
+import { describeShortSeason, seasonOf } from "../read/season.ts";
+import { seasonalErrorsOf } from "../targets/seasonal_errors.ts";
+import { windowModels } from "../models/window_models.ts";
+import {
+  autoModel,
+  choiceOf,
+  forecastCandidates,
+  irregularForecastCandidates,
+  withChosen,
+  withComparison,
+} from "../choose/auto.ts";
+import { compareForecasts, type ForecastTask } from "../choose/compare_forecasts.ts";
+import { knownCounts } from "../targets/regression.ts";
+import {
+  inRecordedOrder,
+  recordChannels,
+  recordSeries,
+  recordTimes,
+  requireValues,
+  tableOptions,
+} from "../read/recorded_series.ts";
+import { closedFormOf, windowsOfParts } from "../targets/closed_form.ts";
+import { historyWindows } from "../read/histories.ts";
+import { isIrregular, typicalGap } from "../read/spans.ts";
+import { readSeries } from "../read/read_series.ts";
+import { inRecordedTimes } from "../record/calendar.ts";
+import { describeCalendar, findCalendar } from "../read/find_calendar.ts";
+
+/**
+ * Makes the task of training a forecaster on the series of a table. The model `auto` is chosen in `plan` of the
+ * task.
+ */
+export async function prepareForecast(settings: SeriesSettings, earlier?: DataRecord): Promise<Task> {
+  const data = await readForecastData(settings, earlier);
+  if (settings.model !== autoModel) return await forecastTask(settings, data);
+  if (earlier) return await forecastTask(withChosen(settings, earlier.training), data);
+  // Until a model is chosen, one of them stands in for the choice.
+  const candidates = isIrregular(data.set) ? irregularForecastCandidates : forecastCandidates;
+  const standIn = await forecastTask({ ...settings, ...choiceOf(windowModels, candidates[0]) }, data);
+  return {
+    ...standIn,
+    async plan(options) {
+      const training = await compareForecasts(
+        settings,
+        candidates.map((model) => choiceOf(windowModels, model)),
+        (chosenSettings) => forecastTask(chosenSettings, data),
+        options,
+      );
+      return training && await forecastTask(withChosen(settings, training), data, training);
+    },
+  };
+}
+
+/** Series of a table, and the record of an earlier run. */
+interface ForecastData {
+  /** The series with the times of the calendar. */
+  readonly set: SeriesSet;
+  /** Lines about the series of the table. */
+  readonly described: readonly string[];
+  readonly time: Pick<DataRecord["time"], "kind" | "calendar">;
+  readonly recorded: DataRecord["split"]["train"];
+  readonly given: ContinuedSet["until"];
+  readonly earlier?: DataRecord;
+}
+
+async function readForecastData(settings: SeriesSettings, earlier?: DataRecord): Promise<ForecastData> {
+  const options = { ...tableOptions(settings, earlier), targets: "channels" as const };
+  const sources = sourcesOf(settings);
+  const read = await readSeries(sources.data!, options);
+  requireValues(read);
+  const { set: made, until } = await withLaterRows(
+    read,
+    sources,
+    (source, columns) => readSeries(source, { ...options, ...columns }),
+  );
+  const time = earlier?.time ?? findCalendar(made, settings.calendar);
+  const set = earlier ? inRecordedOrder(made, earlier) : inRecordedTimes(made, time);
+  const recorded = await recordSeries(set);
+  if (earlier) requireSame(set.name, recorded, earlier);
+  const given = Object.fromEntries(
+    Object.entries(until).map(([part, end]) => [part, lastTimeBy(end, made, time)]),
+  );
+  const described = [
+    ...describeSeries({ ...made, notices: set.notices }),
+    ...describeCalendar(time, settings.calendar),
+  ];
+  return { set, described, time, recorded, given, earlier };
+}
+
+/** Last time of the rows of a set up to an end, in the times of a record. */
+function lastTimeBy(end: number, set: SeriesSet, time: ForecastData["time"]): number {
+  const series = set.series.map((one) => upTo(end, one, set.channels.length))
+    .filter(({ times }) => times.length > 0);
+  return largest(inRecordedTimes({ ...set, series }, time).series.map(({ times }) => times.at(-1)!));
+}
+
+/** Task of a model. @param training The choice of the model, for the record. */
+async function forecastTask(
+  settings: SeriesSettings,
+  { set, described, time, recorded, given, earlier }: ForecastData,
+  training?: RecordedTraining,
+): Promise<ForecastTask> {
+  const record = earlier ??
+    { ...await recordOf({ set, time, recorded, given }, settings), ...(training ? { training } : {}) };
+  const forecaster = windowForecaster(settings, record);
+  const { parameters, history } = forecaster.model;
+  const windows = windowsOfParts(set.series, record, history !== undefined);
+  for (const [part, { length }] of Object.entries(windows)) {
+    if (length > 0) continue;
+    throw new DataError(
+      "too-small",
+      `${set.name}: the ${part} part of no series is long enough for a forecast of ${
+        countedSteps(record.windows!.horizon, record.windows!.gap, record.time.kind)
+      }`,
+      {
+        option: "horizon",
+        fixes: [(write) => `lower ${write("horizon")}, or give longer series`],
+      },
+    );
+  }
+  requireTargets(set, windows, record);
+  const { gap, season, until } = record.windows!;
+  const data = mapSplits(windows, forecaster.toBatch);
+  // Runs with version 1 of the record were trained with gradients, whatever their model.
+  const closed = record.version === 1
+    ? undefined
+    : closedFormOf(forecaster, { record, series: set.series, windows, batches: data });
+  const task: Task = {
+    record,
+    description: [
+      describeRecord(record),
+      ...described,
+      ...(closed && until.validation > until.train
+        ? ["the final model learns from the training and the validation part"]
+        : []),
+      ...describeShortSeason(
+        {
+          gap,
+          times: set.times,
+          calendar: record.time.calendar,
+          series: set.series.map((one) => upTo(until.train, one, set.channels.length)),
+        },
+        season,
+        settings.season !== undefined,
+      ),
+      ...describeUnused(set.series, record.windows!),
+    ],
+    testSize: plural(windows.test.length, "window"),
+    parameters,
+    ...(closed
+      ? { epochs: 1, fit: () => closed.fit(until.train) }
+      : settling({ parameters, settings, record, samples: windows.train.length })),
+    onLoad: () => forecaster.refresh(data, windows),
+    data,
+    evaluate: forecaster.evaluate,
+    weights: knownCounts,
+    metric: { name: "loss", mode: "min" },
+    async calibrate() {
+      const folds = closed?.folds() ?? [{ windows: windows.validation }];
+      return { ...await forecaster.calibrate(folds, closed && (() => closed.fit(until.validation))) };
+    },
+    useCalibration: forecaster.useCalibration,
+    evaluatePredictions: () =>
+      evaluateForecasts({ windows: windows.test, record, forecast: forecaster.forecast }),
+    chosen: windowsInWords(record),
+    unused: withoutEffect(kindNamed(windowModels, settings.model ?? "linear"), closed !== undefined),
+    examples: async () => [
+      await forecastExamples({ windows: windows.test, record, forecast: forecaster.forecast }),
+    ],
+  };
+  return {
+    ...withComparison(task, record.training),
+    async scoreValidation() {
+      await forecaster.refresh(data, windows);
+      const { forecast } = forecaster;
+      return (await evaluateForecasts({ windows: windows.validation, record, forecast })).measures;
+    },
+  };
+}
+
+/** Returns a line about the series that are too short for training, if there are any. */
+function describeUnused(series: readonly Series[], windows: RecordedWindows): string[] {
+  const span = { from: -Infinity, to: windows.until.train };
+  const unused = series.filter((one) => presentsOf(one, windows, span).length === 0).map(({ name }) => name);
+  if (unused.length === 0) return [];
+  return [
+    `nothing is learned from ${unused.length} of ${series.length} series, ${
+      listed(unused)
+    }: in the part to train on ` +
+    "they are shorter than the horizon",
+  ];
+}
+
+async function recordOf(
+  { set, time: { calendar }, recorded, given }: Pick<ForecastData, "set" | "time" | "recorded" | "given">,
+  settings: SeriesSettings,
+): Promise<DataRecord> {
+  const { horizon: chosenHorizon = 24, ...chosen } = settings;
+  const kind = kindNamed(windowModels, settings.model ?? "linear");
+  const gap = set.times === "month" ? Math.max(1, Math.round(typicalGap(set))) : typicalGap(set);
+  const horizon = stepsOf(chosenHorizon, gap, set.times, calendar);
+  const width = set.channels.length;
+  const continued = set.channels.keys().filter((i) => (set.kinds?.[i].role ?? "observed") === "observed")
+    .toArray();
+  if (continued.length === 0) {
+    throw new Error(
+      `${set.name}: no column is left to forecast: all are known ahead of time, or one value for a series`,
+    );
+  }
+  const until = untilOf(set.series, { span: horizon * gap, width, continued, given });
+  const train = set.series.map((one) => upTo(until.train, one, width));
+  const rows = largest(train.map(({ times }) => times.length));
+  const channels = recordChannels(set, train, settings);
+  const season = chosen.season ??
+    seasonOf({ gap, times: set.times, calendar, series: train, channels: width, continued });
+  const { context = kind.contextOf?.(season) ?? contextOf(rows, horizon, season) } = chosen;
+  // Falls back to the standard deviation if there are no values one season apart, or if all differences are
+  // 0.
+  const scaledErrors = (series: readonly Series[]) =>
+    seasonalErrorsOf(series, width, { gap, season })
+      .map((error, channel) => error / channels[channel].standardDeviation);
+  const seasonalErrors = scaledErrors(train).map((error) => error || 1);
+  return {
+    version: recordVersion,
+    channels,
+    time: { ...recordTimes(set, 0.1 / gap), ...(calendar ? { calendar } : {}) },
+    // Inputs have the same length in training and in forecasts: a spline depends on how far a series is
+    // padded.
+    length: Math.max(context, longestPast(set.series, { gap, context, horizon })),
+    classes: [],
+    windows: {
+      gap,
+      context,
+      horizon,
+      season,
+      fillsSeason: true,
+      seasonalErrors,
+      errorsOfSeries: train.map((one) => scaledErrors([one]).map((error) => error || null)),
+      until,
+      trained: await Promise.all(train.map(digestOfSeries)),
+    },
+    split: { train: recorded, validation: [], test: [] },
+    ignored: set.ignored ?? [],
+    ...(set.columns ? { columns: set.columns } : {}),
+    ranges: rangesOf({ channels }, set.series.map((one) => upTo(until.validation, one, width))),
+  };
+}
+
+/** Digest of the observations of a series, independent of its name. */
+async function digestOfSeries({ times, values }: Series): Promise<string> {
+  return await digestOf("", times, values);
+}
+
+/** Number of windows in the training period of series that the model was trained on. */
+async function countTrained(
+  windows: readonly ForecastWindow[],
+  series: readonly Series[],
+  { channels, windows: sizes }: DataRecord,
+): Promise<number> {
+  const { until, trained } = sizes!;
+  const known = new Set<string>();
+  for (const one of series) {
+    if (trained.includes(await digestOfSeries(upTo(until.train, one, channels.length)))) known.add(one.name);
+  }
+  return windows.filter(({ series, present }) => known.has(series) && endsBy(present, sizes!, until.train))
+    .length;
+}
+
+/** Opens the model of a run for new series. */
+export function openForecast(given: SeriesSettings, record: DataRecord): TrainedModel {
+  const settings = withChosen(given, record.training);
+  const forecaster = windowForecaster(settings, record);
+  const conform = (other: SeriesSet) => inRecordedOrder(other, record);
+  const read = async (source: SeriesSource, table?: TableOptions) =>
+    conform(await readSeries(source, { ...tableOptions(settings, record, table), targets: "channels" }));
+  const windowsIn = async (source: SeriesSource, table?: TableOptions) => {
+    const set = await read(source, table);
+    const { series } = set;
+    const span = { from: -Infinity, to: Infinity };
+    const most = forecaster.model.history && historyWindows.test;
+    const windows = windowsOf(series, record.channels.length, record.windows!, span, most);
+    if (windows.length > 0) return { windows, series, notices: noticesOf(set) };
+    throw new Error(
+      `${set.name}: no series is long enough for a forecast of ${
+        countedSteps(record.windows!.horizon, record.windows!.gap, record.time.kind)
+      }`,
+    );
+  };
+  return {
+    parameters: forecaster.model.parameters,
+    onLoad: forecaster.load,
+    evaluate: forecaster.evaluate,
+    weights: knownCounts,
+    memory: trainingMemory,
+    async samples(source, table) {
+      const { windows, series, notices } = await windowsIn(source, table);
+      return {
+        batches: forecaster.toBatches(windows),
+        count: windows.length,
+        seen: await countTrained(windows, series, record),
+        kind: "window",
+        notices,
+        evaluatePredictions: () => evaluateForecasts({ windows, record, forecast: forecaster.forecast }),
+      };
+    },
+    useCalibration: forecaster.useCalibration,
+    conform,
+    async series(source, table) {
+      const set = await read(source, table);
+      return { ...set, notices: [...set.notices ?? [], ...unknownAhead(set.series, record)] };
+    },
+    predict: ({ series }) => forecaster.predict(series),
+    stream: forecastStreams(record, async (series) => (await forecaster.predict([series]))[0]),
+  };
+}
+
+/**
+ * Returns a line for each channel that was known ahead of time in training, and is not in some of these
+ * series.
+ */
+function unknownAhead(series: readonly Series[], { channels }: DataRecord): string[] {
+  const width = channels.length;
+  const continued = continuedOf(channels);
+  return channels.flatMap(({ name, role }, channel) => {
+    if (role !== "known") return [];
+    const without = series.filter((one) =>
+      lastObserved(one, width, [channel]) <= lastObserved(one, width, continued)
+    );
+    return without.length === 0 ? [] : [
+      `"${name}" has no values after the last observation of ${listed(without.map(({ name }) => name))}: ` +
+      "forecasts use its mean there; add rows with its future values",
+    ];
+  });
+}
+
+/**
+ * Default number of past steps: the horizon or two seasons, whichever is longer, if the training period is
+ * long enough.
+ */
+function contextOf(rows: number, horizon: number, season: number): number {
+  return Math.max(2, Math.min(Math.max(horizon, 2 * season), rows - horizon, maxContext));
+}
+
+/** Maximum default number of past steps. With more, thousands of windows would need gigabytes. */
+const maxContext = 1024;

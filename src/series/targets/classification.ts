@@ -1,0 +1,267 @@
+import type { Panel } from "../../charts/chart.ts";
+import { normalise, type Series, type Splits } from "../../data/series.ts";
+import { accuracy, binaryCrossEntropy, crossEntropy, l2Penalty } from "../../nn/losses.ts";
+import { tensor } from "../../tensor/creation.ts";
+import { concatenate } from "../../tensor/functions.ts";
+import type { ParameterTree } from "../../nn/layer.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import { type ClassPrediction, probabilitiesOf } from "../record/predictions.ts";
+import type { DataRecord } from "../record/data_record.ts";
+import { evaluateClasses } from "./evaluate_classes.ts";
+import { argmax } from "./metrics/classes.ts";
+import { coolest, fitTemperature, hottest } from "./temperature.ts";
+import { classExamples } from "./report_sections.ts";
+import type { Calibration, Samples, Task } from "../../train/task.ts";
+import { type CheckedSeries, rangeWarnings, withWarnings } from "./learned_ranges.ts";
+import { selectEvenly } from "../math/select_evenly.ts";
+import { meanLogit, meanOutput, meanProbability } from "../models/ensemble.ts";
+import { closedForm, settling } from "./learning.ts";
+import { networkStreams } from "./prediction_stream.ts";
+import type { SeriesTask } from "./score.ts";
+import {
+  dataOf,
+  groupsOfOneLength,
+  samplesOf,
+  type SeriesInputs,
+  seriesNetwork,
+  type SeriesNetworkOptions,
+  type SeriesPredictor,
+} from "../models/series_network.ts";
+
+/** Labelled series in the form that the model reads. */
+export type SeriesBatch = SeriesInputs & {
+  /** Class of each series, int32 (batch). */
+  readonly labels: Tensor;
+};
+
+/** A model that classifies series with the classes of its record. */
+export interface Classifier extends SeriesPredictor<SeriesBatch, ClassPrediction> {
+  /** Scores of the classes for each series, before the softmax. */
+  classScores(series: readonly Series[]): Promise<ArrayLike<number>[]>;
+  /**
+   * Fits the softmax temperature on labelled series; after a closed-form fit, on its leave-one-out outputs. A
+   * temperature in the record is kept.
+   */
+  calibrate(validation: readonly Series[], train: readonly Series[]): Promise<Calibration>;
+}
+
+/** Values fitted after training. */
+interface ClassCalibration {
+  /** Softmax temperature: the scores are divided by it. */
+  readonly temperature: number;
+  /** Fraction of each class in the training set. */
+  readonly shares: readonly number[];
+}
+
+/** Number of test samples in a report. */
+const samplesShown = 12;
+
+/** Training rules of a classifier that differ from those for users' own series. */
+export interface ClassificationRules {
+  /** Whether two classes have a single output: the logit of the second class. */
+  readonly isBinary?: boolean;
+  /** Factor of the norms of the regularised parameters in the training loss; no penalty by default. */
+  readonly l2Penalty?: number;
+  /** Measure that decides which epoch is the best. */
+  readonly metric: Task["metric"];
+  /** Optimiser, schedule and stopping rule. @param steps Number of steps per epoch. */
+  learning(parameters: ParameterTree, steps: number): Pick<
+    Task,
+    "optimizer" | "schedule" | "plateau" | "plateauOf" | "clipNorm" | "clipValue" | "stop"
+  >;
+}
+
+/** Options of {@linkcode classifier}. */
+export interface ClassifierOptions extends SeriesNetworkOptions {
+  /** Training rules of the problem; those for users' own series by default. */
+  rules?: ClassificationRules;
+}
+
+/** Makes a model with one score per class of the record. */
+export function classifier(options: ClassifierOptions): Classifier {
+  const { record: { classes, channels }, settings, rules } = options;
+  const { positiveWeight } = settings;
+  if (positiveWeight !== undefined && classes.length !== 2) {
+    throw new RangeError(`positiveWeight needs two classes, but the data have ${classes.length}`);
+  }
+  const isBinary = classes.length === 2 && (rules?.isBinary || positiveWeight !== undefined);
+  const average = isBinary ? meanLogit : meanProbability;
+  const network = seriesNetwork(options, isBinary ? 1 : classes.length, average);
+  const { parameters } = network;
+  const asLogits = (output: Tensor) => isBinary ? concatenate([output.zerosLike(), output], -1) : output;
+  const logits = (batch: SeriesBatch) => asLogits(network.outputs(batch));
+  const weights = settings.balance ? balancedWeights(options.record) : undefined;
+  const lossOf = (predicted: Tensor, labels: Tensor) =>
+    isBinary && !weights
+      ? binaryCrossEntropy(predicted.select(-1, 1), labels.equal(1), { positiveWeight })
+      : crossEntropy(predicted, labels, { weights });
+  const scores = (outputs: ArrayLike<number>) => isBinary ? [0, outputs[0]] : outputs;
+  /** Outputs for the series of the last closed-form fit, each fitted to the other series. */
+  let leftOut: { label: number; outputs: ArrayLike<number> }[] | undefined;
+  let calibration: ClassCalibration = { temperature: 1, shares: classes.map(() => 1 / classes.length) };
+  const predictionOf = (series: string, outputs: ArrayLike<number>): ClassPrediction => {
+    const probabilities = probabilitiesOf(scores(outputs), calibration.temperature);
+    const top = argmax(probabilities);
+    return {
+      series,
+      label: classes[top],
+      probability: probabilities[top],
+      probabilities: Object.fromEntries(classes.map((name, label) => [name, probabilities[label]])),
+    };
+  };
+  const outputRange = { low: -1, high: 1, mean: 0, standardDeviation: 1 };
+  /** Outputs of a model in closed form, which are regressions on -1 and 1. */
+  const regressed = (outputs: ArrayLike<number>) =>
+    network.fit ? classes.map((column, k) => ({ column, values: [outputs[k]], range: outputRange })) : [];
+  const checkedPrediction = (series: CheckedSeries, outputs: ArrayLike<number>) =>
+    withWarnings(
+      predictionOf(series.name, outputs),
+      rangeWarnings(options.record, series, regressed(outputs)),
+    );
+  const predict: Classifier["predict"] = async (series) => {
+    const rows = await network.read(series);
+    return series.map((one, i) => checkedPrediction(one, rows[i]));
+  };
+  const classScores: Classifier["classScores"] = async (series) => (await network.read(series)).map(scores);
+  const toBatch = (series: readonly Series[]): SeriesBatch => ({
+    ...network.inputs(series),
+    labels: tensor(Int32Array.from(series, ({ label }) => label), { dtype: "int32" }),
+  });
+  const toSamples = (series: readonly Series[]) => samplesOf(series, toBatch, network);
+  return {
+    parameters,
+    toBatch,
+    toSamples,
+    toGroups: (series) => groupsOfOneLength(series, network.lengthOf).map(toSamples),
+    evaluate(batch, key) {
+      const members = network.memberOutputs(batch, key);
+      const predicted = asLogits(average(members));
+      // In training each member learns by itself.
+      const loss = key && members.length > 1
+        ? meanOutput(members.map((output) => lossOf(asLogits(output), batch.labels)))
+        : lossOf(predicted, batch.labels);
+      // Only in training: validation and test measure the loss of the predictions, without the penalty.
+      const penalty = key && rules?.l2Penalty &&
+        l2Penalty(network.regularised, { norms: true }).mul(rules.l2Penalty);
+      return { loss: penalty ? loss.add(penalty) : loss, accuracy: accuracy(predicted, batch.labels) };
+    },
+    weights: weights && (({ labels }) => ({ loss: weights.take(labels).mean() })),
+    scores: classes.length === 2
+      ? (batch) => {
+        const predicted = logits(batch);
+        return { scores: predicted.select(-1, 1).sub(predicted.select(-1, 0)), labels: batch.labels };
+      }
+      : undefined,
+    predict,
+    classScores,
+    stream: networkStreams(network, options.record, checkedPrediction),
+    onLoad: network.onLoad,
+    fit: network.fit && ((series) => {
+      const targets = series.flatMap(({ label }) => classes.map((_, k) => k === label ? 1 : -1));
+      const outputs = network.fit!(series, Float64Array.from(targets));
+      leftOut = series.map(({ label }, i) => ({
+        label,
+        outputs: outputs.subarray(i * classes.length, (i + 1) * classes.length),
+      }));
+      return Promise.resolve();
+    }),
+    async calibrate(validation, train) {
+      const predictions = leftOut ??
+        (await network.read(validation)).map((outputs, i) => ({ label: validation[i].label, outputs }));
+      calibration = {
+        temperature: options.record.training?.found?.temperature ?? fitTemperature(
+          predictions.map(({ outputs }) => scores(outputs)),
+          predictions.map(({ label }) => label),
+        ),
+        shares: countLabels(train, classes.length).map((count) => count / train.length),
+      };
+      return { ...calibration };
+    },
+    useCalibration: (stored) => calibration = requireClassCalibration(stored, classes.length),
+    evaluatePredictions: (series) =>
+      evaluateClasses({
+        ...{ series, classes, predict, shares: calibration.shares },
+        channels: channels.map(({ name }) => name),
+        times: options.record.time.kind,
+      }),
+  };
+}
+
+/** @throws {Error} If the stored value is not a calibration for this number of classes. */
+function requireClassCalibration(stored: Calibration, classes: number): ClassCalibration {
+  const { temperature, shares } = stored as unknown as ClassCalibration;
+  const isShare = (share: unknown) => typeof share === "number" && share >= 0 && share <= 1;
+  const isRight = typeof temperature === "number" && temperature >= coolest && temperature <= hottest &&
+    Array.isArray(shares) && shares.length === classes && shares.every(isShare);
+  if (isRight) return { temperature, shares };
+  throw new Error(
+    `damaged calibration in the weights: expected a temperature from ${coolest} to ${hottest} and, for each of ${classes} ` +
+      "classes, a share from 0 to 1; restore the file, or train again",
+  );
+}
+
+/**
+ * Class weights that give each class the same total weight, as scikit-learn's `"balanced"`. A class may have
+ * no training series, if its groups are all in the validation or test set. It then counts as if it had one
+ * series.
+ */
+function balancedWeights({ classes, counts }: DataRecord): Tensor {
+  const total = counts!.reduce((sum, count) => sum + count, 0);
+  return tensor(counts!.map((count) => total / (classes.length * Math.max(1, count))));
+}
+
+/** Number of series of each class. */
+export function countLabels(series: readonly Pick<Series, "label">[], classes: number): number[] {
+  const counts = new Array<number>(classes).fill(0);
+  for (const { label } of series) counts[label]++;
+  return counts;
+}
+
+/** Options of {@linkcode classification}. */
+export interface ClassificationOptions extends ClassifierOptions {
+  /** Series of the record, unscaled. */
+  splits: Splits<readonly Series[]>;
+  /** Returns the curves of a scaled series for a report. */
+  draw: (series: Series) => Panel;
+}
+
+/** Makes the task of training a {@linkcode classifier}. */
+export function classification(
+  options: ClassificationOptions,
+): Task<SeriesBatch, Samples<SeriesBatch>> & SeriesTask {
+  const { record, splits, settings, rules, draw } = options;
+  const { toBatch: ___, toSamples, toGroups: _, stream: __, fit, ...found } = classifier({
+    ...options,
+    train: splits.train,
+  });
+  const { predict, classScores, calibrate, evaluatePredictions, ...model } = found;
+  const { parameters } = model;
+  const { length: samples } = splits.train;
+  return {
+    record,
+    ...model,
+    ...(fit
+      ? closedForm(fit, splits)
+      : rules
+      ? rules.learning(parameters, Math.ceil(samples / settings.batchSize))
+      : settling({ parameters, settings, record, samples })),
+    data: dataOf(splits, toSamples),
+    metric: rules?.metric ?? { name: "loss", mode: "min" },
+    predictValidation: () => classScores(splits.validation),
+    calibrate: () => calibrate(splits.validation, splits.train),
+    evaluatePredictions: () => evaluatePredictions(splits.test),
+    async examples() {
+      // Spread the choice evenly: the series are sorted by class.
+      const shown = selectEvenly(splits.test, samplesShown);
+      const predictions = await predict(shown);
+      const scaled = normalise(shown, record.channels);
+      return [
+        classExamples(scaled.map((one, i) => ({
+          panel: draw(one),
+          label: record.classes[one.label],
+          predicted: predictions[i].label,
+        }))),
+      ];
+    },
+  };
+}

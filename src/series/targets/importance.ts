@@ -1,0 +1,58 @@
+/**
+ * Permutation importance of channels: the increase of the error when a channel is replaced by that of another
+ * series or window (Breiman, "Random Forests", 2001, section 10).
+ */
+import type { Series } from "../../data/series.ts";
+import { key, randpermArray } from "../../tensor/random.ts";
+
+/** Maximum number of channels to permute. Each permutation costs a prediction of all series. */
+const mostChannels = 24;
+
+/**
+ * Increase of the error when each channel is permuted, by the name of the channel. Returns undefined for a
+ * single channel, for more than 24 channels, or for a single series.
+ *
+ * @param series Series or windows.
+ * @param exchange Returns `one` with a channel of `other`.
+ * @param worse Returns the increase of the error for changed series, which are in the order of `series`.
+ */
+export async function channelImportance<T>(
+  series: readonly T[],
+  channels: readonly string[],
+  exchange: (one: T, other: T, channel: number) => T,
+  worse: (changed: readonly T[]) => Promise<number>,
+): Promise<Record<string, number> | undefined> {
+  if (channels.length < 2 || channels.length > mostChannels || series.length < 2) return undefined;
+  const order = randpermArray(key(0), series.length);
+  const importance: Record<string, number> = {};
+  for (const [channel, name] of channels.entries()) {
+    importance[name] = await worse(
+      Array.from(order, (other, i) => exchange(series[i], series[other], channel)),
+    );
+  }
+  return importance;
+}
+
+/** Replaces a channel of values `(length, channels)` by that of others, stretched to the same length. */
+export function withChannel(
+  one: Float64Array,
+  other: Float64Array,
+  channel: number,
+  channels: number,
+): Float64Array {
+  const values = one.slice();
+  const [length, rows] = [one.length / channels, other.length / channels];
+  for (let t = 0; t < length && rows > 0; t++) {
+    const at = length > 1 ? Math.round(t / (length - 1) * (rows - 1)) : rows - 1;
+    values[t * channels + channel] = other[at * channels + channel];
+  }
+  return values;
+}
+
+/** Returns a function that replaces a channel of a series by that of another. */
+export function seriesWithChannel(channels: number): (one: Series, other: Series, channel: number) => Series {
+  return (one, other, channel) => ({
+    ...one,
+    values: withChannel(one.values, other.values, channel, channels),
+  });
+}

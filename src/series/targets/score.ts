@@ -1,0 +1,103 @@
+/** Scores of predictions for series with known targets. */
+import type { Series } from "../../data/series.ts";
+import type { Task } from "../../train/task.ts";
+import { argmax } from "./metrics/classes.ts";
+import { probabilitiesOf } from "../record/predictions.ts";
+import { fitTemperature } from "./temperature.ts";
+
+/** A task whose model can predict the validation set. */
+export interface SeriesTask extends Task {
+  /** Class scores, or predicted numbers in the units of the data, for each series of the validation set. */
+  predictValidation(): Promise<ArrayLike<number>[]>;
+}
+
+/** Loss and measures of predictions. */
+export interface Score {
+  /**
+   * Classes: the mean negative log-probability of the true class, at the temperature below. Numbers: the mean
+   * squared error divided by the variance of the target.
+   */
+  readonly loss: number;
+  /** Loss of each series; their mean is the loss. */
+  readonly losses: readonly number[];
+  /** Error of each series: 1 for a wrong class and 0 for the right one; the loss for numbers. */
+  readonly errors: readonly number[];
+  /** Fraction of the series whose class is predicted, from 0 to 1; only of classes. */
+  readonly accuracy?: number;
+  /** Coefficient of determination, 1 - loss, at most 1; only of numbers. */
+  readonly r2?: number;
+  /** Softmax temperature with the smallest loss; 1 for numbers. */
+  readonly temperature: number;
+}
+
+/** Minimum probability whose logarithm is taken: an infinite loss could not be compared. */
+const minProbability = 1e-12;
+
+/**
+ * Scores predictions.
+ *
+ * @param outputs Class scores, or numbers in the units of the data, for each series.
+ * @param options `classes`: number of classes, 0 for numbers; `balance`: whether each class has the same total
+ * weight in the loss.
+ */
+export function scoreOutputs(
+  series: readonly Pick<Series, "label" | "targets">[],
+  outputs: readonly ArrayLike<number>[],
+  { classes, balance = false }: { classes: number; balance?: boolean },
+): Score {
+  return classes > 0 ? scoreClasses(series, outputs, { classes, balance }) : scoreNumbers(series, outputs);
+}
+
+function scoreClasses(
+  series: readonly Pick<Series, "label">[],
+  outputs: readonly ArrayLike<number>[],
+  { classes, balance }: { classes: number; balance: boolean },
+): Score {
+  const labels = series.map(({ label }) => label);
+  const temperature = fitTemperature(outputs, labels);
+  const counts = new Array<number>(classes).fill(0);
+  for (const label of labels) counts[label]++;
+  const present = counts.filter((count) => count > 0).length;
+  const losses = outputs.map((scores, i) => {
+    const weight = balance ? labels.length / (present * counts[labels[i]]) : 1;
+    const probability = probabilitiesOf(scores, temperature)[labels[i]];
+    return -weight * Math.log(Math.max(probability, minProbability));
+  });
+  const errors = outputs.map((scores, i) => argmax(scores) === labels[i] ? 0 : 1);
+  return { loss: meanOf(losses), losses, errors, temperature, accuracy: 1 - meanOf(errors) };
+}
+
+function scoreNumbers(
+  series: readonly Pick<Series, "targets">[],
+  outputs: readonly ArrayLike<number>[],
+): Score {
+  const targets = Array.from(outputs[0], (_, target) => target);
+  const truths = targets.map((target) => series.map(({ targets }) => targets?.[target] ?? NaN));
+  const variances = truths.map((values) => {
+    const known = values.filter((value) => !Number.isNaN(value));
+    const mean = meanOf(known);
+    return meanOf(known.map((value) => (value - mean) ** 2));
+  });
+  const errors = outputs.map((predicted, i) =>
+    targets.flatMap((target) => {
+      const error = (predicted[target] - truths[target][i]) ** 2 / variances[target];
+      return Number.isFinite(error) ? [error] : [];
+    })
+  );
+  const losses = errors.filter(({ length }) => length > 0).map(meanOf);
+  const loss = meanOf(losses);
+  return { loss, losses, errors: losses, r2: 1 - loss, temperature: 1 };
+}
+
+/** Mean of some numbers, and its standard error. */
+export function meanWithError(values: readonly number[]): { mean: number; standardError: number } {
+  const { length } = values;
+  const mean = meanOf(values);
+  const variance = values.reduce((sum, one) => sum + (one - mean) ** 2, 0) / Math.max(1, length - 1);
+  return { mean, standardError: Math.sqrt(variance / length) };
+}
+
+/** Mean of some numbers. */
+export function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
