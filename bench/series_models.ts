@@ -1,5 +1,5 @@
 /**
- * Measures every model of `seriesModels` at the sizes of CharacterTrajectories: number of parameters, and
+ * Measures every model of `neuralModels` at the sizes of CharacterTrajectories: number of parameters, and
  * seconds and memory of a training step.
  */
 import {
@@ -17,7 +17,7 @@ import {
   tensor,
   zeros,
 } from "../mod.ts";
-import { seriesModels } from "../src/series/models/series_models.ts";
+import { neuralModels } from "../src/series/models/neural_models.ts";
 import { seriesForm } from "../src/series/models/series_reading.ts";
 import { markdownTable } from "../tasks/markdown.ts";
 import { parameterCount } from "../src/nn/layer.ts";
@@ -49,9 +49,9 @@ function modelsOf(x: Tensor): [name: string, make: () => Model][] {
   const { batch, length, inputChannels, outputChannels } = sizes;
   const channels = { inputChannels, outputChannels, key: key(1) };
   // WARP's state consists of the weights of a network: bench warp measures it.
-  const names = Object.keys(seriesModels).filter((name) => name !== "warp");
+  const names = Object.keys(neuralModels).filter((name) => name !== "warp");
   const named = names.map((name): [string, () => Model] => [name, () => {
-    const { make, reads } = seriesModels[name];
+    const { make, reads } = neuralModels[name];
     const model = make({ ...channels, ...networks, hidden: wider.includes(name) ? 47 : 32 });
     const form = seriesForm(reads);
     const read = form.read(x);

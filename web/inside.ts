@@ -6,6 +6,8 @@ import type { ParameterTree } from "../src/nn/layer.ts";
 import { CubicSpline } from "../src/paths/cubic_spline.ts";
 import { withChosen } from "../src/series/choose/auto.ts";
 import type { DataRecord } from "../src/series/record/data_record.ts";
+import { wholeSeriesKinds } from "../src/series/models/model.ts";
+import { seriesModels } from "../src/series/models/series_models.ts";
 import { ownNetwork } from "../src/series/run/own_series.ts";
 import { probabilitiesOf } from "../src/series/record/predictions.ts";
 import { seriesNetwork } from "../src/series/models/series_network.ts";
@@ -45,7 +47,8 @@ interface Made {
 export async function lookInside(made: Made, series: Series, temperature: number): Promise<View | undefined> {
   const { record, record: { channels, time, classes, condensing } } = made;
   const settings = withChosen(made.config, record.training);
-  const network = seriesNetwork({ ...ownNetwork, record, settings, key: key(0) }, classes.length);
+  const models = wholeSeriesKinds(seriesModels);
+  const network = seriesNetwork({ ...ownNetwork, models, record, settings, key: key(0) }, classes.length);
   const [{ streamed, warp } = {}, ...others] = network.members;
   if (condensing || others.length > 0 || !(streamed || warp)) return undefined;
   copyParameters(network.parameters, made.parameters);

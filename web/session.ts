@@ -8,7 +8,7 @@ import type { ParameterTree } from "../src/nn/layer.ts";
 import { csvOf } from "../src/series/read/csv.ts";
 import type { DataRecord } from "../src/series/record/data_record.ts";
 import type { ObservationStream } from "../src/series/run/observation_stream.ts";
-import { ownSeries, ownSeriesOf } from "../src/series/run/own_series.ts";
+import { ownSeries, ownSeriesWith } from "../src/series/run/own_series.ts";
 import { typicalDuration } from "../src/series/models/pace.ts";
 import { typicalGap } from "../src/series/read/spans.ts";
 import type { ClassPrediction } from "../src/series/record/predictions.ts";
@@ -109,7 +109,7 @@ export async function train(
   onEpoch: (metrics: EpochMetrics) => Promise<void>,
 ): Promise<Result> {
   const data = requireData();
-  const learned: Experiment = ownSeriesOf({ data });
+  const learned: Experiment = ownSeriesWith({ inMemory: { data } });
   const alongPath = model === "warp" ? {} : { method, ...(path === "hermite" ? { online: true } : {}) };
   const config = configOf(learned, {
     ...{ model, device, epochs, batchSize: 32, learningRate: 0.02 },

@@ -2,7 +2,7 @@
 import { readTextIfPresent } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
 import { readRunConfig, type RunConfig } from "../train/run/config.ts";
-import { type Experiment, experimentNamed } from "../train/experiment.ts";
+import { type Experiment, loadExperiment } from "../train/experiment.ts";
 import { findRun, type RunFolder } from "../train/run/run_folder.ts";
 
 /** Known experiments, or a function that loads those that a run may need. */
@@ -30,5 +30,5 @@ export async function runOf(path: string, known: KnownExperiments): Promise<Give
   const name = isRecord(content) && typeof content.experiment === "string" ? content.experiment : undefined;
   const experiments = typeof known === "function" ? await known(name) : known;
   const config = await readRunConfig(folder, experiments);
-  return { folder, config, experiment: experimentNamed(experiments, config.experiment) };
+  return { folder, config, experiment: await loadExperiment(experiments, config) };
 }

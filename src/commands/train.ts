@@ -159,18 +159,20 @@ async function parse(
   const name = args[0]?.startsWith("-") ? undefined : args[0];
   const resume = valueOf(args, "--resume");
   if (resume !== undefined) requireChangeable(args);
-  const resumed = resume ? (await readRunConfig(runFolder(resume), experiments)).experiment : undefined;
-  const experiment = experimentNamed(experiments, name ?? resumed ?? experiments[0].name);
+  const resumed = resume ? await readRunConfig(runFolder(resume), experiments) : undefined;
+  const experiment = experimentNamed(experiments, name ?? resumed?.experiment ?? experiments[0].name);
   requireOwnOptions(args, experiment, experiments);
   const schema = optionsOf(experiment);
   const program = addPlaces(addOptions(command(`train ${experiment.name}`, experiment.summary), schema));
   const notes = experiment.notes ?? [];
   if (notes.length > 0) program.addHelpText("after", `\n${notes.join("\n")}`);
   program.parse(name === undefined ? args : args.slice(1), { from: "user" });
-  if (resumed !== undefined && resumed !== experiment.name) {
-    program.error(`error: ${resume} is a run of ${resumed}, not of ${experiment.name}`);
+  if (resumed !== undefined && resumed.experiment !== experiment.name) {
+    program.error(`error: ${resume} is a run of ${resumed.experiment}, not of ${experiment.name}`);
   }
-  return { experiment, places: program.opts(), chosen: chosenOptions(program, schema) };
+  const chosen = chosenOptions(program, schema);
+  const loaded = await experiment.load?.({ ...resumed, ...chosen }) ?? experiment;
+  return { experiment: loaded, places: program.opts(), chosen };
 }
 
 /** Default folder of runs. */

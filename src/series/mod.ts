@@ -64,7 +64,19 @@ export {
   type Predictions,
   type RunFiles,
 } from "./run/open_trained.ts";
-export { ownSeries } from "./run/own_series.ts";
+export { type Model } from "./models/model.ts";
+export { ownSeries, type OwnSeriesOptions, ownSeriesWith } from "./run/own_series.ts";
+export { seriesModels } from "./models/series_models.ts";
+export type {
+  FitData,
+  HistoryModel,
+  WindowInputs,
+  WindowModel,
+  WindowModelKind,
+  WindowModelSizes,
+} from "./models/window_model.ts";
+export type { ForecastWindow } from "./read/forecast_windows.ts";
+export type { HistoryForecast } from "./models/local/smoothed_forecast.ts";
 export * from "./targets/prediction_table.ts";
 export {
   type ChannelForecast,
@@ -86,7 +98,7 @@ export {
 export type { Predictor } from "./run/predictor.ts";
 export { seriesExperiment, type SeriesKeys, type SeriesProblem } from "./run/series_experiment.ts";
 export * from "./models/series_model.ts";
-export * from "./models/series_models.ts";
+export * from "./models/neural_models.ts";
 export type {
   FittedModelKind,
   SeriesInputs,

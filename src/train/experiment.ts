@@ -71,6 +71,13 @@ export interface Experiment<Settings = any, Model extends WeightedModel = any> {
   // deno-lint-ignore no-explicit-any
   prepare(settings: Settings & RunSettings, record?: any): Promise<Task<any>> | Task<any>;
   /**
+   * Loads what settings name besides the data, such as the file of a model.
+   *
+   * @param settings Given options, or the configuration of a run.
+   * @returns The experiment that can use them.
+   */
+  load?(settings: Readonly<Record<string, unknown>>): Promise<Experiment<Settings, Model>>;
+  /**
    * Files and folders besides the data that the experiment reads and writes, such as a cache. The commands keep the
    * permission for them.
    */
@@ -224,4 +231,17 @@ export function experimentNamed(experiments: readonly Experiment[], name: string
     expected: names.join(", "),
     fixes: [hintFor(name, names)],
   });
+}
+
+/**
+ * The experiment of a run, with what its configuration names, such as the file of a model.
+ *
+ * @throws {OptionError} If the experiment is unknown.
+ */
+export async function loadExperiment(
+  experiments: readonly Experiment[],
+  config: { readonly experiment: string; readonly [option: string]: unknown },
+): Promise<Experiment> {
+  const experiment = experimentNamed(experiments, config.experiment);
+  return await experiment.load?.(config) ?? experiment;
 }

@@ -61,6 +61,7 @@ export {
   type DataDescription,
   type Experiment,
   experimentNamed,
+  loadExperiment,
   type RunSettings,
   settingsOf,
   trainingOptions,

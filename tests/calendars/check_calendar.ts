@@ -1,6 +1,7 @@
 /** Checks of forecasts on tables whose steps follow a calendar. */
 import { forecast } from "../../src/series/run/learn.ts";
-import { windowModels } from "../../src/series/models/window_models.ts";
+import { forecastKinds } from "../../src/series/models/model.ts";
+import { seriesModels } from "../../src/series/models/series_models.ts";
 import { formatTimeAfter, inRecordedTimes } from "../../src/series/record/calendar.ts";
 import { findCalendar } from "../../src/series/read/find_calendar.ts";
 import { readSeries } from "../../src/series/read/read_series.ts";
@@ -56,7 +57,7 @@ const turns = [
 ];
 
 /** Models that are trained with gradients: with few steps, since they are slow. */
-const trained = Object.keys(windowModels).filter((name) => !turns.includes(name));
+const trained = Object.keys(forecastKinds(seriesModels)).filter((name) => !turns.includes(name));
 
 /** Model of a fit, from 0: each in turn. */
 export function modelOf(fit: number): string {

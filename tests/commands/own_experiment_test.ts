@@ -4,33 +4,15 @@
  */
 import assert from "node:assert/strict";
 import { testLong } from "../devices.ts";
+import { outsideProgram, withOutsideFolder } from "../outside_program.ts";
 
 const root = new URL("../..", import.meta.url);
 
-/** Makes a folder with the program and an import map that replaces the published package. */
-async function withProgram(body: (folder: string) => Promise<void>): Promise<void> {
-  const { name, exports, imports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
-  const parts = Object.fromEntries(
-    Object.entries<string>(exports).map(([part, file]) => [name + part.slice(1), new URL(file, root).href]),
-  );
-  const folder = await Deno.makeTempDir();
-  try {
-    await Deno.writeTextFile(`${folder}/deno.json`, JSON.stringify({ imports: { ...imports, ...parts } }));
-    await Deno.copyFile(new URL("examples/own_experiment.ts", root), `${folder}/own.ts`);
-    await body(folder);
-  } finally {
-    await Deno.remove(folder, { recursive: true });
-  }
-}
+const withProgram = (body: (folder: string) => Promise<void>) =>
+  withOutsideFolder({ "own.ts": new URL("examples/own_experiment.ts", root) }, body);
 
 function program(folder: string, ...args: string[]): Deno.Command {
-  return new Deno.Command(Deno.execPath(), {
-    args: ["run", "-A", "--no-check", "own.ts", ...args],
-    cwd: folder,
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  });
+  return outsideProgram(folder, "own.ts", ...args);
 }
 
 async function run(folder: string, ...args: string[]): Promise<string> {

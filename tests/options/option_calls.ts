@@ -331,6 +331,7 @@ export const calls: Readonly<Record<string, Call>> = {
       hidden: 4,
     },
   ],
+  ownSeriesWith: [(options) => series.ownSeriesWith(options), { models: series.seriesModels }],
   modelRules: [(rules) => series.modelRules(ownSeries, rules), { check: () => {} }],
   numberOption: [(text) => train.numberOption(text), { help: "a number", default: 1 }],
   sizeOption: [(text) => train.sizeOption(text), { help: "a size" }],

@@ -5,7 +5,7 @@ import { secondsOfBudget } from "../../src/series/record/budget.ts";
 import type { DataRecord } from "../../src/series/record/data_record.ts";
 import { ownSeries } from "../../src/series/run/own_series.ts";
 import { searchCandidates } from "../../src/series/choose/search.ts";
-import { seriesModels } from "../../src/series/models/series_models.ts";
+import { neuralModels } from "../../src/series/models/neural_models.ts";
 import type { SeriesSettings } from "../../src/series/record/settings.ts";
 import { key } from "../../src/tensor/random.ts";
 import { measureNew } from "../../src/series/models/trained_model.ts";
@@ -172,7 +172,7 @@ testLong(
 
 Deno.test("a search draws settings that the model takes, and keeps the sizes that were given", () => {
   const settings = settingsFor({ model: "delta", depth: 2, search: 8 }) as unknown as SeriesSettings;
-  const candidates = searchCandidates(settings, seriesModels.delta, 8, key(1));
+  const candidates = searchCandidates(settings, neuralModels.delta, 8, key(1));
   assert.equal(candidates.length, 8);
   assert.deepEqual(candidates[0].chosen, { model: "delta" });
   for (const { chosen } of candidates.slice(1)) {

@@ -11,7 +11,7 @@ import type { SeriesSettings } from "../../src/series/record/settings.ts";
 import { tensor } from "../../src/tensor/creation.ts";
 import { key } from "../../src/tensor/random.ts";
 import { settingsOf } from "../../src/train/experiment.ts";
-import { seriesModels } from "../../src/series/models/series_models.ts";
+import { neuralModels } from "../../src/series/models/neural_models.ts";
 import type { TrainedModel } from "../../src/series/models/trained_model.ts";
 import { configOf } from "../../src/train/run/config.ts";
 import { execute, type TrainedRun } from "../../src/train/mod.ts";
@@ -56,7 +56,7 @@ Deno.test("the number of rows of a step depends on the median and the longest le
 
 Deno.test("models along windows choose longer windows, other models means, and options override both", () => {
   const long = [{ times: new Float64Array(17984) }];
-  const { s5, "neural-rde": rde } = seriesModels;
+  const { s5, "neural-rde": rde } = neuralModels;
   assert.deepEqual(condensingOf(s5, {}, long), { by: "means", rows: 36 });
   assert.deepEqual(condensingOf(rde, {}, long), { by: "log-signatures", rows: 36 });
   assert.equal(condensingOf(s5, { condense: 1 }, long), undefined);

@@ -6,8 +6,8 @@ import { DataError, OptionError } from "../../src/device/errors.ts";
 import type { Series, SeriesSet } from "../../src/data/series.ts";
 import { classify, forecast, regress } from "../../src/series/run/learn.ts";
 import type { Prediction, TaskKind } from "../../src/series/record/predictions.ts";
+import { forecastKinds, wholeSeriesKinds } from "../../src/series/models/model.ts";
 import { seriesModels } from "../../src/series/models/series_models.ts";
-import { windowModels } from "../../src/series/models/window_models.ts";
 import { threefry2x32 } from "../../src/tensor/random.ts";
 
 /** Random numbers. */
@@ -125,9 +125,7 @@ const randomConvolutionsName = "random-convolutions";
 
 /** Names of the models of a task. */
 export function modelsOf(task: TaskKind): string[] {
-  return task === "forecast"
-    ? Object.keys(windowModels)
-    : [...Object.keys(seriesModels), randomConvolutionsName];
+  return Object.keys(task === "forecast" ? forecastKinds(seriesModels) : wholeSeriesKinds(seriesModels));
 }
 
 const [trainSeries, testSeries, rows, horizon] = [24, 6, 12, 4];
@@ -267,7 +265,7 @@ function varies(kind: string): boolean {
 /** Whether a model is fitted in closed form. */
 function isClosed(task: TaskKind, model: string): boolean {
   return model === randomConvolutionsName ||
-    task === "forecast" && !!windowModels[model].rejects?.includes("epochs");
+    task === "forecast" && !!forecastKinds(seriesModels)[model].rejects?.includes("epochs");
 }
 
 /** Predicted numbers, each with the training targets. */

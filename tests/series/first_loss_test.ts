@@ -7,7 +7,7 @@ import { ownSeries } from "../../src/series/run/own_series.ts";
 import { condense, condensingOf } from "../../src/series/models/condense.ts";
 import { paceFor, typicalDuration } from "../../src/series/models/pace.ts";
 import { typicalSpan } from "../../src/series/read/spans.ts";
-import { seriesModels } from "../../src/series/models/series_models.ts";
+import { neuralModels } from "../../src/series/models/neural_models.ts";
 import type { SeriesSettings } from "../../src/series/record/settings.ts";
 import { key, normal } from "../../src/tensor/random.ts";
 import { settingsOf } from "../../src/train/experiment.ts";
@@ -42,7 +42,7 @@ async function firstLosses(
   isCondensed: boolean,
 ): Promise<number[]> {
   const settings = settingsOf(ownSeries, { model }) as unknown as SeriesSettings;
-  const kind = seriesModels[model];
+  const kind = neuralModels[model];
   const condensing = isCondensed ? condensingOf(kind, settings, series) : undefined;
   const rows = condensing?.by === "means" ? condensing.rows : 1;
   const channels = ["x", "y"].map((name) => ({ ...channel, standardDeviation: rows ** -0.5, name }));
@@ -68,7 +68,7 @@ async function firstLosses(
   return [(await losses[0].item()) / Math.log(3), await losses[1].item()];
 }
 
-for (const model of Object.keys(seriesModels)) {
+for (const model of Object.keys(neuralModels)) {
   const check = async (length: number, isCondensed = false) => {
     const losses = await firstLosses(model, await noise(12, length), isCondensed);
     assert.ok(losses.every((loss) => loss < mostLoss), `${losses}`);

@@ -2,7 +2,7 @@
 import { configOf } from "../../src/train/run/config.ts";
 import assert from "node:assert/strict";
 import { ownSeries } from "../../src/series/run/own_series.ts";
-import { seriesModels } from "../../src/series/models/series_models.ts";
+import { neuralModels } from "../../src/series/models/neural_models.ts";
 import { execute, type RunConfig } from "../../src/train/mod.ts";
 import { startRun } from "../runs.ts";
 import { testLong } from "../devices.ts";
@@ -36,7 +36,7 @@ async function lossesOf(folder: string, chosen: Partial<RunConfig>, rows = 40): 
   return metrics.flatMap(({ train, validation }) => [train.loss, validation.loss]);
 }
 
-for (const [name, { takes }] of Object.entries(seriesModels)) {
+for (const [name, { takes }] of Object.entries(neuralModels)) {
   for (const depth of takes.includes("depth") ? [1, 2, 3] : [undefined]) {
     testLong(
       `the first epoch of ${name}${depth ? ` of depth ${depth}` : ""} has a finite loss`,

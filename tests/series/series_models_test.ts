@@ -9,11 +9,11 @@ import type { DataRecord } from "../../src/series/record/data_record.ts";
 import { ownSeries } from "../../src/series/run/own_series.ts";
 import { seriesNetwork } from "../../src/series/models/series_network.ts";
 import { openRows, seriesForm } from "../../src/series/models/series_reading.ts";
-import { seriesModels } from "../../src/series/models/series_models.ts";
+import { neuralModels } from "../../src/series/models/neural_models.ts";
 import { testLong } from "../devices.ts";
 
 const sizes = { inputChannels: 3, outputChannels: 2, hidden: 8, width: 4, depth: 1, key: key(1) };
-for (const [name, { make, reads, takes }] of Object.entries(seriesModels)) {
+for (const [name, { make, reads, takes }] of Object.entries(neuralModels)) {
   Deno.test(`${name} reads each series at its last row`, async () => {
     const isWindowed = reads === "windows";
     const form = seriesForm(reads, isWindowed ? { window: 2 } : {});
@@ -43,17 +43,17 @@ Deno.test("a row of observations has the last values and their ages", async () =
 
 Deno.test("ode-rnn rejects steps that are longer than the time between observations", () => {
   assert.throws(
-    () => seriesModels["ode-rnn"].make({ ...sizes, inputChannels: 2, stepSize: 2 }),
+    () => neuralModels["ode-rnn"].make({ ...sizes, inputChannels: 2, stepSize: 2 }),
     /ode-rnn: stepSize 2, expected at most 1/,
   );
 });
 
 for (const [name, more] of Object.entries({ "gru-dt": {}, "ode-rnn": { stepSize: 0.02 } })) {
   Deno.test(`rows without observations do not change predictions of ${name}`, async () => {
-    const model = seriesModels[name].make({ ...sizes, ...more, inputChannels: 2 });
+    const model = neuralModels[name].make({ ...sizes, ...more, inputChannels: 2 });
     const read = (rows: number[][]) => {
       const lengths = tensor([rows.length], { dtype: "int32" });
-      return model(seriesForm(seriesModels[name].reads).read(tensor([rows])), { lengths });
+      return model(seriesForm(neuralModels[name].reads).read(tensor([rows])), { lengths });
     };
     const expected = read([[0, 1], [1, 2], [4, 3]]);
     const found = read([[0, 1], [1, 2], [2, NaN], [3, NaN], [4, 3]]);
@@ -63,7 +63,7 @@ for (const [name, more] of Object.entries({ "gru-dt": {}, "ode-rnn": { stepSize:
 
 for (const name of ["s4d", "lru", "s5", "mamba"]) {
   Deno.test(`a batched stream of ${name} gives the predictions of whole series`, async () => {
-    const model = seriesModels[name].make(sizes);
+    const model = neuralModels[name].make(sizes);
     const [count, length] = [17, 5];
     const times = tensor([0, 1, 1.5, 4, 4.5]).reshape([1, length, 1]).broadcastTo([count, length, 1]);
     const x = concatenate([times, normal(key(0), [count, length, 2])], -1);
@@ -74,7 +74,7 @@ for (const name of ["s4d", "lru", "s5", "mamba"]) {
       const now = await push(rows.map((row) => row[t]), known);
       known = JSON.parse(JSON.stringify(now.map((one) => one.state)));
       const lengths = tensor(rows.map(() => t + 1), { dtype: "int32" });
-      const whole = model(seriesForm(seriesModels[name].reads).read(x), { lengths });
+      const whole = model(seriesForm(neuralModels[name].reads).read(x), { lengths });
       assert.ok(
         await whole.sub(tensor(now.map(({ outputs }) => outputs))).abs().max().item() < 1e-5,
         `row ${t}`,
@@ -98,7 +98,7 @@ const changed = {
   ...{ hidden: 16, width: 5, depth: 3, heads: 2, feedForward: 5, window: 2, signatureDepth: 1 },
   ...{ method: "euler", stepSize: 0.5, clipWeights: 1e-3, online: true },
 } as const;
-for (const [name, { takes }] of Object.entries(seriesModels)) {
+for (const [name, { takes }] of Object.entries(neuralModels)) {
   testLong(`every setting of ${name} changes its outputs, and other settings are rejected`, async () => {
     const series = spirals(2, key(0), { length: 6 }).series;
     const channel = { kind: "number", mean: 0, standardDeviation: 1 } as const;
@@ -152,16 +152,16 @@ for (const [name, { make, takes }] of Object.entries(forecastModels)) {
 
 Deno.test("the error of an unknown model suggests the nearest model, or lists the models", () => {
   assert.throws(
-    () => kindNamed(seriesModels, "neural-cd"),
+    () => kindNamed(neuralModels, "neural-cd"),
     /unknown model "neural-cd"; did you mean neural-cde\?$/,
   );
   assert.throws(
-    () => kindNamed(seriesModels, "perceptron"),
+    () => kindNamed(neuralModels, "perceptron"),
     /unknown model "perceptron"; expected neural-cde, gru-ode/,
   );
 });
 
 Deno.test("docs/guides/choosing.md describes every model", async () => {
   const page = await Deno.readTextFile(new URL("../../docs/guides/choosing.md", import.meta.url));
-  for (const name of Object.keys(seriesModels)) assert.match(page, new RegExp(`^\\|.*\`${name}\`.*\\|`, "m"));
+  for (const name of Object.keys(neuralModels)) assert.match(page, new RegExp(`^\\|.*\`${name}\`.*\\|`, "m"));
 });

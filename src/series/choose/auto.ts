@@ -16,30 +16,16 @@ import type { SeriesSettings } from "../record/settings.ts";
 /** Name of the automatic choice for the option `model`. */
 export const autoModel = "auto";
 
-/** Models that are compared for classes and numbers, the cheapest first. */
-export const wholeSeriesCandidates: readonly string[] = ["random-convolutions", "neural-cde", "delta", "s5"];
-
-/** Models that are compared for forecasts of regular series, the cheapest first. */
-export const forecastCandidates: readonly string[] = [
-  "seasonal-naive",
-  "exponential-smoothing",
-  "autoregression",
-  "linear",
-  "neural-cde",
-];
-
 /**
- * Models that are compared for forecasts of irregular series. Exponential smoothing and autoregression are
- * last: they read rows at regular steps, and should not take the time of the Neural CDE, which reads the times of
- * the observations.
+ * Names of the models that the automatic choice compares.
+ *
+ * @param isIrregular Whether the times of the series are irregular. Models that assume equal steps are then last.
  */
-export const irregularForecastCandidates: readonly string[] = [
-  "seasonal-naive",
-  "linear",
-  "neural-cde",
-  "exponential-smoothing",
-  "autoregression",
-];
+export function candidatesIn(kinds: Readonly<Record<string, ModelKind>>, isIrregular = false): string[] {
+  const names = Object.keys(kinds).filter((name) => kinds[name].isCandidate);
+  const isLast = (name: string) => isIrregular && kinds[name].assumesEqualSteps === true;
+  return [...names.filter((name) => !isLast(name)), ...names.filter(isLast)];
+}
 
 /**
  * The kind of the automatic choice.
@@ -89,7 +75,7 @@ export function modelCandidates(
 ): Candidate[] {
   const given = settings as unknown as Readonly<Record<string, unknown>>;
   const optional = ["balance", "positiveWeight", "intensity"];
-  return wholeSeriesCandidates.filter((name) => Object.hasOwn(kinds, name)).map((model) => {
+  return candidatesIn(kinds).map((model) => {
     const { takes, rejects = [] } = kindNamed(kinds, model);
     const unusable = settings.online && !takes.includes("online")
       ? "online"

@@ -18,6 +18,16 @@ export type ModelSetting = Exclude<keyof SeriesModelSettings, "model" | "intensi
 export interface ModelKind {
   /** Settings that the model reads. Other settings are rejected. */
   readonly takes: readonly ModelSetting[];
+  /**
+   * Whether the automatic choice compares the model with others. It compares the models in the order of their
+   * list, which should begin with the cheapest.
+   */
+  readonly isCandidate?: boolean;
+  /**
+   * Whether the model assumes equal steps of time. For irregular series, the automatic choice compares such
+   * models last.
+   */
+  readonly assumesEqualSteps?: boolean;
   /** Number of steps along a typical series by default, at most; 512 unless given. */
   readonly typicalSteps?: number;
   /** Defaults of the model, which override those of the experiment. */

@@ -55,6 +55,7 @@ const clearlyBetter = 0.9;
  */
 export const randomConvolutions: FittedModelKind = {
   takes: [],
+  isCandidate: true,
   defaults: { epochs: 1 },
   rejects: ["epochs", "learningRate", "patience", "balance", "positiveWeight", "intensity", "search"],
   network: ridgeNetwork,

@@ -24,7 +24,7 @@ import { condense } from "./condense.ts";
 import { shrinkReadouts } from "./pace.ts";
 import { kindNamed, type ModelKind } from "./model_kind.ts";
 import type { SeriesModel, SeriesModelKind } from "./series_model.ts";
-import { seriesModels } from "./series_models.ts";
+import { neuralModels } from "./neural_models.ts";
 import { seriesForm } from "./series_reading.ts";
 import { onGrid } from "../read/time_grid.ts";
 
@@ -162,7 +162,7 @@ export function seriesNetwork(
     );
   }
   const { heads, feedForward, depth: layers, clipWeights } = settings;
-  const kind = kindNamed<SeriesModelKind | FittedModelKind>(options.models ?? seriesModels, name);
+  const kind = kindNamed<SeriesModelKind | FittedModelKind>(options.models ?? neuralModels, name);
   if ("network" in kind) {
     const network = kind.network(options, outputs);
     return { ...network, members: [], memberOutputs: (inputs, key) => [network.outputs(inputs, key)] };

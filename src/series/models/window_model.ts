@@ -3,6 +3,8 @@ import type { Series } from "../../data/series.ts";
 import type { Layer } from "../../nn/layer.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import type { ModelKind } from "./model_kind.ts";
+import type { SeriesModelKind } from "./series_model.ts";
 import type { DataRecord } from "../record/data_record.ts";
 import type { ForecastWindow } from "../read/forecast_windows.ts";
 import type { SeriesInputs, SeriesNetwork } from "./series_network.ts";
@@ -78,6 +80,16 @@ export interface WindowModelSizes {
   hidden: number;
   /** Random key of the initial parameters. */
   key: Key;
-  /** Makes a model for irregular series with a number of outputs. */
-  network(outputs: number): SeriesNetwork;
+  /** Makes a model of whole series, which reads the observations of the past, with a number of outputs. */
+  network(kind: SeriesModelKind, outputs: number): SeriesNetwork;
+}
+
+/** A kind of forecasting model. */
+export interface WindowModelKind extends ModelKind {
+  /** Makes the model. */
+  make(sizes: WindowModelSizes): WindowModel;
+  /** Default number of past steps for a season. By default, it depends on the horizon. */
+  contextOf?(season: number): number;
+  /** Whether the model can be used with channels that are known ahead of time. Without it they are rejected. */
+  readonly takesKnown?: boolean;
 }

@@ -1,4 +1,4 @@
-import { OptionError } from "../../device/errors.ts";
+/** Kinds of forecasting models. */
 import { type Layer, layer, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { tensor } from "../../tensor/creation.ts";
@@ -8,30 +8,18 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { autoregressionModel } from "./local/autoregression_model.ts";
 import { fitLinear } from "./fit_linear.ts";
 import { fitSmoothing } from "./local/fit_smoothing.ts";
-import { forecastModel, forecastModels } from "./forecast_models.ts";
+import { forecastModel } from "./forecast_models.ts";
 import { historyLength } from "../read/histories.ts";
-import { isWarp, type ModelKind } from "./model_kind.ts";
-import { seriesModels } from "./series_models.ts";
+import type { SeriesModelKind } from "./series_model.ts";
 import type { SeriesNetwork } from "./series_network.ts";
 import { seasonalNaiveForm, smoothingModel } from "./local/smoothing_model.ts";
-import type { FitData, WindowInputs, WindowModel, WindowModelSizes } from "./window_model.ts";
-
-/** A kind of forecasting model. */
-interface WindowModelKind extends ModelKind {
-  /** Makes the model. */
-  make(sizes: WindowModelSizes): WindowModel;
-  /** Default number of past steps for a season. By default, it depends on the horizon. */
-  contextOf?(season: number): number;
-}
-
-/**
- * Models that forecast step by step, feeding back their predictions. WARP is one of these, since its state
- * would otherwise contain weights for every forecast value. The others are the forecasting models without a
- * series model of the same name.
- */
-const rollouts = Object.entries(forecastModels).filter(([name, { needsPhysics }]) =>
-  !needsPhysics && (isWarp(name) || !Object.hasOwn(seriesModels, name))
-);
+import type {
+  FitData,
+  WindowInputs,
+  WindowModel,
+  WindowModelKind,
+  WindowModelSizes,
+} from "./window_model.ts";
 
 /** Options that have no effect on a model that is fitted in closed form, and its number of epochs. */
 const closedForm = {
@@ -40,45 +28,59 @@ const closedForm = {
   defaults: { epochs: 1 },
 } as const;
 
-/** All models that forecast users' own series, by the name for `--model`. */
-export const windowModels: Readonly<Record<string, WindowModelKind>> = {
-  "linear": { ...closedForm, make: linearModel },
-  "seasonal-naive": {
-    ...closedForm,
-    contextOf: historyLength,
-    make: (sizes) => smoothingModel(sizes, (_, season) => seasonalNaiveForm(season)),
-  },
-  "exponential-smoothing": {
-    ...closedForm,
-    contextOf: historyLength,
-    make(sizes) {
-      requireNothingAhead("exponential-smoothing", sizes.ahead);
-      return smoothingModel(sizes, fitSmoothing);
-    },
-  },
-  "autoregression": {
-    ...closedForm,
-    contextOf: historyLength,
-    make(sizes) {
-      requireNothingAhead("autoregression", sizes.ahead);
-      return autoregressionModel(sizes);
-    },
-  },
-  ...Object.fromEntries(
-    Object.entries(seriesModels).map(([name, { takes }]) => [name, {
-      takes: takes.filter((setting) => setting !== "online" && setting !== "condense"),
-      make: (sizes: WindowModelSizes) => besideLinear(sizes, sizes.network(sizes.horizon * sizes.channels)),
-    }]),
-  ),
-  ...Object.fromEntries(
-    rollouts.map(([name]) => [name, {
-      takes: ["hidden"] as const,
-      // WARP applies A at every step: with a larger learning rate its state diverges.
-      defaults: { learningRate: 0.001, hidden: 8 },
-      make: (sizes: WindowModelSizes) => stepByStep(name, sizes),
-    }]),
-  ),
+/** A linear map of the past, fitted by least squares. */
+export const linear: WindowModelKind = {
+  ...closedForm,
+  isCandidate: true,
+  takesKnown: true,
+  make: linearModel,
 };
+
+/** The value of one season before. It ignores channels that are known ahead of time. */
+export const seasonalNaive: WindowModelKind = {
+  ...closedForm,
+  isCandidate: true,
+  takesKnown: true,
+  contextOf: historyLength,
+  make: (sizes) => smoothingModel(sizes, (_, season) => seasonalNaiveForm(season)),
+};
+
+/** Exponential smoothing of each channel. */
+export const exponentialSmoothing: WindowModelKind = {
+  ...closedForm,
+  isCandidate: true,
+  assumesEqualSteps: true,
+  contextOf: historyLength,
+  make: (sizes) => smoothingModel(sizes, fitSmoothing),
+};
+
+/** Autoregression of each channel. */
+export const autoregression: WindowModelKind = {
+  ...closedForm,
+  isCandidate: true,
+  assumesEqualSteps: true,
+  contextOf: historyLength,
+  make: autoregressionModel,
+};
+
+/** A model of whole series whose outputs are added to a linear map of the past. */
+export function besideLinear(kind: SeriesModelKind): WindowModelKind {
+  return {
+    takes: kind.takes.filter((setting) => setting !== "online" && setting !== "condense"),
+    takesKnown: true,
+    make: (sizes) => withLinear(sizes, sizes.network(kind, sizes.horizon * sizes.channels)),
+  };
+}
+
+/** A model that forecasts step by step, and feeds back its predictions. @param name Name in `forecastModels`. */
+export function stepByStep(name: string): WindowModelKind {
+  return {
+    takes: ["hidden"],
+    // WARP applies A at every step: with a larger learning rate its state diverges.
+    defaults: { learningRate: 0.001, hidden: 8 },
+    make: (sizes) => rollout(name, sizes),
+  };
+}
 
 /** Parameters of the linear maps, and of the optional sequence model. */
 type LinearParameters = {
@@ -89,7 +91,7 @@ type LinearParameters = {
 
 /** The linear maps alone, fitted by least squares. */
 function linearModel(sizes: WindowModelSizes): WindowModel {
-  const model = besideLinear(sizes);
+  const model = withLinear(sizes);
   const { linear, ahead } = model.parameters;
   return Object.assign(model, {
     fit({ windows, tuning }: FitData): Promise<void> {
@@ -110,7 +112,7 @@ function linearModel(sizes: WindowModelSizes): WindowModel {
  * A linear map from the past steps to the following steps, the same for each channel, plus a linear map of
  * the values known ahead of time. With a sequence model, its outputs are added.
  */
-function besideLinear(
+function withLinear(
   { channels, ahead, context, horizon, key }: WindowModelSizes,
   network?: SeriesNetwork,
 ): Layer<[inputs: WindowInputs, key?: Key], LinearParameters> {
@@ -131,25 +133,11 @@ function besideLinear(
   });
 }
 
-/** @throws {OptionError} If there are channels that are known ahead of time. */
-function requireNothingAhead(name: string, ahead: number): void {
-  if (ahead === 0) return;
-  throw new OptionError(
-    "unusable-option",
-    `${name} uses no values known ahead of time`,
-    {
-      option: "known",
-      fixes: [(write) => `choose another model, or leave out ${write("known")}`],
-    },
-  );
-}
-
 /** A forecasting model that feeds back its predictions after the past. */
-function stepByStep(
+function rollout(
   name: string,
-  { channels, ahead, context, horizon, hidden, key }: WindowModelSizes,
+  { channels, context, horizon, hidden, key }: WindowModelSizes,
 ): WindowModel {
-  requireNothingAhead(name, ahead);
   const model = forecastModel(name, {
     channels,
     length: context + horizon,

@@ -13,7 +13,8 @@ import { runFolder } from "../../train/run/run_folder.ts";
 import { openBest } from "../../train/run/trained_run.ts";
 import type { DataRecord } from "../record/data_record.ts";
 import type { ModelExperiment } from "../models/model_kind.ts";
-import { ownSeriesOf } from "./own_series.ts";
+import type { Model } from "../models/model.ts";
+import { ownSeriesWith } from "./own_series.ts";
 import type {
   ClassPrediction,
   ForecastPrediction,
@@ -33,6 +34,8 @@ export interface LearnOptions
     Partial<RunSettings>,
     Pick<SeriesSettings, "patience" | "scaling" | "table" | "budget">,
     Pick<TrainOptions, "onEpoch" | "onProgress"> {
+  /** Models for the option `model`, such as `[...seriesModels, mine]`; by default {@linkcode seriesModels}. */
+  models?: readonly Model[];
   /** Separate validation set, in the form of the data. */
   validation?: SeriesSource;
   /** Separate test set, in the form of the data. */
@@ -67,6 +70,7 @@ export interface ForecastOptions
 
 const learnNames: OptionNames<LearnOptions> = {
   model: "optional",
+  models: "optional",
   hidden: "optional",
   width: "optional",
   depth: "optional",
@@ -202,9 +206,9 @@ async function learn<Options extends LearnOptions, Answer extends Prediction>(
   names: OptionNames<Options>,
 ): Promise<LearnedModel<Answer>> {
   checkOptions(task, options, names as OptionNames<NoInfer<Options>>);
-  const { signal, onPlan, onEpoch, onProgress, validation, test, ...settings } = options;
+  const { models, signal, onPlan, onEpoch, onProgress, validation, test, ...settings } = options;
   const { paths, inMemory } = sourcesOf(task, { data, validation, test }, settings);
-  const experiment: ModelExperiment = ownSeriesOf(inMemory);
+  const experiment: ModelExperiment = ownSeriesWith({ models, inMemory });
   const config = {
     // Messages about options name the function.
     ...configOf({ ...experiment, name: task }, { ...settings, ...paths, task }),

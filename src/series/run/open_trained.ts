@@ -5,11 +5,12 @@ import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { diskOf, readBytesIfPresent } from "../../files/disk.ts";
 import { memoryFolder } from "../../files/memory.ts";
 import { readRunConfig } from "../../train/run/config.ts";
-import { type Experiment, experimentNamed } from "../../train/experiment.ts";
+import { type Experiment, loadExperiment } from "../../train/experiment.ts";
 import { findRun, type RunFolder, runFolder } from "../../train/run/run_folder.ts";
 import { openBest } from "../../train/run/trained_run.ts";
 import type { DataRecord } from "../record/data_record.ts";
-import { ownSeries } from "./own_series.ts";
+import type { Model } from "../models/model.ts";
+import { ownSeriesWith } from "./own_series.ts";
 import type {
   ClassPrediction,
   ForecastPrediction,
@@ -44,13 +45,16 @@ export interface OpenTrainedOptions<Task extends TaskKind = TaskKind> {
   task?: Task;
   /** Device. `"auto"`, the default: the CPU if it trained the run, else a hardware GPU if available. */
   device?: DeviceChoice;
-  /** Known experiments; by default `own-series`. */
+  /** Models that were given in training; by default {@linkcode seriesModels}. */
+  models?: readonly Model[];
+  /** Known experiments; by default `own-series` with the models. */
   experiments?: readonly Experiment[];
 }
 
 const optionNames: OptionNames<OpenTrainedOptions> = {
   task: "optional",
   device: "optional",
+  models: "optional",
   experiments: "optional",
 };
 
@@ -92,7 +96,7 @@ export async function openTrained<Task extends TaskKind = TaskKind>(
   options: OpenTrainedOptions<Task> = {},
 ): Promise<Predictor<Predictions[Task]>> {
   checkOptions("openTrained", options, optionNames);
-  const { task, device = "auto", experiments = [ownSeries] } = options;
+  const { task, device = "auto", models, experiments = [ownSeriesWith({ models })] } = options;
   using opened = await folderOf(run);
   const { folder } = opened;
   const config = await readRunConfig(folder, experiments);
@@ -103,7 +107,7 @@ export async function openTrained<Task extends TaskKind = TaskKind>(
       expected: trained,
     });
   }
-  const experiment = experimentNamed(experiments, config.experiment);
+  const experiment = await loadExperiment(experiments, config);
   const best = await openBest<TrainedModel, DataRecord>(experiment, { ...config, device }, folder);
   const files = fileNames.map(async (name) => [name, await readBytesIfPresent(`${folder.path}/${name}`)]);
   return predictorOf(best, Object.fromEntries(await Promise.all(files)));

@@ -1,9 +1,10 @@
 import type { SeriesSet } from "../../data/series.ts";
 import type { Key } from "../../tensor/random.ts";
-import { type RunSettings, trainingOptions } from "../../train/experiment.ts";
+import { trainingOptions } from "../../train/experiment.ts";
 import { DataError, OptionError } from "../../device/errors.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { pickOptions } from "../../train/option.ts";
-import { autoKind, autoModel, canChoose } from "../choose/auto.ts";
+import { autoKind, autoModel, canChoose, candidatesIn } from "../choose/auto.ts";
 import { countLabels } from "../targets/classification.ts";
 import type { DataRecord } from "../record/data_record.ts";
 import { type ModelExperiment, type ModelKind, modelRules, type ModelSetting } from "../models/model_kind.ts";
@@ -11,22 +12,23 @@ import type { TaskKind } from "../record/predictions.ts";
 import { tableOptions as readingOptions } from "../read/recorded_series.ts";
 import { typicalDuration } from "../models/pace.ts";
 import { typicalSpan } from "../read/spans.ts";
-import { randomConvolutions } from "../models/ridge_network.ts";
 import { readSeries } from "../read/read_series.ts";
 import { seriesExperiment, targetsOf } from "./series_experiment.ts";
 import { withGivenParts } from "../read/given_parts.ts";
 import { openForecast, prepareForecast } from "./series_forecast.ts";
+import { checkModels, forecastKinds, type Model, wholeSeriesKinds } from "../models/model.ts";
+import { readModel } from "../models/model_file.ts";
 import { seriesModels } from "../models/series_models.ts";
 import {
   dataOptions,
   type DataSources,
+  isModelFile,
   modelOptions,
   type SeriesSettings,
   sourcesOf,
   tableOptions,
   taskOptions,
 } from "../record/settings.ts";
-import { windowModels } from "../models/window_models.ts";
 
 /** Default number of epochs of forecasts by models that are trained with gradients. */
 const forecastEpochs = 20;
@@ -40,24 +42,13 @@ const forecastDefaults = {
   horizon: 24,
 };
 
-/** Models of whole series. */
-const wholeSeriesModels = { ...seriesModels, "random-convolutions": randomConvolutions };
-
-/** Models of whole series, and their default sizes and solver. */
+/** Default sizes and solver of models of whole series. */
 export const ownNetwork = {
   width: 64,
   depth: 1,
   // As accurate as rk4 along splines, at half the cost.
   method: "midpoint",
-  models: wholeSeriesModels,
 } as const;
-
-/** Values of the option `model` for a task. */
-function modelsOf(task?: TaskKind): Readonly<Record<string, ModelKind>> {
-  return task === "forecast"
-    ? { [autoModel]: autoKind(forecastEpochs), ...windowModels }
-    : { [autoModel]: autoKind(), ...wholeSeriesModels };
-}
 
 /** Options of models, without the choice of the model itself. */
 const modelSettings = Object.keys(modelOptions).filter((name) =>
@@ -66,63 +57,118 @@ const modelSettings = Object.keys(modelOptions).filter((name) =>
 
 /**
  * Default model: the automatic choice. If an option is given that the automatic choice does not accept, such as
- * the number of epochs, the default is the delta rule, or a linear map for forecasts.
+ * the number of epochs, the default is the delta rule, or a linear map for forecasts. In a list without these
+ * models, it is the first model.
+ *
+ * @param kinds Models of the task.
  */
-function defaultModel(chosen: Readonly<Record<string, unknown>>): string {
-  if (canChoose(chosen, modelSettings)) return autoModel;
-  return chosen.task === "forecast" ? "linear" : "delta";
+function defaultModel(
+  chosen: Readonly<Record<string, unknown>>,
+  kinds: Readonly<Record<string, ModelKind>>,
+): string {
+  const names = [
+    ...(canChoose(chosen, modelSettings) ? [autoModel] : []),
+    chosen.task === "forecast" ? "linear" : "delta",
+    ...Object.keys(kinds).filter((name) => name !== autoModel),
+  ];
+  const found = names.find((name) => Object.hasOwn(kinds, name));
+  if (found !== undefined) return found;
+  throw new OptionError(
+    "unusable-option",
+    (write) => `no model can be used for ${write("task")} ${chosen.task ?? "classify"}`,
+    { option: "models" },
+  );
 }
 
-/** Classification and regression of whole series. */
-const ofWholeSeries: ModelExperiment<SeriesSettings> = seriesExperiment({
-  name: "own-series",
-  summary: "your own series, from a table",
-  options: {
-    ...pickOptions(dataOptions, ["data", "validation", "test"]),
-    ...taskOptions,
-    ...tableOptions,
-    ...pickOptions(dataOptions, ["drop", "dataSeed", "positiveWeight"], { drop: 0 }),
-    ...{
-      ...modelOptions,
-      ...pickOptions(modelOptions, ["model", "hidden"], { model: autoModel, hidden: 32 }),
+/** What an experiment on users' own series needs from a program. */
+export interface OwnSeriesOptions {
+  /** Models for the option `model`; by default {@linkcode seriesModels}. */
+  models?: readonly Model[];
+  /** Data in memory, which override the paths of a run. */
+  inMemory?: DataSources;
+}
+
+const optionNames: OptionNames<OwnSeriesOptions> = { models: "optional", inMemory: "optional" };
+
+/**
+ * Makes the experiment {@linkcode ownSeries} with other models. `runCommands` of `@weft/weft/commands` and
+ * `openTrained` accept the experiment.
+ *
+ * @throws {OptionError} If a model is not valid, or two models have one name.
+ */
+export function ownSeriesWith(options: OwnSeriesOptions): ModelExperiment<SeriesSettings> {
+  checkOptions("ownSeriesWith", options, optionNames);
+  const { models = seriesModels, inMemory } = options;
+  checkModels("ownSeriesWith", models, [autoModel]);
+  return experimentOf(models, inMemory);
+}
+
+function experimentOf(models: readonly Model[], inMemory?: DataSources): ModelExperiment<SeriesSettings> {
+  const wholeSeries = wholeSeriesKinds(models);
+  const forecasts = forecastKinds(models);
+  const kindsOf = (task?: TaskKind): Readonly<Record<string, ModelKind>> => {
+    const kinds = task === "forecast" ? forecasts : wholeSeries;
+    if (candidatesIn(kinds).length === 0) return kinds;
+    return { [autoModel]: autoKind(task === "forecast" ? forecastEpochs : undefined), ...kinds };
+  };
+  const withData = <Settings extends SeriesSettings>(settings: Settings): Settings =>
+    inMemory ? { ...settings, inMemory } : settings;
+  /** Classification and regression. */
+  const ofWholeSeries = seriesExperiment<SeriesSettings>({
+    name: "own-series",
+    summary: "your own series, from a table",
+    options: {
+      ...pickOptions(dataOptions, ["data", "validation", "test"]),
+      ...taskOptions,
+      ...tableOptions,
+      ...pickOptions(dataOptions, ["drop", "dataSeed", "positiveWeight"], { drop: 0 }),
+      ...{
+        ...modelOptions,
+        ...pickOptions(modelOptions, ["model", "hidden"], { model: autoModel, hidden: 32 }),
+      },
+      ...trainingOptions({ batchSize: 16, learningRate: 0.005 }),
     },
-    ...trainingOptions({ batchSize: 16, learningRate: 0.005 }),
-  },
-  make: readTargets,
-  read: readSeries,
-  timeScale: (set) => typicalDuration / typicalSpan(set.series),
-  ...ownNetwork,
-});
+    make: readTargets,
+    read: readSeries,
+    timeScale: (set) => typicalDuration / typicalSpan(set.series),
+    models: wholeSeries,
+    ...ownNetwork,
+  });
+  return modelRules({
+    ...ofWholeSeries,
+    notes: [
+      "Defaults of --task forecast: --horizon 24 --batch-size 64, and for models that are trained with gradients " +
+      "--epochs 20 --learning-rate 0.003.",
+      "--model auto compares models. With an option of training or of one model, such as --epochs or --hidden, the " +
+      "default is delta, or linear for forecasts.",
+      `Models of --task classify and regress: ${Object.keys(kindsOf()).join(", ")}.`,
+      `Models of --task forecast: ${Object.keys(kindsOf("forecast")).join(", ")}.`,
+    ],
+    models: kindsOf,
+    async prepare(given, earlier) {
+      const settings = withData(given);
+      if (!sourcesOf(settings).data) throw missingData(earlier);
+      return await (settings.task === "forecast"
+        ? prepareForecast(models, settings, earlier)
+        : ofWholeSeries.prepare(withRecordedWidth(settings, earlier), earlier));
+    },
+    open: (settings, record) =>
+      settings.task === "forecast"
+        ? openForecast(models, settings, record)
+        : ofWholeSeries.open!(withRecordedWidth(settings, record), record),
+    load: async ({ model }) =>
+      experimentOf(isModelFile(model) ? [...models, await readModel(model)] : models, inMemory),
+  }, {
+    defaultsFor: (chosen) => ({
+      ...(chosen.task === "forecast" ? forecastDefaults : {}),
+      model: defaultModel(chosen, kindsOf(chosen.task as TaskKind | undefined)),
+    }),
+    check: (settings) => checkTask(withData(settings)),
+  });
+}
 
 /** Experiment on users' own series: a table, or a problem in the format of the UEA archive. */
-export const ownSeries: ModelExperiment<SeriesSettings> = modelRules({
-  ...ofWholeSeries,
-  notes: [
-    "Defaults of --task forecast: --horizon 24 --batch-size 64, and for models that are trained with gradients " +
-    "--epochs 20 --learning-rate 0.003.",
-    "--model auto compares models. With an option of training or of one model, such as --epochs or --hidden, the " +
-    "default is delta, or linear for forecasts.",
-    `Models of --task classify and regress: ${Object.keys(modelsOf()).join(", ")}.`,
-    `Models of --task forecast: ${Object.keys(modelsOf("forecast")).join(", ")}.`,
-  ],
-  models: modelsOf,
-  async prepare(settings, earlier) {
-    if (!sourcesOf(settings).data) throw missingData(earlier);
-    return await (settings.task === "forecast"
-      ? prepareForecast(settings, earlier)
-      : ofWholeSeries.prepare(withRecordedWidth(settings, earlier), earlier));
-  },
-  open: (settings, record) =>
-    settings.task === "forecast"
-      ? openForecast(settings, record)
-      : ofWholeSeries.open!(withRecordedWidth(settings, record), record),
-}, {
-  defaultsFor: (chosen) => ({
-    ...(chosen.task === "forecast" ? forecastDefaults : {}),
-    model: defaultModel(chosen),
-  }),
-  check: checkTask,
-});
+export const ownSeries: ModelExperiment<SeriesSettings> = ownSeriesWith({});
 
 /** Error of a run without data: a new run, or a run of data in memory. */
 function missingData(earlier?: DataRecord): OptionError {
@@ -135,17 +181,6 @@ function missingData(earlier?: DataRecord): OptionError {
         : `own-series needs data; give a table, or a zip file or folder of .ts files, with ${write("data")}`,
     { option: "data" },
   );
-}
-
-/** {@linkcode ownSeries} on data in memory, which override the paths of a run. */
-export function ownSeriesOf(inMemory: DataSources): ModelExperiment {
-  return {
-    ...ownSeries,
-    check: (settings: SeriesSettings & RunSettings, chosen) =>
-      ownSeries.check!({ ...settings, inMemory }, chosen),
-    prepare: (settings: SeriesSettings & RunSettings, earlier) =>
-      ownSeries.prepare({ ...settings, inMemory }, earlier),
-  };
 }
 
 /** Settings with the default width of the vector fields of runs with version 1 of the record. */

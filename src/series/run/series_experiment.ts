@@ -36,9 +36,9 @@ import { trainingMemory } from "../targets/learning.ts";
 import { isPlanned, planModel, planTraining } from "../choose/plan.ts";
 import {
   autoModel,
+  candidatesIn,
   choiceOf,
   modelCandidates,
-  wholeSeriesCandidates,
   withChosen,
   withComparison,
 } from "../choose/auto.ts";
@@ -55,7 +55,7 @@ import {
   withoutEffect,
 } from "../models/model_kind.ts";
 import type { SeriesNetworkOptions } from "../models/series_network.ts";
-import { seriesModels } from "../models/series_models.ts";
+import { neuralModels } from "../models/neural_models.ts";
 import { onGrid, recordClock } from "../read/time_grid.ts";
 import {
   inRecordedOrder,
@@ -131,7 +131,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
     name,
     summary,
     options,
-    models: () => models ?? seriesModels,
+    models: () => models ?? neuralModels,
     checkRecord: checkDataRecord,
     async prepare(settings: Settings, earlier?: DataRecord): Promise<Task> {
       const dataKey = key(settings.dataSeed ?? dataSeed(settings));
@@ -143,7 +143,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
       const dropped = dropObservations(set, settings.drop ?? 0, keys.drop);
       const seriesOf = (part: readonly RecordedSeries[]) =>
         part.map(({ position }) => dropped.series[position]);
-      const kinds = models ?? seriesModels;
+      const kinds = models ?? neuralModels;
       const learnedFrom = seriesOf(split.train);
       const recordOf = async (
         given: Settings,
@@ -220,7 +220,7 @@ export function seriesExperiment<Settings extends SeriesSettings>(
       const record = earlier ?? await recordOf(settings, split, {
         ensemble: settings.ensemble ?? 1,
         // Until a model is chosen, any of them stands in for the choice.
-        ...(isAuto ? { chosen: choiceOf(kinds, wholeSeriesCandidates[1]) } : {}),
+        ...(isAuto ? { chosen: choiceOf(kinds, candidatesIn(kinds).at(1) ?? candidatesIn(kinds)[0]) } : {}),
       });
       const task = described(taskOf(settings, record), !isAuto || earlier !== undefined);
       const isSmall = isPlanned(settings, task, record);

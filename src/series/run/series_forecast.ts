@@ -41,15 +41,9 @@ import { settling, trainingMemory } from "../targets/learning.ts";
 import { kindNamed, withoutEffect } from "../models/model_kind.ts";
 import { describeShortSeason, seasonOf } from "../read/season.ts";
 import { seasonalErrorsOf } from "../targets/seasonal_errors.ts";
-import { windowModels } from "../models/window_models.ts";
-import {
-  autoModel,
-  choiceOf,
-  forecastCandidates,
-  irregularForecastCandidates,
-  withChosen,
-  withComparison,
-} from "../choose/auto.ts";
+import { forecastKinds, type Model } from "../models/model.ts";
+import type { WindowModelKind } from "../models/window_model.ts";
+import { autoModel, candidatesIn, choiceOf, withChosen, withComparison } from "../choose/auto.ts";
 import { compareForecasts, type ForecastTask } from "../choose/compare_forecasts.ts";
 import { knownCounts } from "../targets/regression.ts";
 import {
@@ -71,25 +65,38 @@ import { describeCalendar, findCalendar } from "../read/find_calendar.ts";
  * Makes the task of training a forecaster on the series of a table. The model `auto` is chosen in `plan` of the
  * task.
  */
-export async function prepareForecast(settings: SeriesSettings, earlier?: DataRecord): Promise<Task> {
-  const data = await readForecastData(settings, earlier);
+export async function prepareForecast(
+  models: readonly Model[],
+  settings: SeriesSettings,
+  earlier?: DataRecord,
+): Promise<Task> {
+  const kinds = forecastKinds(models);
+  const data = { ...await readForecastData(settings, earlier), kinds };
   if (settings.model !== autoModel) return await forecastTask(settings, data);
   if (earlier) return await forecastTask(withChosen(settings, earlier.training), data);
   // Until a model is chosen, one of them stands in for the choice.
-  const candidates = isIrregular(data.set) ? irregularForecastCandidates : forecastCandidates;
-  const standIn = await forecastTask({ ...settings, ...choiceOf(windowModels, candidates[0]) }, data);
+  const candidates = candidatesIn(kinds, isIrregular(data.set));
+  const standIn = await forecastTask({ ...settings, ...choiceOf(kinds, candidates[0]) }, data);
   return {
     ...standIn,
     async plan(options) {
       const training = await compareForecasts(
         settings,
-        candidates.map((model) => choiceOf(windowModels, model)),
+        candidates.map((model) => choiceOf(kinds, model)),
         (chosenSettings) => forecastTask(chosenSettings, data),
         options,
       );
       return training && await forecastTask(withChosen(settings, training), data, training);
     },
   };
+}
+
+/** Model of runs whose configuration names none. */
+const defaultForecaster = "linear";
+
+/** Models that forecast, by name. */
+interface Kinds {
+  readonly kinds: Readonly<Record<string, WindowModelKind>>;
 }
 
 /** Series of a table, and the record of an earlier run. */
@@ -138,12 +145,13 @@ function lastTimeBy(end: number, set: SeriesSet, time: ForecastData["time"]): nu
 /** Task of a model. @param training The choice of the model, for the record. */
 async function forecastTask(
   settings: SeriesSettings,
-  { set, described, time, recorded, given, earlier }: ForecastData,
+  { kinds, set, described, time, recorded, given, earlier }: ForecastData & Kinds,
   training?: RecordedTraining,
 ): Promise<ForecastTask> {
+  const kind = kindNamed(kinds, settings.model ?? defaultForecaster);
   const record = earlier ??
-    { ...await recordOf({ set, time, recorded, given }, settings), ...(training ? { training } : {}) };
-  const forecaster = windowForecaster(settings, record);
+    { ...await recordOf({ set, time, recorded, given }, settings, kind), ...(training ? { training } : {}) };
+  const forecaster = windowForecaster(settings, record, kind);
   const { parameters, history } = forecaster.model;
   const windows = windowsOfParts(set.series, record, history !== undefined);
   for (const [part, { length }] of Object.entries(windows)) {
@@ -204,7 +212,7 @@ async function forecastTask(
     evaluatePredictions: () =>
       evaluateForecasts({ windows: windows.test, record, forecast: forecaster.forecast }),
     chosen: windowsInWords(record),
-    unused: withoutEffect(kindNamed(windowModels, settings.model ?? "linear"), closed !== undefined),
+    unused: withoutEffect(kind, closed !== undefined),
     examples: async () => [
       await forecastExamples({ windows: windows.test, record, forecast: forecaster.forecast }),
     ],
@@ -235,9 +243,9 @@ function describeUnused(series: readonly Series[], windows: RecordedWindows): st
 async function recordOf(
   { set, time: { calendar }, recorded, given }: Pick<ForecastData, "set" | "time" | "recorded" | "given">,
   settings: SeriesSettings,
+  kind: Pick<WindowModelKind, "contextOf">,
 ): Promise<DataRecord> {
   const { horizon: chosenHorizon = 24, ...chosen } = settings;
-  const kind = kindNamed(windowModels, settings.model ?? "linear");
   const gap = set.times === "month" ? Math.max(1, Math.round(typicalGap(set))) : typicalGap(set);
   const horizon = stepsOf(chosenHorizon, gap, set.times, calendar);
   const width = set.channels.length;
@@ -308,9 +316,14 @@ async function countTrained(
 }
 
 /** Opens the model of a run for new series. */
-export function openForecast(given: SeriesSettings, record: DataRecord): TrainedModel {
+export function openForecast(
+  models: readonly Model[],
+  given: SeriesSettings,
+  record: DataRecord,
+): TrainedModel {
   const settings = withChosen(given, record.training);
-  const forecaster = windowForecaster(settings, record);
+  const kind = kindNamed(forecastKinds(models), settings.model ?? defaultForecaster);
+  const forecaster = windowForecaster(settings, record, kind);
   const conform = (other: SeriesSet) => inRecordedOrder(other, record);
   const read = async (source: SeriesSource, table?: TableOptions) =>
     conform(await readSeries(source, { ...tableOptions(settings, record, table), targets: "channels" }));

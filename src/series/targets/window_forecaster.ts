@@ -8,7 +8,7 @@ import type { ForecastPrediction } from "../record/predictions.ts";
 import type { DataRecord } from "../record/data_record.ts";
 import type { Calibration, Task } from "../../train/task.ts";
 import { formatRecordedTime, formatTimeAfter, latestRecordedTime } from "../record/calendar.ts";
-import { DataError } from "../../device/errors.ts";
+import { DataError, OptionError } from "../../device/errors.ts";
 import { calibrateWindows, type CalibrationFold, type ErrorUnit } from "./calibrate_windows.ts";
 import {
   type ErrorQuantiles,
@@ -17,8 +17,7 @@ import {
   levels,
   requireErrorQuantiles,
 } from "./error_quantiles.ts";
-import type { WindowModel } from "../models/window_model.ts";
-import { windowModels } from "../models/window_models.ts";
+import type { WindowModel, WindowModelKind } from "../models/window_model.ts";
 import {
   continuedOf,
   type ForecastWindow,
@@ -29,7 +28,6 @@ import {
 } from "../read/forecast_windows.ts";
 import type { SeriesSettings } from "../record/settings.ts";
 import { leastWidthOf, withLeastWidth } from "./least_width.ts";
-import { kindNamed } from "../models/model_kind.ts";
 import { forecastColumns, rangeWarnings, withWarnings } from "./learned_ranges.ts";
 import { knownErrors } from "./regression.ts";
 import { groupsOfOneLength, predicting, readAlike, seriesNetwork } from "../models/series_network.ts";
@@ -65,7 +63,16 @@ export interface WindowForecaster {
   useCalibration(stored: Calibration): void;
 }
 
-export function windowForecaster(settings: SeriesSettings, record: DataRecord): WindowForecaster {
+/**
+ * Makes the forecaster of a run.
+ *
+ * @throws {OptionError} If channels are known ahead of time, and the model cannot be used with them.
+ */
+export function windowForecaster(
+  settings: SeriesSettings,
+  record: DataRecord,
+  kind: WindowModelKind,
+): WindowForecaster {
   const { channels, windows } = record;
   const sizes = windows!;
   const { context, horizon, gap } = sizes;
@@ -73,10 +80,17 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
   const continued = continuedOf(channels);
   const key = makeKey(settings.seed);
   const name = settings.model ?? "linear";
+  const ahead = aheadOf(channels).length;
+  if (ahead > 0 && !kind.takesKnown) {
+    throw new OptionError("unusable-option", `${name} uses no values known ahead of time`, {
+      option: "known",
+      fixes: [(write) => `choose another model, or leave out ${write("known")}`],
+    });
+  }
   const unscaled = channels.map((channel) => ({ ...channel, mean: 0, standardDeviation: 1 }));
   let network: ReturnType<typeof seriesNetwork> | undefined;
-  const model = kindNamed(windowModels, name).make({
-    ...{ channels: width, ahead: aheadOf(channels).length, context, horizon, hidden: settings.hidden, key },
+  const model = kind.make({
+    ...{ channels: width, ahead, context, horizon, hidden: settings.hidden, key },
     ...{
       statistics: channels,
       continued,
@@ -85,9 +99,12 @@ export function windowForecaster(settings: SeriesSettings, record: DataRecord): 
       fillsSeason: sizes.fillsSeason,
       names: record.split.train.map(({ name }) => name),
     },
-    network: (outputs) =>
+    network: (kind, outputs) =>
       network = seriesNetwork(
-        { record: { ...record, channels: unscaled }, settings, key, width: 32, depth: 1 },
+        {
+          ...{ record: { ...record, channels: unscaled }, settings: { ...settings, model: name }, key },
+          ...{ models: { [name]: kind }, width: 32, depth: 1 },
+        },
         outputs,
       ),
   });

@@ -3,7 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import type { DataRecord } from "../../series/record/data_record.ts";
 import { columnNames } from "../../series/run/observation_stream.ts";
 import { requirePredictions, type TrainedModel } from "../../series/models/trained_model.ts";
-import { type Experiment, experimentNamed } from "../../train/experiment.ts";
+import { type Experiment, loadExperiment } from "../../train/experiment.ts";
 import { runFolder } from "../../train/run/run_folder.ts";
 import { openBest } from "../../train/run/trained_run.ts";
 import { collectGarbage } from "./collect.ts";
@@ -27,7 +27,7 @@ export async function computePredictions(
   const reply = (message: PredictionReply, transfer: ArrayBuffer[] = []) =>
     parentPort!.postMessage(message, transfer);
   const run = await openBest<TrainedModel, DataRecord>(
-    experimentNamed(experiments, config.experiment),
+    await loadExperiment(experiments, config),
     config,
     runFolder(folder),
   );

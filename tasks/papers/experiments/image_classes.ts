@@ -13,21 +13,21 @@ import {
 } from "./images.ts";
 import { valuesOf } from "../recipes/recipe.ts";
 import { sequentialMnist as sequentialMnistRecipe } from "../recipes/warp_uea.ts";
-import { seriesModels } from "../../../src/series/models/series_models.ts";
+import { neuralModels } from "../../../src/series/models/neural_models.ts";
 import { someSeries } from "../../../src/series/run/series_experiment.ts";
 
 /** Default number of pixels per series, and of training images. */
 const defaultSizes = { length: 196, samples: 4000 };
 
 /** The models for series. By the recipe of WARP's paper, theta_0 is learned. */
-const models: typeof seriesModels = {
-  ...seriesModels,
+const models: typeof neuralModels = {
+  ...neuralModels,
   warp: {
-    ...seriesModels.warp,
+    ...neuralModels.warp,
     make(sizes, settings) {
       const { recipe } = settings as PaperSeriesSettings;
       const { initial } = valuesOf(sequentialMnistRecipe.rules);
-      return seriesModels.warp.make({ ...sizes, ...(recipe === "paper" ? { initial } : {}) }, settings);
+      return neuralModels.warp.make({ ...sizes, ...(recipe === "paper" ? { initial } : {}) }, settings);
     },
   },
 };

@@ -20,7 +20,7 @@ import { forecastModel, warpParameters } from "../../../src/series/models/foreca
 import { lotkaVolterra } from "../../../tasks/papers/experiments/lotka_volterra.ts";
 import { massSpringDamper } from "../../../tasks/papers/experiments/mass_spring_damper.ts";
 import { sine } from "../../../tasks/papers/experiments/sine.ts";
-import { windowModels } from "../../../src/series/models/window_models.ts";
+import { stepByStep } from "../../../src/series/models/window_models.ts";
 import { renderSection } from "../../../src/charts/render.ts";
 import { parameterCount } from "../../../src/nn/layer.ts";
 import { cpu, testLong, testOnCpu } from "../../devices.ts";
@@ -89,7 +89,7 @@ testOnCpu("state space models have as many parameters as WARP, up to one feature
 
 testOnCpu("WARP forecasts user series autoregressively, with a state size for any horizon", () => {
   const count = (horizon: number) => {
-    const model = windowModels["warp"].make({
+    const model = stepByStep("warp").make({
       ...{ channels: 2, ahead: 0, context: 4, horizon, hidden: 4, key: key(0) },
       ...{ statistics: [], continued: [0, 1], gap: 1, season: 1, names: [] },
       network: () => assert.fail("expected no model of irregular series"),

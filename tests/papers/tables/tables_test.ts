@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { experimentNamed } from "../../runs.ts";
 import { checkValues, settingsOf } from "../../../src/train/experiment.ts";
-import { seriesModels } from "../../../src/series/models/series_models.ts";
+import { neuralModels } from "../../../src/series/models/neural_models.ts";
 import { imageModels } from "../../../tasks/papers/experiments/image_models.ts";
 import { tables } from "../../../tasks/papers/tables/registry.ts";
 import { givenSettings, scales, tableRuns } from "../../../tasks/papers/tables/table.ts";
@@ -20,7 +20,7 @@ for (const table of tables) {
         checkValues(experimentNamed(experiment), settings);
         experimentNamed(experiment).check!(settings);
         const model = config.model as string;
-        assert(model in { ...seriesModels, ...imageModels }, model);
+        assert(model in { ...neuralModels, ...imageModels }, model);
       }
     }
   });
