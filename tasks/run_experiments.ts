@@ -1,5 +1,5 @@
 /** The experiment of a run. The experiments of the papers are loaded only for their runs. */
-import type { ModelExperiment } from "../src/series/models/model_kind.ts";
+import type { ModelExperiment } from "../src/series/models/model_settings.ts";
 import { ownSeries } from "../src/series/run/own_series.ts";
 
 /** Not a literal at the import: Deno would load the papers for every command. */

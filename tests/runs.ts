@@ -1,7 +1,7 @@
 /** Runs of the experiments of `deno task train`, by the names in their configurations. */
 import { experiments } from "../tasks/experiments.ts";
 import type { DataRecord } from "../src/series/record/data_record.ts";
-import type { ModelExperiment } from "../src/series/models/model_kind.ts";
+import type { ModelExperiment } from "../src/series/models/model_settings.ts";
 import type { TrainedModel } from "../src/series/models/trained_model.ts";
 import { readRunConfig as readConfig, type RunConfig } from "../src/train/run/config.ts";
 import { experimentNamed as find } from "../src/train/experiment.ts";

@@ -36,7 +36,7 @@ export {
   type ForecastModelKind,
   forecastModels,
   type ForecastModelSizes,
-} from "./models/forecast_models.ts";
+} from "./models/next_step_models.ts";
 export { forecastVerdict } from "./targets/forecast_verdict.ts";
 export type { Horizon } from "./record/horizon.ts";
 export {
@@ -55,7 +55,7 @@ export {
   type ModelRules,
   modelRules,
   type ModelSetting,
-} from "./models/model_kind.ts";
+} from "./models/model_settings.ts";
 export type { ColumnNames, ObservationStream } from "./run/observation_stream.ts";
 export {
   type FileContent,
@@ -74,7 +74,7 @@ export type {
   WindowModel,
   WindowModelKind,
   WindowModelSizes,
-} from "./models/window_model.ts";
+} from "./models/forecaster.ts";
 export type { ForecastWindow } from "./read/forecast_windows.ts";
 export type { HistoryForecast } from "./models/local/smoothed_forecast.ts";
 export * from "./targets/prediction_table.ts";
@@ -97,7 +97,7 @@ export {
 } from "./record/predictions.ts";
 export type { Predictor } from "./run/predictor.ts";
 export { seriesExperiment, type SeriesKeys, type SeriesProblem } from "./run/series_experiment.ts";
-export * from "./models/series_model.ts";
+export * from "./models/whole_series.ts";
 export * from "./models/neural_models.ts";
 export type {
   FittedModelKind,

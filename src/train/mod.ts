@@ -61,7 +61,6 @@ export {
   type DataDescription,
   type Experiment,
   experimentNamed,
-  loadExperiment,
   type RunSettings,
   settingsOf,
   trainingOptions,

@@ -48,6 +48,7 @@ const data = new Set([
   "ForecastModelSizes",
   "SeriesModelSizes",
   "SeriesNetworkOptions",
+  "WindowModelSizes",
 ]);
 
 /** Functions that pass their options to a function of the table. */

@@ -3,7 +3,7 @@ import { CubicSpline, naturalCubicCoeffs, stack, tensor } from "../../mod.ts";
 import type { ChannelStatistics } from "../../src/data/scaling.ts";
 import { openRows, seriesForm } from "../../src/series/models/series_reading.ts";
 import { parameterCount } from "../../src/nn/layer.ts";
-import { forecastModel, type ForecastModelSizes } from "../../src/series/models/forecast_models.ts";
+import { forecastModel, type ForecastModelSizes } from "../../src/series/models/next_step_models.ts";
 import { imageModel } from "../../tasks/papers/experiments/image_models.ts";
 import { key } from "../../src/tensor/random.ts";
 import { zipFile } from "../data/zip_file.ts";

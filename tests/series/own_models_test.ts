@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { layer } from "../../src/nn/layer.ts";
 import { Linear } from "../../src/nn/linear.ts";
 import { forecast, type Model, openTrained, ownSeriesWith, seriesModels } from "../../src/series/mod.ts";
+import { testLong } from "../devices.ts";
 import { outsideProgram, withOutsideFolder } from "../outside_program.ts";
 
 const rows = Array.from({ length: 80 }, (_, time) => ({ time, x: time + 3 * Math.sin(time / 3) }));
@@ -75,36 +76,39 @@ import { runCommands } from "@weft/weft/commands";
 Deno.exit(await runCommands([ownSeries], Deno.args));
 `;
 
-Deno.test("commands outside the repository load the file of a model, also for predictions and to resume", () =>
-  withOutsideFolder({
-    "commands.ts": program,
-    "mine.ts": new URL("../../examples/own_forecaster.ts", import.meta.url),
-    "empty.ts": "export const model = 1;",
-    "sales.csv": ["time,x", ...rows.map(({ time, x }) => `${time},${x}`)].join("\n"),
-  }, async (folder) => {
-    const run = async (...args: string[]) => {
-      const { code, stdout, stderr } = await outsideProgram(folder, "commands.ts", ...args).output();
-      const [out, error] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
-      return { code, out, error };
-    };
-    const train = ["train", "own-series", "--task", "forecast", "--data", "sales.csv", "--device", "cpu"];
-    const sizes = ["--horizon", "4", "--epochs", "4", "--run", "run"];
-    const trained = await run(...train, ...sizes, "--model", "./mine.ts");
-    assert.equal(trained.code, 0, trained.error);
-    const config = JSON.parse(await Deno.readTextFile(`${folder}/run/config.json`));
-    assert.equal(config.model, await Deno.realPath(`${folder}/mine.ts`));
+testLong(
+  "commands outside the repository load the file of a model, also for predictions and to resume",
+  () =>
+    withOutsideFolder({
+      "commands.ts": program,
+      "mine.ts": new URL("../../examples/own_forecaster.ts", import.meta.url),
+      "empty.ts": "export const model = 1;",
+      "sales.csv": ["time,x", ...rows.map(({ time, x }) => `${time},${x}`)].join("\n"),
+    }, async (folder) => {
+      const run = async (...args: string[]) => {
+        const { code, stdout, stderr } = await outsideProgram(folder, "commands.ts", ...args).output();
+        const [out, error] = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes));
+        return { code, out, error };
+      };
+      const train = ["train", "own-series", "--task", "forecast", "--data", "sales.csv", "--device", "cpu"];
+      const sizes = ["--horizon", "4", "--epochs", "4", "--run", "run"];
+      const trained = await run(...train, ...sizes, "--model", "./mine.ts");
+      assert.equal(trained.code, 0, trained.error);
+      const config = JSON.parse(await Deno.readTextFile(`${folder}/run/config.json`));
+      assert.equal(config.model, await Deno.realPath(`${folder}/mine.ts`));
 
-    const predicted = await run("predict", "run", "sales.csv");
-    assert.equal(predicted.code, 0, predicted.error);
-    const { channels } = JSON.parse(predicted.out);
-    const [answer] = await (await forecast(sales, { ...options, models: [nLinear] })).predict(sales);
-    assert.deepEqual(channels, answer.channels);
-    const resumed = await run("train", "--resume", "run", "--epochs", "5");
-    assert.equal(resumed.code, 0, resumed.error);
+      const predicted = await run("predict", "run", "sales.csv");
+      assert.equal(predicted.code, 0, predicted.error);
+      const { channels } = JSON.parse(predicted.out);
+      const [answer] = await (await forecast(sales, { ...options, models: [nLinear] })).predict(sales);
+      assert.deepEqual(channels, answer.channels);
+      const resumed = await run("train", "--resume", "run", "--epochs", "5");
+      assert.equal(resumed.code, 0, resumed.error);
 
-    for (const [file, message] of [["empty", /no default export/], ["none", /cannot be loaded/]] as const) {
-      const failed = await run(...train, "--model", `./${file}.ts`);
-      assert.equal(failed.code, 1);
-      assert.match(failed.error, message);
-    }
-  }));
+      for (const [file, message] of [["empty", /no default export/], ["none", /cannot be loaded/]] as const) {
+        const failed = await run(...train, "--model", `./${file}.ts`);
+        assert.equal(failed.code, 1);
+        assert.match(failed.error, message);
+      }
+    }),
+);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { key } from "../../src/tensor/random.ts";
 import { tensor } from "../../src/tensor/creation.ts";
 import { ownSeries } from "../../src/series/run/own_series.ts";
-import { modelRules } from "../../src/series/models/model_kind.ts";
+import { modelRules } from "../../src/series/models/model_settings.ts";
 import { loadWeights } from "../../src/train/run/checkpoint.ts";
 import { evaluate } from "../../src/train/evaluate.ts";
 import { settingsOf } from "../../src/train/experiment.ts";

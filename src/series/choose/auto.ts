@@ -9,7 +9,7 @@ import { autoBudget, searchBudget, secondsOfBudget } from "../record/budget.ts";
 import { type CandidateProblem, crossValidate, type CrossValidation } from "./cross_validation.ts";
 import { notFinished, notStarted } from "./candidate_failure.ts";
 import type { ComparedModel, RecordedTraining } from "../record/data_record.ts";
-import { kindNamed, type ModelKind, type ModelSetting } from "../models/model_kind.ts";
+import { kindNamed, type ModelKind, type ModelSetting } from "../models/model_settings.ts";
 import { meanWithError } from "../targets/score.ts";
 import type { SeriesSettings } from "../record/settings.ts";
 

@@ -2,7 +2,7 @@
 import { unitPair } from "../../data/host_random.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Candidate } from "./auto.ts";
-import type { ModelKind } from "../models/model_kind.ts";
+import type { ModelKind } from "../models/model_settings.ts";
 import type { SeriesSettings } from "../record/settings.ts";
 
 /** Values of a setting of a model that a search draws from. */

@@ -3,7 +3,7 @@ import { largest, smallest } from "../../device/min_max.ts";
 import type { Series } from "../../data/series.ts";
 import { BlockMean } from "../record/block_mean.ts";
 import type { RecordedCondensing } from "../record/data_record.ts";
-import type { ModelReading } from "./model_kind.ts";
+import type { ModelReading } from "./model_settings.ts";
 import { defaultWindow } from "./series_reading.ts";
 import type { SeriesSettings } from "../record/settings.ts";
 

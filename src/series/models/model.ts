@@ -1,8 +1,8 @@
 /** Models that users choose by their names. */
 import { OptionError } from "../../device/errors.ts";
 import type { FittedModelKind } from "./series_network.ts";
-import type { SeriesModelKind } from "./series_model.ts";
-import type { WindowModelKind } from "./window_model.ts";
+import type { SeriesModelKind } from "./whole_series.ts";
+import type { WindowModelKind } from "./forecaster.ts";
 
 /**
  * A model for the option `model`: its name, and how it predicts. A model may predict classes and numbers of whole

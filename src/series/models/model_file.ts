@@ -2,6 +2,11 @@
 import { OptionError } from "../../device/errors.ts";
 import { checkModels, type Model } from "./model.ts";
 
+/** Whether a value of the option `model` is the path of a file, instead of a name. */
+export function isModelFile(model: unknown): model is string {
+  return typeof model === "string" && /[./\\]/.test(model);
+}
+
 /**
  * Loads the model that a TypeScript or JavaScript module exports by default.
  *

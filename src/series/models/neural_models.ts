@@ -35,14 +35,14 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { stateSpaceStreams } from "./model_streams.ts";
 import { ensembleStreams, meanOutput } from "./ensemble.ts";
 import { slopeScaleOf } from "./pace.ts";
-import type { ModelSetting } from "./model_kind.ts";
+import type { ModelSetting } from "./model_settings.ts";
 import type {
   FastWeightSizes,
   SeriesCall,
   SeriesModelKind,
   SeriesModelSizes,
   SeriesModelStates,
-} from "./series_model.ts";
+} from "./whole_series.ts";
 import { stepsPerGap } from "./step_size.ts";
 import { type ObservationRows, openRows, type SeriesReading } from "./series_reading.ts";
 

@@ -7,7 +7,7 @@ import { treeFlatten } from "../../tensor/tree.ts";
 import { median } from "../math/median.ts";
 import { selectEvenly } from "../math/select_evenly.ts";
 import type { DataRecord, RecordedPace } from "../record/data_record.ts";
-import type { ModelReading } from "./model_kind.ts";
+import type { ModelReading } from "./model_settings.ts";
 import { seriesForm } from "./series_reading.ts";
 import type { SeriesSettings } from "../record/settings.ts";
 

@@ -1,7 +1,7 @@
 /** All models of users' own series. */
-import { forecastModels } from "./forecast_models.ts";
+import { forecastModels } from "./next_step_models.ts";
 import type { Model } from "./model.ts";
-import { isWarp } from "./model_kind.ts";
+import { isWarp } from "./model_settings.ts";
 import { neuralModels } from "./neural_models.ts";
 import { randomConvolutions } from "./ridge_network.ts";
 import {
@@ -11,7 +11,7 @@ import {
   linear,
   seasonalNaive,
   stepByStep,
-} from "./window_models.ts";
+} from "./forecasters.ts";
 
 /**
  * Whether a model forecasts step by step. WARP does, since its state would otherwise contain weights for every forecast

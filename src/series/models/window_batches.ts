@@ -5,7 +5,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { DataRecord } from "../record/data_record.ts";
 import { continuedOf, type ForecastWindow } from "../read/forecast_windows.ts";
 import type { SeriesNetwork } from "./series_network.ts";
-import type { HistoryModel, WindowInputs } from "./window_model.ts";
+import type { HistoryModel, WindowInputs } from "./forecaster.ts";
 
 /** Windows in the form that the model reads. */
 export type WindowBatch = WindowInputs & {

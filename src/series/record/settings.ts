@@ -8,7 +8,6 @@ import {
   layouts,
   type TableOptions,
 } from "../../data/table/options.ts";
-import { absolutePath } from "../../files/disk.ts";
 import type { MethodName } from "../../solvers/methods.ts";
 import type { RunSettings } from "../../train/experiment.ts";
 import {
@@ -164,17 +163,9 @@ const horizonOption: Option<Horizon> = {
   parse: (text) => Number.isNaN(Number(text)) || text.trim() === "" ? text.trim() : Number(text),
 };
 
-/** Whether a value of the option `model` is the path of a file, instead of a name. */
-export function isModelFile(model: unknown): model is string {
-  return typeof model === "string" && /[./\\]/.test(model);
-}
-
 /** Options of models that read series. */
 export const modelOptions: OptionSchema = {
-  model: {
-    ...textOption({ help: "model: a name, or a file that exports a model" }, "name"),
-    parse: (text) => isModelFile(text) ? absolutePath(text) : text,
-  },
+  model: textOption({ help: "model" }, "name"),
   hidden: sizeOption({ help: "channels of the hidden state" }),
   width: sizeOption({ help: "features of each hidden layer of a vector field" }),
   // Each layer is compiled, so that thousands of layers would take all of the processor.

@@ -12,7 +12,7 @@ import type { RunSummary } from "../../train/run/run_summary.ts";
 import { runFolder } from "../../train/run/run_folder.ts";
 import { openBest } from "../../train/run/trained_run.ts";
 import type { DataRecord } from "../record/data_record.ts";
-import type { ModelExperiment } from "../models/model_kind.ts";
+import type { ModelExperiment } from "../models/model_settings.ts";
 import type { Model } from "../models/model.ts";
 import { ownSeriesWith } from "./own_series.ts";
 import type {

@@ -3,11 +3,17 @@ import type { Key } from "../../tensor/random.ts";
 import { trainingOptions } from "../../train/experiment.ts";
 import { DataError, OptionError } from "../../device/errors.ts";
 import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { absolutePath } from "../../files/disk.ts";
 import { pickOptions } from "../../train/option.ts";
 import { autoKind, autoModel, canChoose, candidatesIn } from "../choose/auto.ts";
 import { countLabels } from "../targets/classification.ts";
 import type { DataRecord } from "../record/data_record.ts";
-import { type ModelExperiment, type ModelKind, modelRules, type ModelSetting } from "../models/model_kind.ts";
+import {
+  type ModelExperiment,
+  type ModelKind,
+  modelRules,
+  type ModelSetting,
+} from "../models/model_settings.ts";
 import type { TaskKind } from "../record/predictions.ts";
 import { tableOptions as readingOptions } from "../read/recorded_series.ts";
 import { typicalDuration } from "../models/pace.ts";
@@ -17,12 +23,11 @@ import { seriesExperiment, targetsOf } from "./series_experiment.ts";
 import { withGivenParts } from "../read/given_parts.ts";
 import { openForecast, prepareForecast } from "./series_forecast.ts";
 import { checkModels, forecastKinds, type Model, wholeSeriesKinds } from "../models/model.ts";
-import { readModel } from "../models/model_file.ts";
+import { isModelFile, readModel } from "../models/model_file.ts";
 import { seriesModels } from "../models/series_models.ts";
 import {
   dataOptions,
   type DataSources,
-  isModelFile,
   modelOptions,
   type SeriesSettings,
   sourcesOf,
@@ -124,7 +129,13 @@ function experimentOf(models: readonly Model[], inMemory?: DataSources): ModelEx
       ...pickOptions(dataOptions, ["drop", "dataSeed", "positiveWeight"], { drop: 0 }),
       ...{
         ...modelOptions,
-        ...pickOptions(modelOptions, ["model", "hidden"], { model: autoModel, hidden: 32 }),
+        ...pickOptions(modelOptions, ["hidden"], { hidden: 32 }),
+      },
+      model: {
+        ...modelOptions.model,
+        ...{ default: autoModel, placeholder: "name or file" },
+        // Runs store the absolute path.
+        parse: (text) => isModelFile(text) ? absolutePath(text) : text,
       },
       ...trainingOptions({ batchSize: 16, learningRate: 0.005 }),
     },
@@ -143,6 +154,7 @@ function experimentOf(models: readonly Model[], inMemory?: DataSources): ModelEx
       "default is delta, or linear for forecasts.",
       `Models of --task classify and regress: ${Object.keys(kindsOf()).join(", ")}.`,
       `Models of --task forecast: ${Object.keys(kindsOf("forecast")).join(", ")}.`,
+      "--model ./mine.ts loads a model: the default export of a module (docs/guides/extending.md).",
     ],
     models: kindsOf,
     async prepare(given, earlier) {

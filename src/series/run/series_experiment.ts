@@ -53,7 +53,7 @@ import {
   type ModelRules,
   modelRules,
   withoutEffect,
-} from "../models/model_kind.ts";
+} from "../models/model_settings.ts";
 import type { SeriesNetworkOptions } from "../models/series_network.ts";
 import { neuralModels } from "../models/neural_models.ts";
 import { onGrid, recordClock } from "../read/time_grid.ts";

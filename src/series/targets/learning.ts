@@ -6,7 +6,7 @@ import { treeFlatten } from "../../tensor/tree.ts";
 import type { Series, Splits } from "../../data/series.ts";
 import type { Task } from "../../train/task.ts";
 import type { DataRecord } from "../record/data_record.ts";
-import { isWarp } from "../models/model_kind.ts";
+import { isWarp } from "../models/model_settings.ts";
 import type { SeriesSettings } from "../record/settings.ts";
 
 /** Minimum number of optimiser steps of a training run whose length is not given. */

@@ -17,7 +17,7 @@ import {
   levels,
   requireErrorQuantiles,
 } from "./error_quantiles.ts";
-import type { WindowModel, WindowModelKind } from "../models/window_model.ts";
+import type { WindowModel, WindowModelKind } from "../models/forecaster.ts";
 import {
   continuedOf,
   type ForecastWindow,

@@ -3,7 +3,7 @@ import { mapSplits } from "../../../src/data/series.ts";
 import { OptionError } from "../../../src/device/errors.ts";
 import { digestOf } from "../../../src/files/digest.ts";
 import type { RecordedSeries } from "../../../src/series/record/data_record.ts";
-import type { ModelExperiment } from "../../../src/series/models/model_kind.ts";
+import type { ModelExperiment } from "../../../src/series/models/model_settings.ts";
 import { randpermArray } from "../../../src/tensor/random.ts";
 import { type Faces, openFaces } from "../data/celeba.ts";
 import { timesUpTo } from "../data/trajectories.ts";

@@ -4,7 +4,7 @@ import type { Scaling } from "../../../src/data/scaling.ts";
 import { treeFlatten } from "../../../src/tensor/tree.ts";
 import type { Task } from "../../../src/train/task.ts";
 import type { ClassificationRules } from "../../../src/series/targets/classification.ts";
-import { isWarp, type ModelExperiment } from "../../../src/series/models/model_kind.ts";
+import { isWarp, type ModelExperiment } from "../../../src/series/models/model_settings.ts";
 import { seriesExperiment, type SeriesProblem } from "../../../src/series/run/series_experiment.ts";
 import type { PaperSeriesSettings } from "./options.ts";
 import { learning, type LearningOptions } from "./recipe.ts";

@@ -26,7 +26,7 @@ import {
   type ModelExperiment,
   type ModelKind,
   modelRules,
-} from "../../../src/series/models/model_kind.ts";
+} from "../../../src/series/models/model_settings.ts";
 import { modelOptions } from "../../../src/series/record/settings.ts";
 import { zeros } from "../../../src/tensor/creation.ts";
 import { foldIn, key, splitKey } from "../../../src/tensor/random.ts";

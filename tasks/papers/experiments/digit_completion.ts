@@ -3,7 +3,7 @@ import type { Splits } from "../../../src/data/series.ts";
 import { OptionError } from "../../../src/device/errors.ts";
 import { digestOf } from "../../../src/files/digest.ts";
 import type { RecordedSeries } from "../../../src/series/record/data_record.ts";
-import type { ModelExperiment } from "../../../src/series/models/model_kind.ts";
+import type { ModelExperiment } from "../../../src/series/models/model_settings.ts";
 import { type Key, randpermArray } from "../../../src/tensor/random.ts";
 import { type Digits, pixelSeries } from "../data/mnist.ts";
 import { valuesOf } from "../recipes/recipe.ts";

@@ -25,7 +25,7 @@ import {
 import type { Task } from "../../../src/train/task.ts";
 import type { TrainedModel } from "../../../src/series/models/trained_model.ts";
 import { drawForecast } from "./draw_forecast.ts";
-import { type ModelExperiment, modelRules } from "../../../src/series/models/model_kind.ts";
+import { type ModelExperiment, modelRules } from "../../../src/series/models/model_settings.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
 import { recipeDefaults } from "./recipe_defaults.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
@@ -33,7 +33,7 @@ import {
   type ForecastModel,
   forecastModel,
   forecastModels,
-} from "../../../src/series/models/forecast_models.ts";
+} from "../../../src/series/models/next_step_models.ts";
 
 /** Rules of the recipe `"paper"`, which the four data sets share. */
 const paper = valuesOf(hourly.rules);

@@ -16,7 +16,7 @@ import { type DataRecord, describeRecord } from "../../../src/series/record/data
 import type { Section } from "../../../src/charts/section.ts";
 import type { Evaluation, Measures, Task } from "../../../src/train/task.ts";
 import type { ForecastSettings } from "./options.ts";
-import type { ForecastModel } from "../../../src/series/models/forecast_models.ts";
+import type { ForecastModel } from "../../../src/series/models/next_step_models.ts";
 import { evaluate } from "../../../src/train/evaluate.ts";
 import { measureForecastBaselines } from "./forecast_baselines.ts";
 import { learning } from "./recipe.ts";

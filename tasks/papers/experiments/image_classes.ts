@@ -1,6 +1,6 @@
 import { type Digits, pixelSeries } from "../data/mnist.ts";
 import type { Series, SeriesSet } from "../../../src/data/series.ts";
-import type { ModelExperiment } from "../../../src/series/models/model_kind.ts";
+import type { ModelExperiment } from "../../../src/series/models/model_settings.ts";
 import { type PaperSeriesSettings, seriesOptions } from "./options.ts";
 import { recipeDefaults } from "./recipe_defaults.ts";
 import { paperExperiment } from "./classification_recipe.ts";

@@ -10,8 +10,8 @@ import {
   recordVersion,
   requireSame,
 } from "../../../src/series/record/data_record.ts";
-import type { ForecastModel, ForecastModelSizes } from "../../../src/series/models/forecast_models.ts";
-import { type ModelExperiment, modelRules } from "../../../src/series/models/model_kind.ts";
+import type { ForecastModel, ForecastModelSizes } from "../../../src/series/models/next_step_models.ts";
+import { type ModelExperiment, modelRules } from "../../../src/series/models/model_settings.ts";
 import type { TrainedModel } from "../../../src/series/models/trained_model.ts";
 import { type Key, key, splitKey } from "../../../src/tensor/random.ts";
 import type { OptionSchema } from "../../../src/train/option.ts";

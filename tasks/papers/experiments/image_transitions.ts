@@ -5,11 +5,11 @@ import type { WARPTransitionOptions } from "../../../src/models/warp/transition.
 import { type Layer, layer } from "../../../src/nn/layer.ts";
 import { Adam } from "../../../src/optim/adam.ts";
 import { cosineDecay, multiplySchedules, warmup } from "../../../src/optim/schedules.ts";
-import { blocksOf } from "../../../src/series/models/forecast_models.ts";
-import type { ModelExperiment } from "../../../src/series/models/model_kind.ts";
+import { blocksOf } from "../../../src/series/models/next_step_models.ts";
+import type { ModelExperiment } from "../../../src/series/models/model_settings.ts";
 import { seriesExperiment, someSeries } from "../../../src/series/run/series_experiment.ts";
 import { openRows } from "../../../src/series/models/series_reading.ts";
-import type { SeriesCall, SeriesModelKind } from "../../../src/series/models/series_model.ts";
+import type { SeriesCall, SeriesModelKind } from "../../../src/series/models/whole_series.ts";
 import type { SeriesSettings } from "../../../src/series/record/settings.ts";
 import { normal } from "../../../src/tensor/random.ts";
 import type { Tensor } from "../../../src/tensor/tensor.ts";

@@ -1,5 +1,5 @@
 import { readSepsis } from "../data/sepsis.ts";
-import type { ModelExperiment } from "../../../src/series/models/model_kind.ts";
+import type { ModelExperiment } from "../../../src/series/models/model_settings.ts";
 import { seriesOptions } from "./options.ts";
 import { kidgerSizes, recipeDefaults, ruleSettings } from "./recipe_defaults.ts";
 import { paperExperiment } from "./classification_recipe.ts";

@@ -3,7 +3,7 @@ import type { Series } from "../../../src/data/series.ts";
 import { spirals as makeSpirals } from "../../../src/data/spirals.ts";
 import { splitKey as splitKey } from "../../../src/tensor/random.ts";
 import { takeColumns } from "../../../src/series/record/data_record.ts";
-import type { ModelExperiment } from "../../../src/series/models/model_kind.ts";
+import type { ModelExperiment } from "../../../src/series/models/model_settings.ts";
 import { drawPath } from "./draw_path.ts";
 import { seriesOptions } from "./options.ts";
 import { paperExperiment } from "./classification_recipe.ts";

@@ -1,7 +1,7 @@
 /** Problems of the UEA archive. */
 import type { Panel } from "../../../src/charts/chart.ts";
 import type { Series, SeriesSet } from "../../../src/data/series.ts";
-import type { ModelExperiment } from "../../../src/series/models/model_kind.ts";
+import type { ModelExperiment } from "../../../src/series/models/model_settings.ts";
 import type { DataRecord } from "../../../src/series/record/data_record.ts";
 import type { TargetKind } from "../../../src/series/record/series_source.ts";
 import { drawPath } from "./draw_path.ts";

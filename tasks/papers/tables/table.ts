@@ -4,7 +4,7 @@ import { hintFor } from "../../../src/device/options.ts";
 import { sha256 } from "../../../src/files/digest.ts";
 import type { RunConfig } from "../../../src/train/run/config.ts";
 import { defaultsOf, flag } from "../../../src/train/option.ts";
-import { kindNamed, unreadSettings } from "../../../src/series/models/model_kind.ts";
+import { kindNamed, unreadSettings } from "../../../src/series/models/model_settings.ts";
 import type { ForecastSettings, PaperSeriesSettings } from "../experiments/options.ts";
 import type { ImageSettings } from "../experiments/images.ts";
 import { experimentNamed } from "../experiments/registry.ts";

@@ -7,7 +7,7 @@ import {
 } from "./autoregression.ts";
 import { autoregressionOrder, fitAutoregression } from "./fit_autoregression.ts";
 import { type HistoryMethod, historyModel } from "./history_model.ts";
-import type { WindowModel, WindowModelSizes } from "../window_model.ts";
+import type { WindowModel, WindowModelSizes } from "../forecaster.ts";
 import { log } from "../../math/elementary.ts";
 
 /** A model that forecasts the history of each channel by an autoregression. */

@@ -5,7 +5,7 @@ import type { ForecastWindow } from "../../read/forecast_windows.ts";
 import { historyOf, wholePast, withWholeSeason } from "../../read/histories.ts";
 import { countKnown, type HistoryForecast } from "./smoothed_forecast.ts";
 import { selectEvenly } from "../../math/select_evenly.ts";
-import type { FitData, HistoryModel, WindowInputs, WindowModel, WindowModelSizes } from "../window_model.ts";
+import type { FitData, HistoryModel, WindowInputs, WindowModel, WindowModelSizes } from "../forecaster.ts";
 
 /** A way to forecast a history. A form is a choice of the parameters; it does not depend on the unit of values. */
 export interface HistoryMethod<Form> {

@@ -2,7 +2,7 @@
 import { type HistoryMethod, historyModel } from "./history_model.ts";
 import { countKnown, forecastHistory, relativeDeviationOf } from "./smoothed_forecast.ts";
 import { smoothHistory, type SmoothingForm, sumOfSquares } from "./smoothing.ts";
-import type { WindowModel, WindowModelSizes } from "../window_model.ts";
+import type { WindowModel, WindowModelSizes } from "../forecaster.ts";
 import { log } from "../../math/elementary.ts";
 
 /** Parameters of a channel of a series: those of its form, and the relative standard deviation of its errors. */

@@ -1,4 +1,4 @@
-/** Kinds of models, by their names for the option `model`. */
+/** Settings of models: which a model reads, their defaults, and the errors of others. */
 import { checkOptions, hintFor, type OptionNames } from "../../device/options.ts";
 import type { Experiment } from "../../train/experiment.ts";
 import { defaultsOf } from "../../train/option.ts";

@@ -6,7 +6,7 @@ import type { ForecastCallOptions } from "../../models/forecaster.ts";
 import { RecurrentForecaster } from "../../models/recurrent.ts";
 import { TransformerForecaster } from "../../models/transformer.ts";
 import { StateSpaceForecaster, type StateSpaceForecasterOptions } from "../../models/diagonal/forecaster.ts";
-import { kindNamed, type ModelKind } from "./model_kind.ts";
+import { kindNamed, type ModelKind } from "./model_settings.ts";
 import { NeuralODE } from "../../models/neural_ode.ts";
 import type { PhysicalForm } from "../../models/warp/physics.ts";
 import type { WARPPredictionBound } from "../../models/warp/readout.ts";

@@ -8,18 +8,12 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { autoregressionModel } from "./local/autoregression_model.ts";
 import { fitLinear } from "./fit_linear.ts";
 import { fitSmoothing } from "./local/fit_smoothing.ts";
-import { forecastModel } from "./forecast_models.ts";
+import { forecastModel } from "./next_step_models.ts";
 import { historyLength } from "../read/histories.ts";
-import type { SeriesModelKind } from "./series_model.ts";
+import type { SeriesModelKind } from "./whole_series.ts";
 import type { SeriesNetwork } from "./series_network.ts";
 import { seasonalNaiveForm, smoothingModel } from "./local/smoothing_model.ts";
-import type {
-  FitData,
-  WindowInputs,
-  WindowModel,
-  WindowModelKind,
-  WindowModelSizes,
-} from "./window_model.ts";
+import type { FitData, WindowInputs, WindowModel, WindowModelKind, WindowModelSizes } from "./forecaster.ts";
 
 /** Options that have no effect on a model that is fitted in closed form, and its number of epochs. */
 const closedForm = {

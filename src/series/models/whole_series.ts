@@ -8,7 +8,7 @@ import type { MethodName } from "../../solvers/methods.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { RecordedPace } from "../record/data_record.ts";
-import type { ModelKind } from "./model_kind.ts";
+import type { ModelKind } from "./model_settings.ts";
 import type { SeriesReading } from "./series_reading.ts";
 
 /** Sizes of fast weights, except their number of features. */
