@@ -127,9 +127,7 @@ export function controlModel(
     }
     return equation.start(read, features);
   };
-  const slope: Equation["slope"] = slopeScale === 1
-    ? equation.slope
-    : (read, y) => equation.slope(read, y).mul(slopeScale);
+  const slope: Equation["slope"] = (read, y) => scaled(equation.slope(read, y), slopeScale);
   const solve = (X: Path, y0: Tensor, times: ArrayLike<number>, chosen: CdeSolveOptions) => {
     const check = chosen.check === true ? axes : chosen.check;
     return solveEquation(X, slope, y0, times, { ...chosen, check }, name);
@@ -198,8 +196,13 @@ export interface SlopeScale {
   slopeScale?: number;
 }
 
+/** Scales a slope. A scale of 1 returns the slope itself. */
+export function scaled(slope: Tensor, scale: number): Tensor {
+  return scale === 1 ? slope : slope.mul(scale);
+}
+
 /** @throws {RangeError} If a scale is not a number above 0. */
-function checkSlopeScale(name: string, scale: number): void {
+export function checkSlopeScale(name: string, scale: number): void {
   if (Number.isFinite(scale) && scale > 0) return;
   throw new RangeError(`${name}: slopeScale is ${scale}, expected a number above 0`);
 }

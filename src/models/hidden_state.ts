@@ -4,7 +4,7 @@ import { checkCounts, parameterOptionNames, type ParameterOptions, type Paramete
 import { Linear } from "../nn/linear.ts";
 import { cdeSolveOptionNames, type CdeSolveOptions } from "../solvers/controlled.ts";
 import type { Key } from "../tensor/random.ts";
-import type { Equation, SlopeScale } from "./along_control.ts";
+import { checkSlopeScale, type Equation, type SlopeScale } from "./along_control.ts";
 import { type StaticFeaturesOptions, StaticState } from "./static_features.ts";
 
 /**
@@ -78,13 +78,14 @@ export const controlledOptionNames: OptionNames<ControlledOptions> = {
   slopeScale: "optional",
 };
 
-/** Checks the names of a model's options, and its sizes. */
+/** Checks the names of a model's options, its sizes, and the scale of its slope. */
 export function checkControlled<O extends ControlledOptions>(
   name: string,
   options: O,
   names: OptionNames<NoInfer<O>>,
 ): void {
   checkOptions(name, options, names);
-  const { inputChannels, hiddenChannels, outputChannels } = options;
+  const { inputChannels, hiddenChannels, outputChannels, slopeScale = 1 } = options;
+  checkSlopeScale(name, slopeScale);
   checkCounts(name, { inputChannels, hiddenChannels, outputChannels });
 }

@@ -3,7 +3,7 @@ import type { LinearParameters } from "../nn/linear.ts";
 import { type Activation, hiddenLayerNames, type HiddenLayers, type MLPParameters } from "../nn/mlp.ts";
 import { checkWord } from "../tensor/checks.ts";
 import { splitKey } from "../tensor/random.ts";
-import { alongControl, type AlongControlModel } from "./along_control.ts";
+import { alongControl, type AlongControlModel, scaled } from "./along_control.ts";
 import {
   checkControlled,
   controlledOptionNames,
@@ -38,6 +38,7 @@ import type { StaticFeaturesCallOptions } from "./static_features.ts";
 export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   checkControlled("NeuralCDE", options, neuralCDEOptionNames);
   const { inputChannels, hiddenChannels, width, depth, form = "full", finalActivation = "tanh" } = options;
+  const { slopeScale = 1, ...others } = options;
   checkWord("NeuralCDE", "form", form, ["full", "rank-one"]);
   const [initial, fieldKey, readout, staticFeatures] = splitKey(options.key, 4);
   const f = MatrixField({
@@ -46,9 +47,10 @@ export function NeuralCDE(options: NeuralCDEOptions): NeuralCDEModel {
   });
   const equation = hiddenState("NeuralCDE", options, { initial, staticFeatures, readout }, {
     parameters: f.parameters,
-    slope: (read, z) => f(z).matmul(read("derivative").expandDims(-1)).squeeze(-1),
+    slope: (read, z) => scaled(f(z), slopeScale).matmul(read("derivative").expandDims(-1)).squeeze(-1),
   });
-  return alongControl("NeuralCDE", options, equation) as NeuralCDEModel;
+  // The matrix is scaled: it has another rounding than a scaled slope.
+  return alongControl("NeuralCDE", others, equation) as NeuralCDEModel;
 }
 
 /** A Neural CDE: a layer that reads a whole control, or observations one by one. */
