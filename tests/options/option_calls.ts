@@ -195,6 +195,11 @@ export const calls: Readonly<Record<string, Call>> = {
     (options) => weft.NeuralCDE({ ...path, ...layers }).stream(options),
     { path: "rectilinear" },
   ],
+  "GRUODE().stream": [(options) => weft.GRUODE(path).stream(options), { path: "rectilinear" }],
+  "DirectNeuralODE().stream": [
+    (options) => weft.DirectNeuralODE({ ...path, ...layers }).stream(options),
+    { path: "rectilinear" },
+  ],
   "NeuralCDE staticFeatures": [
     (staticFeatures) => weft.NeuralCDE({ ...path, ...layers, staticFeatures }),
     { channels: 2 },
