@@ -48,6 +48,12 @@ export function checkOptions<T extends object>(
   }
 }
 
+/** The options of `T` that are set, without the other options of an object. */
+export function pickOptions<T extends object>(options: T, names: OptionNames<T>): T {
+  const set = Object.entries(options).filter(([name, value]) => name in names && value !== undefined);
+  return Object.fromEntries(set) as T;
+}
+
 /** Whether a value can hold options. Arrays, tensors and paths cannot: their members are not options. */
 function isOptionObject(value: unknown): value is object {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;

@@ -1,19 +1,14 @@
-import { checkOptions, type OptionNames } from "../device/options.ts";
-import { checkCount } from "../nn/layer.ts";
+import type { OptionNames } from "../device/options.ts";
 import { hiddenLayerNames, type HiddenLayers, MLP } from "../nn/mlp.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { splitKey } from "../tensor/random.ts";
-import { AlongPath, type AlongPathModel, alongPathOptionNames, type AlongPathOptions } from "./along_path.ts";
-
-/**
- * Options of {@linkcode DirectNeuralODE}, including those of the solver and of the vector field's hidden layers.
- */
-export interface DirectNeuralODEOptions extends AlongPathOptions, HiddenLayers {}
-
-const directNeuralODEOptionNames: OptionNames<DirectNeuralODEOptions> = {
-  ...alongPathOptionNames,
-  ...hiddenLayerNames,
-};
+import { alongControl, type AlongControlModel } from "./along_control.ts";
+import {
+  checkControlled,
+  controlledOptionNames,
+  type ControlledOptions,
+  hiddenState,
+} from "./hidden_state.ts";
 
 /**
  * A direct neural ODE along a control: dh/dt = f([h, X(t)]) with a multi-layer perceptron f with tanh. It is
@@ -35,19 +30,27 @@ const directNeuralODEOptionNames: OptionNames<DirectNeuralODEOptions> = {
  *
  * @throws {RangeError} If a size is not a positive integer (`depth` may be zero).
  */
-export function DirectNeuralODE(given: DirectNeuralODEOptions): AlongPathModel {
-  checkOptions("DirectNeuralODE", given, directNeuralODEOptionNames);
-  const { width, depth, ...options } = given;
-  const { inputChannels, hiddenChannels, key, dtype } = options;
-  checkCount("DirectNeuralODE", "inputChannels", inputChannels);
-  checkCount("DirectNeuralODE", "hiddenChannels", hiddenChannels);
-  const [fieldKey, initial, staticFeatures, readout] = splitKey(key, 4);
-  const network = MLP({
+export function DirectNeuralODE(options: DirectNeuralODEOptions): AlongControlModel {
+  checkControlled("DirectNeuralODE", options, directNeuralODEOptionNames);
+  const { inputChannels, hiddenChannels, width, depth, dtype } = options;
+  const [fieldKey, initial, staticFeatures, readout] = splitKey(options.key, 4);
+  const f = MLP({
     ...{ inputs: hiddenChannels + inputChannels, outputs: hiddenChannels, width, depth },
     ...{ activation: "tanh", key: fieldKey, dtype },
   });
-  return AlongPath("DirectNeuralODE", options, { initial, staticFeatures, readout }, {
-    parameters: network.parameters,
-    slope: (x, h) => network(concatenate([h, x], -1)),
+  const equation = hiddenState("DirectNeuralODE", options, { initial, staticFeatures, readout }, {
+    parameters: f.parameters,
+    slope: (read, h) => f(concatenate([h, read("value")], -1)),
   });
+  return alongControl("DirectNeuralODE", options, equation);
 }
+
+/**
+ * Options of {@linkcode DirectNeuralODE}, including those of the solver and of the vector field's hidden layers.
+ */
+export interface DirectNeuralODEOptions extends ControlledOptions, HiddenLayers {}
+
+const directNeuralODEOptionNames: OptionNames<DirectNeuralODEOptions> = {
+  ...controlledOptionNames,
+  ...hiddenLayerNames,
+};

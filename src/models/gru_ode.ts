@@ -1,11 +1,12 @@
-import { checkOptions } from "../device/options.ts";
-import { checkCount } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { splitKey } from "../tensor/random.ts";
-import { AlongPath, type AlongPathModel, alongPathOptionNames, type AlongPathOptions } from "./along_path.ts";
-
-/** Options of {@linkcode GRUODE}, including those of the solver. */
-export type GRUODEOptions = AlongPathOptions;
+import { alongControl, type AlongControlModel } from "./along_control.ts";
+import {
+  checkControlled,
+  controlledOptionNames,
+  type ControlledOptions,
+  hiddenState,
+} from "./hidden_state.ts";
 
 /**
  * A GRU-ODE (De Brouwer et al., "GRU-ODE-Bayes", 2019): the differential equation of a gated recurrent unit
@@ -32,27 +33,30 @@ export type GRUODEOptions = AlongPathOptions;
  *
  * @throws {RangeError} If a size is not a positive integer.
  */
-export function GRUODE(options: GRUODEOptions): AlongPathModel {
-  checkOptions("GRUODE", options, alongPathOptionNames);
+export function GRUODE(options: GRUODEOptions): AlongControlModel {
+  checkControlled("GRUODE", options, controlledOptionNames);
   const { inputChannels, hiddenChannels: hidden, key, dtype } = options;
-  checkCount("GRUODE", "hiddenChannels", hidden);
   const [inputKey, gatesKey, candidateKey, initial, staticFeatures, readout] = splitKey(key, 6);
   const sizes = { inputs: inputChannels, outputs: 3 * hidden };
   const fromInput = Linear({ ...sizes, bias: false, key: inputKey, dtype });
   const gates = Linear({ inputs: hidden, outputs: 2 * hidden, key: gatesKey, dtype });
   const candidate = Linear({ inputs: hidden, outputs: hidden, key: candidateKey, dtype });
-  return AlongPath("GRUODE", options, { initial, staticFeatures, readout }, {
+  const equation = hiddenState("GRUODE", options, { initial, staticFeatures, readout }, {
     parameters: {
       input: fromInput.parameters,
       gates: gates.parameters,
       candidate: candidate.parameters,
     },
-    slope(x, h) {
-      const input = fromInput(x);
+    slope(read, h) {
+      const input = fromInput(read("value"));
       const both = input.slice(-1, 0, 2 * hidden).add(gates(h)).sigmoid();
       const [reset, update] = [both.slice(-1, 0, hidden), both.slice(-1, hidden)];
       const g = input.slice(-1, 2 * hidden).add(candidate(reset.mul(h))).tanh();
       return update.neg().add(1).mul(g.sub(h));
     },
   });
+  return alongControl("GRUODE", options, equation);
 }
+
+/** Options of {@linkcode GRUODE}, including those of the solver. */
+export type GRUODEOptions = ControlledOptions;

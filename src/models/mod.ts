@@ -15,13 +15,19 @@
  *
  * @module
  */
-export type { FastWeightModelOptions, FastWeightOptions } from "./fast_weight/options.ts";
+export type {
+  FastWeightCallOptions,
+  FastWeightModel,
+  FastWeightModelOptions,
+  FastWeightOptions,
+} from "./fast_weight/options.ts";
 export * from "./cde/neural_cde.ts";
 export type { MatrixForm } from "./cde/matrix_field.ts";
-export type { WindowedModel, WindowedOptions } from "./cde/along_windows.ts";
+export type { WindowedModel } from "./cde/along_windows.ts";
 export * from "./cde/neural_rde.ts";
 export * from "./cde/log_ncde.ts";
-export type { AlongPathModel, AlongPathOptions, ControlledOptions, SlopeScale } from "./along_path.ts";
+export type { AlongControlModel, ControlSource, SlopeScale } from "./along_control.ts";
+export type { ControlledOptions } from "./hidden_state.ts";
 export * from "./gru_ode.ts";
 export * from "./direct_neural_ode.ts";
 export * from "./neural_ode.ts";
@@ -55,8 +61,6 @@ export {
   type SignalSizes,
 } from "./fast_weight/rules.ts";
 export { gatedDeltaRule, gatedOjaRule, type GatedRuleOptions } from "./fast_weight/gated_rules.ts";
-export type { ControlSource } from "./fast_weight/slow_network.ts";
-export type { FastWeightCallOptions, FastWeightModel } from "./fast_weight/along_control.ts";
 export { FastWeight } from "./fast_weight/fast_weight.ts";
 export type { FastWeightLayerSizes } from "./fast_weight/heads.ts";
 export * from "./fast_weight/ode.ts";

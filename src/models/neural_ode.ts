@@ -14,21 +14,6 @@ import { solveOptionNames, type SolveOptions } from "../solvers/solve_options.ts
 import type { Tensor } from "../tensor/tensor.ts";
 
 /**
- * Options of {@linkcode NeuralODE}, including those of the solver and of the vector field's hidden layers.
- */
-export interface NeuralODEOptions extends SolveOptions, ParameterOptions, HiddenLayers {
-  /** Features of the state. */
-  features: number;
-}
-
-const neuralODEOptionNames: OptionNames<NeuralODEOptions> = {
-  ...solveOptionNames,
-  ...parameterOptionNames,
-  ...hiddenLayerNames,
-  features: "required",
-};
-
-/**
  * A neural ordinary differential equation, dy/dt = f(y) with a multi-layer perceptron f with tanh (Chen et
  * al., "Neural Ordinary Differential Equations", 2018; equation 1 of Kidger et al., 2020, without its linear
  * maps, and 3 of Irie et al., 2022). It takes states `(..., features)` at the first time and returns the
@@ -66,3 +51,18 @@ export function NeuralODE(
     return y.permute([...y0.shape.slice(1).map((_, axis) => axis + 1), 0, y0.rank]);
   });
 }
+
+/**
+ * Options of {@linkcode NeuralODE}, including those of the solver and of the vector field's hidden layers.
+ */
+export interface NeuralODEOptions extends SolveOptions, ParameterOptions, HiddenLayers {
+  /** Features of the state. */
+  features: number;
+}
+
+const neuralODEOptionNames: OptionNames<NeuralODEOptions> = {
+  ...solveOptionNames,
+  ...parameterOptionNames,
+  ...hiddenLayerNames,
+  features: "required",
+};

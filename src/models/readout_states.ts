@@ -1,7 +1,6 @@
 import type { OptionNames } from "../device/options.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { lastRows } from "../paths/columns.ts";
-import type { Path } from "../paths/path.ts";
 import { checkTensor, checkWord } from "../tensor/checks.ts";
 import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -44,27 +43,7 @@ export function checkReadout(model: string, { states = "final", lengths }: Reado
 }
 
 /**
- * Solves an equation along a control at the required times, and reads out the states.
- *
- * @param solve Returns the states at some times, `(...batch, times, features)`.
- */
-export function solveAndRead(
-  model: string,
-  X: Path,
-  reading: ReadoutOptions,
-  readout: (states: Tensor) => Tensor,
-  solve: (times: ArrayLike<number>) => Tensor,
-): Tensor {
-  checkReadout(model, reading);
-  const { states = "final", lengths } = reading;
-  const everywhere = states === "all" || lengths !== undefined;
-  const all = solve(everywhere ? X.times : [X.times[0], X.times[X.times.length - 1]]);
-  return readout(chooseStates(model, all, reading));
-}
-
-/**
- * Selects the states that a call asks for from the states `(..., length, features)` at all steps, or at the
- * first and the last step.
+ * Selects the states that a call asks for from the states `(..., length, features)` at all steps.
  */
 export function chooseStates(
   model: string,

@@ -56,6 +56,18 @@ const forms: Record<string, (options?: Partial<FastWeightModelOptions>) => FastW
 };
 
 for (const [name, make] of Object.entries(forms)) {
+  Deno.test(`${name} reads a control with several batch axes, or none`, async () => {
+    const model = make();
+    const expected = model(X, { states: "all" });
+    const nested = CubicSpline(hermiteCubicCoeffs(x.reshape([batch, 1, ...x.shape.slice(1)])));
+    await assertSame(model(nested, { states: "all" }), expected.expandDims(1), 1e-12);
+    const lengths = tensor([[length], [3]], { dtype: "int32" });
+    const ends = stack([expected.select(0, 0).select(0, length - 1), expected.select(0, 1).select(0, 2)]);
+    await assertSame(model(nested, { lengths }), ends.expandDims(1), 1e-12);
+    const single = CubicSpline(hermiteCubicCoeffs(x.select(0, 1)));
+    await assertSame(model(single), expected.select(0, 1).select(0, length - 1), 1e-12);
+  });
+
   Deno.test(`${name} gives an output at every observation, and the last one is the final output`, async () => {
     const model = make();
     const all = model(X, { states: "all" });
@@ -269,6 +281,6 @@ Deno.test("fast weight models reject a control with the wrong number of channels
   const X: Path = LinearInterpolation(normal(key(0), [2, 5, 4], f64));
   assert.throws(
     () => FastWeightCDE(sizes)(X),
-    /FastWeightCDE: the control has values of shape \(2, 4\), expected \(batch, 3\)/,
+    /FastWeightCDE: the control has values of shape \(2, 4\), expected \(\.\.\., 3\), the inputChannels/,
   );
 });

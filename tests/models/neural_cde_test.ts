@@ -42,7 +42,7 @@ const variants: Record<string, Partial<NeuralCDEOptions>> = {
   "a vector field of rank one without hidden layers": { form: "rank-one", depth: 0 },
   "a linear vector field": { depth: 0, finalActivation: "identity" },
   "static features": { staticFeatures: { channels: 3, width: 4 } },
-  "static features alone": { staticFeatures: { channels: 3, width: 4, alone: true } },
+  "static features alone": { staticFeatures: { channels: 3, width: 4 }, initial: false },
 };
 for (const [name, options] of Object.entries(variants)) {
   testLong(`the gradients of a Neural CDE with ${name} agree with central differences`, async () => {
@@ -78,8 +78,9 @@ Deno.test("a rank-one vector field gives rank-one matrices with far fewer parame
 Deno.test("z(t0) depends on static features, with or without X(t0)", async () => {
   const X = spline(normal(key(1), [2, 4, 2], float64));
   const withFeatures = { staticFeatures: { channels: 3, width: 4 } };
-  const [both, alone] = [withFeatures, { staticFeatures: { ...withFeatures.staticFeatures, alone: true } }]
-    .map((options) => NeuralCDE({ ...sizes, key: key(0), ...float64, ...options }));
+  const [both, alone] = [withFeatures, { ...withFeatures, initial: false }].map((options) =>
+    NeuralCDE({ ...sizes, key: key(0), ...float64, ...options })
+  );
   const firstOf = (model: typeof both, x: typeof X, features: Tensor) =>
     model(x, { states: "all", staticFeatures: features }).select(-2, 0);
   const shifted = spline(normal(key(1), [2, 4, 2], float64).add(1));

@@ -4,11 +4,13 @@ import {
   type CausalPath,
   CubicSpline,
   deltaRule,
+  DirectNeuralODE,
   type DType,
   FastWeightCDE,
   FastWeightDirectMap,
   FastWeightODE,
   forwardFill,
+  GRUODE,
   hermiteCubicCoeffs,
   key,
   linearCoeffs,
@@ -47,11 +49,20 @@ type Model =
   & Pick<ReturnType<typeof makeModel>, "stream" | "streamed">
   & ((X: Path, options: ReadoutOptions) => Tensor);
 
+const vectorSizes = { inputChannels: 3, hiddenChannels: 8, outputChannels: 2, stepsPerPiece: 2, key: key(1) };
 const mapSizes = { inputChannels: 3, modelDim: 8, outputChannels: 2, stepsPerPiece: 2, key: key(1) };
 const sizes = { ...mapSizes, heads: 2 };
 /** Models, and whether their prediction at the first observation equals the prediction of the whole series. */
 const models: Record<string, { model: (options?: { dtype: DType }) => Model; fromFirst: boolean }> = {
   NeuralCDE: { model: makeModel, fromFirst: true },
+  GRUODE: {
+    model: (options) => GRUODE({ ...vectorSizes, ...options }),
+    fromFirst: true,
+  },
+  DirectNeuralODE: {
+    model: (options) => DirectNeuralODE({ ...vectorSizes, width: 8, depth: 1, ...options }),
+    fromFirst: true,
+  },
   FastWeightODE: {
     model: (options) => FastWeightODE({ ...sizes, rule: deltaRule(), ...options }),
     fromFirst: true,

@@ -75,8 +75,8 @@ function modelOf<O extends object, M>(
   };
 }
 
-const alongSpline = (model: weft.AlongPathModel, options: never) => model(spline, options);
-const alongWindows = (model: weft.AlongPathModel, options: never) => model(windows, options);
+const alongSpline = (model: weft.WindowedModel, options: never) => model(spline, options);
+const alongWindows = (model: weft.WindowedModel, options: never) => model(windows, options);
 const alongRows = (model: weft.Layer<[x: weft.Tensor, call: never]>, options: never) => model(x, options);
 const all = { states: "all" };
 
@@ -195,9 +195,14 @@ export const calls: Readonly<Record<string, Call>> = {
     (options) => weft.NeuralCDE({ ...path, ...layers }).stream(options),
     { path: "rectilinear" },
   ],
+  "GRUODE().stream": [(options) => weft.GRUODE(path).stream(options), { path: "rectilinear" }],
+  "DirectNeuralODE().stream": [
+    (options) => weft.DirectNeuralODE({ ...path, ...layers }).stream(options),
+    { path: "rectilinear" },
+  ],
   "NeuralCDE staticFeatures": [
     (staticFeatures) => weft.NeuralCDE({ ...path, ...layers, staticFeatures }),
-    { channels: 2, alone: true },
+    { channels: 2 },
   ],
   "GRUODE staticFeatures": [(staticFeatures) => weft.GRUODE({ ...path, staticFeatures }), { channels: 2 }],
   ...modelOf("NeuralRDE", weft.NeuralRDE, { ...path, ...layers, signatureDepth: 2 }, alongWindows, all),

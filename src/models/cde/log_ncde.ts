@@ -1,39 +1,18 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
-import { checkCount } from "../../nn/layer.ts";
-import { MLP } from "../../nn/mlp.ts";
+import type { OptionNames } from "../../device/options.ts";
+import { hiddenLayerNames, type HiddenLayers, MLP } from "../../nn/mlp.ts";
 import { lyndonWords } from "../../paths/signature.ts";
 import { splitKey } from "../../tensor/random.ts";
 import { tidy } from "../../tensor/scope.ts";
 import { treeLeaves } from "../../tensor/tree.ts";
-import {
-  AlongWindows,
-  type WindowedModel,
-  windowedOptionNames,
-  type WindowedOptions,
-} from "./along_windows.ts";
+import { alongWindows, type WindowedModel } from "./along_windows.ts";
 import { columnsAt } from "./column_field.ts";
+import {
+  checkControlled,
+  controlledOptionNames,
+  type ControlledOptions,
+  hiddenState,
+} from "../hidden_state.ts";
 import { pairCoefficients, tripleCoefficients } from "./lie_brackets.ts";
-
-/** Options of {@linkcode LogNCDE}, including those of the solver. */
-export interface LogNCDEOptions extends WindowedOptions {
-  /**
-   * Depth of the log-signatures, 1 to 3. Depth 1 is a Neural CDE with a linear control in each window. Depth 3
-   * has nested brackets; a step takes some `inputChannels` times as many operations as at depth 2.
-   */
-  signatureDepth: number;
-  /**
-   * Factor on the initial weights and biases of the vector field, 1 by default. The authors use 0.001.
-   *
-   * @default {1}
-   */
-  initialScale?: number;
-}
-
-const logNCDEOptionNames: OptionNames<LogNCDEOptions> = {
-  ...windowedOptionNames,
-  signatureDepth: "required",
-  initialScale: "optional",
-};
 
 /**
  * A Log-NCDE (Walker, McLeod, Qin, Cheng, Li, Lyons, "Log Neural Controlled Differential Equations: The Lie
@@ -68,18 +47,16 @@ const logNCDEOptionNames: OptionNames<LogNCDEOptions> = {
  * not 1, 2 or 3.
  */
 export function LogNCDE(options: LogNCDEOptions): WindowedModel {
-  checkOptions("LogNCDE", options, logNCDEOptionNames);
-  const { signatureDepth, initialScale = 1, ...rest } = options;
-  const { inputChannels: channels, hiddenChannels: hidden, width, depth, key, dtype } = rest;
-  checkCount("LogNCDE", "inputChannels", channels);
-  checkCount("LogNCDE", "hiddenChannels", hidden);
+  checkControlled("LogNCDE", options, logNCDEOptionNames);
+  const { inputChannels: channels, hiddenChannels: hidden, width, depth, dtype } = options;
+  const { signatureDepth, initialScale = 1 } = options;
   if (![1, 2, 3].includes(signatureDepth)) {
     throw new RangeError(`LogNCDE: signatureDepth is ${signatureDepth}, expected 1, 2 or 3`);
   }
   if (!(initialScale > 0 && initialScale < Infinity)) {
     throw new RangeError(`LogNCDE: initialScale is ${initialScale}, expected a positive number`);
   }
-  const [initial, staticFeatures, fieldKey, readout] = splitKey(key, 4);
+  const [initial, staticFeatures, fieldKey, readout] = splitKey(options.key, 4);
   const network = MLP({ inputs: hidden, outputs: hidden * channels, width, depth, key: fieldKey, dtype });
   if (initialScale !== 1) {
     tidy(() => treeLeaves(network.parameters).forEach((x) => x.assign(x.mul(initialScale))));
@@ -90,10 +67,11 @@ export function LogNCDE(options: LogNCDEOptions): WindowedModel {
   const [{ weight }] = network.parameters.layers;
   const pairsOf = pairCoefficients(channels, pairs, weight);
   const triplesOf = tripleCoefficients(channels, triples, weight);
-  return AlongWindows("LogNCDE", rest, { initial, staticFeatures, readout }, {
+  const equation = hiddenState("LogNCDE", options, { initial, staticFeatures, readout }, {
     parameters: network.parameters,
     words: words.length,
-    slope(logsignature, z) {
+    slope(read, z) {
+      const logsignature = read("derivative");
       const fields = columnsAt(network.parameters, hidden, channels, z);
       const { columns } = fields;
       const linear = columns.matmul(logsignature.slice(-1, 0, channels).expandDims(-1)).squeeze(-1);
@@ -113,4 +91,27 @@ export function LogNCDE(options: LogNCDEOptions): WindowedModel {
       return linear.add(fields.alongEach(directions.add(moved).sub(brackets))).add(fields.second(m));
     },
   });
+  return alongWindows("LogNCDE", options, equation);
 }
+
+/** Options of {@linkcode LogNCDE}, including those of the solver. */
+export interface LogNCDEOptions extends ControlledOptions, HiddenLayers {
+  /**
+   * Depth of the log-signatures, 1 to 3. Depth 1 is a Neural CDE with a linear control in each window. Depth 3
+   * has nested brackets; a step takes some `inputChannels` times as many operations as at depth 2.
+   */
+  signatureDepth: number;
+  /**
+   * Factor on the initial weights and biases of the vector field, 1 by default. The authors use 0.001.
+   *
+   * @default {1}
+   */
+  initialScale?: number;
+}
+
+const logNCDEOptionNames: OptionNames<LogNCDEOptions> = {
+  ...controlledOptionNames,
+  ...hiddenLayerNames,
+  signatureDepth: "required",
+  initialScale: "optional",
+};

@@ -1,35 +1,17 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import type { OptionNames } from "../../device/options.ts";
 import { checkCount } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
-import { type Activation, activationFunction } from "../../nn/mlp.ts";
+import { type Activation, activationFunction, hiddenLayerNames, type HiddenLayers } from "../../nn/mlp.ts";
 import { logsignatureChannels } from "../../paths/signature.ts";
 import { splitKey } from "../../tensor/random.ts";
+import { alongWindows, type WindowedModel } from "./along_windows.ts";
 import {
-  AlongWindows,
-  type WindowedModel,
-  windowedOptionNames,
-  type WindowedOptions,
-} from "./along_windows.ts";
+  checkControlled,
+  controlledOptionNames,
+  type ControlledOptions,
+  hiddenState,
+} from "../hidden_state.ts";
 import { Trunk } from "./matrix_field.ts";
-
-/** Options of {@linkcode NeuralRDE}, including those of the solver. */
-export interface NeuralRDEOptions extends WindowedOptions {
-  /** Depth of the log-signatures, 1 to 4. */
-  signatureDepth: number;
-  /**
-   * Activation of the vector field. `"identity"` by default, as in the authors' code; `"tanh"` as in a
-   * {@linkcode NeuralCDE}.
-   *
-   * @default {"identity"}
-   */
-  finalActivation?: Activation;
-}
-
-const neuralRDEOptionNames: OptionNames<NeuralRDEOptions> = {
-  ...windowedOptionNames,
-  signatureDepth: "required",
-  finalActivation: "optional",
-};
 
 /**
  * A neural rough differential equation (Morrill et al., "Neural Rough Differential Equations for Long Time
@@ -56,23 +38,41 @@ const neuralRDEOptionNames: OptionNames<NeuralRDEOptions> = {
  * 1 to 4.
  */
 export function NeuralRDE(options: NeuralRDEOptions): WindowedModel {
-  checkOptions("NeuralRDE", options, neuralRDEOptionNames);
-  const { signatureDepth, finalActivation = "identity", ...rest } = options;
-  const { inputChannels, hiddenChannels, width, depth, key, dtype } = rest;
-  checkCount("NeuralRDE", "hiddenChannels", hiddenChannels);
+  checkControlled("NeuralRDE", options, neuralRDEOptionNames);
+  const { inputChannels, hiddenChannels, width, depth, signatureDepth, dtype } = options;
   checkCount("NeuralRDE", "depth", depth, 0);
   const words = logsignatureChannels(inputChannels, signatureDepth);
-  const [initial, staticFeatures, trunkKey, outputKey, readout] = splitKey(key, 5);
+  const [initial, staticFeatures, trunkKey, outputKey, readout] = splitKey(options.key, 5);
   const trunk = Trunk({ inputs: hiddenChannels, width, depth, lastActivation: "tanh", key: trunkKey, dtype });
   const output = Linear({ inputs: trunk.features, outputs: hiddenChannels * words, key: outputKey, dtype });
-  const activation = activationFunction(finalActivation);
-  return AlongWindows("NeuralRDE", rest, { initial, staticFeatures, readout }, {
+  const activation = activationFunction(options.finalActivation ?? "identity");
+  const equation = hiddenState("NeuralRDE", options, { initial, staticFeatures, readout }, {
     parameters: { ...trunk.parameters, output: output.parameters },
     words,
-    slope(logsignature, z) {
-      const matrix = activation(output(trunk.apply(z)));
-      return matrix.reshape([...z.shape.slice(0, -1), hiddenChannels, words])
-        .matmul(logsignature.expandDims(-1)).squeeze(-1);
+    slope(read, z) {
+      const f = activation(output(trunk.apply(z))).reshape([...z.shape, words]);
+      return f.matmul(read("derivative").expandDims(-1)).squeeze(-1);
     },
   });
+  return alongWindows("NeuralRDE", options, equation);
 }
+
+/** Options of {@linkcode NeuralRDE}, including those of the solver. */
+export interface NeuralRDEOptions extends ControlledOptions, HiddenLayers {
+  /** Depth of the log-signatures, 1 to 4. */
+  signatureDepth: number;
+  /**
+   * Activation of the vector field. `"identity"` by default, as in the authors' code; `"tanh"` as in a
+   * {@linkcode NeuralCDE}.
+   *
+   * @default {"identity"}
+   */
+  finalActivation?: Activation;
+}
+
+const neuralRDEOptionNames: OptionNames<NeuralRDEOptions> = {
+  ...controlledOptionNames,
+  ...hiddenLayerNames,
+  signatureDepth: "required",
+  finalActivation: "optional",
+};

@@ -1,34 +1,8 @@
 import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { checkWord } from "../../tensor/checks.ts";
-import type { FastWeightModel } from "./along_control.ts";
-import { fastWeightAlongControl } from "./fast_weight.ts";
-import { fastWeightModelOptionNames, type FastWeightModelOptions } from "./options.ts";
-
-/** Options of {@linkcode FastWeightCDE}. */
-export interface FastWeightCDEOptions extends FastWeightModelOptions {
-  /**
-   * Source of the keys. Values come from the other source.
-   *
-   * @default {"derivative"}
-   */
-  keys?: "value" | "derivative" | "derivative only";
-  /**
-   * Whether to apply a layer norm and a second linear map after the projection of the values, as in the
-   * authors' code for EigenWorms. `false` by default, as in the paper.
-   *
-   * @default {false}
-   */
-  normalizeValues?: boolean;
-  /** Whether to transpose W for the query. By default true for keys from `"value"`, otherwise false. */
-  transposeQuery?: boolean;
-}
-
-const fastWeightCDEOptionNames: OptionNames<FastWeightCDEOptions> = {
-  ...fastWeightModelOptionNames,
-  keys: "optional",
-  normalizeValues: "optional",
-  transposeQuery: "optional",
-};
+import { alongControl } from "../along_control.ts";
+import { fastWeightEquation } from "./fast_weight.ts";
+import { type FastWeightModel, fastWeightModelOptionNames, type FastWeightModelOptions } from "./options.ts";
 
 /**
  * Controlled differential equations of fast weights (Irie et al., 2022, section 3.2, equations 23 to 25 and
@@ -66,10 +40,37 @@ export function FastWeightCDE(options: FastWeightCDEOptions): FastWeightModel {
   checkOptions("FastWeightCDE", options, fastWeightCDEOptionNames);
   const { keys = "derivative", transposeQuery = keys === "value", ...rest } = options;
   checkWord("FastWeightCDE", "keys", keys, ["value", "derivative", "derivative only"]);
-  return fastWeightAlongControl("FastWeightCDE", {
+  const equation = fastWeightEquation("FastWeightCDE", {
     ...rest,
     keysFrom: keys === "value" ? "value" : "derivative",
     valuesFrom: keys === "derivative" ? "value" : "derivative",
     transposeQuery,
   });
+  return alongControl("FastWeightCDE", options, equation);
 }
+
+/** Options of {@linkcode FastWeightCDE}. */
+export interface FastWeightCDEOptions extends FastWeightModelOptions {
+  /**
+   * Source of the keys. Values come from the other source.
+   *
+   * @default {"derivative"}
+   */
+  keys?: "value" | "derivative" | "derivative only";
+  /**
+   * Whether to apply a layer norm and a second linear map after the projection of the values, as in the
+   * authors' code for EigenWorms. `false` by default, as in the paper.
+   *
+   * @default {false}
+   */
+  normalizeValues?: boolean;
+  /** Whether to transpose W for the query. By default true for keys from `"value"`, otherwise false. */
+  transposeQuery?: boolean;
+}
+
+const fastWeightCDEOptionNames: OptionNames<FastWeightCDEOptions> = {
+  ...fastWeightModelOptionNames,
+  keys: "optional",
+  normalizeValues: "optional",
+  transposeQuery: "optional",
+};

@@ -5,32 +5,11 @@ import { Linear } from "../../nn/linear.ts";
 import { hiddenLayerNames, type HiddenLayers, MLP } from "../../nn/mlp.ts";
 import { splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { StaticNetwork } from "../static_features.ts";
-import { alongControl, type FastWeightModel } from "./along_control.ts";
+import { alongControl } from "../along_control.ts";
+import { checkStaticFeatures, StaticNetwork } from "../static_features.ts";
 import { product } from "./heads.ts";
-import type { FastWeightModelOptions } from "./options.ts";
+import { fastWeightCallNames, type FastWeightModel, type FastWeightModelOptions } from "./options.ts";
 import { OutputBlock } from "./output_block.ts";
-
-/** Options of {@linkcode FastWeightDirectMap}. The hidden layers are those of the network F. */
-export interface FastWeightDirectMapOptions
-  extends Omit<FastWeightModelOptions, "modelDim" | "heads" | "rule" | "layers">, HiddenLayers {
-  /** Rows of W, and features of W(T) x(T). */
-  modelDim: number;
-}
-
-const directMapOptionNames: OptionNames<FastWeightDirectMapOptions> = {
-  ...cdeSolveOptionNames,
-  ...parameterOptionNames,
-  ...hiddenLayerNames,
-  inputChannels: "required",
-  outputChannels: "required",
-  modelDim: "required",
-  slopeScale: "optional",
-  feedForward: "optional",
-  controlsFrom: "optional",
-  staticFeatures: "optional",
-  dropout: "optional",
-};
 
 /**
  * A controlled differential equation of fast weights without a learning rule (Irie et al., 2022, equation
@@ -56,14 +35,13 @@ const directMapOptionNames: OptionNames<FastWeightDirectMapOptions> = {
  */
 export function FastWeightDirectMap(options: FastWeightDirectMapOptions): FastWeightModel {
   checkOptions("FastWeightDirectMap", options, directMapOptionNames);
-  const { inputChannels, modelDim, outputChannels, feedForward = 4 * modelDim, width, depth, ...rest } =
-    options;
-  const { dropout = 0, staticFeatures, key, dtype, ...solver } = rest;
   const name = "FastWeightDirectMap";
+  const { inputChannels, modelDim, feedForward = 4 * modelDim, width, depth, dropout = 0 } = options;
+  const { staticFeatures, dtype } = options;
   checkCounts(name, { inputChannels, modelDim, feedForward });
   checkCount(name, "depth", depth, 0);
   const size = modelDim * inputChannels;
-  const keys = splitKey(key, 4);
+  const keys = splitKey(options.key, 4);
   const initial = staticFeatures
     ? StaticNetwork(name, staticFeatures, { outputs: size, key: keys[0], dtype })
     : Linear({ inputs: inputChannels, outputs: size, key: keys[0], dtype });
@@ -74,15 +52,44 @@ export function FastWeightDirectMap(options: FastWeightDirectMapOptions): FastWe
   const block = OutputBlock({ modelDim, feedForward, project: false, dropout, key: keys[2], dtype });
   const asMatrix = (w: Tensor) => w.reshape([...w.shape.slice(0, -1), modelDim, inputChannels]);
 
-  return alongControl({
+  return alongControl(name, options, {
+    channels: inputChannels,
+    features: modelDim,
+    readoutKey: keys[3],
+    callNames: fastWeightCallNames,
     parameters: { initial: initial.parameters, vectorField: field.parameters, ...block.parameters },
     axes: ["value", "key"],
-    start: (read, features) => asMatrix(initial(features ?? read("value"))),
+    start(read, features) {
+      const x0 = read("value");
+      checkStaticFeatures(name, features, staticFeatures, x0.shape.slice(0, -1));
+      return asMatrix(initial(features ?? x0));
+    },
     slope(read, w) {
       const map = field(w.flatten(-2));
       const matrix = map.reshape([...map.shape.slice(0, -1), size, inputChannels]);
       return asMatrix(product(matrix, read("derivative")));
     },
     output: (read, w, key) => block(product(w, read("value")).expandDims(-2), { key }),
-  }, { name, inputChannels, outputChannels, modelDim, staticFeatures, solver, key: keys[3], dtype });
+  });
 }
+
+/** Options of {@linkcode FastWeightDirectMap}. The hidden layers are those of the network F. */
+export interface FastWeightDirectMapOptions
+  extends Omit<FastWeightModelOptions, "modelDim" | "heads" | "rule" | "layers">, HiddenLayers {
+  /** Rows of W, and features of W(T) x(T). */
+  modelDim: number;
+}
+
+const directMapOptionNames: OptionNames<FastWeightDirectMapOptions> = {
+  ...cdeSolveOptionNames,
+  ...parameterOptionNames,
+  ...hiddenLayerNames,
+  inputChannels: "required",
+  outputChannels: "required",
+  modelDim: "required",
+  slopeScale: "optional",
+  feedForward: "optional",
+  controlsFrom: "optional",
+  staticFeatures: "optional",
+  dropout: "optional",
+};

@@ -6,12 +6,13 @@ import { scanSequences, zeroState } from "../../nn/recurrent.ts";
 import { zeros } from "../../tensor/creation.ts";
 import { foldIn, type Key, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import type { Reading } from "../along_control.ts";
 import { checkReadout, chooseStates, keyedReadoutNames, type ReadoutOptions } from "../readout_states.ts";
 import { checkSequences, sequenceOptionNames, type SequenceOptions } from "../sequences.ts";
 import { checkSizes, type FastWeightLayerSizes, layerSizeNames, product } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
 import { checkRule, type LearningRule } from "./rules.ts";
-import { type Reading, SlowNetwork } from "./slow_network.ts";
+import { SlowNetwork } from "./slow_network.ts";
 
 /** Options of {@linkcode DeltaNet}, {@linkcode LinearTransformer} and {@linkcode RecurrentFWP}. */
 export interface DiscreteFastWeightOptions extends SequenceOptions, FastWeightLayerSizes {

@@ -1,9 +1,14 @@
 import { checkOptions } from "../../device/options.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { splitKey } from "../../tensor/random.ts";
-import { alongControl, type FastWeightModel, type WeightSolve } from "./along_control.ts";
-import { FastWeightLayers, type WeightEquation } from "./layers.ts";
-import { fastWeightOptionNames, type FastWeightOptions } from "./options.ts";
+import { alongControl, type Equation } from "../along_control.ts";
+import { FastWeightLayers } from "./layers.ts";
+import {
+  fastWeightCallNames,
+  type FastWeightModel,
+  fastWeightOptionNames,
+  type FastWeightOptions,
+} from "./options.ts";
 import { hebbRule } from "./rules.ts";
 
 /**
@@ -20,8 +25,8 @@ import { hebbRule } from "./rules.ts";
  * only on the control is computed for all times at once. The solve itself contains the rule, and all layers
  * above the first.
  *
- * The model takes a control with values `(batch, inputChannels)`. It returns `(batch, outputChannels)`, or
- * `(batch, length, outputChannels)` for all states. The default step size of fixed-step methods is the
+ * The model takes a control with values `(..., inputChannels)`. It returns `(..., outputChannels)`, or `(...,
+ * length, outputChannels)` for all states. The default step size of fixed-step methods is the
  * smallest gap between observations. With `check: true`, the first non-finite state throws an error with its
  * time, sample and head.
  *
@@ -32,26 +37,17 @@ import { hebbRule } from "./rules.ts";
  */
 export function FastWeight(options: FastWeightOptions): FastWeightModel {
   checkOptions("FastWeight", options, fastWeightOptionNames);
-  return fastWeightAlongControl("FastWeight", options);
+  return alongControl("FastWeight", options, fastWeightEquation("FastWeight", options));
 }
 
-/** The solver or the equation of a model that differs from {@linkcode FastWeight}. */
-interface FastWeightVariant {
-  /** The solver of the equation. */
-  solve?: WeightSolve;
-  /** Modifies the equation. */
-  change?: (equation: WeightEquation) => WeightEquation;
-}
-
-/** A {@linkcode FastWeight} with another name, for error messages. */
-export function fastWeightAlongControl(
-  name: string,
-  options: FastWeightOptions,
-  { solve, change = (equation) => equation }: FastWeightVariant = {},
-): FastWeightModel {
-  const { inputChannels, modelDim, heads, outputChannels, layers = 1, feedForward = 4 * modelDim, ...rest } =
-    options;
+/** The equation of a {@linkcode FastWeight} with a name for messages. */
+export function fastWeightEquation(name: string, options: FastWeightOptions): Equation {
   const {
+    inputChannels,
+    modelDim,
+    heads,
+    layers = 1,
+    feedForward = 4 * modelDim,
     rule = hebbRule(),
     keysFrom = "value",
     valuesFrom = "keys",
@@ -60,10 +56,8 @@ export function fastWeightAlongControl(
     staticFeatures,
     controlsFrom = "weights",
     dropout = 0,
-    key,
     dtype,
-    ...solver
-  } = rest;
+  } = options;
   checkWord(name, "keysFrom", keysFrom, ["value", "derivative"]);
   checkWord(name, "valuesFrom", valuesFrom, ["keys", "value", "derivative"]);
   checkWord(name, "controlsFrom", controlsFrom, ["weights", "slopes"]);
@@ -73,12 +67,10 @@ export function fastWeightAlongControl(
         'valuesFrom "value" or "derivative"',
     );
   }
-  const keys = splitKey(key);
+  const [key, readoutKey] = splitKey(options.key);
   const equation = FastWeightLayers(name, {
     ...{ inputChannels, modelDim, heads, layers, feedForward, rule, keysFrom, valuesFrom },
-    ...{ normalizeValues, transposeQuery, staticFeatures, controlsFrom, dropout, key: keys[0], dtype },
+    ...{ normalizeValues, transposeQuery, staticFeatures, controlsFrom, dropout, key, dtype },
   });
-  return alongControl(change(equation), {
-    ...{ name, inputChannels, outputChannels, modelDim, staticFeatures, solver, solve, key: keys[1], dtype },
-  });
+  return { ...equation, readoutKey, callNames: fastWeightCallNames };
 }

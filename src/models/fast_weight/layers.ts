@@ -1,29 +1,16 @@
 import type { CdeSolveOptions } from "../../solvers/controlled.ts";
-import { checkCount, type ParameterTree } from "../../nn/layer.ts";
+import { checkCount } from "../../nn/layer.ts";
 import { stack } from "../../tensor/functions.ts";
-import { foldIn, type Key, splitKey } from "../../tensor/random.ts";
+import { foldIn, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import { type Equation, onceEach, type Reading } from "../along_control.ts";
+import { checkStaticFeatures } from "../static_features.ts";
 import { checkSizes, product } from "./heads.ts";
 import type { FastWeightOptions } from "./options.ts";
 import { OutputBlock } from "./output_block.ts";
 import { checkRule } from "./rules.ts";
-import { type ControlSource, type Reading, SlowNetwork } from "./slow_network.ts";
+import { SlowNetwork } from "./slow_network.ts";
 import { StaticWeights } from "./static_weights.ts";
-
-/** The differential equation of fast weights along a control, and their outputs for queries. */
-export interface WeightEquation {
-  readonly parameters: { readonly [name: string]: ParameterTree };
-  /** Names of the axes of W after the batch. */
-  readonly axes: readonly string[];
-  /** W(t0), from the control at t0 or from static features `(batch, channels)`. */
-  start(read: Reading, staticFeatures?: Tensor): Tensor;
-  /** dW/ds. */
-  slope(read: Reading, w: Tensor): Tensor;
-  /**
-   * Output of W for the query, `(..., modelDim)`. `key` turns dropout on; `first` reads the control at t0.
-   */
-  output(read: Reading, w: Tensor, key?: Key, first?: Reading): Tensor;
-}
 
 /** Options of {@linkcode FastWeightLayers}. */
 type FastWeightLayersOptions =
@@ -48,7 +35,10 @@ type FastWeightLayersOptions =
  * layers, heads, values, keys)` for several. In the first layer everything except the rule depends only on
  * the control; in later layers the keys, values and rates depend on the state.
  */
-export function FastWeightLayers(model: string, options: FastWeightLayersOptions): WeightEquation {
+export function FastWeightLayers(
+  model: string,
+  options: FastWeightLayersOptions,
+): Omit<Equation, "readoutKey"> {
   const { inputChannels, modelDim, heads, layers: count, feedForward, rule, transposeQuery } = options;
   const { staticFeatures, dropout, dtype } = options;
   checkRule(model, rule);
@@ -93,12 +83,15 @@ export function FastWeightLayers(model: string, options: FastWeightLayersOptions
   const separate = (w: Tensor) => count === 1 ? [w] : layers.map((_, l) => w.select(-4, l));
 
   return {
+    channels: inputChannels,
+    features: modelDim,
     parameters: {
       layers: layers.map(({ slow, block }) => ({ ...slow.parameters, ...block.parameters })),
       ...(initial ? { staticFeatures: initial.parameters } : {}),
     },
     axes: [...count === 1 ? [] : ["layer"], "head", "value", "key"],
     start(read, features) {
+      checkStaticFeatures(model, features, staticFeatures, read("value").shape.slice(0, -1));
       const first = initial && features ? initial(features) : rule(layers[0].slow.signals(read));
       return join(layers.map((_, l) => l === 0 ? first : first.zerosLike()));
     },
@@ -112,15 +105,5 @@ export function FastWeightLayers(model: string, options: FastWeightLayersOptions
       const last = count - 1;
       return layers[last].block(recall(last, controls(read, weights)[last], weights[last]), { key });
     },
-  };
-}
-
-/** Caches the value and the derivative of a control. Each is computed on first use. */
-function onceEach(read: Reading): Reading {
-  const known = new Map<ControlSource, Tensor>();
-  return (source) => {
-    const value = known.get(source) ?? read(source);
-    known.set(source, value);
-    return value;
   };
 }

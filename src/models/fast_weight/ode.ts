@@ -1,7 +1,7 @@
 import { checkOptions } from "../../device/options.ts";
-import type { FastWeightModel } from "./along_control.ts";
-import { fastWeightAlongControl } from "./fast_weight.ts";
-import { fastWeightModelOptionNames, type FastWeightModelOptions } from "./options.ts";
+import { alongControl } from "../along_control.ts";
+import { fastWeightEquation } from "./fast_weight.ts";
+import { type FastWeightModel, fastWeightModelOptionNames, type FastWeightModelOptions } from "./options.ts";
 
 /**
  * The direct neural ODE (Irie et al., 2022, section 3.1, equations 18 to 21 and 28 to 32). Keys, values and
@@ -30,5 +30,5 @@ import { fastWeightModelOptionNames, type FastWeightModelOptions } from "./optio
  */
 export function FastWeightODE(options: FastWeightModelOptions): FastWeightModel {
   checkOptions("FastWeightODE", options, fastWeightModelOptionNames);
-  return fastWeightAlongControl("FastWeightODE", options);
+  return alongControl("FastWeightODE", options, fastWeightEquation("FastWeightODE", options));
 }

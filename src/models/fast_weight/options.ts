@@ -2,11 +2,13 @@ import type { OptionNames } from "../../device/options.ts";
 import { parameterOptionNames, type ParameterOptions } from "../../nn/layer.ts";
 import type { CdeSolveOptions } from "../../solvers/cdeint.ts";
 import { cdeSolveOptionNames } from "../../solvers/controlled.ts";
-import type { SlopeScale } from "../along_path.ts";
-import type { StaticFeaturesOptions } from "../static_features.ts";
+import type { Key } from "../../tensor/random.ts";
+import type { Tensor } from "../../tensor/tensor.ts";
+import type { AlongControlModel, ControlSource, SlopeScale } from "../along_control.ts";
+import { pathCallNames, type ReadoutOptions } from "../readout_states.ts";
+import type { StaticFeaturesCallOptions, StaticFeaturesOptions } from "../static_features.ts";
 import { type FastWeightLayerSizes, layerSizeNames } from "./heads.ts";
 import type { LearningRule } from "./rules.ts";
-import type { ControlSource } from "./slow_network.ts";
 
 /** Options of {@linkcode FastWeight}, including those of the solver. */
 export interface FastWeightOptions
@@ -85,4 +87,24 @@ export const fastWeightOptionNames: OptionNames<FastWeightOptions> = {
   valuesFrom: "optional",
   normalizeValues: "optional",
   transposeQuery: "optional",
+};
+
+/** A model of fast weights along a control. */
+export type FastWeightModel = AlongControlModel<FastWeightCallOptions>;
+
+/** Options of a call. */
+export interface FastWeightCallOptions extends ReadoutOptions, StaticFeaturesCallOptions {
+  /**
+   * The fast weights at the first time, instead of those that the model computes: `(..., heads, values,
+   * keys)`, or `(..., layers, heads, values, keys)` with several layers.
+   */
+  initial?: Tensor;
+  /** Random key of dropout. Giving a key turns dropout on, for training. */
+  key?: Key;
+}
+
+export const fastWeightCallNames: OptionNames<FastWeightCallOptions> = {
+  ...pathCallNames,
+  initial: "optional",
+  key: "optional",
 };

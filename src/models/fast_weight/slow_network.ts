@@ -3,15 +3,10 @@ import { LayerNorm } from "../../nn/layer_norm.ts";
 import { Linear } from "../../nn/linear.ts";
 import { splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import type { ControlSource, Reading } from "../along_control.ts";
 import { type HeadSizes, inHeads } from "./heads.ts";
 import { type LinearLayer, normalizedMap } from "./normalized_map.ts";
 import type { Signals, SignalSizes } from "./rules.ts";
-
-/** A quantity of a control: its value x(s) or its derivative x'(s). */
-export type ControlSource = "value" | "derivative";
-
-/** A control at fixed times. Returns its value or its derivative, `(..., channels)`. */
-export type Reading = (source: ControlSource) => Tensor;
 
 /** Options of {@linkcode QueryNetwork}. */
 interface QueryNetworkOptions extends ParameterOptions, HeadSizes {

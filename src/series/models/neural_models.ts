@@ -25,7 +25,7 @@ import { Transformer } from "../../models/transformer.ts";
 import type { WARPTransitionOptions } from "../../models/warp/transition.ts";
 import { WARP } from "../../models/warp/warp.ts";
 import { type Layer, layer } from "../../nn/layer.ts";
-import type { SlopeScale } from "../../models/along_path.ts";
+import type { SlopeScale } from "../../models/along_control.ts";
 import { CubicSpline } from "../../paths/cubic_spline.ts";
 import { LinearInterpolation } from "../../paths/linear.ts";
 import type { Path } from "../../paths/path.ts";
@@ -129,12 +129,6 @@ function atObservations(
   );
 }
 
-/** Removes the option `alone`, which only a Neural CDE has. */
-function withoutAlone<S extends Pick<SeriesModelSizes, "staticFeatures">>(sizes: S): S {
-  const { channels, width } = sizes.staticFeatures ?? {};
-  return channels === undefined ? sizes : { ...sizes, staticFeatures: { channels, width } };
-}
-
 /** Wraps a model without dropout: its calls do not take a key. */
 function withoutDropout(
   model: Layer<[X: Path, call: Omit<SeriesCall, "key">]> & Pick<PathModel, "streamed">,
@@ -155,7 +149,7 @@ function direct(rule: LearningRule): SeriesModelKind {
     [...solver, ...fastWeights],
     "values",
     ({ hidden, width: _, depth: __, ...sizes }, weights) =>
-      FastWeightODE({ ...withoutAlone(sizes), ...weights, modelDim: hidden, rule }),
+      FastWeightODE({ ...sizes, ...weights, modelDim: hidden, rule }),
   );
 }
 
@@ -168,7 +162,7 @@ function controlled(
     [...solver, ...fastWeights],
     "changes",
     ({ hidden, width: _, depth: __, ...sizes }, weights) =>
-      FastWeightCDE({ ...withoutAlone(sizes), ...weights, modelDim: hidden, rule, keys, normalizeValues }),
+      FastWeightCDE({ ...sizes, ...weights, modelDim: hidden, rule, keys, normalizeValues }),
   );
 }
 
@@ -176,14 +170,14 @@ function rough(rule: LearningRule): SeriesModelKind {
   return alongWindows(
     fastWeights,
     ({ hidden, signatureDepth, width: _, depth: __, ...sizes }, weights) =>
-      FastWeightRDE({ ...withoutAlone(sizes), ...weights, modelDim: hidden, rule, depth: signatureDepth }),
+      FastWeightRDE({ ...sizes, ...weights, modelDim: hidden, rule, depth: signatureDepth }),
   );
 }
 
 /** A GRU or LSTM that reads every row, including the time. */
 function recurrent(cell: "gru" | "lstm"): SeriesModelKind {
   return atObservations([], (sizes) => {
-    const { inputChannels, outputChannels, hidden, staticFeatures, key } = withoutAlone(sizes);
+    const { inputChannels, outputChannels, hidden, staticFeatures, key } = sizes;
     const model = Recurrent({
       ...{ cell, inputChannels, hiddenChannels: hidden, outputChannels, staticFeatures, key },
     });
@@ -200,7 +194,7 @@ function irregular(
   takes: readonly ModelSetting[] = [],
 ): SeriesModelKind {
   return atObservations(takes, (sizes) => {
-    const { inputChannels, outputChannels, hidden, staticFeatures, key } = withoutAlone(sizes);
+    const { inputChannels, outputChannels, hidden, staticFeatures, key } = sizes;
     const model = IrregularGRU({
       ...{ inputChannels, hiddenChannels: hidden, outputChannels, staticFeatures, key },
       between: between(sizes),
@@ -277,7 +271,9 @@ export const neuralModels: Readonly<Record<string, SeriesModelKind>> = {
     ...alongSpline(
       [...solver, ...field],
       "changes",
-      ({ hidden, ...sizes }) => withoutDropout(NeuralCDE({ ...sizes, hiddenChannels: hidden })),
+      // As in the authors' code, static features replace the first observation.
+      ({ hidden, ...sizes }) =>
+        withoutDropout(NeuralCDE({ ...sizes, hiddenChannels: hidden, initial: !sizes.staticFeatures })),
     ),
     isCandidate: true,
   },
@@ -285,13 +281,12 @@ export const neuralModels: Readonly<Record<string, SeriesModelKind>> = {
     solver,
     "values",
     ({ hidden, width: _, depth: __, ...sizes }) =>
-      withoutDropout(GRUODE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
+      withoutDropout(GRUODE({ ...sizes, hiddenChannels: hidden })),
   ),
   "neural-ode": alongSpline(
     [...solver, ...field],
     "values",
-    ({ hidden, ...sizes }) =>
-      withoutDropout(DirectNeuralODE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
+    ({ hidden, ...sizes }) => withoutDropout(DirectNeuralODE({ ...sizes, hiddenChannels: hidden })),
   ),
   "delta": {
     ...ensembleOf(controlled(deltaRule(), "derivative"), direct(deltaRule())),
@@ -317,15 +312,15 @@ export const neuralModels: Readonly<Record<string, SeriesModelKind>> = {
   "direct-map": alongSpline(
     field,
     "changes",
-    ({ hidden, ...sizes }) => FastWeightDirectMap({ ...withoutAlone(sizes), modelDim: hidden }),
+    ({ hidden, ...sizes }) => FastWeightDirectMap({ ...sizes, modelDim: hidden }),
   ),
   "log-ncde": alongWindows(
     field,
-    ({ hidden, ...sizes }) => withoutDropout(LogNCDE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
+    ({ hidden, ...sizes }) => withoutDropout(LogNCDE({ ...sizes, hiddenChannels: hidden })),
   ),
   "neural-rde": alongWindows(
     field,
-    ({ hidden, ...sizes }) => withoutDropout(NeuralRDE({ ...withoutAlone(sizes), hiddenChannels: hidden })),
+    ({ hidden, ...sizes }) => withoutDropout(NeuralRDE({ ...sizes, hiddenChannels: hidden })),
   ),
   "hebb-rde": rough(hebbRule()),
   "oja-rde": rough(ojaRule()),

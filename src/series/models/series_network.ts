@@ -178,9 +178,7 @@ export function seriesNetwork(
       fastWeights: { heads, feedForward, layers },
       inputChannels: 1 + (intensity ? 2 : 1) * read.length,
       outputChannels: outputs,
-      ...(first.length > 0
-        ? { staticFeatures: { channels: first.length, width: options.staticWidth, alone: true } }
-        : {}),
+      ...(first.length > 0 ? { staticFeatures: { channels: first.length, width: options.staticWidth } } : {}),
     }, settings);
     if (pace) shrinkReadouts(member.parameters);
     return member;

@@ -46,7 +46,7 @@ export interface SeriesModelSizes {
   /** Depth of the log-signatures, from 1 to 4, 2 by default. */
   signatureDepth?: number;
   /** Network that computes the initial state from static features, for models that support it. */
-  staticFeatures?: StaticFeaturesOptions & { alone?: boolean };
+  staticFeatures?: StaticFeaturesOptions;
   /** Pace of a typical series, which decides the scale of slopes; a scale of 1 by default. */
   pace?: RecordedPace;
   /** Random key of the initial parameters. */
