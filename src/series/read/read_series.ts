@@ -33,6 +33,9 @@ async function whyNoSeries(path: string): Promise<string | undefined> {
  * Reads a table, or a problem of the UEA archive (with its name if the path contains several). The set has
  * the path as its name. A set in memory is returned.
  *
+ * @param source Path of a table, of a folder of tables, of a `.ts` file, or of a zip file or folder of `.ts` files; or a set.
+ * @param options `targets`: what is predicted; `problem`: name of the problem, if the path contains several; others as in
+ * `readTable`.
  * @throws {WeftError} If the path has neither, or if table options are given for a problem of the archive.
  */
 export async function readSeries(
