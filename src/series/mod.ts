@@ -108,7 +108,7 @@ export {
   taskKinds,
 } from "./record/predictions.ts";
 export type { Predictor } from "./run/predictor.ts";
-export { readSeries } from "./read/read_series.ts";
+export { readSeries, type SeriesReadOptions } from "./read/read_series.ts";
 export { seriesExperiment, type SeriesKeys, type SeriesProblem } from "./run/series_experiment.ts";
 export * from "./models/whole_series.ts";
 export * from "./models/neural_models.ts";
