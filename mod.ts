@@ -22,7 +22,7 @@
  * @module
  */
 export type { DeviceChoice } from "./src/device/choice.ts";
-export { init, type InitOptions } from "./src/compile/init.ts";
+export { init, type InitOptions, onCpu } from "./src/compile/init.ts";
 export type { Device, DeviceInfo } from "./src/device/device.ts";
 export type { DType, TypedArray } from "./src/device/dtype.ts";
 export { type Shape, ShapeError } from "./src/device/shape.ts";

@@ -1,5 +1,4 @@
 /** Tables in Markdown. */
-import { largest } from "../src/device/min_max.ts";
 
 /**
  * A table in the form that `deno fmt` produces.
@@ -8,7 +7,7 @@ import { largest } from "../src/device/min_max.ts";
  * @param texts Columns that hold text, aligned left. The others hold numbers, aligned right.
  */
 export function markdownTable(rows: readonly (readonly string[])[], texts: readonly number[] = [0]): string {
-  const widths = rows[0].map((_, column) => Math.max(2, largest(rows.map((cells) => cells[column].length))));
+  const widths = rows[0].map((_, column) => Math.max(2, ...rows.map((cells) => cells[column].length)));
   const [head, ...body] = rows.map((cells) =>
     cells.map((cell, i) => texts.includes(i) ? cell.padEnd(widths[i]) : cell.padStart(widths[i]))
   );

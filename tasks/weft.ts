@@ -17,46 +17,64 @@ interface Subcommand {
 const permissions = ["read", "write", "net", "run", "sys"] as const;
 type Permission = typeof permissions[number];
 
-/** Permissions of the commands for the experiments of this program. */
-const needsOf: Readonly<Record<string, readonly Permission[]>> = {
-  train: ["read", "write", "net"],
-  predict: ["read"],
-  evaluate: ["read"],
-  serve: ["read", "write", "net", "sys"],
-  view: ["read", "net"],
+/** Loads the experiment of a run. */
+const ofRun = async (name?: string) => await (await import("./run_experiments.ts")).experimentsOfRun(name);
+
+/** The commands for experiments. Only a training, or a command for a run of a paper, loads the papers' experiments. */
+const ofExperiments: Readonly<Record<string, Omit<Subcommand, "summary">>> = {
+  train: {
+    needs: ["read", "write", "net"],
+    async load() {
+      const { train } = await import("../src/commands/train.ts");
+      const { experiments } = await import("./experiments.ts");
+      return (args) => train(args, experiments);
+    },
+  },
+  predict: {
+    needs: ["read"],
+    async load() {
+      const { predict } = await import("../src/commands/predict.ts");
+      return (args) => predict(args, ofRun);
+    },
+  },
+  evaluate: {
+    needs: ["read"],
+    async load() {
+      const { evaluate } = await import("../src/commands/evaluate.ts");
+      return (args) => evaluate(args, ofRun);
+    },
+  },
+  serve: {
+    needs: ["read", "write", "net", "sys"],
+    async load() {
+      const { serve } = await import("../src/commands/serve.ts");
+      return (args) => serve(args, ofRun, new URL("./serve_worker.ts", import.meta.url));
+    },
+  },
+  view: {
+    needs: ["read", "net"],
+    load: async () => (await import("../src/commands/view.ts")).view,
+  },
 };
 
 /** The commands, by their names. */
 export const subcommands: Readonly<Record<string, Subcommand>> = {
   ...Object.fromEntries(
-    Object.entries(needsOf).map(([name, needs]) => [name, {
-      summary: experimentCommands[name].summary,
-      needs,
-      load: () => ofExperiments(name),
-    }]),
+    Object.entries(ofExperiments).map((
+      [name, rest],
+    ) => [name, { summary: experimentCommands[name].summary, ...rest }]),
   ),
   download: {
     summary: "fetch public data sets into data/",
     needs: ["read", "write", "net"],
-    load: async () => (await import("./papers/download.ts")).download,
+    load: async () => (await import("./download.ts")).download,
   },
   reproduce: {
     summary: "make a table of a paper",
     needs: ["read", "write", "run"],
-    load: async () => (await import("./papers/reproduce.ts")).reproduce,
+    load: async () => (await import("./reproduce.ts")).reproduce,
   },
 };
-
-/** A command for the experiments of this program. */
-async function ofExperiments(name: string): Promise<CommandBody> {
-  const { experiments } = await import("./experiments.ts");
-  if (name === "serve") {
-    const { serve } = await import("../src/commands/serve.ts");
-    return (args) => serve(args, experiments, new URL("./serve_worker.ts", import.meta.url));
-  }
-  const run = await experimentCommands[name].load();
-  return (args) => run(args, experiments);
-}
 
 /** Drops all permissions of the executable except some. */
 export async function keepOnly(needs: readonly Permission[]): Promise<void> {

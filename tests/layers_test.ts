@@ -68,6 +68,25 @@ function violations(files: ReadonlyMap<string, string>): string[] {
   return found;
 }
 
+/** Imports of the papers' files that are neither their own nor, by the names in deno.json, public modules. */
+function internalImports(files: ReadonlyMap<string, string>): string[] {
+  const isOwn = (imported: string) => isIn(imported)("tasks/papers") || imported === "tasks/markdown.ts";
+  return [...files].flatMap(([file, source]) =>
+    importsOf(file, source).filter((imported) => !isOwn(imported)).map((imported) =>
+      `${file} imports ${imported}`
+    )
+  );
+}
+
+/** Files that some programs load: statically, or by a dynamic import of a literal. */
+function loadedBy(programs: readonly string[], files: ReadonlyMap<string, string>): string[] {
+  const loaded = new Set(programs);
+  for (const file of loaded) {
+    for (const imported of importsOf(file, files.get(file) ?? "")) loaded.add(imported);
+  }
+  return [...loaded];
+}
+
 /** Folders at the top of the repository that have layers. */
 const library = [...new Set(layers.flat().map((folder) => folder.split("/")[0]))];
 
@@ -87,6 +106,46 @@ Deno.test("no folder of src has more than 25 files beside each other", async () 
   assert.ok(folders.size > 60, `${folders.size} folders were looked at`);
   const large = [...folders].filter(([, files]) => files.length > 25);
   assert.deepEqual(large.map(([folder, files]) => `${folder}: ${files.length}`), []);
+});
+
+Deno.test("the papers import public modules alone", async () => {
+  const files = await sources(["tasks/papers"]);
+  assert.ok(files.size > 50, `${files.size} files were looked at`);
+  assert.deepEqual(internalImports(files), []);
+  const broken = new Map([[
+    "tasks/papers/a.ts",
+    'import { sine } from "./b.ts";\nimport "../../src/nn/mlp.ts";\n',
+  ]]);
+  assert.deepEqual(internalImports(broken), ["tasks/papers/a.ts imports src/nn/mlp.ts"]);
+});
+
+Deno.test("serve and its threads load nothing of the papers for a run of the user's own series", async () => {
+  const files = await sources(["src", "tasks"]);
+  const loaded = loadedBy(["tasks/serve.ts", "tasks/serve_worker.ts"], files);
+  assert.ok(loaded.includes("src/series/run/own_series.ts"), `${loaded.length} files were looked at`);
+  assert.deepEqual(loaded.filter((file) => isIn(file)("tasks/papers")), []);
+  assert.ok(loadedBy(["tasks/train.ts"], files).some((file) => isIn(file)("tasks/papers")));
+});
+
+/** Experiments of a run, where reading the papers' files is denied, as an import of an expression needs. */
+async function experimentsWithoutPapers(name: string): Promise<{ success: boolean; text: string }> {
+  const program = `import { experimentsOfRun } from "./tasks/run_experiments.ts";
+console.log((await experimentsOfRun("${name}")).map(({ name }) => name).join());`;
+  const process = new Deno.Command(Deno.execPath(), {
+    args: ["run", "--quiet", "--no-check", "--no-prompt", "-P=read", "--deny-read=tasks/papers", "-"],
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  await new Blob([program]).stream().pipeTo(process.stdin);
+  const { success, stdout, stderr } = await process.output();
+  return { success, text: new TextDecoder().decode(success ? stdout : stderr).trim() };
+}
+
+Deno.test("only a run of a paper loads the papers' experiments", async () => {
+  assert.deepEqual(await experimentsWithoutPapers("own-series"), { success: true, text: "own-series" });
+  const { success, text } = await experimentsWithoutPapers("sine");
+  assert.ok(!success && /Requires read access to .*tasks\/papers/.test(text), text);
 });
 
 Deno.test("every file of code, tests and examples has at most 400 lines", async () => {

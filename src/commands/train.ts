@@ -20,7 +20,8 @@ import { execute, prepareNew, resumeRun, type Run, startRun } from "../train/run
 import type { RunSummary } from "../train/run/run_summary.ts";
 import { runFolder } from "../train/run/run_folder.ts";
 import { keepPaths, type KeptPaths } from "./permissions.ts";
-import { runOnce, type Start } from "./run_once.ts";
+import { runOnce } from "./run_once.ts";
+import type { RunStart } from "../train/run/outcome.ts";
 import { statistics } from "../train/report/statistics.ts";
 import { callOf, command, number, path, prepareDrivers, quoted, requireOwnData } from "./command.ts";
 import { addOptions, chosenOptions } from "./experiment_options.ts";
@@ -275,7 +276,7 @@ export async function train(args: string[], experiments: readonly Experiment[]):
 }
 
 /** This start of the command, for the folder of the run. */
-async function startOf(args: readonly string[]): Promise<Start> {
+async function startOf(args: readonly string[]): Promise<RunStart> {
   return {
     command: [callOf("train"), ...args.map(quoted)].join(" "),
     commit: await checkoutCommit("."),
@@ -299,7 +300,7 @@ async function pathsOf(
 }
 
 /** Starts or resumes the run in the given folder, or reads its outcome if it has ended. */
-async function trainOnce({ experiment, places, chosen }: Parsed, start: Start, signal: AbortSignal) {
+async function trainOnce({ experiment, places, chosen }: Parsed, start: RunStart, signal: AbortSignal) {
   if (places.resume !== undefined || chosen.folds !== undefined) {
     throw new OptionError(
       "conflicting-options",

@@ -4,7 +4,8 @@ import { OptionError } from "../device/errors.ts";
 import { describe } from "../device/describe.ts";
 import { checkOptions, type OptionNames } from "../device/options.ts";
 import { type DeviceChoice, deviceChoices } from "../device/choice.ts";
-import { cpuDevice, setCurrentDevice } from "../device/current.ts";
+import { cpuDevice, currentDevice, setCurrentDevice } from "../device/current.ts";
+import { checkFunction } from "../tensor/checks.ts";
 import type { Device, KernelDevice } from "../device/device.ts";
 import type { Implementation } from "../device/webgpu/adapter.ts";
 import type { WebGpuDevice } from "../device/webgpu/device.ts";
@@ -185,4 +186,31 @@ async function openOnce(
   gpus.set(implementation, opening);
   const gpu = await opening;
   return hardwareOnly && gpu?.info.software ? undefined : gpu;
+}
+
+/**
+ * Runs a function with the CPU as the device of new tensors, whatever device {@linkcode init} chose, for example to generate
+ * data in float64.
+ *
+ * @example
+ * ```ts
+ * import { odeint, onCpu, tensor } from "@weft/weft";
+ *
+ * const options = { method: "dopri5", rtol: 1e-10, atol: 1e-10 } as const;
+ * const states = onCpu(() => odeint((_t, y) => y.neg(), tensor([1], { dtype: "float64" }), [0, 1], options));
+ * console.log(await states.data()); // 1, and exp(-1)
+ * ```
+ *
+ * @param body Synchronous function. When it returns, the device of new tensors is the previous one.
+ * @returns The result of `body`. Its tensors stay on the CPU.
+ */
+export function onCpu<T>(body: () => T): T {
+  checkFunction("onCpu", "body", body);
+  const device = currentDevice();
+  setCurrentDevice(cpuDevice());
+  try {
+    return body();
+  } finally {
+    setCurrentDevice(device);
+  }
 }

@@ -1,7 +1,11 @@
 /** Random numbers for data sets, computed on the host: the same on every machine. */
 import { type Key, threefry2x32 } from "../tensor/random.ts";
 
-/** Two independent uniform numbers in [0, 1). */
+/**
+ * Two independent uniform numbers in [0, 1), computed on the host: the same on every machine.
+ *
+ * @param counter Number of the pair, a whole number from 0 to 2^32 - 1. The same key and counter give the same pair.
+ */
 export function unitPair(key: Key, counter: number): [number, number] {
   const [a, b] = threefry2x32(key, [counter, 0]);
   return [a * 2 ** -32, b * 2 ** -32];

@@ -18,7 +18,15 @@
 export * from "./batches.ts";
 export * from "../device/errors.ts";
 export { DataFormatError, type FormatErrorDetails, type TimeKind, type TimeUnit } from "./format.ts";
+export { unitPair } from "./host_random.ts";
+export { randpermArray } from "../tensor/random.ts";
 export * from "./mfcc.ts";
+export {
+  type HostTensor,
+  readSafetensors,
+  type SafetensorsFile,
+  writeSafetensors,
+} from "../files/safetensors.ts";
 export * from "./scaling.ts";
 export * from "./series.ts";
 export * from "./spirals.ts";
@@ -36,3 +44,4 @@ export {
 export * from "./ts_format.ts";
 export * from "./uea.ts";
 export * from "./wav.ts";
+export { zipEntries, type ZipEntry } from "./zip.ts";

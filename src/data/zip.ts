@@ -7,8 +7,8 @@ import { concatenateBytes } from "../files/memory.ts";
 import { type UnpackBudget, unpackBudget } from "./unpack.ts";
 import { zlib } from "./zlib.ts";
 
-/** A file in an archive. */
-interface ZipEntry {
+/** A file in a zip archive. */
+export interface ZipEntry {
   /** Name including folders, such as `folder/file.txt`. */
   readonly name: string;
   /**
@@ -39,7 +39,8 @@ const methods = { stored: 0, deflated: 8 };
  *
  * @param bytes The archive.
  * @param path Name of the archive, for messages.
- * @param maxUnpacked Limit in MiB of the size that all read files unpack to; see {@linkcode unpackBudget}.
+ * @param maxUnpacked Limit in MiB of the size that all read files unpack to; by default 100 times the size of the
+ * archive, from 128 to 2048.
  * @throws {Error} If the bytes are not a zip archive, or its directory is damaged.
  */
 export function zipEntries(bytes: Uint8Array, path: string, maxUnpacked?: number): ZipEntry[] {

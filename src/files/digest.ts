@@ -8,7 +8,14 @@ export async function sha256(bytes: BufferSource): Promise<string> {
 
 const hexDigits = 16;
 
-/** Short digest of a name and numbers. In practice, different inputs have different digests. */
+/**
+ * Short digest of a text and numbers, for example of a series in a record of training data. In practice, different inputs
+ * have different digests.
+ *
+ * @param name Text, such as the name of the class; may be empty.
+ * @param arrays Numbers, such as the times and the values. All NaN are equal.
+ * @returns 16 hexadecimal digits.
+ */
 export async function digestOf(name: string, ...arrays: readonly Float64Array[]): Promise<string> {
   // NaN has many bit patterns. Replace them all by one, so that equal data has equal digests.
   const parts = arrays.map((values) => values.map((value) => Number.isNaN(value) ? NaN : value));

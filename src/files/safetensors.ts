@@ -15,14 +15,19 @@ import { isCount, isRecord, parseJson } from "./json.ts";
 
 /** A tensor on the host. */
 export interface HostTensor {
+  /** Type of the values. */
   readonly dtype: DType;
+  /** Length of each axis. */
   readonly shape: Shape;
+  /** Values, row-major. */
   readonly values: TypedArray;
 }
 
 /** Content of a safetensors file. */
 export interface SafetensorsFile {
+  /** Tensors by name. */
   readonly tensors: Record<string, HostTensor>;
+  /** Texts by name. */
   readonly metadata: Record<string, string>;
 }
 
@@ -56,7 +61,12 @@ const maxHeaderBytes = 100_000_000;
 export const checksumKey = "sha256";
 const blankChecksum = "0".repeat(64);
 
-/** Writes tensors and metadata to a file, atomically. */
+/**
+ * Writes tensors of the host and metadata to a safetensors file, atomically and with a checksum.
+ *
+ * @param path Path of the file, which is replaced if it exists.
+ * @throws {Error} If the file cannot be written. The message contains the path.
+ */
 export async function writeSafetensors(path: string, content: SafetensorsFile): Promise<void> {
   await writeAtomically(path, [await encodeSafetensors(content)]);
 }
@@ -91,8 +101,9 @@ export async function encodeSafetensors(content: SafetensorsFile): Promise<Uint8
 }
 
 /**
- * Reads a safetensors file of any writer.
+ * Reads a safetensors file of any writer. The tensors stay on the host.
  *
+ * @param path Path of the file.
  * @throws {SafetensorsError} If the file is truncated, damaged or not a safetensors file, or has a data type
  * that Weft does not support. The message contains the file and the reason.
  */

@@ -2,16 +2,14 @@
  * The differential equation dh/dt = f(h) of a hidden state between observations. Gaps may differ between
  * series.
  */
-import type { DType } from "../device/dtype.ts";
-import type { OptionNames } from "../device/options.ts";
-import { checkCount } from "../nn/layer.ts";
+import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkCount, parameterOptionNames, type ParameterOptions } from "../nn/layer.ts";
 import { hiddenLayerNames, type HiddenLayers, MLP, type MLPParameters } from "../nn/mlp.ts";
 import { isAdaptive, methodOf } from "../solvers/methods.ts";
 import { odeint } from "../solvers/odeint.ts";
 import { modelSolver } from "./model_solver.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
 import { rungeKuttaSteps } from "../solvers/runge_kutta.ts";
-import type { Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 
 /**
@@ -43,8 +41,21 @@ export const betweenOptionNames: OptionNames<BetweenOptions> = {
   stepsPerGap: "optional",
 };
 
+/** Options of {@linkcode BetweenObservations}. */
+export interface BetweenObservationsOptions extends BetweenOptions, ParameterOptions {
+  /** Features of the state. */
+  features: number;
+}
+
+const optionNames: OptionNames<BetweenObservationsOptions> = {
+  ...betweenOptionNames,
+  ...parameterOptionNames,
+  features: "required",
+};
+
 /** An equation between observations. */
 export interface BetweenObservations {
+  /** Parameters of the vector field. */
   readonly parameters: MLPParameters;
   /** Whether a loop over observations can be compiled. */
   readonly compiles: boolean;
@@ -52,11 +63,20 @@ export interface BetweenObservations {
   evolve(h: Tensor, gap: Tensor): Tensor;
 }
 
-/** Makes the equation of a state with a number of features (Irie et al., 2022, equations 9 and 26). */
-export function BetweenObservations(
-  model: string,
-  options: BetweenOptions & { features: number; key: Key; dtype?: DType },
-): BetweenObservations {
+/**
+ * The equation of a state between observations (Irie et al., 2022, equations 9 and 26), for a cell such as `GRUCell` that updates
+ * the state at observations.
+ *
+ * @throws {RangeError} If a size is not a positive integer (`depth` may be zero), or the method is neither fixed-step nor
+ * adaptive.
+ */
+export function BetweenObservations(options: BetweenObservationsOptions): BetweenObservations {
+  checkOptions("BetweenObservations", options, optionNames);
+  return betweenObservations("BetweenObservations", options);
+}
+
+/** Makes the equation. @param model Name of the model, for messages. */
+export function betweenObservations(model: string, options: BetweenObservationsOptions): BetweenObservations {
   const { features, width, depth, stepsPerGap = 1, rtol, atol, key, dtype } = options;
   const solver = modelSolver({ method: options.method, rtol, atol });
   checkCount(model, "stepsPerGap", stepsPerGap);

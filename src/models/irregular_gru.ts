@@ -7,7 +7,7 @@ import { Linear } from "../nn/linear.ts";
 import { zeroState } from "../nn/recurrent.ts";
 import { type Key, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { BetweenObservations, betweenOptionNames, type BetweenOptions } from "./between_observations.ts";
+import { betweenObservations, betweenOptionNames, type BetweenOptions } from "./between_observations.ts";
 import {
   type StaticFeaturesCallOptions,
   type StaticFeaturesOptions,
@@ -163,7 +163,7 @@ function makeEvolution(
     );
   }
   checkOptions("IrregularGRU: between", between, betweenOptionNames);
-  const { parameters, compiles, evolve } = BetweenObservations("IrregularGRU", {
+  const { parameters, compiles, evolve } = betweenObservations("IrregularGRU", {
     ...{ ...between, features: hidden, key, dtype },
   });
   return { parameters: { vectorField: parameters }, compiles, evolve };

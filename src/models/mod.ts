@@ -75,7 +75,11 @@ export {
 export * from "./fast_weight/delta_net.ts";
 export * from "./fast_weight/linear_transformer.ts";
 export * from "./fast_weight/recurrent_fwp.ts";
-export type { ODERecurrentOptions } from "./fast_weight/ode_recurrent_cell.ts";
+export {
+  ODERecurrentCell,
+  type ODERecurrentOptions,
+  type ODERecurrentState,
+} from "./fast_weight/ode_recurrent_cell.ts";
 export { ODERFWP, type ODERFWPOptions } from "./fast_weight/ode_rfwp.ts";
 export * from "./fast_weight/latent_ode_rfwp.ts";
 export * from "./warp/analysis.ts";
@@ -97,7 +101,11 @@ export * from "./recurrent.ts";
 export type { ForecastCallOptions, ForecasterBaseOptions, ForecasterModel } from "./forecaster.ts";
 export * from "./transformer.ts";
 export { IrregularGRU, type IrregularGRUCallOptions, type IrregularGRUOptions } from "./irregular_gru.ts";
-export type { BetweenOptions } from "./between_observations.ts";
+export {
+  BetweenObservations,
+  type BetweenObservationsOptions,
+  type BetweenOptions,
+} from "./between_observations.ts";
 export type { StateSpaceModel, StateSpaceOptions, StateSpaceSizes } from "./diagonal/stack.ts";
 export { S4D, type S4DSizes } from "./diagonal/s4d.ts";
 export { LRU, type LRUSizes } from "./diagonal/lru.ts";

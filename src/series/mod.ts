@@ -11,11 +11,15 @@
  */
 export type { BlockSums } from "./record/block_mean.ts";
 export {
+  channelPlaces,
+  checkDataRecord,
   type ComparedModel,
+  countSeen,
   type DataRecord,
   describeRecord,
   type RecordedChannel,
   type RecordedCondensing,
+  type RecordedForm,
   type RecordedGrid,
   type RecordedPace,
   type RecordedRange,
@@ -24,7 +28,11 @@ export {
   type RecordedTarget,
   type RecordedTraining,
   type RecordedWindows,
+  recordVersion,
+  requireSame,
+  takeColumns,
 } from "./record/data_record.ts";
+export { digestOf } from "../files/digest.ts";
 export type { RecordedCalendar } from "./record/calendar.ts";
 export type {
   ClassificationOptions,
@@ -33,9 +41,12 @@ export type {
 } from "./targets/classification.ts";
 export {
   type ForecastModel,
+  forecastModel,
   type ForecastModelKind,
   forecastModels,
   type ForecastModelSizes,
+  nearestSize,
+  warpParameters,
 } from "./models/next_step_models.ts";
 export { forecastVerdict } from "./targets/forecast_verdict.ts";
 export type { Horizon } from "./record/horizon.ts";
@@ -50,6 +61,7 @@ export {
   type RegressOptions,
 } from "./run/learn.ts";
 export {
+  kindNamed,
   type ModelExperiment,
   type ModelKind,
   type ModelRules,
@@ -96,6 +108,7 @@ export {
   taskKinds,
 } from "./record/predictions.ts";
 export type { Predictor } from "./run/predictor.ts";
+export { readSeries, type SeriesReadOptions } from "./read/read_series.ts";
 export { seriesExperiment, type SeriesKeys, type SeriesProblem } from "./run/series_experiment.ts";
 export * from "./models/whole_series.ts";
 export * from "./models/neural_models.ts";
@@ -107,7 +120,14 @@ export type {
 } from "./models/series_network.ts";
 export { type ObservationRows, openRows, type SeriesReading } from "./models/series_reading.ts";
 export type { SeriesSource, TargetKind } from "./record/series_source.ts";
-export type { DataSources, SeriesModelSettings, SeriesSettings } from "./record/settings.ts";
+export {
+  dataOptions,
+  type DataSources,
+  modelOptions,
+  type SeriesModelSettings,
+  type SeriesSettings,
+  taskOptions,
+} from "./record/settings.ts";
 export {
   type FileSamples,
   measureNew,

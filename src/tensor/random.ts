@@ -378,7 +378,7 @@ export function bernoulli(key: Key, p: number, shape: Shape): Tensor {
   return uniform(key, shape).less(p);
 }
 
-/** The whole numbers below `size` in random order, on the host. */
+/** {@linkcode randperm} on the host. @throws {ShapeError} If `size` is not a whole number of at least 0. */
 export function randpermArray(key: Key, size: number): Int32Array {
   checkKey("randperm", key);
   checkedShape("randperm", [size]);

@@ -1,8 +1,7 @@
 /** Sources and expected contents of public data sets. */
+import { parseUea, zipEntries } from "@weft/weft/data";
 import { parseLongSeries } from "./data/ett.ts";
 import { gunzip, parseIdx } from "./data/idx.ts";
-import { parseUea } from "../../src/data/uea.ts";
-import { zipEntries } from "../../src/data/zip.ts";
 
 /** A file of a data set. */
 export interface SourceFile {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execute, NonFiniteLossError, type Run, type RunConfig, runFolder } from "../../src/train/mod.ts";
 import { defaultSettings, resumeRun } from "../runs.ts";
-import { readOutcome } from "../../src/commands/run_once.ts";
+import { readOutcome } from "../../src/train/run/outcome.ts";
 import { runOnce } from "../runs.ts";
 import { DivergenceError } from "../../src/solvers/divergence.ts";
 import { withFolder } from "../tasks/command_line.ts";

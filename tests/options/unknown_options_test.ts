@@ -18,6 +18,7 @@ const data = new Set([
   "EpochMetrics",
   "LSTMState",
   "Message",
+  "ODERecurrentState",
   "PredictionStreamState",
   "ReportContent",
   "Run",
@@ -53,6 +54,7 @@ const data = new Set([
 
 /** Functions that pass their options to a function of the table. */
 const forwarding: Readonly<Record<string, string>> = {
+  "forecastModel()": "RecurrentForecaster()",
   "TrainedModel.samples": "readTable",
   "TrainedModel.series": "readTable",
 };
@@ -63,6 +65,8 @@ const callbacks = new Set(
 );
 callbacks.add("ClassificationOptions.draw");
 callbacks.add("Task.plan");
+// The value of `Experiment.checkRecord`.
+callbacks.add("checkDataRecord");
 for (const name of ["start", "advance", "predict"]) callbacks.add(`StreamedModel.${name}`);
 
 Deno.test("the table of calls contains every exported function with options", async () => {

@@ -1,7 +1,7 @@
 /** Checks of CelebA's reader and experiment, which celeba_test.ts runs in a process without the lock file. */
 import assert from "node:assert/strict";
 import { init, type Tensor, treeFlatten } from "../../mod.ts";
-import { readOutcome } from "../../src/commands/run_once.ts";
+import { readOutcome } from "../../src/train/run/outcome.ts";
 import { runFolder } from "../../src/train/run/run_folder.ts";
 import { celebaCompletion } from "../../tasks/papers/experiments/celeba_completion.ts";
 import { openFaces } from "../../tasks/papers/data/celeba.ts";

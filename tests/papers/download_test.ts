@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { fetchChecked } from "../../tasks/papers/download.ts";
+import { fetchChecked } from "../../tasks/download.ts";
 import { dataSets, type SourceFile } from "../../tasks/papers/data_sets.ts";
 import { transferLine } from "../../src/commands/progress.ts";
 import { experiments } from "../runs.ts";

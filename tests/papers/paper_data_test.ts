@@ -2,7 +2,7 @@
  * Commands that reproduce tables on public data, run on small generated files in the format of these data.
  */
 import assert from "node:assert/strict";
-import { readOutcome } from "../../src/commands/run_once.ts";
+import { readOutcome } from "../../src/train/run/outcome.ts";
 import { tables } from "../../tasks/papers/tables/registry.ts";
 import { tableRuns, trainArguments } from "../../tasks/papers/tables/table.ts";
 import { writeDigits } from "./data/digit_files.ts";

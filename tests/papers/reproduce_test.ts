@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readOutcome } from "../../src/commands/run_once.ts";
+import { readOutcome } from "../../src/train/run/outcome.ts";
 import { tables } from "../../tasks/papers/tables/registry.ts";
 import { type TableRun, tableRuns, trainArguments } from "../../tasks/papers/tables/table.ts";
 import { testLong } from "../devices.ts";

@@ -5,7 +5,7 @@ import { startRun } from "../runs.ts";
 import { outcome } from "../../src/commands/command.ts";
 import { evaluate } from "../../src/commands/evaluate.ts";
 import { predict } from "../../src/commands/predict.ts";
-import { reproduce } from "../../tasks/papers/reproduce.ts";
+import { reproduce } from "../../tasks/reproduce.ts";
 import { serve } from "../../src/commands/serve.ts";
 import { train } from "../../src/commands/train.ts";
 import { withFolder } from "./command_line.ts";

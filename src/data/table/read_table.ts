@@ -13,7 +13,7 @@ import { readParquet } from "./parquet.ts";
 import { readSqlite } from "./sqlite.ts";
 import { encodingOf, type TextBlock, textBlocks } from "./text.ts";
 
-const readTableOptionNames: OptionNames<TableOptions & ReadOptions> = {
+export const readTableOptionNames: OptionNames<TableOptions & ReadOptions> = {
   ...tableOptionNames,
   targets: "optional",
   columns: "optional",

@@ -10,9 +10,9 @@ import {
 import { Recurrent } from "../recurrent.ts";
 import { DeltaNet } from "./delta_net.ts";
 import {
-  ODERecurrentCell,
   type ODERecurrentOptions,
   type ODERecurrentState,
+  recurrentCell,
   recurrentOptionNames,
   whereObserved,
 } from "./ode_recurrent_cell.ts";
@@ -71,7 +71,7 @@ export function LatentODERFWP(options: LatentODERFWPOptions): LatentODERFWPModel
   const { noise = 0.1, encoder = "gru", update = "before", staticFeatures } = options;
   checkWord("LatentODERFWP", "encoder", encoder, ["gru", "delta-net"]);
   const keys = splitKey(options.key);
-  const cell = ODERecurrentCell("LatentODERFWP", { ...options, key: keys[0] });
+  const cell = recurrentCell("LatentODERFWP", { ...options, key: keys[0] });
   return LatentRecurrence<ODERecurrentState>("LatentODERFWP", {
     ...cell,
     latent: layers * modelDim,

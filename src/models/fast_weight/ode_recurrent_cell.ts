@@ -1,4 +1,4 @@
-import type { OptionNames } from "../../device/options.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import {
   checkCount,
   parameterOptionNames,
@@ -8,14 +8,14 @@ import {
 import { zeroState } from "../../nn/recurrent.ts";
 import { foldIn, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { BetweenObservations, betweenOptionNames, type BetweenOptions } from "../between_observations.ts";
+import { betweenObservations, betweenOptionNames, type BetweenOptions } from "../between_observations.ts";
 import { writeAndRead, zeroWeights } from "./discrete.ts";
 import { checkSizes, type FastWeightLayerSizes, layerSizeNames } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
 import { checkRule, deltaRule, type LearningRule } from "./rules.ts";
 import { SlowNetwork } from "./slow_network.ts";
 
-/** Options that {@linkcode ODERFWP} and {@linkcode LatentODERFWP} share. */
+/** Options of {@linkcode ODERecurrentCell}, which {@linkcode ODERFWP} and {@linkcode LatentODERFWP} share. */
 export interface ODERecurrentOptions extends BetweenOptions, ParameterOptions, FastWeightLayerSizes {
   /** Channels of the observations. */
   inputChannels: number;
@@ -44,6 +44,7 @@ export type ODERecurrentState = { readonly w: readonly Tensor[]; readonly h: rea
 
 /** Recurrent fast weights: their change between observations and at observations. */
 export interface ODERecurrentCell {
+  /** Parameters of all layers. */
   readonly parameters: { readonly [name: string]: ParameterTree };
   /** Whether a loop over observations can be compiled. */
   readonly compiles: boolean;
@@ -58,8 +59,20 @@ export interface ODERecurrentCell {
   observe(state: ODERecurrentState, x: Tensor): ODERecurrentState;
 }
 
-/** Makes an {@linkcode ODERecurrentCell}. */
-export function ODERecurrentCell(model: string, options: ODERecurrentOptions): ODERecurrentCell {
+/**
+ * The cell of an {@linkcode ODERFWP}, for loops in which the next observation or the gap depends on the state.
+ *
+ * @throws {RangeError} If a size is not a positive integer (`depth` may be zero), `modelDim` is not a multiple of
+ * `heads`, or the method is neither fixed-step nor adaptive.
+ * @throws {TypeError} If `rule` is not a function.
+ */
+export function ODERecurrentCell(options: ODERecurrentOptions): ODERecurrentCell {
+  checkOptions("ODERecurrentCell", options, recurrentOptionNames);
+  return recurrentCell("ODERecurrentCell", options);
+}
+
+/** Makes an {@linkcode ODERecurrentCell}. @param model Name of the model, for messages. */
+export function recurrentCell(model: string, options: ODERecurrentOptions): ODERecurrentCell {
   const {
     inputChannels,
     modelDim,
@@ -82,7 +95,7 @@ export function ODERecurrentCell(model: string, options: ODERecurrentOptions): O
         signals: rule.signals,
       }),
       block: OutputBlock({ modelDim, feedForward, key: keys[1], dtype }),
-      between: BetweenObservations(model, { ...options, features: modelDim, key: keys[2] }),
+      between: betweenObservations(model, { ...options, features: modelDim, key: keys[2] }),
     };
   });
 

@@ -11,9 +11,9 @@ import { type StaticFeaturesOptions, StaticState } from "../static_features.ts";
 import { checkReadout, chooseStates } from "../readout_states.ts";
 import { checkSequences, toTimeMajor } from "../sequences.ts";
 import {
-  ODERecurrentCell,
   type ODERecurrentOptions,
   type ODERecurrentState,
+  recurrentCell,
   recurrentOptionNames,
   whereObserved,
 } from "./ode_recurrent_cell.ts";
@@ -78,7 +78,7 @@ export function ODERFWP(options: ODERFWPOptions): Layer<[x: Tensor, call: Irregu
     options;
   checkWord("ODERFWP", "update", update, ["after", "before"]);
   const keys = splitKey(options.key, 3);
-  const cell = ODERecurrentCell("ODERFWP", { ...options, key: keys[0] });
+  const cell = recurrentCell("ODERFWP", { ...options, key: keys[0] });
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key: keys[1], dtype });
   const ofStatic = StaticState("ODERFWP", staticFeatures, {
     ...{ outputs: layers * modelDim, key: keys[2], dtype },

@@ -3,7 +3,7 @@ import { parameterOptionNames, type ParameterOptions } from "../../nn/layer.ts";
 import { GRUCell } from "../../nn/gru.ts";
 import { splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
-import { BetweenObservations, betweenOptionNames, type BetweenOptions } from "../between_observations.ts";
+import { betweenObservations, betweenOptionNames, type BetweenOptions } from "../between_observations.ts";
 import {
   latentOptionNames,
   type LatentOptions,
@@ -56,7 +56,7 @@ export function LatentODERNN(options: LatentODERNNOptions): LatentRecurrenceMode
   checkOptions("LatentODERNN", options, latentODERNNOptionNames);
   const { inputChannels, hiddenChannels, noise = 0.1, update = "before", staticFeatures, dtype } = options;
   const keys = splitKey(options.key, 3);
-  const between = BetweenObservations("LatentODERNN", {
+  const between = betweenObservations("LatentODERNN", {
     ...{ ...options, features: hiddenChannels, key: keys[0] },
   });
   const gru = GRUCell({ inputs: inputChannels, hidden: hiddenChannels, key: keys[1], dtype });

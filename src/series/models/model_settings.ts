@@ -52,6 +52,7 @@ export interface ModelExperiment<Settings = any> extends Experiment<Settings, Tr
 /**
  * Finds a kind of model by name.
  *
+ * @param kinds Kinds of models by name.
  * @throws {OptionError} If the name is unknown. The message suggests the nearest name, or lists the names.
  */
 export function kindNamed<Kind>(kinds: Readonly<Record<string, Kind>>, name: string): Kind {

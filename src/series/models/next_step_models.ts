@@ -129,7 +129,12 @@ export function blocksOf(size: number): number {
   );
 }
 
-/** Number of parameters of a WARP with the given sizes, excluding those of a dynamic tanh. */
+/**
+ * Number of parameters of a WARP with the given sizes, excluding those of a dynamic tanh. Other models choose their size by it:
+ * see {@linkcode nearestSize}.
+ *
+ * @throws {TypeError} If the sizes have no root network.
+ */
 export function warpParameters(sizes: ForecastModelSizes): number {
   const { channels, initial = "network", time } = sizes;
   const size = warpStateSize(sizes);
@@ -139,8 +144,10 @@ export function warpParameters(sizes: ForecastModelSizes): number {
 }
 
 /**
- * Number of units, at least 1, with the parameter count nearest to `parameters`. The count must grow with the
- * units.
+ * Number of units, at least 1, with the parameter count nearest to `parameters`.
+ *
+ * @param parameters Number of parameters, at least 1.
+ * @param count Number of parameters of a model with some units. It must grow with the units.
  */
 export function nearestSize(parameters: number, count: (units: number) => number): number {
   let [units, tooMany] = [1, 2];
@@ -270,8 +277,10 @@ export const forecastModels: Readonly<Record<string, ForecastModelKind>> = {
 };
 
 /**
- * Makes a model by name.
+ * Makes one of the {@linkcode forecastModels}.
  *
+ * @param name Name of the model.
+ * @param sizes Sizes of the model. `physics` is for models that need a physical form; others ignore it.
  * @throws {OptionError} If the name is unknown. The message lists the names.
  * @throws {RangeError} If the model needs a physical form and none is given.
  */

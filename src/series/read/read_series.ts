@@ -2,11 +2,26 @@
 import { readBytes } from "../../data/format.ts";
 import type { SeriesSet } from "../../data/series.ts";
 import { type ReadOptions, tableOptionNames, type TableOptions } from "../../data/table/options.ts";
-import { hasTables, isTableName, readTable } from "../../data/table/read_table.ts";
+import { hasTables, isTableName, readTable, readTableOptionNames } from "../../data/table/read_table.ts";
 import { parseTs } from "../../data/ts_format.ts";
+import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { DataError, OptionError, WeftError } from "../../device/errors.ts";
 import { exists, namesIn, pathKind } from "../../files/disk.ts";
 import { checkSet, isSeriesSet, type SeriesSource, type TargetKind } from "../record/series_source.ts";
+
+/** Options of {@linkcode readSeries}. */
+export interface SeriesReadOptions extends TableOptions, ReadOptions {
+  /** What is predicted. */
+  targets: TargetKind;
+  /** Name of the problem of the UEA archive, if the path contains several. */
+  problem?: string;
+}
+
+const optionNames: OptionNames<SeriesReadOptions> = {
+  ...readTableOptionNames,
+  targets: "required",
+  problem: "optional",
+};
 
 /** Whether a path is a table or a folder of tables. Otherwise it should be a problem of the UEA archive. */
 async function isTable(path: string, problem?: string): Promise<boolean> {
@@ -33,17 +48,20 @@ async function whyNoSeries(path: string): Promise<string | undefined> {
  * Reads a table, or a problem of the UEA archive (with its name if the path contains several). The set has
  * the path as its name. A set in memory is returned.
  *
+ * @param source Path of a table, of a folder of tables, of a `.ts` file, or of a zip file or folder of `.ts` files; or a set.
  * @throws {WeftError} If the path has neither, or if table options are given for a problem of the archive.
  */
 export async function readSeries(
   source: SeriesSource,
-  { problem, ...options }: TableOptions & ReadOptions & { targets: TargetKind; problem?: string },
+  options: SeriesReadOptions,
 ): Promise<SeriesSet> {
+  checkOptions("readSeries", options, optionNames);
+  const { problem, ...ofTable } = options;
   if (isSeriesSet(source)) {
     checkSet(source, options.targets);
     return source;
   }
-  if (typeof source !== "string" || await isTable(source, problem)) return await readTable(source, options);
+  if (typeof source !== "string" || await isTable(source, problem)) return await readTable(source, ofTable);
   const lacking = problem === undefined ? await whyNoSeries(source) : undefined;
   if (lacking) {
     const expected =
@@ -54,7 +72,7 @@ export async function readSeries(
   const set = source.toLowerCase().endsWith(".ts")
     ? parseTs(await readBytes(source, "a .ts file"), source)
     : await (await import("../../data/uea.ts")).readUea(source, problem, options.maxUnpacked);
-  const unread = Object.keys(options).filter((name) =>
+  const unread = Object.keys(ofTable).filter((name) =>
     name !== "maxUnpacked" && Object.hasOwn(tableOptionNames, name)
   );
   requireTargets(source, set, options.targets);

@@ -210,7 +210,9 @@ export interface RecordedSeries {
 
 /** Channels and times of a record, in which another file must be written. */
 export interface RecordedForm {
+  /** Channels of the model, in the order of its inputs. */
   readonly channels: readonly Pick<RecordedChannel, "name" | "column">[];
+  /** Notation and calendar of the times. */
   readonly time: Pick<DataRecord["time"], "kind" | "calendar">;
 }
 
@@ -241,6 +243,7 @@ export function checkDataRecord(record: { readonly version?: unknown }, file: st
  * @param file Name of the file, for the message.
  * @param columns Columns with values, in the order of the file.
  * @param kinds Kinds of the columns. The message contains the columns of the file that they were read from.
+ * @returns Position in `columns` of each channel, for {@linkcode takeColumns}.
  * @throws {DataError} If a channel is missing or unknown.
  */
 export function channelPlaces(
@@ -282,7 +285,10 @@ export function channelPlaces(
 /**
  * Selects columns of row-major values, in the given order.
  *
- * @param width Number of columns of the values.
+ * @param values Values `(rows, width)`.
+ * @param width Number of columns of the values, at least 1.
+ * @param places Positions of the columns, from 0 to `width - 1`.
+ * @returns Values `(rows, places.length)`.
  */
 export function takeColumns(values: Float64Array, width: number, places: readonly number[]): Float64Array {
   const rows = values.length / width;
@@ -297,6 +303,7 @@ export function takeColumns(values: Float64Array, width: number, places: readonl
  *
  * @param file Name of the data, for the message.
  * @param now All current series of the data.
+ * @param record Record of the run.
  * @throws {Error} If a series is new, missing or changed. The message lists the differences.
  */
 export function requireSame(file: string, now: readonly RecordedSeries[], { split }: DataRecord): void {
@@ -317,7 +324,13 @@ export function requireSame(file: string, now: readonly RecordedSeries[], { spli
   );
 }
 
-/** Number of the given series that are in the parts of a record that determine the weights. */
+/**
+ * Number of the given series that are in some parts of a record, and so determined the weights.
+ *
+ * @param series Series of new data.
+ * @param record Record of the run.
+ * @param parts Parts of the record; by default the training set.
+ */
 export function countSeen(
   series: readonly Pick<RecordedSeries, "digest">[],
   { split }: DataRecord,

@@ -4,7 +4,7 @@ import type { Scaling } from "../../data/scaling.ts";
 import { dropObservations, mapSplits, type Series, type SeriesSet } from "../../data/series.ts";
 import { describeSeries, noticesOf } from "../../data/table/describe.ts";
 import type { ReadOptions, TableOptions } from "../../data/table/options.ts";
-import { foldIn, type Key, key, randpermArray, splitKey as splitKey } from "../../tensor/random.ts";
+import { foldIn, type Key, key, splitKey } from "../../tensor/random.ts";
 import {
   checkDataRecord,
   countSeen,
@@ -314,16 +314,6 @@ export function seriesExperiment<Settings extends SeriesSettings>(
 /** Kind of target of a task. */
 export function targetsOf({ task = "classify" }: Pick<SeriesSettings, "task">): TargetKind {
   return ({ classify: "classes", regress: "numbers", forecast: "channels" } as const)[task];
-}
-
-/** A random selection of the series; all of them if no number is given or there are fewer. */
-export function someSeries(
-  series: readonly Series[],
-  samples: number | undefined,
-  key: Key,
-): readonly Series[] {
-  if (samples === undefined) return series;
-  return Array.from(randpermArray(key, series.length).subarray(0, samples), (i) => series[i]);
 }
 
 function threeKeys(seed: Key): SeriesKeys {

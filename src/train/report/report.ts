@@ -64,6 +64,20 @@ export function renderReport(content: ReportContent): string {
 }
 
 /**
+ * Renders sections as one HTML page without external resources, for example a comparison of runs.
+ *
+ * @param title Title of the page.
+ * @param text Paragraph below the title.
+ * @returns Text of the page.
+ */
+export function renderSections(title: string, text: string, sections: readonly Section[]): string {
+  return renderPage({
+    title,
+    body: `<p>${escapeText(text)}</p>\n${sections.map(renderSection).join("\n")}`,
+  });
+}
+
+/**
  * Title and body of a report.
  *
  * @param running State of the run in training. By default the run is complete or stopped.

@@ -2,14 +2,18 @@
  * Deep deterministic policy gradient (DDPG; Lillicrap et al., "Continuous control with deep reinforcement learning",
  * 2016), with the time gaps of a semi-Markov decision process.
  */
-import type { ParameterTree } from "../../../src/nn/layer.ts";
-import { MLP } from "../../../src/nn/mlp.ts";
-import type { Optimizer } from "../../../src/optim/optimizer.ts";
-import { concatenate, stopGradient } from "../../../src/tensor/functions.ts";
-import { type Key, splitKey } from "../../../src/tensor/random.ts";
-import { tidy } from "../../../src/tensor/scope.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
-import { treeLeaves } from "../../../src/tensor/tree.ts";
+import {
+  concatenate,
+  type Key,
+  MLP,
+  type Optimizer,
+  type ParameterTree,
+  splitKey,
+  stopGradient,
+  type Tensor,
+  tidy,
+  treeLeaves,
+} from "@weft/weft";
 import { meanOfDecisions, type Transition } from "./environment_model.ts";
 import type { Environment } from "./environments.ts";
 import { discountAfter, rewardOf } from "./rewards.ts";

@@ -1,7 +1,4 @@
-import { tensor } from "../../../src/tensor/creation.ts";
-import { concatenate } from "../../../src/tensor/functions.ts";
-import { uniform } from "../../../src/tensor/random.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
+import { concatenate, type Tensor, tensor, uniform } from "@weft/weft";
 import { component, type Environment, wrapAngle } from "./environments.ts";
 
 const gravity = 9.8;

@@ -1,17 +1,20 @@
 /** Learned models of an environment: the next state and the time gap after an action. */
-import { scan } from "../../../src/compile/loop/scan.ts";
-import { BetweenObservations } from "../../../src/models/between_observations.ts";
-import { ODERecurrentCell } from "../../../src/models/fast_weight/ode_recurrent_cell.ts";
-import { GRUCell } from "../../../src/nn/gru.ts";
-import type { ParameterOptions, ParameterTree } from "../../../src/nn/layer.ts";
-import { Linear } from "../../../src/nn/linear.ts";
-import { MLP } from "../../../src/nn/mlp.ts";
-import { zeroState } from "../../../src/nn/recurrent.ts";
-import { tensor } from "../../../src/tensor/creation.ts";
-import { concatenate } from "../../../src/tensor/functions.ts";
-import { splitKey } from "../../../src/tensor/random.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
-import type { Tree } from "../../../src/tensor/tree.ts";
+import {
+  BetweenObservations,
+  concatenate,
+  GRUCell,
+  Linear,
+  MLP,
+  ODERecurrentCell,
+  type ParameterOptions,
+  type ParameterTree,
+  scan,
+  splitKey,
+  type Tensor,
+  tensor,
+  type Tree,
+  zeros,
+} from "@weft/weft";
 import { type Environment, timeUnit } from "./environments.ts";
 
 /** A recurrent cell whose state an ODE evolves between observations. */
@@ -35,7 +38,7 @@ type CellOptions = EnvironmentModelOptions & { readonly inputs: number };
 
 /** An ODE-RFWP: fast weights at observations, an ODE between them (Irie et al., 2022, equations 26 and 27). */
 function fastWeightCell({ inputs, hidden, key, dtype }: CellOptions) {
-  const cell = ODERecurrentCell("environment model", {
+  const cell = ODERecurrentCell({
     ...{ inputChannels: inputs, modelDim: hidden, heads: 4, feedForward: 2 * hidden, key, dtype },
     ...{ width: hidden, depth: 1 },
   });
@@ -46,12 +49,12 @@ function fastWeightCell({ inputs, hidden, key, dtype }: CellOptions) {
 function recurrentCell({ inputs, hidden, key, dtype }: CellOptions): Cell<Tensor> {
   const [cellKey, betweenKey] = splitKey(key);
   const gru = GRUCell({ inputs, hidden, key: cellKey, dtype });
-  const between = BetweenObservations("environment model", {
+  const between = BetweenObservations({
     ...{ features: hidden, width: hidden, depth: 1, key: betweenKey, dtype },
   });
   return {
     parameters: { cell: gru.parameters, vectorField: between.parameters },
-    start: (x) => zeroState(x, hidden),
+    start: (x) => zeros([x.shape[0], hidden], { dtype: x.dtype }),
     observe: (h, x) => gru(x, h),
     evolve: between.evolve,
     read: (h) => h,

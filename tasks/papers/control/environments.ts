@@ -1,8 +1,6 @@
 /** Control problems: equations of motion, rewards and time gaps. */
-import type { Axis } from "../../../src/charts/scale.ts";
-import { odeint } from "../../../src/solvers/odeint.ts";
-import type { Key } from "../../../src/tensor/random.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
+import { type Key, odeint, type Tensor } from "@weft/weft";
+import type { Axis } from "@weft/weft/train";
 
 /** The unit of time of rewards and of regular gaps, in seconds: the time step of Gym's pendulum. */
 export const timeUnit = 0.05;

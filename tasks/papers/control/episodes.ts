@@ -1,10 +1,5 @@
 /** Episodes of an environment, in batches. */
-import { jit } from "../../../src/compile/jit/jit.ts";
-import { zeros } from "../../../src/tensor/creation.ts";
-import { stack } from "../../../src/tensor/functions.ts";
-import { foldIn, type Key, normal } from "../../../src/tensor/random.ts";
-import { tidy } from "../../../src/tensor/scope.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
+import { foldIn, jit, type Key, normal, stack, type Tensor, tidy, zeros } from "@weft/weft";
 import { rewardOf } from "./rewards.ts";
 import type { Segments } from "./environment_model.ts";
 import { advance, decisions, duration, type Environment, type GapKind, timeGap } from "./environments.ts";

@@ -1,10 +1,6 @@
 /** Returns of controllers in test episodes, and drawings of an episode. */
-import type { Section } from "../../../src/charts/section.ts";
-import { concatenate } from "../../../src/tensor/functions.ts";
-import { key } from "../../../src/tensor/random.ts";
-import { tidy } from "../../../src/tensor/scope.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
-import type { Evaluation } from "../../../src/train/task.ts";
+import { concatenate, key, type Tensor, tidy } from "@weft/weft";
+import type { Evaluation, Section } from "@weft/weft/train";
 import type { ActorCritic } from "./actor_critic.ts";
 import type { EnvironmentModel, Segments } from "./environment_model.ts";
 import type { Environment, GapKind } from "./environments.ts";

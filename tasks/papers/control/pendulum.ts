@@ -1,7 +1,4 @@
-import { tensor } from "../../../src/tensor/creation.ts";
-import { concatenate } from "../../../src/tensor/functions.ts";
-import { uniform } from "../../../src/tensor/random.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
+import { concatenate, type Tensor, tensor, uniform } from "@weft/weft";
 import { component, type Environment, wrapAngle } from "./environments.ts";
 
 /** Angular acceleration of the horizontal pendulum, 3 g / (2 l) with gravity 10 and length 1. */

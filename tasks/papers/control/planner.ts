@@ -1,8 +1,5 @@
 /** Model predictive control by the cross-entropy method. */
-import { tensor, zeros } from "../../../src/tensor/creation.ts";
-import { type Key, normal, splitKey } from "../../../src/tensor/random.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
-import { topK } from "../../../src/tensor/top_k.ts";
+import { type Key, normal, splitKey, type Tensor, tensor, topK, zeros } from "@weft/weft";
 import type { ActorCritic } from "./actor_critic.ts";
 import type { EnvironmentModel } from "./environment_model.ts";
 import type { Environment } from "./environments.ts";

@@ -1,9 +1,5 @@
 /** A replay memory of episodes in tensors of fixed size, and training segments from it. */
-import { parameterOf } from "../../../src/nn/layer.ts";
-import { tensor, zeros } from "../../../src/tensor/creation.ts";
-import { foldIn, type Key, uniform } from "../../../src/tensor/random.ts";
-import { tidy } from "../../../src/tensor/scope.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
+import { foldIn, type Key, parameter, type Tensor, tensor, tidy, uniform, zeros } from "@weft/weft";
 import type { Segments, Transition } from "./environment_model.ts";
 import { decisions } from "./environments.ts";
 import type { Episodes } from "./episodes.ts";
@@ -17,15 +13,15 @@ export type Replay = Episodes;
 /** Segments of zeros, to be filled by {@linkcode drawSegments}. */
 export function emptySegments(count: number, length: number, states: number): Segments {
   return {
-    states: parameterOf(() => zeros([count, length + 1, states])),
-    actions: parameterOf(() => zeros([count, length, 1])),
-    gaps: parameterOf(() => zeros([count, length, 1])),
+    states: parameter(zeros([count, length + 1, states])),
+    actions: parameter(zeros([count, length, 1])),
+    gaps: parameter(zeros([count, length, 1])),
   };
 }
 
 /** An empty replay memory. */
 export function emptyReplay(states: number): Replay {
-  return { ...emptySegments(capacity, decisions, states), returns: parameterOf(() => zeros([capacity])) };
+  return { ...emptySegments(capacity, decisions, states), returns: parameter(zeros([capacity])) };
 }
 
 /**
@@ -47,7 +43,7 @@ export function store(replay: Replay, episodes: Episodes, at: number): void {
 
 /** Transitions of zeros, `(count, perSample, ...)`, to be filled by {@linkcode drawTransitions}. */
 export function emptyTransitions(count: number, perSample: number, states: number): Transition {
-  const empty = (channels: number) => parameterOf(() => zeros([count, perSample, channels]));
+  const empty = (channels: number) => parameter(zeros([count, perSample, channels]));
   return { state: empty(states), action: empty(1), gap: empty(1), next: empty(states) };
 }
 

@@ -1,6 +1,5 @@
 /** Sections of a report about episodes. */
-import type { Chart, Mark } from "../../../src/charts/chart.ts";
-import type { Section } from "../../../src/charts/section.ts";
+import type { Chart, Mark, Section } from "@weft/weft/train";
 import type { Environment } from "./environments.ts";
 
 /** An episode on the host. Decision i is taken at `times[i]` in state `states[i]`. */

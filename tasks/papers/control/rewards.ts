@@ -1,5 +1,5 @@
 /** Rewards of transitions. */
-import type { Tensor } from "../../../src/tensor/tensor.ts";
+import type { Tensor } from "@weft/weft";
 import type { Transition } from "./environment_model.ts";
 import { type Environment, timeUnit } from "./environments.ts";
 

@@ -2,9 +2,8 @@
  * Faces of CelebA (Liu et al., 2015): photographs of 178 by 218 pixels, resized to a square as in the code of
  * Nzoyem et al., 2025 (`loaders.py`).
  */
-import type { Splits } from "../../../src/data/series.ts";
-import { zipEntries } from "../../../src/data/zip.ts";
-import { readBytesIfPresent } from "../../../src/files/disk.ts";
+import { type Splits, zipEntries } from "@weft/weft/data";
+import { readBytesIfPresent } from "../files.ts";
 import { type ByteImage, resizeLanczos } from "./resize.ts";
 
 /** Package that decodes JPEG files. It is fetched the first time. */

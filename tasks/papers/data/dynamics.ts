@@ -5,9 +5,9 @@
  * the same parameters on every machine. A longer list begins with the elements of a shorter one, up to the
  * solver's error.
  */
-import { checkCount } from "../../../src/nn/layer.ts";
-import { type Key, splitKey } from "../../../src/tensor/random.ts";
-import { unitPair } from "../../../src/data/host_random.ts";
+import { type Key, splitKey } from "@weft/weft";
+import { unitPair } from "@weft/weft/data";
+import { checkCount } from "./check_count.ts";
 import { solveSystem, timesUpTo, type Trajectories } from "./trajectories.ts";
 
 /** Range of a uniform distribution: [low, high). */

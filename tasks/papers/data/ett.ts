@@ -1,7 +1,14 @@
-import { DataFormatError, decodeUtf8, readBytes } from "../../../src/data/format.ts";
-import { type ChannelStatistics, channelStatistics, type Scaling } from "../../../src/data/scaling.ts";
-import { mapSplits, type Splits } from "../../../src/data/series.ts";
-import { parseCsv } from "../../../src/data/table/read_table.ts";
+import {
+  type ChannelStatistics,
+  channelStatistics,
+  DataFormatError,
+  mapSplits,
+  parseCsv,
+  readTable,
+  type Scaling,
+  type SeriesSet,
+  type Splits,
+} from "@weft/weft/data";
 import type { Trajectories } from "./trajectories.ts";
 
 /** One long series of several channels at equally spaced times. */
@@ -25,7 +32,12 @@ export interface LongSeries {
  * equally spaced.
  */
 export function parseLongSeries(text: string, file: string): LongSeries {
-  const { channels, series: [{ times, values }] } = parseCsv(text, file, { time: "date", targets: "none" });
+  return toLongSeries(parseCsv(text, file, tableOptions), file);
+}
+
+const tableOptions = { time: "date", targets: "none" } as const;
+
+function toLongSeries({ channels, series: [{ times, values }] }: SeriesSet, file: string): LongSeries {
   const gap = times[1] - times[0];
   const wrong = times.findIndex((time, i) => i > 1 && time - times[i - 1] !== gap);
   if (wrong >= 0) {
@@ -50,8 +62,7 @@ export function parseLongSeries(text: string, file: string): LongSeries {
  * @throws {Error} If the file cannot be read, or is not in UTF-8.
  */
 export async function readLongSeries(path: string): Promise<LongSeries> {
-  const bytes = await readBytes(path, "a table with a column date and a column for each channel");
-  return parseLongSeries(decodeUtf8(bytes, path), path);
+  return toLongSeries(await readTable(path, tableOptions), path);
 }
 
 /** Hours of a month of thirty days. */

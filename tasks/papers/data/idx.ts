@@ -1,5 +1,7 @@
 import { gunzipSync } from "node:zlib";
-import { maxBytes } from "../../../src/data/format.ts";
+
+/** Maximum number of bytes of an unpacked file. */
+const maxBytes = 2 ** 29;
 
 /** An array in the IDX format, which MNIST's files use. */
 export interface IdxArray {

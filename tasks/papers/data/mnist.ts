@@ -1,5 +1,5 @@
-import { checkCount } from "../../../src/nn/layer.ts";
-import { readBytesIfPresent } from "../../../src/files/disk.ts";
+import { checkCount } from "./check_count.ts";
+import { readBytesIfPresent } from "../files.ts";
 import { gunzip, type IdxArray, parseIdx } from "./idx.ts";
 import { timesUpTo, type Trajectories } from "./trajectories.ts";
 

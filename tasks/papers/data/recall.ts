@@ -1,6 +1,6 @@
-import { checkCounts } from "../../../src/nn/layer.ts";
-import { foldIn, type Key, randpermArray, splitKey } from "../../../src/tensor/random.ts";
-import { unitPair } from "../../../src/data/host_random.ts";
+import { foldIn, type Key, splitKey } from "@weft/weft";
+import { randpermArray, unitPair } from "@weft/weft/data";
+import { checkCount } from "./check_count.ts";
 
 /** Sizes of {@linkcode recall}. */
 export interface RecallSizes {
@@ -45,7 +45,8 @@ export interface RecallArray {
  */
 export function recall(count: number, key: Key, sizes: RecallSizes): RecallArray {
   const { keys = 4, values = 4, writes = 3, hold = 8, length } = sizes;
-  checkCounts("recall", { keys, values, writes, hold, length });
+  const counts = { keys, values, writes, hold, length };
+  for (const [name, count] of Object.entries(counts)) checkCount("recall", name, count);
   if (writes > values) {
     throw new RangeError(`recall: ${writes} writes of each key take as many values, but there are ${values}`);
   }

@@ -1,8 +1,5 @@
-import { exists } from "../../../src/files/disk.ts";
-import { DataFormatError, numberOf, readBytes } from "../../../src/data/format.ts";
-import type { ChannelKind, Series, SeriesSet } from "../../../src/data/series.ts";
-import { zipEntries } from "../../../src/data/zip.ts";
-import { whyNoFolder } from "../../../src/files/disk.ts";
+import { type ChannelKind, DataFormatError, type Series, type SeriesSet, zipEntries } from "@weft/weft/data";
+import { exists, whyNoFolder } from "../files.ts";
 
 /** Values of a patient that are known at admission. */
 const fixed = ["Age", "Gender", "Unit1", "Unit2", "HospAdmTime"];
@@ -43,7 +40,7 @@ export async function readSepsis(folder: string, options: SepsisOptions = {}): P
   for (const archive of archives) {
     const path = `${folder}/${archive}`;
     if (!await exists(path)) continue;
-    for (const { name, read } of zipEntries(await readBytes(path, "an archive of .psv files"), path)) {
+    for (const { name, read } of zipEntries(await Deno.readFile(path), path)) {
       // Skip macOS metadata files, whose names begin with "._".
       if (!/(^|\/)[^/.][^/]*\.psv$/.test(name)) continue;
       const file = `${path}/${name}`;
@@ -93,7 +90,7 @@ function parsePatient(text: string, file: string, marks: boolean) {
     if (row.length !== header.length) throw fail(`${row.length} fields, expected ${header.length}`);
     const at = (column: string) => {
       const field = row[places.get(column)!];
-      const value = numberOf(field);
+      const value = field === "" ? NaN : Number(field);
       if (!Number.isNaN(value) || field === "NaN") return value;
       throw fail(`expected a number or NaN in ${column}, got "${field}"`);
     };

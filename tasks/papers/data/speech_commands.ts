@@ -1,11 +1,14 @@
-import { exists } from "../../../src/files/disk.ts";
-import { readSafetensors, writeSafetensors } from "../../../src/files/safetensors.ts";
-import { tensor } from "../../../src/tensor/creation.ts";
-import { mfcc } from "../../../src/data/mfcc.ts";
-import type { Series, SeriesSet } from "../../../src/data/series.ts";
-import { gunzipped, unpackBudget } from "../../../src/data/unpack.ts";
+import { tensor } from "@weft/weft";
+import {
+  mfcc,
+  parseWav,
+  readSafetensors,
+  type Series,
+  type SeriesSet,
+  writeSafetensors,
+} from "@weft/weft/data";
+import { exists } from "../files.ts";
 import { tarEntries } from "./tar.ts";
-import { parseWav } from "../../../src/data/wav.ts";
 import { speechCommands } from "../recipes/neural_cde.ts";
 
 /** The ten words that Kidger et al., 2020, section 4.3 classify. All have similar numbers of recordings. */
@@ -99,6 +102,17 @@ async function keptFeatures(path: string): Promise<Features> {
   return { names, values, shape };
 }
 
+/** @throws {Error} If the file is not gzip, or is truncated. */
+async function* gunzipped(packed: ReadableStream<BufferSource>, path: string): AsyncGenerator<Uint8Array> {
+  try {
+    yield* packed.pipeThrough(new DecompressionStream("gzip"));
+  } catch (error) {
+    throw new Error(
+      `${path}: incomplete: the gzip file is truncated or damaged (${(error as Error).message})`,
+    );
+  }
+}
+
 async function computeFeatures(path: string): Promise<Features> {
   using file = await Deno.open(path);
   const names: string[] = [];
@@ -117,7 +131,7 @@ async function computeFeatures(path: string): Promise<Features> {
     waiting = [];
   };
   const isWanted = (name: string) => words.includes(name.split("/")[0]) && name.endsWith(".wav");
-  const unpacked = gunzipped(file.readable, path, unpackBudget(path, 0, Infinity));
+  const unpacked = gunzipped(file.readable, path);
   for await (const { name, bytes } of tarEntries(unpacked, path, isWanted)) {
     const recording = parseWav(bytes, `${path}/${name}`);
     if (recording.samples.length !== samples) continue;

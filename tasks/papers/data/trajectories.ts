@@ -1,13 +1,7 @@
 /**
  * Trajectories of dynamical systems on the host: several series of equal length, observed at the same times.
  */
-import { cpuDevice, currentDevice, setCurrentDevice } from "../../../src/device/current.ts";
-import { largest, smallest } from "../../../src/device/min_max.ts";
-import { odeint } from "../../../src/solvers/odeint.ts";
-import { tensor } from "../../../src/tensor/creation.ts";
-import { stack } from "../../../src/tensor/functions.ts";
-import { tidy } from "../../../src/tensor/scope.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
+import { odeint, onCpu, stack, type Tensor, tensor, tidy } from "@weft/weft";
 
 /** Series of equal length, observed at the same times. */
 export interface Trajectories {
@@ -48,6 +42,7 @@ export async function solveSystem(
   const [length, channels] = [times.length, initial[0]?.length ?? 0];
   const values = new Float64Array(initial.length * length * channels);
   for (let start = 0; start < initial.length; start += maxSeriesPerSolve) {
+    // Only the CPU supports float64 and adaptive steps.
     const solution = onCpu(() =>
       tidy(() => {
         const part = <T>(rows: readonly T[]) => rows.slice(start, start + maxSeriesPerSolve);
@@ -68,17 +63,6 @@ export async function solveSystem(
   return { times, values, shape: [initial.length, length, channels] };
 }
 
-/** Runs `body` with the CPU as current device. Only the CPU supports float64 and adaptive steps. */
-function onCpu<T>(body: () => T): T {
-  const device = currentDevice();
-  setCurrentDevice(cpuDevice());
-  try {
-    return body();
-  } finally {
-    setCurrentDevice(device);
-  }
-}
-
 /** `length` equally spaced times from 0 to `end`, both included. */
 export function timesUpTo(end: number, length: number): Float64Array {
   return Float64Array.from({ length }, (_, i) => end * i / (length - 1));
@@ -95,7 +79,9 @@ interface ValueRange {
 /** The range of all values, over all channels. */
 export function valueRange(trajectories: Pick<Trajectories, "values">): ValueRange {
   const { values } = trajectories;
-  return { low: smallest(values), high: largest(values) };
+  let [low, high] = [Infinity, -Infinity];
+  for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
+  return { low, high };
 }
 
 /**

@@ -1,8 +1,6 @@
 /** Runs the runs of a table as local processes. */
-import { trainWords } from "../../../src/commands/command.ts";
-import { readOutcome } from "../../../src/commands/run_once.ts";
+import { readOutcome } from "@weft/weft/train";
 import { type TableRun, trainArguments } from "../tables/table.ts";
-import { makeFolder } from "../../../src/files/disk.ts";
 
 /** Abort signal and callback of an engine. */
 export interface Follow {
@@ -21,8 +19,8 @@ export async function hasEnded({ folder, config }: TableRun): Promise<boolean> {
 interface LocalOptions extends Follow {
   /** Number of parallel processes, at least 1. */
   readonly jobs: number;
-  /** Command line of `deno task train`, without its arguments. */
-  readonly train?: readonly string[];
+  /** Program that trains, and its words before the arguments of a run. */
+  readonly train: readonly string[];
 }
 
 /** Runs all incomplete runs, `jobs` at a time. A crash of one run does not affect the others. */
@@ -44,7 +42,7 @@ export async function runLocally(runs: readonly TableRun[], options: LocalOption
  * `output.txt` of the run's folder.
  */
 async function trainProcess(run: TableRun, { signal, train }: LocalOptions): Promise<string> {
-  const [program, ...before] = train ?? [Deno.execPath(), ...trainWords];
+  const [program, ...before] = train;
   const process = new Deno.Command(program, {
     args: [...before, ...trainArguments(run)],
     stdin: "null",
@@ -56,7 +54,7 @@ async function trainProcess(run: TableRun, { signal, train }: LocalOptions): Pro
   const { stdout, stderr, code, signal: killed } = await process.output();
   signal?.removeEventListener("abort", stop);
   const text = [stdout, stderr].map((bytes) => new TextDecoder().decode(bytes)).join("");
-  await makeFolder(run.folder.path);
+  await Deno.mkdir(run.folder.path, { recursive: true });
   await Deno.writeTextFile(`${run.folder.path}/output.txt`, text, { append: true });
   if (killed) return `killed by ${killed}`;
   return text.trimEnd().split("\n").at(-1) || `ended with code ${code}`;

@@ -1,7 +1,6 @@
 /** Runs the runs of a table as a Slurm job array. */
 import { setTimeout } from "node:timers/promises";
-import { quoted, trainWords } from "../../../src/commands/command.ts";
-import { readTextIfPresent, writeAtomically } from "../../../src/files/disk.ts";
+import { readTextIfPresent, writeAtomically } from "../files.ts";
 import { type Follow, hasEnded } from "./local.ts";
 import { type TableRun, trainArguments } from "../tables/table.ts";
 
@@ -27,6 +26,13 @@ export interface SlurmArray {
   readonly folder: string;
   /** Path on the nodes of Deno, or of the executable that contains the commands. */
   readonly deno: string;
+  /** Words after `deno` that start a training, before the arguments of a run. */
+  readonly train: readonly string[];
+}
+
+/** A word for a shell, in quotes if it needs them. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** Number of times that a killed run is restarted. */
@@ -60,8 +66,8 @@ exit $code
 }
 
 /** The commands of runs, one per line. */
-export function slurmCommands(runs: readonly TableRun[]): string {
-  const words = (run: TableRun) => [...trainWords, ...trainArguments(run).map(quoted)];
+export function slurmCommands(runs: readonly TableRun[], { train }: SlurmArray): string {
+  const words = (run: TableRun) => [...train, ...trainArguments(run).map(quoted)];
   return runs.map((run) => `"$deno" ${words(run).join(" ")}\n`).join("");
 }
 
@@ -84,14 +90,14 @@ const unanswered = 20;
  * follows it first, and then submits the runs that it did not contain.
  */
 export async function runOnSlurm(runs: readonly TableRun[], options: SlurmOptions): Promise<void> {
-  const { array: { path }, signal, onEnd, onStart } = options;
+  const { array, array: { path }, signal, onEnd, onStart } = options;
   const ended = await Promise.all(runs.map(hasEnded));
   const waiting = new Set(runs.filter((_, i) => !ended[i]));
   if (waiting.size === 0) return;
   const earlier = (await readTextIfPresent(`${path}.job`))?.trim();
   const job = earlier && await isQueued(earlier) ? earlier : await submit([...waiting], options);
   const commands = await readTextIfPresent(`${path}.commands`) ?? "";
-  const isOfJob = (run: TableRun) => commands.includes(slurmCommands([run]));
+  const isOfJob = (run: TableRun) => commands.includes(slurmCommands([run], array));
   onStart(job);
   let [interval, failures] = [intervals.first, 0];
   for (let isLast = false; !isLast && !signal?.aborted;) {
@@ -120,7 +126,7 @@ export async function runOnSlurm(runs: readonly TableRun[], options: SlurmOption
 
 async function submit(runs: readonly TableRun[], { array, resources }: SlurmOptions): Promise<string> {
   const { path } = array;
-  await writeAtomically(`${path}.commands`, slurmCommands(runs));
+  await writeAtomically(`${path}.commands`, slurmCommands(runs, array));
   await writeAtomically(`${path}.sh`, slurmScript(runs.length, array, resources));
   const job = (await output("sbatch", "--parsable", `${path}.sh`)).trim().split(";")[0];
   await writeAtomically(`${path}.job`, `${job}\n`);

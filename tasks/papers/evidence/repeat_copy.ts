@@ -6,7 +6,7 @@
  * prints half the mean squared error over all steps, the measure of the authors' code, for out-of-distribution
  * test series of 256 observations, times 100.
  */
-import { key } from "../../../src/tensor/random.ts";
+import { key } from "@weft/weft";
 import { lotkaVolterra, repeatCopy, type RepeatCopyOptions } from "../data/dynamics.ts";
 import { rescale, type Trajectories, valueRange } from "../data/trajectories.ts";
 import { markdownTable } from "../../markdown.ts";

@@ -1,10 +1,7 @@
 /** Completion of the faces of CelebA. */
-import { mapSplits } from "../../../src/data/series.ts";
-import { OptionError } from "../../../src/device/errors.ts";
-import { digestOf } from "../../../src/files/digest.ts";
-import type { RecordedSeries } from "../../../src/series/record/data_record.ts";
-import type { ModelExperiment } from "../../../src/series/models/model_settings.ts";
-import { randpermArray } from "../../../src/tensor/random.ts";
+import { OptionError } from "@weft/weft";
+import { mapSplits, randpermArray } from "@weft/weft/data";
+import { digestOf, type ModelExperiment, type RecordedSeries } from "@weft/weft/series";
 import { type Faces, openFaces } from "../data/celeba.ts";
 import { timesUpTo } from "../data/trajectories.ts";
 import { valuesOf } from "../recipes/recipe.ts";

@@ -1,11 +1,12 @@
-import { Adam } from "../../../src/optim/adam.ts";
-import { reduceOnPlateau } from "../../../src/optim/schedules.ts";
-import type { Scaling } from "../../../src/data/scaling.ts";
-import { treeFlatten } from "../../../src/tensor/tree.ts";
-import type { Task } from "../../../src/train/task.ts";
-import type { ClassificationRules } from "../../../src/series/targets/classification.ts";
-import { isWarp, type ModelExperiment } from "../../../src/series/models/model_settings.ts";
-import { seriesExperiment, type SeriesProblem } from "../../../src/series/run/series_experiment.ts";
+import { Adam, reduceOnPlateau, treeFlatten } from "@weft/weft";
+import type { Scaling } from "@weft/weft/data";
+import {
+  type ClassificationRules,
+  type ModelExperiment,
+  seriesExperiment,
+  type SeriesProblem,
+} from "@weft/weft/series";
+import type { Task } from "@weft/weft/train";
 import type { PaperSeriesSettings } from "./options.ts";
 import { learning, type LearningOptions } from "./recipe.ts";
 import { speechCommands } from "../recipes/neural_cde.ts";
@@ -32,6 +33,9 @@ export interface PaperRules {
   readonly lossThreshold?: number;
   readonly accuracyThreshold?: number;
 }
+
+/** Whether a model is a WARP, by its name. */
+const isWarp = (model?: string) => model?.startsWith("warp") ?? false;
 
 /** Rules of a problem without a recipe. */
 const defaultRules: PaperRules = valuesOf(speechCommands.rules);

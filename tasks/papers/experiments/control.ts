@@ -1,3 +1,14 @@
+import { Adam, cosineDecay, foldIn, key, parameter, splitKey, type Tensor, tidy, zeros } from "@weft/weft";
+import { kindNamed, type ModelExperiment, type ModelKind, modelOptions, modelRules } from "@weft/weft/series";
+import {
+  choiceOption,
+  type Measures,
+  pickOptions,
+  type RunSettings,
+  sizeOption,
+  type Task,
+  trainingOptions,
+} from "@weft/weft/train";
 import { ActorCritic, actorCriticErrors, withTarget } from "../control/actor_critic.ts";
 import { cartPole } from "../control/cart_pole.ts";
 import {
@@ -18,23 +29,6 @@ import {
   emptyTransitions,
   store,
 } from "../control/replay.ts";
-import { parameterOf } from "../../../src/nn/layer.ts";
-import { Adam } from "../../../src/optim/adam.ts";
-import { cosineDecay } from "../../../src/optim/schedules.ts";
-import {
-  kindNamed,
-  type ModelExperiment,
-  type ModelKind,
-  modelRules,
-} from "../../../src/series/models/model_settings.ts";
-import { modelOptions } from "../../../src/series/record/settings.ts";
-import { zeros } from "../../../src/tensor/creation.ts";
-import { foldIn, key, splitKey } from "../../../src/tensor/random.ts";
-import { tidy } from "../../../src/tensor/scope.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
-import { type RunSettings, trainingOptions } from "../../../src/train/experiment.ts";
-import { choiceOption, pickOptions, sizeOption } from "../../../src/train/option.ts";
-import type { Measures, Task } from "../../../src/train/task.ts";
 
 /** Settings of a control experiment. */
 interface ControlSettings extends RunSettings {
@@ -113,7 +107,7 @@ function controlTask(environment: Environment, settings: ControlSettings): Task<
   const replay = emptyReplay(count);
   const segments = emptySegments(settings.segments, segmentLength, count);
   const transitions = emptyTransitions(settings.segments, transitionsPerSegment, count);
-  const episodeReturn = parameterOf(() => zeros([1]));
+  const episodeReturn = parameter(zeros([1]));
   const start = environment.start(testEpisodes, key(0));
   return {
     parameters,

@@ -1,11 +1,18 @@
 /** Convolutional conditional neural process on a grid of pixels (ConvCNP; Gordon et al., 2020, section 4). */
-import { type Layer, layer, parameterOf } from "../../../src/nn/layer.ts";
-import { Linear, type LinearParameters } from "../../../src/nn/linear.ts";
-import type { ForecastCallOptions } from "../../../src/models/forecaster.ts";
-import { arange } from "../../../src/tensor/creation.ts";
-import { concatenate } from "../../../src/tensor/functions.ts";
-import { type Key, splitKey, uniform } from "../../../src/tensor/random.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
+import {
+  arange,
+  concatenate,
+  type ForecastCallOptions,
+  type Key,
+  type Layer,
+  layer,
+  Linear,
+  type LinearParameters,
+  parameter,
+  splitKey,
+  type Tensor,
+  uniform,
+} from "@weft/weft";
 
 /** Rows and columns of the kernels: of the encoder, and of the residual blocks. */
 const [encoderKernel, blockKernel] = [9, 5];
@@ -55,8 +62,8 @@ export function ConvCNP(
 ): Layer<[x: Tensor, call: ForecastCallOptions], ConvCNPParameters> {
   const { channels, side, units, layers, shots, leastDeviation, key } = options;
   const keys = splitKey(key, 3 + layers);
-  const kernel = parameterOf(() =>
-    uniform(keys[0], [encoderKernel ** 2, channels]).mul(2 / encoderKernel ** 2)
+  const kernel = parameter(
+    uniform(keys[0], [encoderKernel ** 2, channels]).mul(2 / encoderKernel ** 2),
   );
   const input = Linear({ inputs: 2 * channels, outputs: units, key: keys[1] });
   const output = Linear({ inputs: units, outputs: 2 * channels, key: keys[2] });

@@ -1,10 +1,7 @@
 /** Completion of the images of MNIST and Fashion-MNIST. */
-import type { Splits } from "../../../src/data/series.ts";
-import { OptionError } from "../../../src/device/errors.ts";
-import { digestOf } from "../../../src/files/digest.ts";
-import type { RecordedSeries } from "../../../src/series/record/data_record.ts";
-import type { ModelExperiment } from "../../../src/series/models/model_settings.ts";
-import { type Key, randpermArray } from "../../../src/tensor/random.ts";
+import { type Key, OptionError } from "@weft/weft";
+import { randpermArray, type Splits } from "@weft/weft/data";
+import { digestOf, type ModelExperiment, type RecordedSeries } from "@weft/weft/series";
 import { type Digits, pixelSeries } from "../data/mnist.ts";
 import { valuesOf } from "../recipes/recipe.ts";
 import { mnist, recurrent, s4 } from "../recipes/warp_images.ts";

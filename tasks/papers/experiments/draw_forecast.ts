@@ -1,7 +1,5 @@
-import type { Chart } from "../../../src/charts/chart.ts";
-import { forecastPanel } from "../../../src/charts/forecast.ts";
-import type { Section } from "../../../src/charts/section.ts";
-import type { ChannelStatistics } from "../../../src/data/scaling.ts";
+import type { ChannelStatistics } from "@weft/weft/data";
+import type { Chart, Mark, Section } from "@weft/weft/train";
 import type { ForecastExample } from "./forecasting.ts";
 
 /**
@@ -34,23 +32,24 @@ export function drawForecast(
           steps.map((step) => predicted[(step - 1) * outputs + place] * standardDeviation);
         const means = column(channel).map((value) => value + mean);
         const deviations = outputs > width ? column(width + channel) : undefined;
-        return forecastPanel({ title: "step" }, {
-          name,
-          observed: {
+        const marks: Mark[] = [
+          {
+            kind: "line",
+            name: "observed",
             x: observedSteps,
             y: observedSteps.map((step) => truth[step * width + channel] * standardDeviation + mean),
           },
-          predicted: { x: steps, y: means },
-          ...(deviations
-            ? {
-              interval: {
-                name: "± 2 standard deviations",
-                low: means.map((value, i) => value - 2 * deviations[i]),
-                high: means.map((value, i) => value + 2 * deviations[i]),
-              },
-            }
-            : {}),
-        }, [0, context - 1]);
+          { kind: "line", name: "predicted", x: steps, y: means, style: "dashed" },
+        ];
+        if (deviations) {
+          marks.push({
+            ...{ kind: "band", of: "predicted", name: "± 2 standard deviations", x: steps },
+            low: means.map((value, i) => value - 2 * deviations[i]),
+            high: means.map((value, i) => value + 2 * deviations[i]),
+          });
+        }
+        if (context > 1) marks.push({ kind: "region", name: "read by the model", from: 0, to: context - 1 });
+        return { x: { title: "step" }, y: { title: name }, marks };
       }),
     };
   };

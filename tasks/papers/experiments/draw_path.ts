@@ -1,4 +1,4 @@
-import type { Mark, Panel } from "../../../src/charts/chart.ts";
+import type { Mark, Panel } from "@weft/weft/train";
 
 /** Draws a path in the plane, with a point where it starts. @param name Name of the path in the legend. */
 export function drawPath(name: string, x: ArrayLike<number>, y: ArrayLike<number>): Panel {

@@ -1,7 +1,26 @@
+import { key } from "@weft/weft";
+import { mapSplits } from "@weft/weft/data";
+import {
+  channelPlaces,
+  checkDataRecord,
+  countSeen,
+  type DataRecord,
+  digestOf,
+  type ForecastModel,
+  forecastModel,
+  forecastModels,
+  type ModelExperiment,
+  modelRules,
+  type RecordedSeries,
+  recordVersion,
+  requireSame,
+  takeColumns,
+  type TrainedModel,
+} from "@weft/weft/series";
+import type { Task } from "@weft/weft/train";
 import { valuesOf } from "../recipes/recipe.ts";
 import { baselines } from "../recipes/warp_dynamics.ts";
 import { hourly, quarterly } from "../recipes/warp_ett.ts";
-import { digestOf } from "../../../src/files/digest.ts";
 import {
   cutWindows,
   ettHours,
@@ -10,30 +29,10 @@ import {
   readLongSeries,
   rowsAnHour,
 } from "../data/ett.ts";
-import { mapSplits } from "../../../src/data/series.ts";
-import { key } from "../../../src/tensor/random.ts";
-import {
-  channelPlaces,
-  checkDataRecord,
-  countSeen,
-  type DataRecord,
-  type RecordedSeries,
-  recordVersion,
-  requireSame,
-  takeColumns,
-} from "../../../src/series/record/data_record.ts";
-import type { Task } from "../../../src/train/task.ts";
-import type { TrainedModel } from "../../../src/series/models/trained_model.ts";
 import { drawForecast } from "./draw_forecast.ts";
-import { type ModelExperiment, modelRules } from "../../../src/series/models/model_settings.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
 import { recipeDefaults } from "./recipe_defaults.ts";
 import { forecaster, forecasting, toForecastBatch } from "./forecasting.ts";
-import {
-  type ForecastModel,
-  forecastModel,
-  forecastModels,
-} from "../../../src/series/models/next_step_models.ts";
 
 /** Rules of the recipe `"paper"`, which the four data sets share. */
 const paper = valuesOf(hourly.rules);

@@ -1,24 +1,35 @@
-import { mapSplits, type Series, type Splits, stackSeries } from "../../../src/data/series.ts";
-import { exponentialSpirals as options, spirals } from "../../../src/data/spirals.ts";
-import { takeSamples } from "../../../src/data/batches.ts";
-import { Recurrent } from "../../../src/models/recurrent.ts";
-import { WARP } from "../../../src/models/warp/warp.ts";
-import { NeuralCDE } from "../../../src/models/cde/neural_cde.ts";
-import { type Layer, layer, parameterOf } from "../../../src/nn/layer.ts";
-import { accuracy, crossEntropy } from "../../../src/nn/losses.ts";
-import { CubicSpline } from "../../../src/paths/cubic_spline.ts";
-import { naturalCubicCoeffs } from "../../../src/paths/natural_cubic.ts";
-import { linspace, tensor } from "../../../src/tensor/creation.ts";
-import { concatenate } from "../../../src/tensor/functions.ts";
-import { type Key, key, splitKey } from "../../../src/tensor/random.ts";
-import { tidy } from "../../../src/tensor/scope.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
-import { classExamples } from "../../../src/series/targets/report_sections.ts";
-import type { Task } from "../../../src/train/task.ts";
-import { type ModelExperiment, modelRules } from "../../../src/series/models/model_settings.ts";
+import {
+  accuracy,
+  concatenate,
+  crossEntropy,
+  CubicSpline,
+  type Key,
+  key,
+  type Layer,
+  layer,
+  linspace,
+  naturalCubicCoeffs,
+  NeuralCDE,
+  parameter,
+  Recurrent,
+  splitKey,
+  takeSamples,
+  type Tensor,
+  tensor,
+  tidy,
+  WARP,
+} from "@weft/weft";
+import {
+  exponentialSpirals as options,
+  mapSplits,
+  type Series,
+  spirals,
+  type Splits,
+  stackSeries,
+} from "@weft/weft/data";
+import { kindNamed, type ModelExperiment, type ModelKind, modelRules } from "@weft/weft/series";
+import { type Chart, pickOptions, type Task } from "@weft/weft/train";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
-import { pickOptions } from "../../../src/train/option.ts";
-import { kindNamed, type ModelKind } from "../../../src/series/models/model_settings.ts";
 import { recipeDefaults } from "./recipe_defaults.ts";
 import { valuesOf } from "../recipes/recipe.ts";
 import { spirals as spiralsRecipe } from "../recipes/warp_uea.ts";
@@ -95,7 +106,7 @@ export const exponentialSpirals: ModelExperiment = modelRules({
     };
     const data = mapSplits(made, (part): Batch => {
       const { values, shape, labels } = stackSeries(part, 2, options.length!);
-      const x = parameterOf(() => tensor(values, { shape }).slice(2, 1)); // without the time
+      const x = parameter(tensor(values, { shape }).slice(2, 1)); // without the time
       return { x, labels: tensor(labels, { dtype: "int32" }) };
     });
     const steps = settings.epochs! * Math.ceil(samples / settings.batchSize);
@@ -112,13 +123,15 @@ export const exponentialSpirals: ModelExperiment = modelRules({
         const positions = Array.from({ length: 12 }, (_, i) => Math.floor(i * series.test / 12));
         const predicted = await tidy(() => model(takeSamples(data.test, positions).x).argmax(-1)).data();
         const names = ["counter-clockwise", "clockwise"];
-        return [
-          classExamples(positions.map((position, i) => ({
-            panel: drawSpiral(made.test[position]),
-            label: names[made.test[position].label],
-            predicted: names[predicted[i]],
-          }))),
-        ];
+        return [{
+          ...{ kind: "charts", title: "Test samples with their predicted classes" },
+          charts: positions.map((position, i): Chart => ({
+            title: names[predicted[i]],
+            panels: [drawSpiral(made.test[position])],
+            size: "small",
+            outcome: made.test[position].label === predicted[i] ? "right" : "wrong",
+          })),
+        }];
       },
     };
   },

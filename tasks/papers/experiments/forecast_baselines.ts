@@ -1,7 +1,5 @@
-import { meanAbsoluteError, meanSquaredError } from "../../../src/nn/losses.ts";
-import { tidy } from "../../../src/tensor/scope.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
-import type { Evaluation } from "../../../src/train/task.ts";
+import { meanAbsoluteError, meanSquaredError, type Tensor, tidy } from "@weft/weft";
+import type { Evaluation } from "@weft/weft/train";
 
 /** Options of {@linkcode measureForecastBaselines}. */
 interface ForecastBaselineOptions {

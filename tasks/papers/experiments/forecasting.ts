@@ -1,23 +1,20 @@
-import { takeSamples } from "../../../src/data/batches.ts";
-import { mapSplits, type Splits } from "../../../src/data/series.ts";
-import type { Trajectories } from "../data/trajectories.ts";
 import {
   bitsPerDimension,
   gaussianNLL,
+  key as makeKey,
   meanAbsoluteError,
   meanAbsolutePercentageError,
   meanSquaredError,
-} from "../../../src/nn/losses.ts";
-import { tensor } from "../../../src/tensor/creation.ts";
-import { key as makeKey } from "../../../src/tensor/random.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
-import { tidy } from "../../../src/tensor/scope.ts";
-import { type DataRecord, describeRecord } from "../../../src/series/record/data_record.ts";
-import type { Section } from "../../../src/charts/section.ts";
-import type { Evaluation, Measures, Task } from "../../../src/train/task.ts";
+  takeSamples,
+  type Tensor,
+  tensor,
+  tidy,
+} from "@weft/weft";
+import { mapSplits, type Splits } from "@weft/weft/data";
+import { type DataRecord, describeRecord, type ForecastModel } from "@weft/weft/series";
+import { evaluate, type Evaluation, type Measures, type Section, type Task } from "@weft/weft/train";
+import type { Trajectories } from "../data/trajectories.ts";
 import type { ForecastSettings } from "./options.ts";
-import type { ForecastModel } from "../../../src/series/models/next_step_models.ts";
-import { evaluate } from "../../../src/train/evaluate.ts";
 import { measureForecastBaselines } from "./forecast_baselines.ts";
 import { learning } from "./recipe.ts";
 

@@ -1,6 +1,6 @@
+import type { Series, SeriesSet } from "@weft/weft/data";
+import { type ModelExperiment, neuralModels } from "@weft/weft/series";
 import { type Digits, pixelSeries } from "../data/mnist.ts";
-import type { Series, SeriesSet } from "../../../src/data/series.ts";
-import type { ModelExperiment } from "../../../src/series/models/model_settings.ts";
 import { type PaperSeriesSettings, seriesOptions } from "./options.ts";
 import { recipeDefaults } from "./recipe_defaults.ts";
 import { paperExperiment } from "./classification_recipe.ts";
@@ -13,8 +13,7 @@ import {
 } from "./images.ts";
 import { valuesOf } from "../recipes/recipe.ts";
 import { sequentialMnist as sequentialMnistRecipe } from "../recipes/warp_uea.ts";
-import { neuralModels } from "../../../src/series/models/neural_models.ts";
-import { someSeries } from "../../../src/series/run/series_experiment.ts";
+import { someSeries } from "../data/some_series.ts";
 
 /** Default number of pixels per series, and of training images. */
 const defaultSizes = { length: 196, samples: 4000 };

@@ -1,21 +1,20 @@
 /** Experiments that complete images pixel by pixel, with uncertainty (Nzoyem et al., 2025, section 3.1). */
-import type { PixelImage } from "../../../src/charts/section.ts";
-import { mapSplits, type Splits } from "../../../src/data/series.ts";
-import { OptionError } from "../../../src/device/errors.ts";
+import { type Key, key, OptionError, splitKey } from "@weft/weft";
+import { mapSplits, type Splits } from "@weft/weft/data";
 import {
   checkDataRecord,
   countSeen,
   type DataRecord,
+  type ForecastModel,
+  type ForecastModelSizes,
+  type ModelExperiment,
+  modelRules,
   type RecordedSeries,
   recordVersion,
   requireSame,
-} from "../../../src/series/record/data_record.ts";
-import type { ForecastModel, ForecastModelSizes } from "../../../src/series/models/next_step_models.ts";
-import { type ModelExperiment, modelRules } from "../../../src/series/models/model_settings.ts";
-import type { TrainedModel } from "../../../src/series/models/trained_model.ts";
-import { type Key, key, splitKey } from "../../../src/tensor/random.ts";
-import type { OptionSchema } from "../../../src/train/option.ts";
-import type { Task } from "../../../src/train/task.ts";
+  type TrainedModel,
+} from "@weft/weft/series";
+import type { OptionSchema, PixelImage, Task } from "@weft/weft/train";
 import type { Trajectories } from "../data/trajectories.ts";
 import { valuesOf } from "../recipes/recipe.ts";
 import type { celeba, mnist } from "../recipes/warp_images.ts";

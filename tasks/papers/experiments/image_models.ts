@@ -7,7 +7,7 @@ import {
   type ForecastModelSizes,
   nearestSize,
   warpParameters,
-} from "../../../src/series/models/next_step_models.ts";
+} from "@weft/weft/series";
 import { valuesOf } from "../recipes/recipe.ts";
 import { convCnp as recipe } from "../recipes/warp_images.ts";
 import { ConvCNP, convCNPParameters } from "./conv_cnp.ts";

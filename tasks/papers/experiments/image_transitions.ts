@@ -1,21 +1,30 @@
-import type { Series, SeriesSet } from "../../../src/data/series.ts";
-import { WARP } from "../../../src/models/warp/warp.ts";
-import { makeRoot } from "../../../src/models/warp/root.ts";
-import type { WARPTransitionOptions } from "../../../src/models/warp/transition.ts";
-import { type Layer, layer } from "../../../src/nn/layer.ts";
-import { Adam } from "../../../src/optim/adam.ts";
-import { cosineDecay, multiplySchedules, warmup } from "../../../src/optim/schedules.ts";
-import { blocksOf } from "../../../src/series/models/next_step_models.ts";
-import type { ModelExperiment } from "../../../src/series/models/model_settings.ts";
-import { seriesExperiment, someSeries } from "../../../src/series/run/series_experiment.ts";
-import { openRows } from "../../../src/series/models/series_reading.ts";
-import type { SeriesCall, SeriesModelKind } from "../../../src/series/models/whole_series.ts";
-import type { SeriesSettings } from "../../../src/series/record/settings.ts";
-import { normal } from "../../../src/tensor/random.ts";
-import type { Tensor } from "../../../src/tensor/tensor.ts";
-import { numberOption, pickOptions, textOption } from "../../../src/train/option.ts";
-import { trainingOptions } from "../../../src/train/experiment.ts";
-import { dataOptions, modelOptions } from "../../../src/series/record/settings.ts";
+import {
+  Adam,
+  cosineDecay,
+  type Layer,
+  layer,
+  MLP,
+  multiplySchedules,
+  normal,
+  parameterCount,
+  type Tensor,
+  warmup,
+  WARP,
+  type WARPTransitionOptions,
+} from "@weft/weft";
+import type { Series, SeriesSet } from "@weft/weft/data";
+import {
+  dataOptions,
+  type ModelExperiment,
+  modelOptions,
+  openRows,
+  type SeriesCall,
+  seriesExperiment,
+  type SeriesModelKind,
+  type SeriesSettings,
+} from "@weft/weft/series";
+import { numberOption, pickOptions, textOption, trainingOptions } from "@weft/weft/train";
+import { someSeries } from "../data/some_series.ts";
 import { imageSeries } from "./image_classes.ts";
 import { readImages, readLearningImages } from "./images.ts";
 
@@ -27,6 +36,11 @@ interface TransitionSettings extends SeriesSettings {
 
 /** Number of pixels of an image: 14 by 14. */
 const length = 196;
+
+/** Number of blocks of A: the largest up to 16 that divides the number of weights. */
+function blocksOf(size: number): number {
+  return Array.from({ length: 16 }, (_, i) => 16 - i).find((blocks) => size % blocks === 0)!;
+}
 
 /**
  * WARP with a form of A, which can depend on the number of weights. The state starts from a learned theta_0, and
@@ -42,7 +56,8 @@ function warpWith(
     make({ outputChannels, hidden: width, depth, key }, settings): Layer<[series: Tensor, call: SeriesCall]> {
       const { noise } = settings as TransitionSettings;
       const root = { width, depth, activation: "silu" } as const;
-      const transition = typeof form === "function" ? form(makeRoot(1, outputChannels, root).size) : form;
+      const weights = parameterCount(MLP({ ...root, inputs: 1, outputs: outputChannels, key }).parameters);
+      const transition = typeof form === "function" ? form(weights) : form;
       const model = WARP({
         ...{ inputChannels: 1, outputChannels, output: "logits", initial: "learned", transition, key },
         root,

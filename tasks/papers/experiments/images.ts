@@ -1,8 +1,8 @@
 /** Images for experiments on MNIST and Fashion-MNIST. */
-import { OptionError } from "../../../src/device/errors.ts";
+import { OptionError } from "@weft/weft";
+import { type OptionSchema, switchOption } from "@weft/weft/train";
 import { type Digits, readDigits } from "../data/mnist.ts";
-import { type OptionSchema, switchOption } from "../../../src/train/option.ts";
-import { exists, whyNoFolder } from "../../../src/files/disk.ts";
+import { exists, whyNoFolder } from "../files.ts";
 
 /** Rows and columns of the images. */
 const rows = 28;

@@ -1,16 +1,15 @@
+import { key, splitKey } from "@weft/weft";
+import { mapSplits } from "@weft/weft/data";
+import { forecastModel, forecastModels, type ModelExperiment, modelRules } from "@weft/weft/series";
+import { choiceOption } from "@weft/weft/train";
 import { lotkaVolterra as makeTrajectories, repeatCopy, type RepeatCopyOptions } from "../data/dynamics.ts";
-import { mapSplits } from "../../../src/data/series.ts";
 import { maxAbsolute, rescale, valueRange } from "../data/trajectories.ts";
-import { key, splitKey } from "../../../src/tensor/random.ts";
 import { drawForecast } from "./draw_forecast.ts";
-import { type ModelExperiment, modelRules } from "../../../src/series/models/model_settings.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
 import { recipeDefaults } from "./recipe_defaults.ts";
 import { forecasting } from "./forecasting.ts";
-import { choiceOption } from "../../../src/train/option.ts";
 import { valuesOf } from "../recipes/recipe.ts";
 import { baselines, lotkaVolterra as recipe } from "../recipes/warp_dynamics.ts";
-import { forecastModel, forecastModels } from "../../../src/series/models/next_step_models.ts";
 
 /** Default numbers of training series and of observations. */
 const sizes = { samples: 1024, length: 64 };

@@ -1,17 +1,20 @@
+import { key, linearFlow, splitKey } from "@weft/weft";
+import { mapSplits } from "@weft/weft/data";
+import {
+  forecastModel,
+  forecastModels,
+  type ModelExperiment,
+  modelRules,
+  takeColumns,
+} from "@weft/weft/series";
 import { massSpringDamper as makeTrajectories } from "../data/dynamics.ts";
-import { mapSplits } from "../../../src/data/series.ts";
 import { maxAbsolute, type Trajectories, valueRange } from "../data/trajectories.ts";
 import { valuesOf } from "../recipes/recipe.ts";
 import { baselines, massSpringDamper as recipe, physics } from "../recipes/warp_dynamics.ts";
-import { linearFlow } from "../../../src/models/warp/physics.ts";
-import { key, splitKey } from "../../../src/tensor/random.ts";
-import { takeColumns } from "../../../src/series/record/data_record.ts";
 import { drawForecast } from "./draw_forecast.ts";
-import { type ModelExperiment, modelRules } from "../../../src/series/models/model_settings.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
 import { recipeDefaults } from "./recipe_defaults.ts";
 import { forecasting } from "./forecasting.ts";
-import { forecastModel, forecastModels } from "../../../src/series/models/next_step_models.ts";
 
 /** Default numbers of training series, of observations and of context observations. */
 const sizes = { samples: 2048, length: 64, context: 25 };

@@ -1,18 +1,14 @@
 /** Options and settings of the papers' experiments. */
-import {
-  dataOptions,
-  modelOptions,
-  type SeriesSettings,
-  taskOptions,
-} from "../../../src/series/record/settings.ts";
-import { type RunSettings, trainingOptions } from "../../../src/train/experiment.ts";
+import { dataOptions, modelOptions, type SeriesSettings, taskOptions } from "@weft/weft/series";
 import {
   choiceOption,
   type OptionSchema,
   pickOptions,
+  type RunSettings,
   sizeOption,
   switchOption,
-} from "../../../src/train/option.ts";
+  trainingOptions,
+} from "@weft/weft/train";
 import { type Recipe, recipes } from "./recipe.ts";
 
 /** Settings of a paper's experiment that classifies series. */

@@ -1,9 +1,14 @@
-import type { ParameterTree } from "../../../src/nn/layer.ts";
-import { AdaBelief } from "../../../src/optim/adabelief.ts";
-import { Adam } from "../../../src/optim/adam.ts";
-import { AdamW } from "../../../src/optim/adamw.ts";
-import { cosineDecay, multiplySchedules, reduceOnPlateau, warmup } from "../../../src/optim/schedules.ts";
-import type { Task } from "../../../src/train/task.ts";
+import {
+  AdaBelief,
+  Adam,
+  AdamW,
+  cosineDecay,
+  multiplySchedules,
+  type ParameterTree,
+  reduceOnPlateau,
+  warmup,
+} from "@weft/weft";
+import type { Task } from "@weft/weft/train";
 import { valuesOf } from "../recipes/recipe.ts";
 import { baselines } from "../recipes/warp_dynamics.ts";
 import { s4 } from "../recipes/warp_images.ts";

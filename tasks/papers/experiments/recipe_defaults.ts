@@ -1,6 +1,6 @@
+import type { ModelRules } from "@weft/weft/series";
 import { sepsis, speechCommands, table3 } from "../recipes/fast_weights.ts";
 import { type Cited, type CitedValues, valuesOf } from "../recipes/recipe.ts";
-import type { ModelRules } from "../../../src/series/models/model_settings.ts";
 
 /** Settings by name. */
 type Values = Readonly<Record<string, unknown>>;

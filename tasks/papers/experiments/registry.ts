@@ -1,7 +1,7 @@
-import { experimentNamed as findExperiment } from "../../../src/train/experiment.ts";
+import type { ModelExperiment } from "@weft/weft/series";
+import { experimentNamed as findExperiment } from "@weft/weft/train";
 import { cartPoleControl, pendulumControl } from "./control.ts";
 import { ettExperiments } from "./ett.ts";
-import type { ModelExperiment } from "../../../src/series/models/model_settings.ts";
 import { exponentialSpirals } from "./exponential_spirals.ts";
 import { lotkaVolterra } from "./lotka_volterra.ts";
 import { massSpringDamper, massSpringDamperZero } from "./mass_spring_damper.ts";

@@ -1,14 +1,12 @@
+import { key, sinePhase, splitKey } from "@weft/weft";
+import { forecastModel, forecastModels, type ModelExperiment, modelRules } from "@weft/weft/series";
 import { sineSizes, sineWaves } from "../data/dynamics.ts";
 import { valuesOf } from "../recipes/recipe.ts";
 import { baselines, sine as recipe } from "../recipes/warp_dynamics.ts";
-import { sinePhase } from "../../../src/models/warp/physics.ts";
-import { key, splitKey } from "../../../src/tensor/random.ts";
 import { drawForecast } from "./draw_forecast.ts";
-import { type ModelExperiment, modelRules } from "../../../src/series/models/model_settings.ts";
 import { forecastOptions, type ForecastSettings } from "./options.ts";
 import { recipeDefaults } from "./recipe_defaults.ts";
 import { forecasting } from "./forecasting.ts";
-import { forecastModel, forecastModels } from "../../../src/series/models/next_step_models.ts";
 
 const paper = valuesOf(recipe.rules);
 /**

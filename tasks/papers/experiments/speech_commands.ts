@@ -1,11 +1,11 @@
+import type { ModelExperiment } from "@weft/weft/series";
 import { cacheOf, readSpeechCommands } from "../data/speech_commands.ts";
-import type { ModelExperiment } from "../../../src/series/models/model_settings.ts";
 import { seriesOptions } from "./options.ts";
 import { kidgerSizes, recipeDefaults, ruleSettings } from "./recipe_defaults.ts";
 import { paperExperiment } from "./classification_recipe.ts";
 import { speechCommands as recipe } from "../recipes/neural_cde.ts";
 import { valuesOf } from "../recipes/recipe.ts";
-import { someSeries } from "../../../src/series/run/series_experiment.ts";
+import { someSeries } from "../data/some_series.ts";
 
 const rules = valuesOf(recipe.rules);
 const { hidden, width, depth } = rules;

@@ -1,13 +1,10 @@
-import type { Panel } from "../../../src/charts/chart.ts";
-import type { Series } from "../../../src/data/series.ts";
-import { spirals as makeSpirals } from "../../../src/data/spirals.ts";
-import { splitKey as splitKey } from "../../../src/tensor/random.ts";
-import { takeColumns } from "../../../src/series/record/data_record.ts";
-import type { ModelExperiment } from "../../../src/series/models/model_settings.ts";
+import { splitKey as splitKey } from "@weft/weft";
+import { type Series, spirals as makeSpirals } from "@weft/weft/data";
+import { type ModelExperiment, readSeries, takeColumns } from "@weft/weft/series";
+import type { Panel } from "@weft/weft/train";
 import { drawPath } from "./draw_path.ts";
 import { seriesOptions } from "./options.ts";
 import { paperExperiment } from "./classification_recipe.ts";
-import { readSeries } from "../../../src/series/read/read_series.ts";
 
 const series = 1000;
 

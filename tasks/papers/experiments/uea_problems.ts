@@ -1,9 +1,7 @@
 /** Problems of the UEA archive. */
-import type { Panel } from "../../../src/charts/chart.ts";
-import type { Series, SeriesSet } from "../../../src/data/series.ts";
-import type { ModelExperiment } from "../../../src/series/models/model_settings.ts";
-import type { DataRecord } from "../../../src/series/record/data_record.ts";
-import type { TargetKind } from "../../../src/series/record/series_source.ts";
+import type { Series, SeriesSet } from "@weft/weft/data";
+import { type DataRecord, type ModelExperiment, readSeries, type TargetKind } from "@weft/weft/series";
+import type { Panel } from "@weft/weft/train";
 import { drawPath } from "./draw_path.ts";
 import { seriesOptions } from "./options.ts";
 import { paperExperiment, type PaperProblem } from "./classification_recipe.ts";
@@ -12,7 +10,6 @@ import * as warp from "../recipes/warp_uea.ts";
 import { eigenworms, eigenwormsNrde, wormSizes } from "../recipes/fast_weights.ts";
 import { valuesOf } from "../recipes/recipe.ts";
 import { recipeDefaults } from "./recipe_defaults.ts";
-import { readSeries } from "../../../src/series/read/read_series.ts";
 
 /** A problem of the UEA archive. */
 interface UeaProblem

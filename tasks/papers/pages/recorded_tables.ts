@@ -1,6 +1,6 @@
 /** Tables of docs/ that are made from the recorded results in docs/tables/. */
-import { readJsonLines } from "../../../src/files/disk.ts";
-import { statistics } from "../../../src/train/report/statistics.ts";
+import { readJsonLines } from "../files.ts";
+import { statistics } from "../tables/statistics.ts";
 import { markdownTable } from "../../markdown.ts";
 
 /** Folder of the recorded results in a checkout, the current folder. */

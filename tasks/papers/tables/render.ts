@@ -1,15 +1,19 @@
 /** Renders a table with the results of its runs as Markdown, as a web page, and as CSV. */
-import type { Chart, Mark } from "../../../src/charts/chart.ts";
-import { escapeText, formatDuration } from "../../../src/charts/format.ts";
-import { renderPage } from "../../../src/charts/page.ts";
-import { renderSection } from "../../../src/charts/render.ts";
-import type { Cell, Section as PageSection } from "../../../src/charts/section.ts";
-import { csvOf } from "../../../src/series/read/csv.ts";
+import {
+  type Cell,
+  type Chart,
+  formatDuration,
+  type Mark,
+  readOutcome,
+  renderSections,
+  type RunOutcome,
+  type RunStart,
+  type RunSummary,
+  type Section as PageSection,
+} from "@weft/weft/train";
 import { markdownTable } from "../../markdown.ts";
-import { readOutcome, type RunOutcome, type Start } from "../../../src/commands/run_once.ts";
-import { readJsonLines } from "../../../src/files/disk.ts";
-import type { RunSummary } from "../../../src/train/run/run_summary.ts";
-import { statistics } from "../../../src/train/report/statistics.ts";
+import { readJsonLines } from "../files.ts";
+import { statistics } from "./statistics.ts";
 import { adjustHolm, type PairedTest } from "./paired_test.ts";
 import {
   type PaperTable,
@@ -26,7 +30,7 @@ export interface MadeRun extends TableRun {
   /** `undefined` until the run has ended. */
   readonly outcome?: RunOutcome;
   /** The last process that worked on the run. */
-  readonly start?: Start;
+  readonly start?: RunStart;
 }
 
 /** Reads the results of runs. */
@@ -34,7 +38,7 @@ export async function readRuns(runs: readonly TableRun[]): Promise<MadeRun[]> {
   return await Promise.all(runs.map(async (run) => ({
     ...run,
     outcome: await readOutcome(run.folder, run.config.epochs),
-    start: (await readJsonLines<Start>(run.folder.starts)).at(-1),
+    start: (await readJsonLines<RunStart>(run.folder.starts)).at(-1),
   })));
 }
 
@@ -322,12 +326,16 @@ export function tablePage(filled: FilledTable): string {
       })
     ),
   }));
-  return renderPage({
-    title: table.title,
-    body: `<p>${escapeText(table.source)}.</p>\n` +
-      [...(charts.length > 0 ? [{ kind: "charts", title: "Means", charts } as const] : []), ...parts]
-        .map(renderSection).join("\n"),
-  });
+  return renderSections(table.title, `${table.source}.`, [
+    ...(charts.length > 0 ? [{ kind: "charts", title: "Means", charts } as const] : []),
+    ...parts,
+  ]);
+}
+
+/** A field of comma-separated values (RFC 4180). */
+function csvField(value: string | number): string {
+  const text = `${value}`;
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 /** A line for each completed run and each of its columns. */
@@ -350,5 +358,5 @@ export function tableCsv({ table, scale, runs }: FilledTable): string {
       ];
     });
   });
-  return `${csvOf([head, ...lines])}\n`;
+  return [head, ...lines].map((fields) => `${fields.map(csvField).join(",")}\n`).join("");
 }

@@ -1,14 +1,10 @@
 /** Tables of papers as data, and the runs that produce their values. */
+import { kindNamed } from "@weft/weft/series";
+import { defaultsOf, flag, type RunConfig, type RunFolder, runFolder } from "@weft/weft/train";
 import { basename } from "node:path";
-import { hintFor } from "../../../src/device/options.ts";
-import { sha256 } from "../../../src/files/digest.ts";
-import type { RunConfig } from "../../../src/train/run/config.ts";
-import { defaultsOf, flag } from "../../../src/train/option.ts";
-import { kindNamed, unreadSettings } from "../../../src/series/models/model_settings.ts";
 import type { ForecastSettings, PaperSeriesSettings } from "../experiments/options.ts";
 import type { ImageSettings } from "../experiments/images.ts";
 import { experimentNamed } from "../experiments/registry.ts";
-import { type RunFolder, runFolder } from "../../../src/train/run/run_folder.ts";
 
 /** The names of the scales. */
 export const scales = ["paper", "small"] as const;
@@ -174,7 +170,7 @@ export async function tableRuns(table: PaperTable, options: TableRunsOptions): P
 function requireAll(wanted: readonly string[] = [], known: readonly string[], message: string): void {
   const unknown = wanted.find((name) => !known.includes(name));
   if (unknown === undefined) return;
-  throw new RangeError(`${message} "${unknown}"; ${hintFor(unknown, [...new Set(known)])}`);
+  throw new RangeError(`${message} "${unknown}"; expected ${[...new Set(known)].join(", ")}`);
 }
 
 /**
@@ -211,12 +207,13 @@ function configOf(
     ...(scale === "paper" ? row.paper?.[table.columns.indexOf(column)] : {}),
   } as TableConfig;
   // Drop settings that the model does not read, and settings that a row resets to undefined.
-  const unread: readonly string[] = unreadSettings(experimentNamed(experiment), config);
-  const { takes } = kindNamed(experimentNamed(experiment).models(), config.model);
+  const kinds = experimentNamed(experiment).models();
+  const { takes }: { takes: readonly string[] } = kindNamed(kinds, config.model);
+  const ofModels: readonly string[] = Object.values(kinds).flatMap(({ takes }) => takes);
+  const { hidden } = takes.includes("hidden") ? config : defaults;
+  const isRead = (name: string) => name === "hidden" || takes.includes(name) || !ofModels.includes(name);
   return Object.fromEntries(
-    Object.entries({ ...config, hidden: (takes.includes("hidden") ? config : defaults).hidden }).filter((
-      [name, value],
-    ) => value !== undefined && !unread.includes(name)),
+    Object.entries({ ...config, hidden }).filter(([name, value]) => value !== undefined && isRead(name)),
   ) as unknown as RunConfig;
 }
 
@@ -229,9 +226,9 @@ export function dataIn(folder: string, path: string): string {
 async function runName({ device: _, blas: __, ...config }: RunConfig): Promise<string> {
   const named = { ...config, ...(config.data === undefined ? {} : { data: basename(config.data) }) };
   const text = JSON.stringify(Object.entries(named).sort(([a], [b]) => a < b ? -1 : 1));
-  const digest = await sha256(new TextEncoder().encode(text));
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   const { experiment, model, seed } = config;
-  return `${experiment}-${model}-${seed}-${digest.slice(0, 8)}`;
+  return `${experiment}-${model}-${seed}-${new Uint8Array(digest, 0, 4).toHex()}`;
 }
 
 /** The settings of a run that `deno task train` accepts: without the size of a model that has none. */

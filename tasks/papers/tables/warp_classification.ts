@@ -166,7 +166,7 @@ export const warpSequentialMnist: PaperTable = {
   reference: "warp",
   scales: {
     paper: {
-      settings: { samples: 60_000 },
+      settings: { samples: recipes.sequentialMnist.settings.samples.value },
       seeds: 3,
       differs:
         "WARP has the settings of docs/research/recipes.md. The paper's accuracy is that of the epoch with " +

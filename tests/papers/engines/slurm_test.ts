@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { readOutcome } from "../../../src/commands/run_once.ts";
+import { trainWords } from "../../../src/commands/command.ts";
+import { readOutcome } from "../../../src/train/run/outcome.ts";
 import { tables } from "../../../tasks/papers/tables/registry.ts";
 import { type TableRun, tableRuns } from "../../../tasks/papers/tables/table.ts";
 import {
@@ -35,7 +36,12 @@ async function tinyRuns(out: string, seeds: readonly number[]): Promise<TableRun
 }
 
 Deno.test("the script of a job array contains the resources, and the list of commands one line per run", async () => {
-  const array: SlurmArray = { path: "runs/made up", folder: "/home/o'hara", deno: "/bin/deno" };
+  const array: SlurmArray = {
+    path: "runs/made up",
+    folder: "/home/o'hara",
+    deno: "/bin/deno",
+    train: trainWords,
+  };
   const runs = await tinyRuns("runs/made up", [3, 2]);
   const script = slurmScript(2, array, { ...resources, jobs: 4, others: ["--partition=long"] });
   for (
@@ -45,7 +51,7 @@ Deno.test("the script of a job array contains the resources, and the list of com
   }
   assert.match(script, /--output='runs\/made up-%a.txt'$/m);
   assert.match(script, /^cd '\/home\/o'\\''hara' \|\| exit$/m);
-  const lines = slurmCommands(runs).trimEnd().split("\n");
+  const lines = slurmCommands(runs, array).trimEnd().split("\n");
   assert.equal(lines.length, 2);
   assert.match(
     lines[1],
@@ -83,7 +89,7 @@ Deno.test({
   fn: withFolder(async (out) => {
     const runs = await tinyRuns(out, [2, 3, 1, 0, 4, 5, 6, 7]);
     const killed = runs[3];
-    const array = { path: `${out}/array`, folder: Deno.cwd(), deno: Deno.execPath() };
+    const array = { path: `${out}/array`, folder: Deno.cwd(), deno: Deno.execPath(), train: trainWords };
     const ended: [seed: number, error?: string][] = [];
     const options: Parameters<typeof runOnSlurm>[1] = {
       array,

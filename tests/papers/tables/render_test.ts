@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { RunOutcome } from "../../../src/commands/run_once.ts";
+import type { RunOutcome } from "../../../src/train/run/outcome.ts";
 import { type MadeRun, tableCsv, tableMarkdown, tablePage } from "../../../tasks/papers/tables/render.ts";
 import { type PaperTable, tableRuns } from "../../../tasks/papers/tables/table.ts";
 

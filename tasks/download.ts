@@ -1,11 +1,10 @@
 /** Downloads public data sets. */
 import { dirname, join } from "node:path";
-import { exists } from "../../src/files/disk.ts";
-import { callOf, command, main, nameArgument } from "../../src/commands/command.ts";
-import { makeFolder } from "../../src/files/disk.ts";
-import { dataSets, type SourceFile } from "./data_sets.ts";
-import { digestOf, fetchFile, type FetchOptions } from "./fetch_file.ts";
-import { transferDisplay } from "../../src/commands/progress.ts";
+import { callOf, command, main, nameArgument } from "../src/commands/command.ts";
+import { exists, makeFolder } from "../src/files/disk.ts";
+import { dataSets, type SourceFile } from "./papers/data_sets.ts";
+import { digestOf, fetchFile, type FetchOptions } from "./papers/fetch_file.ts";
+import { transferDisplay } from "../src/commands/progress.ts";
 
 const folder = "data";
 

@@ -3,14 +3,13 @@
  * compare the results with the papers' numbers.
  */
 import { type Command, Option } from "commander";
-import { exists, writeAtomically } from "../../src/files/disk.ts";
-import type { RunConfig } from "../../src/train/run/config.ts";
-import { generatedPages } from "./pages/pages.ts";
-import { lacksTrainingImages } from "./experiments/images.ts";
-import { experimentNamed } from "./experiments/registry.ts";
-import { loadPairedTest, type PairedTest } from "./tables/paired_test.ts";
-import { tables } from "./tables/registry.ts";
-import { makeFolder } from "../../src/files/disk.ts";
+import { exists, makeFolder, writeAtomically } from "../src/files/disk.ts";
+import type { RunConfig } from "../src/train/run/config.ts";
+import { generatedPages } from "./papers/pages/pages.ts";
+import { lacksTrainingImages } from "./papers/experiments/images.ts";
+import { experimentNamed } from "./papers/experiments/registry.ts";
+import { loadPairedTest, type PairedTest } from "./papers/tables/paired_test.ts";
+import { tables } from "./papers/tables/registry.ts";
 import {
   type FilledTable,
   measuresText,
@@ -19,8 +18,8 @@ import {
   tableCsv,
   tableMarkdown,
   tablePage,
-} from "./tables/render.ts";
-import { lockRun, runFolder } from "../../src/train/run/run_folder.ts";
+} from "./papers/tables/render.ts";
+import { lockRun, runFolder } from "../src/train/run/run_folder.ts";
 import {
   dataIn,
   type PaperTable,
@@ -29,7 +28,7 @@ import {
   scales,
   type TableRun,
   tableRuns,
-} from "./tables/table.ts";
+} from "./papers/tables/table.ts";
 import {
   command,
   deviceOption,
@@ -38,17 +37,18 @@ import {
   path,
   prepareDrivers,
   stopSignals,
+  trainWords,
   wholeFrom,
-} from "../../src/commands/command.ts";
-import { dataSets } from "./data_sets.ts";
-import { runLocally } from "./engines/local.ts";
+} from "../src/commands/command.ts";
+import { dataSets } from "./papers/data_sets.ts";
+import { runLocally } from "./papers/engines/local.ts";
 import {
   runOnSlurm,
   type SlurmArray,
   slurmCommands,
   type SlurmResources,
   slurmScript,
-} from "./engines/slurm.ts";
+} from "./papers/engines/slurm.ts";
 
 interface Options {
   scale: Scale;
@@ -146,8 +146,9 @@ export async function reproduce(args: string[]): Promise<number> {
   }
   const runs = await tableRuns(table, options);
   if (options.dryRun) {
+    const array = arrayOf(table, options);
     console.log(
-      `${slurmScript(runs.length, arrayOf(table, options), resourcesOf(options))}\n${slurmCommands(runs)}`,
+      `${slurmScript(runs.length, array, resourcesOf(options))}\n${slurmCommands(runs, array)}`,
     );
     return 0;
   }
@@ -209,8 +210,9 @@ async function make(
       if (cell.every(({ outcome }) => outcome)) console.log(`\n${measuresText(filled)}\n`);
     },
   };
-  if (options.engine === "local") await runLocally(runs, { ...follow, jobs });
-  else {
+  if (options.engine === "local") {
+    await runLocally(runs, { ...follow, jobs, train: [Deno.execPath(), ...trainWords] });
+  } else {
     const onStart = (job: string) =>
       console.log(`Slurm job ${job}: the job continues if this command is stopped`);
     await runOnSlurm(runs, {
@@ -231,7 +233,7 @@ async function make(
 }
 
 function arrayOf({ name }: PaperTable, { scale, out }: Options): SlurmArray {
-  return { path: `${out}/${name}-${scale}`, folder: Deno.cwd(), deno: Deno.execPath() };
+  return { path: `${out}/${name}-${scale}`, folder: Deno.cwd(), deno: Deno.execPath(), train: trainWords };
 }
 
 function resourcesOf({ cpus, memory, time, jobs, sbatch }: Options): SlurmResources {
