@@ -3,6 +3,7 @@
  * Ends with the devices of the tests, the skipped tests and a line `N passed, N failed`.
  */
 import type { FoundAdapter } from "../src/device/webgpu/adapter.ts";
+import { groupsOf, isTestPath } from "./groups.ts";
 import { outcomeOf } from "./outcome.ts";
 
 const temporary = Deno.env.get("TMPDIR") ?? Deno.env.get("TEMP") ?? "/tmp";
@@ -40,24 +41,32 @@ const adapter = usesDawn ? undefined : await findAdapter();
 const openGl = adapter?.openGl && adapter.software;
 
 const isChecked = !Deno.args.some((argument) => argument.startsWith("--no-check"));
-const options = [
-  ...permissions,
-  ...isChecked ? ["--no-check"] : [],
-  ...Deno.args.filter((argument) => argument !== "--all"),
-];
+const given = Deno.args.filter(isTestPath);
+const paths = given.length > 0 ? given : ["tests"];
+const options = Deno.args.filter((argument, ...at) => argument !== "--all" && !isTestPath(argument, ...at));
+
+// Number of groups of test files in parallel. Each has threads and a GPU device. Tests wait for files and
+// processes, so there are more groups than cores.
+const jobs = Number(Deno.env.get("DENO_JOBS") ?? Math.min(navigator.hardwareConcurrency + 2, 4));
 
 const stop = new AbortController();
+const groups = await Deno.makeTempDir();
 const child = new Deno.Command(Deno.execPath(), {
-  args: ["test", ...openGl && all ? [] : ["--parallel"], ...options],
+  args: [
+    "test",
+    ...openGl && all ? [] : ["--parallel"],
+    ...permissions,
+    ...isChecked ? ["--no-check"] : [],
+    ...options,
+    ...await groupsOf(paths, groups, jobs),
+  ],
   stdout: "piped",
   stderr: "inherit",
   signal: stop.signal,
   env: {
     // A GPU driver may need a folder for its sockets and caches.
     XDG_RUNTIME_DIR: Deno.env.get("XDG_RUNTIME_DIR") ?? temporary,
-    // Number of test files in parallel. Each has threads and a GPU device. Tests wait for files and processes,
-    // so there are more of them than cores.
-    DENO_JOBS: Deno.env.get("DENO_JOBS") ?? `${Math.min(navigator.hardwareConcurrency + 2, 4)}`,
+    DENO_JOBS: `${jobs}`,
     ...all ? { WEFT_TESTS: "all" } : openGl ? { DENO_WEBGPU_BACKEND: "vulkan" } : {},
   },
 }).spawn();
@@ -65,7 +74,7 @@ const child = new Deno.Command(Deno.execPath(), {
 /** Whether the types of the tests are correct. If not, stops the tests. */
 async function checkTypes(): Promise<boolean> {
   const { success } = await new Deno.Command(Deno.execPath(), {
-    args: ["test", "--no-run", "--quiet", ...options.filter((option) => option !== "--no-check")],
+    args: ["test", "--no-run", "--quiet", ...options, ...paths],
     stdout: "null",
     stderr: "inherit",
   }).output();
@@ -108,6 +117,7 @@ for await (const chunk of child.stdout.pipeThrough(new TextDecoderStream())) {
 }
 read(rest);
 const { code, signal } = await child.status;
+await Deno.remove(groups, { recursive: true });
 const areTypesCorrect = await checking;
 const usedGpu = [...devices].some((device) => device.startsWith("webgpu ("));
 const outcome = areTypesCorrect
