@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { loopbackNames, requireAccess } from "../../src/serve/access.ts";
-import { RequestError } from "../../src/serve/problem.ts";
+import { loopbackNames, requireAccess } from "../../src/serve/http/access.ts";
+import { RequestError } from "../../src/serve/http/problem.ts";
 
 const access = { hosts: loopbackNames, origins: ["https://allowed.example"] };
 const request =
