@@ -59,6 +59,7 @@ export type WindowModel = Layer<[inputs: WindowInputs, key?: Key]> & {
 
 /** Sizes of a forecasting model. */
 export interface WindowModelSizes {
+  /** Number of channels. */
   channels: number;
   /** Means and standard deviations of the channels in the training set. */
   statistics: DataRecord["channels"];
@@ -74,7 +75,9 @@ export interface WindowModelSizes {
   names: readonly string[];
   /** Number of channels known ahead of time. */
   ahead: number;
+  /** Number of past steps. */
   context: number;
+  /** Number of steps to forecast. */
   horizon: number;
   /** Features of each hidden layer of WARP's root network. */
   hidden: number;
