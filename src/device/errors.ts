@@ -1,37 +1,78 @@
 /** Errors with a code and fields for programs. */
 import { printable } from "./printable.ts";
 
-/** Code of a {@linkcode WeftError}. Codes do not change between versions; messages may. */
+/**
+ * Code of a {@linkcode WeftError}. Codes do not change between versions; messages may. The comment of a code has the meaning, then
+ * the way out.
+ */
 export type ErrorCode =
   // Options.
+  /** An option does not exist. Use one of the names in `expected`. */
   | "unknown-option"
+  /** A required option is missing. Set `option`. */
   | "missing-option"
+  /** The value of an option is not valid. Use one of the values in `expected`. */
   | "invalid-option"
+  /** An option, a command or a model cannot be used in this combination. Omit it, or choose another model or method. */
   | "unusable-option"
+  /** Two options exclude each other. Omit one of the two. */
   | "conflicting-options"
+  /**
+   * An experiment does not exist in this program. Use one of the names in `expected`, or run the program that defines the
+   * experiment.
+   */
   | "unknown-experiment"
+  /** A model does not exist. Use one of the names in `expected`. */
   | "unknown-model"
   // Tables.
+  /** A table lacks a column. Add `column`, or set `option` to the name of the column in the table. */
   | "missing-column"
+  /** A table has a column that the model does not read, or a column without a name. Remove or rename the column. */
   | "unknown-column"
+  /** Two columns have one name. Rename one of the two. */
   | "conflicting-columns"
+  /** A value of a table is not valid. Correct the value of `column` in `row`, or leave the cell empty if the value is missing. */
   | "invalid-cell"
+  /** A row is not valid, such as one with too few fields. Correct `row`. */
   | "invalid-row"
+  /** Two rows of a series contradict each other. Remove one of the two, or set `duplicates`. */
   | "conflicting-rows"
+  /** A file or a folder has no rows. Give a table with rows. */
   | "empty-table"
+  /** There are too many fields, columns, categories, observations or unpacked bytes. Send fewer, or split the data. */
   | "too-large"
+  /** There are too few series, classes or observations. Give more data, or lower `option`. */
   | "too-small"
   // Series, observations and predictions.
+  /** A series has no value, or no true value to compare predictions with. Leave out the series. */
   | "empty-series"
+  /** The model does not know a class. Rename the label to one in `expected`, or leave out its series. */
   | "unknown-label"
+  /**
+   * An observation of a stream is not valid, or too large for float32. Correct the observation, and send observations in the order
+   * of time.
+   */
   | "invalid-observation"
+  /** A saved state does not belong to the model. Start the stream without the state. */
   | "invalid-state"
+  /**
+   * The model has no finite prediction, or the forecast is too far ahead. Request earlier times, or train with a longer
+   * horizon.
+   */
   | "no-prediction"
   // Files.
+  /** A file does not exist, or cannot be read. Correct the path or the permissions. */
   | "unreadable-file"
+  /** A file is truncated or damaged, or has another encoding. Fetch the file again, or name its encoding. */
   | "damaged-file"
+  /** The format of a table is not supported. Save the table as CSV, JSON lines or Parquet. */
   | "unsupported-format"
+  /** Another version of Weft wrote a run. Use the version in `expected`, or train again. */
   | "unsupported-version"
+  /**
+   * Saved weights belong to another model. Use the files of one run, or make the model with the options of the saved
+   * one.
+   */
   | "mismatched-weights";
 
 /** Formats the name of an option. */

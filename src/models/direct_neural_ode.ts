@@ -11,9 +11,9 @@ import {
 } from "./hidden_state.ts";
 
 /**
- * A direct neural ODE along a control: dh/dt = f([h, X(t)]) with a multi-layer perceptron f with tanh. It is
- * equation 8 of Irie et al., 2022, and the equation of theorem C.1 of Kidger et al., 2020, which Neural CDEs
- * contain. It is a {@linkcode NeuralODE} with an input.
+ * A direct neural ODE along a control (Irie et al., 2022, equation 8; Kidger et al., 2020, theorem C.1):
+ * dh/dt = f([h, X(t)]) with a multi-layer perceptron f with tanh. It is a {@linkcode NeuralODE} with an input.
+ * Neural CDEs contain it.
  *
  * The model takes a control with values `(..., inputChannels)`. It returns `(..., outputChannels)`, linear in
  * h at the end, or `(..., length, outputChannels)` for all states.

@@ -59,9 +59,9 @@ export const irregularCallNames: OptionNames<Partial<IrregularGRUCallOptions>> =
 };
 
 /**
- * The recurrent baselines for irregular series of Kidger et al. ("Neural Controlled Differential Equations
- * for Irregular Time Series", 2020, section 4; equations 9 and 10 of Irie et al., 2022). A GRU updates the
- * state at each observation, and the state evolves between observations:
+ * Recurrent baselines for irregular series (Kidger et al., "Neural Controlled Differential Equations for
+ * Irregular Time Series", 2020, section 4; equations 9 and 10 of Irie et al., 2022). A GRU updates the state at
+ * each observation, and the state evolves between observations:
  *
  *     h' = E(h, gap),  h_t = GRU(x_t, h') where row t was observed, h' elsewhere
  *

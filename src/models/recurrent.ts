@@ -83,8 +83,9 @@ function makeCell(
 }
 
 /**
- * A GRU or an LSTM that reads sequences `(batch, length, inputChannels)`. The output is linear in the final
- * state, `(batch, outputChannels)`, or in all states, `(batch, length, outputChannels)`.
+ * A GRU or an LSTM (Cho et al., 2014; Hochreiter and Schmidhuber, 1997) that reads sequences `(batch, length,
+ * inputChannels)`. The output is linear in the final state, `(batch, outputChannels)`, or in all states,
+ * `(batch, length, outputChannels)`.
  *
  * @example
  * ```ts
@@ -145,8 +146,8 @@ const recurrentForecasterOptionNames: OptionNames<ForecasterOptions> = {
 };
 
 /**
- * A GRU or an LSTM that forecasts a sequence value by value. Output s of `(batch, length, ...)` predicts
- * x_(s+1) from the inputs up to s. With `leastDeviation` the outputs are the means of the channels, followed
+ * A {@linkcode Recurrent} network that forecasts a sequence value by value. Output s of `(batch, length, ...)`
+ * predicts x_(s+1) from the inputs up to s. With `leastDeviation` the outputs are the means of the channels, followed
  * by their standard deviations.
  *
  * @example

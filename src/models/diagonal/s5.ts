@@ -43,7 +43,8 @@ const s5OptionNames: OptionNames<StateSpaceOptions & S5Sizes> = {
 };
 
 /**
- * S5, simplified state space layers (Smith et al., 2023). All features share one state x:
+ * S5 (Smith et al., "Simplified State Space Layers for Sequence Modeling", 2023). All features share one state
+ * x:
  *
  *     x' = A x + B u,  y = 2 Re(C x) + D u
  *

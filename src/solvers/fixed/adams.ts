@@ -1,8 +1,7 @@
 /**
  * Multistep methods of Adams: explicit (Adams-Bashforth), and implicit (Adams-Moulton) with corrections by fixed-point iteration.
- * (Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section III.1.) As in torchdiffeq, the first two steps
- * are steps of rk4. The order of a step then grows with the number of known slopes, which is at most eleven. The error of the
- * first steps determines the order of convergence.
+ * As in torchdiffeq, the first two steps are steps of rk4. The order of a step then grows with the number of known slopes, which is
+ * at most eleven. The error of the first steps determines the order of convergence.
  */
 import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
 import { scalar, tensor } from "../../tensor/creation.ts";
@@ -24,7 +23,9 @@ export interface AdamsMethod {
   readonly implicit: boolean;
 }
 
-/** The method of Adams and Bashforth. */
+/**
+ * The method of Adams and Bashforth. (Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section III.1.)
+ */
 export const explicitAdams: AdamsMethod = {
   kind: "adams",
   name: "explicit_adams",
@@ -32,7 +33,10 @@ export const explicitAdams: AdamsMethod = {
   implicit: false,
 };
 
-/** The method of Adams and Moulton. The method of Adams and Bashforth gives the first guess. */
+/**
+ * The method of Adams and Moulton. (Hairer, Norsett, Wanner, "Solving Ordinary Differential Equations I", section III.1.) The method
+ * of Adams and Bashforth gives the first guess.
+ */
 export const implicitAdams: AdamsMethod = { kind: "adams", name: "implicit_adams", order: 5, implicit: true };
 
 /** Maximum number of past slopes. */

@@ -13,10 +13,7 @@ interface Change {
   readonly pull: (gradient: Tensor, times: StepTimes) => Tensor;
 }
 
-/**
- * The reversible Heun method, order 2. (Kidger, Foster, Li, Lyons, "Efficient and Accurate Gradients for Neural SDEs", 2021,
- * section 3.) The change of a step is `slope dt`, or `drift dt + diffusion dW` for a stochastic equation.
- */
+/** The method with a rule for the change of a step: `slope dt`, or `drift dt + diffusion dW` for a stochastic equation. */
 export function reversibleHeunWith(change: Change): ReversibleMethod {
   return {
     kind: "reversible",
@@ -47,7 +44,10 @@ export function reversibleHeunWith(change: Change): ReversibleMethod {
   };
 }
 
-/** The method for ordinary equations. */
+/**
+ * The reversible Heun method, order 2. (Kidger, Foster, Li, Lyons, "Efficient and Accurate Gradients for Neural SDEs", 2021,
+ * section 3.)
+ */
 export const reversibleHeun: ReversibleMethod = reversibleHeunWith({
   of: (slope, { dt }) => slope.mul(dt),
   pull: (gradient, { dt }) => gradient.mul(dt),
