@@ -1,4 +1,5 @@
 /** Writes docs/internals/index.md: lists of primitives, methods, layers, models and errors, made from the code. */
+import { readdir } from "node:fs/promises";
 import { command, main } from "../src/commands/command.ts";
 import * as models from "../src/models/mod.ts";
 import * as nn from "../src/nn/mod.ts";
@@ -14,15 +15,11 @@ const read = (path: string) => Deno.readTextFile(new URL(path, root));
 /** The page, from the root of the repository. */
 export const indexFile = "docs/internals/index.md";
 
-/** Paths and texts of the files of code in a folder, in alphabetical order. */
+/** Paths and texts of the files of code below a folder, in alphabetical order. */
 async function filesIn(folder: string): Promise<[path: string, text: string][]> {
-  const entries = await Array.fromAsync(Deno.readDir(new URL(folder, root)));
-  const parts = entries.sort((a, b) => a.name < b.name ? -1 : 1).map(async ({ name, isDirectory }) => {
-    const path = `${folder}/${name}`;
-    if (isDirectory) return await filesIn(path);
-    return name.endsWith(".ts") ? [[path, await read(path)] as [string, string]] : [];
-  });
-  return (await Promise.all(parts)).flat();
+  const names = await readdir(new URL(folder, root), { recursive: true });
+  const paths = names.filter((name) => name.endsWith(".ts")).sort().map((name) => `${folder}/${name}`);
+  return await Promise.all(paths.map(async (path): Promise<[string, string]> => [path, await read(path)]));
 }
 
 /** An exported function or constant. */
@@ -65,7 +62,8 @@ function ruleText(rule: string | { none: string } | ((...args: never[]) => unkno
 async function primitiveRows(): Promise<string[][]> {
   const files = [...await filesIn("src/tensor/primitives"), ...await filesIn("src/paths")];
   const rows = await Promise.all(files.map(async ([path]) => {
-    const found = Object.values(await import(new URL(path, root).href)).filter(isPrimitive);
+    const { cast, ...others } = await import(new URL(path, root).href);
+    const found = [...Object.values(others), cast?.("float32")].filter(isPrimitive);
     return found.map(({ name, reverse, batch, lower }) => [
       linkTo(name, path),
       ...[reverse, batch, lower].map(ruleText),
@@ -111,8 +109,7 @@ export function orderOf(
 }
 
 async function methodRows(): Promise<(string | number)[][]> {
-  const files = await filesIn("src/solvers");
-  const declarations = declarationsIn(files);
+  const declarations = declarationsIn(await filesIn("src/solvers"));
   const source = (name: string) => {
     const constant = name.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase());
     const { path, doc } = declarations.get(constant)!;
@@ -180,7 +177,7 @@ async function errorRows(): Promise<string[][]> {
 
 /** The text of the page. */
 export async function indexPage(): Promise<string> {
-  const nnDeclarations = declarationsIn(await filesIn("src/nn"));
+  const layers = makersOf(nn, declarationsIn(await filesIn("src/nn")));
   return `${
     [
       "# Index",
@@ -194,10 +191,7 @@ export async function indexPage(): Promise<string> {
       "## Layers",
       table(
         ["layer", "content"],
-        makersOf(nn, nnDeclarations).map(({ name, path, doc }) => [
-          linkTo(`\`${name}\``, path),
-          firstSentence(doc),
-        ]),
+        layers.map(({ name, path, doc }) => [linkTo(`\`${name}\``, path), firstSentence(doc)]),
       ),
       "## Models",
       "Numbers of equations are those of [equations.md](../research/equations.md).",
