@@ -9,7 +9,6 @@ import { concatenate, key, layer, Linear, scan, splitKey, type Tensor, uniform, 
 import { readTable, type Series, type SeriesSet } from "@weft/weft/data";
 import { numberOption, sizeOption, textOption, trainingOptions } from "@weft/weft/train";
 import { openRows, seriesExperiment, type SeriesModelKind } from "@weft/weft/series";
-import { runCommands } from "@weft/weft/commands";
 
 /** Noisy tones: the class of a series is its frequency. */
 async function tones(count: number, seed: number): Promise<SeriesSet> {
@@ -48,7 +47,7 @@ const leaky: SeriesModelKind = {
   },
 };
 
-const leakyTones = seriesExperiment({
+export const leakyTones = seriesExperiment({
   name: "leaky-tones",
   summary: "low and high noisy tones, classified by a leaky recurrent network",
   options: {
@@ -69,4 +68,8 @@ const leakyTones = seriesExperiment({
   depth: 1,
 });
 
-if (import.meta.main) Deno.exit(await runCommands([leakyTones], Deno.args));
+// Imported here, because Node can open the runs of the experiment but has no commands.
+if (import.meta.main) {
+  const { runCommands } = await import("@weft/weft/commands");
+  Deno.exit(await runCommands([leakyTones], Deno.args));
+}

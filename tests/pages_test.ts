@@ -1,6 +1,7 @@
 /** Runs every program and every command of README.md and docs/, except blocks that a marker skips. */
 import assert from "node:assert/strict";
 import { testLong } from "./devices.ts";
+import { withOutsideFolder } from "./outside_program.ts";
 import {
   type Block,
   blocksOf,
@@ -23,15 +24,8 @@ for (const page of pages.sort()) {
 const programs = blocks.filter((block) => block.language === "ts" && !isSkipped(block));
 const fileOf = ({ page, line }: Block) => `${page.replaceAll(/\W/g, "_")}_${line}.ts`;
 
-/** Writes all programs, and a configuration that maps imports to the exports of the package. */
-async function writePrograms(folder: string): Promise<void> {
-  const { name, exports } = JSON.parse(await Deno.readTextFile(new URL("deno.json", root)));
-  const imports = Object.fromEntries(
-    Object.entries<string>(exports).map(([part, file]) => [name + part.slice(1), new URL(file, root).href]),
-  );
-  await Deno.writeTextFile(`${folder}/deno.json`, JSON.stringify({ imports }));
-  for (const block of programs) await Deno.writeTextFile(`${folder}/${fileOf(block)}`, block.code);
-}
+/** Texts of all programs, by file. */
+const files = Object.fromEntries(programs.map((block) => [fileOf(block), block.code]));
 
 /** Runs Deno in a folder. */
 async function deno(folder: string, ...args: string[]): Promise<string> {
@@ -50,13 +44,10 @@ Deno.test("the pages contain programs and commands", () => {
 });
 
 // Checks the types of the whole package again, with the import map of the programs.
-testLong(
-  "the programs on pages have correct types",
-  withFolder(async (folder) => {
-    await writePrograms(folder);
+testLong("the programs on pages have correct types", () =>
+  withOutsideFolder(files, async (folder) => {
     await deno(folder, "check", "--quiet", ...programs.map(fileOf));
-  }),
-);
+  }));
 
 for (const page of pages) {
   for (const [long, test] of [[false, Deno.test], [true, testLong]] as const) {
@@ -66,18 +57,19 @@ for (const page of pages) {
       `the programs of ${page} in lines ${
         pagePrograms.map(({ line }) => line).join(", ")
       } run without permissions and print the output on the page`,
-      withFolder(async (folder) => {
-        await writePrograms(folder);
-        const end = "=== end of a program";
-        const all = pagePrograms.map((block) =>
-          `await import("./${fileOf(block)}");\nconsole.log("${end}");\n`
-        );
-        await Deno.writeTextFile(`${folder}/main.ts`, all.join(""));
-        const outputs = (await deno(folder, "run", "--no-check", "--no-prompt", "main.ts")).split(`${end}\n`);
-        for (const [i, { line, output }] of pagePrograms.entries()) {
-          if (output !== undefined) assert.equal(outputs[i], output, `${page}, line ${line}`);
-        }
-      }),
+      () =>
+        withOutsideFolder(files, async (folder) => {
+          const end = "=== end of a program";
+          const all = pagePrograms.map((block) =>
+            `await import("./${fileOf(block)}");\nconsole.log("${end}");\n`
+          );
+          await Deno.writeTextFile(`${folder}/main.ts`, all.join(""));
+          const output = await deno(folder, "run", "--no-check", "--no-prompt", "main.ts");
+          const outputs = output.split(`${end}\n`);
+          for (const [i, { line, output }] of pagePrograms.entries()) {
+            if (output !== undefined) assert.equal(outputs[i], output, `${page}, line ${line}`);
+          }
+        }),
     );
   }
 }

@@ -1,10 +1,10 @@
-/**
- * Runs examples/own_experiment.ts as a user's program outside the repository, with access only to Weft's
- * exports.
- */
+/** Experiments of users outside the repository. */
 import assert from "node:assert/strict";
+import { openTrained } from "../../src/series/mod.ts";
+import { leakyTones } from "../../examples/own_experiment.ts";
 import { testLong } from "../devices.ts";
 import { outsideProgram, withOutsideFolder } from "../outside_program.ts";
+import { blocksOf } from "../pages/blocks.ts";
 
 const root = new URL("../..", import.meta.url);
 
@@ -90,6 +90,8 @@ testLong(
         predicted.map(({ series }) => series),
         ["a", "b"],
       );
+      const opened = await openTrained(`${folder}/killed`, { device: "cpu", experiments: [leakyTones] });
+      assert.deepEqual(await opened.predict(`${folder}/new.csv`), predicted);
 
       const server = program(folder, "serve", "killed", "--port", "0").spawn();
       try {
@@ -108,3 +110,15 @@ testLong(
       }
     }),
 );
+
+Deno.test("the experiment of docs/guides/extending.md has an option, and can be trained and evaluated", async () => {
+  const page = "docs/guides/extending.md";
+  const { code } = blocksOf(page, await Deno.readTextFile(new URL(page, root))).find(({ code }) =>
+    code.includes("runCommands")
+  )!;
+  await withOutsideFolder({ "own.ts": code }, async (folder) => {
+    await run(folder, "train", "--slope", "2", "--device", "cpu");
+    const accuracy = /test accuracy (\S+) %/.exec(await run(folder, "evaluate", "runs/line"))?.[1];
+    assert.ok(Number(accuracy) >= 95, `accuracy ${accuracy} %`);
+  });
+});
