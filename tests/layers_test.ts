@@ -156,22 +156,6 @@ Deno.test("every file of code, tests and examples has at most 400 lines", async 
   assert.deepEqual(lengths.filter(([, lines]) => lines > 400), []);
 });
 
-/** Maximum number of lines of code in a folder. */
-const lineBudgets: Readonly<Record<string, number>> = { src: 83_700, tests: 58_700 };
-
-for (const [folder, budget] of Object.entries(lineBudgets)) {
-  Deno.test(`${folder} has at most ${budget} lines`, async () => {
-    const lines: Record<string, number> = {};
-    for (const [file, source] of await sources([folder])) {
-      const part = file.split("/").slice(0, -1).slice(0, 2).join("/");
-      lines[part] = (lines[part] ?? 0) + source.split("\n").length - 1;
-    }
-    console.log(Object.entries(lines).map(([part, count]) => `${part} ${count}`).sort().join("\n"));
-    const total = Object.values(lines).reduce((sum, count) => sum + count, 0);
-    assert.ok(total <= budget, `${folder} has ${total} lines`);
-  });
-}
-
 /** Files that may use the runtime directly: programs and servers, and files that lock a run or read special formats. */
 const runtimeFiles = [
   "src/platform/",
