@@ -11,11 +11,11 @@ import type { Evaluation } from "../train/task.ts";
 import { openBest } from "../train/run/trained_run.ts";
 import { command, deviceOption, path, prepareDrivers, requireOwnData } from "./command.ts";
 import { keepPaths } from "./permissions.ts";
-import { type KnownExperiments, runOf } from "./run_of.ts";
+import { type KnownExperiments, modelFileOption, runOf } from "./run_of.ts";
 import { addTableOptions, tableOf } from "./table_options.ts";
 import { print, printError } from "./print.ts";
 
-type Options = { device: RunConfig["device"]; data?: string; testPart?: true };
+type Options = { device: RunConfig["device"]; model?: string; data?: string; testPart?: true };
 
 /** `deno task evaluate`: measures a run's best weights. @param experiments Known experiments. */
 export async function evaluate(args: string[], experiments: KnownExperiments): Promise<number> {
@@ -26,12 +26,13 @@ export async function evaluate(args: string[], experiments: KnownExperiments): P
   )
     .argument("<run>", "folder of a run, or of several runs (uses the newest)", path)
     .addOption(deviceOption())
+    .addOption(modelFileOption())
     .option("--data <path>", "other data to evaluate: a table, zip file or folder", path)
     .option("--test-part", "measure only the test set of --data, which is the new path of the run's data");
   addTableOptions(program).parse(args, { from: "user" });
   prepareDrivers();
-  const { folder, config: recorded, experiment } = await runOf(program.processedArgs[0], experiments);
-  const { device, data, testPart } = program.opts<Options>();
+  const { device, data, testPart, model } = program.opts<Options>();
+  const { folder, config: recorded, experiment } = await runOf(program.processedArgs[0], experiments, model);
   const config = { ...recorded, device };
   const caches = experiment.caches?.(data === undefined ? config : { ...config, data }) ?? [];
   await keepPaths({ read: [folder.path, data, ...dataPaths.map((name) => config[name]), ...caches] });

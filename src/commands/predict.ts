@@ -10,11 +10,11 @@ import type { RunConfig } from "../train/run/config.ts";
 import { openBest } from "../train/run/trained_run.ts";
 import { command, deviceOption, path, prepareDrivers } from "./command.ts";
 import { keepPaths } from "./permissions.ts";
-import { type KnownExperiments, runOf } from "./run_of.ts";
+import { type KnownExperiments, modelFileOption, runOf } from "./run_of.ts";
 import { print, printData, printError } from "./print.ts";
 import { addTableOptions, tableOf } from "./table_options.ts";
 
-type Options = { device: RunConfig["device"]; format: "json" | "csv" };
+type Options = { device: RunConfig["device"]; model?: string; format: "json" | "csv" };
 
 /** `deno task predict`: predicts the series of a table. @param experiments Known experiments. */
 export async function predict(args: string[], experiments: KnownExperiments): Promise<number> {
@@ -32,6 +32,7 @@ export async function predict(args: string[], experiments: KnownExperiments): Pr
       path,
     )
     .addOption(deviceOption())
+    .addOption(modelFileOption())
     .addOption(
       new Option("--format <format>", "json: a line for each series; csv: a table").choices(["json", "csv"])
         .default("json"),
@@ -39,9 +40,9 @@ export async function predict(args: string[], experiments: KnownExperiments): Pr
   addTableOptions(program).parse(args, { from: "user" });
   prepareDrivers();
   const [run, file] = program.processedArgs;
-  const { folder, config, experiment } = await runOf(run, experiments);
+  const { device, format, model: modelFile } = program.opts<Options>();
+  const { folder, config, experiment } = await runOf(run, experiments, modelFile);
   await keepPaths({ read: [folder.path, file] });
-  const { device, format } = program.opts<Options>();
   const table = tableOf(program, experiment);
   const opened = await openBest<TrainedModel, DataRecord>(experiment, { ...config, device }, folder);
   const model = requirePredictions(opened);

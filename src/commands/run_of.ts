@@ -1,7 +1,10 @@
 /** The run that a command was given. */
-import { readTextIfPresent } from "../files/disk.ts";
+import { Option } from "commander";
+import { OptionError } from "../device/errors.ts";
+import { absolutePath, readTextIfPresent } from "../files/disk.ts";
 import { isRecord, parseJson } from "../files/json.ts";
 import { readRunConfig, type RunConfig } from "../train/run/config.ts";
+import { isModelFile } from "../series/models/model_file.ts";
 import { type Experiment, loadExperiment } from "../train/experiment.ts";
 import { findRun, type RunFolder } from "../train/run/run_folder.ts";
 
@@ -18,17 +21,40 @@ interface GivenRun {
   readonly experiment: Experiment;
 }
 
+/** The option for a run whose model is a file. */
+export function modelFileOption(): Option {
+  return new Option(
+    "--model <file>",
+    "the file of the model, for a run that was trained with one; its code runs",
+  );
+}
+
 /**
  * Finds a run from the command line.
  *
  * @param path Folder of a run, or of several runs.
- * @throws {WeftError} If there is no run, the run is damaged, or the program lacks its experiment.
+ * @param model The file of the run's model. The configuration alone, which may be of somebody else, runs no file.
+ * @throws {WeftError} If there is no run, the run is damaged, the program lacks its experiment, or the file of its model is not
+ * given.
  */
-export async function runOf(path: string, known: KnownExperiments): Promise<GivenRun> {
+export async function runOf(path: string, known: KnownExperiments, model?: string): Promise<GivenRun> {
   const folder = await findRun(path);
   const content = parseJson(await readTextIfPresent(folder.config) ?? "");
   const name = isRecord(content) && typeof content.experiment === "string" ? content.experiment : undefined;
   const experiments = typeof known === "function" ? await known(name) : known;
   const config = await readRunConfig(folder, experiments);
+  const file = isModelFile(config.model) ? config.model : undefined;
+  if (file !== (model === undefined ? undefined : absolutePath(model))) {
+    throw new OptionError(
+      file === undefined ? "unusable-option" : "missing-option",
+      (write) =>
+        file === undefined
+          ? `the model of this run is no file: leave out ${write("model")}`
+          : `the model of this run is the file ${file}: if you trust its code, give it with ${
+            write("model")
+          }`,
+      { option: "model" },
+    );
+  }
   return { folder, config, experiment: await loadExperiment(experiments, config) };
 }

@@ -20,11 +20,12 @@ import { openBest } from "../train/run/trained_run.ts";
 import { platform } from "../platform/current.ts";
 import { command, deviceOption, number, path, prepareDrivers, stopSignals } from "./command.ts";
 import { keepPaths } from "./permissions.ts";
-import { type KnownExperiments, runOf } from "./run_of.ts";
+import { type KnownExperiments, modelFileOption, runOf } from "./run_of.ts";
 import { print, printError } from "./print.ts";
 
 type Options = {
   device: RunConfig["device"];
+  model?: string;
   host: string;
   port: number;
   origin: string[];
@@ -74,10 +75,11 @@ export async function serve(
     .option("--grace <seconds>", "time for running requests after Ctrl-C or SIGTERM", number({ from: 0 }), 10)
     .option("--state <folder>", "folder that keeps the states of streams over restarts", path)
     .addOption(deviceOption())
+    .addOption(modelFileOption())
     .parse(args, { from: "user" });
   prepareDrivers();
-  const { folder, config: recorded, experiment } = await runOf(program.processedArgs[0], experiments);
-  const { device, host, port, origin, memory, grace, state } = program.opts<Options>();
+  const { device, model, host, port, origin, memory, grace, state } = program.opts<Options>();
+  const { folder, config: recorded, experiment } = await runOf(program.processedArgs[0], experiments, model);
   const origins = origin.map(originOf);
   const config = { ...recorded, device };
   const limits = limitsOf({ memory: memory === undefined ? defaultMemory() : memory * 2 ** 20 });

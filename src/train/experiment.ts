@@ -74,9 +74,9 @@ export interface Experiment<Settings = any, Model extends WeightedModel = any> {
    * Loads what settings name besides the data, such as the file of a model.
    *
    * @param settings Given options, or the configuration of a run.
-   * @returns The experiment that can use them.
+   * @returns The experiment that can use them; undefined if this one can.
    */
-  load?(settings: Readonly<Record<string, unknown>>): Promise<Experiment<Settings, Model>>;
+  load?(settings: Readonly<Record<string, unknown>>): Promise<Experiment<Settings, Model> | undefined>;
   /**
    * Files and folders besides the data that the experiment reads and writes, such as a cache. The commands keep the
    * permission for them.

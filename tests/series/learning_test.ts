@@ -66,7 +66,7 @@ Deno.test("WARP's learning rate falls with the length of a long series, also if 
 Deno.test("every experiment writes the newest version of the record", async () => {
   const root = new URL("../../", import.meta.url);
   const found: string[] = [];
-  for (const folder of ["src/series/", "tasks/papers/experiments/"]) {
+  for (const folder of ["src/series/run/", "tasks/papers/experiments/"]) {
     for await (const { name, isFile } of Deno.readDir(new URL(folder, root))) {
       const text = isFile ? await Deno.readTextFile(new URL(`${folder}${name}`, root)) : "";
       for (const [, version] of text.matchAll(/\bversion: ([\w.]+),/g)) found.push(version);

@@ -97,7 +97,13 @@ testLong(
       const config = JSON.parse(await Deno.readTextFile(`${folder}/run/config.json`));
       assert.equal(config.model, await Deno.realPath(`${folder}/mine.ts`));
 
-      const predicted = await run("predict", "run", "sales.csv");
+      const refused = await run("predict", "run", "sales.csv");
+      assert.equal(refused.code, 1);
+      assert.match(
+        refused.error,
+        /the model of this run is the file .*mine\.ts: if you trust its code, give it with --model/,
+      );
+      const predicted = await run("predict", "run", "sales.csv", "--model", "mine.ts");
       assert.equal(predicted.code, 0, predicted.error);
       const { channels } = JSON.parse(predicted.out);
       const [answer] = await (await forecast(sales, { ...options, models: [nLinear] })).predict(sales);

@@ -5,7 +5,7 @@ import { checkOptions, type OptionNames } from "../../device/options.ts";
 import { diskOf, readBytesIfPresent } from "../../files/disk.ts";
 import { memoryFolder } from "../../files/memory.ts";
 import { readRunConfig } from "../../train/run/config.ts";
-import { type Experiment, loadExperiment } from "../../train/experiment.ts";
+import { type Experiment, experimentNamed } from "../../train/experiment.ts";
 import { findRun, type RunFolder, runFolder } from "../../train/run/run_folder.ts";
 import { openBest } from "../../train/run/trained_run.ts";
 import type { DataRecord } from "../record/data_record.ts";
@@ -107,7 +107,7 @@ export async function openTrained<Task extends TaskKind = TaskKind>(
       expected: trained,
     });
   }
-  const experiment = await loadExperiment(experiments, config);
+  const experiment = experimentNamed(experiments, config.experiment);
   const best = await openBest<TrainedModel, DataRecord>(experiment, { ...config, device }, folder);
   const files = fileNames.map(async (name) => [name, await readBytesIfPresent(`${folder.path}/${name}`)]);
   return predictorOf(best, Object.fromEntries(await Promise.all(files)));

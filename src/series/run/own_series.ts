@@ -169,7 +169,7 @@ function experimentOf(models: readonly Model[], inMemory?: DataSources): ModelEx
         ? openForecast(models, settings, record)
         : ofWholeSeries.open!(withRecordedWidth(settings, record), record),
     load: async ({ model }) =>
-      experimentOf(isModelFile(model) ? [...models, await readModel(model)] : models, inMemory),
+      isModelFile(model) ? experimentOf([...models, await readModel(model)], inMemory) : undefined,
   }, {
     defaultsFor: (chosen) => ({
       ...(chosen.task === "forecast" ? forecastDefaults : {}),
