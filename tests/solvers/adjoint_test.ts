@@ -77,8 +77,7 @@ function exactGradient({ start, end, t = [] }: Save): Tensor {
   return numbers([cos + sin / omega * 1.1, cos - sin / omega * 1.1]);
 }
 
-const allTimes = [0.3, 7, 9.5];
-const outputs = [undefined, [0.3], [2], [9.5], [1, 7], allTimes];
+const outputs = [undefined, [0.3], [2], [9.5], [1, 7], [0.3, 7, 9.5]];
 for (const [start, end] of [[true, true], [true, false], [false, true], [false, false]]) {
   Deno.test(`all adjoints have the gradients of saved states, start ${start}, end ${end}`, async () => {
     for (const t of outputs.filter((t) => start || end || t)) {
@@ -88,10 +87,6 @@ for (const [start, end] of [[true, true], [true, false], [false, true], [false, 
       await assertClose(direct.y0, exactGradient(save), 1e-5);
       for (const adjoint of ["checkpoint", "continuous"] as const) {
         await assertClose(grad(run(adjoint))(inputs), direct, 1e-5);
-      }
-      // Transformations see the same solve at all of its kinds of times.
-      if (t !== undefined && t !== allTimes) continue;
-      for (const adjoint of ["checkpoint", "continuous"] as const) {
         await assertClose(jit(grad(run(adjoint)))(inputs), direct, 1e-5);
       }
       const forwards = (name: keyof Inputs, one: Tensor) => {
