@@ -135,7 +135,7 @@ const cases: readonly Case[] = [
       missing: /: no such file; expected/,
       below: /: no such file; expected/,
       text: /, line 1: no column "date" among hello/,
-      bare: /: a folder, not a file; expected/,
+      bare: /: no tables in this folder; expected/,
     },
   ],
   [
