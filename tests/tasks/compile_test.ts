@@ -68,9 +68,9 @@ function loadedBy({ roots, modules, redirects, npmPackages }: Graph): {
 /**
  * Loads large packages that no executable includes: Dawn's, the package of the paired test, and a decoder of
  * photographs. Tables are written without a test if its package is missing. The papers' experiments are
- * embedded, because the command `train` imports them.
+ * embedded, because the command `train` imports them. The file of a user's model is read from the disk.
  */
-const leftOut = /await import\((dawnPackage|testPackage|decoderPackage|papers)\)/;
+const leftOut = /await import\((dawnPackage|testPackage|decoderPackage|papers|url\.href)\)/;
 
 /**
  * Files that an entry point needs: its module graph, modules loaded by URL, such as workers, and its
