@@ -33,7 +33,7 @@ export function modelFileOption(): Option {
  * Finds a run from the command line.
  *
  * @param path Folder of a run, or of several runs.
- * @param model The file of the run's model. The configuration alone, which may be of somebody else, runs no file.
+ * @param model The file of the run's model. The configuration alone is no permission to run it: a run may be of somebody else.
  * @throws {WeftError} If there is no run, the run is damaged, the program lacks its experiment, or the file of its model is not
  * given.
  */
@@ -49,7 +49,7 @@ export async function runOf(path: string, known: KnownExperiments, model?: strin
       file === undefined ? "unusable-option" : "missing-option",
       (write) =>
         file === undefined
-          ? `the model of this run is no file: leave out ${write("model")}`
+          ? `the model of this run is not a file: leave out ${write("model")}`
           : `the model of this run is the file ${file}: if you trust its code, give it with ${
             write("model")
           }`,

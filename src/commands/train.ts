@@ -7,6 +7,7 @@ import { changeable, configOf, dataPaths, readRunConfig, type RunConfig } from "
 import {
   type Experiment,
   experimentNamed,
+  loadExperiment,
   optionsOf,
   runOptions,
   trainingOptions,
@@ -172,7 +173,7 @@ async function parse(
     program.error(`error: ${resume} is a run of ${resumed.experiment}, not of ${experiment.name}`);
   }
   const chosen = chosenOptions(program, schema);
-  const loaded = await experiment.load?.({ ...resumed, ...chosen }) ?? experiment;
+  const loaded = await loadExperiment(experiments, { ...resumed, ...chosen, experiment: experiment.name });
   return { experiment: loaded, places: program.opts(), chosen };
 }
 

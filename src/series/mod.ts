@@ -40,6 +40,7 @@ export type {
   ClassifierOptions,
 } from "./targets/classification.ts";
 export {
+  blocksOf,
   type ForecastModel,
   forecastModel,
   type ForecastModelKind,
@@ -89,6 +90,7 @@ export type {
 } from "./models/forecaster.ts";
 export type { ForecastWindow } from "./read/forecast_windows.ts";
 export type { HistoryForecast } from "./models/local/smoothed_forecast.ts";
+export { csvOf } from "./read/csv.ts";
 export * from "./targets/prediction_table.ts";
 export {
   type ChannelForecast,

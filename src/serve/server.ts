@@ -147,7 +147,7 @@ async function warmUp({ model, record, onFailure }: Service): Promise<void> {
 /** Seconds that clients have to read their responses at shutdown, and between collections of garbage. */
 const [readSeconds, collectSeconds] = [2, 10];
 
-/** A busy server returns memory once in so many times, which is once a minute. */
+/** Number of collections between two trims of a busy server: a minute. */
 const ticksPerTrim = 6;
 
 function refusalOfHandshake(error: unknown): RequestError {

@@ -35,7 +35,7 @@ const ofSteps = Object.entries(forecastModels)
   .filter(([name, { needsPhysics }]) => !needsPhysics && !Object.hasOwn(neuralModels, name))
   .map(([name]): Model => ({ name, forecasts: stepByStep(name) }));
 
-/** Models for the option `model`: the cheapest first, in which order the automatic choice compares its candidates. */
+/** Models for the option `model`, the cheapest first. The automatic choice compares its candidates in this order. */
 export const seriesModels: readonly Model[] = [
   { name: "seasonal-naive", forecasts: seasonalNaive },
   { name: "exponential-smoothing", forecasts: exponentialSmoothing },

@@ -85,7 +85,7 @@ function defaultModel(
   );
 }
 
-/** What an experiment on users' own series needs from a program. */
+/** Options of {@linkcode ownSeriesWith}. */
 export interface OwnSeriesOptions {
   /** Models for the option `model`; by default {@linkcode seriesModels}. */
   models?: readonly Model[];

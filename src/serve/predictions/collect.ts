@@ -26,7 +26,7 @@ export function collectGarbage(load: "busy" | "idle"): void {
   least = heapBytes();
 }
 
-/** The variable with which Deno, on Linux, collects garbage and calls `malloc_trim` at the signal SIGUSR2. */
+/** A variable of the environment. If it is set, Deno collects garbage and calls `malloc_trim` at the signal SIGUSR2, on Linux. */
 const trimVariable = "DENO_USR2_MEMORY_TRIM";
 
 /** Growth of the memory of the process, in bytes, that is worth a trim. */
@@ -50,7 +50,7 @@ export function memoryTrimmer(): (load: "busy" | "idle") => void {
   return (load) => {
     if (bytes() < least + worthTrimming) return;
     Deno.kill(Deno.pid, "SIGUSR2");
-    // What an idle process keeps, it needs.
+    // An idle process needs the memory that a trim leaves.
     if (load === "idle") Deno.unrefTimer(setTimeout(() => least = bytes(), trimTime));
   };
 }

@@ -14,6 +14,7 @@ import {
 } from "@weft/weft";
 import type { Series, SeriesSet } from "@weft/weft/data";
 import {
+  blocksOf,
   dataOptions,
   type ModelExperiment,
   modelOptions,
@@ -36,11 +37,6 @@ interface TransitionSettings extends SeriesSettings {
 
 /** Number of pixels of an image: 14 by 14. */
 const length = 196;
-
-/** Number of blocks of A: the largest up to 16 that divides the number of weights. */
-function blocksOf(size: number): number {
-  return Array.from({ length: 16 }, (_, i) => 16 - i).find((blocks) => size % blocks === 0)!;
-}
 
 /**
  * WARP with a form of A, which can depend on the number of weights. The state starts from a learned theta_0, and

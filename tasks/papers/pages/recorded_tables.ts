@@ -1,6 +1,6 @@
 /** Tables of docs/ that are made from the recorded results in docs/tables/. */
+import { statistics } from "@weft/weft/train";
 import { readJsonLines } from "../files.ts";
-import { statistics } from "../tables/statistics.ts";
 import { markdownTable } from "../../markdown.ts";
 
 /** Folder of the recorded results in a checkout, the current folder. */

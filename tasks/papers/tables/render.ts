@@ -10,10 +10,11 @@ import {
   type RunStart,
   type RunSummary,
   type Section as PageSection,
+  statistics,
 } from "@weft/weft/train";
+import { csvOf } from "@weft/weft/series";
 import { markdownTable } from "../../markdown.ts";
 import { readJsonLines } from "../files.ts";
-import { statistics } from "./statistics.ts";
 import { adjustHolm, type PairedTest } from "./paired_test.ts";
 import {
   type PaperTable,
@@ -332,12 +333,6 @@ export function tablePage(filled: FilledTable): string {
   ]);
 }
 
-/** A field of comma-separated values (RFC 4180). */
-function csvField(value: string | number): string {
-  const text = `${value}`;
-  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
 /** A line for each completed run and each of its columns. */
 export function tableCsv({ table, scale, runs }: FilledTable): string {
   const head =
@@ -358,5 +353,5 @@ export function tableCsv({ table, scale, runs }: FilledTable): string {
       ];
     });
   });
-  return [head, ...lines].map((fields) => `${fields.map(csvField).join(",")}\n`).join("");
+  return `${csvOf([head, ...lines])}\n`;
 }

@@ -1,6 +1,6 @@
 /** Tables of papers as data, and the runs that produce their values. */
 import { kindNamed } from "@weft/weft/series";
-import { defaultsOf, flag, type RunConfig, type RunFolder, runFolder } from "@weft/weft/train";
+import { defaultsOf, flag, hintFor, type RunConfig, type RunFolder, runFolder } from "@weft/weft/train";
 import { basename } from "node:path";
 import type { ForecastSettings, PaperSeriesSettings } from "../experiments/options.ts";
 import type { ImageSettings } from "../experiments/images.ts";
@@ -170,7 +170,7 @@ export async function tableRuns(table: PaperTable, options: TableRunsOptions): P
 function requireAll(wanted: readonly string[] = [], known: readonly string[], message: string): void {
   const unknown = wanted.find((name) => !known.includes(name));
   if (unknown === undefined) return;
-  throw new RangeError(`${message} "${unknown}"; expected ${[...new Set(known)].join(", ")}`);
+  throw new RangeError(`${message} "${unknown}"; ${hintFor(unknown, [...new Set(known)])}`);
 }
 
 /**

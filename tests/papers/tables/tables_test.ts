@@ -69,7 +69,7 @@ Deno.test("columns of one problem share runs, and rows have no run for values th
   assert.deepEqual(await columnsOf(["sine"]), [["sine", 2]]);
   await assert.rejects(
     columnsOf(["cosine"]),
-    /has no column of the experiment "cosine"; expected .*sine/,
+    /has no column of the experiment "cosine"; did you mean sine\?/,
   );
 });
 
