@@ -33,7 +33,7 @@ const trimVariable = "DENO_USR2_MEMORY_TRIM";
 const worthTrimming = 2 ** 24;
 
 /** Milliseconds after which a trim is certainly done. */
-const trimTime = 200;
+const trimTime = 2000;
 
 /**
  * Returns a function that returns free memory of the allocator to the operating system, if Deno was started with
