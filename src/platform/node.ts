@@ -9,13 +9,14 @@ interface Modules {
   "node:stream": typeof import("node:stream");
   "node:timers/promises": typeof import("node:timers/promises");
   "node:url": typeof import("node:url");
+  "node:v8": typeof import("node:v8");
   "node:worker_threads": typeof import("node:worker_threads");
   "node:zlib": typeof import("node:zlib");
 }
 
 /** The part of Node's global `process` that Weft uses. */
 interface Process {
-  readonly versions: { readonly node: string };
+  readonly versions: { readonly node: string; readonly bun?: string };
   readonly arch: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly execArgv: readonly string[];
@@ -61,7 +62,23 @@ export function node(): Platform {
     dawn: { package: "webgpu", needs: "npm install webgpu" },
     hasNativeLibraries: false,
     machineMemory: () => memoryWithin(moduleOf("node:os").totalmem()),
+    // Bun, which has another engine, calls itself Node too.
+    limitYoungObjects: process.versions.bun ? undefined : limitYoungObjects,
   };
+}
+
+/** Bytes of V8's space for young objects beyond which it does not grow: the most of Node 22. That of Node 24 is 128 MiB. */
+const youngBytes = 32 * 2 ** 20;
+
+let isLimited = false;
+
+function limitYoungObjects(): void {
+  if (isLimited) return;
+  const { getHeapSpaceStatistics, setFlagsFromString } = moduleOf("node:v8");
+  const young = getHeapSpaceStatistics().find(({ space_name: name }) => name === "new_space");
+  if (young && young.space_size < youngBytes) return;
+  isLimited = true;
+  if (young) setFlagsFromString("--semi-space-growth-factor=1");
 }
 
 /** Memory that the process may use: of the machine, or of its group of processes. @param total Memory of the machine. */

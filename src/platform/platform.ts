@@ -98,6 +98,8 @@ export interface Platform {
    * @param url Address of the file of a thread. Default: a thread is started from a text.
    */
   whyNoThreads?(url?: string): Promise<string | undefined>;
+  /** Stops the growth of the space for young objects of JavaScript if it is large. The engine may enlarge it in any long loop. */
+  limitYoungObjects?(): void;
   /** Ends when the event loop has run once. */
   nextTurn(): Promise<void>;
   /** The most memory in bytes that the process has used so far. */

@@ -13,6 +13,8 @@ const allowedBytes = 16 * 2 ** 20;
 const pressBytes = 256 * 2 ** 20;
 /** Bytes left to the collector after which the event loop turns. */
 const bytesPerTurn = 2 ** 20;
+/** Bytes left to the collector after which the engine's space for young objects is looked at. */
+const bytesPerLook = 2 ** 20;
 /** Estimated memory of an empty buffer with its objects. */
 const overhead = 512;
 
@@ -21,6 +23,7 @@ let leftBytes = 0;
 /** The collector is pressed when this number of bytes is left to it. */
 let pressAt = allowedBytes;
 let bytesSinceTurn = 0;
+let bytesSinceLook = 0;
 
 const collected = new FinalizationRegistry<() => void>((release) => release());
 
@@ -44,7 +47,14 @@ export function takeFromCollector(buffer: Buffer): void {
 
 function count(bytes: number): void {
   leftBytes += bytes;
-  if (bytes > 0) bytesSinceTurn += bytes;
+  if (bytes > 0) {
+    bytesSinceTurn += bytes;
+    bytesSinceLook += bytes;
+    if (bytesSinceLook >= bytesPerLook) {
+      bytesSinceLook = 0;
+      platform.limitYoungObjects?.();
+    }
+  }
   const next = leftBytes + Math.max(allowedBytes, leftBytes / 4);
   if (leftBytes >= pressAt) {
     press();
