@@ -14,7 +14,7 @@ const pressBytes = 256 * 2 ** 20;
 /** Bytes left to the collector after which the event loop turns. */
 const bytesPerTurn = 2 ** 20;
 /** Bytes left to the collector after which the engine's space for young objects is looked at. */
-const bytesPerLook = 2 ** 20;
+const bytesPerLook = 2 ** 17;
 /** Estimated memory of an empty buffer with its objects. */
 const overhead = 512;
 
