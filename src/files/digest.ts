@@ -17,9 +17,15 @@ const hexDigits = 16;
  * @returns 16 hexadecimal digits.
  */
 export async function digestOf(name: string, ...arrays: readonly Float64Array[]): Promise<string> {
-  // NaN has many bit patterns. Replace them all by one, so that equal data has equal digests.
-  const parts = arrays.map((values) => values.map((value) => Number.isNaN(value) ? NaN : value));
-  const text = JSON.stringify([name, ...arrays.map(({ length }) => length)]);
-  const bytes = await new Blob([text, ...parts]).arrayBuffer();
+  const text = new TextEncoder().encode(JSON.stringify([name, ...arrays.map(({ length }) => length)]));
+  const bytes = new Uint8Array(text.length + arrays.reduce((sum, { byteLength }) => sum + byteLength, 0));
+  bytes.set(text);
+  let at = text.length;
+  for (const values of arrays) {
+    // NaN has many bit patterns. Replace them all by one, so that equal data has equal digests.
+    const { buffer } = values.map((value) => Number.isNaN(value) ? NaN : value);
+    bytes.set(new Uint8Array(buffer), at);
+    at += buffer.byteLength;
+  }
   return (await sha256(bytes)).slice(0, hexDigits);
 }

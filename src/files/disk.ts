@@ -3,13 +3,21 @@
  * may belong to a folder in memory.
  */
 import { platform } from "../platform/current.ts";
-import type { Disk } from "../platform/platform.ts";
+import type { Disk, NodeModules } from "../platform/platform.ts";
 import { parseJson } from "./json.ts";
 import { isMemoryFolder, memoryFile } from "./memory.ts";
 
 /** The file system. @throws {Error} If the platform has no files, with the path in the message. */
 export function diskOf(path: string): Disk {
-  if (platform.disk) return platform.disk;
+  return platform.disk ?? rejectPath(path);
+}
+
+/** A module of Node that reads a file. @throws {Error} If the platform has no files, with the path in the message. */
+export function nodeModuleFor<Name extends keyof NodeModules>(path: string, name: Name): NodeModules[Name] {
+  return platform.moduleOf?.(name) ?? rejectPath(path);
+}
+
+function rejectPath(path: string): never {
   throw new Error(`${path}: ${platform.name} has no files; give the bytes of the file instead of a path`);
 }
 

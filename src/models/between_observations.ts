@@ -24,7 +24,7 @@ export interface BetweenOptions extends Pick<SolveOptions, "method" | "rtol" | "
    *
    * @default {"rk4"}
    */
-  method?: SolveOptions["method"];
+  method?: NonNullable<SolveOptions["method"]>;
   /**
    * Number of steps between two observations for a fixed-step method.
    *

@@ -1,8 +1,8 @@
 /** Node, and the abilities of Node that Deno has too. */
-import type { Disk, Platform, ThreadStart } from "./platform.ts";
+import type { Disk, NodeModules, Platform, ThreadStart } from "./platform.ts";
 import { tryAddressChecks, vectorsPerRegisterOf } from "./vectors_per_register.ts";
 
-interface Modules {
+interface Modules extends NodeModules {
   "node:fs/promises": typeof import("node:fs/promises");
   "node:os": typeof import("node:os");
   "node:path": typeof import("node:path");
@@ -11,7 +11,6 @@ interface Modules {
   "node:url": typeof import("node:url");
   "node:v8": typeof import("node:v8");
   "node:worker_threads": typeof import("node:worker_threads");
-  "node:zlib": typeof import("node:zlib");
 }
 
 /** The part of Node's global `process` that Weft uses. */
@@ -86,13 +85,14 @@ export function memoryWithin(total: number): number {
   return Math.min(total, process.constrainedMemory() || Infinity);
 }
 
-/** Threads, turns of the event loop, memory in use, files, and decompression. */
+/** Threads, turns of the event loop, memory in use, files, decompression, and modules. */
 export function nodeAbilities(): Pick<
   Platform,
-  "canSleep" | "startThread" | "nextTurn" | "peakMemory" | "disk" | "zlib"
+  "canSleep" | "startThread" | "nextTurn" | "peakMemory" | "disk" | "zlib" | "moduleOf"
 > {
   return {
     canSleep: true,
+    moduleOf,
     startThread,
     peakMemory: () => 1024 * process.resourceUsage().maxRSS,
     nextTurn: () => moduleOf("node:timers/promises").setImmediate(),

@@ -51,6 +51,13 @@ export interface MemoryKind {
   readonly isShared: boolean;
 }
 
+/** Modules of Node that read tables, by name. */
+export interface NodeModules {
+  "node:fs": typeof import("node:fs");
+  "node:sqlite": typeof import("node:sqlite");
+  "node:zlib": typeof import("node:zlib");
+}
+
 /** Starts a thread that shares memory with the caller. */
 export interface ThreadStart {
   /** Address of a file with the same content as the texts below. Only browsers use it. */
@@ -108,4 +115,6 @@ export interface Platform {
   readonly hasNativeLibraries: boolean;
   readonly disk?: Disk;
   readonly zlib?: Zlib;
+  /** A module of Node. It is not imported, so that bundlers for browsers do not look for it. */
+  moduleOf?<Name extends keyof NodeModules>(name: Name): NodeModules[Name];
 }

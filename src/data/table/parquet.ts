@@ -1,5 +1,6 @@
 /** Parquet files. */
 import { DataError, WeftError } from "../../device/errors.ts";
+import { nodeModuleFor } from "../../files/disk.ts";
 import { DataFormatError, quoted } from "../format.ts";
 import { unpackBudget } from "../unpack.ts";
 import { type Cell, FileDate, type RowSink } from "./options.ts";
@@ -20,7 +21,7 @@ export async function readParquet(
   maxUnpacked?: number,
 ): Promise<void> {
   const { parquetMetadataAsync, parquetRead, snappyUncompress } = await import("hyparquet");
-  const [zlib, fs] = await Promise.all([import("node:zlib"), import("node:fs")]);
+  const [zlib, fs] = [nodeModuleFor(path, "node:zlib"), nodeModuleFor(path, "node:fs")];
   const descriptor = fs.openSync(path, "r");
   using _closing = { [Symbol.dispose]: () => fs.closeSync(descriptor) };
   const { size } = fs.fstatSync(descriptor);

@@ -205,7 +205,7 @@ async function addFile(
     case "parquet":
       return await readParquet(path, builder.file(path, "row"), builder.isWanted, options.maxUnpacked);
     case "sqlite":
-      return await readSqlite(path, options.query, builder.file(path, "row"));
+      return readSqlite(path, options.query, builder.file(path, "row"));
     case "zip":
       throw new DataError("unsupported-format", `${path}: a zip file, as Excel's workbooks are`, {
         fixes: ["save the sheet as CSV, or unpack the table"],

@@ -1,5 +1,6 @@
 /** Reads the result of a query on a SQLite file. */
 import { OptionError, WeftError } from "../../device/errors.ts";
+import { nodeModuleFor } from "../../files/disk.ts";
 import { DataFormatError, quoted } from "../format.ts";
 import type { Cell, RowSink } from "./options.ts";
 
@@ -8,8 +9,8 @@ import type { Cell, RowSink } from "./options.ts";
  *
  * @throws {WeftError} If the query is missing or fails. If it is missing, the message lists the tables.
  */
-export async function readSqlite(path: string, query: string | undefined, sink: RowSink): Promise<void> {
-  const { DatabaseSync } = await import("node:sqlite");
+export function readSqlite(path: string, query: string | undefined, sink: RowSink): void {
+  const { DatabaseSync } = nodeModuleFor(path, "node:sqlite");
   try {
     using database = new DatabaseSync(path, { readOnly: true });
     if (query === undefined) {

@@ -14,7 +14,7 @@ export async function loadDawn(): Promise<GPU> {
   const { package: dawnPackage, needs } = platform.dawn!;
   try {
     // Not a literal: Deno would download 130 MB for every user, and bundlers would look for the package.
-    const { create }: { create(flags: string[]): GPU } = await import(dawnPackage);
+    const { create }: { create(flags: string[]): GPU } = await import(/* webpackIgnore: true */ dawnPackage);
     return gpu = create([]);
   } catch (cause) {
     throw new Error(

@@ -19,7 +19,7 @@ export async function readModel(path: string): Promise<Model> {
   url.pathname = path.replaceAll("%", "%25");
   let module: { readonly default?: Model };
   try {
-    module = await import(url.href);
+    module = await import(/* webpackIgnore: true */ url.href);
   } catch (error) {
     throw new OptionError("unreadable-file", `${path}: cannot be loaded: ${(error as Error).message}`, {
       option: "model",
