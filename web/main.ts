@@ -102,15 +102,6 @@ function usePad(): void {
   pad.use({ channels, gap, length: 24, channel: isPlane ? undefined : Number(select.channel.value || 0) });
 }
 
-/** Ends with the training. */
-let ended: Promise<unknown> = Promise.resolve();
-
-async function stopTraining(): Promise<void> {
-  if (!isTraining) return;
-  await call("stop");
-  await ended;
-}
-
 async function train(isStep: boolean): Promise<void> {
   if (!epochs.reportValidity()) return;
   const choice: Choice = {
@@ -125,9 +116,7 @@ async function train(isStep: boolean): Promise<void> {
   showStatus("Preparing ...");
   try {
     await call("pause", isStep);
-    const training = call("train", choice);
-    ended = training.catch(() => {});
-    const { accuracy, device } = await training;
+    const { accuracy, device } = await call("train", choice);
     showStatus(
       accuracy === undefined
         ? `Stopped after ${metrics.length} epochs.`
@@ -201,7 +190,7 @@ const pad = drawingPad(byId<SVGSVGElement>("pad"), {
     pushing = pushing.then(() =>
       act(async () => {
         const answer = await call("push", time, values);
-        if (current === drawing) showAnswer(answer, place);
+        if (answer && current === drawing) showAnswer(answer, place);
       })
     );
   },
@@ -215,15 +204,14 @@ const pad = drawingPad(byId<SVGSVGElement>("pad"), {
 });
 
 async function loadData(source: ExampleName | File): Promise<void> {
-  await stopTraining();
+  const found = await call("load", source);
   isTrained = false;
-  useData(await call("load", source));
+  useData(found);
   if (source instanceof File) showStatus(`${source.name} is read. Press Train.`);
   else showStatus("Press Train.");
 }
 
 async function openRun(files: readonly File[]): Promise<void> {
-  await stopTraining();
   const found = await call("open", files, select.device.value as Choice["device"]);
   isTrained = true;
   useData(found);

@@ -99,13 +99,14 @@ export interface Calls {
   pause(isPaused: boolean): void;
   /** Trains one epoch of a paused training. */
   step(): void;
+  /** Stops the training, and waits for its end. `load` and `open` do the same. */
   stop(): void;
   /** Looks inside the model along a series of the data, or along the drawn series. */
   look(series: string | undefined): View | undefined;
   /** Starts a new drawn series. */
   begin(): void;
-  /** Adds an observation to the drawn series. A value that is NaN is missing. */
-  push(time: number, values: readonly number[]): Answer;
+  /** Adds an observation to the drawn series. A value that is NaN is missing. Undefined if another run was opened. */
+  push(time: number, values: readonly number[]): Answer | undefined;
   /** Predicts the series of a table: a line of JSON for each, as `deno task predict` prints. */
   predict(table: File): string;
   /** The held-out series as CSV. */

@@ -75,6 +75,11 @@ let run: OpenRun | undefined;
 let best: Best | undefined;
 let drawing: Drawing = { rows: [] };
 
+/** The current run, to see whether another took its place. */
+export function currentRun(): object | undefined {
+  return run;
+}
+
 /** Makes example data, or reads a table. */
 export async function load(source: ExampleName | File): Promise<DataInfo> {
   const found = typeof source === "string"

@@ -1,7 +1,7 @@
 /** The worker of the playground: trains and predicts, so that the page stays responsive. */
 import { init } from "../src/compile/init.ts";
 import { WeftError } from "../src/device/errors.ts";
-import type { Calls, Fault, Reply, Request } from "./messages.ts";
+import type { Calls, Choice, Fault, Reply, Request, Result } from "./messages.ts";
 import * as session from "./session.ts";
 
 /** Functions of the page's calls. */
@@ -14,6 +14,25 @@ type Handlers = {
 let [isPaused, training]: [boolean, AbortController | undefined] = [false, undefined];
 /** Lets a paused training go on. */
 let resume = () => {};
+/** Ends with the training. */
+let ended: Promise<unknown> = Promise.resolve();
+
+async function stopTraining(): Promise<void> {
+  training?.abort();
+  resume();
+  await ended;
+}
+
+/** The result of a call about the current run. Undefined if the call fails because another run took its place. */
+async function ofRun<T>(call: () => Promise<T>): Promise<T | undefined> {
+  const run = session.currentRun();
+  try {
+    return await call();
+  } catch (error) {
+    if (session.currentRun() === run) throw error;
+    return undefined;
+  }
+}
 
 function send(reply: Reply): void {
   postMessage(reply);
@@ -28,38 +47,46 @@ async function whyNoGpu(): Promise<string | undefined> {
     : "this browser finds no GPU, or its hardware acceleration is off";
 }
 
+async function train(choice: Choice, signal: AbortSignal): Promise<Result> {
+  const reason = choice.device === "webgpu" ? await whyNoGpu() : undefined;
+  if (reason) {
+    throw new WeftError("unusable-option", `WebGPU is missing: ${reason}`, {
+      option: "device",
+      fixes: ["choose the CPU, or open this page in a browser with WebGPU"],
+    });
+  }
+  return await session.train(choice, signal, async (epoch) => {
+    send({ epoch, epochs: choice.epochs });
+    if (isPaused && !signal.aborted) await new Promise<void>((resolve) => resume = resolve);
+    // Let the messages that have arrived be handled.
+    await new Promise((resolve) => setTimeout(resolve));
+  });
+}
+
 const handlers: Handlers = {
-  ...{ load: session.load, look: session.look, begin: session.begin, push: session.push },
-  ...{ predict: session.predict, heldOut: session.heldOut, save: session.save, open: session.open },
+  ...{ begin: session.begin, predict: session.predict, heldOut: session.heldOut, save: session.save },
+  look: (series) => ofRun(() => session.look(series)),
+  push: (time, values) => ofRun(() => session.push(time, values)),
+  async load(source) {
+    await stopTraining();
+    return await session.load(source);
+  },
+  async open(files, device) {
+    await stopTraining();
+    return await session.open(files, device);
+  },
   async train(choice) {
-    const reason = choice.device === "webgpu" ? await whyNoGpu() : undefined;
-    if (reason) {
-      throw new WeftError("unusable-option", `WebGPU is missing: ${reason}`, {
-        option: "device",
-        fixes: ["choose the CPU, or open this page in a browser with WebGPU"],
-      });
-    }
     const controller = training = new AbortController();
-    try {
-      return await session.train(choice, controller.signal, async (epoch) => {
-        send({ epoch, epochs: choice.epochs });
-        if (isPaused && !controller.signal.aborted) await new Promise<void>((resolve) => resume = resolve);
-        // Let the messages that have arrived be handled.
-        await new Promise((resolve) => setTimeout(resolve));
-      });
-    } finally {
-      training = undefined;
-    }
+    const result = train(choice, controller.signal);
+    ended = result.catch(() => {});
+    return await result;
   },
   pause(paused) {
     isPaused = paused;
     if (!paused) resume();
   },
   step: () => resume(),
-  stop() {
-    training?.abort();
-    resume();
-  },
+  stop: stopTraining,
   whyNoGpu,
 };
 

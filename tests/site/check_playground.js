@@ -228,6 +228,17 @@ async function checkFiles() {
   await page.click("#train");
   await waitFor(page, "fault", "^unusable-option: WebGPU is missing: .*; choose the CPU");
   console.log(`without WebGPU: ${await textOf(page, "fault")}`);
+
+  await page.select("#device", "cpu");
+  for (const [i, wait] of [0, 10, 30, 100, 200, 400, 700, 1000].entries()) {
+    await page.click("#train");
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    await page.select("#example", i % 2 ? "spirals" : "waves");
+    await waitFor(page, "status", "^Press Train");
+    await waitFor(page, "data", "^300 series");
+    assert.equal(await page.$eval("#fault", (box) => box.hidden), true, await textOf(page, "fault"));
+  }
+  console.log("other data are chosen while a model trains");
   assert.deepEqual(faults, []);
   await browser.close();
   server.close();
