@@ -1,6 +1,6 @@
 /// <reference lib="dom" />
 /** The page of the playground. It draws; the worker computes. */
-import { escapeText, formatPercent } from "../src/charts/format.ts";
+import { counted, escapeText, formatPercent } from "../src/charts/format.ts";
 import type { EpochMetrics } from "../src/train/report/epoch_metrics.ts";
 import { trainingCharts } from "../src/train/report/training_charts.ts";
 import { startWorker } from "./client.ts";
@@ -75,7 +75,9 @@ function useData(found: DataInfo): void {
   metrics = [];
   byId<HTMLProgressElement>("progress").value = 0;
   const { series, channels, classes } = info;
-  const counts = `${series.length} series of ${classes.length} classes (${classes.join(", ")})`;
+  const counts = `${series.length} series of ${classes.length} ${
+    classes.length === 1 ? "class" : "classes"
+  } (${classes.join(", ")})`;
   byId("data").textContent = series.length > 0
     ? [counts, ...info.notices].join("; ")
     : `classes: ${classes.join(", ")}`;
@@ -119,7 +121,7 @@ async function train(isStep: boolean): Promise<void> {
     const { accuracy, device } = await call("train", choice);
     showStatus(
       accuracy === undefined
-        ? `Stopped after ${metrics.length} epochs.`
+        ? `Stopped after ${counted(metrics.length, "epoch")}.`
         : `Done: ${formatPercent(accuracy)} of the test series are correct. ${device}.`,
     );
   } catch (error) {
@@ -163,8 +165,8 @@ function whyNoView(): string {
 /** Shows the prediction after a number of observations. */
 function showAnswer(answer?: Answer, count = 0): void {
   byId("answer").textContent = answer
-    ? `${answer.label}: ${formatPercent(answer.probabilities[answer.label])} after ${count} ${
-      count === 1 ? "observation" : "observations"
+    ? `${answer.label}: ${formatPercent(answer.probabilities[answer.label])} after ${
+      counted(count, "observation")
     }`
     : isTrained
     ? ""

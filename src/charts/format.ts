@@ -15,7 +15,7 @@ export function formatPercent(fraction: number, digits = 2): string {
 }
 
 /** Formats a number of things: `1 window`, `3 windows`. */
-function counted(count: number, unit: string): string {
+export function counted(count: number, unit: string): string {
   return `${formatNumber(count)} ${unit}${count === 1 ? "" : "s"}`;
 }
 
