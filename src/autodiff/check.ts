@@ -1,6 +1,6 @@
 import { describe } from "../device/describe.ts";
 import { checkFunction } from "../tensor/checks.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { tensor } from "../tensor/creation.ts";
 import { tidy } from "../tensor/scope.ts";
@@ -30,11 +30,7 @@ export interface GradientCheckOptions {
   elements?: number;
 }
 
-const optionNames: OptionNames<GradientCheckOptions> = {
-  step: "optional",
-  tolerance: "optional",
-  elements: "optional",
-};
+const optionNames = namesOf<GradientCheckOptions>()("step? tolerance? elements?");
 
 /**
  * Compares the gradients of a function with central differences in float64, for a sum of the outputs with random weights.

@@ -1,6 +1,6 @@
 import { checkFunction, checkTensor } from "../tensor/checks.ts";
 import { describe } from "../device/describe.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { isFloat } from "../device/dtype.ts";
 import { bufferScope } from "../device/memory/buffer_scope.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
@@ -27,7 +27,7 @@ export interface GradOptions {
   hasAux?: boolean;
 }
 
-const gradOptionNames: OptionNames<GradOptions> = { hasAux: "optional" };
+const gradOptionNames = namesOf<GradOptions>()("hasAux?");
 
 /**
  * The gradient of a scalar function with respect to its first argument.

@@ -1,6 +1,6 @@
 /** Jacobian matrices: a reverse or a forward pass, mapped over a basis. */
 import { describe } from "../device/describe.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { checkFunction, checkTensor } from "../tensor/checks.ts";
 import { eye, zeros } from "../tensor/creation.ts";
 import { concatenate } from "../tensor/functions.ts";
@@ -21,7 +21,7 @@ export interface JacobianOptions {
   mode?: "forward" | "reverse";
 }
 
-const optionNames: OptionNames<JacobianOptions> = { mode: "optional" };
+const optionNames = namesOf<JacobianOptions>()("mode?");
 
 /** Maximum number of passes that run at once. The values of a pass occupy memory for each of them. */
 const maxPasses = 128;

@@ -1,6 +1,6 @@
 import type { DType } from "../device/dtype.ts";
 import { describe } from "../device/describe.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { alongBatch, applyToBatch } from "../tensor/batching.ts";
 import { checkFunction } from "../tensor/checks.ts";
@@ -44,7 +44,7 @@ export type WithKeyBatches<A extends readonly unknown[]> = {
   [I in keyof A]: readonly [number, number] extends A[I] ? A[I] | KeyBatch : A[I];
 };
 
-const optionNames: OptionNames<VmapOptions> = { inAxes: "optional", outAxes: "optional" };
+const optionNames = namesOf<VmapOptions>()("inAxes? outAxes?");
 
 /**
  * Maps a function of one example over a batch of examples, as `jax.vmap`. The function runs once; each operation computes all

@@ -14,7 +14,7 @@
  *
  * @module
  */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import type { Experiment } from "../train/experiment.ts";
 import { callAs, command, outcome } from "./command.ts";
 
@@ -50,7 +50,7 @@ export const experimentCommands: Readonly<Record<string, Subcommand>> = {
   },
 };
 
-const runCommandsNames: OptionNames<{ name?: string }> = { name: "optional" };
+const runCommandsNames = namesOf<{ name?: string }>()("name?");
 
 /**
  * Runs the command given by the arguments. User errors are printed in one line.

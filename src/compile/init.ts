@@ -2,7 +2,7 @@
 import { platform } from "../platform/current.ts";
 import { OptionError } from "../device/errors.ts";
 import { describe } from "../device/describe.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { type DeviceChoice, deviceChoices } from "../device/choice.ts";
 import { cpuDevice, currentDevice, setCurrentDevice } from "../device/current.ts";
 import { checkFunction } from "../tensor/checks.ts";
@@ -48,14 +48,7 @@ export interface InitOptions {
   worker?: string | URL;
 }
 
-const optionNames: OptionNames<InitOptions> = {
-  device: "optional",
-  implementation: "optional",
-  threads: "optional",
-  blas: "optional",
-  memory: "optional",
-  worker: "optional",
-};
+const optionNames = namesOf<InitOptions>()("device? implementation? threads? blas? memory? worker?");
 
 const choices = {
   device: deviceChoices,

@@ -1,5 +1,5 @@
 /** Mel-frequency cepstral coefficients: a short description of the spectrum of a sound in each window. */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { checkCounts } from "../nn/layer.ts";
 import { tensor } from "../tensor/creation.ts";
 import { tidy } from "../tensor/scope.ts";
@@ -35,13 +35,9 @@ export interface MfccOptions {
   mels?: number;
 }
 
-const mfccOptionNames: OptionNames<MfccOptions> = {
-  sampleRate: "optional",
-  coefficients: "optional",
-  windowLength: "optional",
-  hopLength: "optional",
-  mels: "optional",
-};
+const mfccOptionNames = namesOf<MfccOptions>()(
+  "sampleRate? coefficients? windowLength? hopLength? mels?",
+);
 
 /**
  * Mel-frequency cepstral coefficients as `torchaudio.transforms.MFCC` with `log_mels`.

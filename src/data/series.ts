@@ -1,5 +1,5 @@
 /** Labelled time series on the host, irregular or with missing values, and their preprocessing. */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { largest } from "../device/min_max.ts";
 import { checkCount } from "../nn/layer.ts";
 import { checkWord } from "../tensor/checks.ts";
@@ -8,10 +8,7 @@ import type { ChannelStatistics } from "./scaling.ts";
 import type { TimeKind, TimeUnit } from "./format.ts";
 import { DataError } from "../device/errors.ts";
 
-const splitShareNames: OptionNames<{ train: number; validation: number }> = {
-  train: "required",
-  validation: "required",
-};
+const splitShareNames = namesOf<{ train: number; validation: number }>()("train validation");
 
 /** One series of observations. */
 export interface Series {

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { checkCount } from "../nn/layer.ts";
 import { checkWord } from "../tensor/checks.ts";
 import { type Key, splitKey } from "../tensor/random.ts";
@@ -29,12 +29,8 @@ export interface SpiralOptions {
   decay?: "hyperbolic" | { readonly rate: number };
 }
 
-const spiralOptionNames: OptionNames<SpiralOptions> = {
-  length: "optional",
-  noise: "optional",
-  turns: "optional",
-  decay: "optional",
-};
+const optionNames = namesOf<SpiralOptions>()("length? noise? turns? decay?");
+const decayNames = namesOf<{ rate: number }>()("rate");
 
 /**
  * Options for the spirals of the WARP paper, which are those of Diffrax's example of a Neural CDE: x' = M x
@@ -58,13 +54,13 @@ export const exponentialSpirals: SpiralOptions = {
  * @throws {RangeError} If `length` is not a positive integer, `noise` is negative, or `decay` is invalid.
  */
 export function spirals(count: number, key: Key, options: SpiralOptions = {}): SeriesSet {
-  checkOptions("spirals", options, spiralOptionNames);
+  checkOptions("spirals", options, optionNames);
   const { length = 64, noise = 0.05, turns = 2, decay = "hyperbolic" } = options;
   checkCount("spirals", "length", length);
   if (!(noise >= 0 && noise < Infinity)) {
     throw new RangeError(`spirals: noise is ${noise}, expected a finite number of at least 0`);
   }
-  if (typeof decay === "object") checkOptions("spirals: decay", decay, { rate: "required" });
+  if (typeof decay === "object") checkOptions("spirals: decay", decay, decayNames);
   else checkWord("spirals", "decay", decay, ["hyperbolic"]);
   const radiusAt = (time: number) =>
     decay === "hyperbolic" ? 1 / (1 + 2 * Math.PI * time) : Math.exp(-decay.rate * time);

@@ -2,13 +2,47 @@
 import { describe } from "./describe.ts";
 import { OptionError } from "./errors.ts";
 
-/**
- * The names of the options of `T`, and whether each option is required. A missing or superfluous name is a
- * type error, so the list always matches the interface.
- */
+/** The names of the options of `T`, and whether each option is required. */
 export type OptionNames<T> = {
   readonly [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? "optional" : "required";
 };
+
+/** A list of names of any options. */
+type AnyNames = Readonly<Record<string, "optional" | "required">>;
+
+/** The names of a list, with `?` behind the optional ones. */
+type Marked<Names> = {
+  [K in keyof Names & string]: Names[K] extends "optional" ? `${K}?` : K;
+}[keyof Names & string];
+
+/** The marked names of a text or a list. */
+type NamesIn<Part> = Part extends `${infer First} ${infer Rest}` ? First | NamesIn<Rest>
+  : Part extends string ? Part
+  : Marked<Part>;
+
+/** `unknown` if two unions of names are equal; otherwise their difference, for the compiler's message. */
+type Exactly<Names, Expected> = [Exclude<Names, Expected>, Exclude<Expected, Names>] extends [never, never]
+  ? unknown
+  : { superfluous: Exclude<Names, Expected>; missing: Exclude<Expected, Names> };
+
+/**
+ * Makes the list of the names of the options of `T`, from texts such as `"width depth activation?"` and from
+ * other lists. A `?` marks an optional option. A missing or superfluous name, or a wrong `?`, is a type error.
+ *
+ * The first call fixes `T` and the second infers the parts: TypeScript cannot do both in one call.
+ */
+export function namesOf<T>() {
+  return <const Parts extends readonly (string | AnyNames)[]>(
+    ...parts: Parts & Exactly<NamesIn<Parts[number]>, Marked<OptionNames<T>>>
+  ): OptionNames<T> =>
+    Object.assign({}, ...parts.map((part) => typeof part === "string" ? parse(part) : part));
+}
+
+function parse(text: string): AnyNames {
+  return Object.fromEntries(
+    text.split(" ").map((word) => word.endsWith("?") ? [word.slice(0, -1), "optional"] : [word, "required"]),
+  );
+}
 
 /**
  * Checks the names of options.
@@ -22,7 +56,7 @@ export function checkOptions<T extends object>(
   options: T,
   names: OptionNames<NoInfer<T>>,
 ): void {
-  const known: Readonly<Record<string, "optional" | "required">> = names;
+  const known: AnyNames = names;
   if (!isOptionObject(options)) {
     throw new TypeError(`${operation}: the options are ${describe(options)}, expected ${exampleOf(known)}`);
   }
@@ -62,7 +96,7 @@ function isOptionObject(value: unknown): value is object {
 }
 
 /** A text that names the required options, for messages. */
-function exampleOf(names: Readonly<Record<string, "optional" | "required">>): string {
+function exampleOf(names: AnyNames): string {
   const all = Object.keys(names);
   const required = all.filter((name) => names[name] === "required");
   return required.length > 0

@@ -1,5 +1,5 @@
 /** Saves and loads tensors in a format that PyTorch, JAX and other frameworks can read. */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { tensor } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Tree, treeFlatten } from "../tensor/tree.ts";
@@ -19,7 +19,7 @@ export interface SaveOptions {
   metadata?: Readonly<Record<string, string>>;
 }
 
-const optionNames: OptionNames<SaveOptions> = { metadata: "optional" };
+const optionNames = namesOf<SaveOptions>()("metadata?");
 
 /**
  * Saves tensors in the safetensors format, under dotted names such as `layers.0.weight`. The parameters of a

@@ -2,7 +2,7 @@
  * The differential equation dh/dt = f(h) of a hidden state between observations. Gaps may differ between
  * series.
  */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { checkCount, parameterOptionNames, type ParameterOptions } from "../nn/layer.ts";
 import { hiddenLayerNames, type HiddenLayers, MLP, type MLPParameters } from "../nn/mlp.ts";
 import { isAdaptive, methodOf } from "../solvers/methods.ts";
@@ -33,13 +33,10 @@ export interface BetweenOptions extends Pick<SolveOptions, "method" | "rtol" | "
   stepsPerGap?: number;
 }
 
-export const betweenOptionNames: OptionNames<BetweenOptions> = {
-  ...hiddenLayerNames,
-  method: "optional",
-  rtol: "optional",
-  atol: "optional",
-  stepsPerGap: "optional",
-};
+export const betweenOptionNames = namesOf<BetweenOptions>()(
+  hiddenLayerNames,
+  "method? rtol? atol? stepsPerGap?",
+);
 
 /** Options of {@linkcode BetweenObservations}. */
 export interface BetweenObservationsOptions extends BetweenOptions, ParameterOptions {
@@ -47,11 +44,11 @@ export interface BetweenObservationsOptions extends BetweenOptions, ParameterOpt
   features: number;
 }
 
-const optionNames: OptionNames<BetweenObservationsOptions> = {
-  ...betweenOptionNames,
-  ...parameterOptionNames,
-  features: "required",
-};
+const optionNames = namesOf<BetweenObservationsOptions>()(
+  betweenOptionNames,
+  parameterOptionNames,
+  "features",
+);
 
 /** An equation between observations. */
 export interface BetweenObservations {

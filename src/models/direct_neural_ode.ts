@@ -1,4 +1,4 @@
-import type { OptionNames } from "../device/options.ts";
+import { namesOf } from "../device/options.ts";
 import { hiddenLayerNames, type HiddenLayers, MLP } from "../nn/mlp.ts";
 import { concatenate } from "../tensor/functions.ts";
 import { splitKey } from "../tensor/random.ts";
@@ -50,7 +50,7 @@ export function DirectNeuralODE(options: DirectNeuralODEOptions): AlongControlMo
  */
 export interface DirectNeuralODEOptions extends ControlledOptions, HiddenLayers {}
 
-const directNeuralODEOptionNames: OptionNames<DirectNeuralODEOptions> = {
-  ...controlledOptionNames,
-  ...hiddenLayerNames,
-};
+const directNeuralODEOptionNames = namesOf<DirectNeuralODEOptions>()(
+  controlledOptionNames,
+  hiddenLayerNames,
+);

@@ -1,5 +1,5 @@
 /** Forecasters: a cell that reads values one by one and, after a context, its predictions; and a readout. */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { scan } from "../compile/loop/scan.ts";
 import {
   checkCount,
@@ -34,12 +34,10 @@ export interface ForecasterBaseOptions extends ParameterOptions {
   time?: boolean;
 }
 
-export const forecasterBaseOptionNames: OptionNames<ForecasterBaseOptions> = {
-  ...parameterOptionNames,
-  channels: "required",
-  leastDeviation: "optional",
-  time: "optional",
-};
+export const forecasterBaseOptionNames = namesOf<ForecasterBaseOptions>()(
+  parameterOptionNames,
+  "channels leastDeviation? time?",
+);
 
 /** Options of a forecaster's call: which values are inputs. */
 export interface ForecastCallOptions {
@@ -66,12 +64,7 @@ export interface ForecastCallOptions {
   key?: Key;
 }
 
-const forecastCallNames: OptionNames<ForecastCallOptions> = {
-  context: "optional",
-  forcing: "optional",
-  sample: "optional",
-  key: "optional",
-};
+const forecastCallNames = namesOf<ForecastCallOptions>()("context? forcing? sample? key?");
 
 /** Maps sequences `(batch, length, channels)` to predictions. Prediction s is for x_(s+1). */
 export type ForecasterModel<P extends ParameterTree> = Layer<

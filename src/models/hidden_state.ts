@@ -1,5 +1,5 @@
 /** Equations of a hidden state, a vector, along a control: their first state, and their options. */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf, type OptionNames } from "../device/options.ts";
 import { checkCounts, parameterOptionNames, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { cdeSolveOptionNames, type CdeSolveOptions } from "../solvers/controlled.ts";
@@ -67,16 +67,11 @@ export interface ControlledOptions extends CdeSolveOptions, ParameterOptions, Sl
   staticFeatures?: StaticFeaturesOptions;
 }
 
-export const controlledOptionNames: OptionNames<ControlledOptions> = {
-  ...cdeSolveOptionNames,
-  ...parameterOptionNames,
-  inputChannels: "required",
-  hiddenChannels: "required",
-  outputChannels: "required",
-  initial: "optional",
-  staticFeatures: "optional",
-  slopeScale: "optional",
-};
+export const controlledOptionNames = namesOf<ControlledOptions>()(
+  cdeSolveOptionNames,
+  parameterOptionNames,
+  "inputChannels hiddenChannels outputChannels initial? staticFeatures? slopeScale?",
+);
 
 /** Checks the names of a model's options, its sizes, and the scale of its slope. */
 export function checkControlled<O extends ControlledOptions>(

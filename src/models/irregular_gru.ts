@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { scan } from "../compile/loop/scan.ts";
 import type { DType } from "../device/dtype.ts";
 import { GRUCell } from "../nn/gru.ts";
@@ -34,12 +34,10 @@ export interface IrregularGRUOptions extends SequenceOptions {
   staticFeatures?: StaticFeaturesOptions;
 }
 
-const irregularGRUOptionNames: OptionNames<IrregularGRUOptions> = {
-  ...sequenceOptionNames,
-  hiddenChannels: "required",
-  between: "optional",
-  staticFeatures: "optional",
-};
+const irregularGRUOptionNames = namesOf<IrregularGRUOptions>()(
+  sequenceOptionNames,
+  "hiddenChannels between? staticFeatures?",
+);
 
 /** Options of a call. */
 export interface IrregularGRUCallOptions extends ReadoutOptions, StaticFeaturesCallOptions {
@@ -52,11 +50,10 @@ export interface IrregularGRUCallOptions extends ReadoutOptions, StaticFeaturesC
   observed?: Tensor;
 }
 
-export const irregularCallNames: OptionNames<Partial<IrregularGRUCallOptions>> = {
-  ...pathCallNames,
-  gaps: "optional",
-  observed: "optional",
-};
+export const irregularCallNames = namesOf<Partial<IrregularGRUCallOptions>>()(
+  pathCallNames,
+  "gaps? observed?",
+);
 
 /**
  * Recurrent baselines for irregular series (Kidger et al., "Neural Controlled Differential Equations for

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import {
   checkCount,
   checkFeatures,
@@ -60,9 +60,9 @@ export interface NeuralODEOptions extends SolveOptions, ParameterOptions, Hidden
   features: number;
 }
 
-const neuralODEOptionNames: OptionNames<NeuralODEOptions> = {
-  ...solveOptionNames,
-  ...parameterOptionNames,
-  ...hiddenLayerNames,
-  features: "required",
-};
+const neuralODEOptionNames = namesOf<NeuralODEOptions>()(
+  solveOptionNames,
+  parameterOptionNames,
+  hiddenLayerNames,
+  "features",
+);

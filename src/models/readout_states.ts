@@ -1,4 +1,4 @@
-import type { OptionNames } from "../device/options.ts";
+import { namesOf } from "../device/options.ts";
 import { formatShape, sameShape, ShapeError } from "../device/shape.ts";
 import { lastRows } from "../paths/columns.ts";
 import { checkTensor, checkWord } from "../tensor/checks.ts";
@@ -22,17 +22,14 @@ export interface ReadoutOptions {
   lengths?: Tensor;
 }
 
-export const readoutOptionNames: OptionNames<ReadoutOptions> = { states: "optional", lengths: "optional" };
+export const readoutOptionNames = namesOf<ReadoutOptions>()("states? lengths?");
 
-export const keyedReadoutNames: OptionNames<ReadoutOptions & { key?: Key }> = {
-  ...readoutOptionNames,
-  key: "optional",
-};
+export const keyedReadoutNames = namesOf<ReadoutOptions & { key?: Key }>()(readoutOptionNames, "key?");
 
-export const pathCallNames: OptionNames<ReadoutOptions & StaticFeaturesCallOptions> = {
-  ...readoutOptionNames,
-  ...staticFeaturesCallNames,
-};
+export const pathCallNames = namesOf<ReadoutOptions & StaticFeaturesCallOptions>()(
+  readoutOptionNames,
+  staticFeaturesCallNames,
+);
 
 /** Throws if readout options contradict each other. */
 export function checkReadout(model: string, { states = "final", lengths }: ReadoutOptions): void {

@@ -1,5 +1,5 @@
 /** Recurrent networks along sequences, used as baselines. */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import type { DType } from "../device/dtype.ts";
 import { GRUCell } from "../nn/gru.ts";
 import { type Layer, layer } from "../nn/layer.ts";
@@ -37,12 +37,10 @@ export interface RecurrentModelOptions extends SequenceOptions {
   staticFeatures?: StaticFeaturesOptions;
 }
 
-const recurrentModelOptionNames: OptionNames<RecurrentModelOptions> = {
-  ...sequenceOptionNames,
-  cell: "required",
-  hiddenChannels: "required",
-  staticFeatures: "optional",
-};
+const recurrentModelOptionNames = namesOf<RecurrentModelOptions>()(
+  sequenceOptionNames,
+  "cell hiddenChannels staticFeatures?",
+);
 
 /** Parameters of a {@linkcode Recurrent}. */
 export type RecurrentParameters = {
@@ -139,11 +137,10 @@ export interface ForecasterOptions extends ForecasterBaseOptions {
   hiddenChannels: number;
 }
 
-const recurrentForecasterOptionNames: OptionNames<ForecasterOptions> = {
-  ...forecasterBaseOptionNames,
-  cell: "required",
-  hiddenChannels: "required",
-};
+const recurrentForecasterOptionNames = namesOf<ForecasterOptions>()(
+  forecasterBaseOptionNames,
+  "cell hiddenChannels",
+);
 
 /**
  * A {@linkcode Recurrent} network that forecasts a sequence value by value. Output s of `(batch, length, ...)`

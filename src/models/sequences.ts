@@ -1,5 +1,5 @@
 /** Sequences that models read row by row. */
-import type { OptionNames } from "../device/options.ts";
+import { namesOf } from "../device/options.ts";
 import { formatShape, refuseShape, sameShape } from "../device/shape.ts";
 import { parameterOptionNames, type ParameterOptions } from "../nn/layer.ts";
 import { checkTensor } from "../tensor/checks.ts";
@@ -13,11 +13,10 @@ export interface SequenceOptions extends ParameterOptions {
   outputChannels: number;
 }
 
-export const sequenceOptionNames: OptionNames<SequenceOptions> = {
-  ...parameterOptionNames,
-  inputChannels: "required",
-  outputChannels: "required",
-};
+export const sequenceOptionNames = namesOf<SequenceOptions>()(
+  parameterOptionNames,
+  "inputChannels outputChannels",
+);
 
 /** Throws unless `x` is a batch of sequences `(batch, length, channels)` with at least one row. */
 export function checkSequences(model: string, x: Tensor, channels: number): void {

@@ -1,5 +1,5 @@
 /** Static features of a series, such as a patient's age, which determine a model's initial state. */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import type { DType } from "../device/dtype.ts";
 import { formatShape, refuseShape, sameShape, type Shape } from "../device/shape.ts";
 import type { Layer } from "../nn/layer.ts";
@@ -20,10 +20,7 @@ export interface StaticFeaturesOptions {
   width?: number;
 }
 
-export const staticFeaturesOptionNames: OptionNames<StaticFeaturesOptions> = {
-  channels: "required",
-  width: "optional",
-};
+export const staticFeaturesOptionNames = namesOf<StaticFeaturesOptions>()("channels width?");
 
 /** Static features of a call, for a model that was made with them. */
 export interface StaticFeaturesCallOptions {
@@ -31,7 +28,7 @@ export interface StaticFeaturesCallOptions {
   staticFeatures?: Tensor;
 }
 
-export const staticFeaturesCallNames: OptionNames<StaticFeaturesCallOptions> = { staticFeatures: "optional" };
+export const staticFeaturesCallNames = namesOf<StaticFeaturesCallOptions>()("staticFeatures?");
 
 /** The part of a model's first state that comes from static features. */
 export interface StaticState {

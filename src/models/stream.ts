@@ -1,6 +1,6 @@
 /** Online prediction: a model that reads observations one by one. */
 import { describe } from "../device/describe.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import type { DType } from "../device/dtype.ts";
 import { formatShape, sameShape, type Shape, ShapeError } from "../device/shape.ts";
 import { parameter, parameterOf } from "../nn/layer.ts";
@@ -41,16 +41,12 @@ export interface ModelStreamOptions {
   state?: ModelStreamState;
 }
 
-const streamOptionNames: OptionNames<ModelStreamOptions> = {
-  path: "optional",
-  timeChannel: "optional",
-  state: "optional",
-};
+const streamOptionNames = namesOf<ModelStreamOptions>()("path? timeChannel? state?");
 
-export const streamCallNames: OptionNames<ModelStreamOptions & StaticFeaturesCallOptions> = {
-  ...streamOptionNames,
-  ...staticFeaturesCallNames,
-};
+export const streamCallNames = namesOf<ModelStreamOptions & StaticFeaturesCallOptions>()(
+  streamOptionNames,
+  staticFeaturesCallNames,
+);
 
 /** State of a stream as plain numbers, which can be stored as JSON. */
 export interface ModelStreamState {

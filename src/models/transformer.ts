@@ -1,5 +1,5 @@
 /** Time series Transformers: causal self-attention over the rows of a sequence. */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import type { DType } from "../device/dtype.ts";
 import { type AttentionMemory, type AttentionParameters, CausalAttention } from "../nn/attention.ts";
 import { Dropout } from "../nn/dropout.ts";
@@ -44,14 +44,10 @@ export interface TransformerSizes {
 /** Options of {@linkcode Transformer}. */
 export interface TransformerOptions extends TransformerSizes, SequenceOptions {}
 
-const transformerOptionNames: OptionNames<TransformerOptions> = {
-  ...sequenceOptionNames,
-  modelDim: "required",
-  heads: "required",
-  layers: "optional",
-  feedForward: "optional",
-  dropout: "optional",
-};
+const transformerOptionNames = namesOf<TransformerOptions>()(
+  sequenceOptionNames,
+  "modelDim heads layers? feedForward? dropout?",
+);
 
 /** Parameters of a layer, with the names of PyTorch's `TransformerEncoderLayer`. */
 export type TransformerLayerParameters = {
@@ -214,13 +210,10 @@ export function Transformer(
 export interface TransformerForecasterOptions
   extends ForecasterBaseOptions, Omit<TransformerSizes, "dropout"> {}
 
-const transformerForecasterOptionNames: OptionNames<TransformerForecasterOptions> = {
-  ...forecasterBaseOptionNames,
-  modelDim: "required",
-  heads: "required",
-  layers: "optional",
-  feedForward: "optional",
-};
+const transformerForecasterOptionNames = namesOf<TransformerForecasterOptions>()(
+  forecasterBaseOptionNames,
+  "modelDim heads layers? feedForward?",
+);
 
 /**
  * A {@linkcode Transformer} that forecasts a sequence value by value, like a {@linkcode RecurrentForecaster}.

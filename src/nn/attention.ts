@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { refuseShape } from "../device/shape.ts";
 import { arange, zeros } from "../tensor/creation.ts";
 import { splitKey } from "../tensor/random.ts";
@@ -24,11 +24,7 @@ export interface AttentionOptions extends ParameterOptions {
   heads: number;
 }
 
-const attentionOptionNames: OptionNames<AttentionOptions> = {
-  features: "required",
-  heads: "required",
-  ...parameterOptionNames,
-};
+const attentionOptionNames = namesOf<AttentionOptions>()("features heads", parameterOptionNames);
 
 /**
  * Weights of the queries, keys and values (stacked along the first axis) and of the output. The names are

@@ -1,6 +1,6 @@
 import { describe } from "../device/describe.ts";
 import { checkTensor } from "../tensor/checks.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { bernoulli, type Key } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { type Layer, layer } from "./layer.ts";
@@ -11,7 +11,7 @@ export interface DropoutOptions {
   rate: number;
 }
 
-const dropoutOptionNames: OptionNames<DropoutOptions> = { rate: "required" };
+const dropoutOptionNames = namesOf<DropoutOptions>()("rate");
 
 /**
  * With a key, sets each element to zero with probability `rate` and divides the others by `1 - rate`

@@ -1,5 +1,5 @@
 import { checkTensor } from "../tensor/checks.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { normal } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import {
@@ -19,11 +19,7 @@ export interface EmbeddingOptions extends ParameterOptions {
   features: number;
 }
 
-const embeddingOptionNames: OptionNames<EmbeddingOptions> = {
-  count: "required",
-  features: "required",
-  ...parameterOptionNames,
-};
+const embeddingOptionNames = namesOf<EmbeddingOptions>()("count features", parameterOptionNames);
 
 /**
  * A learned vector for each index: maps int32 (...) to (..., features). Initial values are standard normal,

@@ -2,7 +2,7 @@ import { kernelDevice, outsideCapture } from "../device/capture.ts";
 import { describe } from "../device/describe.ts";
 import type { Device, KernelDevice } from "../device/device.ts";
 import type { DType } from "../device/dtype.ts";
-import type { OptionNames } from "../device/options.ts";
+import { namesOf } from "../device/options.ts";
 import { formatShape, refuseShape, ShapeError } from "../device/shape.ts";
 import { displayAs, printAs } from "../charts/display_symbol.ts";
 import { formatLayer } from "./format_layer.ts";
@@ -33,7 +33,7 @@ export interface ParameterOptions {
   dtype?: DType;
 }
 
-export const parameterOptionNames: OptionNames<ParameterOptions> = { key: "required", dtype: "optional" };
+export const parameterOptionNames = namesOf<ParameterOptions>()("key dtype?");
 
 /**
  * A function of tensors with its parameters attached: a layer or a whole model. `grad` identifies parameters

@@ -1,5 +1,5 @@
 import { checkTensor } from "../tensor/checks.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import type { DType } from "../device/dtype.ts";
 import { ones, zeros } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -29,12 +29,7 @@ export interface LayerNormOptions {
   dtype?: DType;
 }
 
-const layerNormOptionNames: OptionNames<LayerNormOptions> = {
-  features: "required",
-  eps: "optional",
-  affine: "optional",
-  dtype: "optional",
-};
+const layerNormOptionNames = namesOf<LayerNormOptions>()("features eps? affine? dtype?");
 
 /** A weight and a bias of shape (features), or neither. */
 export type LayerNormParameters = { readonly weight?: Tensor; readonly bias?: Tensor };

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { initialBias, type Initialization, initialWeight } from "./initialization.ts";
@@ -32,13 +32,10 @@ export interface LinearOptions extends ParameterOptions {
   initialization?: Initialization;
 }
 
-export const linearOptionNames: OptionNames<LinearOptions> = {
-  inputs: "required",
-  outputs: "required",
-  bias: "optional",
-  initialization: "optional",
-  ...parameterOptionNames,
-};
+export const linearOptionNames = namesOf<LinearOptions>()(
+  "inputs outputs bias? initialization?",
+  parameterOptionNames,
+);
 
 /** A weight of shape (outputs, inputs), and a bias of shape (outputs) unless `bias` is false. */
 export type LinearParameters = { readonly weight: Tensor; readonly bias?: Tensor };

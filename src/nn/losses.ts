@@ -1,6 +1,6 @@
 /** Losses and metrics. Each returns a scalar tensor, the mean over all elements. */
 import { isFloat } from "../device/dtype.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { treeLeaves } from "../tensor/tree.ts";
 import type { ParameterTree } from "./layer.ts";
 import { checkTensor } from "../tensor/checks.ts";
@@ -19,7 +19,7 @@ export interface L2PenaltyOptions {
   norms?: boolean;
 }
 
-const l2PenaltyOptionNames: OptionNames<L2PenaltyOptions> = { norms: "optional" };
+const l2PenaltyOptionNames = namesOf<L2PenaltyOptions>()("norms?");
 
 /** Throws unless predictions are a tensor of floats. */
 function checkPredictions(loss: string, name: string, x: Tensor) {
@@ -61,7 +61,7 @@ export interface CrossEntropyOptions {
   weights?: Tensor;
 }
 
-const crossEntropyOptionNames: OptionNames<CrossEntropyOptions> = { weights: "optional" };
+const crossEntropyOptionNames = namesOf<CrossEntropyOptions>()("weights?");
 
 /**
  * The negative log-probability of the labels, as PyTorch's `cross_entropy`: a mean over the labels, weighted
@@ -102,9 +102,7 @@ export interface BinaryCrossEntropyOptions {
   positiveWeight?: number;
 }
 
-const binaryCrossEntropyOptionNames: OptionNames<BinaryCrossEntropyOptions> = {
-  positiveWeight: "optional",
-};
+const binaryCrossEntropyOptionNames = namesOf<BinaryCrossEntropyOptions>()("positiveWeight?");
 
 /**
  * The negative log-probability of independent binary targets, as PyTorch's

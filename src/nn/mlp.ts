@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkCount, type Layer, layer } from "./layer.ts";
@@ -50,7 +50,7 @@ export interface HiddenLayers {
   depth: number;
 }
 
-export const hiddenLayerNames: OptionNames<HiddenLayers> = { width: "required", depth: "required" };
+export const hiddenLayerNames = namesOf<HiddenLayers>()("width depth");
 
 /** Options of {@linkcode MLP}. */
 export interface MLPOptions extends LinearOptions, HiddenLayers {
@@ -68,12 +68,11 @@ export interface MLPOptions extends LinearOptions, HiddenLayers {
   finalActivation?: Activation;
 }
 
-const mlpOptionNames: OptionNames<MLPOptions> = {
-  ...linearOptionNames,
-  ...hiddenLayerNames,
-  activation: "optional",
-  finalActivation: "optional",
-};
+const mlpOptionNames = namesOf<MLPOptions>()(
+  linearOptionNames,
+  hiddenLayerNames,
+  "activation? finalActivation?",
+);
 
 /**
  * All linear layers in order, including the last: `layers.0.weight`, `layers.0.bias`, `layers.1.weight` ...

@@ -1,6 +1,6 @@
 /** Options, parameters and initialization that recurrent layers share. */
 import { scan } from "../compile/loop/scan.ts";
-import type { OptionNames } from "../device/options.ts";
+import { namesOf } from "../device/options.ts";
 import { refuseShape } from "../device/shape.ts";
 import { zeros } from "../tensor/creation.ts";
 import { splitKey, uniform } from "../tensor/random.ts";
@@ -16,11 +16,7 @@ export interface RecurrentOptions extends ParameterOptions {
   hidden: number;
 }
 
-export const recurrentOptionNames: OptionNames<RecurrentOptions> = {
-  inputs: "required",
-  hidden: "required",
-  ...parameterOptionNames,
-};
+export const recurrentOptionNames = namesOf<RecurrentOptions>()("inputs hidden", parameterOptionNames);
 
 /** Weights and biases of all gates, stacked along the first axis. The names are PyTorch's. */
 export type GateParameters = {

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import type { DType } from "../device/dtype.ts";
 import { ones } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -22,11 +22,7 @@ export interface RMSNormOptions {
   dtype?: DType;
 }
 
-const rmsNormOptionNames: OptionNames<RMSNormOptions> = {
-  features: "required",
-  eps: "optional",
-  dtype: "optional",
-};
+const rmsNormOptionNames = namesOf<RMSNormOptions>()("features eps? dtype?");
 
 /**
  * Divides by the root mean square over the last axis, then applies a weight for each feature (Zhang and

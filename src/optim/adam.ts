@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import * as s from "../device/scalar/scalar.ts";
 import type { Tensor, TensorLike } from "../tensor/tensor.ts";
 import type { ParameterTree } from "../nn/layer.ts";
@@ -35,12 +35,7 @@ export interface AdamOptions extends OptimizerOptions {
   weightDecay?: number;
 }
 
-export const adamOptionNames: OptionNames<AdamOptions> = {
-  ...optimizerOptionNames,
-  betas: "optional",
-  eps: "optional",
-  weightDecay: "optional",
-};
+export const adamOptionNames = namesOf<AdamOptions>()(optimizerOptionNames, "betas? eps? weightDecay?");
 
 /** m + (x - m) weight. */
 export const average = fusedKernel<[mean: Tensor, x: Tensor, weight: number]>(

@@ -1,5 +1,5 @@
 import { describe } from "../device/describe.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { type DType, isFloat } from "../device/dtype.ts";
 import { scalar, zeros } from "../tensor/creation.ts";
 import { hostNumbers } from "../tensor/host.ts";
@@ -22,10 +22,7 @@ export interface OptimizerOptions {
   multipliers?: Readonly<Record<string, number>>;
 }
 
-export const optimizerOptionNames: OptionNames<OptimizerOptions> = {
-  learningRate: "required",
-  multipliers: "optional",
-};
+export const optimizerOptionNames = namesOf<OptimizerOptions>()("learningRate multipliers?");
 
 /** State of an optimizer: tensors by name, such as `layers.0.weight.m`, and the number of completed steps. */
 export interface OptimizerState {

@@ -2,7 +2,7 @@
  * Learning rate schedules. A schedule is a plain function from the index of a step (or epoch), starting at 0,
  * to a factor: `optimizer.learningRate = rate * schedule(step)`.
  */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { checkWord } from "../tensor/checks.ts";
 
 /** Options of {@linkcode warmup}. */
@@ -35,16 +35,9 @@ export interface CosineDecayOptions {
   minimum?: number;
 }
 
-const cosineDecayOptionNames: OptionNames<CosineDecayOptions> = {
-  steps: "required",
-  start: "optional",
-  minimum: "optional",
-};
+const cosineDecayOptionNames = namesOf<CosineDecayOptions>()("steps start? minimum?");
 
-const warmupOptionNames: OptionNames<WarmupOptions> = {
-  steps: "required",
-  from: "optional",
-};
+const warmupOptionNames = namesOf<WarmupOptions>()("steps from?");
 
 /** Maps the index of a step to a factor on the learning rate. */
 export type Schedule = (step: number) => number;
@@ -146,14 +139,9 @@ export interface PlateauOptions {
   average?: number;
 }
 
-const plateauOptionNames: OptionNames<PlateauOptions> = {
-  factor: "optional",
-  patience: "optional",
-  minimum: "optional",
-  threshold: "optional",
-  mode: "optional",
-  average: "optional",
-};
+const plateauOptionNames = namesOf<PlateauOptions>()(
+  "factor? patience? minimum? threshold? mode? average?",
+);
 
 /** State of {@linkcode reduceOnPlateau}: plain data, for a checkpoint. */
 export interface PlateauState {

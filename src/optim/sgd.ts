@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import * as s from "../device/scalar/scalar.ts";
 import type { Tensor, TensorLike } from "../tensor/tensor.ts";
 import type { ParameterTree } from "../nn/layer.ts";
@@ -33,12 +33,7 @@ export interface SGDOptions extends OptimizerOptions {
   weightDecay?: number;
 }
 
-const sgdOptionNames: OptionNames<SGDOptions> = {
-  ...optimizerOptionNames,
-  momentum: "optional",
-  nesterov: "optional",
-  weightDecay: "optional",
-};
+const sgdOptionNames = namesOf<SGDOptions>()(optimizerOptionNames, "momentum? nesterov? weightDecay?");
 
 const accumulate = fusedKernel<[momentum: Tensor, gradient: Tensor, decay: number]>(
   "sgd momentum",

@@ -1,5 +1,5 @@
 import { displaySymbol, type MimeBundle } from "../charts/display_symbol.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { refuseShape, ShapeError } from "../device/shape.ts";
 import { checkTensor } from "../tensor/checks.ts";
 import { concatenate, stack } from "../tensor/functions.ts";
@@ -31,7 +31,7 @@ export interface LinearCoeffsOptions {
   rectilinear?: number;
 }
 
-const coeffsOptionNames: OptionNames<LinearCoeffsOptions> = { rectilinear: "optional" };
+const coeffsOptionNames = namesOf<LinearCoeffsOptions>()("rectilinear?");
 
 /**
  * Coefficients of linear interpolation: the observations, with missing values (NaN) of each channel interpolated linearly. A

@@ -1,5 +1,5 @@
 /** Preparation of observations: time as a channel, missing values, counts. */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { formatShape, normalizeAxis, sameShape, ShapeError } from "../device/shape.ts";
 import { checkTensor, checkWord } from "../tensor/checks.ts";
 import { arange, tensor } from "../tensor/creation.ts";
@@ -77,7 +77,7 @@ export interface IntensityOptions {
   cumulative?: boolean;
 }
 
-const intensityOptionNames: OptionNames<IntensityOptions> = { per: "optional", cumulative: "optional" };
+const intensityOptionNames = namesOf<IntensityOptions>()("per? cumulative?");
 
 /**
  * Number of observations up to each row. The count is informative if someone decides when to measure, as in medicine.

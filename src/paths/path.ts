@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { isFloat } from "../device/dtype.ts";
 import { checkTensor } from "../tensor/checks.ts";
@@ -75,7 +75,7 @@ export interface PathOptions {
   causal?: boolean;
 }
 
-const pathOptionNames: OptionNames<PathOptions> = { causal: "optional" };
+const pathOptionNames = namesOf<PathOptions>()("causal?");
 
 /** @throws {OptionError} If an option is unknown. */
 export function checkPathOptions(path: string, options: PathOptions | undefined): void {

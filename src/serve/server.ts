@@ -3,7 +3,7 @@
  * Deno's listener, since Node's server ends silently when the process can open no more files.
  */
 import { OptionError } from "../device/errors.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 // Not Deno.upgradeWebSocket: it never releases the sockets of Node's server, and it buffers messages of any
 // length.
@@ -34,10 +34,7 @@ export interface RunningServer {
   shutdown(seconds?: number): Promise<boolean>;
 }
 
-const addressNames: OptionNames<{ host: string; port: number }> = {
-  host: "required",
-  port: "required",
-};
+const addressNames = namesOf<{ host: string; port: number }>()("host port");
 
 /** Whether an address can only be reached from this machine. */
 export function isLoopback(host: string): boolean {

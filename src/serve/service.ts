@@ -1,5 +1,5 @@
 /** A trained run as a service: its model, limits, streams and counters. */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { printableLines } from "../device/printable.ts";
 import { cpuUsage } from "node:process";
 import type { RunConfig } from "../train/run/config.ts";
@@ -63,7 +63,7 @@ export interface Health {
   isFailing: boolean;
 }
 
-const accessNames: OptionNames<Access> = { hosts: "optional", origins: "required" };
+const accessNames = namesOf<Access>()("hosts? origins");
 
 /** Options of {@linkcode serviceOf}. */
 export interface ServiceOptions {
@@ -79,13 +79,7 @@ export interface ServiceOptions {
   store?: StreamJournal;
 }
 
-const serviceOptionNames: OptionNames<ServiceOptions> = {
-  limits: "optional",
-  access: "optional",
-  log: "optional",
-  threads: "optional",
-  store: "optional",
-};
+const serviceOptionNames = namesOf<ServiceOptions>()("limits? access? log? threads? store?");
 
 /** Longest answer among the latest answers, in characters of JSON. Longer answers are not listed. */
 const listedLength = 2 ** 16;

@@ -1,6 +1,6 @@
 /** Differential equations whose right-hand side reads a control: controlled equations, and equations of fast weights. */
 import { OptionError } from "../device/errors.ts";
-import type { OptionNames } from "../device/options.ts";
+import { namesOf } from "../device/options.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkPath, type Path } from "../paths/path.ts";
 import { lostByRounding } from "../paths/times.ts";
@@ -28,10 +28,7 @@ export interface CdeSolveOptions extends SolveOptions {
   stepsPerPiece?: number;
 }
 
-export const cdeSolveOptionNames: OptionNames<CdeSolveOptions> = {
-  ...solveOptionNames,
-  stepsPerPiece: "optional",
-};
+export const cdeSolveOptionNames = namesOf<CdeSolveOptions>()(solveOptionNames, "stepsPerPiece?");
 
 /** The control at the time of a stage. With one time per sample, axes of length 1 lie between samples and channels. */
 export interface Control {

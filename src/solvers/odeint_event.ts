@@ -1,5 +1,5 @@
 import { checkFunction, checkTensor } from "../tensor/checks.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { scalar, tensor, zeros } from "../tensor/creation.ts";
 import { concatenate, stopGradient } from "../tensor/functions.ts";
 import { checkResolution } from "../paths/times.ts";
@@ -90,15 +90,10 @@ export interface EventResult<S extends Tree> {
   };
 }
 
-const eventOptionNames: OptionNames<EventOptions> = {
-  ...solveOptionNames,
-  reverseTime: "optional",
-  direction: "optional",
-  t1: "optional",
-  maxEvents: "optional",
-  terminal: "optional",
-  restart: "optional",
-};
+const eventOptionNames = namesOf<EventOptions>()(
+  solveOptionNames,
+  "reverseTime? direction? t1? maxEvents? terminal? restart?",
+);
 
 /**
  * Solves dy/dt = f(t, y) until functions of the state cross zero, as torchdiffeq's `odeint_event` and Diffrax's `Event`. Gradients

@@ -1,6 +1,6 @@
 /** The choice of the states that a solve saves. */
 import { OptionError } from "../device/errors.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf, type OptionNames } from "../device/options.ts";
 import { formatShape, ShapeError } from "../device/shape.ts";
 import { checkFunction } from "../tensor/checks.ts";
 import { tensor, zeros } from "../tensor/creation.ts";
@@ -34,14 +34,7 @@ export interface SaveAt<S extends Tree, R extends Tree = S> {
   end?: boolean;
 }
 
-const saveOptionNames: OptionNames<SaveAt<Tensor>> = {
-  t: "optional",
-  fn: "optional",
-  steps: "optional",
-  dense: "optional",
-  start: "optional",
-  end: "optional",
-};
+const saveOptionNames = namesOf<SaveAt<Tensor>>()("t? fn? steps? dense? start? end?");
 
 /** @throws {OptionError | TypeError} If an option is unknown, or options exclude each other. */
 export function checkSave<S extends Tree, R extends Tree>(save: SaveAt<S, R>): void {

@@ -1,7 +1,7 @@
 import { vmap } from "../autodiff/vmap.ts";
 import { isFloat } from "../device/dtype.ts";
 import { OptionError } from "../device/errors.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { checkFunction } from "../tensor/checks.ts";
 import { tensor, zeros } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
@@ -36,11 +36,7 @@ export interface SaveSolveOptions<S extends Tree, R extends Tree = S> extends Cd
   throw?: boolean;
 }
 
-const optionNames: OptionNames<SaveSolveOptions<Tensor>> = {
-  ...cdeSolveOptionNames,
-  save: "optional",
-  throw: "optional",
-};
+const optionNames = namesOf<SaveSolveOptions<Tensor>>()(cdeSolveOptionNames, "save? throw?");
 
 /** The result of {@linkcode solve}. */
 export interface Solution<S extends Tree, R extends Tree = S> {

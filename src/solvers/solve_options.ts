@@ -1,7 +1,7 @@
 /** Options of a solve. */
 import type { ScanOptions } from "../compile/loop/scan.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import type { OptionNames } from "../device/options.ts";
+import { namesOf } from "../device/options.ts";
 import type { SolveStatistics } from "./adaptive/adaptive.ts";
 import type { Steps } from "./adaptive/steps.ts";
 import type { ErrorNorm, ErrorNormFunction } from "./adaptive/step_control.ts";
@@ -126,26 +126,10 @@ export interface SolveOptions {
   executor?: ScanOptions["executor"];
 }
 
-export const solveOptionNames: OptionNames<SolveOptions> = {
-  method: "optional",
-  stepSize: "optional",
-  grid: "optional",
-  rtol: "optional",
-  atol: "optional",
-  norm: "optional",
-  steps: "optional",
-  controller: "optional",
-  maxSteps: "optional",
-  jumpTimes: "optional",
-  adjointRtol: "optional",
-  adjointAtol: "optional",
-  coupling: "optional",
-  statistics: "optional",
-  adjoint: "optional",
-  check: "optional",
-  compile: "optional",
-  executor: "optional",
-};
+export const solveOptionNames = namesOf<SolveOptions>()(
+  "method? stepSize? grid? rtol? atol? norm? steps? controller? maxSteps? jumpTimes? adjointRtol?",
+  "adjointAtol? coupling? statistics? adjoint? check? compile? executor?",
+);
 
 /** The steps of an adaptive solve. */
 export interface AdaptiveSteps {

@@ -1,7 +1,7 @@
 import { kernelDevice } from "../device/capture.ts";
 import { describe } from "../device/describe.ts";
 import { checkTensor } from "./checks.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { currentDevice } from "../device/current.ts";
 import { checkDType, deviceArray, type DType, isRepresentable, type TypedArray } from "../device/dtype.ts";
 import * as s from "../device/scalar/scalar.ts";
@@ -31,11 +31,8 @@ export interface TensorOptions {
   dtype?: DType;
 }
 
-const tensorOptionNames: OptionNames<TensorOptions> = { dtype: "optional" };
-const ownOptionNames: OptionNames<TensorOptions & { shape?: Shape }> = {
-  ...tensorOptionNames,
-  shape: "optional",
-};
+const tensorOptionNames = namesOf<TensorOptions>()("dtype?");
+const ownOptionNames = namesOf<TensorOptions & { shape?: Shape }>()(tensorOptionNames, "shape?");
 /** Options of {@linkcode arange}. */
 export interface ArangeOptions extends TensorOptions {
   /**
@@ -52,11 +49,7 @@ export interface ArangeOptions extends TensorOptions {
   step?: number;
 }
 
-const rangeOptionNames: OptionNames<ArangeOptions> = {
-  ...tensorOptionNames,
-  start: "optional",
-  step: "optional",
-};
+const rangeOptionNames = namesOf<ArangeOptions>()(tensorOptionNames, "start? step?");
 
 /** Nested arrays of equal lengths, a number, or a typed array. */
 export type TensorData = number | boolean | TypedArray | readonly TensorData[];

@@ -5,7 +5,7 @@ import { chartFile } from "../charts/file.ts";
 import { drawImage } from "../charts/image.ts";
 import { extent } from "../charts/scale.ts";
 import { describe } from "../device/describe.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { formatShape, normalizeAxis, refuseShape, ShapeError } from "../device/shape.ts";
 import { checkTensor } from "./checks.ts";
 import { Tensor } from "./tensor.ts";
@@ -46,7 +46,7 @@ export interface PlotOptions {
   names?: readonly string[];
 }
 
-const plotNames: OptionNames<PlotOptions> = { axis: "optional", title: "optional", names: "optional" };
+const plotNames = namesOf<PlotOptions>()("axis? title? names?");
 
 /**
  * Draws a solution, or another tensor, as lines over time. `deno jupyter` shows the figure. It has the first 8
@@ -122,7 +122,7 @@ export interface ImageOptions {
   max?: number;
 }
 
-const imageNames: OptionNames<ImageOptions> = { min: "optional", max: "optional" };
+const imageNames = namesOf<ImageOptions>()("min? max?");
 
 /** Maximum number of pixels of each side of an image. */
 const maxPixels = 128;

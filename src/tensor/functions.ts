@@ -1,7 +1,7 @@
 /** Functions of several tensors. */
 import { describe } from "../device/describe.ts";
 import { checkTensor, checkTensors } from "./checks.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { broadcastShapes, formatShape, normalizeAxis, sameShape, ShapeError } from "../device/shape.ts";
 import { apply } from "./primitive.ts";
 import * as elementwise from "./primitives/elementwise.ts";
@@ -81,11 +81,7 @@ export interface LinearRecurrenceOptions {
   complex?: boolean;
 }
 
-const recurrenceOptionNames: OptionNames<LinearRecurrenceOptions> = {
-  axis: "optional",
-  initial: "optional",
-  complex: "optional",
-};
+const recurrenceOptionNames = namesOf<LinearRecurrenceOptions>()("axis? initial? complex?");
 
 /**
  * The linear recurrence x[i] = a[i] x[i - 1] + b[i] along an axis, element by element, by a parallel scan. A state space model

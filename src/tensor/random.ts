@@ -4,7 +4,7 @@
  * stream depends only on the key, not on the device, the number of threads or earlier draws.
  */
 import { describe } from "../device/describe.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { type DType, isFloat } from "../device/dtype.ts";
 import * as s from "../device/scalar/scalar.ts";
 import type { Scalar } from "../device/scalar/scalar.ts";
@@ -81,16 +81,8 @@ export interface NormalOptions extends TensorOptions {
   standardDeviation?: number;
 }
 
-const uniformOptionNames: OptionNames<UniformOptions> = {
-  dtype: "optional",
-  low: "optional",
-  high: "optional",
-};
-const normalOptionNames: OptionNames<NormalOptions> = {
-  dtype: "optional",
-  mean: "optional",
-  standardDeviation: "optional",
-};
+const uniformOptionNames = namesOf<UniformOptions>()("dtype? low? high?");
+const normalOptionNames = namesOf<NormalOptions>()("dtype? mean? standardDeviation?");
 
 const rotations = [13, 15, 26, 6, 17, 29, 16, 24];
 const parity = 0x1bd11bda;

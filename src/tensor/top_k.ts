@@ -1,5 +1,5 @@
 import { describe } from "../device/describe.ts";
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { normalizeAxis } from "../device/shape.ts";
 import { checkTensor } from "./checks.ts";
 import { takeAlong } from "./methods/sorting.ts";
@@ -15,7 +15,7 @@ export interface TopKOptions {
   axis?: number;
 }
 
-const topKOptionNames: OptionNames<TopKOptions> = { axis: "optional" };
+const topKOptionNames = namesOf<TopKOptions>()("axis?");
 
 /**
  * The largest elements along an axis, the largest first, and their positions, as PyTorch's `topk`. Of equal elements the first

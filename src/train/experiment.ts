@@ -1,5 +1,5 @@
 /** Experiments: a problem, a model for it, and the options of both. */
-import { checkOptions, hintFor, type OptionNames } from "../device/options.ts";
+import { checkOptions, hintFor, namesOf, type OptionNames } from "../device/options.ts";
 import { deviceChoices } from "../device/choice.ts";
 import {
   choiceOption,
@@ -106,11 +106,7 @@ export const runOptions: OptionSchema = {
   }, "library"),
 };
 
-const trainingNames: OptionNames<Omit<RunSettings, "seed">> = {
-  epochs: "optional",
-  batchSize: "required",
-  learningRate: "required",
-};
+const trainingNames = namesOf<Omit<RunSettings, "seed">>()("epochs? batchSize learningRate");
 
 /** Training options of every experiment, with the experiment's defaults. */
 export function trainingOptions(

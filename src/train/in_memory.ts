@@ -1,5 +1,5 @@
 /** Training in memory, without a run's folder. */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { batchSizes, epochOrder, inBatches, sampleCount } from "../data/batches.ts";
 import { foldIn, type Key, splitKey } from "../tensor/random.ts";
 import { tidy } from "../tensor/scope.ts";
@@ -21,12 +21,7 @@ interface InMemoryOptions {
   signal?: AbortSignal;
 }
 
-const inMemoryNames: OptionNames<InMemoryOptions> = {
-  steps: "required",
-  batchSize: "required",
-  key: "required",
-  signal: "optional",
-};
+const inMemoryNames = namesOf<InMemoryOptions>()("steps batchSize key signal?");
 
 /**
  * Trains a task for a number of steps, without validation, checkpoints and files. The parameters are changed

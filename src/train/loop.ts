@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { profile, type RunProfile } from "../compile/inspect/profile/profile.ts";
 import { batchSizes, epochOrder, inBatches, sampleCount } from "../data/batches.ts";
 import { foldIn, type Key, splitKey } from "../tensor/random.ts";
@@ -101,24 +101,12 @@ export interface TrainOptions {
   onSplit?: (split: StepSplit) => void;
 }
 
-const profileOptionNames: OptionNames<Pick<TrainOptions, "batchSize" | "key">> = {
-  batchSize: "required",
-  key: "required",
-};
+const profileOptionNames = namesOf<Pick<TrainOptions, "batchSize" | "key">>()("batchSize key");
 
-const trainOptionNames: OptionNames<TrainOptions> = {
-  ...profileOptionNames,
-  epochs: "required",
-  folder: "required",
-  resume: "optional",
-  metadata: "optional",
-  onResume: "optional",
-  signal: "optional",
-  onLoss: "optional",
-  onEpoch: "optional",
-  onProgress: "optional",
-  onSplit: "optional",
-};
+const trainOptionNames = namesOf<TrainOptions>()(
+  profileOptionNames,
+  "epochs folder resume? metadata? onResume? signal? onLoss? onEpoch? onProgress? onSplit?",
+);
 
 /** Result of {@linkcode train}. `deno jupyter` shows the curves. */
 export interface TrainResult {

@@ -2,7 +2,7 @@
  * Options of experiments. An option has its valid values, its default and its help text. The command line,
  * the check of `config.json` and the documentation are made from them.
  */
-import { checkOptions, type OptionNames } from "../device/options.ts";
+import { checkOptions, namesOf } from "../device/options.ts";
 import { numberOf } from "../data/format.ts";
 import { type Bounds, describeBounds, isWithin, size } from "./bounds.ts";
 
@@ -54,12 +54,7 @@ export interface OptionText<Value> {
   implied?: string;
 }
 
-const optionTextNames: OptionNames<OptionText<unknown>> = {
-  group: "optional",
-  help: "required",
-  default: "optional",
-  implied: "optional",
-};
+const optionTextNames = namesOf<OptionText<unknown>>()("group? help default? implied?");
 
 /** Makes an option from its text and its kind: the expected values, the parser and the placeholder. */
 function make<Value>(

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { OptionError, save, tensor } from "../../mod.ts";
-import { checkOptions, nearestName, type OptionNames } from "../../src/device/options.ts";
+import { checkOptions, namesOf, nearestName } from "../../src/device/options.ts";
 import { calls } from "./option_calls.ts";
 import { functionsWithOptions, readExports } from "./option_parameters.ts";
 
@@ -119,13 +119,21 @@ Deno.test("save rejects an unknown option when it returns bytes", async () => {
   );
 });
 
-const names: OptionNames<{ stepSize?: number; learningRate: number; keepDims?: boolean; dropout?: number }> =
-  {
-    stepSize: "optional",
-    learningRate: "required",
-    keepDims: "optional",
-    dropout: "optional",
-  };
+const shared = namesOf<{ stepSize?: number; learningRate: number }>()("stepSize? learningRate");
+const names = namesOf<
+  { stepSize?: number; learningRate: number; keepDims?: boolean; dropout?: number }
+>()(shared, "keepDims? dropout?");
+
+Deno.test("a list of options names each with its mark, and has no other name", () => {
+  const options = namesOf<{ key: number; dtype?: string }>();
+  assert.deepEqual(options("key dtype?"), { key: "required", dtype: "optional" });
+  // @ts-expect-error: the option dtype is missing.
+  options("key");
+  // @ts-expect-error: the option dtype is optional.
+  options("key dtype");
+  // @ts-expect-error: there is no option seed.
+  options("key dtype? seed?");
+});
 
 Deno.test("the error of an unknown option suggests the nearest known option", () => {
   const nearest: Record<string, string | undefined> = {

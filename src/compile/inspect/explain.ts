@@ -3,7 +3,7 @@ import { checkFunction, checkWord } from "../../tensor/checks.ts";
 import { currentDevice } from "../../device/current.ts";
 import { asAnyDevice } from "../../device/device_class.ts";
 import { type Machine, type MachineName, machines } from "../../device/machines.ts";
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { bytesPerElement } from "../../device/dtype.ts";
 import { type Scalar, topological } from "../../device/scalar/scalar.ts";
 import type { WebGpuDevice } from "../../device/webgpu/device.ts";
@@ -36,7 +36,7 @@ export interface Explanation {
   toString(): string;
 }
 
-const optionNames: OptionNames<ExplainOptions> = { machine: "optional" };
+const optionNames = namesOf<ExplainOptions>()("machine?");
 
 /**
  * Describes how a solve runs: for each compiled loop the graph of the body, hoisted values, the kernels of a step, the memory of
@@ -117,7 +117,7 @@ function describeLoop(loop: GraphLoop, run: Run, device: string): Description {
   const { size } = layOut(program);
   const bytes = bytesPerElement(program.dtype);
   const { operations, traffic } = costOf(program);
-  const namesOf = (nodes: readonly Node[]) => nodes.map(names).join(", ") || "none";
+  const listed = (nodes: readonly Node[]) => nodes.map(names).join(", ") || "none";
   return {
     title: `${
       backward ? "backward" : "forward"
@@ -138,7 +138,7 @@ function describeLoop(loop: GraphLoop, run: Run, device: string): Description {
         ),
       },
       {
-        lines: [`next state: ${namesOf(next)}; outputs: ${namesOf(outputs)}; sums: ${namesOf(sums)}`, ""],
+        lines: [`next state: ${listed(next)}; outputs: ${listed(outputs)}; sums: ${listed(sums)}`, ""],
       },
       {
         title: "kernels of a step, for one sample",

@@ -1,5 +1,5 @@
 import { checkFunction } from "../../tensor/checks.ts";
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { zeros } from "../../tensor/creation.ts";
 import { isRecording, withoutRecording } from "../../tensor/primitive.ts";
@@ -14,12 +14,7 @@ import { runAgainForGradient } from "./segments.ts";
 export { type Chunk, chunksOf } from "./chunks.ts";
 export type { ScanOptions } from "./loop.ts";
 
-const optionNames: OptionNames<ScanOptions> = {
-  compile: "optional",
-  checkpoint: "optional",
-  memory: "optional",
-  executor: "optional",
-};
+const optionNames = namesOf<ScanOptions>()("compile? checkpoint? memory? executor?");
 
 /** Selects the options of `scan` from the options of a solve. */
 export function scanOptionsOf({ compile, checkpoint, memory, executor }: ScanOptions): ScanOptions {

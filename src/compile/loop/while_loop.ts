@@ -1,5 +1,5 @@
 import { isCapturing } from "../../device/capture.ts";
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { isFloat } from "../../device/dtype.ts";
 import { LruCache } from "../../device/lru_cache.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
@@ -25,13 +25,7 @@ export interface WhileLoopOptions extends ScanOptions {
   maxSteps: number;
 }
 
-const optionNames: OptionNames<WhileLoopOptions> = {
-  maxSteps: "required",
-  compile: "optional",
-  checkpoint: "optional",
-  memory: "optional",
-  executor: "optional",
-};
+const optionNames = namesOf<WhileLoopOptions>()("maxSteps compile? checkpoint? memory? executor?");
 
 /**
  * Changes a state as long as a condition holds, as JAX's `lax.while_loop`, with gradients.

@@ -1,6 +1,6 @@
 /** Options for reading a table, and the interface between the readers of files and the columns. */
 
-import type { OptionNames } from "../../device/options.ts";
+import { namesOf } from "../../device/options.ts";
 import { instantOf, numberOf, type TimeUnit } from "../format.ts";
 import type { SeriesSet } from "../series.ts";
 
@@ -80,27 +80,10 @@ export interface TableOptions {
   maxUnpacked?: number;
 }
 
-export const tableOptionNames: OptionNames<TableOptions> = {
-  series: "optional",
-  time: "optional",
-  target: "optional",
-  group: "optional",
-  static: "optional",
-  known: "optional",
-  category: "optional",
-  ignore: "optional",
-  wide: "optional",
-  layout: "optional",
-  timeUnit: "optional",
-  zone: "optional",
-  duplicates: "optional",
-  missing: "optional",
-  encoding: "optional",
-  delimiter: "optional",
-  decimal: "optional",
-  query: "optional",
-  maxUnpacked: "optional",
-};
+export const tableOptionNames = namesOf<TableOptions>()(
+  "series? time? target? group? static? known? category? ignore? wide? layout? timeUnit? zone?",
+  "duplicates? missing? encoding? delimiter? decimal? query? maxUnpacked?",
+);
 
 /** Options of a program that reads a table. */
 export interface ReadOptions {
@@ -122,6 +105,9 @@ export interface ReadOptions {
   /** Classes of an earlier table. They are classes even if they are written like a missing value. */
   classes?: readonly string[];
 }
+
+/** Without `targets`, which {@linkcode readSeries} requires. */
+export const readOptionNames = namesOf<Omit<ReadOptions, "targets">>()("columns? numericTimes? classes?");
 
 /** A date from a file format with a type for dates. */
 export class FileDate {

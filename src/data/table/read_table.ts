@@ -1,6 +1,6 @@
 /** Reads tables of series from files. */
 import { namesIn, pathKind } from "../../files/disk.ts";
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { DataFormatError, quoted } from "../format.ts";
 import { DataError, WeftError } from "../../device/errors.ts";
 import type { SeriesSet } from "../series.ts";
@@ -8,18 +8,18 @@ import { openFile, type TableContent } from "./bytes.ts";
 import { TableBuilder } from "./builder.ts";
 import { DelimitedRows, dialectOf } from "./delimited.ts";
 import { JsonRows } from "./json_lines.ts";
-import { type ReadOptions, tableOptionNames, type TableOptions, type TextNotation } from "./options.ts";
+import {
+  readOptionNames,
+  type ReadOptions,
+  tableOptionNames,
+  type TableOptions,
+  type TextNotation,
+} from "./options.ts";
 import { readParquet } from "./parquet.ts";
 import { readSqlite } from "./sqlite.ts";
 import { encodingOf, type TextBlock, textBlocks } from "./text.ts";
 
-export const readTableOptionNames: OptionNames<TableOptions & ReadOptions> = {
-  ...tableOptionNames,
-  targets: "optional",
-  columns: "optional",
-  numericTimes: "optional",
-  classes: "optional",
-};
+const optionNames = namesOf<TableOptions & ReadOptions>()(tableOptionNames, "targets?", readOptionNames);
 
 /** Names of the table files in a folder. */
 const tableName = /\.(csv|tsv|txt|jsonl|ndjson|parquet)(\.gz)?$/i;
@@ -82,7 +82,7 @@ export async function readTable(
   source: TableSource,
   options: TableOptions & ReadOptions = {},
 ): Promise<SeriesSet> {
-  checkOptions("readTable", options, readTableOptionNames);
+  checkOptions("readTable", options, optionNames);
   if (typeof source === "string") return await readFiles(source, await filesOf(source), options);
   if (source instanceof Blob) {
     const content = { name: nameOfTable(source), bytes: new Uint8Array(await source.arrayBuffer()) };
@@ -146,7 +146,7 @@ function* rowsOfColumns({ name, columns }: TableColumns): Generator<Record<strin
  * @param file Name of the file, for messages.
  */
 export function parseCsv(text: string, file: string, options: TableOptions & ReadOptions = {}): SeriesSet {
-  checkOptions("parseCsv", options, readTableOptionNames);
+  checkOptions("parseCsv", options, optionNames);
   const builder = new TableBuilder(file, options);
   const dialect = dialectOf(text, options);
   const rows = new DelimitedRows(dialect, builder.file(file, "line", notationOf(dialect, options)), file);

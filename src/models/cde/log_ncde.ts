@@ -1,4 +1,4 @@
-import type { OptionNames } from "../../device/options.ts";
+import { namesOf } from "../../device/options.ts";
 import { hiddenLayerNames, type HiddenLayers, MLP } from "../../nn/mlp.ts";
 import { lyndonWords } from "../../paths/signature.ts";
 import { splitKey } from "../../tensor/random.ts";
@@ -109,9 +109,8 @@ export interface LogNCDEOptions extends ControlledOptions, HiddenLayers {
   initialScale?: number;
 }
 
-const logNCDEOptionNames: OptionNames<LogNCDEOptions> = {
-  ...controlledOptionNames,
-  ...hiddenLayerNames,
-  signatureDepth: "required",
-  initialScale: "optional",
-};
+const logNCDEOptionNames = namesOf<LogNCDEOptions>()(
+  controlledOptionNames,
+  hiddenLayerNames,
+  "signatureDepth initialScale?",
+);

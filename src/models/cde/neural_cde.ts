@@ -1,4 +1,4 @@
-import type { OptionNames } from "../../device/options.ts";
+import { namesOf } from "../../device/options.ts";
 import type { LinearParameters } from "../../nn/linear.ts";
 import { type Activation, hiddenLayerNames, type HiddenLayers, type MLPParameters } from "../../nn/mlp.ts";
 import { checkWord } from "../../tensor/checks.ts";
@@ -91,9 +91,8 @@ export interface NeuralCDEOptions extends ControlledOptions, HiddenLayers {
   finalActivation?: Activation;
 }
 
-const neuralCDEOptionNames: OptionNames<NeuralCDEOptions> = {
-  ...controlledOptionNames,
-  ...hiddenLayerNames,
-  form: "optional",
-  finalActivation: "optional",
-};
+const neuralCDEOptionNames = namesOf<NeuralCDEOptions>()(
+  controlledOptionNames,
+  hiddenLayerNames,
+  "form? finalActivation?",
+);

@@ -1,4 +1,4 @@
-import type { OptionNames } from "../../device/options.ts";
+import { namesOf } from "../../device/options.ts";
 import { checkCount } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { type Activation, activationFunction, hiddenLayerNames, type HiddenLayers } from "../../nn/mlp.ts";
@@ -70,9 +70,8 @@ export interface NeuralRDEOptions extends ControlledOptions, HiddenLayers {
   finalActivation?: Activation;
 }
 
-const neuralRDEOptionNames: OptionNames<NeuralRDEOptions> = {
-  ...controlledOptionNames,
-  ...hiddenLayerNames,
-  signatureDepth: "required",
-  finalActivation: "optional",
-};
+const neuralRDEOptionNames = namesOf<NeuralRDEOptions>()(
+  controlledOptionNames,
+  hiddenLayerNames,
+  "signatureDepth finalActivation?",
+);

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import type { ParameterTree } from "../../nn/layer.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import type { Tree } from "../../tensor/tree.ts";
@@ -28,12 +28,11 @@ export interface StateSpaceForecasterOptions extends ForecasterBaseOptions, Stat
   stateSize?: number;
 }
 
-const stateSpaceForecasterOptionNames: OptionNames<StateSpaceForecasterOptions> = {
-  ...forecasterBaseOptionNames,
-  ...stateSpaceSizeNames,
-  cell: "required",
-  stateSize: "optional",
-};
+const stateSpaceForecasterOptionNames = namesOf<StateSpaceForecasterOptions>()(
+  forecasterBaseOptionNames,
+  stateSpaceSizeNames,
+  "cell stateSize?",
+);
 
 const kinds = { s4d: s4dLayers, lru: lruLayers, s5: s5Layers, mamba: mambaLayers };
 

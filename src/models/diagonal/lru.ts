@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { checkCount, parameterOf } from "../../nn/layer.ts";
 import { type Key, normal, splitKey, uniform } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -30,12 +30,10 @@ export interface LRUSizes extends StateSpaceSizes {
   maxPhase?: number;
 }
 
-const lruOptionNames: OptionNames<StateSpaceOptions & LRUSizes> = {
-  ...stateSpaceOptionNames,
-  stateSize: "optional",
-  radius: "optional",
-  maxPhase: "optional",
-};
+const lruOptionNames = namesOf<StateSpaceOptions & LRUSizes>()(
+  stateSpaceOptionNames,
+  "stateSize? radius? maxPhase?",
+);
 
 /**
  * The linear recurrent unit (Orvieto et al., "Resurrecting Recurrent Neural Networks for Long Sequences",

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import type { DType } from "../../device/dtype.ts";
 import { checkCount, parameterOf, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
@@ -35,12 +35,11 @@ export interface MambaSizes extends StateSpaceSizes, SelectiveSystemSizes {
   convolution?: number;
 }
 
-const mambaOptionNames: OptionNames<StateSpaceOptions & MambaSizes> = {
-  ...stateSpaceOptionNames,
-  ...selectiveSystemNames,
-  expand: "optional",
-  convolution: "optional",
-};
+const mambaOptionNames = namesOf<StateSpaceOptions & MambaSizes>()(
+  stateSpaceOptionNames,
+  selectiveSystemNames,
+  "expand? convolution?",
+);
 
 /**
  * Mamba (Gu and Dao, "Mamba: Linear-Time Sequence Modeling with Selective State Spaces", 2023; figure 3).

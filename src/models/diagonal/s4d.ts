@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { parameterOf } from "../../nn/layer.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { full, tensor } from "../../tensor/creation.ts";
@@ -46,12 +46,10 @@ export interface S4DSizes extends StateSpaceSizes {
   stepSizes?: readonly [least: number, largest: number];
 }
 
-const s4dOptionNames: OptionNames<StateSpaceOptions & S4DSizes> = {
-  ...stateSpaceOptionNames,
-  stateSize: "optional",
-  initialization: "optional",
-  stepSizes: "optional",
-};
+const s4dOptionNames = namesOf<StateSpaceOptions & S4DSizes>()(
+  stateSpaceOptionNames,
+  "stateSize? initialization? stepSizes?",
+);
 
 /**
  * S4D, diagonal state spaces (Gu et al., "On the Parameterization and Initialization of Diagonal State Space

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { parameterOf } from "../../nn/layer.ts";
 import { full, tensor } from "../../tensor/creation.ts";
 import { type Key, normal, splitKey } from "../../tensor/random.ts";
@@ -35,12 +35,10 @@ export interface S5Sizes extends StateSpaceSizes {
   stepSizes?: readonly [least: number, largest: number];
 }
 
-const s5OptionNames: OptionNames<StateSpaceOptions & S5Sizes> = {
-  ...stateSpaceOptionNames,
-  stateSize: "optional",
-  blocks: "optional",
-  stepSizes: "optional",
-};
+const s5OptionNames = namesOf<StateSpaceOptions & S5Sizes>()(
+  stateSpaceOptionNames,
+  "stateSize? blocks? stepSizes?",
+);
 
 /**
  * S5 (Smith et al., "Simplified State Space Layers for Sequence Modeling", 2023). All features share one state

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { gatedLayers, GatedLinearUnit } from "./gated_layer.ts";
 import { selectiveSystem, selectiveSystemNames, type SelectiveSystemSizes } from "./selective_system.ts";
 import {
@@ -11,7 +11,7 @@ import {
 /** Options of {@linkcode S6}. */
 export interface S6Options extends StateSpaceOptions, SelectiveSystemSizes {}
 
-const s6OptionNames: OptionNames<S6Options> = { ...stateSpaceOptionNames, ...selectiveSystemNames };
+const s6OptionNames = namesOf<S6Options>()(stateSpaceOptionNames, selectiveSystemNames);
 
 /**
  * Layers of S6 (Gu and Dao, "Mamba: Linear-Time Sequence Modeling with Selective State Spaces", 2023, algorithm

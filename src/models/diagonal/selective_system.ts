@@ -1,4 +1,4 @@
-import type { OptionNames } from "../../device/options.ts";
+import { namesOf } from "../../device/options.ts";
 import { checkCount, parameterOf } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { arange, ones } from "../../tensor/creation.ts";
@@ -23,11 +23,7 @@ export interface SelectiveSystemSizes {
   stepSizes?: readonly [least: number, largest: number];
 }
 
-export const selectiveSystemNames: OptionNames<SelectiveSystemSizes> = {
-  stateSize: "optional",
-  stepRank: "optional",
-  stepSizes: "optional",
-};
+export const selectiveSystemNames = namesOf<SelectiveSystemSizes>()("stateSize? stepRank? stepSizes?");
 
 /**
  * S6 (Gu and Dao, "Mamba", 2023, algorithm 2) with `inner` features, each with a state of `stateSize` numbers.

@@ -1,5 +1,5 @@
 /** Stacks of layers that mix rows along time, each with a residual connection, and models of such stacks. */
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import type { DType } from "../../device/dtype.ts";
 import { checkCount, type Layer, layer, type ParameterTree } from "../../nn/layer.ts";
 import { Linear, type LinearParameters } from "../../nn/linear.ts";
@@ -30,11 +30,7 @@ export interface StateSpaceSizes {
   dtype?: DType;
 }
 
-export const stateSpaceSizeNames: OptionNames<StateSpaceSizes> = {
-  modelDim: "required",
-  layers: "optional",
-  dtype: "optional",
-};
+export const stateSpaceSizeNames = namesOf<StateSpaceSizes>()("modelDim layers? dtype?");
 
 /** Options of a model of such layers. */
 export interface StateSpaceOptions extends StateSpaceSizes, SequenceOptions {
@@ -47,11 +43,11 @@ export interface StateSpaceOptions extends StateSpaceSizes, SequenceOptions {
   pooling?: "last" | "mean";
 }
 
-export const stateSpaceOptionNames: OptionNames<StateSpaceOptions> = {
-  ...stateSpaceSizeNames,
-  ...sequenceOptionNames,
-  pooling: "optional",
-};
+export const stateSpaceOptionNames = namesOf<StateSpaceOptions>()(
+  stateSpaceSizeNames,
+  sequenceOptionNames,
+  "pooling?",
+);
 
 /** A causal layer: maps sequences to sequences with the same number of features. */
 export interface SequenceLayer {

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { alongControl } from "../along_control.ts";
 import { fastWeightEquation } from "./fast_weight.ts";
@@ -68,9 +68,7 @@ export interface FastWeightCDEOptions extends FastWeightModelOptions {
   transposeQuery?: boolean;
 }
 
-const fastWeightCDEOptionNames: OptionNames<FastWeightCDEOptions> = {
-  ...fastWeightModelOptionNames,
-  keys: "optional",
-  normalizeValues: "optional",
-  transposeQuery: "optional",
-};
+const fastWeightCDEOptionNames = namesOf<FastWeightCDEOptions>()(
+  fastWeightModelOptionNames,
+  "keys? normalizeValues? transposeQuery?",
+);

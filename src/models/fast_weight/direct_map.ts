@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { cdeSolveOptionNames } from "../../solvers/controlled.ts";
 import { checkCount, checkCounts, parameterOptionNames } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
@@ -80,16 +80,10 @@ export interface FastWeightDirectMapOptions
   modelDim: number;
 }
 
-const directMapOptionNames: OptionNames<FastWeightDirectMapOptions> = {
-  ...cdeSolveOptionNames,
-  ...parameterOptionNames,
-  ...hiddenLayerNames,
-  inputChannels: "required",
-  outputChannels: "required",
-  modelDim: "required",
-  slopeScale: "optional",
-  feedForward: "optional",
-  controlsFrom: "optional",
-  staticFeatures: "optional",
-  dropout: "optional",
-};
+const directMapOptionNames = namesOf<FastWeightDirectMapOptions>()(
+  cdeSolveOptionNames,
+  parameterOptionNames,
+  hiddenLayerNames,
+  "inputChannels outputChannels modelDim slopeScale? feedForward? controlsFrom? staticFeatures?",
+  "dropout?",
+);

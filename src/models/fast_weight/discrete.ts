@@ -1,5 +1,5 @@
 /** Fast weights that change at every element of a sequence: code shared by the discrete models. */
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { checkCount, type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { scanSequences, zeroState } from "../../nn/recurrent.ts";
@@ -29,20 +29,17 @@ export interface DiscreteFastWeightOptions extends SequenceOptions, FastWeightLa
   rule?: LearningRule;
 }
 
-export const discreteOptionNames: OptionNames<DiscreteFastWeightOptions> = {
-  ...sequenceOptionNames,
-  ...layerSizeNames,
-  dropout: "optional",
-  rule: "optional",
-};
+export const discreteOptionNames = namesOf<DiscreteFastWeightOptions>()(
+  sequenceOptionNames,
+  layerSizeNames,
+  "dropout? rule?",
+);
 
 /** Options of a call. */
 export interface SequenceCallOptions extends ReadoutOptions {
   /** Random key of dropout. Giving a key turns dropout on, for training. */
   key?: Key;
 }
-
-const sequenceCallNames: OptionNames<SequenceCallOptions> = keyedReadoutNames;
 
 /** A model of sequences `(batch, length, inputChannels)`. */
 export type SequenceModel = Layer<[x: Tensor, options?: SequenceCallOptions]>;
@@ -109,7 +106,7 @@ export function DiscreteFastWeight(
   };
 
   return layer(parameters, (x: Tensor, call: SequenceCallOptions = {}) => {
-    checkOptions(name, call, sequenceCallNames);
+    checkOptions(name, call, keyedReadoutNames);
     checkReadout(name, call);
     checkSequences(name, x, inputChannels);
     const features = layers.reduce((x, { slow, block }, l) => {

@@ -3,7 +3,7 @@
  * Kautz, Hatamizadeh, "Gated Delta Networks: Improving Mamba2 with Delta Rule", 2024. An extension of Irie et
  * al., 2022.
  */
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { outer, product } from "./heads.ts";
@@ -26,7 +26,7 @@ export interface GatedRuleOptions {
   gateBias?: number;
 }
 
-const gatedRuleOptionNames: OptionNames<GatedRuleOptions> = { time: "optional", gateBias: "optional" };
+const gatedRuleOptionNames = namesOf<GatedRuleOptions>()("time? gateBias?");
 
 /**
  * Makes a rule with a forget gate, a signal of one element per head.

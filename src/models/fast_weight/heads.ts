@@ -1,7 +1,7 @@
 /**
  * Splitting features into heads, and operations on the fast weight matrices of heads. Shared by all models.
  */
-import type { OptionNames } from "../../device/options.ts";
+import { namesOf } from "../../device/options.ts";
 import { checkCounts } from "../../nn/layer.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
@@ -26,12 +26,7 @@ export interface FastWeightLayerSizes {
   feedForward?: number;
 }
 
-export const layerSizeNames: OptionNames<FastWeightLayerSizes> = {
-  modelDim: "required",
-  heads: "required",
-  layers: "optional",
-  feedForward: "optional",
-};
+export const layerSizeNames = namesOf<FastWeightLayerSizes>()("modelDim heads layers? feedForward?");
 
 /** `(..., features)` to `(..., heads, features / heads)`. */
 export function inHeads(x: Tensor, heads: number): Tensor {

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { splitKey } from "../../tensor/random.ts";
 import {
@@ -29,11 +29,11 @@ export interface LatentODERFWPOptions extends ODERecurrentOptions, LatentOptions
   encoder?: "gru" | "delta-net";
 }
 
-const latentODERFWPOptionNames: OptionNames<LatentODERFWPOptions> = {
-  ...recurrentOptionNames,
-  ...latentOptionNames,
-  encoder: "optional",
-};
+const latentODERFWPOptionNames = namesOf<LatentODERFWPOptions>()(
+  recurrentOptionNames,
+  latentOptionNames,
+  "encoder?",
+);
 
 /** A latent ODE-RFWP: a layer with its training loss. */
 export type LatentODERFWPModel = LatentRecurrenceModel;

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import {
   checkCount,
   parameterOptionNames,
@@ -30,14 +30,12 @@ export interface ODERecurrentOptions extends BetweenOptions, ParameterOptions, F
   queryFeedback?: boolean;
 }
 
-export const recurrentOptionNames: OptionNames<ODERecurrentOptions> = {
-  ...betweenOptionNames,
-  ...parameterOptionNames,
-  ...layerSizeNames,
-  inputChannels: "required",
-  rule: "optional",
-  queryFeedback: "optional",
-};
+export const recurrentOptionNames = namesOf<ODERecurrentOptions>()(
+  betweenOptionNames,
+  parameterOptionNames,
+  layerSizeNames,
+  "inputChannels rule? queryFeedback?",
+);
 
 /** Fast weights `(batch, heads, values, keys)` and recurrent states `(batch, modelDim)` of all layers. */
 export type ODERecurrentState = { readonly w: readonly Tensor[]; readonly h: readonly Tensor[] };

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { scan } from "../../compile/loop/scan.ts";
 import { type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
@@ -36,12 +36,10 @@ export interface ODERFWPOptions extends ODERecurrentOptions {
   staticFeatures?: StaticFeaturesOptions;
 }
 
-const odeRFWPOptionNames: OptionNames<ODERFWPOptions> = {
-  ...recurrentOptionNames,
-  outputChannels: "required",
-  update: "optional",
-  staticFeatures: "optional",
-};
+const odeRFWPOptionNames = namesOf<ODERFWPOptions>()(
+  recurrentOptionNames,
+  "outputChannels update? staticFeatures?",
+);
 
 /**
  * An ODE-RFWP (Irie et al., 2022, equations 26 and 27): a continuous-time recurrent fast weight programmer

@@ -1,4 +1,4 @@
-import type { OptionNames } from "../../device/options.ts";
+import { namesOf } from "../../device/options.ts";
 import { parameterOptionNames, type ParameterOptions } from "../../nn/layer.ts";
 import type { CdeSolveOptions } from "../../solvers/cdeint.ts";
 import { cdeSolveOptionNames } from "../../solvers/controlled.ts";
@@ -68,26 +68,17 @@ export type FastWeightModelOptions = Omit<
   "keysFrom" | "valuesFrom" | "normalizeValues" | "transposeQuery"
 >;
 
-export const fastWeightModelOptionNames: OptionNames<FastWeightModelOptions> = {
-  ...cdeSolveOptionNames,
-  ...parameterOptionNames,
-  ...layerSizeNames,
-  inputChannels: "required",
-  outputChannels: "required",
-  controlsFrom: "optional",
-  rule: "optional",
-  slopeScale: "optional",
-  staticFeatures: "optional",
-  dropout: "optional",
-};
+export const fastWeightModelOptionNames = namesOf<FastWeightModelOptions>()(
+  cdeSolveOptionNames,
+  parameterOptionNames,
+  layerSizeNames,
+  "inputChannels outputChannels controlsFrom? rule? slopeScale? staticFeatures? dropout?",
+);
 
-export const fastWeightOptionNames: OptionNames<FastWeightOptions> = {
-  ...fastWeightModelOptionNames,
-  keysFrom: "optional",
-  valuesFrom: "optional",
-  normalizeValues: "optional",
-  transposeQuery: "optional",
-};
+export const fastWeightOptionNames = namesOf<FastWeightOptions>()(
+  fastWeightModelOptionNames,
+  "keysFrom? valuesFrom? normalizeValues? transposeQuery?",
+);
 
 /** A model of fast weights along a control. */
 export type FastWeightModel = AlongControlModel<FastWeightCallOptions>;
@@ -103,8 +94,4 @@ export interface FastWeightCallOptions extends ReadoutOptions, StaticFeaturesCal
   key?: Key;
 }
 
-export const fastWeightCallNames: OptionNames<FastWeightCallOptions> = {
-  ...pathCallNames,
-  initial: "optional",
-  key: "optional",
-};
+export const fastWeightCallNames = namesOf<FastWeightCallOptions>()(pathCallNames, "initial? key?");

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { Linear } from "../../nn/linear.ts";
 import { logsignatureChannels } from "../../paths/signature.ts";
 import { checkWord } from "../../tensor/checks.ts";
@@ -92,10 +92,7 @@ export interface FastWeightRDEOptions extends FastWeightModelOptions {
   queryFrom?: "last" | "initial";
 }
 
-const fastWeightRDEOptionNames: OptionNames<FastWeightRDEOptions> = {
-  ...fastWeightModelOptionNames,
-  depth: "required",
-  form: "optional",
-  normalizeValues: "optional",
-  queryFrom: "optional",
-};
+const fastWeightRDEOptionNames = namesOf<FastWeightRDEOptions>()(
+  fastWeightModelOptionNames,
+  "depth form? normalizeValues? queryFrom?",
+);

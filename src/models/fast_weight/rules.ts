@@ -5,7 +5,7 @@
  * every observation.
  */
 import { describe } from "../../device/describe.ts";
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { checkFunction } from "../../tensor/checks.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { outer, product } from "./heads.ts";
@@ -127,10 +127,7 @@ export interface HebbRuleOptions {
   boundRate?: boolean;
 }
 
-const hebbRuleOptionNames: OptionNames<HebbRuleOptions> = {
-  boundValues: "optional",
-  boundRate: "optional",
-};
+const hebbRuleOptionNames = namesOf<HebbRuleOptions>()("boundValues? boundRate?");
 
 /**
  * Hebb's rule: dW/ds = sigma(beta) v (x) k with k = softmax(k) and v = tanh(v). (Equation 21; 29 and 30 for
@@ -154,7 +151,7 @@ export interface OjaRuleOptions {
   normalizeAfter?: boolean;
 }
 
-const ojaRuleOptionNames: OptionNames<OjaRuleOptions> = { normalizeAfter: "optional" };
+const ojaRuleOptionNames = namesOf<OjaRuleOptions>()("normalizeAfter?");
 
 /**
  * Oja's rule: `dW/ds = sigma(beta) v (x) (k - W^T v)` with k = softmax(k) and v = tanh(v); with
@@ -183,10 +180,7 @@ export interface DeltaRuleOptions extends Pick<HebbRuleOptions, "boundValues"> {
   postTanh?: boolean;
 }
 
-const deltaRuleOptionNames: OptionNames<DeltaRuleOptions> = {
-  boundValues: "optional",
-  postTanh: "optional",
-};
+const deltaRuleOptionNames = namesOf<DeltaRuleOptions>()("boundValues? postTanh?");
 
 /**
  * The delta rule: dW/ds = sigma(beta) (v - W k) (x) k with k = softmax(k) and v = tanh(v). (Equations 21 and

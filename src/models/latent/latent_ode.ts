@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { formatShape, refuseShape, sameShape } from "../../device/shape.ts";
 import {
   checkCount,
@@ -46,16 +46,12 @@ export interface LatentODEOptions extends SolveOptions, ParameterOptions, Hidden
   staticFeatures?: StaticFeaturesOptions;
 }
 
-const latentODEOptionNames: OptionNames<LatentODEOptions> = {
-  ...solveOptionNames,
-  ...parameterOptionNames,
-  ...hiddenLayerNames,
-  inputChannels: "required",
-  outputChannels: "required",
-  latentChannels: "required",
-  noise: "optional",
-  staticFeatures: "optional",
-};
+const latentODEOptionNames = namesOf<LatentODEOptions>()(
+  solveOptionNames,
+  parameterOptionNames,
+  hiddenLayerNames,
+  "inputChannels outputChannels latentChannels noise? staticFeatures?",
+);
 
 /** Parameters of a {@linkcode LatentODE}. */
 export type LatentODEParameters = {
@@ -73,15 +69,9 @@ export interface LatentODECallOptions extends StaticFeaturesCallOptions {
   key?: Key;
 }
 
-const latentODELossNames: OptionNames<LatentODECallOptions & { key: Key }> = {
-  ...staticFeaturesCallNames,
-  key: "required",
-};
+const latentODELossNames = namesOf<LatentODECallOptions & { key: Key }>()(staticFeaturesCallNames, "key");
 
-const latentODECallNames: OptionNames<LatentODECallOptions> = {
-  ...staticFeaturesCallNames,
-  key: "optional",
-};
+const latentODECallNames = namesOf<LatentODECallOptions>()(staticFeaturesCallNames, "key?");
 
 /** A latent ODE: a layer with its training loss. */
 export type LatentODEModel =

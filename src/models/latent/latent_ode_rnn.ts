@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { parameterOptionNames, type ParameterOptions } from "../../nn/layer.ts";
 import { GRUCell } from "../../nn/gru.ts";
 import { splitKey } from "../../tensor/random.ts";
@@ -20,13 +20,12 @@ export interface LatentODERNNOptions extends BetweenOptions, ParameterOptions, L
   hiddenChannels: number;
 }
 
-const latentODERNNOptionNames: OptionNames<LatentODERNNOptions> = {
-  ...betweenOptionNames,
-  ...parameterOptionNames,
-  ...latentOptionNames,
-  inputChannels: "required",
-  hiddenChannels: "required",
-};
+const latentODERNNOptionNames = namesOf<LatentODERNNOptions>()(
+  betweenOptionNames,
+  parameterOptionNames,
+  latentOptionNames,
+  "inputChannels hiddenChannels",
+);
 
 /**
  * A latent ODE-RNN (Rubanova et al., "Latent ODEs for irregularly-sampled time series", 2019; Du et al.,

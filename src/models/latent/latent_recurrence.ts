@@ -1,5 +1,5 @@
 /** Latent models that read observation by observation: an encoder, a recurrent cell and a decoder. */
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { scan } from "../../compile/loop/scan.ts";
 import { type Layer, layer, type ParameterOptions, type ParameterTree } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
@@ -25,17 +25,15 @@ export interface LatentRecurrenceCallOptions extends StaticFeaturesCallOptions {
   key?: Key;
 }
 
-const latentLossNames: OptionNames<LatentRecurrenceCallOptions & { key: Key }> = {
-  ...staticFeaturesCallNames,
-  gaps: "required",
-  key: "required",
-};
+const latentLossNames = namesOf<LatentRecurrenceCallOptions & { key: Key }>()(
+  staticFeaturesCallNames,
+  "gaps key",
+);
 
-const latentCallNames: OptionNames<Partial<LatentRecurrenceCallOptions>> = {
-  ...staticFeaturesCallNames,
-  gaps: "optional",
-  key: "optional",
-};
+const latentCallNames = namesOf<Partial<LatentRecurrenceCallOptions>>()(
+  staticFeaturesCallNames,
+  "gaps? key?",
+);
 
 /** A latent model of sequences: a layer with its training loss. */
 export type LatentRecurrenceModel = Layer<[x: Tensor, call: LatentRecurrenceCallOptions]> & {
@@ -73,11 +71,7 @@ export interface LatentOptions {
   update?: LatentUpdate;
 }
 
-export const latentOptionNames: OptionNames<LatentOptions> = {
-  noise: "optional",
-  staticFeatures: "optional",
-  update: "optional",
-};
+export const latentOptionNames = namesOf<LatentOptions>()("noise? staticFeatures? update?");
 
 /** A recurrent cell. */
 interface LatentCell<S extends Tree> {

@@ -4,7 +4,7 @@
  */
 import { describe } from "../../device/describe.ts";
 import { checkTensor } from "../../tensor/checks.ts";
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { valueAndGrad } from "../../autodiff/grad.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { checkCount } from "../../nn/layer.ts";
@@ -16,10 +16,9 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { times } from "./call.ts";
 import type { WARPModel } from "./warp.ts";
 
-const principalComponentsOptionNames: OptionNames<{ count?: number; iterations?: number }> = {
-  count: "optional",
-  iterations: "optional",
-};
+const principalComponentsOptionNames = namesOf<{ count?: number; iterations?: number }>()(
+  "count? iterations?",
+);
 
 /**
  * Pearson's correlation of each weight with time over all series and steps (figure 10), from -1 to 1. Zero
@@ -154,11 +153,7 @@ export interface GradientDescentOptions {
   start?: Tensor;
 }
 
-const gradientDescentOptionNames: OptionNames<GradientDescentOptions> = {
-  steps: "required",
-  learningRate: "required",
-  start: "optional",
-};
+const gradientDescentOptionNames = namesOf<GradientDescentOptions>()("steps learningRate start?");
 
 /**
  * The path of the weights when gradient descent fits only the root network to one series. The paper compares

@@ -1,5 +1,5 @@
 import type { DType } from "../../device/dtype.ts";
-import type { OptionNames } from "../../device/options.ts";
+import { namesOf } from "../../device/options.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { checkCount } from "../../nn/layer.ts";
 import { checkTensor } from "../../tensor/checks.ts";
@@ -41,17 +41,11 @@ export interface WARPCallOptions {
   key?: Key;
 }
 
-export const weightsCallNames: OptionNames<Pick<WARPCallOptions, "start">> = { start: "optional" };
+export const weightsCallNames = namesOf<Pick<WARPCallOptions, "start">>()("start?");
 
-export const warpCallNames: OptionNames<WARPCallOptions> = {
-  states: "optional",
-  start: "optional",
-  context: "optional",
-  length: "optional",
-  pForcing: "optional",
-  sample: "optional",
-  key: "optional",
-};
+export const warpCallNames = namesOf<WARPCallOptions>()(
+  "states? start? context? length? pForcing? sample? key?",
+);
 
 /** A model's inputs and outputs, and its time indexing. */
 interface Channels {

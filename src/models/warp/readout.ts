@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import type { DType } from "../../device/dtype.ts";
 import { parameterOf } from "../../nn/layer.ts";
 import { tensor } from "../../tensor/creation.ts";
@@ -55,14 +55,9 @@ export interface WARPDynamicTanh {
   readonly beta?: number | readonly number[];
 }
 
-const boundOptionNames: OptionNames<WARPDynamicTanh & { low?: number; high?: number }> = {
-  low: "optional",
-  high: "optional",
-  a: "optional",
-  b: "optional",
-  alpha: "optional",
-  beta: "optional",
-};
+const boundOptionNames = namesOf<WARPDynamicTanh & { low?: number; high?: number }>()(
+  "low? high? a? b? alpha? beta?",
+);
 
 /**
  * Bounds of predictions (appendix A.3): clipping at `low` and `high` (-d_lim and d_lim in the paper), or a
@@ -111,10 +106,7 @@ export interface WARPDecoding {
   readonly first: Tensor;
 }
 
-export const decodingNames: OptionNames<Partial<Omit<WARPDecoding, "tau">>> = {
-  input: "optional",
-  first: "optional",
-};
+export const decodingNames = namesOf<Partial<Omit<WARPDecoding, "tau">>>()("input? first?");
 
 /** Maps states to predictions. */
 export interface Readout {

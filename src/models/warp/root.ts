@@ -1,4 +1,4 @@
-import type { OptionNames } from "../../device/options.ts";
+import { namesOf } from "../../device/options.ts";
 import { checkCount } from "../../nn/layer.ts";
 import { type Activation, activationFunction } from "../../nn/mlp.ts";
 import { concatenate } from "../../tensor/functions.ts";
@@ -45,15 +45,9 @@ export interface WARPRootOptions {
   fixedTau?: number;
 }
 
-export const rootOptionNames: OptionNames<WARPRootOptions> = {
-  width: "required",
-  depth: "required",
-  activation: "optional",
-  frequencies: "optional",
-  positions: "optional",
-  previousInput: "optional",
-  fixedTau: "optional",
-};
+export const rootOptionNames = namesOf<WARPRootOptions>()(
+  "width depth activation? frequencies? positions? previousInput? fixedTau?",
+);
 
 /**
  * sin(t / base^(i / channels)) and cos(t / base^(i / channels)) for i = 0, 2, 4 ... (Vaswani et al., 2017,
@@ -66,10 +60,7 @@ export interface WARPPositionalEncoding {
   readonly base: number;
 }
 
-export const positionOptionNames: OptionNames<WARPPositionalEncoding> = {
-  channels: "required",
-  base: "required",
-};
+export const positionOptionNames = namesOf<WARPPositionalEncoding>()("channels base");
 
 /** A multi-layer perceptron whose parameters are read from a flat vector. */
 export interface Root {

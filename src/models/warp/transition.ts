@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import type { DType } from "../../device/dtype.ts";
 import { checkCount, parameterOf, type ParameterTree } from "../../nn/layer.ts";
 import { checkWord } from "../../tensor/checks.ts";
@@ -7,14 +7,11 @@ import { concatenate } from "../../tensor/functions.ts";
 import { type Key, normal } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
-const transitionOptionNames: OptionNames<
+const transitionOptionNames = namesOf<
   { blocks?: number; rank?: number; initialization?: WARPTransitionInitialization }
-> = { blocks: "optional", rank: "optional", initialization: "optional" };
+>()("blocks? rank? initialization?");
 
-const planesPlusLowRankNames: OptionNames<{ diagonal: "planes"; rank: number }> = {
-  diagonal: "required",
-  rank: "required",
-};
+const planesPlusLowRankNames = namesOf<{ diagonal: "planes"; rank: number }>()("diagonal rank");
 
 /**
  * The initial A. `"identity"` (default) is the paper's. `"rotation"` extends the paper: plane rotations by

@@ -1,4 +1,4 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import type { DType } from "../../device/dtype.ts";
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import type { Initialization } from "../../nn/initialization.ts";
@@ -138,26 +138,10 @@ export interface WARPOptions {
   dtype?: DType;
 }
 
-const warpOptionNames: OptionNames<WARPOptions> = {
-  inputChannels: "required",
-  outputChannels: "required",
-  root: "required",
-  output: "optional",
-  physics: "optional",
-  initial: "optional",
-  initialization: "optional",
-  trainingLength: "optional",
-  time: "optional",
-  indexing: "optional",
-  transition: "optional",
-  mode: "optional",
-  bound: "optional",
-  clipWeights: "optional",
-  limit: "optional",
-  leastDeviation: "optional",
-  key: "required",
-  dtype: "optional",
-};
+const warpOptionNames = namesOf<WARPOptions>()(
+  "inputChannels outputChannels root output? physics? initial? initialization? trainingLength? time?",
+  "indexing? transition? mode? bound? clipWeights? limit? leastDeviation? key dtype?",
+);
 
 /** Parameters of a {@linkcode WARP}. */
 export type WARPParameters = {

@@ -1,5 +1,5 @@
 /** Cross-validation of a candidate: its settings, scored on series outside the training folds. */
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { foldSplit, type Series, type Splits } from "../../data/series.ts";
 import { trainInMemory } from "../../train/in_memory.ts";
 import { foldIn, type Key, key } from "../../tensor/random.ts";
@@ -40,13 +40,7 @@ interface CrossValidationOptions {
   onScore?: (score: Score, steps: number) => void;
 }
 
-const optionNames: OptionNames<CrossValidationOptions> = {
-  folds: "required",
-  steps: "required",
-  deadline: "optional",
-  signal: "optional",
-  onScore: "optional",
-};
+const optionNames = namesOf<CrossValidationOptions>()("folds steps deadline? signal? onScore?");
 
 /** Result of {@linkcode crossValidate}. */
 export interface CrossValidation extends Score {

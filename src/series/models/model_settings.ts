@@ -1,5 +1,5 @@
 /** Settings of models: which a model reads, their defaults, and the errors of others. */
-import { checkOptions, hintFor, type OptionNames } from "../../device/options.ts";
+import { checkOptions, hintFor, namesOf } from "../../device/options.ts";
 import type { Experiment } from "../../train/experiment.ts";
 import { defaultsOf } from "../../train/option.ts";
 import { OptionError } from "../../device/errors.ts";
@@ -81,7 +81,7 @@ export interface ModelRules<Settings> {
   check?: (settings: Settings) => void;
 }
 
-const ruleNames: OptionNames<ModelRules<unknown>> = { defaultsFor: "optional", check: "optional" };
+const ruleNames = namesOf<ModelRules<unknown>>()("defaultsFor? check?");
 
 /** Adds model-dependent parts to an experiment: the defaults, and the check of the settings. */
 export function modelRules<Settings>(

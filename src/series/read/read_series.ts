@@ -1,10 +1,15 @@
 /** Reads series from any source: a table, a problem of the UEA archive, or a set in memory. */
 import { readBytes } from "../../data/format.ts";
 import type { SeriesSet } from "../../data/series.ts";
-import { type ReadOptions, tableOptionNames, type TableOptions } from "../../data/table/options.ts";
-import { hasTables, isTableName, readTable, readTableOptionNames } from "../../data/table/read_table.ts";
+import {
+  readOptionNames,
+  type ReadOptions,
+  tableOptionNames,
+  type TableOptions,
+} from "../../data/table/options.ts";
+import { hasTables, isTableName, readTable } from "../../data/table/read_table.ts";
 import { parseTs } from "../../data/ts_format.ts";
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { DataError, OptionError, WeftError } from "../../device/errors.ts";
 import { exists, namesIn, pathKind } from "../../files/disk.ts";
 import { checkSet, isSeriesSet, type SeriesSource, type TargetKind } from "../record/series_source.ts";
@@ -17,11 +22,12 @@ export interface SeriesReadOptions extends TableOptions, ReadOptions {
   problem?: string;
 }
 
-const optionNames: OptionNames<SeriesReadOptions> = {
-  ...readTableOptionNames,
-  targets: "required",
-  problem: "optional",
-};
+const optionNames = namesOf<SeriesReadOptions>()(
+  tableOptionNames,
+  "targets",
+  readOptionNames,
+  "problem?",
+);
 
 /** Whether a path is a table or a folder of tables. Otherwise it should be a problem of the UEA archive. */
 async function isTable(path: string, problem?: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 /** Models of users' own series from a program: the training of the commands, on data in memory. */
 import type { DeviceChoice } from "../../device/choice.ts";
 import { OptionError, WeftError } from "../../device/errors.ts";
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf, type OptionNames } from "../../device/options.ts";
 import { absolutePath, makeFolder, namesIn, writeAtomically } from "../../files/disk.ts";
 import { memoryFolder } from "../../files/memory.ts";
 import { configOf, dataPaths } from "../../train/run/config.ts";
@@ -68,64 +68,20 @@ export interface ClassifyOptions extends RegressOptions, Pick<SeriesSettings, "b
 export interface ForecastOptions
   extends LearnOptions, Pick<SeriesSettings, "horizon" | "context" | "season" | "calendar"> {}
 
-const learnNames: OptionNames<LearnOptions> = {
-  model: "optional",
-  models: "optional",
-  hidden: "optional",
-  width: "optional",
-  depth: "optional",
-  heads: "optional",
-  feedForward: "optional",
-  method: "optional",
-  stepSize: "optional",
-  window: "optional",
-  condense: "optional",
-  signatureDepth: "optional",
-  clipWeights: "optional",
-  budget: "optional",
-  seed: "optional",
-  epochs: "optional",
-  batchSize: "optional",
-  learningRate: "optional",
-  patience: "optional",
-  scaling: "optional",
-  table: "optional",
-  validation: "optional",
-  test: "optional",
-  device: "optional",
-  blas: "optional",
-  signal: "optional",
-  onPlan: "optional",
-  onEpoch: "optional",
-  onProgress: "optional",
-};
+const learnNames = namesOf<LearnOptions>()(
+  "model? models? hidden? width? depth? heads? feedForward? method? stepSize? window? condense?",
+  "signatureDepth? clipWeights? budget? seed? epochs? batchSize? learningRate? patience? scaling?",
+  "table? validation? test? device? blas? signal? onPlan? onEpoch? onProgress?",
+);
 
-const regressNames: OptionNames<RegressOptions> = {
-  ...learnNames,
-  online: "optional",
-  intensity: "optional",
-  drop: "optional",
-  dataSeed: "optional",
-  folds: "optional",
-  fold: "optional",
-  ensemble: "optional",
-  noRefit: "optional",
-  search: "optional",
-};
+const regressNames = namesOf<RegressOptions>()(
+  learnNames,
+  "online? intensity? drop? dataSeed? folds? fold? ensemble? noRefit? search?",
+);
 
-const classifyNames: OptionNames<ClassifyOptions> = {
-  ...regressNames,
-  balance: "optional",
-  positiveWeight: "optional",
-};
+const classifyNames = namesOf<ClassifyOptions>()(regressNames, "balance? positiveWeight?");
 
-const forecastNames: OptionNames<ForecastOptions> = {
-  ...learnNames,
-  horizon: "optional",
-  context: "optional",
-  season: "optional",
-  calendar: "optional",
-};
+const forecastNames = namesOf<ForecastOptions>()(learnNames, "horizon? context? season? calendar?");
 
 /** A trained model of {@linkcode classify}, {@linkcode regress} or {@linkcode forecast}. */
 export interface LearnedModel<Answer extends Prediction = Prediction> extends Predictor<Answer> {

@@ -1,7 +1,7 @@
 /** Opens a trained model from the files of its run: in a page, in Node, or in Deno. */
 import type { DeviceChoice } from "../../device/choice.ts";
 import { OptionError, WeftError } from "../../device/errors.ts";
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { diskOf, readBytesIfPresent } from "../../files/disk.ts";
 import { memoryFolder } from "../../files/memory.ts";
 import { readRunConfig } from "../../train/run/config.ts";
@@ -51,12 +51,7 @@ export interface OpenTrainedOptions<Task extends TaskKind = TaskKind> {
   experiments?: readonly Experiment[];
 }
 
-const optionNames: OptionNames<OpenTrainedOptions> = {
-  task: "optional",
-  device: "optional",
-  models: "optional",
-  experiments: "optional",
-};
+const optionNames = namesOf<OpenTrainedOptions>()("task? device? models? experiments?");
 
 /** Names of the files that a model needs for predictions. */
 const fileNames = ["config.json", "data.json", "best.safetensors"] as const;

@@ -2,7 +2,7 @@ import type { SeriesSet } from "../../data/series.ts";
 import type { Key } from "../../tensor/random.ts";
 import { trainingOptions } from "../../train/experiment.ts";
 import { DataError, OptionError } from "../../device/errors.ts";
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { absolutePath } from "../../files/disk.ts";
 import { pickOptions } from "../../train/option.ts";
 import { autoKind, autoModel, canChoose, candidatesIn } from "../choose/auto.ts";
@@ -93,7 +93,7 @@ export interface OwnSeriesOptions {
   inMemory?: DataSources;
 }
 
-const optionNames: OptionNames<OwnSeriesOptions> = { models: "optional", inMemory: "optional" };
+const optionNames = namesOf<OwnSeriesOptions>()("models? inMemory?");
 
 /**
  * Makes the experiment {@linkcode ownSeries} with other models. `runCommands` of `@weft/weft/commands` and

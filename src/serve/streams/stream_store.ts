@@ -6,7 +6,7 @@
  * files stay open, so that the server needs no permission for files while it runs.
  */
 import { OptionError } from "../../device/errors.ts";
-import { checkOptions } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { isCount, isNumber, isRecord, parseJson } from "../../files/json.ts";
 import { makeFolder } from "../../files/disk.ts";
 import type { PredictionStreamState } from "../../series/record/predictions.ts";
@@ -41,6 +41,8 @@ interface Head {
 /** Milliseconds of work before other events are handled, and before a failed write is repeated. */
 const [slice, retryAfter] = [5, 10_000];
 
+const optionNames = namesOf<{ longJournal?: number }>()("longJournal?");
+
 /**
  * Opens the store of a folder. The folder is made if missing.
  *
@@ -54,7 +56,7 @@ export async function openStreamStore(
   run: string,
   options: { longJournal?: number } = {},
 ): Promise<StreamStore> {
-  checkOptions("openStreamStore", options, { longJournal: "optional" });
+  checkOptions("openStreamStore", options, optionNames);
   const { longJournal = 2 ** 24 } = options;
   await makeFolder(folder);
   const files = await Promise.all(

@@ -1,5 +1,5 @@
 /** Step size controllers as data. The functions beside this file make them. */
-import type { OptionNames } from "../../device/options.ts";
+import { namesOf } from "../../device/options.ts";
 import { hostTimes } from "../../tensor/host.ts";
 import { Tensor } from "../../tensor/tensor.ts";
 import { checkFinite } from "../fixed/step_times.ts";
@@ -81,16 +81,9 @@ export interface ErrorController
   readonly stepTimes?: Float64Array;
 }
 
-export const limitNames: OptionNames<ErrorControllerOptions> = {
-  safety: "optional",
-  factorMin: "optional",
-  factorMax: "optional",
-  dtMin: "optional",
-  dtMax: "optional",
-  forceDtMin: "optional",
-  stepTimes: "optional",
-  jumpTimes: "optional",
-};
+export const limitNames = namesOf<ErrorControllerOptions>()(
+  "safety? factorMin? factorMax? dtMin? dtMax? forceDtMin? stepTimes? jumpTimes?",
+);
 
 /** The default: the integral controller of torchdiffeq. */
 export const defaultController: ErrorController = {

@@ -1,4 +1,4 @@
-import { checkOptions } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import {
   type ErrorController,
   errorController,
@@ -10,6 +10,8 @@ import {
 /** Options of a {@linkcode piController}. */
 export type PIControllerOptions = ErrorControllerOptions & Omit<ErrorControllerCoefficients, "dCoeff">;
 
+export const piNames = namesOf<PIControllerOptions>()(limitNames, "pCoeff? iCoeff?");
+
 /**
  * A PI controller, for moderately stiff equations: it rejects fewer steps than the integral controller. It is a
  * {@linkcode pidController} with `pCoeff` 0.4 and `iCoeff` 0.3 by default.
@@ -18,6 +20,6 @@ export type PIControllerOptions = ErrorControllerOptions & Omit<ErrorControllerC
  * @throws {RangeError} If a number is out of range.
  */
 export function piController(options: PIControllerOptions = {}): ErrorController {
-  checkOptions("piController", options, { ...limitNames, pCoeff: "optional", iCoeff: "optional" });
+  checkOptions("piController", options, piNames);
   return errorController("piController", options, { pCoeff: 0.4, iCoeff: 0.3 });
 }

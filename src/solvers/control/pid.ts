@@ -1,21 +1,16 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import {
   type ErrorController,
   errorController,
   type ErrorControllerCoefficients,
   type ErrorControllerOptions,
-  limitNames,
 } from "./controller.ts";
+import { piNames } from "./pi.ts";
 
 /** Options of a {@linkcode pidController}. */
 export type PIDControllerOptions = ErrorControllerOptions & ErrorControllerCoefficients;
 
-const optionNames: OptionNames<PIDControllerOptions> = {
-  ...limitNames,
-  pCoeff: "optional",
-  iCoeff: "optional",
-  dCoeff: "optional",
-};
+const optionNames = namesOf<PIDControllerOptions>()(piNames, "dCoeff?");
 
 /**
  * A PID controller. The step size is multiplied by `safety * r0^(-(p + i + d) / k) * r1^((p + 2 d) / k) * r2^(-d / k)`. Here, r0 is

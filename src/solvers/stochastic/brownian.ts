@@ -3,7 +3,7 @@
  * length alone. So a reverse pass draws them again, and memory need not hold them.
  */
 import { type DType, isFloat } from "../../device/dtype.ts";
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { checkedShape, type Shape } from "../../device/shape.ts";
 import { vmap } from "../../autodiff/vmap.ts";
 import { arange, tensor, type TensorOptions } from "../../tensor/creation.ts";
@@ -24,7 +24,7 @@ export interface BrownianOptions extends TensorOptions {
   refine?: number;
 }
 
-const optionNames: OptionNames<BrownianOptions> = { dtype: "optional", refine: "optional" };
+const optionNames = namesOf<BrownianOptions>()("dtype? refine?");
 
 /** Separates the keys of Brownian motions from other keys that are derived from the same key. */
 const brownianStream = 0xb205;

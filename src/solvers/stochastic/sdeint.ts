@@ -1,7 +1,7 @@
 /** Solves of stochastic differential equations with fixed steps. */
 import { scan, type ScanOptions, scanOptionsOf } from "../../compile/loop/scan.ts";
 import { OptionError } from "../../device/errors.ts";
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import { describe } from "../../device/describe.ts";
 import { checkFunction, checkTensor } from "../../tensor/checks.ts";
@@ -66,16 +66,9 @@ export interface SdeOptions {
   executor?: ScanOptions["executor"];
 }
 
-const optionNames: OptionNames<SdeOptions> = {
-  method: "required",
-  stepSize: "optional",
-  grid: "optional",
-  noise: "optional",
-  adjoint: "optional",
-  check: "optional",
-  compile: "optional",
-  executor: "optional",
-};
+const optionNames = namesOf<SdeOptions>()(
+  "method stepSize? grid? noise? adjoint? check? compile? executor?",
+);
 
 const noises: readonly SdeNoise[] = ["diagonal", "scalar", "general"];
 const adjoints: readonly SdeAdjoint[] = ["direct", "checkpoint", "reversible"];

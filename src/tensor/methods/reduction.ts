@@ -1,5 +1,5 @@
 import { describe } from "../../device/describe.ts";
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { isFloat } from "../../device/dtype.ts";
 import { normalizeAxes, normalizeAxis } from "../../device/shape.ts";
 import { stopGradient } from "../functions.ts";
@@ -10,8 +10,8 @@ import type { NormOptions, ReduceOptions, Tensor } from "../tensor.ts";
 
 type Axes = number | readonly number[];
 
-const reduceOptionNames: OptionNames<ReduceOptions> = { keepDims: "optional" };
-const normOptionNames: OptionNames<NormOptions> = { ...reduceOptionNames, order: "optional" };
+const reduceOptionNames = namesOf<ReduceOptions>()("keepDims?");
+const normOptionNames = namesOf<NormOptions>()(reduceOptionNames, "order?");
 
 /** Methods of {@linkcode Tensor} that combine elements along axes. */
 export const reductionMethods = {

@@ -1,11 +1,11 @@
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { normalizeAxis, sizeOf } from "../../device/shape.ts";
 import { apply } from "../primitive.ts";
 import * as indexing from "../primitives/indexing.ts";
 import * as sorting from "../primitives/sorting.ts";
 import type { SortOptions, Tensor } from "../tensor.ts";
 
-const sortOptionNames: OptionNames<SortOptions> = { descending: "optional" };
+const sortOptionNames = namesOf<SortOptions>()("descending?");
 
 /** Methods of {@linkcode Tensor} that order elements along an axis. */
 export const sortingMethods = {

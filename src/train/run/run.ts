@@ -1,7 +1,7 @@
 /** Executes a run, from its configuration to its report. */
 import { platform } from "../../platform/current.ts";
 import { parameterCount } from "../../nn/layer.ts";
-import { checkOptions, type OptionNames } from "../../device/options.ts";
+import { checkOptions, namesOf } from "../../device/options.ts";
 import { WeftError } from "../../device/errors.ts";
 import { printable } from "../../device/printable.ts";
 import type { DeviceInfo } from "../../device/device.ts";
@@ -194,17 +194,9 @@ async function prepare(
   return { config, ...prepared, options: optionsOf(experiment) };
 }
 
-const executeOptionNames: OptionNames<NonNullable<Parameters<typeof execute>[1]>> = {
-  signal: "optional",
-  onLoss: "optional",
-  onEpoch: "optional",
-  onProgress: "optional",
-  isLocked: "optional",
-  onWarning: "optional",
-  onPlan: "optional",
-  onEpochs: "optional",
-  showsExamples: "optional",
-};
+const executeOptionNames = namesOf<NonNullable<Parameters<typeof execute>[1]>>()(
+  "signal? onLoss? onEpoch? onProgress? isLocked? onWarning? onPlan? onEpochs? showsExamples?",
+);
 
 /**
  * Trains a run. Unless interrupted, tests the best weights and writes the summary. Always writes the report.
