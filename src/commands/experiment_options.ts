@@ -34,7 +34,7 @@ function commandOption(name: string, option: Option): CommandOption {
 
 /** Range and default of an option, for help. */
 function rangeAndDefault({ range, default: value, implied }: Option): string {
-  const shown = implied ?? value;
+  const shown = value ?? implied;
   const parts = [
     ...(range === undefined ? [] : [range]),
     ...(shown === undefined ? [] : [`default: ${shown}`]),

@@ -32,7 +32,7 @@ export * from "./series.ts";
 export * from "./spirals.ts";
 export type { ReadOptions, TableOptions } from "./table/options.ts";
 export * from "./table/describe.ts";
-export type { TableContent } from "./table/bytes.ts";
+export type { TableContent, TableInMemory } from "./table/bytes.ts";
 export {
   parseCsv,
   readTable,

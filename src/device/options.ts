@@ -31,10 +31,10 @@ type Exactly<Names, Expected> = [Exclude<Names, Expected>, Exclude<Expected, Nam
  *
  * The first call fixes `T` and the second infers the parts: TypeScript cannot do both in one call.
  */
-export function namesOf<T>() {
-  return <const Parts extends readonly (string | AnyNames)[]>(
-    ...parts: Parts & Exactly<NamesIn<Parts[number]>, Marked<OptionNames<T>>>
-  ): OptionNames<T> =>
+export function namesOf<T>(): <const Parts extends readonly (string | AnyNames)[]>(
+  ...parts: Parts & Exactly<NamesIn<Parts[number]>, Marked<OptionNames<T>>>
+) => OptionNames<T> {
+  return (...parts) =>
     Object.assign({}, ...parts.map((part) => typeof part === "string" ? parse(part) : part));
 }
 

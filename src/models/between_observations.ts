@@ -11,6 +11,7 @@ import { modelSolver } from "./model_solver.ts";
 import type { SolveOptions } from "../solvers/solve_options.ts";
 import { rungeKuttaSteps } from "../solvers/runge_kutta.ts";
 import type { Tensor } from "../tensor/tensor.ts";
+import type { NeuralODEOptions } from "./neural_ode.ts";
 
 /**
  * Options of the equation between observations and of its solver. The hidden layers of the vector field use
@@ -39,10 +40,8 @@ export const betweenOptionNames = namesOf<BetweenOptions>()(
 );
 
 /** Options of {@linkcode BetweenObservations}. */
-export interface BetweenObservationsOptions extends BetweenOptions, ParameterOptions {
-  /** Features of the state. */
-  features: number;
-}
+export interface BetweenObservationsOptions
+  extends BetweenOptions, ParameterOptions, Pick<NeuralODEOptions, "features"> {}
 
 const optionNames = namesOf<BetweenObservationsOptions>()(
   betweenOptionNames,

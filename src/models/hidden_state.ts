@@ -1,11 +1,12 @@
 /** Equations of a hidden state, a vector, along a control: their first state, and their options. */
 import { checkOptions, namesOf, type OptionNames } from "../device/options.ts";
-import { checkCounts, parameterOptionNames, type ParameterOptions, type ParameterTree } from "../nn/layer.ts";
+import { checkCounts, type ParameterTree } from "../nn/layer.ts";
 import { Linear } from "../nn/linear.ts";
 import { cdeSolveOptionNames, type CdeSolveOptions } from "../solvers/controlled.ts";
 import type { Key } from "../tensor/random.ts";
 import { checkSlopeScale, type Equation, type SlopeScale } from "./along_control.ts";
 import { type StaticFeaturesOptions, StaticState } from "./static_features.ts";
+import { sequenceOptionNames, type SequenceOptions, type StateSize } from "./sequences.ts";
 
 /**
  * Makes the equation of a state h `(..., hiddenChannels)`. h(t0) is linear in the first observation, or zero, plus
@@ -43,16 +44,12 @@ export function hiddenState(
 }
 
 /** Options of models of a hidden state along a control, including those of the solver. */
-export interface ControlledOptions extends CdeSolveOptions, ParameterOptions, SlopeScale {
+export interface ControlledOptions extends CdeSolveOptions, SequenceOptions, StateSize, SlopeScale {
   /**
    * Channels of the control, time included. For a path of log-signatures, the channels of the original
    * series.
    */
   inputChannels: number;
-  /** Features of the state. */
-  hiddenChannels: number;
-  /** Features of the output. */
-  outputChannels: number;
   /**
    * Whether the first state depends on the first observation. If false, it is zero without static features, as
    * in the code of Kidger et al., 2020, for GRU-ODEs, and for Neural CDEs with static features.
@@ -69,8 +66,8 @@ export interface ControlledOptions extends CdeSolveOptions, ParameterOptions, Sl
 
 export const controlledOptionNames = namesOf<ControlledOptions>()(
   cdeSolveOptionNames,
-  parameterOptionNames,
-  "inputChannels hiddenChannels outputChannels initial? staticFeatures? slopeScale?",
+  sequenceOptionNames,
+  "hiddenChannels initial? staticFeatures? slopeScale?",
 );
 
 /** Checks the names of a model's options, its sizes, and the scale of its slope. */

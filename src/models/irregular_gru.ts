@@ -8,18 +8,13 @@ import { zeroState } from "../nn/recurrent.ts";
 import { type Key, splitKey } from "../tensor/random.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { betweenObservations, betweenOptionNames, type BetweenOptions } from "./between_observations.ts";
-import {
-  type StaticFeaturesCallOptions,
-  type StaticFeaturesOptions,
-  StaticState,
-} from "./static_features.ts";
+import { type StaticFeaturesCallOptions, StaticState } from "./static_features.ts";
 import { checkReadout, chooseStates, pathCallNames, type ReadoutOptions } from "./readout_states.ts";
-import { checkSequences, sequenceOptionNames, type SequenceOptions, toTimeMajor } from "./sequences.ts";
+import { checkSequences, sequenceOptionNames, toTimeMajor } from "./sequences.ts";
+import type { RecurrentModelOptions } from "./recurrent.ts";
 
 /** Options of {@linkcode IrregularGRU}. */
-export interface IrregularGRUOptions extends SequenceOptions {
-  /** Features of the state. */
-  hiddenChannels: number;
+export interface IrregularGRUOptions extends Omit<RecurrentModelOptions, "cell"> {
   /**
    * How the state changes between two observations: `"nothing"` (default; GRU-dt, with the gap as an input
    * channel); `"decay"`, h exp(-relu(w gap + b)) (GRU-D, Che et al., 2018); or options of a differential
@@ -27,11 +22,6 @@ export interface IrregularGRUOptions extends SequenceOptions {
    * Rubanova et al., 2019).
    */
   between?: "nothing" | "decay" | BetweenOptions;
-  /**
-   * A network of static features, which do not change over time. It computes the initial state, which is
-   * otherwise zero. Calls then need `staticFeatures`.
-   */
-  staticFeatures?: StaticFeaturesOptions;
 }
 
 const irregularGRUOptionNames = namesOf<IrregularGRUOptions>()(

@@ -67,11 +67,7 @@ export * from "./fast_weight/ode.ts";
 export * from "./fast_weight/cde.ts";
 export * from "./fast_weight/rde.ts";
 export * from "./fast_weight/direct_map.ts";
-export {
-  type DiscreteFastWeightOptions,
-  type SequenceCallOptions,
-  type SequenceModel,
-} from "./fast_weight/discrete.ts";
+export { type DiscreteFastWeightOptions, type SequenceModel } from "./fast_weight/discrete.ts";
 export * from "./fast_weight/delta_net.ts";
 export * from "./fast_weight/linear_transformer.ts";
 export * from "./fast_weight/recurrent_fwp.ts";
@@ -121,6 +117,6 @@ export type {
   LatentRecurrenceModel,
   LatentUpdate,
 } from "./latent/latent_recurrence.ts";
-export type { SequenceOptions } from "./sequences.ts";
-export type { ReadoutOptions } from "./readout_states.ts";
+export type { SequenceOptions, StateSize } from "./sequences.ts";
+export type { ReadoutOptions, SequenceCallOptions } from "./readout_states.ts";
 export type { StaticFeaturesCallOptions, StaticFeaturesOptions } from "./static_features.ts";

@@ -24,7 +24,13 @@ export interface ReadoutOptions {
 
 export const readoutOptionNames = namesOf<ReadoutOptions>()("states? lengths?");
 
-export const keyedReadoutNames = namesOf<ReadoutOptions & { key?: Key }>()(readoutOptionNames, "key?");
+/** Options of a call of a model with dropout. */
+export interface SequenceCallOptions extends ReadoutOptions {
+  /** Random key of dropout. Giving a key turns dropout on, for training. */
+  key?: Key;
+}
+
+export const sequenceCallNames = namesOf<SequenceCallOptions>()(readoutOptionNames, "key?");
 
 export const pathCallNames = namesOf<ReadoutOptions & StaticFeaturesCallOptions>()(
   readoutOptionNames,

@@ -17,7 +17,7 @@ import {
   type ForecasterModel,
 } from "./forecaster.ts";
 import { checkReadout, chooseStates, pathCallNames, type ReadoutOptions } from "./readout_states.ts";
-import { checkSequences, sequenceOptionNames, type SequenceOptions } from "./sequences.ts";
+import { checkSequences, sequenceOptionNames, type SequenceOptions, type StateSize } from "./sequences.ts";
 import {
   type StaticFeaturesCallOptions,
   type StaticFeaturesOptions,
@@ -25,11 +25,9 @@ import {
 } from "./static_features.ts";
 
 /** Options of {@linkcode Recurrent}. */
-export interface RecurrentModelOptions extends SequenceOptions {
+export interface RecurrentModelOptions extends SequenceOptions, StateSize {
   /** The cell that carries the state. */
   cell: "gru" | "lstm";
-  /** Features of the state. */
-  hiddenChannels: number;
   /**
    * A network of static features, which do not change over time. It computes the initial state, which is
    * otherwise zero. Calls then need `staticFeatures`.
@@ -130,12 +128,8 @@ export function Recurrent(
 }
 
 /** Options of {@linkcode RecurrentForecaster}. */
-export interface ForecasterOptions extends ForecasterBaseOptions {
-  /** The cell that carries the state. */
-  cell: "gru" | "lstm";
-  /** Features of the state. */
-  hiddenChannels: number;
-}
+export interface ForecasterOptions
+  extends ForecasterBaseOptions, Pick<RecurrentModelOptions, "cell" | "hiddenChannels"> {}
 
 const recurrentForecasterOptionNames = namesOf<ForecasterOptions>()(
   forecasterBaseOptionNames,

@@ -18,6 +18,12 @@ export const sequenceOptionNames = namesOf<SequenceOptions>()(
   "inputChannels outputChannels",
 );
 
+/** The size of a state. */
+export interface StateSize {
+  /** Features of the state. */
+  hiddenChannels: number;
+}
+
 /** Throws unless `x` is a batch of sequences `(batch, length, channels)` with at least one row. */
 export function checkSequences(model: string, x: Tensor, channels: number): void {
   checkTensor(`${model}: x`, x);

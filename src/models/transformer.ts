@@ -16,7 +16,7 @@ import {
   type ForecasterBaseOptions,
   type ForecasterModel,
 } from "./forecaster.ts";
-import { checkReadout, chooseStates, keyedReadoutNames, type ReadoutOptions } from "./readout_states.ts";
+import { checkReadout, chooseStates, type ReadoutOptions, sequenceCallNames } from "./readout_states.ts";
 import { checkSequences, sequenceOptionNames, type SequenceOptions } from "./sequences.ts";
 
 /** Sizes of a Transformer. */
@@ -44,10 +44,9 @@ export interface TransformerSizes {
 /** Options of {@linkcode Transformer}. */
 export interface TransformerOptions extends TransformerSizes, SequenceOptions {}
 
-const transformerOptionNames = namesOf<TransformerOptions>()(
-  sequenceOptionNames,
-  "modelDim heads layers? feedForward? dropout?",
-);
+const sizeNames = namesOf<Omit<TransformerSizes, "dropout">>()("modelDim heads layers? feedForward?");
+
+const transformerOptionNames = namesOf<TransformerOptions>()(sequenceOptionNames, sizeNames, "dropout?");
 
 /** Parameters of a layer, with the names of PyTorch's `TransformerEncoderLayer`. */
 export type TransformerLayerParameters = {
@@ -198,7 +197,7 @@ export function Transformer(
   const readout = Linear({ inputs: modelDim, outputs: outputChannels, key: readoutKey, dtype });
   const parameters = { ...encoder.parameters, readout: readout.parameters };
   return layer(parameters, (x: Tensor, given: ReadoutOptions & { key?: Key } = {}) => {
-    checkOptions("Transformer", given, keyedReadoutNames);
+    checkOptions("Transformer", given, sequenceCallNames);
     const { key, ...call } = given;
     checkReadout("Transformer", call);
     checkSequences("Transformer", x, inputChannels);
@@ -212,7 +211,7 @@ export interface TransformerForecasterOptions
 
 const transformerForecasterOptionNames = namesOf<TransformerForecasterOptions>()(
   forecasterBaseOptionNames,
-  "modelDim heads layers? feedForward?",
+  sizeNames,
 );
 
 /**

@@ -1,14 +1,12 @@
 import { checkTensor } from "../tensor/checks.ts";
 import { checkOptions, namesOf } from "../device/options.ts";
-import type { DType } from "../device/dtype.ts";
 import { ones, zeros } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
 import { checkCount, checkFeatures, type Layer, layer, parameter } from "./layer.ts";
+import { rmsNormOptionNames, type RMSNormOptions } from "./rms_norm.ts";
 
 /** Options of {@linkcode LayerNorm}. */
-export interface LayerNormOptions {
-  /** Length of the last axis. */
-  features: number;
+export interface LayerNormOptions extends RMSNormOptions {
   /**
    * Added to the variance.
    *
@@ -21,15 +19,9 @@ export interface LayerNormOptions {
    * @default {true}
    */
   affine?: boolean;
-  /**
-   * Type of the parameters.
-   *
-   * @default {"float32"}
-   */
-  dtype?: DType;
 }
 
-const layerNormOptionNames = namesOf<LayerNormOptions>()("features eps? affine? dtype?");
+const layerNormOptionNames = namesOf<LayerNormOptions>()(rmsNormOptionNames, "affine?");
 
 /** A weight and a bias of shape (features), or neither. */
 export type LayerNormParameters = { readonly weight?: Tensor; readonly bias?: Tensor };

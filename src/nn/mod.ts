@@ -27,7 +27,7 @@ export type { Initialization } from "./initialization.ts";
 export { Linear, type LinearOptions, type LinearParameters } from "./linear.ts";
 export { type Activation, type HiddenLayers, MLP, type MLPOptions, type MLPParameters } from "./mlp.ts";
 export { LayerNorm, type LayerNormOptions, type LayerNormParameters } from "./layer_norm.ts";
-export * from "./rms_norm.ts";
+export { RMSNorm, type RMSNormOptions } from "./rms_norm.ts";
 export * from "./dropout.ts";
 export { Sequential } from "./sequential.ts";
 export * from "./embedding.ts";

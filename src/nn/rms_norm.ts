@@ -1,11 +1,10 @@
 import { checkOptions, namesOf } from "../device/options.ts";
-import type { DType } from "../device/dtype.ts";
 import { ones } from "../tensor/creation.ts";
 import type { Tensor } from "../tensor/tensor.ts";
-import { checkCount, checkFeatures, type Layer, layer, parameter } from "./layer.ts";
+import { checkCount, checkFeatures, type Layer, layer, parameter, type ParameterOptions } from "./layer.ts";
 
 /** Options of {@linkcode RMSNorm}. */
-export interface RMSNormOptions {
+export interface RMSNormOptions extends Pick<ParameterOptions, "dtype"> {
   /** Length of the last axis. */
   features: number;
   /**
@@ -14,15 +13,9 @@ export interface RMSNormOptions {
    * @default {1e-5}
    */
   eps?: number;
-  /**
-   * Type of the parameters.
-   *
-   * @default {"float32"}
-   */
-  dtype?: DType;
 }
 
-const rmsNormOptionNames = namesOf<RMSNormOptions>()("features eps? dtype?");
+export const rmsNormOptionNames = namesOf<RMSNormOptions>()("features eps? dtype?");
 
 /**
  * Divides by the root mean square over the last axis, then applies a weight for each feature (Zhang and

@@ -31,7 +31,7 @@ export interface TensorOptions {
   dtype?: DType;
 }
 
-const tensorOptionNames = namesOf<TensorOptions>()("dtype?");
+export const tensorOptionNames = namesOf<TensorOptions>()("dtype?");
 const ownOptionNames = namesOf<TensorOptions & { shape?: Shape }>()(tensorOptionNames, "shape?");
 /** Options of {@linkcode arange}. */
 export interface ArangeOptions extends TensorOptions {

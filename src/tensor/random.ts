@@ -9,7 +9,7 @@ import { type DType, isFloat } from "../device/dtype.ts";
 import * as s from "../device/scalar/scalar.ts";
 import type { Scalar } from "../device/scalar/scalar.ts";
 import { checkedShape, sameShape, type Shape } from "../device/shape.ts";
-import { checkFinite, generate, scalar, tensor, type TensorOptions } from "./creation.ts";
+import { checkFinite, generate, scalar, tensor, tensorOptionNames, type TensorOptions } from "./creation.ts";
 import { stack } from "./functions.ts";
 import { apply } from "./primitive.ts";
 import { type Elementwise, elementwise } from "./primitives/elementwise.ts";
@@ -81,8 +81,8 @@ export interface NormalOptions extends TensorOptions {
   standardDeviation?: number;
 }
 
-const uniformOptionNames = namesOf<UniformOptions>()("dtype? low? high?");
-const normalOptionNames = namesOf<NormalOptions>()("dtype? mean? standardDeviation?");
+const uniformOptionNames = namesOf<UniformOptions>()(tensorOptionNames, "low? high?");
+const normalOptionNames = namesOf<NormalOptions>()(tensorOptionNames, "mean? standardDeviation?");
 
 const rotations = [13, 15, 26, 6, 17, 29, 16, 24];
 const parity = 0x1bd11bda;

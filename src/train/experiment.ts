@@ -6,6 +6,7 @@ import {
   defaultsOf,
   numberOption,
   type OptionSchema,
+  pickOptions,
   sizeOption,
   textOption,
 } from "./option.ts";
@@ -106,26 +107,18 @@ export const runOptions: OptionSchema = {
   }, "library"),
 };
 
+const training: OptionSchema = {
+  epochs: sizeOption({ group: "training", help: "number of epochs", implied: "chosen by validation" }),
+  batchSize: sizeOption({ group: "training", help: "batch size" }),
+  learningRate: numberOption({ group: "training", help: "learning rate" }, { above: 0 }),
+};
+
 const trainingNames = namesOf<Omit<RunSettings, "seed">>()("epochs? batchSize learningRate");
 
 /** Training options of every experiment, with the experiment's defaults. */
-export function trainingOptions(
-  defaults: Omit<RunSettings, "seed">,
-): OptionSchema {
+export function trainingOptions(defaults: Omit<RunSettings, "seed">): OptionSchema {
   checkOptions("trainingOptions", defaults, trainingNames);
-  const { epochs, batchSize, learningRate } = defaults;
-  return {
-    epochs: sizeOption({
-      group: "training",
-      help: "number of epochs",
-      ...(epochs === undefined ? { implied: "chosen by validation" } : { default: epochs }),
-    }),
-    batchSize: sizeOption({ group: "training", help: "batch size", default: batchSize }),
-    learningRate: numberOption(
-      { group: "training", help: "learning rate", default: learningRate },
-      { above: 0 },
-    ),
-  };
+  return pickOptions(training, Object.keys(training), { ...defaults });
 }
 
 /** All options of an experiment's runs: the options of the experiment, then those of every run. */

@@ -103,9 +103,14 @@ export interface TrainOptions {
 
 const profileOptionNames = namesOf<Pick<TrainOptions, "batchSize" | "key">>()("batchSize key");
 
+export const callbackNames = namesOf<
+  Pick<TrainOptions, "signal" | "onLoss" | "onEpoch" | "onProgress">
+>()("signal? onLoss? onEpoch? onProgress?");
 const trainOptionNames = namesOf<TrainOptions>()(
   profileOptionNames,
-  "epochs folder resume? metadata? onResume? signal? onLoss? onEpoch? onProgress? onSplit?",
+  "epochs folder resume? metadata? onResume?",
+  callbackNames,
+  "onSplit?",
 );
 
 /** Result of {@linkcode train}. `deno jupyter` shows the curves. */

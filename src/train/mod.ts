@@ -90,7 +90,14 @@ export type {
   TextSection,
 } from "../charts/section.ts";
 export { evaluate } from "./evaluate.ts";
-export * from "./loop.ts";
+export {
+  NonFiniteLossError,
+  profileStep,
+  type Progress,
+  train,
+  type TrainOptions,
+  type TrainResult,
+} from "./loop.ts";
 export type { StepSplit } from "./step.ts";
 export * from "./option.ts";
 export * from "../device/errors.ts";

@@ -43,15 +43,9 @@ export interface Option<Value = unknown> {
 export type OptionSchema = Readonly<Record<string, Option>>;
 
 /** Group, help and default of an option. */
-export interface OptionText<Value> {
+export interface OptionText<Value> extends Pick<Option<Value>, "help" | "default" | "implied"> {
   /** Group of the option in help; `"model"` by default. */
   group?: OptionGroup;
-  /** Description in the vocabulary of the field, without range and default. */
-  help: string;
-  /** Default value. */
-  default?: Value;
-  /** Default for help, if the configuration does not store the default. */
-  implied?: string;
 }
 
 const optionTextNames = namesOf<OptionText<unknown>>()("group? help default? implied?");

@@ -42,7 +42,7 @@ for (const experiment of experiments) {
     for (const [name, { range, implied, default: value }] of Object.entries(schema)) {
       const text = found.get(flag(name))!;
       if (range !== undefined) assert.ok(text.includes(range), `${name}: ${text}`);
-      const shown = implied ?? value;
+      const shown = value ?? implied;
       assert.equal(text.includes("default: "), shown !== undefined, `${name}: ${text}`);
       if (shown !== undefined) assert.ok(text.endsWith(`default: ${shown})`), `${name}: ${text}`);
     }

@@ -2,6 +2,7 @@
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Tree } from "../../tensor/tree.ts";
 import type { Ending } from "./ending.ts";
+import { namesOf } from "../../device/options.ts";
 
 /** Results of a step. */
 export interface Step<C extends Tree, Y extends Tree, S extends Tree> {
@@ -36,6 +37,8 @@ export interface ScanOptions {
    */
   executor?: "fused" | "stepped";
 }
+
+export const scanOptionNames = namesOf<ScanOptions>()("compile? checkpoint? memory? executor?");
 
 /**
  * The origin of a body. Bodies with the same key are the same function of their arguments and of the tensors, in order. So the trace of

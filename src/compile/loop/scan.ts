@@ -1,5 +1,5 @@
 import { checkFunction } from "../../tensor/checks.ts";
-import { checkOptions, namesOf } from "../../device/options.ts";
+import { checkOptions } from "../../device/options.ts";
 import { formatShape, ShapeError } from "../../device/shape.ts";
 import { zeros } from "../../tensor/creation.ts";
 import { isRecording, withoutRecording } from "../../tensor/primitive.ts";
@@ -7,14 +7,12 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { type Tree, treeLeaves, treeMap } from "../../tensor/tree.ts";
 import { nextStateTensors } from "./next_state.ts";
 import { Loop, type ScanOptions } from "./loop.ts";
-import type { Closure } from "./loop_options.ts";
+import { type Closure, scanOptionNames } from "./loop_options.ts";
 import { type Chunk, runChunks } from "./chunks.ts";
 import { runAgainForGradient } from "./segments.ts";
 
 export { type Chunk, chunksOf } from "./chunks.ts";
 export type { ScanOptions } from "./loop.ts";
-
-const optionNames = namesOf<ScanOptions>()("compile? checkpoint? memory? executor?");
 
 /** Selects the options of `scan` from the options of a solve. */
 export function scanOptionsOf({ compile, checkpoint, memory, executor }: ScanOptions): ScanOptions {
@@ -42,7 +40,7 @@ export function scan<C extends Tree, X extends Tree, Y extends Tree>(
   options: ScanOptions = {},
 ): [carry: C, outputs: Y] {
   checkFunction("scan", "f", f);
-  checkOptions("scan", options, optionNames);
+  checkOptions("scan", options, scanOptionNames);
   return scanOf(f, init, xs, options);
 }
 

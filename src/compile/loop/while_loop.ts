@@ -12,7 +12,7 @@ import { Tensor } from "../../tensor/tensor.ts";
 import { type Tree, treeFlatten, treeLeaves, treeMap, withLeaves } from "../../tensor/tree.ts";
 import { peekBeneath } from "./ending.ts";
 import { Loop, type ScanOptions } from "./loop.ts";
-import type { Closure } from "./loop_options.ts";
+import { type Closure, scanOptionNames } from "./loop_options.ts";
 import { TracedTree } from "../trace/traced_tree.ts";
 import { inEachCall } from "../jit/each_call.ts";
 import { nextStateTensors } from "./next_state.ts";
@@ -25,7 +25,7 @@ export interface WhileLoopOptions extends ScanOptions {
   maxSteps: number;
 }
 
-const optionNames = namesOf<WhileLoopOptions>()("maxSteps compile? checkpoint? memory? executor?");
+const optionNames = namesOf<WhileLoopOptions>()("maxSteps", scanOptionNames);
 
 /**
  * Changes a state as long as a condition holds, as JAX's `lax.while_loop`, with gradients.

@@ -7,16 +7,20 @@ import { DataError, type ErrorDetails, WeftError } from "../../device/errors.ts"
 /** Maximum number of bytes of a row. Longer rows are rejected. */
 export const maxRowBytes = 2 ** 24;
 
-/** A table in memory, such as the body of a request. */
-export interface TableContent {
+/** Name and limits of a table in memory. */
+export interface TableInMemory {
   /** Name of the table, for messages. */
   readonly name: string;
-  /** Content: delimited text or JSON lines, optionally compressed by gzip. */
-  readonly bytes: Uint8Array;
   /** Maximum number of fields of all rows; 134 million by default. */
   readonly maxFields?: number;
   /** Maximum number of series named in a column; unlimited by default. */
   readonly maxSeries?: number;
+}
+
+/** A table in memory as bytes, such as the body of a request. */
+export interface TableContent extends TableInMemory {
+  /** Content: delimited text or JSON lines, optionally compressed by gzip. */
+  readonly bytes: Uint8Array;
 }
 
 /** Kind of a file. */

@@ -4,7 +4,7 @@ import { checkOptions, namesOf } from "../../device/options.ts";
 import { DataFormatError, quoted } from "../format.ts";
 import { DataError, WeftError } from "../../device/errors.ts";
 import type { SeriesSet } from "../series.ts";
-import { openFile, type TableContent } from "./bytes.ts";
+import { openFile, type TableContent, type TableInMemory } from "./bytes.ts";
 import { TableBuilder } from "./builder.ts";
 import { DelimitedRows, dialectOf } from "./delimited.ts";
 import { JsonRows } from "./json_lines.ts";
@@ -25,35 +25,21 @@ const optionNames = namesOf<TableOptions & ReadOptions>()(tableOptionNames, "tar
 const tableName = /\.(csv|tsv|txt|jsonl|ndjson|parquet)(\.gz)?$/i;
 
 /** A table of rows in memory. Each row is an observation: an object whose members are the columns. */
-export interface TableRows {
-  /** Name of the table, for messages. */
-  readonly name: string;
+export interface TableRows extends TableInMemory {
   /** The rows. Each member is a number or a text; an absent member or null is a missing value. */
   readonly rows: Iterable<Readonly<Record<string, unknown>>>;
-  /** Maximum number of fields of all rows; 134 million by default. */
-  readonly maxFields?: number;
-  /** Maximum number of series named in a column; unlimited by default. */
-  readonly maxSeries?: number;
 }
 
 /** A table of columns in memory. */
-export interface TableColumns {
-  /** Name of the table, for messages. */
-  readonly name: string;
+export interface TableColumns extends Omit<TableInMemory, "maxSeries"> {
   /** Values of each column, of equal length. Each value is a number or a text; null is a missing value. */
   readonly columns: Readonly<Record<string, ArrayLike<unknown>>>;
-  /** Maximum number of fields of all rows; 134 million by default. */
-  readonly maxFields?: number;
 }
 
 /** A text table in memory. */
-export interface TableText {
-  /** Name of the table, for messages. */
-  readonly name: string;
+export interface TableText extends Omit<TableInMemory, "maxSeries"> {
   /** Content: delimited text or JSON lines. */
   readonly text: string;
-  /** Maximum number of fields of all rows; 134 million by default. */
-  readonly maxFields?: number;
 }
 
 /** Source of a table: the path of a file or folder, a `File` or `Blob`, or a table in memory. */

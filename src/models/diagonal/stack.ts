@@ -1,7 +1,6 @@
 /** Stacks of layers that mix rows along time, each with a residual connection, and models of such stacks. */
 import { checkOptions, namesOf } from "../../device/options.ts";
-import type { DType } from "../../device/dtype.ts";
-import { checkCount, type Layer, layer, type ParameterTree } from "../../nn/layer.ts";
+import { checkCount, type Layer, layer, type ParameterOptions, type ParameterTree } from "../../nn/layer.ts";
 import { Linear, type LinearParameters } from "../../nn/linear.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { arange, zeros } from "../../tensor/creation.ts";
@@ -13,7 +12,7 @@ import { checkReadout, chooseStates, readoutOptionNames, type ReadoutOptions } f
 import { checkSequences, sequenceOptionNames, type SequenceOptions } from "../sequences.ts";
 
 /** Sizes of a stack of layers. */
-export interface StateSpaceSizes {
+export interface StateSpaceSizes extends Pick<ParameterOptions, "dtype"> {
   /** Features of each layer's inputs and outputs. */
   modelDim: number;
   /**
@@ -22,12 +21,6 @@ export interface StateSpaceSizes {
    * @default {1}
    */
   layers?: number;
-  /**
-   * Type of the parameters.
-   *
-   * @default {"float32"}
-   */
-  dtype?: DType;
 }
 
 export const stateSpaceSizeNames = namesOf<StateSpaceSizes>()("modelDim layers? dtype?");

@@ -1,6 +1,6 @@
 import { checkOptions, namesOf } from "../../device/options.ts";
 import { cdeSolveOptionNames } from "../../solvers/controlled.ts";
-import { checkCount, checkCounts, parameterOptionNames } from "../../nn/layer.ts";
+import { checkCount, checkCounts } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { hiddenLayerNames, type HiddenLayers, MLP } from "../../nn/mlp.ts";
 import { splitKey } from "../../tensor/random.ts";
@@ -10,6 +10,7 @@ import { checkStaticFeatures, StaticNetwork } from "../static_features.ts";
 import { product } from "./heads.ts";
 import { fastWeightCallNames, type FastWeightModel, type FastWeightModelOptions } from "./options.ts";
 import { OutputBlock } from "./output_block.ts";
+import { sequenceOptionNames } from "../sequences.ts";
 
 /**
  * A controlled differential equation of fast weights without a learning rule (Irie et al., 2022, equation
@@ -82,8 +83,8 @@ export interface FastWeightDirectMapOptions
 
 const directMapOptionNames = namesOf<FastWeightDirectMapOptions>()(
   cdeSolveOptionNames,
-  parameterOptionNames,
+  sequenceOptionNames,
   hiddenLayerNames,
-  "inputChannels outputChannels modelDim slopeScale? feedForward? controlsFrom? staticFeatures?",
+  "modelDim slopeScale? feedForward? controlsFrom? staticFeatures?",
   "dropout?",
 );

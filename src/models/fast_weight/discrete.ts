@@ -4,24 +4,25 @@ import { checkCount, type Layer, layer } from "../../nn/layer.ts";
 import { Linear } from "../../nn/linear.ts";
 import { scanSequences, zeroState } from "../../nn/recurrent.ts";
 import { zeros } from "../../tensor/creation.ts";
-import { foldIn, type Key, splitKey } from "../../tensor/random.ts";
+import { foldIn, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { Reading } from "../along_control.ts";
-import { checkReadout, chooseStates, keyedReadoutNames, type ReadoutOptions } from "../readout_states.ts";
+import {
+  checkReadout,
+  chooseStates,
+  sequenceCallNames,
+  type SequenceCallOptions,
+} from "../readout_states.ts";
 import { checkSequences, sequenceOptionNames, type SequenceOptions } from "../sequences.ts";
 import { checkSizes, type FastWeightLayerSizes, layerSizeNames, product } from "./heads.ts";
 import { OutputBlock } from "./output_block.ts";
 import { checkRule, type LearningRule } from "./rules.ts";
 import { SlowNetwork } from "./slow_network.ts";
+import type { TransformerSizes } from "../transformer.ts";
 
 /** Options of {@linkcode DeltaNet}, {@linkcode LinearTransformer} and {@linkcode RecurrentFWP}. */
-export interface DiscreteFastWeightOptions extends SequenceOptions, FastWeightLayerSizes {
-  /**
-   * The probability that dropout zeroes a feature in training.
-   *
-   * @default {0}
-   */
-  dropout?: number;
+export interface DiscreteFastWeightOptions
+  extends SequenceOptions, FastWeightLayerSizes, Pick<TransformerSizes, "dropout"> {
   /**
    * Another learning rule than the model's own, such as {@linkcode gatedDeltaRule}: the increment of W at each
    * observation.
@@ -34,12 +35,6 @@ export const discreteOptionNames = namesOf<DiscreteFastWeightOptions>()(
   layerSizeNames,
   "dropout? rule?",
 );
-
-/** Options of a call. */
-export interface SequenceCallOptions extends ReadoutOptions {
-  /** Random key of dropout. Giving a key turns dropout on, for training. */
-  key?: Key;
-}
 
 /** A model of sequences `(batch, length, inputChannels)`. */
 export type SequenceModel = Layer<[x: Tensor, options?: SequenceCallOptions]>;
@@ -106,7 +101,7 @@ export function DiscreteFastWeight(
   };
 
   return layer(parameters, (x: Tensor, call: SequenceCallOptions = {}) => {
-    checkOptions(name, call, keyedReadoutNames);
+    checkOptions(name, call, sequenceCallNames);
     checkReadout(name, call);
     checkSequences(name, x, inputChannels);
     const features = layers.reduce((x, { slow, block }, l) => {

@@ -4,12 +4,13 @@
 import { namesOf } from "../../device/options.ts";
 import { checkCounts } from "../../nn/layer.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
+import type { TransformerSizes } from "../transformer.ts";
 
 /** The features of a model, and the number of heads. */
 export type HeadSizes = Pick<FastWeightLayerSizes, "modelDim" | "heads">;
 
 /** Sizes of layers of fast weights. */
-export interface FastWeightLayerSizes {
+export interface FastWeightLayerSizes extends Pick<TransformerSizes, "feedForward"> {
   /** Features of the model over all heads: a multiple of `heads`. */
   modelDim: number;
   /**
@@ -22,8 +23,6 @@ export interface FastWeightLayerSizes {
    * @default {1}
    */
   layers?: number;
-  /** Features inside the feed-forward blocks, `4 * modelDim` by default. */
-  feedForward?: number;
 }
 
 export const layerSizeNames = namesOf<FastWeightLayerSizes>()("modelDim heads layers? feedForward?");

@@ -1,10 +1,5 @@
 import { checkOptions, namesOf } from "../../device/options.ts";
-import {
-  checkCount,
-  parameterOptionNames,
-  type ParameterOptions,
-  type ParameterTree,
-} from "../../nn/layer.ts";
+import { checkCount, parameterOptionNames, type ParameterTree } from "../../nn/layer.ts";
 import { zeroState } from "../../nn/recurrent.ts";
 import { foldIn, splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -14,11 +9,11 @@ import { checkSizes, type FastWeightLayerSizes, layerSizeNames } from "./heads.t
 import { OutputBlock } from "./output_block.ts";
 import { checkRule, deltaRule, type LearningRule } from "./rules.ts";
 import { SlowNetwork } from "./slow_network.ts";
+import type { SequenceOptions } from "../sequences.ts";
 
 /** Options of {@linkcode ODERecurrentCell}, which {@linkcode ODERFWP} and {@linkcode LatentODERFWP} share. */
-export interface ODERecurrentOptions extends BetweenOptions, ParameterOptions, FastWeightLayerSizes {
-  /** Channels of the observations. */
-  inputChannels: number;
+export interface ODERecurrentOptions
+  extends BetweenOptions, Omit<SequenceOptions, "outputChannels">, FastWeightLayerSizes {
   /** The learning rule that updates W at an observation, {@linkcode deltaRule} by default. */
   rule?: LearningRule;
   /**

@@ -9,7 +9,7 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import { irregularCallNames, type IrregularGRUCallOptions } from "../irregular_gru.ts";
 import { type StaticFeaturesOptions, StaticState } from "../static_features.ts";
 import { checkReadout, chooseStates } from "../readout_states.ts";
-import { checkSequences, toTimeMajor } from "../sequences.ts";
+import { checkSequences, sequenceOptionNames, type SequenceOptions, toTimeMajor } from "../sequences.ts";
 import {
   type ODERecurrentOptions,
   type ODERecurrentState,
@@ -19,9 +19,7 @@ import {
 } from "./ode_recurrent_cell.ts";
 
 /** Options of {@linkcode ODERFWP}. */
-export interface ODERFWPOptions extends ODERecurrentOptions {
-  /** Features of the output. */
-  outputChannels: number;
+export interface ODERFWPOptions extends ODERecurrentOptions, SequenceOptions {
   /**
    * Whether an observation updates the fast weights `"after"` the differential equation was solved up to its
    * time (default, as in equations 26 and 27), or `"before"` the equation is solved from its time on, an
@@ -38,7 +36,8 @@ export interface ODERFWPOptions extends ODERecurrentOptions {
 
 const odeRFWPOptionNames = namesOf<ODERFWPOptions>()(
   recurrentOptionNames,
-  "outputChannels update? staticFeatures?",
+  sequenceOptionNames,
+  "update? staticFeatures?",
 );
 
 /**

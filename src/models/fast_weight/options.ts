@@ -1,22 +1,19 @@
 import { namesOf } from "../../device/options.ts";
-import { parameterOptionNames, type ParameterOptions } from "../../nn/layer.ts";
 import type { CdeSolveOptions } from "../../solvers/cdeint.ts";
 import { cdeSolveOptionNames } from "../../solvers/controlled.ts";
-import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { AlongControlModel, ControlSource, SlopeScale } from "../along_control.ts";
-import { pathCallNames, type ReadoutOptions } from "../readout_states.ts";
+import { pathCallNames, sequenceCallNames, type SequenceCallOptions } from "../readout_states.ts";
 import type { StaticFeaturesCallOptions, StaticFeaturesOptions } from "../static_features.ts";
 import { type FastWeightLayerSizes, layerSizeNames } from "./heads.ts";
 import type { LearningRule } from "./rules.ts";
+import { sequenceOptionNames, type SequenceOptions } from "../sequences.ts";
 
 /** Options of {@linkcode FastWeight}, including those of the solver. */
 export interface FastWeightOptions
-  extends CdeSolveOptions, ParameterOptions, FastWeightLayerSizes, SlopeScale {
+  extends CdeSolveOptions, SequenceOptions, FastWeightLayerSizes, SlopeScale {
   /** Channels of the control, time included. */
   inputChannels: number;
-  /** Features of the output. */
-  outputChannels: number;
   /**
    * The control of the second and later layers during the solve: `"weights"` (default), the output of the
    * weights of the layer below (equation 34); `"slopes"`, the output of their slope dW/ds, as in the authors'
@@ -70,9 +67,9 @@ export type FastWeightModelOptions = Omit<
 
 export const fastWeightModelOptionNames = namesOf<FastWeightModelOptions>()(
   cdeSolveOptionNames,
-  parameterOptionNames,
+  sequenceOptionNames,
   layerSizeNames,
-  "inputChannels outputChannels controlsFrom? rule? slopeScale? staticFeatures? dropout?",
+  "controlsFrom? rule? slopeScale? staticFeatures? dropout?",
 );
 
 export const fastWeightOptionNames = namesOf<FastWeightOptions>()(
@@ -84,14 +81,16 @@ export const fastWeightOptionNames = namesOf<FastWeightOptions>()(
 export type FastWeightModel = AlongControlModel<FastWeightCallOptions>;
 
 /** Options of a call. */
-export interface FastWeightCallOptions extends ReadoutOptions, StaticFeaturesCallOptions {
+export interface FastWeightCallOptions extends SequenceCallOptions, StaticFeaturesCallOptions {
   /**
    * The fast weights at the first time, instead of those that the model computes: `(..., heads, values,
    * keys)`, or `(..., layers, heads, values, keys)` with several layers.
    */
   initial?: Tensor;
-  /** Random key of dropout. Giving a key turns dropout on, for training. */
-  key?: Key;
 }
 
-export const fastWeightCallNames = namesOf<FastWeightCallOptions>()(pathCallNames, "initial? key?");
+export const fastWeightCallNames = namesOf<FastWeightCallOptions>()(
+  pathCallNames,
+  "initial?",
+  sequenceCallNames,
+);

@@ -1,5 +1,5 @@
 import { checkOptions, namesOf } from "../../device/options.ts";
-import { parameterOptionNames, type ParameterOptions } from "../../nn/layer.ts";
+import { parameterOptionNames } from "../../nn/layer.ts";
 import { GRUCell } from "../../nn/gru.ts";
 import { splitKey } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -11,11 +11,11 @@ import {
   type LatentRecurrenceModel,
 } from "./latent_recurrence.ts";
 import { Recurrent } from "../recurrent.ts";
+import type { SequenceOptions } from "../sequences.ts";
 
 /** Options of {@linkcode LatentODERNN}. */
-export interface LatentODERNNOptions extends BetweenOptions, ParameterOptions, LatentOptions {
-  /** Channels of the observations. */
-  inputChannels: number;
+export interface LatentODERNNOptions
+  extends BetweenOptions, Omit<SequenceOptions, "outputChannels">, LatentOptions {
   /** Features of the recurrent state and of the encoder's state. */
   hiddenChannels: number;
 }

@@ -10,20 +10,13 @@ import type { Tensor } from "../../tensor/tensor.ts";
 import type { Tree } from "../../tensor/tree.ts";
 import { checkNoise, draw, negativeEvidenceLowerBound, posteriorOf } from "./evidence_lower_bound.ts";
 import { checkSequences, toTimeMajor } from "../sequences.ts";
-import {
-  staticFeaturesCallNames,
-  type StaticFeaturesCallOptions,
-  type StaticFeaturesOptions,
-  StaticState,
-} from "../static_features.ts";
+import { staticFeaturesCallNames, type StaticFeaturesOptions, StaticState } from "../static_features.ts";
+import type { LatentODECallOptions } from "./latent_ode.ts";
+import type { IrregularGRUCallOptions } from "../irregular_gru.ts";
 
 /** Options of a call of a latent model. */
-export interface LatentRecurrenceCallOptions extends StaticFeaturesCallOptions {
-  /** Time since the previous row, 0 at the first row: `(length)` or `(batch, length)`. */
-  gaps: Tensor;
-  /** Random key of the initial state. Without a key, the initial state is the mean of its distribution. */
-  key?: Key;
-}
+export interface LatentRecurrenceCallOptions
+  extends LatentODECallOptions, Pick<IrregularGRUCallOptions, "gaps"> {}
 
 const latentLossNames = namesOf<LatentRecurrenceCallOptions & { key: Key }>()(
   staticFeaturesCallNames,

@@ -15,6 +15,7 @@ import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { times } from "./call.ts";
 import type { WARPModel } from "./warp.ts";
+import type { OptimizerOptions } from "../../optim/optimizer.ts";
 
 const principalComponentsOptionNames = namesOf<{ count?: number; iterations?: number }>()(
   "count? iterations?",
@@ -144,11 +145,9 @@ function orthonormal(columns: Tensor): Tensor {
 }
 
 /** Options of {@linkcode gradientDescentPath}. */
-export interface GradientDescentOptions {
+export interface GradientDescentOptions extends Pick<OptimizerOptions, "learningRate"> {
   /** Number of steps. */
   steps: number;
-  /** The learning rate. */
-  learningRate: number;
   /** The first point, `(D)`. By default the model's theta_0 for the series. */
   start?: Tensor;
 }

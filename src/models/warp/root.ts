@@ -1,16 +1,12 @@
 import { namesOf } from "../../device/options.ts";
 import { checkCount } from "../../nn/layer.ts";
-import { type Activation, activationFunction } from "../../nn/mlp.ts";
+import { type Activation, activationFunction, hiddenLayerNames, type HiddenLayers } from "../../nn/mlp.ts";
 import { concatenate } from "../../tensor/functions.ts";
 import { isRecording, record, withoutRecording } from "../../tensor/primitive.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 
 /** Options of the root network: the small network whose weights are WARP's state. */
-export interface WARPRootOptions {
-  /** Features of each hidden layer. */
-  width: number;
-  /** The number of hidden layers. */
-  depth: number;
+export interface WARPRootOptions extends HiddenLayers {
   /**
    * Activation after each hidden layer: `"relu"` (default), `"silu"` (swish), `"tanh"`, `"sine"` or another.
    *
@@ -46,7 +42,8 @@ export interface WARPRootOptions {
 }
 
 export const rootOptionNames = namesOf<WARPRootOptions>()(
-  "width depth activation? frequencies? positions? previousInput? fixedTau?",
+  hiddenLayerNames,
+  "activation? frequencies? positions? previousInput? fixedTau?",
 );
 
 /**

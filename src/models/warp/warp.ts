@@ -1,12 +1,19 @@
 import { checkOptions, namesOf } from "../../device/options.ts";
-import type { DType } from "../../device/dtype.ts";
 import { formatShape, sameShape, ShapeError } from "../../device/shape.ts";
 import type { Initialization } from "../../nn/initialization.ts";
-import { checkCount, type Layer, layer, parameterOf, type ParameterTree } from "../../nn/layer.ts";
+import {
+  checkCount,
+  type Layer,
+  layer,
+  parameterOf,
+  parameterOptionNames,
+  type ParameterOptions,
+  type ParameterTree,
+} from "../../nn/layer.ts";
 import { checkWord } from "../../tensor/checks.ts";
 import { eye, full, zeros } from "../../tensor/creation.ts";
 import { concatenate } from "../../tensor/functions.ts";
-import { type Key, splitKey } from "../../tensor/random.ts";
+import { splitKey } from "../../tensor/random.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { rollOutStates } from "./autoregressive.ts";
@@ -39,7 +46,7 @@ import type { WARPRootOptions } from "./root.ts";
 import { makeTransition, type WARPTransitionOptions } from "./transition.ts";
 
 /** Options of {@linkcode WARP}. */
-export interface WARPOptions {
+export interface WARPOptions extends ParameterOptions {
   /** Channels of the series. */
   inputChannels: number;
   /** Number of predicted channels, or of classes. */
@@ -128,19 +135,12 @@ export interface WARPOptions {
    * @default {1e-4}
    */
   leastDeviation?: number;
-  /** Random key of the initial parameters. */
-  key: Key;
-  /**
-   * Type of the parameters.
-   *
-   * @default {"float32"}
-   */
-  dtype?: DType;
 }
 
 const warpOptionNames = namesOf<WARPOptions>()(
   "inputChannels outputChannels root output? physics? initial? initialization? trainingLength? time?",
-  "indexing? transition? mode? bound? clipWeights? limit? leastDeviation? key dtype?",
+  "indexing? transition? mode? bound? clipWeights? limit? leastDeviation?",
+  parameterOptionNames,
 );
 
 /** Parameters of a {@linkcode WARP}. */

@@ -1,6 +1,6 @@
 /** Forecasting models of windows: what they read, how they are fitted, and their sizes. */
 import type { Series } from "../../data/series.ts";
-import type { Layer } from "../../nn/layer.ts";
+import type { Layer, ParameterOptions } from "../../nn/layer.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import type { ModelKind } from "./model_settings.ts";
@@ -58,7 +58,7 @@ export type WindowModel = Layer<[inputs: WindowInputs, key?: Key]> & {
 };
 
 /** Sizes of a forecasting model. */
-export interface WindowModelSizes {
+export interface WindowModelSizes extends Pick<ParameterOptions, "key"> {
   /** Number of channels. */
   channels: number;
   /** Means and standard deviations of the channels in the training set. */
@@ -81,8 +81,6 @@ export interface WindowModelSizes {
   horizon: number;
   /** Features of each hidden layer of WARP's root network. */
   hidden: number;
-  /** Random key of the initial parameters. */
-  key: Key;
   /** Makes a model of whole series, which reads the observations of the past, with a number of outputs. */
   network(kind: SeriesModelKind, outputs: number): SeriesNetwork;
 }

@@ -13,14 +13,13 @@ import type { WARPPredictionBound } from "../../models/warp/readout.ts";
 import type { WARPRootOptions } from "../../models/warp/root.ts";
 import type { WARPTransitionOptions } from "../../models/warp/transition.ts";
 import { WARP } from "../../models/warp/warp.ts";
-import { type Layer, layer } from "../../nn/layer.ts";
-import type { Key } from "../../tensor/random.ts";
+import { type Layer, layer, type ParameterOptions } from "../../nn/layer.ts";
 import { tidy } from "../../tensor/scope.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
 import { parameterCount } from "../../nn/layer.ts";
 
 /** Sizes and options of a forecaster. */
-export interface ForecastModelSizes {
+export interface ForecastModelSizes extends Pick<ParameterOptions, "key"> {
   /** Number of channels of the series. */
   channels: number;
   /** Number of observations per series. */
@@ -53,8 +52,6 @@ export interface ForecastModelSizes {
   units?: number;
   /** Number of layers of a state space model, 2 by default. */
   layers?: number;
-  /** Random key of the initial parameters. */
-  key: Key;
 }
 
 /**

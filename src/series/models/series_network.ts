@@ -1,7 +1,7 @@
 import { addIntensity, normalise, type Series, type Splits, stackSeries } from "../../data/series.ts";
 import { largest } from "../../device/min_max.ts";
 import { withinMemory } from "../../device/memory/memory_limit.ts";
-import type { ParameterTree } from "../../nn/layer.ts";
+import type { ParameterOptions, ParameterTree } from "../../nn/layer.ts";
 import { tensor } from "../../tensor/creation.ts";
 import { type Key, splitKey } from "../../tensor/random.ts";
 import { rowOf } from "../../models/series_streams.ts";
@@ -42,7 +42,7 @@ export type SeriesInputs = {
 };
 
 /** Options of {@linkcode seriesNetwork}. */
-export interface SeriesNetworkOptions {
+export interface SeriesNetworkOptions extends Pick<ParameterOptions, "key"> {
   /** Record of the data: channels, scaling, times and targets. */
   record: DataRecord;
   /** Models by name; by default those of Weft. */
@@ -51,8 +51,6 @@ export interface SeriesNetworkOptions {
   train?: readonly Series[];
   /** Settings of the run. */
   settings: SeriesSettings;
-  /** Random key of the initial parameters. */
-  key: Key;
   /** Default number of features of each hidden layer of a vector field that is a neural network. */
   width: number;
   /** Default number of hidden layers of the vector field. */

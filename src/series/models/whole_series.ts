@@ -3,7 +3,7 @@ import type { SeriesStreams } from "../../models/series_streams.ts";
 import type { StaticFeaturesOptions } from "../../models/static_features.ts";
 import type { StreamableModel } from "../../models/stream.ts";
 import type { WARPModel } from "../../models/warp/warp.ts";
-import type { Layer } from "../../nn/layer.ts";
+import type { Layer, ParameterOptions } from "../../nn/layer.ts";
 import type { MethodName } from "../../solvers/methods.ts";
 import type { Key } from "../../tensor/random.ts";
 import type { Tensor } from "../../tensor/tensor.ts";
@@ -22,7 +22,7 @@ export interface FastWeightSizes {
 }
 
 /** Sizes and solver of a model for series. */
-export interface SeriesModelSizes {
+export interface SeriesModelSizes extends Pick<ParameterOptions, "key"> {
   /** Number of channels of the series, including the time. */
   inputChannels: number;
   /** Number of outputs. */
@@ -49,8 +49,6 @@ export interface SeriesModelSizes {
   staticFeatures?: StaticFeaturesOptions;
   /** Pace of a typical series, which decides the scale of slopes; a scale of 1 by default. */
   pace?: RecordedPace;
-  /** Random key of the initial parameters. */
-  key: Key;
 }
 
 /** Arguments of a call of a model. */

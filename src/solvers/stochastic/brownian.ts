@@ -6,7 +6,7 @@ import { type DType, isFloat } from "../../device/dtype.ts";
 import { checkOptions, namesOf } from "../../device/options.ts";
 import { checkedShape, type Shape } from "../../device/shape.ts";
 import { vmap } from "../../autodiff/vmap.ts";
-import { arange, tensor, type TensorOptions } from "../../tensor/creation.ts";
+import { arange, tensor, tensorOptionNames, type TensorOptions } from "../../tensor/creation.ts";
 import { stack } from "../../tensor/functions.ts";
 import { hostTimes } from "../../tensor/host.ts";
 import { foldIn, type Key, normalOfMember } from "../../tensor/random.ts";
@@ -24,7 +24,7 @@ export interface BrownianOptions extends TensorOptions {
   refine?: number;
 }
 
-const optionNames = namesOf<BrownianOptions>()("dtype? refine?");
+const optionNames = namesOf<BrownianOptions>()(tensorOptionNames, "refine?");
 
 /** Separates the keys of Brownian motions from other keys that are derived from the same key. */
 const brownianStream = 0xb205;

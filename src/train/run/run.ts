@@ -30,7 +30,7 @@ import { absolutePath, diskOf, exists, removeIfPresent, writeAtomically } from "
 import { isRecord, parseJson } from "../../files/json.ts";
 import { evaluate } from "../evaluate.ts";
 import { readCheckedSafetensors } from "../../files/safetensors.ts";
-import { train, type TrainOptions, type TrainResult } from "../loop.ts";
+import { callbackNames, train, type TrainOptions, type TrainResult } from "../loop.ts";
 import { requireFinite } from "../measure_checks.ts";
 import { displayResult } from "../report/display_run.ts";
 import { openProgress, type StartedReport } from "./run_progress.ts";
@@ -195,7 +195,8 @@ async function prepare(
 }
 
 const executeOptionNames = namesOf<NonNullable<Parameters<typeof execute>[1]>>()(
-  "signal? onLoss? onEpoch? onProgress? isLocked? onWarning? onPlan? onEpochs? showsExamples?",
+  callbackNames,
+  "isLocked? onWarning? onPlan? onEpochs? showsExamples?",
 );
 
 /**

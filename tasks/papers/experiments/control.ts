@@ -3,6 +3,7 @@ import { kindNamed, type ModelExperiment, type ModelKind, modelOptions, modelRul
 import {
   choiceOption,
   type Measures,
+  type OptionSchema,
   pickOptions,
   type RunSettings,
   sizeOption,
@@ -73,6 +74,13 @@ const models: Readonly<Record<string, ControlModelKind>> = Object.fromEntries(
   Object.entries(environmentModels).map(([name, make]) => [name, { takes: ["hidden"], make }]),
 );
 
+const plannerOptions: OptionSchema = {
+  gaps: choiceOption({ group: "data", help: "time gaps between decisions", default: "regular" }, gapKinds),
+  segments: sizeOption({ group: "data", help: "training segments of an epoch", default: 3200 }),
+  planLength: sizeOption({ help: "decisions of a plan", default: 10 }),
+  candidates: sizeOption({ help: "plans of a round of the planner", default: 64 }),
+};
+
 /** @param epochs Default number of epochs. */
 function control(name: string, summary: string, environment: Environment, epochs: number): ModelExperiment {
   return modelRules({
@@ -80,13 +88,7 @@ function control(name: string, summary: string, environment: Environment, epochs
     summary,
     options: {
       ...pickOptions(modelOptions, ["model", "hidden"], { model: "ode-rfwp", hidden: 32 }),
-      gaps: choiceOption(
-        { group: "data", help: "time gaps between decisions", default: "regular" },
-        gapKinds,
-      ),
-      segments: sizeOption({ group: "data", help: "training segments of an epoch", default: 3200 }),
-      planLength: sizeOption({ help: "decisions of a plan", default: 10 }),
-      candidates: sizeOption({ help: "plans of a round of the planner", default: 64 }),
+      ...plannerOptions,
       ...trainingOptions({ epochs, batchSize: 8, learningRate: 0.001 }),
     },
     models: () => models,

@@ -24,7 +24,7 @@ import {
   type SeriesModelKind,
   type SeriesSettings,
 } from "@weft/weft/series";
-import { numberOption, pickOptions, textOption, trainingOptions } from "@weft/weft/train";
+import { numberOption, pickOptions, trainingOptions } from "@weft/weft/train";
 import { someSeries } from "../data/some_series.ts";
 import { imageSeries } from "./image_classes.ts";
 import { readImages, readLearningImages } from "./images.ts";
@@ -88,8 +88,7 @@ export const imageTransitions: ModelExperiment = seriesExperiment<TransitionSett
   summary: "digits of MNIST by WARPs with other transitions",
   options: {
     ...pickOptions(dataOptions, ["data", "samples", "dataSeed"], { data: "data/mnist", samples: 4000 }),
-    model: textOption({ help: "model", default: "warp-rotation" }, "name"),
-    ...pickOptions(modelOptions, ["hidden", "depth"], { hidden: 24 }),
+    ...pickOptions(modelOptions, ["model", "hidden", "depth"], { model: "warp-rotation", hidden: 24 }),
     noise: numberOption({
       group: "training",
       help: "standard deviation of noise added to the pixels in training",

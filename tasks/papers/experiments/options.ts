@@ -52,6 +52,18 @@ export interface ForecastSettings extends RunSettings {
   readonly noSampling?: boolean;
 }
 
+/** Options of experiments that forecast sequences from their beginning. */
+const sequenceOptions: OptionSchema = {
+  context: taskOptions.context,
+  smooth: switchOption({ help: "feed means at test time where samples are fed in training" }),
+  noSampling: switchOption({ group: "training", help: "feed means instead of samples, in training too" }),
+  units: sizeOption({
+    help: "features of the state of a model other than WARP",
+    implied: "as many parameters as WARP",
+  }),
+  layers: sizeOption({ help: "layers of a state space model", implied: "2" }),
+};
+
 const recipe = choiceOption(
   {
     group: "training",
@@ -101,19 +113,9 @@ export function seriesOptions(defaults: Defaults, data: readonly string[] = []):
  * {@linkcode ForecastSettings}.
  */
 export function forecastOptions(defaults: Defaults, data: readonly string[] = []): OptionSchema {
-  const available = {
-    ...dataOptions,
-    context: taskOptions.context,
-    smooth: switchOption({ help: "feed means at test time where samples are fed in training" }),
-    noSampling: switchOption({ group: "training", help: "feed means instead of samples, in training too" }),
-  };
   return {
-    ...pickOptions(available, data, defaults),
-    units: sizeOption({
-      help: "features of the state of a model other than WARP",
-      implied: "as many parameters as WARP",
-    }),
-    layers: sizeOption({ help: "layers of a state space model", implied: "2" }),
+    ...pickOptions({ ...dataOptions, ...sequenceOptions }, data, defaults),
+    ...pickOptions(sequenceOptions, ["units", "layers"]),
     ...pickOptions(modelOptions, ["model", "hidden", "depth", "clipWeights"], defaults),
     ...trainingWith(defaults),
     recipe,
