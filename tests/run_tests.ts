@@ -1,9 +1,11 @@
 /**
  * `deno task test [--all] [options of deno test]`: runs the tests with only the permissions that they need.
- * Ends with the devices of the tests, the skipped tests and a line `N passed, N failed`.
+ * Ends with the devices of the tests, the skipped tests, the lines of each folder if all tests were selected, and a
+ * line `N passed, N failed`.
  */
 import type { FoundAdapter } from "../src/device/webgpu/adapter.ts";
 import { groupsOf, isTestPath } from "./groups.ts";
+import { countLines, lineTable } from "./line_budgets.ts";
 import { outcomeOf } from "./outcome.ts";
 
 const temporary = Deno.env.get("TMPDIR") ?? Deno.env.get("TEMP") ?? "/tmp";
@@ -141,5 +143,6 @@ if (!hasSummary) console.log("The tests did not complete.");
 if (outcome === "crashed at exit") {
   console.log(`Warning: ${signal} ended the process after all tests passed. The GPU driver is at fault.`);
 }
+if (given.length === 0) console.log(lineTable(await countLines()));
 console.log(`${counts.passed} passed, ${counts.failed} failed`);
 Deno.exit(outcome === "failed" ? code || 1 : 0);
